@@ -1,0 +1,1 @@
+"""Load glTF physics into PyBullet."""

@@ -1,0 +1,144 @@
+"""Findings about content: what is wrong or approximated, where in the file, and how much.
+
+A reader never throws on content. It carries an immutable :class:`JsonPointer` down and reports to a
+:class:`Diagnostics` sink, so that one pass finds everything. Codes are declared as
+:class:`IssueKind` constants in the room that raises them; ``tools/list_issues.py`` collects them.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+__all__ = ["ROOT", "Diagnostics", "Issue", "IssueKind", "JsonPointer", "Severity"]
+
+
+class Severity(enum.IntEnum):
+    """How bad a finding is; sorts with the worst first."""
+
+    ERROR = 0
+    """The content is wrong; the scene is not usable as authored."""
+    WARNING = 1
+    """Meaning is lost or approximated."""
+    INFO = 2
+    """Worth knowing; nothing is lost."""
+
+
+class JsonPointer(str):
+    """An RFC 6901 pointer into the asset's JSON, extended with ``/``.
+
+    ``ROOT / "nodes" / 3`` is ``JsonPointer("/nodes/3")``. Immutable: there is no pop to forget.
+    """
+
+    __slots__ = ()
+
+    def __truediv__(self, token: str | int) -> JsonPointer:
+        """Return the pointer to member ``token`` (escaped as RFC 6901 asks)."""
+        if isinstance(token, str) and ("~" in token or "/" in token):
+            token = token.replace("~", "~0").replace("/", "~1")
+        return JsonPointer(f"{self}/{token}")
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The unescaped reference tokens, outermost first."""
+        return tuple(
+            part.replace("~1", "/").replace("~0", "~") for part in str(self).split("/")[1:]
+        )
+
+
+ROOT = JsonPointer("")
+"""The pointer to the whole document."""
+
+
+@dataclass(frozen=True, slots=True)
+class IssueKind:
+    """A kind of finding, declared once as a constant in the room that raises it."""
+
+    code: str
+    """Stable name, upper case with underscores."""
+    severity: Severity
+    message: str
+    """``str.format`` template: what is, what must be, what was done instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """One finding: a kind, a place in the JSON and the values that fill the message."""
+
+    kind: IssueKind
+    pointer: JsonPointer
+    values: dict[str, object] = field(default_factory=dict, hash=False)
+
+    @property
+    def code(self) -> str:
+        """The stable code of the kind."""
+        return self.kind.code
+
+    @property
+    def severity(self) -> Severity:
+        """The severity of the kind."""
+        return self.kind.severity
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the asset is unusable as authored."""
+        return self.kind.severity is Severity.ERROR
+
+    @property
+    def message(self) -> str:
+        """The finding in one line, without its place and code."""
+        return self.kind.message.format(**self.values)
+
+    def located(self, path: str) -> str:
+        """The whole line: file, pointer, message, code."""
+        return f"{path}#{self.pointer}: {self.message} [{self.code}]"
+
+    def __str__(self) -> str:
+        return f"{self.severity.name.lower()}: {self.pointer or '/'}: {self.message} [{self.code}]"
+
+
+class Diagnostics:
+    """A sink that collects issues in the order of discovery, each of them once."""
+
+    def __init__(self) -> None:
+        self._issues: dict[tuple[str, str, str], Issue] = {}
+
+    def report(self, kind: IssueKind, at: JsonPointer, **values: object) -> None:
+        """Add a finding of ``kind`` at ``at``; ``values`` fill the message template."""
+        issue = Issue(kind, at, values)
+        self._issues.setdefault((kind.code, at, repr(values)), issue)
+
+    def extend(self, issues: tuple[Issue, ...] | list[Issue]) -> None:
+        """Add findings that another sink collected."""
+        for issue in issues:
+            self.report(issue.kind, issue.pointer, **issue.values)
+
+    @property
+    def issues(self) -> tuple[Issue, ...]:
+        """All findings, in the order of discovery."""
+        return tuple(self._issues.values())
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether any finding makes the asset unusable as authored."""
+        return any(issue.is_error for issue in self._issues.values())
+
+    def take(self, kind: IssueKind | None = None) -> Issue:
+        """Remove and return the first finding (of ``kind``); for tests.
+
+        Raises:
+            LookupError: There is none; the message lists what there is.
+        """
+        for key, issue in self._issues.items():
+            if kind is None or issue.kind is kind:
+                del self._issues[key]
+                return issue
+        wanted = kind.code if kind else "any issue"
+        raise LookupError(f"{wanted} was not reported; present: {[str(i) for i in self.issues]}")
+
+    def __iter__(self) -> Iterator[Issue]:
+        return iter(self.issues)
+
+    def __len__(self) -> int:
+        return len(self._issues)

@@ -1,0 +1,1 @@
+"""Room 4: one module per extension family, JSON to model."""

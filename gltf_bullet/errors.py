@@ -1,0 +1,90 @@
+"""The exceptions of this library: each one means that an operation cannot proceed.
+
+Findings about content are not exceptions but :class:`gltf_bullet.diagnostics.Issue` values.
+
+::
+
+    GltfBulletError                catch-all; never raised itself
+    ├── AssetError                 the file; has .path and .issues
+    │   ├── ContainerError         not GLB or JSON, truncated, missing or short buffer
+    │   ├── InvalidAssetError      reading finished with ERROR issues; the message lists them
+    │   └── UnsupportedAssetError  extensionsRequired names what we do not implement
+    ├── TranslationError           strict=True and Bullet cannot express the content; has .issues
+    ├── EngineError                a PyBullet call failed or would have failed
+    └── SceneRemovedError          a Scene was used after remove()
+
+``ValueError``, ``TypeError`` and ``KeyError`` remain for mistakes in the calling program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gltf_bullet.diagnostics import Issue
+
+__all__ = [
+    "AssetError",
+    "ContainerError",
+    "EngineError",
+    "GltfBulletError",
+    "InvalidAssetError",
+    "SceneRemovedError",
+    "TranslationError",
+    "UnsupportedAssetError",
+]
+
+
+class GltfBulletError(Exception):
+    """Base of everything that this library raises on purpose."""
+
+
+class AssetError(GltfBulletError):
+    """The asset cannot be used; nothing of it was put into a world.
+
+    Attributes:
+        path: The file as the caller named it, or ``"<memory>"``.
+        issues: All findings up to the failure, errors first.
+    """
+
+    def __init__(self, path: str, issues: Sequence[Issue]) -> None:
+        self.path = path
+        self.issues = tuple(sorted(issues, key=lambda issue: issue.kind.severity))
+        errors = [issue for issue in self.issues if issue.is_error]
+        super().__init__("\n".join(issue.located(path) for issue in errors) or path)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.path, self.issues))
+
+
+class ContainerError(AssetError):
+    """Not GLB or JSON, truncated, or a buffer is missing, short or outside the asset's folder."""
+
+
+class InvalidAssetError(AssetError):
+    """Reading finished with issues of severity ERROR; the message lists all of them."""
+
+
+class UnsupportedAssetError(AssetError):
+    """``extensionsRequired`` names an extension that this library does not implement."""
+
+
+class TranslationError(GltfBulletError):
+    """``LoadOptions(strict=True)`` and the engine cannot express the content exactly."""
+
+    def __init__(self, path: str, issues: Sequence[Issue]) -> None:
+        self.path = path
+        self.issues = tuple(issues)
+        super().__init__("\n".join(issue.located(path) for issue in self.issues))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.path, self.issues))
+
+
+class EngineError(GltfBulletError):
+    """A PyBullet call failed, or would have been accepted and gone wrong silently."""
+
+
+class SceneRemovedError(GltfBulletError):
+    """A :class:`Scene` or one of its handles was used after ``remove()``."""

@@ -1,0 +1,1 @@
+"""Room 2: bytes to typed, dialect-free content."""

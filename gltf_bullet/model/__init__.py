@@ -1,0 +1,58 @@
+"""Room 3: the canonical physics model: frozen values, SI units, no unset defaults."""
+
+from gltf_bullet.model.colliders import Collider, Trigger
+from gltf_bullet.model.filters import CollisionFilter, may_collide
+from gltf_bullet.model.gravity import GravityField, GravityFieldKind, GravityVolume, WorldGravity
+from gltf_bullet.model.joints import (
+    DriveMode,
+    FreedomKind,
+    Joint,
+    JointDescription,
+    JointDrive,
+    JointLimit,
+)
+from gltf_bullet.model.materials import DEFAULT_MATERIAL, CombineMode, PhysicsMaterial, combine
+from gltf_bullet.model.motion import Motion, MotionKind
+from gltf_bullet.model.physics_scene import PhysicsScene
+from gltf_bullet.model.shapes import (
+    Box,
+    Capsule,
+    Cylinder,
+    MeshPart,
+    MeshShape,
+    Plane,
+    Shape,
+    Sphere,
+)
+
+__all__ = [
+    "DEFAULT_MATERIAL",
+    "Box",
+    "Capsule",
+    "Collider",
+    "CollisionFilter",
+    "CombineMode",
+    "Cylinder",
+    "DriveMode",
+    "FreedomKind",
+    "GravityField",
+    "GravityFieldKind",
+    "GravityVolume",
+    "Joint",
+    "JointDescription",
+    "JointDrive",
+    "JointLimit",
+    "MeshPart",
+    "MeshShape",
+    "Motion",
+    "MotionKind",
+    "PhysicsMaterial",
+    "PhysicsScene",
+    "Plane",
+    "Shape",
+    "Sphere",
+    "Trigger",
+    "WorldGravity",
+    "combine",
+    "may_collide",
+]

@@ -1,0 +1,70 @@
+"""Gravity as a file may state it (OMI_physics_gravity): a world default and volumes.
+
+The KHR dialects state none: gravity then is the caller's.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+from gltf_bullet.diagnostics import ROOT, JsonPointer
+from gltf_bullet.transforms import Vec3
+
+__all__ = ["GravityField", "GravityFieldKind", "GravityVolume", "WorldGravity"]
+
+
+class GravityFieldKind(enum.Enum):
+    """The geometry that gives a gravity volume its direction and falloff."""
+
+    DIRECTIONAL = "directional"
+    POINT = "point"
+    DISC = "disc"
+    TORUS = "torus"
+    LINE = "line"
+    SHAPED = "shaped"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorldGravity:
+    """The default outside every volume, in the frame of the asset."""
+
+    gravity: float
+    """[m/s^2]"""
+    direction: Vec3
+    """Unit vector."""
+    pointer: JsonPointer = field(default=ROOT, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GravityField:
+    """Direction and strength as a function of position in the frame of the volume's node."""
+
+    kind: GravityFieldKind
+    gravity: float
+    """[m/s^2] at the unit distance (everywhere without one); negative pushes away."""
+    unit_distance: float = 0.0
+    """[m] where the strength is ``gravity``; 0: no falloff."""
+    direction: Vec3 = (0.0, -1.0, 0.0)
+    """Directional fields only."""
+    radius: float = 0.0
+    """Disc and torus fields only [m]."""
+    points: tuple[Vec3, ...] = ()
+    """Line fields only: the polyline's points [m]."""
+    shape: object | None = None
+    """Shaped fields only: a :data:`~gltf_bullet.model.shapes.Shape`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GravityVolume:
+    """A field that acts inside the trigger volume of its node."""
+
+    node: int
+    source: GravityField
+    priority: int = 0
+    """Higher ones are evaluated first."""
+    replace: bool = False
+    """Forget what lower priorities would add."""
+    stop: bool = False
+    """Lower priorities are not evaluated inside this volume."""
+    pointer: JsonPointer = field(default=ROOT, compare=False)

@@ -1,0 +1,104 @@
+"""Joints as the specs write them: limits and drives between two attachment frames.
+
+Coordinates are those of the *connected* node relative to the *joint* node, in the joint node's
+attachment frame (KHR_physics_rigid_bodies, "Joints" and the appendix "Joint Limit Metrics").
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from dataclasses import dataclass, field
+
+from gltf_bullet.diagnostics import ROOT, JsonPointer
+
+__all__ = [
+    "DriveMode",
+    "FreedomKind",
+    "Joint",
+    "JointDescription",
+    "JointDrive",
+    "JointLimit",
+]
+
+
+class FreedomKind(enum.Enum):
+    """Translation or rotation."""
+
+    LINEAR = "linear"
+    ANGULAR = "angular"
+
+
+class DriveMode(enum.Enum):
+    """What the drive's spring equation yields."""
+
+    FORCE = "force"
+    """[N] or [N m]."""
+    ACCELERATION = "acceleration"
+    """[m/s^2] or [rad/s^2]: scaled by the effective mass of the driven axis."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointLimit:
+    """Keeps one metric of the relative pose inside a range.
+
+    One axis: signed coordinate. Two: distance from the line (or cone angle) of the third axis.
+    Three: distance (or total angle).
+    """
+
+    kind: FreedomKind
+    axes: tuple[int, ...]
+    """Ascending axis indices, one to three of 0, 1, 2."""
+    minimum: float = -math.inf
+    """[m] or [rad]; ``-math.inf``: no lower bound."""
+    maximum: float = math.inf
+    """[m] or [rad]; ``math.inf``: no upper bound."""
+    stiffness: float = math.inf
+    """[N/m] or [N m/rad] beyond the range; ``math.inf``: a hard limit."""
+    damping: float = 0.0
+    """[N s/m] or [N m s/rad] beyond the range."""
+    pointer: JsonPointer = field(default=ROOT, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointDrive:
+    """A forced, damped spring on one axis.
+
+    ``stiffness * (position_target - position) + damping * (velocity_target - velocity)``
+    """
+
+    kind: FreedomKind
+    axis: int
+    mode: DriveMode
+    max_force: float = math.inf
+    """[N] or [N m]; ``math.inf``: unlimited."""
+    position_target: float = 0.0
+    """[m] or [rad]"""
+    velocity_target: float = 0.0
+    """[m/s] or [rad/s]"""
+    stiffness: float = 0.0
+    damping: float = 0.0
+    pointer: JsonPointer = field(default=ROOT, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointDescription:
+    """A shareable set of limits and drives."""
+
+    limits: tuple[JointLimit, ...] = ()
+    drives: tuple[JointDrive, ...] = ()
+    pointer: JsonPointer = field(default=ROOT, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joint:
+    """A joint on a node, towards another node's frame."""
+
+    node: int
+    """The joint node: its frame is attachment frame a and gives the axes."""
+    connected_node: int | None
+    """The node whose frame is attachment frame b; ``None``: the fixed world, at frame a."""
+    description: JointDescription
+    enable_collision: bool = False
+    """Whether the two connected bodies may collide with each other."""
+    pointer: JsonPointer = field(default=ROOT, compare=False)

@@ -1,0 +1,82 @@
+"""The waist of the hourglass: one file's physics, free of dialect and engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gltf_bullet.model.colliders import Collider, Trigger
+from gltf_bullet.model.gravity import GravityVolume, WorldGravity
+from gltf_bullet.model.joints import Joint
+from gltf_bullet.model.motion import Motion
+from gltf_bullet.scene import NodeTree
+
+__all__ = ["PhysicsScene"]
+
+V = TypeVar("V")
+
+
+def _frozen(value: Mapping[int, V]) -> Mapping[int, V]:
+    return MappingProxyType(dict(value))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhysicsScene:
+    """Motions, colliders, triggers, joints and gravity by glTF node index.
+
+    Only reachable with consistent references: every node index below exists in the tree.
+    """
+
+    motions: Mapping[int, Motion] = field(default_factory=dict)
+    colliders: Mapping[int, Collider] = field(default_factory=dict)
+    triggers: Mapping[int, Trigger] = field(default_factory=dict)
+    joints: Mapping[int, Joint] = field(default_factory=dict)
+    world_gravity: WorldGravity | None = None
+    """``None``: the file states none."""
+    gravity_volumes: Mapping[int, GravityVolume] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("motions", "colliders", "triggers", "joints", "gravity_volumes"):
+            object.__setattr__(self, name, _frozen(getattr(self, name)))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # A mappingproxy cannot be pickled.
+        return (_rebuild, tuple(dict(v) if isinstance(v, Mapping) else v for v in self._values()))
+
+    def _values(self) -> tuple[object, ...]:
+        return (
+            self.motions, self.colliders, self.triggers,
+            self.joints, self.world_gravity, self.gravity_volumes,
+        )  # fmt: skip
+
+    def motion_node_of(self, tree: NodeTree) -> npt.NDArray[np.intp]:
+        """Per node the nearest node with motion at or above it, -1 without one.
+
+        KHR_physics_rigid_bodies, "Motions": the nearest motion wins; a nested one is independent.
+        """
+        marked = np.zeros(len(tree), dtype=bool)
+        marked[list(self.motions)] = True
+        return tree.nearest_at_or_above(marked)
+
+
+def _rebuild(
+    motions: dict[int, Motion],
+    colliders: dict[int, Collider],
+    triggers: dict[int, Trigger],
+    joints: dict[int, Joint],
+    world_gravity: WorldGravity | None,
+    gravity_volumes: dict[int, GravityVolume],
+) -> PhysicsScene:
+    return PhysicsScene(
+        motions=motions,
+        colliders=colliders,
+        triggers=triggers,
+        joints=joints,
+        world_gravity=world_gravity,
+        gravity_volumes=gravity_volumes,
+    )

@@ -1,0 +1,1 @@
+"""Room 6: a world in motion."""

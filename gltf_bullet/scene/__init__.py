@@ -1,0 +1,5 @@
+"""Room 1: the node tree and animation tracks as plain data, free of file format and engine."""
+
+from gltf_bullet.scene.nodes import NodeTree
+
+__all__ = ["NodeTree"]

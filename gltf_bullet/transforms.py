@@ -1,0 +1,307 @@
+"""Rigid poses, xyzw quaternions and the splitting of scale; numpy only.
+
+Frames: ``target_from_source`` maps coordinates in *source* to coordinates in *target*, and a
+composition reads by adjacency: ``world_from_node = world_from_body @ body_from_node``.
+Functions on arrays take stacks: quaternions ``(..., 4)`` in xyzw order, vectors ``(..., 3)``,
+matrices ``(..., 3, 3)`` or ``(..., 4, 4)``, all float64.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "IDENTITY_POSE",
+    "FloatArray",
+    "Pose",
+    "Quat",
+    "Vec3",
+    "decompose_trs",
+    "matrices_from_quats",
+    "matrices_from_trs",
+    "quat_conjugate",
+    "quat_from_rotation_vector",
+    "quat_multiply",
+    "quat_normalize",
+    "quat_rotate",
+    "quats_from_matrices",
+    "rotation_vector_from_quat",
+    "split_linear",
+]
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+Vec3: TypeAlias = tuple[float, float, float]
+Quat: TypeAlias = tuple[float, float, float, float]
+"""A unit quaternion in xyzw order, as glTF and PyBullet store it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pose:
+    """A rigid transform: rotate, then translate. Composes with ``@``; holds no scale."""
+
+    rotation_xyzw: Quat
+    translation: Vec3
+    """[m]"""
+
+    @staticmethod
+    def identity() -> Pose:
+        """The pose that changes nothing."""
+        return IDENTITY_POSE
+
+    @staticmethod
+    def from_translation(translation: Vec3) -> Pose:
+        """The pose that only moves."""
+        return Pose((0.0, 0.0, 0.0, 1.0), translation)
+
+    @staticmethod
+    def from_matrix(matrix: npt.ArrayLike) -> Pose:
+        """The pose of a rigid 4x4 matrix (a scale is not looked for)."""
+        array = np.asarray(matrix, dtype=np.float64)
+        x, y, z = array[:3, 3].tolist()
+        qx, qy, qz, qw = quats_from_matrices(array[:3, :3]).tolist()
+        return Pose((qx, qy, qz, qw), (x, y, z))
+
+    def __matmul__(self, other: Pose) -> Pose:
+        """``a_from_b @ b_from_c`` is ``a_from_c``."""
+        return Pose(
+            _multiply(self.rotation_xyzw, other.rotation_xyzw), self.apply(other.translation)
+        )
+
+    def inverse(self) -> Pose:
+        """``a_from_b.inverse()`` is ``b_from_a``."""
+        x, y, z, w = self.rotation_xyzw
+        rotation = (-x, -y, -z, w)
+        tx, ty, tz = _rotate(rotation, self.translation)
+        return Pose(rotation, (-tx, -ty, -tz))
+
+    def apply(self, point: Vec3) -> Vec3:
+        """Map a point given in the source frame into the target frame."""
+        x, y, z = _rotate(self.rotation_xyzw, point)
+        tx, ty, tz = self.translation
+        return (x + tx, y + ty, z + tz)
+
+    def rotate(self, vector: Vec3) -> Vec3:
+        """Map a direction given in the source frame into the target frame."""
+        return _rotate(self.rotation_xyzw, vector)
+
+    def matrix(self) -> FloatArray:
+        """The same as a (4, 4) matrix."""
+        result = np.eye(4)
+        result[:3, :3] = matrices_from_quats(np.array(self.rotation_xyzw))
+        result[:3, 3] = self.translation
+        return result
+
+
+IDENTITY_POSE = Pose((0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 0.0))
+
+
+def _multiply(a: Quat, b: Quat) -> Quat:
+    ax, ay, az, aw = a
+    bx, by, bz, bw = b
+    x = aw * bx + ax * bw + ay * bz - az * by
+    y = aw * by - ax * bz + ay * bw + az * bx
+    z = aw * bz + ax * by - ay * bx + az * bw
+    w = aw * bw - ax * bx - ay * by - az * bz
+    # One Newton step towards unit length keeps long products rigid.
+    scale = 1.0 / math.sqrt(x * x + y * y + z * z + w * w)
+    return (x * scale, y * scale, z * scale, w * scale)
+
+
+def _rotate(q: Quat, v: Vec3) -> Vec3:
+    qx, qy, qz, qw = q
+    vx, vy, vz = v
+    tx = 2.0 * (qy * vz - qz * vy)
+    ty = 2.0 * (qz * vx - qx * vz)
+    tz = 2.0 * (qx * vy - qy * vx)
+    return (
+        vx + qw * tx + qy * tz - qz * ty,
+        vy + qw * ty + qz * tx - qx * tz,
+        vz + qw * tz + qx * ty - qy * tx,
+    )
+
+
+def quat_normalize(q: FloatArray) -> FloatArray:
+    """Scale quaternions to unit length; a zero quaternion becomes the identity."""
+    norm = np.linalg.norm(q, axis=-1, keepdims=True)
+    safe = np.where(norm > 1e-12, norm, 1.0)
+    result: FloatArray = np.where(norm > 1e-12, q / safe, np.array([0.0, 0.0, 0.0, 1.0]))
+    return result
+
+
+def quat_conjugate(q: FloatArray) -> FloatArray:
+    """The inverse rotations of unit quaternions."""
+    result: FloatArray = q * np.array([-1.0, -1.0, -1.0, 1.0])
+    return result
+
+
+def quat_multiply(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Hamilton products: the rotation ``b`` followed by ``a``."""
+    ax, ay, az, aw = np.moveaxis(a, -1, 0)
+    bx, by, bz, bw = np.moveaxis(b, -1, 0)
+    return np.stack(
+        [
+            aw * bx + ax * bw + ay * bz - az * by,
+            aw * by - ax * bz + ay * bw + az * bx,
+            aw * bz + ax * by - ay * bx + az * bw,
+            aw * bw - ax * bx - ay * by - az * bz,
+        ],
+        axis=-1,
+    )
+
+
+def quat_rotate(q: FloatArray, v: FloatArray) -> FloatArray:
+    """Rotate vectors by unit quaternions."""
+    u, w = q[..., :3], q[..., 3:]
+    t = 2.0 * np.cross(u, v)
+    result: FloatArray = v + w * t + np.cross(u, t)
+    return result
+
+
+def quat_from_rotation_vector(vector: FloatArray) -> FloatArray:
+    """Quaternions of rotations by ``|vector|`` [rad] about ``vector``."""
+    angle = np.linalg.norm(vector, axis=-1, keepdims=True)
+    # sin(a/2)/a by numpy's sinc, which is sin(pi x)/(pi x) and exact at 0.
+    return np.concatenate(
+        [vector * (0.5 * np.sinc(angle / (2.0 * np.pi))), np.cos(angle / 2.0)], -1
+    )
+
+
+def rotation_vector_from_quat(q: FloatArray) -> FloatArray:
+    """The shortest rotation vectors [rad] of unit quaternions."""
+    q = np.where(q[..., 3:] < 0.0, -q, q)
+    sine = np.linalg.norm(q[..., :3], axis=-1, keepdims=True)
+    angle = 2.0 * np.arctan2(sine, q[..., 3:])
+    factor = np.where(sine > 1e-12, angle / np.where(sine > 1e-12, sine, 1.0), 2.0)
+    result: FloatArray = q[..., :3] * factor
+    return result
+
+
+def matrices_from_quats(q: FloatArray) -> FloatArray:
+    """Rotation matrices ``(..., 3, 3)`` of unit quaternions."""
+    x, y, z, w = np.moveaxis(q, -1, 0)
+    out = np.empty((*q.shape[:-1], 3, 3))
+    out[..., 0, 0] = 1 - 2 * (y * y + z * z)
+    out[..., 0, 1] = 2 * (x * y - z * w)
+    out[..., 0, 2] = 2 * (x * z + y * w)
+    out[..., 1, 0] = 2 * (x * y + z * w)
+    out[..., 1, 1] = 1 - 2 * (x * x + z * z)
+    out[..., 1, 2] = 2 * (y * z - x * w)
+    out[..., 2, 0] = 2 * (x * z - y * w)
+    out[..., 2, 1] = 2 * (y * z + x * w)
+    out[..., 2, 2] = 1 - 2 * (x * x + y * y)
+    return out
+
+
+def quats_from_matrices(matrices: FloatArray) -> FloatArray:
+    """Unit quaternions of proper rotation matrices ``(..., 3, 3)``, w >= 0."""
+    m = np.asarray(matrices, dtype=np.float64)
+    m00, m11, m22 = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
+    # Four times the squares of x, y, z, w; the largest one is the stable divisor (Shepperd).
+    squares = np.stack(
+        [1 + m00 - m11 - m22, 1 - m00 + m11 - m22, 1 - m00 - m11 + m22, 1 + m00 + m11 + m22], -1
+    )
+    a, b, c = m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]
+    d, e, f = m[..., 1, 0] + m[..., 0, 1], m[..., 0, 2] + m[..., 2, 0], m[..., 2, 1] + m[..., 1, 2]
+    rows = np.stack(
+        [
+            np.stack([squares[..., 0], d, e, a], -1),
+            np.stack([d, squares[..., 1], f, b], -1),
+            np.stack([e, f, squares[..., 2], c], -1),
+            np.stack([a, b, c, squares[..., 3]], -1),
+        ],
+        -2,
+    )
+    pick = np.argmax(squares, axis=-1)
+    q = np.take_along_axis(rows, pick[..., None, None], axis=-2)[..., 0, :]
+    q = quat_normalize(q)
+    result: FloatArray = np.where(q[..., 3:] < 0.0, -q, q)
+    return result
+
+
+def matrices_from_trs(
+    translation: FloatArray, rotation_xyzw: FloatArray, scale: FloatArray
+) -> FloatArray:
+    """T * R * S, as glTF composes a node, as ``(..., 4, 4)`` matrices."""
+    out = np.zeros((*translation.shape[:-1], 4, 4))
+    out[..., :3, :3] = matrices_from_quats(rotation_xyzw) * scale[..., None, :]
+    out[..., :3, 3] = translation
+    out[..., 3, 3] = 1.0
+    return out
+
+
+def decompose_trs(matrices: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Split ``(..., 4, 4)`` matrices into translation, rotation (xyzw) and scale.
+
+    A mirrored matrix gets a negative x scale. Shear, which T * R * S cannot hold, is dropped: the
+    rotation is the one of the orthonormalised columns, the scale their lengths.
+    """
+    translation = matrices[..., :3, 3].copy()
+    rotation, scale, _ = split_linear(matrices[..., :3, :3])
+    return translation, rotation, scale
+
+
+def split_linear(linear: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Split ``(..., 3, 3)`` matrices into rotation (xyzw), scale and shear.
+
+    ``linear`` is ``R @ diag(scale)`` when ``shear`` is 0. Columns of length 0 are completed to a
+    right-handed frame; a mirrored matrix gets a negative x scale.
+
+    Returns:
+        Quaternions ``(..., 4)``, scales ``(..., 3)`` and shears ``(...)``: the largest cosine
+        between two columns, 0 for orthogonal ones.
+    """
+    linear = np.asarray(linear, dtype=np.float64)
+    scale = np.linalg.norm(linear, axis=-2)
+    columns = linear / np.where(scale > 0.0, scale, 1.0)[..., None, :]
+    x, y, z = columns[..., :, 0], columns[..., :, 1], columns[..., :, 2]
+    shear = np.abs(np.stack([(x * y).sum(-1), (y * z).sum(-1), (z * x).sum(-1)], -1)).max(-1)
+    missing = (scale == 0.0).any(-1) | (shear > 1e-9)
+    mirrored = np.linalg.det(columns) < 0.0
+    scale = np.where(mirrored[..., None] & (np.arange(3) == 0), -scale, scale)
+    columns = columns * np.where(mirrored[..., None, None] & (np.arange(3) == 0), -1.0, 1.0)
+    if np.any(missing):
+        # Gram-Schmidt with fall-back axes, only where the columns are no frame already.
+        flat, flags = columns.reshape(-1, 3, 3), np.atleast_1d(missing).reshape(-1)
+        flat = flat.copy()
+        for index in np.flatnonzero(flags):
+            flat[index] = _orthonormal_frame(flat[index])
+        columns = flat.reshape(columns.shape)
+    return quats_from_matrices(columns), scale, shear
+
+
+def _orthonormal_frame(columns: FloatArray) -> FloatArray:
+    """The nearest rotation to unit (or zero) columns, by polar decomposition where possible."""
+    if abs(np.linalg.det(columns)) > 1e-9:
+        left, _, right = np.linalg.svd(columns)
+        frame: FloatArray = left @ right
+        if np.linalg.det(frame) < 0.0:
+            left[:, -1] *= -1.0
+            frame = left @ right
+        return frame
+    basis: list[FloatArray | None] = []
+    for k in range(3):
+        vector = columns[:, k].copy()
+        for other in basis:
+            if other is not None:
+                vector -= other * (other @ vector)
+        length = float(np.linalg.norm(vector))
+        basis.append(vector / length if length > 1e-6 else None)
+    for k in range(3):
+        if basis[k] is None:
+            known = [b for b in basis if b is not None]
+            candidates = np.eye(3)
+            best = max(
+                (c - sum((b * (b @ c) for b in known), np.zeros(3)) for c in candidates),
+                key=lambda v: float(np.linalg.norm(v)),
+            )
+            basis[k] = best / np.linalg.norm(best)
+    frame = np.stack([b for b in basis if b is not None], axis=1)
+    if np.linalg.det(frame) < 0.0:
+        zero = [k for k in range(3) if not columns[:, k].any()]
+        frame[:, zero[0] if zero else 0] *= -1.0
+    return frame
