@@ -1,0 +1,54 @@
+"""What will be created, as pure data: every approximation decided and reported before the engine.
+
+``plan_*`` functions of this room make these values, ``create_*`` functions turn them into engine
+objects. All poses and vectors are in the Bullet world unless the name says otherwise; nothing here
+knows a dialect, and nothing imports pybullet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gltf_bullet.bullet.shape_plan import PlacedShape
+from gltf_bullet.model import MotionKind
+from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3
+
+__all__ = ["BodyPlan", "ColliderGroup"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColliderGroup:
+    """Colliders of one body that the engine may keep in one link.
+
+    A link has one friction, one restitution and one collision group; colliders that differ in
+    these become groups of their own, on fixed massless child links.
+    """
+
+    shapes: tuple[PlacedShape, ...]
+    """In the frame of the body; several make one compound."""
+    collider_nodes: tuple[int, ...]
+    """The glTF node of each shape, in the same order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BodyPlan:
+    """One rigid body: a node with motion, and the colliders that belong to it."""
+
+    node: int
+    """The glTF node with the motion."""
+    kind: MotionKind
+    world_from_body: Pose
+    """The node's frame without its scale, at load."""
+    mass: float
+    """[kg], finite; 0 for kinematic and static bodies, a large number for infinite mass."""
+    inertia_diagonal: Vec3
+    """Principal moments about the centre of mass [kg m^2], finite, all positive when dynamic."""
+    body_from_inertial: Pose = IDENTITY_POSE
+    """Centre of mass and principal axes in the body frame."""
+    linear_velocity: Vec3 = (0.0, 0.0, 0.0)
+    """Of the centre of mass, world axes [m/s]."""
+    angular_velocity: Vec3 = (0.0, 0.0, 0.0)
+    """World axes [rad/s]."""
+    gravity_factor: float = 1.0
+    groups: tuple[ColliderGroup, ...] = field(default=())
+    """The first sits on the body's own link, each further one on a fixed child link."""

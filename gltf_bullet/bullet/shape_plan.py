@@ -1,0 +1,163 @@
+"""Engine shapes as hashable values, so that equal colliders share one engine shape.
+
+All sizes are final: node scale is baked in. Round shapes stand along +Y here as in glTF; turning
+them to Bullet's +Z is the business of ``create_shape`` alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose, Vec3
+
+__all__ = [
+    "BoxPlan",
+    "BvhPlan",
+    "CapsulePlan",
+    "ConvexPartsPlan",
+    "CylinderPlan",
+    "HullPlan",
+    "InfinitePlanePlan",
+    "PlacedShape",
+    "PointSet",
+    "ShapePlan",
+    "SpherePlan",
+    "TriangleSet",
+]
+
+
+class PointSet:
+    """Immutable vertices [point_count, 3] in metres, hashed and compared by content."""
+
+    __slots__ = ("_digest", "points")
+
+    def __init__(self, points: npt.ArrayLike) -> None:
+        self.points: FloatArray = np.array(points, dtype=np.float64).reshape(-1, 3)
+        self.points.setflags(write=False)
+        self._digest = hashlib.blake2b(self.points.tobytes(), digest_size=16).digest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PointSet) and self._digest == other._digest
+
+    def __hash__(self) -> int:
+        return hash(self._digest)
+
+    @property
+    def digest(self) -> str:
+        """Hexadecimal content hash."""
+        return self._digest.hex()
+
+
+class TriangleSet:
+    """Immutable vertices and triangles, hashed and compared by content."""
+
+    __slots__ = ("_digest", "points", "triangles")
+
+    def __init__(self, points: npt.ArrayLike, triangles: npt.ArrayLike) -> None:
+        self.points: FloatArray = np.array(points, dtype=np.float64).reshape(-1, 3)
+        self.triangles: npt.NDArray[np.int64] = np.array(triangles, dtype=np.int64).reshape(-1, 3)
+        self.points.setflags(write=False)
+        self.triangles.setflags(write=False)
+        content = hashlib.blake2b(self.points.tobytes(), digest_size=16)
+        content.update(self.triangles.tobytes())
+        self._digest = content.digest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TriangleSet) and self._digest == other._digest
+
+    def __hash__(self) -> int:
+        return hash(self._digest)
+
+    @property
+    def digest(self) -> str:
+        """Hexadecimal content hash."""
+        return self._digest.hex()
+
+
+@dataclass(frozen=True, slots=True)
+class BoxPlan:
+    """A box about the origin."""
+
+    half_extents: Vec3
+    """[m]"""
+
+
+@dataclass(frozen=True, slots=True)
+class SpherePlan:
+    """A ball about the origin."""
+
+    radius: float
+    """[m]"""
+
+
+@dataclass(frozen=True, slots=True)
+class CapsulePlan:
+    """A capsule along +Y about the origin, both radii equal."""
+
+    radius: float
+    """[m]"""
+    mid_height: float
+    """Distance between the cap centres [m]."""
+
+
+@dataclass(frozen=True, slots=True)
+class CylinderPlan:
+    """A cylinder along +Y about the origin, both radii equal."""
+
+    radius: float
+    """[m]"""
+    height: float
+    """[m]"""
+
+
+@dataclass(frozen=True, slots=True)
+class InfinitePlanePlan:
+    """Everything below the XZ plane of its frame is solid; static bodies only."""
+
+
+@dataclass(frozen=True, slots=True)
+class HullPlan:
+    """The convex hull of some points."""
+
+    vertices: PointSet
+
+
+@dataclass(frozen=True, slots=True)
+class BvhPlan:
+    """Triangles as they are: a surface without inside."""
+
+    mesh: TriangleSet
+
+
+@dataclass(frozen=True, slots=True)
+class ConvexPartsPlan:
+    """A concave volume as convex hulls."""
+
+    parts: tuple[PointSet, ...]
+    source: TriangleSet = field(compare=False)
+    """The mesh that was decomposed, for mass properties."""
+
+
+ShapePlan: TypeAlias = (
+    BoxPlan
+    | SpherePlan
+    | CapsulePlan
+    | CylinderPlan
+    | InfinitePlanePlan
+    | HullPlan
+    | BvhPlan
+    | ConvexPartsPlan
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedShape:
+    """A shape and where it sits in the frame of its body."""
+
+    shape: ShapePlan
+    body_from_shape: Pose = IDENTITY_POSE
