@@ -1,0 +1,238 @@
+"""One ``createMultiBody`` call as a value, and the one function that makes it.
+
+Every trap of that call is handled here and nowhere else: link frames against inertial frames,
+Bullet's depth-first renumbering, default motors and damping, the velocity clamp, self-collision
+flags, silent caps and unknown shape ids. Frames of a :class:`MultibodySpec` are *link* frames;
+PyBullet reports and resets poses in *inertial* frames (measured on 3.2.7).
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pybullet
+
+from gltf_bullet.errors import EngineError
+from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3
+
+__all__ = [
+    "MAX_LINKS",
+    "LinkJoint",
+    "LinkSpec",
+    "MultibodySpec",
+    "create_multibody",
+    "depth_first_order",
+]
+
+MAX_LINKS = 127
+"""More are dropped by the engine without a word (measured)."""
+
+_VELOCITY_CLAMP = 1e5
+"""[m/s, rad/s]; the engine's default of 100 stops fast bodies."""
+
+
+class LinkJoint(enum.Enum):
+    """How a link moves relative to its parent link."""
+
+    FIXED = "fixed"
+    REVOLUTE = "revolute"
+    PRISMATIC = "prismatic"
+    SPHERICAL = "spherical"
+
+
+_ENGINE_JOINT = {
+    LinkJoint.FIXED: pybullet.JOINT_FIXED,
+    LinkJoint.REVOLUTE: pybullet.JOINT_REVOLUTE,
+    LinkJoint.PRISMATIC: pybullet.JOINT_PRISMATIC,
+    LinkJoint.SPHERICAL: pybullet.JOINT_SPHERICAL,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkSpec:
+    """One link of a multibody; at zero joint position its frame is ``parent_from_link``."""
+
+    parent: int
+    """Index of the parent link, -1 for the base; smaller than the link's own index."""
+    joint: LinkJoint
+    parent_from_link: Pose
+    """Between link frames (not inertial frames), at joint position 0."""
+    axis: Vec3 = (0.0, 0.0, 1.0)
+    """Of a revolute or prismatic joint, in the link frame, unit length."""
+    mass: float = 0.0
+    """[kg]; 0 for links that only pass motion on."""
+    inertia_diagonal: Vec3 = (0.0, 0.0, 0.0)
+    """Principal moments [kg m^2] about the axes of the inertial frame."""
+    link_from_inertial: Pose = IDENTITY_POSE
+    """Centre of mass and principal axes. A spherical joint's position and velocity are expressed
+    in the inertial frame by the engine (measured): keep it the identity there."""
+    shape_id: int = -1
+    """Engine collision shape, placed relative to the link frame; -1 for none."""
+    visual_id: int = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MultibodySpec:
+    """A base and a tree of links, in depth-first order."""
+
+    world_from_base: Pose = IDENTITY_POSE
+    """The base's link frame."""
+    mass: float = 0.0
+    """[kg]; 0 makes the base immovable by forces (static, or kinematic by a set velocity)."""
+    inertia_diagonal: Vec3 = (0.0, 0.0, 0.0)
+    """Principal moments [kg m^2]; ignored by the engine when the base has mass 0."""
+    base_from_inertial: Pose = IDENTITY_POSE
+    shape_id: int = -1
+    visual_id: int = -1
+    links: tuple[LinkSpec, ...] = ()
+
+
+def depth_first_order(parents: Sequence[int]) -> list[int]:
+    """Old indices in the order in which Bullet numbers links: depth first, children ascending.
+
+    ``parents`` holds a parent index per link, -1 for the base. Links that hang on no base (a
+    cycle) are left out.
+    """
+    children: dict[int, list[int]] = {}
+    for link, parent in enumerate(parents):
+        children.setdefault(parent, []).append(link)
+    order: list[int] = []
+    stack = list(reversed(children.get(-1, [])))
+    while stack:
+        link = stack.pop()
+        order.append(link)
+        stack.extend(reversed(children.get(link, [])))
+    return order
+
+
+def create_multibody(client_id: int, spec: MultibodySpec) -> int:
+    """Create the body and return its id: exact inertia, no damping, motors off, no clamps.
+
+    The base pose that PyBullet reports afterwards is ``world_from_base @ base_from_inertial``.
+
+    Raises:
+        EngineError: Too many links, an unknown shape id, or the engine refused.
+        ValueError: Links are not in depth-first order.
+    """
+    links = spec.links
+    if len(links) > MAX_LINKS:
+        raise EngineError(f"a multibody of {len(links)} links; the engine keeps {MAX_LINKS}")
+    parents = [link.parent for link in links]
+    if depth_first_order(parents) != list(range(len(links))):
+        # The engine would renumber them and every index that we hand out would be wrong.
+        raise ValueError(f"links must be in depth-first order; parents are {parents}")
+    _refuse_bad_numbers(spec)
+    has_link_shapes = any(link.shape_id >= 0 for link in links)
+    # Without the flag, pair filters between links of one multibody have no effect at all.
+    flags = (
+        pybullet.URDF_USE_SELF_COLLISION | pybullet.URDF_USE_SELF_COLLISION_INCLUDE_PARENT
+        if has_link_shapes
+        else 0
+    )
+    try:
+        body_id = pybullet.createMultiBody(
+            baseMass=spec.mass,
+            baseCollisionShapeIndex=spec.shape_id,
+            baseVisualShapeIndex=spec.visual_id,
+            basePosition=spec.world_from_base.translation,
+            baseOrientation=spec.world_from_base.rotation_xyzw,
+            baseInertialFramePosition=spec.base_from_inertial.translation,
+            baseInertialFrameOrientation=spec.base_from_inertial.rotation_xyzw,
+            linkMasses=[link.mass for link in links],
+            linkCollisionShapeIndices=[link.shape_id for link in links],
+            linkVisualShapeIndices=[link.visual_id for link in links],
+            linkPositions=[link.parent_from_link.translation for link in links],
+            linkOrientations=[link.parent_from_link.rotation_xyzw for link in links],
+            linkInertialFramePositions=[link.link_from_inertial.translation for link in links],
+            linkInertialFrameOrientations=[link.link_from_inertial.rotation_xyzw for link in links],
+            linkParentIndices=[link.parent + 1 for link in links],
+            linkJointTypes=[_ENGINE_JOINT[link.joint] for link in links],
+            linkJointAxis=[link.axis for link in links],
+            flags=flags,
+            physicsClientId=client_id,
+        )
+    except pybullet.error as error:
+        raise EngineError(f"createMultiBody: {error}") from error
+    if body_id < 0:
+        raise EngineError("createMultiBody returned no body")
+    body = int(body_id)
+    try:
+        _refuse_unknown_shapes(client_id, body, spec)
+        _settle_dynamics(client_id, body, spec)
+    except (pybullet.error, EngineError) as error:
+        pybullet.removeBody(body, physicsClientId=client_id)
+        raise EngineError(f"createMultiBody: {error}") from error
+    return body
+
+
+def _refuse_bad_numbers(spec: MultibodySpec) -> None:
+    """NaN and infinities reach the solver unchecked and freeze the process later."""
+    numbers = [spec.mass, *spec.inertia_diagonal]
+    for pose in (spec.world_from_base, spec.base_from_inertial):
+        numbers += [*pose.translation, *pose.rotation_xyzw]
+    for link in spec.links:
+        numbers += [link.mass, *link.inertia_diagonal, *link.axis]
+        for pose in (link.parent_from_link, link.link_from_inertial):
+            numbers += [*pose.translation, *pose.rotation_xyzw]
+    if not bool(np.isfinite(numbers).all()):
+        raise EngineError("a multibody holds a number that is not finite")
+
+
+def _refuse_unknown_shapes(client_id: int, body_id: int, spec: MultibodySpec) -> None:
+    """The engine accepts any shape id; a body that should collide would fall through the floor."""
+    checked: set[int] = set()
+    for index, shape_id in enumerate([spec.shape_id, *(link.shape_id for link in spec.links)]):
+        if shape_id < 0 or shape_id in checked:
+            continue
+        checked.add(shape_id)
+        if not pybullet.getCollisionShapeData(body_id, index - 1, physicsClientId=client_id):
+            raise EngineError(f"collision shape {shape_id} does not exist")
+
+
+def _settle_dynamics(client_id: int, body_id: int, spec: MultibodySpec) -> None:
+    # Calls with damping or maxJointVelocity address the base whatever the link index says, and
+    # drop everything else in the same call: they stay calls of their own (measured).
+    pybullet.changeDynamics(
+        body_id, -1, linearDamping=0.0, angularDamping=0.0, physicsClientId=client_id
+    )
+    pybullet.changeDynamics(
+        body_id, -1, maxJointVelocity=_VELOCITY_CLAMP, physicsClientId=client_id
+    )
+    if spec.mass > 0.0:
+        pybullet.changeDynamics(
+            body_id, -1, localInertiaDiagonal=spec.inertia_diagonal, physicsClientId=client_id
+        )
+    single_axis: list[int] = []
+    for index, link in enumerate(spec.links):
+        if link.mass > 0.0:
+            pybullet.changeDynamics(
+                body_id,
+                index,
+                localInertiaDiagonal=link.inertia_diagonal,
+                physicsClientId=client_id,
+            )
+        if link.joint in (LinkJoint.REVOLUTE, LinkJoint.PRISMATIC):
+            single_axis.append(index)
+        elif link.joint is LinkJoint.SPHERICAL:
+            pybullet.setJointMotorControlMultiDof(
+                body_id,
+                index,
+                pybullet.POSITION_CONTROL,
+                targetPosition=[0.0, 0.0, 0.0, 1.0],
+                targetVelocity=[0.0, 0.0, 0.0],
+                positionGain=0.0,
+                velocityGain=0.0,
+                force=[0.0, 0.0, 0.0],
+                physicsClientId=client_id,
+            )
+    if single_axis:
+        pybullet.setJointMotorControlArray(
+            body_id,
+            single_axis,
+            pybullet.VELOCITY_CONTROL,
+            forces=[0.0] * len(single_axis),
+            physicsClientId=client_id,
+        )
