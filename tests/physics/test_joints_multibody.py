@@ -74,9 +74,7 @@ def test_link_poses_are_between_link_frames_and_reports_are_inertial(client: int
     ]
     world_from_link = {-1: spec.world_from_base}
     for index, link in enumerate(links):
-        world_from_link[index] = (
-            world_from_link[link.parent] @ link.parent_from_link @ moved[index]
-        )
+        world_from_link[index] = world_from_link[link.parent] @ link.parent_from_link @ moved[index]
     states = pybullet.getLinkStates(
         body, range(4), computeForwardKinematics=1, physicsClientId=client
     )
