@@ -1,0 +1,315 @@
+"""From an asset source to its JSON root and its binary chunk (glTF 2.0, "GLB File Format").
+
+Here: opening the source, the GLB container, decoding JSON from untrusted bytes. Not here: buffers
+(``buffers.py``), what the JSON means (``document.py`` and its neighbours).
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import re
+import struct
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeAlias, cast
+
+import msgspec
+
+from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
+from gltf_bullet.errors import ContainerError
+from gltf_bullet.gltf.fields import JsonObject
+
+if TYPE_CHECKING:
+    import pygltflib
+
+__all__ = [
+    "DEFAULT_LIMITS",
+    "MEMORY_PATH",
+    "AssetSource",
+    "Container",
+    "ReadLimits",
+    "open_container",
+]
+
+AssetSource: TypeAlias = (
+    "str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO | pygltflib.GLTF2"
+)
+"""What a document can be read from; pygltflib is not imported to recognise its objects."""
+
+MEMORY_PATH = "<memory>"
+"""The path of a document that came from no file."""
+
+FILE_UNREADABLE = IssueKind(
+    "FILE_UNREADABLE", Severity.ERROR, "the file cannot be read ({got}); must be a readable file"
+)
+FILE_TOO_LARGE = IssueKind(
+    "FILE_TOO_LARGE",
+    Severity.ERROR,
+    "the file has {got} bytes; must be at most {allowed} (ReadLimits.max_buffer_bytes)",
+)
+FILE_EMPTY = IssueKind("FILE_EMPTY", Severity.ERROR, "the file is empty; must be GLB or JSON")
+GLB_TRUNCATED = IssueKind(
+    "GLB_TRUNCATED", Severity.ERROR, "{what} needs {needed} bytes; only {got} are left in the file"
+)
+GLB_VERSION = IssueKind("GLB_VERSION", Severity.ERROR, "the GLB version is {got}; must be 2")
+GLB_LENGTH = IssueKind(
+    "GLB_LENGTH",
+    Severity.WARNING,
+    "the GLB header says {length} bytes; the file has {got}; the rest is ignored",
+)
+GLB_CHUNK_UNALIGNED = IssueKind(
+    "GLB_CHUNK_UNALIGNED",
+    Severity.WARNING,
+    "GLB chunk {chunk} has {got} bytes; must be a multiple of 4; it is read as it is",
+)
+GLB_JSON_NOT_FIRST = IssueKind(
+    "GLB_JSON_NOT_FIRST", Severity.ERROR, "the first GLB chunk is {got}; must be JSON"
+)
+GLB_CHUNK_IGNORED = IssueKind(
+    "GLB_CHUNK_IGNORED",
+    Severity.INFO,
+    "GLB chunk {chunk} of type {got} is not known here or is a repetition; it is skipped",
+)
+JSON_MALFORMED = IssueKind(
+    "JSON_MALFORMED", Severity.ERROR, "the file is neither GLB nor valid JSON: {got}"
+)
+JSON_NOT_OBJECT = IssueKind(
+    "JSON_NOT_OBJECT", Severity.ERROR, "the JSON root is {got}; must be an object"
+)
+JSON_TOO_DEEP = IssueKind(
+    "JSON_TOO_DEEP", Severity.ERROR, "the JSON is nested deeper than {allowed} levels"
+)
+JSON_BYTE_ORDER_MARK = IssueKind(
+    "JSON_BYTE_ORDER_MARK",
+    Severity.INFO,
+    "the JSON begins with a UTF-8 byte order mark; must be without; it is skipped",
+)
+
+GLB_MAGIC = b"glTF"
+JSON_CHUNK = 0x4E4F534A
+BIN_CHUNK = 0x004E4942
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadLimits:
+    """How much one file may ask for before it is refused; content is not trusted."""
+
+    max_buffer_bytes: int = 2 * 1024**3
+    """Size of the file and of each of its buffers [bytes]."""
+    max_accessor_values: int = 2**28
+    """Numbers in one accessor: elements times components."""
+    max_json_depth: int = 128
+    """Levels of arrays and objects; glTF itself needs about ten."""
+
+
+DEFAULT_LIMITS = ReadLimits()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Container:
+    """The parts of a file before anything of it is interpreted."""
+
+    path: str
+    """As the caller named it, or ``"<memory>"``."""
+    folder: Path | None
+    """Where relative URIs start; ``None`` for a source without a place."""
+    json: JsonObject
+    glb_chunk: bytes | None
+
+
+def open_container(source: AssetSource, diagnostics: Diagnostics, limits: ReadLimits) -> Container:
+    """Read ``source`` whole and decode its container.
+
+    Raises:
+        ContainerError: The file is missing, truncated, too large, or neither GLB nor JSON; all
+            issues that ``diagnostics`` held are in it.
+        TypeError: ``source`` is nothing that can be read.
+    """
+    if _is_pygltflib(source):
+        return _container_of_gltf2(source, diagnostics, limits)
+    path, folder, data = _read_source(source, diagnostics, limits)
+    if not data:
+        _fail(path, diagnostics, FILE_EMPTY)
+    glb_chunk: bytes | None = None
+    if data[:4] == GLB_MAGIC:
+        text, glb_chunk = _split_glb(data, path, diagnostics)
+    else:
+        text = data
+    return Container(
+        path=path,
+        folder=folder,
+        json=_decode_json(text, path, diagnostics, limits),
+        glb_chunk=glb_chunk,
+    )
+
+
+def _fail(path: str, diagnostics: Diagnostics, kind: IssueKind, **values: object) -> NoReturn:
+    diagnostics.report(kind, ROOT, **values)
+    raise ContainerError(path, diagnostics.issues)
+
+
+def _read_source(
+    source: object, diagnostics: Diagnostics, limits: ReadLimits
+) -> tuple[str, Path | None, bytes]:
+    """The path as named, the folder and the whole content of a source."""
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        data = bytes(source)
+        path, folder = MEMORY_PATH, None
+    elif isinstance(source, (str, os.PathLike)):
+        path = os.fsdecode(source)
+        folder = Path(path).parent
+        data = _read_file(path, diagnostics, limits)
+    elif callable(getattr(source, "read", None)):
+        name = getattr(source, "name", None)
+        named = isinstance(name, str) and os.path.exists(name)
+        path, folder = (str(name), Path(str(name)).parent) if named else (MEMORY_PATH, None)
+        try:
+            # One byte more than allowed shows that there is too much.
+            data = cast("BinaryIO", source).read(limits.max_buffer_bytes + 1)
+        except (OSError, ValueError) as exc:
+            _fail_from(exc, path, diagnostics)
+        if not isinstance(data, (bytes, bytearray, memoryview)):
+            raise TypeError("the file object must be opened in binary mode")
+        data = bytes(data)
+    else:
+        raise TypeError(f"cannot read an asset from {type(source).__name__}")
+    if len(data) > limits.max_buffer_bytes:
+        _fail(path, diagnostics, FILE_TOO_LARGE, got=len(data), allowed=limits.max_buffer_bytes)
+    return path, folder, data
+
+
+def _read_file(path: str, diagnostics: Diagnostics, limits: ReadLimits) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > limits.max_buffer_bytes:
+                _fail(path, diagnostics, FILE_TOO_LARGE, got=size, allowed=limits.max_buffer_bytes)
+            return file.read()
+    except (OSError, ValueError) as exc:  # ValueError: a NUL in the path
+        _fail_from(exc, path, diagnostics)
+
+
+def _fail_from(exc: Exception, path: str, diagnostics: Diagnostics) -> NoReturn:
+    reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
+    diagnostics.report(FILE_UNREADABLE, ROOT, got=reason)
+    raise ContainerError(path, diagnostics.issues) from exc
+
+
+def _split_glb(data: bytes, path: str, diagnostics: Diagnostics) -> tuple[bytes, bytes | None]:
+    """The JSON text and the binary chunk of a GLB file."""
+    if len(data) < 12:
+        _fail(path, diagnostics, GLB_TRUNCATED, what="the GLB header", needed=12, got=len(data))
+    version, length = struct.unpack_from("<II", data, 4)
+    if version != 2:
+        _fail(path, diagnostics, GLB_VERSION, got=version)
+    if length > len(data):
+        _fail(path, diagnostics, GLB_TRUNCATED, what="the file", needed=length, got=len(data))
+    if length < len(data):
+        diagnostics.report(GLB_LENGTH, ROOT, length=length, got=len(data))
+    text: bytes | None = None
+    binary: bytes | None = None
+    offset, chunk = 12, 0
+    while offset < length or text is None:
+        if offset + 8 > length:
+            what = f"the header of GLB chunk {chunk}"
+            left = max(length - offset, 0)
+            _fail(path, diagnostics, GLB_TRUNCATED, what=what, needed=8, got=left)
+        size, kind = struct.unpack_from("<II", data, offset)
+        offset += 8
+        if offset + size > length:
+            what, left = f"GLB chunk {chunk}", length - offset
+            _fail(path, diagnostics, GLB_TRUNCATED, what=what, needed=size, got=left)
+        if text is None:
+            if kind != JSON_CHUNK:
+                _fail(path, diagnostics, GLB_JSON_NOT_FIRST, got=f"0x{kind:08X}")
+            text = data[offset : offset + size]
+        elif kind == BIN_CHUNK and binary is None:
+            binary = data[offset : offset + size]
+        else:
+            diagnostics.report(GLB_CHUNK_IGNORED, ROOT, chunk=chunk, got=f"0x{kind:08X}")
+        if size % 4:
+            diagnostics.report(GLB_CHUNK_UNALIGNED, ROOT, chunk=chunk, got=size)
+        offset += size
+        chunk += 1
+    return text, binary
+
+
+def _decode_json(
+    text: bytes, path: str, diagnostics: Diagnostics, limits: ReadLimits
+) -> JsonObject:
+    """Decode RFC 8259 JSON; a repeated key takes its last value, as in ECMAScript."""
+    if text[:3] == b"\xef\xbb\xbf":
+        diagnostics.report(JSON_BYTE_ORDER_MARK, ROOT)
+        text = text[3:]
+    # A big file is nothing but new containers: collecting during the decode costs 2-3 times the
+    # decode itself (research/perf.md section 2).
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        root = msgspec.json.decode(text)
+    except RecursionError:
+        _fail(path, diagnostics, JSON_TOO_DEEP, allowed=limits.max_json_depth)
+    except (msgspec.MsgspecError, ValueError) as exc:
+        diagnostics.report(JSON_MALFORMED, ROOT, got=_reason(text, exc))
+        raise ContainerError(path, diagnostics.issues) from exc
+    finally:
+        if collecting:
+            gc.enable()
+    if _is_deeper_than(text, limits.max_json_depth):
+        _fail(path, diagnostics, JSON_TOO_DEEP, allowed=limits.max_json_depth)
+    if not isinstance(root, dict):
+        _fail(path, diagnostics, JSON_NOT_OBJECT, got=type(root).__name__)
+    return root
+
+
+def _reason(text: bytes, exc: Exception) -> str:
+    literal = re.search(rb"[\[:,]\s*(-?(?:NaN|Infinity|inf|nan))\b", text)
+    if literal is not None:
+        return f"{literal[1].decode()} is no JSON number (byte {literal.start(1)})"
+    return str(exc)
+
+
+def _is_deeper_than(valid_json: bytes, limit: int) -> bool:
+    """Whether containers nest deeper than ``limit``; about 1 ms per 400 kB.
+
+    msgspec stops at Python's recursion limit only, and what passes there would still break a later
+    ``pickle`` or ``deepcopy`` of the document.
+    """
+    # Without escapes every quote begins or ends a string; without strings brackets are brackets.
+    text = re.sub(rb"\\.", b"", valid_json) if b"\\" in valid_json else valid_json
+    brackets = text.translate(bytes.maketrans(b"{}", b"[]"), _ALL_BUT_BRACKETS_AND_QUOTES)
+    brackets = re.sub(rb'"[^"]*"', b"", brackets)
+    for _ in range(limit):
+        if not brackets:
+            return False
+        brackets = brackets.replace(b"[]", b"")
+    return bool(brackets)
+
+
+_ALL_BUT_BRACKETS_AND_QUOTES = bytes(set(range(256)) - set(b'[]{}"'))
+
+
+def _is_pygltflib(source: object) -> bool:
+    module = sys.modules.get("pygltflib")
+    return module is not None and isinstance(source, module.GLTF2)
+
+
+def _container_of_gltf2(source: Any, diagnostics: Diagnostics, limits: ReadLimits) -> Container:
+    """The same from a pygltflib object; its own JSON writer gives the JSON."""
+    folder = getattr(source, "_path", None)
+    name = getattr(source, "_name", None)
+    path = str(Path(folder) / name) if folder is not None and name else MEMORY_PATH
+    try:
+        text = source.gltf_to_json().encode()
+    except (TypeError, ValueError, RecursionError) as exc:
+        diagnostics.report(JSON_MALFORMED, ROOT, got=str(exc))
+        raise ContainerError(path, diagnostics.issues) from exc
+    blob = source.binary_blob()
+    return Container(
+        path=path,
+        folder=Path(folder) if folder is not None else None,
+        json=_decode_json(text, path, diagnostics, limits),
+        glb_chunk=bytes(blob) if blob is not None else None,
+    )

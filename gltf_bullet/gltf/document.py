@@ -1,0 +1,209 @@
+"""One glTF file after reading: its JSON, node tree and buffers, checked and typed.
+
+Not here: what extensions mean (the ``dialects`` room), geometry and animations, which other modules
+of this room read from the document on demand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar, cast
+
+from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity
+from gltf_bullet.errors import ContainerError, InvalidAssetError
+from gltf_bullet.gltf.buffers import read_buffer
+from gltf_bullet.gltf.container import (
+    DEFAULT_LIMITS,
+    AssetSource,
+    ReadLimits,
+    open_container,
+)
+from gltf_bullet.gltf.fields import JsonObject, read_object, read_objects, read_string, read_strings
+from gltf_bullet.gltf.nodes import extension_names, index_extensions, read_node_tree
+from gltf_bullet.scene import NodeTree
+
+__all__ = ["AssetSource", "Document", "ReadLimits", "read_document"]
+
+ASSET_VERSION = IssueKind(
+    "ASSET_VERSION", Severity.ERROR, "asset.{key} is {got}; this reader knows glTF 2.0"
+)
+ASSET_VERSION_MISSING = IssueKind(
+    "ASSET_VERSION_MISSING", Severity.WARNING, "asset.version is missing; 2.0 is assumed"
+)
+EXTENSION_NOT_IN_USED = IssueKind(
+    "EXTENSION_NOT_IN_USED",
+    Severity.WARNING,
+    "{got} is in extensionsRequired only; must be in extensionsUsed too",
+)
+
+COLLECTIONS = (
+    "accessors", "animations", "buffers", "bufferViews", "cameras", "images", "materials",
+    "meshes", "nodes", "samplers", "scenes", "skins", "textures",
+)  # fmt: skip
+"""The root members that are lists of objects."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Document:
+    """The frozen result of reading one file. Nobody may change the JSON that it holds.
+
+    Pickles without what was derived from it; buffers that were read go along.
+    """
+
+    path: str
+    """As the caller named it, or ``"<memory>"``."""
+    folder: Path | None
+    """Where relative URIs start; ``None`` for a source without a place."""
+    json: JsonObject
+    """The parsed root."""
+    tree: NodeTree
+    glb_chunk: bytes | None
+    """The binary chunk of a GLB file."""
+    extensions_used: tuple[str, ...]
+    extensions_required: tuple[str, ...]
+    limits: ReadLimits
+    _collections: dict[str, tuple[JsonObject, ...]]
+    _nodes_by_extension: dict[str, tuple[int, ...]]
+    _buffers: dict[int, bytes] = field(default_factory=dict)
+    _derived: dict[tuple[str, int], tuple[object, tuple[Issue, ...]]] = field(default_factory=dict)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        names = [name for name in self.__slots__ if name != "_derived"]
+        return (_document_of_state, ({name: getattr(self, name) for name in names},))
+
+    def __repr__(self) -> str:
+        return f"Document({self.path!r}, {len(self.tree)} nodes)"
+
+    def root_extension(self, name: str) -> JsonObject:
+        """The root's extension object; ``{}`` when absent or no object (reported at reading)."""
+        return _extension(self.json, name) or {}
+
+    def node_extension(self, node: int, name: str) -> JsonObject | None:
+        """The extension object of a node; ``None`` when absent or no object (then reported)."""
+        return _extension(self._collections["nodes"][node], name)
+
+    def nodes_with_extension(self, name: str) -> tuple[int, ...]:
+        """The nodes that carry an extension, in file order."""
+        return self._nodes_by_extension.get(name, ())
+
+    def count(self, collection: str) -> int:
+        """The length of a root collection such as ``"meshes"``; 0 when absent."""
+        return len(self.objects(collection))
+
+    def objects(self, collection: str) -> Sequence[JsonObject]:
+        """The objects of a root collection; ``{}`` in the place of wrong ones (reported)."""
+        if collection in self._collections:
+            return self._collections[collection]
+        return _objects(self.json, collection, Diagnostics())
+
+    def buffer(self, index: int) -> memoryview:
+        """The ``byteLength`` bytes of a buffer, read when first asked for, then kept.
+
+        Raises:
+            ContainerError: The data is missing, short, too large, or outside the asset's folder.
+        """
+        if index not in self._buffers:
+            diagnostics = Diagnostics()
+            data = read_buffer(
+                self._collections["buffers"],
+                index,
+                self.folder,
+                self.glb_chunk,
+                diagnostics,
+                self.limits,
+            )
+            if data is None:
+                raise ContainerError(self.path, diagnostics.issues)
+            self._buffers[index] = data
+        return memoryview(self._buffers[index])
+
+    def derive(
+        self, key: tuple[str, int], read: Callable[[Diagnostics], T], diagnostics: Diagnostics
+    ) -> T:
+        """What ``read`` gives, computed once per document and key; its issues come every time."""
+        if key not in self._derived:
+            found = Diagnostics()
+            self._derived[key] = (read(found), found.issues)
+        value, issues = self._derived[key]
+        diagnostics.extend(issues)
+        return cast("T", value)
+
+
+def read_document(
+    source: AssetSource, diagnostics: Diagnostics, *, limits: ReadLimits = DEFAULT_LIMITS
+) -> Document:
+    """Read a ``.gltf`` or ``.glb`` file; content problems are reported, reading goes on.
+
+    Raises:
+        ContainerError: Not GLB or JSON, truncated, too large, or of another glTF version.
+        InvalidAssetError: The node hierarchy cannot be built: a child that does not exist, a node
+            with two parents, or a circle.
+        TypeError: ``source`` is nothing that can be read.
+    """
+    container = open_container(source, diagnostics, limits)
+    root, path = container.json, container.path
+    _check_version(root, path, diagnostics)
+    collections = {name: _objects(root, name, diagnostics) for name in COLLECTIONS}
+    nodes = collections["nodes"]
+    counts = {name: len(objects) for name, objects in collections.items()}
+    used = read_strings(root, "extensionsUsed", ROOT, diagnostics) or ()
+    required = read_strings(root, "extensionsRequired", ROOT, diagnostics) or ()
+    for name in required:
+        if name not in used:
+            diagnostics.report(EXTENSION_NOT_IN_USED, ROOT / "extensionsRequired", got=name)
+    if "extensions" in root:
+        extension_names(root["extensions"], ROOT, diagnostics)
+    nodes_by_extension = index_extensions(nodes, diagnostics)
+    tree = read_node_tree(root, nodes, counts, diagnostics)
+    if tree is None:
+        raise InvalidAssetError(path, diagnostics.issues)
+    return Document(
+        path=path,
+        folder=container.folder,
+        json=root,
+        tree=tree,
+        glb_chunk=container.glb_chunk,
+        extensions_used=used,
+        extensions_required=required,
+        limits=limits,
+        _collections=collections,
+        _nodes_by_extension=nodes_by_extension,
+    )
+
+
+def _document_of_state(state: dict[str, object]) -> Document:
+    return Document(**state)  # type: ignore[arg-type]  # the fields of another Document
+
+
+def _extension(owner: JsonObject, name: str) -> JsonObject | None:
+    extensions = owner.get("extensions")
+    value = extensions.get(name) if type(extensions) is dict else None
+    return value if type(value) is dict else None
+
+
+def _objects(root: JsonObject, name: str, diagnostics: Diagnostics) -> tuple[JsonObject, ...]:
+    value = root.get(name)
+    if type(value) is list and set(map(type, value)) <= {dict}:
+        return tuple(value)
+    return tuple(item for _, _, item in read_objects(root, name, ROOT, diagnostics))
+
+
+def _check_version(root: JsonObject, path: str, diagnostics: Diagnostics) -> None:
+    """Accept every 2.x whose ``minVersion`` is 2.0 (glTF 2.0, "Asset")."""
+    at = ROOT / "asset"
+    asset = read_object(root, "asset", ROOT, diagnostics) or {}
+    version = read_string(asset, "version", at, diagnostics)
+    minimum = read_string(asset, "minVersion", at, diagnostics)
+    if version is None:
+        diagnostics.report(ASSET_VERSION_MISSING, at)
+    for key, got, accepted in (
+        ("version", version, version is None or version.split(".")[0] == "2"),
+        ("minVersion", minimum, minimum in (None, "2.0", "2")),
+    ):
+        if not accepted:
+            diagnostics.report(ASSET_VERSION, at / key, key=key, got=repr(got)[:60])
+            raise ContainerError(path, diagnostics.issues)
