@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from gltf_bullet.bullet.shape_plan import PlacedShape
-from gltf_bullet.model import MotionKind
+from gltf_bullet.model import DEFAULT_MATERIAL, CollisionFilter, MotionKind, PhysicsMaterial
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3
 
-__all__ = ["BodyPlan", "ColliderGroup"]
+__all__ = ["BodyPlan", "ColliderGroup", "StaticPlan"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +28,22 @@ class ColliderGroup:
     """In the frame of the body; several make one compound."""
     collider_nodes: tuple[int, ...]
     """The glTF node of each shape, in the same order."""
+    material: PhysicsMaterial = DEFAULT_MATERIAL
+    filter: CollisionFilter | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaticPlan:
+    """A collider without a motion at or above it."""
+
+    node: int
+    """The glTF node with the collider."""
+    world_from_collider: Pose
+    """The node's frame without its scale, at load."""
+    shape: PlacedShape
+    """In the collider's frame."""
+    material: PhysicsMaterial = DEFAULT_MATERIAL
+    filter: CollisionFilter | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

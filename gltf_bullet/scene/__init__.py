@@ -1,5 +1,6 @@
 """Room 1: the node tree and animation tracks as plain data, free of file format and engine."""
 
+from gltf_bullet.scene.frames import NodeFrames
 from gltf_bullet.scene.nodes import NodeTree
 
-__all__ = ["NodeTree"]
+__all__ = ["NodeFrames", "NodeTree"]

@@ -1,0 +1,164 @@
+"""Convex hulls: vertices, reduction to a budget with its error, boxes and convexity recognised."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial import ConvexHull, QhullError
+
+from gltf_bullet.transforms import FloatArray, Pose
+
+__all__ = ["Hull", "box_of_hull", "convex_hull", "is_closed", "weld"]
+
+IntArray = npt.NDArray[np.int64]
+
+FLAT_THICKNESS = 1e-3
+"""Thickness given to a hull whose points lie in one plane, relative to its size."""
+
+
+class Hull:
+    """The convex hull of a point set, outward facing.
+
+    Attributes:
+        points: Vertices, shape [point_count, 3].
+        triangles: Faces, shape [triangle_count, 3].
+        deviation: How far the true hull reaches beyond this one at most [m]; 0 when exact.
+        was_flat: The points lay in one plane and were given a thickness.
+    """
+
+    __slots__ = ("deviation", "points", "triangles", "was_flat")
+
+    def __init__(
+        self, points: FloatArray, triangles: IntArray, deviation: float, was_flat: bool
+    ) -> None:
+        self.points = points
+        self.triangles = triangles
+        self.deviation = deviation
+        self.was_flat = was_flat
+
+
+def convex_hull(points: FloatArray, max_points: int) -> Hull:
+    """The hull of ``points``, reduced to ``max_points`` vertices where it has more.
+
+    Raises:
+        ValueError: Fewer than three points that differ.
+    """
+    points = np.unique(np.asarray(points, dtype=np.float64), axis=0)
+    was_flat = False
+    extent = float(np.ptp(points, axis=0).max()) if len(points) else 0.0
+    if len(points) < 3 or extent == 0.0:
+        raise ValueError("a hull needs three points that are not one")
+    center = points.mean(axis=0)
+    _, singular, axes = np.linalg.svd(points - center, full_matrices=True)
+    spread = np.zeros(3)
+    spread[: len(singular)] = singular
+    if spread[1] < 1e-9 * spread[0]:
+        raise ValueError("a hull needs three points that are not on one line")
+    if spread[2] < 1e-7 * spread[0]:
+        offset = axes[2] * (0.5 * FLAT_THICKNESS * extent)
+        points = np.concatenate([points + offset, points - offset])
+        was_flat = True
+    try:
+        hull = ConvexHull(points)
+    except QhullError:
+        # Joggled input resolves what merging facets could not (nearly flat clusters).
+        hull = ConvexHull(points, qhull_options="QJ")
+    deviation = 0.0
+    if len(hull.vertices) > max_points:
+        kept = _spread_subset(points[hull.vertices], max_points)
+        reduced = ConvexHull(kept)
+        heights = points[hull.vertices] @ reduced.equations[:, :3].T + reduced.equations[:, 3]
+        deviation = max(0.0, float(heights.max(axis=1).max()))
+        points, hull = kept, reduced
+    vertices = np.sort(hull.vertices)
+    renumber = np.full(len(points), -1, dtype=np.int64)
+    renumber[vertices] = np.arange(len(vertices))
+    triangles = renumber[_outward(points, hull)]
+    return Hull(points[vertices], triangles, deviation, was_flat)
+
+
+def _outward(points: FloatArray, hull: ConvexHull) -> IntArray:
+    """Hull facets wound so that their normals point outwards (Qhull does not promise it)."""
+    triangles = hull.simplices.astype(np.int64)
+    a, b, c = (points[triangles[:, k]] for k in range(3))
+    inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), hull.equations[:, :3]) < 0.0
+    triangles[inward] = triangles[inward][:, ::-1]
+    return triangles
+
+
+def _spread_subset(points: FloatArray, count: int) -> FloatArray:
+    """The points that reach furthest in evenly spread directions (a Fibonacci sphere)."""
+    index = np.arange(4 * count)
+    height = 1.0 - (2.0 * index + 1.0) / len(index)
+    angle = np.pi * (1.0 + 5.0**0.5) * index
+    ring = np.sqrt(1.0 - height**2)
+    directions = np.stack([ring * np.cos(angle), ring * np.sin(angle), height], axis=1)
+    # Directions are spread in the normalised shape, so that thin ones keep their detail.
+    center, scale = points.mean(axis=0), np.ptp(points, axis=0)
+    chosen = np.argmax(((points - center) / scale) @ directions.T, axis=0)
+    used, votes = np.unique(chosen, return_counts=True)
+    used = used[np.argsort(-votes, kind="stable")][:count]
+    subset: FloatArray = points[np.sort(used)]
+    return subset
+
+
+def box_of_hull(hull: Hull) -> tuple[tuple[float, float, float], Pose] | None:
+    """Half extents and frame when the hull is a box, else ``None``.
+
+    A box-shaped hull as GEOM_BOX rests without margin and lands flat (DESIGN, "Restitution").
+    """
+    if len(hull.points) != 8 or hull.was_flat or hull.deviation > 0.0:
+        return None
+    corner = hull.points[0]
+    edges = hull.points[1:] - corner
+    order = np.argsort(np.linalg.norm(edges, axis=1))
+    x = edges[order[0]]
+    candidates = [edges[k] for k in order[1:]]
+    y = next((e for e in candidates if abs(e @ x) < 1e-6 * _product(e, x)), None)
+    if y is None:
+        return None
+    normal = np.cross(x, y)
+    z = next(
+        (e for e in candidates if np.linalg.norm(np.cross(e, normal)) < 1e-6 * _product(e, normal)),
+        None,
+    )
+    if z is None:
+        return None
+    sums = np.array([i * x + j * y + k * z for i in (0, 1) for j in (0, 1) for k in (0, 1)])
+    size = float(np.linalg.norm(sums[-1]))
+    gaps = np.linalg.norm((hull.points - corner)[:, None] - sums[None], axis=2).min(axis=1)
+    if gaps.max() > 1e-6 * size:
+        return None
+    lengths = [float(np.linalg.norm(axis)) for axis in (x, y, z)]
+    frame = np.eye(4)
+    frame[:3, 0], frame[:3, 1] = x / lengths[0], y / lengths[1]
+    frame[:3, 2] = np.cross(frame[:3, 0], frame[:3, 1])
+    frame[:3, 3] = corner + 0.5 * (x + y + z)
+    return (0.5 * lengths[0], 0.5 * lengths[1], 0.5 * lengths[2]), Pose.from_matrix(frame)
+
+
+def _product(a: FloatArray, b: FloatArray) -> float:
+    return float(np.linalg.norm(a) * np.linalg.norm(b))
+
+
+def weld(points: FloatArray, triangles: IntArray) -> tuple[FloatArray, IntArray]:
+    """Merge vertices at the same place and drop triangles that lose a corner by it."""
+    unique, inverse = np.unique(points, axis=0, return_inverse=True)
+    welded = inverse.reshape(-1)[triangles]
+    distinct = (
+        (welded[:, 0] != welded[:, 1])
+        & (welded[:, 1] != welded[:, 2])
+        & (welded[:, 2] != welded[:, 0])
+    )
+    return unique, welded[distinct].astype(np.int64)
+
+
+def is_closed(triangles: IntArray) -> bool:
+    """Whether every edge of welded triangles is shared by two that run it opposite ways."""
+    if not len(triangles):
+        return False
+    edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
+    span = int(triangles.max()) + 1
+    forward = np.sort(edges[:, 0] * span + edges[:, 1])
+    backward = np.sort(edges[:, 1] * span + edges[:, 0])
+    return bool(np.array_equal(forward, backward) and (np.diff(forward) != 0).all())

@@ -1,0 +1,52 @@
+"""The choices that a file cannot make for us, as one documented value."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["LoadOptions"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadOptions:
+    """How an asset is translated. The defaults follow the specifications."""
+
+    strict: bool = False
+    """Raise :class:`~gltf_bullet.errors.TranslationError` where the engine would approximate."""
+    density: float = 1000.0
+    """[kg/m^3] of bodies whose mass the file leaves to the engine."""
+    concave: Literal["auto", "decompose", "hull", "bvh"] = "auto"
+    """Moving concave meshes. ``auto``: triangles where every partner that the filters admit is
+    convex (Bullet collides those well), else convex parts. ``decompose``: always convex parts.
+    ``hull``: one convex hull. ``bvh``: always triangles, which fall through planes and meshes."""
+    max_hull_points: int = 256
+    """Vertices of a convex hull at most; Bullet's cost per contact grows with them."""
+    max_convex_parts: int = 32
+    """Convex parts of one decomposed mesh at most."""
+    decomposition_threshold: float = 0.05
+    """Concavity that coacd tolerates, relative to the mesh's size (its own default)."""
+    cache_folder: str | os.PathLike[str] | None = None
+    """Where decompositions are kept; ``None``: the user's cache folder."""
+    visuals: Literal["mesh", "collider", "none"] = "mesh"
+    """What cameras see: the file's meshes, the collision shapes, or nothing."""
+    batch_size: int = 64
+    """From this many equal bodies on they are created in one call, seven times faster. PyBullet
+    then answers ``getNumBodies`` and ``getBodyInfo`` for them only after ``syncBodyInfo()``."""
+    slip_friction: bool = True
+    """Switch each body between static and dynamic friction by its slip where the two differ;
+    ``False``: the dynamic value always."""
+
+    def __post_init__(self) -> None:
+        if self.density <= 0.0:
+            raise ValueError(f"density is {self.density}; must be > 0")
+        if self.concave not in ("auto", "decompose", "hull", "bvh"):
+            raise ValueError(f"concave is {self.concave!r}; must be auto, decompose, hull or bvh")
+        if self.visuals not in ("mesh", "collider", "none"):
+            raise ValueError(f"visuals is {self.visuals!r}; must be mesh, collider or none")
+        if not 4 <= self.max_hull_points <= 4096:
+            raise ValueError(f"max_hull_points is {self.max_hull_points}; must be in 4..4096")
+        if not 1 <= self.max_convex_parts <= 200:
+            # One OBJ of 200 hulls is measured to work; more is unknown ground.
+            raise ValueError(f"max_convex_parts is {self.max_convex_parts}; must be in 1..200")
