@@ -21,7 +21,7 @@ from gltf_bullet.bullet.shape_plan import (
     PlacedShape,
     SpherePlan,
 )
-from gltf_bullet.bullet.shapes import ShapePlanner
+from gltf_bullet.bullet.shapes import PlannedShape, ShapePlanner
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
 from gltf_bullet.model import (
     DEFAULT_MATERIAL,
@@ -111,46 +111,32 @@ def plan_bodies(
     owned: dict[int, list[_PlacedCollider]] = {node: [] for node in physics.motions}
     statics: list[StaticPlan] = []
     concave = _concave_colliders(physics, motion_node_of, shapes)
+    placer = _Placer(physics, motion_node_of, frames)
     for node, collider in physics.colliders.items():
         owner = int(motion_node_of[node])
         motion = physics.motions.get(owner)
-        moving = motion is not None and motion.kind is not MotionKind.STATIC
-        bvh_allowed = not any(
-            other_owner != owner and may_collide(collider.filter, other.filter)
-            for other, other_owner in concave
-        )
         planned = shapes.plan(
             collider.shape,
             linear_maps[node],
-            moving=moving,
-            bvh_allowed=bvh_allowed,
+            moving=motion is not None and motion.kind is not MotionKind.STATIC,
+            bvh_allowed=not any(
+                other_owner != owner and may_collide(collider.filter, other.filter)
+                for other, other_owner in concave
+            ),
             at=collider.pointer,
         )
         if planned is None:
             continue
-        if motion is None:
-            statics.append(
-                StaticPlan(
-                    node=node,
-                    world_from_collider=frames.pose(node),
-                    shape=planned.placed,
-                    material=collider.material or DEFAULT_MATERIAL,
-                    filter=collider.filter,
-                )
-            )
+        if motion is not None:
+            owned[owner].append(placer.place(collider, planned))
             continue
-        if owner == node:
-            owned[owner].append(_PlacedCollider(collider, planned.placed, planned.moments))
-            continue
-        body_from_collider = frames.pose(owner).inverse() @ frames.pose(node)
-        rotation = matrices_from_quats(np.array(body_from_collider.rotation_xyzw))
-        owned[owner].append(
-            _PlacedCollider(
-                collider,
-                PlacedShape(
-                    planned.placed.shape, body_from_collider @ planned.placed.body_from_shape
-                ),
-                planned.moments.mapped(rotation, np.array(body_from_collider.translation)),
+        statics.append(
+            StaticPlan(
+                node=node,
+                world_from_collider=frames.pose(node),
+                shape=planned.placed,
+                material=collider.material or DEFAULT_MATERIAL,
+                filter=collider.filter,
             )
         )
     planner = _MassPlanner(density, _largest_mass(physics), diagnostics)
@@ -159,6 +145,43 @@ def plan_bodies(
         for node, motion in physics.motions.items()
     }
     return BodyPlans(bodies=bodies, statics=tuple(statics))
+
+
+class _Placer:
+    """Moves shapes from their collider's frame into the frame of the body that owns them."""
+
+    def __init__(
+        self, physics: PhysicsScene, motion_node_of: npt.NDArray[np.intp], frames: NodeFrames
+    ) -> None:
+        nodes = np.array([n for n in physics.colliders if motion_node_of[n] >= 0], dtype=np.intp)
+        positions, rotations = frames.relative_poses(motion_node_of[nodes], nodes)
+        # Rounded far below a nanometre, so that equal offsets are equal keys.
+        self._pose_of = dict(
+            zip(
+                nodes.tolist(),
+                zip(
+                    np.round(positions, 12).tolist(),
+                    np.round(rotations, 12).tolist(),
+                    strict=True,
+                ),
+                strict=True,
+            )
+        )
+        self._placed: dict[object, tuple[PlacedShape, Moments]] = {}
+
+    def place(self, collider: Collider, planned: PlannedShape) -> _PlacedCollider:
+        position, rotation = self._pose_of[collider.node]
+        key = (id(planned), *position, *rotation)
+        if key not in self._placed:
+            body_from_collider = Pose(tuple(rotation), tuple(position))
+            linear = matrices_from_quats(np.array(rotation))
+            self._placed[key] = (
+                PlacedShape(
+                    planned.placed.shape, body_from_collider @ planned.placed.body_from_shape
+                ),
+                planned.moments.mapped(linear, np.array(position)),
+            )
+        return _PlacedCollider(collider, *self._placed[key])
 
 
 def _concave_colliders(

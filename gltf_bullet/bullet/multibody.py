@@ -88,6 +88,8 @@ class MultibodySpec:
     shape_id: int = -1
     visual_id: int = -1
     links: tuple[LinkSpec, ...] = ()
+    self_collision: bool = True
+    """Whether shapes of different links may meet at all; pair filters then switch pairs off."""
 
 
 def depth_first_order(parents: Sequence[int]) -> list[int]:
@@ -125,7 +127,7 @@ def create_multibody(client_id: int, spec: MultibodySpec) -> int:
         # The engine would renumber them and every index that we hand out would be wrong.
         raise ValueError(f"links must be in depth-first order; parents are {parents}")
     _refuse_bad_numbers(spec)
-    has_link_shapes = any(link.shape_id >= 0 for link in links)
+    has_link_shapes = spec.self_collision and any(link.shape_id >= 0 for link in links)
     # Without the flag, pair filters between links of one multibody have no effect at all.
     flags = (
         pybullet.URDF_USE_SELF_COLLISION | pybullet.URDF_USE_SELF_COLLISION_INCLUDE_PARENT

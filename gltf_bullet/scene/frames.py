@@ -5,9 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from gltf_bullet.scene.nodes import NodeTree
-from gltf_bullet.transforms import FloatArray, Pose, matrices_from_quats, quat_conjugate
+from gltf_bullet.transforms import (
+    FloatArray,
+    Pose,
+    matrices_from_quats,
+    quat_conjugate,
+    quat_multiply,
+    quat_rotate,
+)
 
 __all__ = ["NodeFrames"]
 
@@ -47,7 +55,19 @@ class NodeFrames:
         is diagonal and holds the global scale.
         """
         rotations = matrices_from_quats(quat_conjugate(self.rotations_xyzw))
-        return np.matmul(rotations, self.world_from_node[:, :3, :3])
+        maps: FloatArray = np.matmul(rotations, self.world_from_node[:, :3, :3])
+        return maps
+
+    def relative_poses(
+        self, owners: npt.NDArray[np.intp], nodes: npt.NDArray[np.intp]
+    ) -> tuple[FloatArray, FloatArray]:
+        """owner_from_node without scale: positions [m] (k, 3) and rotations xyzw (k, 4)."""
+        owner_from_world = quat_conjugate(self.rotations_xyzw[owners])
+        offsets = self.positions[nodes] - self.positions[owners]
+        return (
+            quat_rotate(owner_from_world, offsets),
+            quat_multiply(owner_from_world, self.rotations_xyzw[nodes]),
+        )
 
     def pose(self, node: int) -> Pose:
         """The rigid frame of a node: its origin and global rotation, without scale."""
