@@ -272,7 +272,7 @@ def _reason(text: bytes, exc: Exception) -> str:
 
 
 def _is_deeper_than(valid_json: bytes, limit: int) -> bool:
-    """Whether containers nest deeper than ``limit``; about 1 ms per 400 kB.
+    """Whether containers nest deeper than ``limit``; about 1 ms per megabyte.
 
     msgspec stops at Python's recursion limit only, and what passes there would still break a later
     ``pickle`` or ``deepcopy`` of the document.
@@ -280,7 +280,9 @@ def _is_deeper_than(valid_json: bytes, limit: int) -> bool:
     # Without escapes every quote begins or ends a string; without strings brackets are brackets.
     text = re.sub(rb"\\.", b"", valid_json) if b"\\" in valid_json else valid_json
     brackets = text.translate(bytes.maketrans(b"{}", b"[]"), _ALL_BUT_BRACKETS_AND_QUOTES)
-    brackets = re.sub(rb'"[^"]*"', b"", brackets)
+    # A pair of quotes is an empty string, or the seam of two strings: both may go. What is left of
+    # strings are those with brackets in them: every second part.
+    brackets = b"".join(brackets.replace(b'""', b"").split(b'"')[::2])
     for _ in range(limit):
         if not brackets:
             return False

@@ -7,6 +7,7 @@ wrong member gives the default, so that reading continues and finds everything i
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias, TypeVar, overload
 
@@ -20,6 +21,7 @@ __all__ = [
     "VALUE_OUT_OF_RANGE",
     "WRONG_TYPE",
     "JsonObject",
+    "has_required",
     "read_bool",
     "read_choice",
     "read_index",
@@ -30,6 +32,7 @@ __all__ = [
     "read_objects",
     "read_optional_number",
     "read_quaternion",
+    "read_size",
     "read_string",
     "read_strings",
 ]
@@ -58,8 +61,14 @@ NOT_UNIT_LENGTH = IssueKind(
 T = TypeVar("T")
 
 
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = _SHORT.maxlong = 60
+
+
 def _shown(value: object) -> str:
-    text = repr(value)
+    # Content may be megabytes long, nested past the recursion limit, or an integer too long for
+    # str(); reprlib looks at its beginning only.
+    text = _SHORT.repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
@@ -71,6 +80,16 @@ def _wrong(
 
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def has_required(
+    owner: JsonObject, key: str, allowed: str, at: JsonPointer, diagnostics: Diagnostics
+) -> bool:
+    """Whether the member is there; its absence is reported, ``allowed`` says what it must be."""
+    if key in owner:
+        return True
+    diagnostics.report(REQUIRED_MISSING, at / key, key=key, allowed=allowed)
+    return False
 
 
 @overload
@@ -270,6 +289,27 @@ def _index(
     return value
 
 
+def read_size(
+    owner: JsonObject, key: str, at: JsonPointer, diagnostics: Diagnostics, *, default: int | None
+) -> int | None:
+    """A whole number >= 0; ``None`` where wrong, or absent and required (without ``default``)."""
+    if default is not None and key not in owner:
+        return default
+    if not has_required(owner, key, "a whole number", at, diagnostics):
+        return None
+    value = owner[key]
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, int) or isinstance(value, bool):
+        _wrong(key, value, "a whole number", at / key, diagnostics)
+        return None
+    # No file is larger than that, and the int64 arithmetic of numpy holds it.
+    if not 0 <= value < 2**53:
+        _range(key, value, "in 0 .. 2^53", at / key, diagnostics)
+        return None
+    return value
+
+
 def read_indices(
     owner: JsonObject, key: str, at: JsonPointer, diagnostics: Diagnostics, *, count: int
 ) -> tuple[int, ...] | None:
@@ -280,6 +320,8 @@ def read_indices(
     if not isinstance(value, list):
         _wrong(key, value, "a list of indices", at / key, diagnostics)
         return None
+    if all(type(item) is int and 0 <= item < count for item in value):
+        return tuple(value)
     found = [
         _index(item, key, at / key / position, diagnostics, count)
         for position, item in enumerate(value)

@@ -6,7 +6,7 @@ looked at by itself, to say what and where. 1000 nodes cost about 1 ms, 50 000 a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 
 import numpy as np
@@ -117,7 +117,12 @@ def index_extensions(
     found: dict[str, list[int]] = {}
     for index in _having(nodes, "extensions"):
         extensions = nodes[index]["extensions"]
-        for name in extension_names(extensions, ROOT / "nodes" / index, diagnostics):
+        names: Iterable[str]
+        if type(extensions) is dict and set(map(type, extensions.values())) <= {dict}:
+            names = extensions
+        else:
+            names = extension_names(extensions, ROOT / "nodes" / index, diagnostics)
+        for name in names:
             found.setdefault(name, []).append(index)
     return {name: tuple(indices) for name, indices in found.items()}
 
@@ -148,19 +153,18 @@ def _read_parents(nodes: Sequence[JsonObject], diagnostics: Diagnostics) -> list
     parents = [-1] * count
     sound = True
     for index in _having(nodes, "children"):
-        before = len(diagnostics)
-        at = ROOT / "nodes" / index
         children = nodes[index]["children"]
         if type(children) is not list or not all(
             type(child) is int and 0 <= child < count for child in children
         ):
+            before, at = len(diagnostics), ROOT / "nodes" / index
             children = read_indices(nodes[index], "children", at, diagnostics, count=count) or ()
             sound = sound and len(diagnostics) == before
         for position, child in enumerate(children):
             if parents[child] != -1:
                 diagnostics.report(
                     NODE_TWO_PARENTS,
-                    at / "children" / position,
+                    ROOT / "nodes" / index / "children" / position,
                     child=child,
                     first=parents[child],
                     second=index,

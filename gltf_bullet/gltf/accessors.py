@@ -1,0 +1,222 @@
+"""Accessor -> ndarray: component types, normalization, strides, sparse (glTF 2.0, "Accessors").
+
+Arrays are views of the file's bytes where that is possible, and always read-only. Every failing
+case is reported with what was found and what is allowed, and gives ``None``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.gltf.buffer_views import AccessorArray, ElementLayout, read_elements
+from gltf_bullet.gltf.document import Document
+from gltf_bullet.gltf.fields import (
+    INDEX_OUT_OF_RANGE,
+    VALUE_NOT_ALLOWED,
+    VALUE_OUT_OF_RANGE,
+    JsonObject,
+    has_required,
+    read_bool,
+    read_choice,
+    read_object,
+    read_size,
+)
+
+__all__ = ["AccessorArray", "all_finite", "read_accessor"]
+
+ACCESSOR_TOO_LARGE = IssueKind(
+    "ACCESSOR_TOO_LARGE",
+    Severity.ERROR,
+    "the accessor asks for {got} values; must be at most {allowed} "
+    "(ReadLimits.max_accessor_values)",
+)
+NORMALIZED_IGNORED = IssueKind(
+    "NORMALIZED_IGNORED",
+    Severity.WARNING,
+    "normalized is true on component type {got}; must be 1 or 2 bytes wide; it is ignored",
+)
+SPARSE_INDICES_NOT_INCREASING = IssueKind(
+    "SPARSE_INDICES_NOT_INCREASING",
+    Severity.ERROR,
+    "sparse index {got} follows {before}; must be strictly increasing",
+)
+SPARSE_INDEX_OUT_OF_RANGE = IssueKind(
+    "SPARSE_INDEX_OUT_OF_RANGE",
+    Severity.ERROR,
+    "sparse index {got} is beyond the accessor's {count} elements",
+)
+VALUE_NOT_FINITE = IssueKind(
+    "VALUE_NOT_FINITE",
+    Severity.ERROR,
+    "{what}: element {element} holds {got}; must be finite",
+)
+
+COMPONENT_TYPES: dict[int, np.dtype[Any]] = {
+    5120: np.dtype("<i1"),
+    5121: np.dtype("<u1"),
+    5122: np.dtype("<i2"),
+    5123: np.dtype("<u2"),
+    5125: np.dtype("<u4"),
+    5126: np.dtype("<f4"),
+}
+INDEX_COMPONENT_TYPES = {code: COMPONENT_TYPES[code] for code in (5121, 5123, 5125)}
+
+SHAPES: dict[str, tuple[int, ...]] = {
+    "SCALAR": (), "VEC2": (2,), "VEC3": (3,), "VEC4": (4,),
+    "MAT2": (2, 2), "MAT3": (3, 3), "MAT4": (4, 4),
+}  # fmt: skip
+
+
+def read_accessor(document: Document, index: int, diagnostics: Diagnostics) -> AccessorArray | None:
+    """The elements of accessor ``index``; ``None``, with an issue, where they cannot be had.
+
+    Shape: ``[count]`` for SCALAR, ``[count, n]`` for VECn, ``[count, row, column]`` for MATn
+    (the file stores columns first; that is undone here). Normalized integers become float64 in
+    0..1 or -1..1, everything else keeps its component type. Read-only, computed once per document.
+    """
+    if not 0 <= index < document.count("accessors"):
+        at = ROOT / "accessors" / index
+        count = document.count("accessors")
+        diagnostics.report(INDEX_OUT_OF_RANGE, at, key="accessor", got=index, count=count)
+        return None
+    return document.derive(
+        ("accessor", index), lambda sink: _read_accessor(document, index, sink), diagnostics
+    )
+
+
+def all_finite(values: AccessorArray, what: str, at: JsonPointer, diagnostics: Diagnostics) -> bool:
+    """Whether no element is NaN or infinite; the first one that is gets reported."""
+    finite = np.isfinite(values)
+    if bool(finite.all()):
+        return True
+    place = np.argwhere(~finite)[0]
+    diagnostics.report(
+        VALUE_NOT_FINITE, at, what=what, element=int(place[0]), got=float(values[tuple(place)])
+    )
+    return False
+
+
+def _read_accessor(
+    document: Document, index: int, diagnostics: Diagnostics
+) -> AccessorArray | None:
+    at = ROOT / "accessors" / index
+    owner = document.objects("accessors")[index]
+    dtype = _component_type(owner, COMPONENT_TYPES, at, diagnostics)
+    shape = read_choice(owner, "type", at, diagnostics, choices=SHAPES)
+    has_required(owner, "type", ", ".join(SHAPES), at, diagnostics)
+    count = read_size(owner, "count", at, diagnostics, default=None)
+    normalized = read_bool(owner, "normalized", at, diagnostics, default=False)
+    if dtype is None or shape is None or count is None:
+        return None
+    values = count * (shape[0] if shape else 1) * (shape[1] if len(shape) == 2 else 1)
+    if values > document.limits.max_accessor_values:
+        diagnostics.report(
+            ACCESSOR_TOO_LARGE, at, got=values, allowed=document.limits.max_accessor_values
+        )
+        return None
+    layout = ElementLayout.of(dtype, shape)
+    array: AccessorArray | None
+    if "bufferView" in owner:
+        array = read_elements(document, owner, layout, count, "the accessor", at, diagnostics)
+    else:
+        array = np.zeros((count, *shape), dtype=dtype)
+    if array is not None and "sparse" in owner:
+        array = _overwrite_sparse(document, owner, array, layout, at, diagnostics)
+    if array is None:
+        return None
+    if len(shape) == 2:
+        array = array.swapaxes(1, 2)
+    if normalized and dtype.itemsize > 2:
+        diagnostics.report(NORMALIZED_IGNORED, at / "normalized", got=owner["componentType"])
+    elif normalized:
+        array = _denormalize(array)
+    array.flags.writeable = False
+    return array
+
+
+def _overwrite_sparse(
+    document: Document,
+    accessor: JsonObject,
+    elements: AccessorArray,
+    layout: ElementLayout,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+) -> AccessorArray | None:
+    """A copy of ``elements`` with the sparse ones replaced."""
+    sparse = read_object(accessor, "sparse", at, diagnostics)
+    if sparse is None:
+        return None
+    at = at / "sparse"
+    count = read_size(sparse, "count", at, diagnostics, default=None)
+    indices_of, values_of = (
+        read_object(sparse, key, at, diagnostics)
+        if has_required(sparse, key, "an object", at, diagnostics)
+        else None
+        for key in ("indices", "values")
+    )
+    if count is None or indices_of is None or values_of is None:
+        return None
+    if count > len(elements):
+        got, allowed = count, f"<= {len(elements)}, the accessor's count"
+        diagnostics.report(VALUE_OUT_OF_RANGE, at / "count", key="count", got=got, allowed=allowed)
+        return None
+    dtype = _component_type(indices_of, INDEX_COMPONENT_TYPES, at / "indices", diagnostics)
+    if dtype is None:
+        return None
+    indices = read_elements(
+        document,
+        indices_of,
+        ElementLayout.of(dtype, ()),
+        count,
+        "the list of sparse indices",
+        at / "indices",
+        diagnostics,
+    )
+    values = read_elements(
+        document, values_of, layout, count, "the sparse values", at / "values", diagnostics
+    )
+    if indices is None or values is None:
+        return None
+    places = indices.astype(np.int64)
+    backwards = np.flatnonzero(np.diff(places) <= 0)
+    if backwards.size:
+        before, after = places[backwards[0]], places[backwards[0] + 1]
+        diagnostics.report(
+            SPARSE_INDICES_NOT_INCREASING, at / "indices", got=int(after), before=int(before)
+        )
+        return None
+    if count and places[-1] >= len(elements):
+        diagnostics.report(
+            SPARSE_INDEX_OUT_OF_RANGE,
+            at / "indices",
+            got=int(places[-1]),
+            count=len(elements),
+        )
+        return None
+    result = elements.copy()
+    result[places] = values
+    return result
+
+
+def _denormalize(array: AccessorArray) -> AccessorArray:
+    """max(c / 127, -1) and its likes (glTF 2.0, "Animations", the table of conversions)."""
+    result = array / float(np.iinfo(array.dtype).max)
+    return np.maximum(result, -1.0) if array.dtype.kind == "i" else result
+
+
+def _component_type(
+    owner: JsonObject,
+    allowed: Mapping[int, np.dtype[Any]],
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+) -> np.dtype[Any] | None:
+    key = "componentType"
+    code = read_size(owner, key, at, diagnostics, default=None)
+    if code is not None and code not in allowed:
+        shown = ", ".join(map(str, allowed))
+        diagnostics.report(VALUE_NOT_ALLOWED, at / key, key=key, got=code, allowed=shown)
+    return allowed.get(code) if code is not None else None

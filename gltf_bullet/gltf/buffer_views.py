@@ -1,0 +1,159 @@
+"""BufferViews and the strided elements in them (glTF 2.0, "Buffers and Buffer Views").
+
+Elements are views of the file's bytes, nothing is copied. What an element means (normalization,
+sparse replacement) is the business of ``accessors.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.errors import ContainerError
+from gltf_bullet.gltf.document import Document
+from gltf_bullet.gltf.fields import JsonObject, has_required, read_index, read_size
+
+__all__ = ["AccessorArray", "ElementLayout", "read_buffer_view", "read_elements"]
+
+AccessorArray: TypeAlias = npt.NDArray[Any]
+
+ACCESSOR_OUT_OF_BOUNDS = IssueKind(
+    "ACCESSOR_OUT_OF_BOUNDS",
+    Severity.ERROR,
+    "{what} needs {needed} bytes; its bufferView has {got}",
+)
+BUFFER_VIEW_OUT_OF_BOUNDS = IssueKind(
+    "BUFFER_VIEW_OUT_OF_BOUNDS",
+    Severity.ERROR,
+    "the bufferView ends at byte {needed}; its buffer has {got}",
+)
+STRIDE_TOO_SMALL = IssueKind(
+    "STRIDE_TOO_SMALL", Severity.ERROR, "byteStride is {got}; must be at least {needed}"
+)
+COMPRESSION_UNSUPPORTED = IssueKind(
+    "COMPRESSION_UNSUPPORTED",
+    Severity.ERROR,
+    "the bufferView is compressed with {got}, which is not implemented; its data is left out",
+)
+
+COMPRESSIONS = ("EXT_meshopt_compression", "KHR_meshopt_compression")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElementLayout:
+    """Where the components of an element lie, in bytes from its beginning."""
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    size: int
+    """Bytes from one packed element to the next, column padding included."""
+    used: int
+    """Bytes from the first to the last one that is looked at."""
+
+    @staticmethod
+    def of(dtype: np.dtype[Any], shape: tuple[int, ...]) -> ElementLayout:
+        """The packed layout of an element; ``shape`` is () or (n,) or, for matrices, (n, n)."""
+        if len(shape) == 2:
+            # Columns of a matrix start at multiples of 4 bytes (glTF 2.0, "Data Alignment").
+            column = -(-shape[0] * dtype.itemsize // 4) * 4
+            strides: tuple[int, ...] = (column, dtype.itemsize)
+            size = column * shape[1]
+            used = size - column + shape[0] * dtype.itemsize
+        else:
+            strides = (dtype.itemsize,) * len(shape)
+            size = used = dtype.itemsize * (shape[0] if shape else 1)
+        return ElementLayout(dtype=dtype, shape=shape, strides=strides, size=size, used=used)
+
+
+def read_buffer_view(
+    document: Document, index: int, diagnostics: Diagnostics
+) -> tuple[memoryview, int | None] | None:
+    """The bytes and the ``byteStride`` of a bufferView; ``None`` with an issue where impossible."""
+    at = ROOT / "bufferViews" / index
+    view = document.objects("bufferViews")[index]
+    buffer = _index(view, "buffer", document.count("buffers"), at, diagnostics)
+    length = read_size(view, "byteLength", at, diagnostics, default=None)
+    offset = read_size(view, "byteOffset", at, diagnostics, default=0)
+    stride: int | None = None
+    if "byteStride" in view:
+        stride = read_size(view, "byteStride", at, diagnostics, default=None)
+        if stride is None:
+            return None
+    if buffer is None or length is None or offset is None:
+        return None
+    extensions = view.get("extensions")
+    for name in COMPRESSIONS:
+        # The buffer is then the uncompressed fall-back; mostly it is declared without data.
+        if isinstance(extensions, dict) and name in extensions and not _has_data(document, buffer):
+            diagnostics.report(COMPRESSION_UNSUPPORTED, at, got=name)
+            return None
+    try:
+        data = document.buffer(buffer)
+    except ContainerError as exc:
+        diagnostics.extend(exc.issues)
+        return None
+    if offset + length > len(data):
+        diagnostics.report(BUFFER_VIEW_OUT_OF_BOUNDS, at, needed=offset + length, got=len(data))
+        return None
+    return data[offset : offset + length], stride
+
+
+def read_elements(
+    document: Document,
+    owner: JsonObject,
+    layout: ElementLayout,
+    count: int,
+    what: str,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+) -> AccessorArray | None:
+    """``count`` elements from the bufferView and byteOffset that ``owner`` names.
+
+    Matrices come as the file has them, ``[count, column, row]``.
+    """
+    view_index = _index(owner, "bufferView", document.count("bufferViews"), at, diagnostics)
+    offset = read_size(owner, "byteOffset", at, diagnostics, default=0)
+    if view_index is None or offset is None:
+        return None
+    view = read_buffer_view(document, view_index, diagnostics)
+    if view is None:
+        return None
+    data, stride = view
+    if stride is None:
+        stride = layout.size
+    elif stride < layout.used:
+        view_at = ROOT / "bufferViews" / view_index / "byteStride"
+        diagnostics.report(STRIDE_TOO_SMALL, view_at, got=stride, needed=layout.used)
+        return None
+    needed = offset + (stride * (count - 1) + layout.used if count else 0)
+    if needed > len(data):
+        diagnostics.report(ACCESSOR_OUT_OF_BOUNDS, at, what=what, needed=needed, got=len(data))
+        return None
+    if not count:
+        return np.zeros((0, *layout.shape), dtype=layout.dtype)
+    return np.ndarray(
+        (count, *layout.shape),
+        dtype=layout.dtype,
+        buffer=data,
+        offset=offset,
+        strides=(stride, *layout.strides),
+    )
+
+
+def _has_data(document: Document, buffer: int) -> bool:
+    return "uri" in document.objects("buffers")[buffer] or (
+        buffer == 0 and document.glb_chunk is not None
+    )
+
+
+def _index(
+    owner: JsonObject, key: str, count: int, at: JsonPointer, diagnostics: Diagnostics
+) -> int | None:
+    if not has_required(owner, key, "an index", at, diagnostics):
+        return None
+    return read_index(owner, key, at, diagnostics, count=count)
