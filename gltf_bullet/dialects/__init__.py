@@ -1,1 +1,6 @@
-"""Room 4: one module per extension family, JSON to model."""
+"""Room 4: one module per extension, JSON -> model; JSON spelling never leaks out of here."""
+
+from gltf_bullet.dialects.assemble import read_physics
+from gltf_bullet.dialects.registry import IMPLEMENTED_EXTENSIONS, check_extensions
+
+__all__ = ["IMPLEMENTED_EXTENSIONS", "check_extensions", "read_physics"]

@@ -1,0 +1,152 @@
+"""KHR_collision_shapes: the shape table of KHR_physics_rigid_bodies before KHR_implicit_shapes.
+
+Sphere, box, capsule and cylinder as there, and ``mesh`` with ``skin``, ``weights`` and
+``useNodeWeights``. A convex hull is asked for by the extension object
+``KHR_physics_rigid_bodies`` on the shape; files of early 2024 say type ``convex`` or ``trimesh``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from functools import partial
+from typing import Final
+
+from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.dialects.mesh_geometry import MeshTemplate, ShapeEntry, read_mesh
+from gltf_bullet.dialects.properties import (
+    LIST_EMPTY,
+    known_keys,
+    read_table,
+    report_unknown,
+    require,
+)
+from gltf_bullet.dialects.shape_table import (
+    BlockParser,
+    parse_typed_shape,
+    read_box,
+    read_capsule,
+    read_cylinder,
+    read_sphere,
+)
+from gltf_bullet.gltf.document import Document
+from gltf_bullet.gltf.fields import (
+    JsonObject,
+    read_bool,
+    read_index,
+    read_numbers,
+    read_object,
+)
+from gltf_bullet.model import Box, Capsule, Cylinder, MeshShape, Sphere
+
+__all__ = ["EXTENSION", "WEIGHTS_TWICE", "read_shapes"]
+
+EXTENSION: Final = "KHR_collision_shapes"
+
+WEIGHTS_TWICE = IssueKind(
+    "WEIGHTS_TWICE",
+    Severity.ERROR,
+    "the mesh shape has weights and useNodeWeights; must have at most one; weights are used",
+)
+
+_HULL_EXTENSION: Final = "KHR_physics_rigid_bodies"
+_MESH: Final = known_keys("mesh", "skin", "weights", "useNodeWeights")
+
+
+def read_shapes(document: Document, diagnostics: Diagnostics) -> tuple[ShapeEntry | None, ...]:
+    """The shape table; an entry that cannot be used is ``None`` and was reported."""
+    at = ROOT / "extensions" / EXTENSION
+    root = document.root_extension(EXTENSION)
+    report_unknown(root, known_keys("shapes"), EXTENSION, at, diagnostics)
+    parsers: Mapping[str, BlockParser[ShapeEntry | None]] = {
+        "sphere": _parse_sphere,
+        "box": _parse_box,
+        "capsule": _parse_capsule,
+        "cylinder": _parse_cylinder,
+        "mesh": partial(_parse_mesh, document=document),
+        "convex": partial(_parse_early_mesh, document=document, convex_hull=True),
+        "trimesh": partial(_parse_early_mesh, document=document, convex_hull=False),
+    }
+    return read_table(
+        root, "shapes", at, diagnostics, partial(_parse_shape, parsers=parsers), required=True
+    )
+
+
+def _parse_shape(
+    entry: JsonObject,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    *,
+    parsers: Mapping[str, BlockParser[ShapeEntry | None]],
+) -> ShapeEntry | None:
+    shape = parse_typed_shape(entry, at, diagnostics, parsers, block_required=True)
+    convex_hull = _reads_convex_hull(entry, at, diagnostics)
+    # "This flag has no effect on the remaining shape types" (000, "Convex Hull Colliders").
+    if convex_hull and isinstance(shape, (MeshShape, MeshTemplate)):
+        return dataclasses.replace(shape, convex_hull=True)
+    return shape
+
+
+def _reads_convex_hull(entry: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> bool:
+    extensions = read_object(entry, "extensions", at, diagnostics) or {}
+    at = at / "extensions"
+    block = read_object(extensions, _HULL_EXTENSION, at, diagnostics) or {}
+    at = at / _HULL_EXTENSION
+    report_unknown(block, known_keys("convexHull"), "the shape's extension", at, diagnostics)
+    return read_bool(block, "convexHull", at, diagnostics, default=False)
+
+
+def _parse_box(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Box:
+    return read_box(block, at, diagnostics, size=(1.0, 1.0, 1.0))
+
+
+def _parse_sphere(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Sphere:
+    return read_sphere(block, at, diagnostics, radius=0.5)
+
+
+def _parse_capsule(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Capsule:
+    return read_capsule(block, at, diagnostics, mid_height=0.5, radius=0.25)
+
+
+def _parse_cylinder(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Cylinder:
+    return read_cylinder(block, at, diagnostics, height=0.5, radius=0.25)
+
+
+def _parse_early_mesh(
+    block: JsonObject,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    *,
+    document: Document,
+    convex_hull: bool,
+) -> MeshShape | None:
+    report_unknown(block, known_keys("mesh"), "a mesh shape", at, diagnostics)
+    return read_mesh(block, at, diagnostics, document, convex_hull=convex_hull)
+
+
+def _parse_mesh(
+    block: JsonObject, at: JsonPointer, diagnostics: Diagnostics, *, document: Document
+) -> MeshTemplate | None:
+    report_unknown(block, _MESH, "a mesh shape", at, diagnostics)
+    require(block, "mesh", "the index of a mesh", at, diagnostics)
+    mesh = read_index(block, "mesh", at, diagnostics, count=document.count("meshes"))
+    skin = read_index(block, "skin", at, diagnostics, count=document.count("skins"))
+    weights = read_numbers(block, "weights", at, diagnostics)
+    if weights == ():
+        diagnostics.report(LIST_EMPTY, at / "weights", key="weights", got="empty")
+        weights = None
+    use_node_weights = read_bool(block, "useNodeWeights", at, diagnostics, default=False)
+    # The schema forbids the two keys together, whatever useNodeWeights says.
+    if "weights" in block and "useNodeWeights" in block:
+        diagnostics.report(WEIGHTS_TWICE, at)
+        use_node_weights = False
+    if mesh is None:
+        return None
+    return MeshTemplate(
+        mesh=mesh,
+        skin=skin,
+        weights=weights,
+        use_node_weights=use_node_weights,
+        convex_hull=False,
+        pointer=at,
+    )

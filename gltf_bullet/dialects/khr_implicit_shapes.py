@@ -1,0 +1,76 @@
+"""KHR_implicit_shapes: plane, sphere, box, capsule and cylinder, each with the schema's defaults.
+
+``height`` of a capsule is the distance between the cap centres.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Final
+
+from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer
+from gltf_bullet.dialects.properties import known_keys, read_table, report_unknown
+from gltf_bullet.dialects.shape_table import (
+    BlockParser,
+    parse_typed_shape,
+    read_box,
+    read_capsule,
+    read_cylinder,
+    read_sphere,
+)
+from gltf_bullet.gltf.document import Document
+from gltf_bullet.gltf.fields import JsonObject, read_bool, read_number
+from gltf_bullet.model import Box, Capsule, Cylinder, Plane, Shape, Sphere
+
+__all__ = ["EXTENSION", "read_shapes"]
+
+EXTENSION: Final = "KHR_implicit_shapes"
+
+
+def read_shapes(document: Document, diagnostics: Diagnostics) -> tuple[Shape | None, ...]:
+    """The shape table; an entry that cannot be used is ``None`` and was reported."""
+    at = ROOT / "extensions" / EXTENSION
+    root = document.root_extension(EXTENSION)
+    report_unknown(root, known_keys("shapes"), EXTENSION, at, diagnostics)
+    # glTF 2.1 drafts move this table to a core top-level "shapes"; it would be read here.
+    return read_table(root, "shapes", at, diagnostics, _parse_shape, required=True)
+
+
+def _parse_shape(entry: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Shape | None:
+    return parse_typed_shape(entry, at, diagnostics, _PARSERS, block_required=False)
+
+
+def _parse_plane(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Plane:
+    report_unknown(block, known_keys("sizeX", "sizeZ", "doubleSided"), "a plane", at, diagnostics)
+    return Plane(
+        size_x=read_number(block, "sizeX", at, diagnostics, default=math.inf, above=0.0),
+        size_z=read_number(block, "sizeZ", at, diagnostics, default=math.inf, above=0.0),
+        double_sided=read_bool(block, "doubleSided", at, diagnostics, default=False),
+        pointer=at,
+    )
+
+
+def _parse_box(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Box:
+    return read_box(block, at, diagnostics, size=(1.0, 1.0, 1.0))
+
+
+def _parse_sphere(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Sphere:
+    return read_sphere(block, at, diagnostics, radius=0.5)
+
+
+def _parse_capsule(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Capsule:
+    return read_capsule(block, at, diagnostics, mid_height=0.5, radius=0.25)
+
+
+def _parse_cylinder(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Cylinder:
+    return read_cylinder(block, at, diagnostics, height=0.5, radius=0.25)
+
+
+_PARSERS: Final[Mapping[str, BlockParser[Shape]]] = {
+    "plane": _parse_plane,
+    "sphere": _parse_sphere,
+    "box": _parse_box,
+    "capsule": _parse_capsule,
+    "cylinder": _parse_cylinder,
+}

@@ -1,0 +1,165 @@
+"""Collision geometry made of glTF meshes, named by mesh index or by node.
+
+However a dialect names a plain mesh, the result is the same ``MeshPart(mesh=k)``; only what really
+differs (child transforms, skins, morph weights) is kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.dialects.properties import require
+from gltf_bullet.gltf.document import Document
+from gltf_bullet.gltf.fields import JsonObject, read_index
+from gltf_bullet.model import MeshPart, MeshShape, Shape
+from gltf_bullet.transforms import FloatArray, matrices_from_trs
+
+__all__ = [
+    "GEOMETRY_NODE_WITHOUT_MESH",
+    "NODE_WEIGHTS_MISSING",
+    "MeshTemplate",
+    "ShapeEntry",
+    "mesh_of_node",
+    "read_mesh",
+    "shape_on_node",
+]
+
+GEOMETRY_NODE_WITHOUT_MESH = IssueKind(
+    "GEOMETRY_NODE_WITHOUT_MESH",
+    Severity.ERROR,
+    "node {got} has no mesh, nor has a node below it; must have one to give a collision geometry",
+)
+NODE_WEIGHTS_MISSING = IssueKind(
+    "NODE_WEIGHTS_MISSING",
+    Severity.ERROR,
+    "the shape has useNodeWeights but node {got} has no weights; must have them; "
+    "the mesh's own weights are used",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeshTemplate:
+    """An entry of a shape table whose meaning depends on the node that uses it."""
+
+    mesh: int
+    skin: int | None
+    weights: tuple[float, ...] | None
+    use_node_weights: bool
+    convex_hull: bool
+    pointer: JsonPointer = field(default=ROOT, compare=False)
+
+    def on_node(self, node: int, document: Document, diagnostics: Diagnostics) -> MeshShape:
+        """The shape as a collider or trigger on ``node`` has it."""
+        weights = self.weights
+        if self.use_node_weights:
+            weights = document.tree.weights_of[node]
+            if weights is None:
+                diagnostics.report(NODE_WEIGHTS_MISSING, ROOT / "nodes" / node, got=node)
+        part = MeshPart(
+            mesh=self.mesh,
+            skin=self.skin,
+            skin_frame_node=node if self.skin is not None else None,
+            weights=weights,
+            weights_node=node if self.use_node_weights and weights is not None else None,
+        )
+        return MeshShape(parts=(part,), convex_hull=self.convex_hull, pointer=self.pointer)
+
+
+ShapeEntry = Shape | MeshTemplate
+"""What a shape table holds."""
+
+
+def shape_on_node(
+    entry: ShapeEntry | None, node: int, document: Document, diagnostics: Diagnostics
+) -> Shape | None:
+    """The shape that a table entry gives to a node."""
+    if isinstance(entry, MeshTemplate):
+        return entry.on_node(node, document, diagnostics)
+    return entry
+
+
+def read_mesh(
+    block: JsonObject,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    document: Document,
+    *,
+    convex_hull: bool,
+) -> MeshShape | None:
+    """The mesh that the required member ``mesh`` names by index, undeformed."""
+    if not require(block, "mesh", "the index of a mesh", at, diagnostics):
+        return None
+    mesh = read_index(block, "mesh", at, diagnostics, count=document.count("meshes"))
+    if mesh is None:
+        return None
+    return MeshShape(parts=(MeshPart(mesh=mesh),), convex_hull=convex_hull, pointer=at)
+
+
+def mesh_of_node(
+    node: int,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    document: Document,
+    *,
+    convex_hull: bool,
+) -> MeshShape | None:
+    """The meshes of ``node`` and of all nodes below it, in the frame of ``node``.
+
+    KHR_physics_rigid_bodies, "Geometry": "the mesh properties on the referenced node, including any
+    child nodes", deformed by their skins and weights.
+    """
+    tree = document.tree
+    parts: list[MeshPart] = []
+    stack: list[tuple[int, FloatArray | None]] = [(node, None)]
+    while stack:
+        current, shape_from_current = stack.pop()
+        mesh = tree.mesh_of[current]
+        if mesh is not None:
+            parts.append(_part(current, mesh, shape_from_current, node, document))
+        for child in reversed(tree.children[current]):
+            local = matrices_from_trs(
+                tree.translations[child], tree.rotations_xyzw[child], tree.scales[child]
+            )
+            stack.append(
+                (child, local if shape_from_current is None else shape_from_current @ local)
+            )
+    if not parts:
+        diagnostics.report(GEOMETRY_NODE_WITHOUT_MESH, at, got=node)
+        return None
+    return MeshShape(parts=tuple(parts), convex_hull=convex_hull, pointer=at)
+
+
+def _part(
+    node: int, mesh: int, shape_from_node: FloatArray | None, frame_node: int, document: Document
+) -> MeshPart:
+    skin = document.tree.skin_of[node]
+    weights = document.tree.weights_of[node]
+    # Weights of a node may be animated without being authored; a mesh without targets has none.
+    is_morphed = weights is not None or _has_targets(mesh, document)
+    shape_from_part: tuple[float, ...] | None = None
+    # glTF: the transform of a skinned mesh's node is ignored, the joints place the vertices.
+    if (
+        skin is None
+        and shape_from_node is not None
+        and not np.array_equal(shape_from_node, np.eye(4))
+    ):
+        shape_from_part = tuple(shape_from_node.ravel().tolist())
+    return MeshPart(
+        mesh=mesh,
+        shape_from_part=shape_from_part,
+        skin=skin,
+        skin_frame_node=None if skin is None else frame_node,
+        weights=weights,
+        weights_node=node if is_morphed else None,
+    )
+
+
+def _has_targets(mesh: int, document: Document) -> bool:
+    meshes = document.objects("meshes")
+    primitives = meshes[mesh].get("primitives") if mesh < len(meshes) else None
+    return isinstance(primitives, list) and any(
+        isinstance(primitive, dict) and primitive.get("targets") for primitive in primitives
+    )

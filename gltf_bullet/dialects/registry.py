@@ -1,0 +1,116 @@
+"""The literal list of what this library knows: dialects in order of precedence, and extensions."""
+
+from __future__ import annotations
+
+import enum
+from typing import Final
+
+from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
+from gltf_bullet.gltf.document import Document
+
+__all__ = [
+    "EXTENSION_IGNORED",
+    "EXTENSION_UNDECLARED",
+    "EXTENSION_UNSUPPORTED",
+    "IMPLEMENTED_EXTENSIONS",
+    "PHYSICS_EXTENSIONS",
+    "Dialect",
+    "check_extensions",
+]
+
+EXTENSION_UNSUPPORTED = IssueKind(
+    "EXTENSION_UNSUPPORTED",
+    Severity.ERROR,
+    "the file requires {got}; must be an extension that this library implements",
+)
+EXTENSION_IGNORED = IssueKind(
+    "EXTENSION_IGNORED", Severity.INFO, "the file uses {got}, which is not implemented; ignored"
+)
+EXTENSION_UNDECLARED = IssueKind(
+    "EXTENSION_UNDECLARED",
+    Severity.WARNING,
+    "{got} is used but not in extensionsUsed; must be listed there; it is read all the same",
+)
+
+
+class Dialect(enum.Enum):
+    """The physics dialects, newest first; the value lists the node extensions of each."""
+
+    KHR = ("KHR_physics_rigid_bodies",)
+    OMI = ("OMI_physics_body", "OMI_physics_joint")
+    OMI_COLLIDER = ("OMI_collider",)
+    MSFT_LATER = ("MSFT_rigid_bodies",)
+    MSFT_CAMEL = ("MSFT_RigidBodies", "MSFT_CollisionPrimitives")
+
+
+PHYSICS_EXTENSIONS: Final = (
+    "KHR_collision_shapes",
+    "KHR_implicit_shapes",
+    "KHR_physics_rigid_bodies",
+    "MSFT_CollisionPrimitives",
+    "MSFT_RigidBodies",
+    "MSFT_collision_primitives",
+    "MSFT_rigid_bodies",
+    "OMI_collider",
+    "OMI_physics_body",
+    "OMI_physics_gravity",
+    "OMI_physics_joint",
+    "OMI_physics_shape",
+)
+"""What the modules of this room read."""
+
+IMPLEMENTED_EXTENSIONS: Final = (
+    *PHYSICS_EXTENSIONS,
+    # Read by the gltf room.
+    "KHR_animation_pointer",
+    "KHR_draco_mesh_compression",
+    "KHR_mesh_quantization",
+    # Appearance, metadata and editing only: ignoring them changes neither geometry nor motion.
+    "EXT_lights_ies",
+    "EXT_lights_image_based",
+    "EXT_texture_avif",
+    "EXT_texture_webp",
+    "GODOT_single_root",
+    "KHR_lights_punctual",
+    "KHR_materials_anisotropy",
+    "KHR_materials_clearcoat",
+    "KHR_materials_diffuse_transmission",
+    "KHR_materials_dispersion",
+    "KHR_materials_emissive_strength",
+    "KHR_materials_ior",
+    "KHR_materials_iridescence",
+    "KHR_materials_pbrSpecularGlossiness",
+    "KHR_materials_sheen",
+    "KHR_materials_specular",
+    "KHR_materials_subsurface",
+    "KHR_materials_transmission",
+    "KHR_materials_unlit",
+    "KHR_materials_variants",
+    "KHR_materials_volume",
+    "KHR_node_hoverability",
+    "KHR_node_selectability",
+    "KHR_node_visibility",
+    "KHR_texture_basisu",
+    "KHR_texture_transform",
+    "KHR_xmp",
+    "KHR_xmp_json_ld",
+    "MSFT_texture_dds",
+)
+"""What may stand in ``extensionsRequired``. EXT_mesh_gpu_instancing, EXT_meshopt_compression and
+KHR_interactivity are missing on purpose: without them geometry or motion would be another."""
+
+
+def check_extensions(document: Document, diagnostics: Diagnostics) -> None:
+    """Report extensions that this library does not implement, and physics that is not declared."""
+    for position, name in enumerate(document.extensions_required):
+        if name not in IMPLEMENTED_EXTENSIONS:
+            at = ROOT / "extensionsRequired" / position
+            diagnostics.report(EXTENSION_UNSUPPORTED, at, got=name)
+    for position, name in enumerate(document.extensions_used):
+        if name not in IMPLEMENTED_EXTENSIONS and name not in document.extensions_required:
+            diagnostics.report(EXTENSION_IGNORED, ROOT / "extensionsUsed" / position, got=name)
+    for name in PHYSICS_EXTENSIONS:
+        if name in document.extensions_used:
+            continue
+        if document.root_extension(name) or document.nodes_with_extension(name):
+            diagnostics.report(EXTENSION_UNDECLARED, ROOT / "extensionsUsed", got=name)

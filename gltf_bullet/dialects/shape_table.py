@@ -1,0 +1,161 @@
+"""Tables of shapes with a ``type`` and a block of parameters, and the primitives' parameters.
+
+The layout ``{"type": "box", "box": {...}}`` is shared by KHR_implicit_shapes, KHR_collision_shapes,
+OMI_physics_shape and MSFT_collision_primitives. Each of them passes its own defaults and ranges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, TypeVar
+
+from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.dialects.properties import known_keys, read_vector, report_unknown, require
+from gltf_bullet.gltf.fields import (
+    VALUE_NOT_ALLOWED,
+    JsonObject,
+    read_number,
+    read_object,
+    read_string,
+)
+from gltf_bullet.model import Box, Capsule, Cylinder, Sphere
+from gltf_bullet.transforms import Vec3
+
+__all__ = [
+    "SHAPE_BLOCK_MISSING",
+    "SHAPE_BLOCK_UNUSED",
+    "BlockParser",
+    "parse_typed_shape",
+    "read_box",
+    "read_capsule",
+    "read_cylinder",
+    "read_sphere",
+]
+
+SHAPE_BLOCK_MISSING = IssueKind(
+    "SHAPE_BLOCK_MISSING",
+    Severity.WARNING,
+    'the shape of type "{type}" has no {type}; must have one; the defaults are used',
+)
+SHAPE_BLOCK_UNUSED = IssueKind(
+    "SHAPE_BLOCK_UNUSED",
+    Severity.WARNING,
+    '{key} stands beside type "{type}"; must be left out; it is ignored',
+)
+
+S = TypeVar("S")
+BlockParser = Callable[[JsonObject, JsonPointer, Diagnostics], S]
+
+_BOX: Final = known_keys("size")
+_SPHERE: Final = known_keys("radius")
+_TAPERED: Final = known_keys("height", "radiusBottom", "radiusTop")
+
+
+def parse_typed_shape(
+    entry: JsonObject,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    parsers: Mapping[str, BlockParser[S]],
+    *,
+    block_required: bool,
+) -> S | None:
+    """The shape that ``type`` names, from the block of that name; ``None`` where it is unknown."""
+    report_unknown(entry, known_keys("type", *parsers), "a shape", at, diagnostics)
+    if not require(entry, "type", "one of " + ", ".join(parsers), at, diagnostics):
+        return None
+    kind = read_string(entry, "type", at, diagnostics)
+    if kind is None:
+        return None
+    if kind not in parsers:
+        diagnostics.report(
+            VALUE_NOT_ALLOWED, at / "type", key="type", got=kind[:60], allowed=", ".join(parsers)
+        )
+        return None
+    for key in parsers:
+        if key != kind and key in entry:
+            diagnostics.report(SHAPE_BLOCK_UNUSED, at / key, key=key, type=kind)
+    if block_required and kind not in entry:
+        diagnostics.report(SHAPE_BLOCK_MISSING, at, type=kind)
+    return parsers[kind](read_object(entry, kind, at, diagnostics) or {}, at / kind, diagnostics)
+
+
+def read_box(
+    block: JsonObject,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    *,
+    size: Vec3,
+    may_be_flat: bool = False,
+) -> Box:
+    """A box; ``size`` [m] is the default."""
+    report_unknown(block, _BOX, "a box", at, diagnostics)
+    stated = read_vector(block, "size", at, diagnostics, **_above_zero(may_be_flat))
+    return Box(size=stated or size, pointer=at)
+
+
+def read_sphere(
+    block: JsonObject,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    *,
+    radius: float,
+    may_be_flat: bool = False,
+) -> Sphere:
+    """A ball; ``radius`` [m] is the default."""
+    report_unknown(block, _SPHERE, "a sphere", at, diagnostics)
+    return Sphere(
+        radius=read_number(
+            block, "radius", at, diagnostics, default=radius, **_above_zero(may_be_flat)
+        ),
+        pointer=at,
+    )
+
+
+def read_capsule(
+    block: JsonObject,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    *,
+    mid_height: float,
+    radius: float,
+    may_be_flat: bool = False,
+) -> Capsule:
+    """A capsule whose ``height`` joins the cap centres; the arguments are the defaults [m]."""
+    report_unknown(block, _TAPERED, "a capsule", at, diagnostics)
+    height, bottom, top = _tapered(block, at, diagnostics, mid_height, radius, may_be_flat)
+    return Capsule(mid_height=height, radius_bottom=bottom, radius_top=top, pointer=at)
+
+
+def read_cylinder(
+    block: JsonObject,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    *,
+    height: float,
+    radius: float,
+    may_be_flat: bool = False,
+) -> Cylinder:
+    """A cylinder or cone; the arguments are the defaults [m]."""
+    report_unknown(block, _TAPERED, "a cylinder", at, diagnostics)
+    stated, bottom, top = _tapered(block, at, diagnostics, height, radius, may_be_flat)
+    return Cylinder(height=stated, radius_bottom=bottom, radius_top=top, pointer=at)
+
+
+def _tapered(
+    block: JsonObject,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    height: float,
+    radius: float,
+    may_be_flat: bool,
+) -> tuple[float, float, float]:
+    return (
+        read_number(block, "height", at, diagnostics, default=height, **_above_zero(may_be_flat)),
+        read_number(block, "radiusBottom", at, diagnostics, default=radius, at_least=0.0),
+        read_number(block, "radiusTop", at, diagnostics, default=radius, at_least=0.0),
+    )
+
+
+def _above_zero(may_be_flat: bool) -> dict[str, float]:
+    """KHR and OMI state ``exclusiveMinimum: 0`` for sizes, MSFT ``minimum: 0``."""
+    return {"at_least": 0.0} if may_be_flat else {"above": 0.0}

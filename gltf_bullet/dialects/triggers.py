@@ -1,0 +1,56 @@
+"""Compound triggers: the list of nodes that make one up, and the rules it must keep.
+
+KHR_physics_rigid_bodies, "Triggers"; OMI_physics_body has the same list.
+"""
+
+from __future__ import annotations
+
+from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.dialects.properties import LIST_EMPTY
+from gltf_bullet.gltf.document import Document
+from gltf_bullet.gltf.fields import JsonObject, read_indices
+
+__all__ = [
+    "TRIGGER_FILTER_UNUSED",
+    "TRIGGER_NODE_REPEATED",
+    "TRIGGER_SHAPE_AND_NODES",
+    "TRIGGER_WITHOUT_SHAPE",
+    "read_part_nodes",
+]
+
+TRIGGER_SHAPE_AND_NODES = IssueKind(
+    "TRIGGER_SHAPE_AND_NODES",
+    Severity.ERROR,
+    "the trigger has {key} and nodes; must have exactly one of them",
+)
+TRIGGER_WITHOUT_SHAPE = IssueKind(
+    "TRIGGER_WITHOUT_SHAPE",
+    Severity.ERROR,
+    "the trigger has neither {key} nor nodes; must have exactly one of them; it is left out",
+)
+TRIGGER_FILTER_UNUSED = IssueKind(
+    "TRIGGER_FILTER_UNUSED",
+    Severity.WARNING,
+    "the compound trigger has a collisionFilter; must leave it to its parts; it is ignored",
+)
+TRIGGER_NODE_REPEATED = IssueKind(
+    "TRIGGER_NODE_REPEATED",
+    Severity.WARNING,
+    "nodes names node {got} more than once; must name each once; it counts once",
+)
+
+
+def read_part_nodes(
+    trigger: JsonObject, at: JsonPointer, diagnostics: Diagnostics, document: Document
+) -> tuple[int, ...]:
+    """The nodes of a compound trigger in authored order, each once; wrong indices left out."""
+    nodes = read_indices(trigger, "nodes", at, diagnostics, count=len(document.tree))
+    if trigger.get("nodes") == []:
+        diagnostics.report(LIST_EMPTY, at / "nodes", key="nodes", got="empty")
+    distinct = tuple(dict.fromkeys(nodes or ()))
+    if nodes and len(distinct) != len(nodes):
+        repeated = next(node for node in nodes if nodes.count(node) > 1)
+        diagnostics.report(TRIGGER_NODE_REPEATED, at / "nodes", got=repeated)
+    if "collisionFilter" in trigger:
+        diagnostics.report(TRIGGER_FILTER_UNUSED, at / "collisionFilter")
+    return distinct
