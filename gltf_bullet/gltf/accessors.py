@@ -26,7 +26,7 @@ from gltf_bullet.gltf.fields import (
     read_size,
 )
 
-__all__ = ["AccessorArray", "all_finite", "read_accessor"]
+__all__ = ["AccessorArray", "all_finite", "denormalize", "read_accessor"]
 
 ACCESSOR_TOO_LARGE = IssueKind(
     "ACCESSOR_TOO_LARGE",
@@ -133,7 +133,7 @@ def _read_accessor(
     if normalized and dtype.itemsize > 2:
         diagnostics.report(NORMALIZED_IGNORED, at / "normalized", got=owner["componentType"])
     elif normalized:
-        array = _denormalize(array)
+        array = denormalize(array)
     array.flags.writeable = False
     return array
 
@@ -202,7 +202,7 @@ def _overwrite_sparse(
     return result
 
 
-def _denormalize(array: AccessorArray) -> AccessorArray:
+def denormalize(array: AccessorArray) -> AccessorArray:
     """max(c / 127, -1) and its likes (glTF 2.0, "Animations", the table of conversions)."""
     result = array / float(np.iinfo(array.dtype).max)
     return np.maximum(result, -1.0) if array.dtype.kind == "i" else result

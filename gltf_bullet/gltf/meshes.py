@@ -1,0 +1,79 @@
+"""Mesh -> its primitives and default morph weights (glTF 2.0, "Meshes"); read once per document."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gltf_bullet.diagnostics import ROOT, Diagnostics
+from gltf_bullet.gltf.document import Document
+from gltf_bullet.gltf.fields import (
+    INDEX_OUT_OF_RANGE,
+    has_required,
+    read_numbers,
+    read_objects,
+    read_string,
+)
+from gltf_bullet.gltf.primitives import Primitive, read_primitive
+from gltf_bullet.transforms import FloatArray
+
+__all__ = ["Mesh", "Primitive", "morphed_positions", "read_mesh"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Mesh:
+    """A glTF mesh; primitives without positions are left out."""
+
+    primitives: tuple[Primitive, ...]
+    weights: tuple[float, ...]
+    """Default weight per morph target; a node's own weights replace them."""
+    name: str
+
+
+def read_mesh(document: Document, mesh_index: int, diagnostics: Diagnostics) -> Mesh | None:
+    """Mesh ``mesh_index`` with all its arrays; ``None`` where there is no such mesh.
+
+    Computed once per document.
+    """
+    count = document.count("meshes")
+    if not 0 <= mesh_index < count:
+        at = ROOT / "meshes" / mesh_index
+        diagnostics.report(INDEX_OUT_OF_RANGE, at, key="mesh", got=mesh_index, count=count)
+        return None
+    return document.derive(
+        ("mesh", mesh_index), lambda sink: _read_mesh(document, mesh_index, sink), diagnostics
+    )
+
+
+def morphed_positions(primitive: Primitive, weights: Sequence[float] | FloatArray) -> FloatArray:
+    """Positions [m] with the morph targets applied, shape [vertex_count, 3].
+
+    Missing weights count as 0 and surplus ones are not looked at.
+    """
+    targets = primitive.morph_positions
+    if targets is None:
+        return primitive.positions
+    used = np.asarray(weights, dtype=np.float64)[: len(targets)]
+    return primitive.positions + np.tensordot(used, targets[: len(used)], axes=1)
+
+
+def _read_mesh(document: Document, mesh_index: int, diagnostics: Diagnostics) -> Mesh:
+    at = ROOT / "meshes" / mesh_index
+    owner = document.objects("meshes")[mesh_index]
+    has_required(owner, "primitives", "a list of objects", at, diagnostics)
+    primitives = [
+        primitive
+        for _, primitive_at, entry in read_objects(owner, "primitives", at, diagnostics)
+        if (primitive := read_primitive(document, entry, primitive_at, diagnostics)) is not None
+    ]
+    targets = max(
+        (len(p.morph_positions) for p in primitives if p.morph_positions is not None), default=0
+    )
+    weights = read_numbers(owner, "weights", at, diagnostics) or ()
+    return Mesh(
+        primitives=tuple(primitives),
+        weights=(*weights[:targets], *(0.0,) * (targets - len(weights))),
+        name=read_string(owner, "name", at, diagnostics) or "",
+    )

@@ -1,0 +1,266 @@
+"""One primitive: vertices, triangles and morph targets (glTF 2.0, "Meshes").
+
+Also KHR_mesh_quantization, whose component types the accessors read anyway, and
+KHR_draco_mesh_compression. Everything is in the mesh node's own frame, in metres.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.gltf.accessors import AccessorArray, denormalize, read_accessor
+from gltf_bullet.gltf.attributes import (
+    ATTRIBUTE_WRONG_COUNT,
+    VertexAttributes,
+    read_attributes,
+    read_positions,
+)
+from gltf_bullet.gltf.document import Document
+from gltf_bullet.gltf.draco import DRACO_EXTENSION, decode_draco
+from gltf_bullet.gltf.fields import (
+    VALUE_OUT_OF_RANGE,
+    JsonObject,
+    has_required,
+    read_index,
+    read_object,
+    read_objects,
+    read_size,
+)
+from gltf_bullet.gltf.triangulation import TRIANGLES, is_surface, triangles_of_order
+from gltf_bullet.transforms import FloatArray
+
+__all__ = ["Primitive", "read_primitive"]
+
+POSITION_MISSING = IssueKind(
+    "POSITION_MISSING",
+    Severity.WARNING,
+    "the primitive has no POSITION; it has no shape and is left out",
+)
+INDICES_WRONG_TYPE = IssueKind(
+    "INDICES_WRONG_TYPE",
+    Severity.ERROR,
+    "the indices are {got}; must be SCALAR of an unsigned component type; no triangles are made",
+)
+INDEX_BEYOND_VERTICES = IssueKind(
+    "INDEX_BEYOND_VERTICES",
+    Severity.ERROR,
+    "vertex index {got} is used; must be below {count}; {dropped} triangles are left out",
+)
+PRIMITIVE_WITHOUT_TRIANGLES = IssueKind(
+    "PRIMITIVE_WITHOUT_TRIANGLES",
+    Severity.INFO,
+    "the primitive draws points or lines (mode {got}); it has vertices and no triangles",
+)
+TARGETS_TOO_LARGE = IssueKind(
+    "TARGETS_TOO_LARGE",
+    Severity.ERROR,
+    "the morph targets hold {got} values; must be at most {allowed} "
+    "(ReadLimits.max_accessor_values); they are left out",
+)
+VERTICES_LEFT_OVER = IssueKind(
+    "VERTICES_LEFT_OVER",
+    Severity.WARNING,
+    "{got} vertices for triangles; must be a multiple of 3; the rest is left out",
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Primitive:
+    """One drawable part of a mesh. Arrays are read-only."""
+
+    positions: FloatArray
+    """[m], shape [vertex_count, 3]."""
+    triangles: npt.NDArray[np.int64]
+    """Vertex indices, counter-clockwise seen from the front, shape [triangle_count, 3]."""
+    normals: FloatArray | None
+    """Shape [vertex_count, 3]."""
+    texcoords: Mapping[int, FloatArray]
+    """By the number of the set, shape [vertex_count, 2] each; v grows downwards, as in the file."""
+    colors: FloatArray | None
+    """Linear RGBA in 0..1 (COLOR_0), shape [vertex_count, 4]."""
+    joints: npt.NDArray[np.int64] | None
+    """Places in the skin's joint list, all sets side by side, shape [vertex_count, 4 * sets]."""
+    joint_weights: FloatArray | None
+    """Weights of ``joints``, as authored, the same shape."""
+    morph_positions: FloatArray | None
+    """Displacements per target, shape [target_count, vertex_count, 3]; ``None`` without targets."""
+    material: int | None
+    pointer: JsonPointer
+    """Where the primitive is in the JSON."""
+
+
+def read_primitive(
+    document: Document, entry: JsonObject, at: JsonPointer, diagnostics: Diagnostics
+) -> Primitive | None:
+    """The primitive object ``entry`` at ``at``; ``None``, with an issue, without positions."""
+    mode = read_size(entry, "mode", at, diagnostics, default=TRIANGLES)
+    if mode is None or mode > 6:
+        if mode is not None:
+            diagnostics.report(
+                VALUE_OUT_OF_RANGE, at / "mode", key="mode", got=mode, allowed="in 0 .. 6"
+            )
+        return None
+    material = read_index(entry, "material", at, diagnostics, count=document.count("materials"))
+    attributes_at = at / "attributes"
+    has_required(entry, "attributes", "an object", at, diagnostics)
+    indices = read_object(entry, "attributes", at, diagnostics) or {}
+    if "POSITION" not in indices:
+        diagnostics.report(POSITION_MISSING, attributes_at)
+        return None
+    triangles: npt.NDArray[np.int64] | None = None
+    draco = _draco_extension(document, entry, indices)
+    if draco is not None:
+        decoded = decode_draco(document, draco, at / "extensions" / DRACO_EXTENSION, diagnostics)
+        if decoded is None:
+            return None
+        arrays, triangles = decoded
+        arrays = {name: _denormalized(document, indices, name, arrays[name]) for name in arrays}
+    else:
+        arrays = read_attributes(document, indices, attributes_at, diagnostics)
+    if "POSITION" not in arrays:
+        return None
+    positions = read_positions(
+        arrays["POSITION"], "POSITION", attributes_at / "POSITION", diagnostics
+    )
+    if positions is None:
+        return None
+    if triangles is None:
+        triangles = _read_triangles(document, entry, mode, len(positions), at, diagnostics)
+    attributes = VertexAttributes(
+        arrays=arrays, vertex_count=len(positions), at=attributes_at, diagnostics=diagnostics
+    )
+    joints, joint_weights = attributes.skinning()
+    return Primitive(
+        positions=positions,
+        triangles=_within(triangles, len(positions), at / "indices", diagnostics),
+        normals=attributes.normals(),
+        texcoords=attributes.texcoords(),
+        colors=attributes.colors(),
+        joints=joints,
+        joint_weights=joint_weights,
+        morph_positions=_read_targets(document, entry, len(positions), at, diagnostics),
+        material=material,
+        pointer=at,
+    )
+
+
+def _draco_extension(
+    document: Document, entry: JsonObject, indices: JsonObject
+) -> JsonObject | None:
+    """The extension where it is the only source; uncompressed fall-back data comes first."""
+    extensions = entry.get("extensions")
+    extension = extensions.get(DRACO_EXTENSION) if isinstance(extensions, dict) else None
+    if not isinstance(extension, dict):
+        return None
+    accessor = _accessor_of(document, indices, "POSITION")
+    return None if accessor is not None and "bufferView" in accessor else extension
+
+
+def _denormalized(
+    document: Document, indices: JsonObject, name: str, array: AccessorArray
+) -> AccessorArray:
+    """Draco keeps raw integers; whether they mean fractions stands in the accessor."""
+    accessor = _accessor_of(document, indices, name) or {}
+    is_fraction = accessor.get("normalized") is True and array.dtype.itemsize <= 2
+    return denormalize(array) if is_fraction else array
+
+
+def _accessor_of(document: Document, indices: JsonObject, name: str) -> JsonObject | None:
+    accessors, index = document.objects("accessors"), indices.get(name)
+    return accessors[index] if isinstance(index, int) and 0 <= index < len(accessors) else None
+
+
+def _read_triangles(
+    document: Document,
+    entry: JsonObject,
+    mode: int,
+    vertex_count: int,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+) -> npt.NDArray[np.int64]:
+    """Triangles [count, 3], not yet compared with the number of vertices."""
+    nothing = np.zeros((0, 3), dtype=np.int64)
+    if not is_surface(mode):
+        diagnostics.report(PRIMITIVE_WITHOUT_TRIANGLES, at, got=mode)
+        return nothing
+    if "indices" in entry:
+        count = document.count("accessors")
+        accessor = read_index(entry, "indices", at, diagnostics, count=count)
+        array = None if accessor is None else read_accessor(document, accessor, diagnostics)
+        if array is None:
+            return nothing
+        if array.ndim != 1 or array.dtype.kind != "u":
+            got = f"{array.dtype.name} of shape {array.shape[1:]}"
+            diagnostics.report(INDICES_WRONG_TYPE, at / "indices", got=got)
+            return nothing
+        order = array.astype(np.int64)
+    else:
+        order = np.arange(vertex_count, dtype=np.int64)
+    if mode == TRIANGLES and len(order) % 3:
+        diagnostics.report(VERTICES_LEFT_OVER, at, got=len(order))
+    return triangles_of_order(order, mode)
+
+
+def _within(
+    triangles: npt.NDArray[np.int64],
+    vertex_count: int,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+) -> npt.NDArray[np.int64]:
+    """The triangles whose vertices exist, read-only."""
+    beyond = (triangles >= vertex_count).any(axis=1)
+    if bool(beyond.any()):
+        diagnostics.report(
+            INDEX_BEYOND_VERTICES,
+            at,
+            got=int(triangles.max()),
+            count=vertex_count,
+            dropped=int(beyond.sum()),
+        )
+        triangles = triangles[~beyond]
+    triangles = triangles.view()
+    triangles.flags.writeable = False
+    return triangles
+
+
+def _read_targets(
+    document: Document,
+    entry: JsonObject,
+    vertex_count: int,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+) -> FloatArray | None:
+    """Displacements [target_count, vertex_count, 3]; a target without POSITION moves nothing."""
+    targets = list(read_objects(entry, "targets", at, diagnostics))
+    if not targets:
+        return None
+    # A target is a few bytes of JSON and a whole array here.
+    values = len(targets) * vertex_count * 3
+    if values > document.limits.max_accessor_values:
+        allowed = document.limits.max_accessor_values
+        diagnostics.report(TARGETS_TOO_LARGE, at / "targets", got=values, allowed=allowed)
+        return None
+    result = np.zeros((len(targets), vertex_count, 3))
+    for number, target_at, target in targets:
+        positions = {key: target[key] for key in target if key == "POSITION"}
+        array = read_attributes(document, positions, target_at, diagnostics).get("POSITION")
+        if array is None:
+            continue
+        moved = read_positions(array, "POSITION", target_at / "POSITION", diagnostics)
+        if moved is not None and len(moved) == vertex_count:
+            result[number] = moved
+        elif moved is not None:
+            diagnostics.report(
+                ATTRIBUTE_WRONG_COUNT,
+                target_at / "POSITION",
+                key="POSITION",
+                got=len(moved),
+                allowed=vertex_count,
+            )
+    result.flags.writeable = False
+    return result

@@ -1,0 +1,169 @@
+"""Skin -> joints and inverse bind matrices; skinning of positions (glTF 2.0, "Skins").
+
+A skinned mesh stands where its joints put it: the transform of the node that carries it is
+ignored, so positions come out in the frame of the joints' world matrices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.gltf.accessors import all_finite, read_accessor
+from gltf_bullet.gltf.document import Document
+from gltf_bullet.gltf.fields import (
+    INDEX_OUT_OF_RANGE,
+    JsonObject,
+    has_required,
+    read_index,
+    read_indices,
+    read_string,
+)
+from gltf_bullet.gltf.primitives import Primitive
+from gltf_bullet.transforms import FloatArray
+
+__all__ = ["Skin", "joints_exist", "read_skin", "skinned_positions"]
+
+SKIN_WITHOUT_JOINTS = IssueKind(
+    "SKIN_WITHOUT_JOINTS", Severity.ERROR, "the skin has no joints; must have one at least"
+)
+INVERSE_BIND_WRONG = IssueKind(
+    "INVERSE_BIND_WRONG",
+    Severity.ERROR,
+    "inverseBindMatrices has {got}; must be {needed} MAT4 of floats; identities are used",
+)
+SKIN_JOINT_OUT_OF_RANGE = IssueKind(
+    "SKIN_JOINT_OUT_OF_RANGE",
+    Severity.ERROR,
+    "a vertex refers to joint {got}; the skin has {count}; it is not moved by that joint",
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Skin:
+    """The joints that deform a mesh."""
+
+    joints: tuple[int, ...]
+    """Node indices; vertices refer to places in this list."""
+    inverse_bind_matrices: FloatArray
+    """joint_from_mesh in the bind pose, shape [joint_count, 4, 4]."""
+    skeleton: int | None
+    """The root node of the joints as authored."""
+    name: str
+
+    def joint_matrices(self, world_from_node: FloatArray) -> FloatArray:
+        """world_from_mesh per joint, [joint_count, 4, 4], from the matrices of all nodes."""
+        matrices: FloatArray = world_from_node[list(self.joints)] @ self.inverse_bind_matrices
+        return matrices
+
+
+def read_skin(document: Document, index: int, diagnostics: Diagnostics) -> Skin | None:
+    """Skin ``index``; ``None``, with an issue, without usable joints. Read once per document."""
+    count = document.count("skins")
+    if not 0 <= index < count:
+        at = ROOT / "skins" / index
+        diagnostics.report(INDEX_OUT_OF_RANGE, at, key="skin", got=index, count=count)
+        return None
+    return document.derive(
+        ("skin", index), lambda sink: _read_skin(document, index, sink), diagnostics
+    )
+
+
+def joints_exist(primitive: Primitive, skin: Skin, diagnostics: Diagnostics) -> bool:
+    """Whether every joint that a vertex uses is in the skin; reported where not."""
+    if primitive.joints is None or primitive.joint_weights is None:
+        return True
+    used = primitive.joints[primitive.joint_weights != 0.0]
+    if not used.size or used.max() < len(skin.joints):
+        return True
+    diagnostics.report(
+        SKIN_JOINT_OUT_OF_RANGE,
+        primitive.pointer / "attributes",
+        got=int(used.max()),
+        count=len(skin.joints),
+    )
+    return False
+
+
+def skinned_positions(
+    positions: FloatArray,
+    joints: npt.NDArray[np.int64],
+    weights: FloatArray,
+    joint_matrices: FloatArray,
+) -> FloatArray:
+    """Positions [vertex_count, 3] moved by their joints, in the target frame of the matrices.
+
+    Args:
+        positions: In the mesh frame, morph targets already applied, shape [vertex_count, 3].
+        joints: Places in the joint list, shape [vertex_count, 4 * sets].
+        weights: Of the same shape. They are scaled to the sum 1 where they are off; a vertex
+            without any weight follows its first joint, as three.js and Babylon do it.
+        joint_matrices: world_from_mesh per joint, shape [joint_count, 4, 4]; joints beyond them
+            are not counted (``joints_exist`` reports them).
+    """
+    exists = joints < len(joint_matrices)
+    joints = np.where(exists, joints, 0)
+    weights = np.where(exists, weights, 0.0)
+    total = weights.sum(axis=1, keepdims=True)
+    weightless = np.abs(total) < 1e-12
+    weights = np.where(weightless, np.arange(weights.shape[1]) == 0, weights)
+    weights = weights / np.where(weightless, 1.0, total)
+    result = np.zeros_like(positions)
+    # Slot by slot: blending whole matrices per vertex needs 16 numbers a vertex instead of 3.
+    for slot in range(joints.shape[1]):
+        matrices = joint_matrices[joints[:, slot]]
+        moved = np.einsum("vij,vj->vi", matrices[:, :3, :3], positions) + matrices[:, :3, 3]
+        result += weights[:, slot, None] * moved
+    return result
+
+
+def _read_skin(document: Document, index: int, diagnostics: Diagnostics) -> Skin | None:
+    at = ROOT / "skins" / index
+    owner = document.objects("skins")[index]
+    node_count = len(document.tree)
+    has_required(owner, "joints", "a list of indices", at, diagnostics)
+    before = len(diagnostics)
+    joints = read_indices(owner, "joints", at, diagnostics, count=node_count)
+    skeleton = read_index(owner, "skeleton", at, diagnostics, count=node_count)
+    if joints is None or len(diagnostics) > before:
+        # Leaving one joint out would shift the others under the vertices that refer to them.
+        return None
+    if not joints:
+        diagnostics.report(SKIN_WITHOUT_JOINTS, at / "joints")
+        return None
+    return Skin(
+        joints=joints,
+        inverse_bind_matrices=_inverse_bind_matrices(document, owner, len(joints), at, diagnostics),
+        skeleton=skeleton,
+        name=read_string(owner, "name", at, diagnostics) or "",
+    )
+
+
+def _inverse_bind_matrices(
+    document: Document,
+    owner: JsonObject,
+    joint_count: int,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+) -> FloatArray:
+    """The matrices of the accessor, identities without one."""
+    key = "inverseBindMatrices"
+    identities = np.broadcast_to(np.eye(4), (joint_count, 4, 4))
+    if key not in owner:
+        return identities
+    accessor = read_index(owner, key, at, diagnostics, count=document.count("accessors"))
+    matrices = None if accessor is None else read_accessor(document, accessor, diagnostics)
+    if matrices is None:
+        return identities
+    if matrices.shape[1:] != (4, 4) or len(matrices) < joint_count or matrices.dtype.kind != "f":
+        got = f"{len(matrices)} {matrices.dtype.name} elements of shape {matrices.shape[1:]}"
+        diagnostics.report(INVERSE_BIND_WRONG, at / key, got=got, needed=joint_count)
+        return identities
+    if not all_finite(matrices, key, at / key, diagnostics):
+        return identities
+    result = matrices[:joint_count].astype(np.float64)
+    result.flags.writeable = False
+    return result
