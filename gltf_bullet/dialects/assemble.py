@@ -5,11 +5,17 @@ The only entry that other rooms use: read every dialect in use, then resolve ref
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final
-
 from gltf_bullet.diagnostics import Diagnostics
-from gltf_bullet.dialects import khr_physics_rigid_bodies
+from gltf_bullet.dialects import (
+    khr_physics_rigid_bodies,
+    msft_camel_rigid_bodies,
+    msft_rigid_bodies,
+    omi_collider,
+    omi_physics_body,
+    omi_physics_gravity,
+    omi_physics_joint,
+    omi_physics_shape,
+)
 from gltf_bullet.dialects.parts import PhysicsParts
 from gltf_bullet.dialects.precedence import claim_nodes
 from gltf_bullet.dialects.references import resolve_references
@@ -19,20 +25,20 @@ from gltf_bullet.model import PhysicsScene
 
 __all__ = ["read_physics"]
 
-DialectParser = Callable[[Document, Sequence[int], PhysicsParts, Diagnostics], None]
-
-_PARSERS: Final[Mapping[Dialect, DialectParser]] = {
-    Dialect.KHR: khr_physics_rigid_bodies.parse,
-}
-
 
 def read_physics(document: Document, diagnostics: Diagnostics) -> PhysicsScene:
     """The physics of ``document``, whatever dialects it is written in.
 
     Content that cannot be used is left out and reported; the scene's references are consistent.
     """
-    claims = claim_nodes(document, diagnostics)
+    nodes_of = claim_nodes(document, diagnostics)
     parts = PhysicsParts()
-    for dialect, parse in _PARSERS.items():
-        parse(document, claims[dialect], parts, diagnostics)
+    khr_physics_rigid_bodies.parse(document, nodes_of[Dialect.KHR], parts, diagnostics)
+    omi_shapes = omi_physics_shape.read_shapes(document, diagnostics)
+    omi_physics_body.parse(document, nodes_of[Dialect.OMI], omi_shapes, parts, diagnostics)
+    omi_physics_joint.parse(document, nodes_of[Dialect.OMI], parts, diagnostics)
+    omi_collider.parse(document, nodes_of[Dialect.OMI_COLLIDER], parts, diagnostics)
+    msft_rigid_bodies.parse(document, nodes_of[Dialect.MSFT_LATER], parts, diagnostics)
+    msft_camel_rigid_bodies.parse(document, nodes_of[Dialect.MSFT_CAMEL], parts, diagnostics)
+    omi_physics_gravity.parse(document, omi_shapes, parts, diagnostics)
     return resolve_references(parts, document, diagnostics)

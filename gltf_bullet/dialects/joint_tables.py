@@ -1,19 +1,24 @@
-"""Tables of joint descriptions: limits and drives that several joints may share."""
+"""Tables of joint descriptions, and the joints on nodes that refer to them.
+
+KHR_physics_rigid_bodies, "Joints"; OMI_physics_joint has the same two objects.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from gltf_bullet.diagnostics import Diagnostics, JsonPointer
 from gltf_bullet.dialects.joint_drives import DriveRules, parse_drive
 from gltf_bullet.dialects.joint_limits import LimitRules, parse_limit
-from gltf_bullet.dialects.properties import known_keys, report_unknown
-from gltf_bullet.gltf.fields import JsonObject, read_objects
-from gltf_bullet.model import JointDescription
+from gltf_bullet.dialects.properties import known_keys, read_entry, report_unknown, require
+from gltf_bullet.gltf.fields import JsonObject, read_bool, read_index, read_objects
+from gltf_bullet.model import Joint, JointDescription
 
-__all__ = ["parse_joint_description"]
+__all__ = ["parse_joint_description", "parse_node_joint"]
 
-_KEYS: Final = known_keys("limits", "drives")
+_DESCRIPTION_KEYS: Final = known_keys("limits", "drives")
+_JOINT_KEYS: Final = known_keys("connectedNode", "joint", "enableCollision")
 
 
 def parse_joint_description(
@@ -25,7 +30,7 @@ def parse_joint_description(
     drive_rules: DriveRules,
 ) -> JointDescription:
     """An entry of ``physicsJoints``; limits and drives that are wrong are left out."""
-    report_unknown(entry, _KEYS, "a joint description", at, diagnostics)
+    report_unknown(entry, _DESCRIPTION_KEYS, "a joint description", at, diagnostics)
     limits = tuple(
         limit
         for _, pointer, item in read_objects(entry, "limits", at, diagnostics)
@@ -37,3 +42,30 @@ def parse_joint_description(
         if (drive := parse_drive(item, pointer, diagnostics, rules=drive_rules)) is not None
     )
     return JointDescription(limits=limits, drives=drives, pointer=at)
+
+
+def parse_node_joint(
+    joint: JsonObject,
+    node: int,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    table: Sequence[JointDescription],
+    *,
+    node_count: int,
+) -> Joint | None:
+    """The joint on ``node``; ``None`` where a reference is missing or wrong."""
+    report_unknown(joint, _JOINT_KEYS, "a joint", at, diagnostics)
+    require(joint, "connectedNode", "the index of a node", at, diagnostics)
+    require(joint, "joint", "the index of a physics joint", at, diagnostics)
+    connected = read_index(joint, "connectedNode", at, diagnostics, count=node_count)
+    description = read_entry(joint, "joint", at, diagnostics, table)
+    enable_collision = read_bool(joint, "enableCollision", at, diagnostics, default=False)
+    if connected is None or description is None:
+        return None
+    return Joint(
+        node=node,
+        connected_node=connected,
+        description=description,
+        enable_collision=enable_collision,
+        pointer=at,
+    )

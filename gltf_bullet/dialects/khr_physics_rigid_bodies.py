@@ -15,7 +15,7 @@ from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer
 from gltf_bullet.dialects.filters import parse_filter
 from gltf_bullet.dialects.joint_drives import DriveRules
 from gltf_bullet.dialects.joint_limits import LimitRules
-from gltf_bullet.dialects.joint_tables import parse_joint_description
+from gltf_bullet.dialects.joint_tables import parse_joint_description, parse_node_joint
 from gltf_bullet.dialects.khr_geometry import KhrShapes, has_geometry, read_geometry
 from gltf_bullet.dialects.mass_properties import (
     finite_or_infinite,
@@ -30,7 +30,6 @@ from gltf_bullet.dialects.properties import (
     read_table,
     read_vector,
     report_unknown,
-    require,
 )
 from gltf_bullet.dialects.triggers import (
     TRIGGER_SHAPE_AND_NODES,
@@ -41,7 +40,6 @@ from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import (
     JsonObject,
     read_bool,
-    read_index,
     read_number,
     read_object,
     read_quaternion,
@@ -49,7 +47,6 @@ from gltf_bullet.gltf.fields import (
 from gltf_bullet.model import (
     Collider,
     CollisionFilter,
-    Joint,
     JointDescription,
     Motion,
     MotionKind,
@@ -84,7 +81,6 @@ _MOTION_KEYS: Final = known_keys(
 )
 _COLLIDER_KEYS: Final = known_keys("geometry", "shape", "physicsMaterial", "collisionFilter")
 _TRIGGER_KEYS: Final = known_keys("geometry", "shape", "nodes", "collisionFilter")
-_JOINT_KEYS: Final = known_keys("connectedNode", "joint", "enableCollision")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +99,7 @@ def parse(
 ) -> None:
     """Read the document's tables and the extension on ``nodes`` into ``parts``."""
     tables = _read_tables(document, diagnostics)
+    node_count = len(document.tree)
     for node in nodes:
         extension = document.node_extension(node, EXTENSION) or {}
         at = node_extension_pointer(node, EXTENSION)
@@ -116,7 +113,11 @@ def parse(
         if (trigger := read_object(extension, "trigger", at, diagnostics)) is not None:
             _parse_trigger(trigger, node, at / "trigger", diagnostics, tables, parts)
         if (joint := read_object(extension, "joint", at, diagnostics)) is not None:
-            _parse_joint(joint, node, at / "joint", diagnostics, tables, parts)
+            parsed = parse_node_joint(
+                joint, node, at / "joint", diagnostics, tables.joints, node_count=node_count
+            )
+            if parsed is not None:
+                parts.joints[node] = parsed
 
 
 def _read_tables(document: Document, diagnostics: Diagnostics) -> _Tables:
@@ -212,27 +213,3 @@ def _parse_trigger(
     collision_filter = read_entry(trigger, "collisionFilter", at, diagnostics, tables.filters)
     if shape is not None:
         parts.triggers[node] = Trigger(node=node, shape=shape, filter=collision_filter, pointer=at)
-
-
-def _parse_joint(
-    joint: JsonObject,
-    node: int,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-    tables: _Tables,
-    parts: PhysicsParts,
-) -> None:
-    report_unknown(joint, _JOINT_KEYS, "a joint", at, diagnostics)
-    require(joint, "connectedNode", "the index of a node", at, diagnostics)
-    require(joint, "joint", "the index of a physics joint", at, diagnostics)
-    connected = read_index(joint, "connectedNode", at, diagnostics, count=len(tables.document.tree))
-    description = read_entry(joint, "joint", at, diagnostics, tables.joints)
-    enable_collision = read_bool(joint, "enableCollision", at, diagnostics, default=False)
-    if connected is not None and description is not None:
-        parts.joints[node] = Joint(
-            node=node,
-            connected_node=connected,
-            description=description,
-            enable_collision=enable_collision,
-            pointer=at,
-        )

@@ -30,6 +30,7 @@ __all__ = [
     "read_capsule",
     "read_cylinder",
     "read_sphere",
+    "read_total_height_capsule",
 ]
 
 SHAPE_BLOCK_MISSING = IssueKind(
@@ -124,6 +125,37 @@ def read_capsule(
     report_unknown(block, _TAPERED, "a capsule", at, diagnostics)
     height, bottom, top = _tapered(block, at, diagnostics, mid_height, radius, may_be_flat)
     return Capsule(mid_height=height, radius_bottom=bottom, radius_top=top, pointer=at)
+
+
+def read_total_height_capsule(
+    block: JsonObject,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    *,
+    height: float,
+    radius: float,
+) -> Capsule:
+    """A capsule whose ``height`` goes from tip to tip; the arguments are the defaults [m].
+
+    OMI_collider, "Capsule": "must be at least twice as much as the radius". The caller reports
+    unknown keys, since the fields may stand among others.
+    """
+    stated_radius = read_number(block, "radius", at, diagnostics, default=radius, at_least=0.0)
+    # A default height must not turn a large radius into an error of its own.
+    total = read_number(
+        block,
+        "height",
+        at,
+        diagnostics,
+        default=max(height, 2.0 * stated_radius),
+        at_least=2.0 * stated_radius,
+    )
+    return Capsule(
+        mid_height=max(0.0, total - 2.0 * stated_radius),
+        radius_bottom=stated_radius,
+        radius_top=stated_radius,
+        pointer=at,
+    )
 
 
 def read_cylinder(

@@ -199,7 +199,7 @@ def read_quaternion(
     if value is None:
         return None
     length = math.hypot(*value)
-    if length < 1e-6:
+    if not 1e-6 <= length < math.inf:
         _range(key, list(value), "of length 1", at / key, diagnostics)
         return None
     # Exporters write float32 with about seven digits; a percent is the house's tolerance.

@@ -1,0 +1,124 @@
+"""``physicsJointLimits`` of MSFT_RigidBodies and MSFT_rigid_bodies, and the joints that use them.
+
+One entry is one joint. Its limits stand under ``limits`` (later schema) or ``constraints`` (text of
+004), or the entry is a list of them, or a single one (the schemas' ``jointLimit``): all are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from gltf_bullet.diagnostics import Diagnostics, JsonPointer
+from gltf_bullet.dialects.joint_limits import LimitRules, parse_limit
+from gltf_bullet.dialects.properties import (
+    LIST_EMPTY,
+    known_keys,
+    read_entry,
+    report_unknown,
+    require,
+)
+from gltf_bullet.gltf.fields import (
+    WRONG_TYPE,
+    JsonObject,
+    read_bool,
+    read_index,
+    read_objects,
+)
+from gltf_bullet.model import Joint, JointDescription
+
+__all__ = ["parse_msft_joint", "read_joint_limits"]
+
+_TABLE: Final = "physicsJointLimits"
+_RULES: Final = LimitRules(
+    stiffness_key="springConstant",
+    damping_key="springDamping",
+    may_mix_axes=False,
+    may_be_empty=False,
+    negative_stiffness_is_rigid=False,
+    locked_without_range=True,
+)
+_JOINT_KEYS: Final = known_keys("connectedNode", "jointLimits", "enableCollision")
+_LISTS: Final = ("limits", "constraints")
+
+
+def read_joint_limits(
+    root: JsonObject, at: JsonPointer, diagnostics: Diagnostics
+) -> tuple[JointDescription, ...]:
+    """The table of joint descriptions; limits that are wrong are left out."""
+    entries = root.get(_TABLE, [])
+    at = at / _TABLE
+    if not isinstance(entries, list):
+        diagnostics.report(
+            WRONG_TYPE, at, key=_TABLE, got=repr(entries)[:60], allowed="a list of objects"
+        )
+        return ()
+    if _TABLE in root and not entries:
+        diagnostics.report(LIST_EMPTY, at, key=_TABLE, got="empty")
+    return tuple(
+        JointDescription(
+            limits=tuple(
+                limit
+                for pointer, item in _limits_of(entry, at / position, diagnostics)
+                for limit in parse_limit(item, pointer, diagnostics, rules=_RULES)
+            ),
+            pointer=at / position,
+        )
+        for position, entry in enumerate(entries)
+    )
+
+
+def _limits_of(
+    entry: object, at: JsonPointer, diagnostics: Diagnostics
+) -> Iterator[tuple[JsonPointer, JsonObject]]:
+    """The limit objects of one entry, wherever it keeps them."""
+    if isinstance(entry, list):
+        for position, item in enumerate(entry):
+            if isinstance(item, dict):
+                yield at / position, item
+            else:
+                _report_no_object(item, at / position, diagnostics)
+        return
+    if not isinstance(entry, dict):
+        _report_no_object(entry, at, diagnostics)
+        return
+    present = [key for key in _LISTS if key in entry]
+    if not present:
+        yield at, entry
+        return
+    report_unknown(entry, known_keys(*_LISTS), "a joint", at, diagnostics)
+    for key in present:
+        if entry[key] == []:
+            diagnostics.report(LIST_EMPTY, at / key, key=key, got="empty")
+        for _, pointer, item in read_objects(entry, key, at, diagnostics):
+            yield pointer, item
+
+
+def _report_no_object(item: object, at: JsonPointer, diagnostics: Diagnostics) -> None:
+    diagnostics.report(WRONG_TYPE, at, key=_TABLE, got=repr(item)[:60], allowed="an object")
+
+
+def parse_msft_joint(
+    joint: JsonObject,
+    node: int,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    table: Sequence[JointDescription],
+    *,
+    node_count: int,
+) -> Joint | None:
+    """The joint on ``node``; without ``connectedNode`` it holds on to "a fixed point in space"."""
+    report_unknown(joint, _JOINT_KEYS, "a joint", at, diagnostics)
+    require(joint, "jointLimits", "the index of an entry of physicsJointLimits", at, diagnostics)
+    connected = read_index(joint, "connectedNode", at, diagnostics, count=node_count)
+    description = read_entry(joint, "jointLimits", at, diagnostics, table)
+    enable_collision = read_bool(joint, "enableCollision", at, diagnostics, default=False)
+    if description is None or (connected is None and "connectedNode" in joint):
+        return None
+    return Joint(
+        node=node,
+        connected_node=connected,
+        description=description,
+        enable_collision=enable_collision,
+        pointer=at,
+    )

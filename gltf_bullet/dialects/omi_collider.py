@@ -1,0 +1,115 @@
+"""OMI_collider (archived): shapes with flat fields that say themselves whether they are triggers.
+
+There are no bodies. ``height`` of a capsule is the total height and at least twice the radius.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer
+from gltf_bullet.dialects.mesh_geometry import read_mesh
+from gltf_bullet.dialects.parts import PhysicsParts, node_extension_pointer
+from gltf_bullet.dialects.properties import (
+    known_keys,
+    read_entry,
+    read_table,
+    read_vector,
+    report_unknown,
+    require,
+)
+from gltf_bullet.dialects.shape_table import read_total_height_capsule
+from gltf_bullet.gltf.document import Document
+from gltf_bullet.gltf.fields import (
+    VALUE_NOT_ALLOWED,
+    JsonObject,
+    read_bool,
+    read_number,
+    read_string,
+)
+from gltf_bullet.model import Box, Collider, Cylinder, Shape, Sphere, Trigger
+
+__all__ = ["EXTENSION", "parse"]
+
+EXTENSION: Final = "OMI_collider"
+
+_KEYS: Final = {
+    "box": known_keys("type", "isTrigger", "size"),
+    "sphere": known_keys("type", "isTrigger", "radius"),
+    "capsule": known_keys("type", "isTrigger", "radius", "height"),
+    "cylinder": known_keys("type", "isTrigger", "radius", "height"),
+    "hull": known_keys("type", "isTrigger", "mesh"),
+    "trimesh": known_keys("type", "isTrigger", "mesh"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    shape: Shape
+    is_trigger: bool
+
+
+def parse(
+    document: Document, nodes: Sequence[int], parts: PhysicsParts, diagnostics: Diagnostics
+) -> None:
+    """Read the document's colliders and the extension on ``nodes`` into ``parts``."""
+    at: JsonPointer = ROOT / "extensions" / EXTENSION
+    root = document.root_extension(EXTENSION)
+    report_unknown(root, known_keys("colliders"), EXTENSION, at, diagnostics)
+    parse_entry = partial(_parse_entry, document=document)
+    table = read_table(root, "colliders", at, diagnostics, parse_entry, required=True)
+    for node in nodes:
+        extension = document.node_extension(node, EXTENSION) or {}
+        at = node_extension_pointer(node, EXTENSION)
+        report_unknown(extension, known_keys("collider"), EXTENSION, at, diagnostics)
+        require(extension, "collider", "the index of a collider", at, diagnostics)
+        entry = read_entry(extension, "collider", at, diagnostics, table)
+        if entry is None:
+            continue
+        if entry.is_trigger:
+            parts.triggers[node] = Trigger(node=node, shape=entry.shape, pointer=at)
+        else:
+            parts.colliders[node] = Collider(node=node, shape=entry.shape, pointer=at)
+
+
+def _parse_entry(
+    entry: JsonObject, at: JsonPointer, diagnostics: Diagnostics, *, document: Document
+) -> _Entry | None:
+    is_trigger = read_bool(entry, "isTrigger", at, diagnostics, default=False)
+    require(entry, "type", "one of " + ", ".join(_KEYS), at, diagnostics)
+    kind = read_string(entry, "type", at, diagnostics)
+    if kind is None:
+        return None
+    if kind not in _KEYS:
+        diagnostics.report(
+            VALUE_NOT_ALLOWED, at / "type", key="type", got=kind[:60], allowed=", ".join(_KEYS)
+        )
+        return None
+    report_unknown(entry, _KEYS[kind], f"a {kind} collider", at, diagnostics)
+    shape = _parse_shape(kind, entry, at, diagnostics, document)
+    return None if shape is None else _Entry(shape=shape, is_trigger=is_trigger)
+
+
+def _parse_shape(
+    kind: str,
+    entry: JsonObject,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    document: Document,
+) -> Shape | None:
+    """The text's defaults apply although the schema requires every field of a type."""
+    if kind == "box":
+        size = read_vector(entry, "size", at, diagnostics, above=0.0) or (1.0, 1.0, 1.0)
+        return Box(size=size, pointer=at)
+    if kind in ("hull", "trimesh"):
+        return read_mesh(entry, at, diagnostics, document, convex_hull=kind == "hull")
+    if kind == "capsule":
+        return read_total_height_capsule(entry, at, diagnostics, height=2.0, radius=0.5)
+    radius = read_number(entry, "radius", at, diagnostics, default=0.5, above=0.0)
+    if kind == "sphere":
+        return Sphere(radius=radius, pointer=at)
+    height = read_number(entry, "height", at, diagnostics, default=2.0, above=0.0)
+    return Cylinder(height=height, radius_bottom=radius, radius_top=radius, pointer=at)

@@ -1,0 +1,208 @@
+"""OMI_physics_body: motion with a type, colliders, triggers, materials and filters.
+
+OMI's own meaning: mass defaults to 1 kg, the centre of mass to the node's origin, a zero inertia
+means "compute", an unstated combine mode is "average", and index -1 means none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, TypeVar
+
+from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.dialects.filters import parse_filter
+from gltf_bullet.dialects.mass_properties import read_inertia_diagonal, read_mass
+from gltf_bullet.dialects.materials import parse_material
+from gltf_bullet.dialects.parts import PhysicsParts, node_extension_pointer
+from gltf_bullet.dialects.properties import (
+    known_keys,
+    read_entry,
+    read_table,
+    read_vector,
+    report_unknown,
+    require,
+)
+from gltf_bullet.dialects.triggers import TRIGGER_SHAPE_AND_NODES, read_part_nodes
+from gltf_bullet.gltf.document import Document
+from gltf_bullet.gltf.fields import (
+    JsonObject,
+    read_choice,
+    read_number,
+    read_object,
+    read_quaternion,
+)
+from gltf_bullet.model import (
+    Collider,
+    CollisionFilter,
+    CombineMode,
+    Motion,
+    MotionKind,
+    PhysicsMaterial,
+    Shape,
+    Trigger,
+)
+from gltf_bullet.transforms import Vec3
+
+__all__ = ["COLLIDER_WITHOUT_SHAPE", "EXTENSION", "INERTIA_PARTLY_ZERO", "parse"]
+
+EXTENSION: Final = "OMI_physics_body"
+
+INERTIA_PARTLY_ZERO = IssueKind(
+    "INERTIA_PARTLY_ZERO",
+    Severity.WARNING,
+    "inertiaDiagonal is {got}; must be all zero or all positive; the shapes' inertia is used",
+)
+COLLIDER_WITHOUT_SHAPE = IssueKind(
+    "COLLIDER_WITHOUT_SHAPE",
+    Severity.WARNING,
+    "the collider names no shape; should name one; it is left out",
+)
+
+_ROOT_KEYS: Final = known_keys("physicsMaterials", "collisionFilters")
+_NODE_KEYS: Final = known_keys("motion", "collider", "trigger")
+_MOTION_KEYS: Final = known_keys(
+    "type",
+    "mass",
+    "centerOfMass",
+    "inertiaDiagonal",
+    "inertiaOrientation",
+    "linearVelocity",
+    "angularVelocity",
+    "gravityFactor",
+)
+_COLLIDER_KEYS: Final = known_keys("shape", "physicsMaterial", "collisionFilter")
+_TRIGGER_KEYS: Final = known_keys("shape", "nodes", "collisionFilter")
+_KINDS: Final = {kind.value: kind for kind in MotionKind}
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tables:
+    """What the nodes refer to by index."""
+
+    document: Document
+    shapes: tuple[Shape | None, ...]
+    materials: tuple[PhysicsMaterial, ...]
+    filters: tuple[CollisionFilter, ...]
+
+
+def parse(
+    document: Document,
+    nodes: Sequence[int],
+    shapes: tuple[Shape | None, ...],
+    parts: PhysicsParts,
+    diagnostics: Diagnostics,
+) -> None:
+    """Read the document's tables and the extension on ``nodes`` into ``parts``."""
+    tables = _read_tables(document, shapes, diagnostics)
+    for node in nodes:
+        extension = document.node_extension(node, EXTENSION) or {}
+        at = node_extension_pointer(node, EXTENSION)
+        report_unknown(extension, _NODE_KEYS, EXTENSION, at, diagnostics)
+        if (motion := read_object(extension, "motion", at, diagnostics)) is not None:
+            parts.motions[node] = _parse_motion(motion, at / "motion", diagnostics)
+        if (collider := read_object(extension, "collider", at, diagnostics)) is not None:
+            _parse_collider(collider, node, at / "collider", diagnostics, tables, parts)
+        if (trigger := read_object(extension, "trigger", at, diagnostics)) is not None:
+            _parse_trigger(trigger, node, at / "trigger", diagnostics, tables, parts)
+
+
+def _read_tables(
+    document: Document, shapes: tuple[Shape | None, ...], diagnostics: Diagnostics
+) -> _Tables:
+    root = document.root_extension(EXTENSION)
+    at = ROOT / "extensions" / EXTENSION
+    report_unknown(root, _ROOT_KEYS, EXTENSION, at, diagnostics)
+    # OMI states "average" as the default, so that here it is stated and outranks other modes.
+    parse = partial(parse_material, unstated=CombineMode.AVERAGE)
+    return _Tables(
+        document=document,
+        shapes=shapes,
+        materials=read_table(root, "physicsMaterials", at, diagnostics, parse),
+        filters=read_table(root, "collisionFilters", at, diagnostics, parse_filter),
+    )
+
+
+def _parse_motion(motion: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Motion:
+    report_unknown(motion, _MOTION_KEYS, "a motion", at, diagnostics)
+    require(motion, "type", "static, kinematic or dynamic", at, diagnostics)
+    return Motion(
+        kind=read_choice(motion, "type", at, diagnostics, choices=_KINDS) or MotionKind.DYNAMIC,
+        mass=read_mass(motion, at, diagnostics, default=1.0),
+        center_of_mass=read_vector(motion, "centerOfMass", at, diagnostics) or (0.0, 0.0, 0.0),
+        inertia_diagonal=_read_inertia(motion, at, diagnostics),
+        inertia_orientation_xyzw=read_quaternion(motion, "inertiaOrientation", at, diagnostics)
+        or (0.0, 0.0, 0.0, 1.0),
+        linear_velocity=read_vector(motion, "linearVelocity", at, diagnostics) or (0.0, 0.0, 0.0),
+        angular_velocity=read_vector(motion, "angularVelocity", at, diagnostics) or (0.0, 0.0, 0.0),
+        gravity_factor=read_number(motion, "gravityFactor", at, diagnostics, default=1.0),
+        pointer=at,
+    )
+
+
+def _read_inertia(motion: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Vec3 | None:
+    """Principal moments; ``None`` for zero: "the inertia should be calculated automatically"."""
+    diagonal = read_inertia_diagonal(motion, at, diagnostics)
+    if diagonal is None or all(diagonal):
+        return diagonal
+    if any(diagonal):
+        diagnostics.report(INERTIA_PARTLY_ZERO, at / "inertiaDiagonal", got=list(diagonal))
+    return None
+
+
+def _parse_collider(
+    collider: JsonObject,
+    node: int,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    tables: _Tables,
+    parts: PhysicsParts,
+) -> None:
+    report_unknown(collider, _COLLIDER_KEYS, "a collider", at, diagnostics)
+    if not _names(collider, "shape"):
+        diagnostics.report(COLLIDER_WITHOUT_SHAPE, at)
+    shape = _read_named(collider, "shape", at, diagnostics, tables.shapes)
+    material = _read_named(collider, "physicsMaterial", at, diagnostics, tables.materials)
+    collision_filter = _read_named(collider, "collisionFilter", at, diagnostics, tables.filters)
+    if shape is not None:
+        parts.colliders[node] = Collider(
+            node=node, shape=shape, material=material, filter=collision_filter, pointer=at
+        )
+
+
+def _parse_trigger(
+    trigger: JsonObject,
+    node: int,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    tables: _Tables,
+    parts: PhysicsParts,
+) -> None:
+    report_unknown(trigger, _TRIGGER_KEYS, "a trigger", at, diagnostics)
+    if "nodes" in trigger:
+        if _names(trigger, "shape"):
+            diagnostics.report(TRIGGER_SHAPE_AND_NODES, at, key="shape")
+        part_nodes = read_part_nodes(trigger, at, diagnostics, tables.document)
+        if part_nodes:
+            parts.triggers[node] = Trigger(node=node, part_nodes=part_nodes, pointer=at)
+        return
+    shape = _read_named(trigger, "shape", at, diagnostics, tables.shapes)
+    collision_filter = _read_named(trigger, "collisionFilter", at, diagnostics, tables.filters)
+    if not _names(trigger, "shape"):
+        parts.empty_triggers[node] = at
+    elif shape is not None:
+        parts.triggers[node] = Trigger(node=node, shape=shape, filter=collision_filter, pointer=at)
+
+
+def _names(owner: JsonObject, key: str) -> bool:
+    """Whether an index is given; the schemas' default of -1 means that it is not."""
+    return key in owner and owner[key] != -1
+
+
+def _read_named(
+    owner: JsonObject, key: str, at: JsonPointer, diagnostics: Diagnostics, table: Sequence[T]
+) -> T | None:
+    return read_entry(owner, key, at, diagnostics, table) if _names(owner, key) else None

@@ -1,0 +1,214 @@
+"""OMI_physics_gravity: the world's gravity and gravity volumes on trigger nodes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.dialects.parts import PhysicsParts, node_extension_pointer
+from gltf_bullet.dialects.properties import (
+    known_keys,
+    read_entry,
+    read_vector,
+    report_unknown,
+    require,
+)
+from gltf_bullet.dialects.shape_table import SHAPE_BLOCK_MISSING, SHAPE_BLOCK_UNUSED
+from gltf_bullet.gltf.document import Document
+from gltf_bullet.gltf.fields import (
+    NOT_UNIT_LENGTH,
+    VALUE_OUT_OF_RANGE,
+    JsonObject,
+    read_bool,
+    read_choice,
+    read_number,
+    read_numbers,
+    read_object,
+)
+from gltf_bullet.model import (
+    GravityField,
+    GravityFieldKind,
+    GravityVolume,
+    Shape,
+    WorldGravity,
+)
+from gltf_bullet.transforms import Vec3
+
+__all__ = ["EXTENSION", "LINE_POINTS", "PRIORITY_NOT_WHOLE", "parse"]
+
+EXTENSION: Final = "OMI_physics_gravity"
+
+PRIORITY_NOT_WHOLE = IssueKind(
+    "PRIORITY_NOT_WHOLE",
+    Severity.WARNING,
+    "priority is {got:g}; must be a whole number; {used} is used",
+)
+LINE_POINTS = IssueKind(
+    "LINE_POINTS",
+    Severity.ERROR,
+    "points holds {got} numbers; must hold at least 6 and a multiple of 3",
+)
+
+_DOWN: Final[Vec3] = (0.0, -1.0, 0.0)
+_KINDS: Final = {kind.value: kind for kind in GravityFieldKind}
+_NODE_KEYS: Final = known_keys("type", "gravity", "priority", "replace", "stop", *_KINDS)
+_BLOCK_KEYS: Final = {
+    GravityFieldKind.DIRECTIONAL: known_keys("direction"),
+    GravityFieldKind.POINT: known_keys("unitDistance"),
+    GravityFieldKind.DISC: known_keys("radius", "unitDistance"),
+    GravityFieldKind.TORUS: known_keys("radius", "unitDistance"),
+    GravityFieldKind.LINE: known_keys("points", "unitDistance"),
+    GravityFieldKind.SHAPED: known_keys("shape", "unitDistance"),
+}
+
+
+def parse(
+    document: Document,
+    shapes: tuple[Shape | None, ...],
+    parts: PhysicsParts,
+    diagnostics: Diagnostics,
+) -> None:
+    """Read the world's gravity and all volumes into ``parts``."""
+    root = document.root_extension(EXTENSION)
+    if root:
+        parts.world_gravity = _parse_world(root, ROOT / "extensions" / EXTENSION, diagnostics)
+    for node in document.nodes_with_extension(EXTENSION):
+        extension = document.node_extension(node, EXTENSION) or {}
+        at = node_extension_pointer(node, EXTENSION)
+        volume = _parse_volume(extension, node, at, diagnostics, shapes)
+        if volume is not None:
+            parts.gravity_volumes[node] = volume
+
+
+def _parse_world(
+    root: JsonObject, at: JsonPointer, diagnostics: Diagnostics
+) -> WorldGravity | None:
+    report_unknown(root, known_keys("gravity", "direction"), EXTENSION, at, diagnostics)
+    gravity = _read_gravity(root, at, diagnostics)
+    direction = _read_direction(root, at, diagnostics)
+    if gravity is None:
+        return None
+    return WorldGravity(gravity=gravity, direction=direction, pointer=at)
+
+
+def _read_gravity(owner: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> float | None:
+    """The required strength [m/s^2]; it may be zero or negative."""
+    require(owner, "gravity", "a number in m/s^2", at, diagnostics)
+    return read_number(owner, "gravity", at, diagnostics, default=None)
+
+
+def _read_direction(owner: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Vec3:
+    """A unit vector; "Should be normalized"."""
+    direction = read_vector(owner, "direction", at, diagnostics)
+    if direction is None:
+        return _DOWN
+    length = math.hypot(*direction)
+    if not 1e-6 < length < math.inf:
+        diagnostics.report(
+            VALUE_OUT_OF_RANGE,
+            at / "direction",
+            key="direction",
+            got=list(direction),
+            allowed="of length 1",
+        )
+        return _DOWN
+    if abs(length - 1.0) > 1e-2:
+        diagnostics.report(NOT_UNIT_LENGTH, at / "direction", key="direction", got=round(length, 6))
+    x, y, z = (component / length for component in direction)
+    return (x, y, z)
+
+
+def _parse_volume(
+    extension: JsonObject,
+    node: int,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    shapes: Sequence[Shape | None],
+) -> GravityVolume | None:
+    report_unknown(extension, _NODE_KEYS, EXTENSION, at, diagnostics)
+    require(extension, "type", "one of " + ", ".join(_KINDS), at, diagnostics)
+    kind = read_choice(extension, "type", at, diagnostics, choices=_KINDS)
+    gravity = _read_gravity(extension, at, diagnostics)
+    priority = _read_priority(extension, at, diagnostics)
+    replace = read_bool(extension, "replace", at, diagnostics, default=False)
+    stop = read_bool(extension, "stop", at, diagnostics, default=False)
+    if kind is None:
+        return None
+    source = _parse_field(extension, kind, gravity or 0.0, at, diagnostics, shapes)
+    if source is None or gravity is None:
+        return None
+    return GravityVolume(
+        node=node, source=source, priority=priority, replace=replace, stop=stop, pointer=at
+    )
+
+
+def _read_priority(extension: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> int:
+    priority = read_number(extension, "priority", at, diagnostics, default=0.0)
+    whole = round(priority)
+    if whole != priority:
+        diagnostics.report(PRIORITY_NOT_WHOLE, at / "priority", got=priority, used=whole)
+    return whole
+
+
+def _parse_field(
+    extension: JsonObject,
+    kind: GravityFieldKind,
+    gravity: float,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    shapes: Sequence[Shape | None],
+) -> GravityField | None:
+    """The block named like the type; ``None`` where a line or a shape is missing or wrong."""
+    for key in _KINDS:
+        if key != kind.value and key in extension:
+            diagnostics.report(SHAPE_BLOCK_UNUSED, at / key, key=key, type=kind.value)
+    if kind.value not in extension:
+        diagnostics.report(SHAPE_BLOCK_MISSING, at, type=kind.value)
+    block = read_object(extension, kind.value, at, diagnostics) or {}
+    at = at / kind.value
+    report_unknown(block, _BLOCK_KEYS[kind], f"a {kind.value} field", at, diagnostics)
+    points: tuple[Vec3, ...] | None = ()
+    if kind is GravityFieldKind.LINE:
+        points = _read_points(block, at, diagnostics)
+    shape: Shape | None = None
+    if kind is GravityFieldKind.SHAPED:
+        require(block, "shape", "the index of a shape", at, diagnostics)
+        shape = read_entry(block, "shape", at, diagnostics, shapes)
+    if points is None or (kind is GravityFieldKind.SHAPED and shape is None):
+        return None
+    has_radius = kind in (GravityFieldKind.DISC, GravityFieldKind.TORUS)
+    has_distance = kind is not GravityFieldKind.DIRECTIONAL
+    return GravityField(
+        kind=kind,
+        gravity=gravity,
+        unit_distance=_read_length(block, "unitDistance", at, diagnostics, 0.0)
+        if has_distance
+        else 0.0,
+        direction=_DOWN if has_distance else _read_direction(block, at, diagnostics),
+        radius=_read_length(block, "radius", at, diagnostics, 1.0) if has_radius else 0.0,
+        points=points,
+        shape=shape,
+    )
+
+
+def _read_length(
+    block: JsonObject, key: str, at: JsonPointer, diagnostics: Diagnostics, default: float
+) -> float:
+    return read_number(block, key, at, diagnostics, default=default, at_least=0.0)
+
+
+def _read_points(
+    block: JsonObject, at: JsonPointer, diagnostics: Diagnostics
+) -> tuple[Vec3, ...] | None:
+    """The polyline: a flat list of coordinates."""
+    if not require(block, "points", "a list of at least 6 numbers", at, diagnostics):
+        return None
+    numbers = read_numbers(block, "points", at, diagnostics)
+    if numbers is None:
+        return None
+    if len(numbers) < 6 or len(numbers) % 3:
+        diagnostics.report(LINE_POINTS, at / "points", got=len(numbers))
+        return None
+    return tuple(zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True))

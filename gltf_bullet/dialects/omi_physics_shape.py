@@ -1,0 +1,103 @@
+"""OMI_physics_shape: sphere, box, capsule, cylinder, convex and trimesh with OMI's own defaults.
+
+``height`` of a capsule is the "mid height" between the cap centres. Old files write one ``radius``;
+there ``height`` is the total height, as in OMI_collider (and as in the OMI_physics_joint examples).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Final
+
+from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.dialects.mesh_geometry import read_mesh
+from gltf_bullet.dialects.properties import known_keys, read_table, report_unknown
+from gltf_bullet.dialects.shape_table import (
+    BlockParser,
+    parse_typed_shape,
+    read_box,
+    read_capsule,
+    read_cylinder,
+    read_sphere,
+    read_total_height_capsule,
+)
+from gltf_bullet.gltf.document import Document
+from gltf_bullet.gltf.fields import JsonObject, read_number
+from gltf_bullet.model import Box, Capsule, Cylinder, MeshShape, Shape, Sphere
+
+__all__ = ["EXTENSION", "LEGACY_RADIUS", "read_shapes"]
+
+EXTENSION: Final = "OMI_physics_shape"
+
+LEGACY_RADIUS = IssueKind(
+    "LEGACY_RADIUS",
+    Severity.INFO,
+    "the {shape} has the older key radius; should have radiusBottom and radiusTop; "
+    "it is read as in the older revision, where height is the total height",
+)
+
+_LEGACY: Final = known_keys("height", "radius")
+
+
+def read_shapes(document: Document, diagnostics: Diagnostics) -> tuple[Shape | None, ...]:
+    """The shape table; an entry that cannot be used is ``None`` and was reported."""
+    at = ROOT / "extensions" / EXTENSION
+    root = document.root_extension(EXTENSION)
+    report_unknown(root, known_keys("shapes"), EXTENSION, at, diagnostics)
+    parsers: Mapping[str, BlockParser[Shape | None]] = {
+        "box": _parse_box,
+        "sphere": _parse_sphere,
+        "capsule": _parse_capsule,
+        "cylinder": _parse_cylinder,
+        "convex": partial(_parse_mesh, document=document, convex_hull=True),
+        "trimesh": partial(_parse_mesh, document=document, convex_hull=False),
+    }
+    parse = partial(parse_typed_shape, parsers=parsers, block_required=True)
+    return read_table(root, "shapes", at, diagnostics, parse, required=True)
+
+
+def _parse_box(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Box:
+    return read_box(block, at, diagnostics, size=(1.0, 1.0, 1.0))
+
+
+def _parse_sphere(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Sphere:
+    return read_sphere(block, at, diagnostics, radius=0.5, may_be_flat=True)
+
+
+def _is_legacy(block: JsonObject) -> bool:
+    return "radius" in block and "radiusBottom" not in block and "radiusTop" not in block
+
+
+def _parse_capsule(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Capsule:
+    if not _is_legacy(block):
+        return read_capsule(block, at, diagnostics, mid_height=1.0, radius=0.5)
+    report_unknown(block, _LEGACY, "a capsule", at, diagnostics)
+    diagnostics.report(LEGACY_RADIUS, at / "radius", shape="capsule")
+    return read_total_height_capsule(block, at, diagnostics, height=2.0, radius=0.5)
+
+
+def _parse_cylinder(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Cylinder:
+    if not _is_legacy(block):
+        return read_cylinder(block, at, diagnostics, height=2.0, radius=0.5)
+    report_unknown(block, _LEGACY, "a cylinder", at, diagnostics)
+    diagnostics.report(LEGACY_RADIUS, at / "radius", shape="cylinder")
+    radius = read_number(block, "radius", at, diagnostics, default=0.5, at_least=0.0)
+    return Cylinder(
+        height=read_number(block, "height", at, diagnostics, default=2.0, above=0.0),
+        radius_bottom=radius,
+        radius_top=radius,
+        pointer=at,
+    )
+
+
+def _parse_mesh(
+    block: JsonObject,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    *,
+    document: Document,
+    convex_hull: bool,
+) -> MeshShape | None:
+    report_unknown(block, known_keys("mesh"), "a mesh shape", at, diagnostics)
+    return read_mesh(block, at, diagnostics, document, convex_hull=convex_hull)
