@@ -112,7 +112,6 @@ def skinned_positions(
     weights = np.where(weightless, np.arange(weights.shape[1]) == 0, weights)
     weights = weights / np.where(weightless, 1.0, total)
     result = np.zeros_like(positions)
-    # Slot by slot: blending whole matrices per vertex needs 16 numbers a vertex instead of 3.
     for slot in range(joints.shape[1]):
         matrices = joint_matrices[joints[:, slot]]
         moved = np.einsum("vij,vj->vi", matrices[:, :3, :3], positions) + matrices[:, :3, 3]
@@ -127,7 +126,6 @@ def _read_skin(document: Document, index: int, diagnostics: Diagnostics) -> Skin
     has_required(owner, "joints", "a list of indices", at, diagnostics)
     before = len(diagnostics)
     joints = read_indices(owner, "joints", at, diagnostics, count=node_count)
-    skeleton = read_index(owner, "skeleton", at, diagnostics, count=node_count)
     if joints is None or len(diagnostics) > before:
         # Leaving one joint out would shift the others under the vertices that refer to them.
         return None
@@ -137,7 +135,7 @@ def _read_skin(document: Document, index: int, diagnostics: Diagnostics) -> Skin
     return Skin(
         joints=joints,
         inverse_bind_matrices=_inverse_bind_matrices(document, owner, len(joints), at, diagnostics),
-        skeleton=skeleton,
+        skeleton=read_index(owner, "skeleton", at, diagnostics, count=node_count),
         name=read_string(owner, "name", at, diagnostics) or "",
     )
 

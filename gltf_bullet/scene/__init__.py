@@ -1,6 +1,21 @@
 """Room 1: the node tree and animation tracks as plain data, free of file format and engine."""
 
+from gltf_bullet.scene.animation import (
+    Animation,
+    AnimationSampler,
+    AnimationTrack,
+    Interpolation,
+    sample_track,
+)
 from gltf_bullet.scene.frames import NodeFrames
 from gltf_bullet.scene.nodes import NodeTree
 
-__all__ = ["NodeFrames", "NodeTree"]
+__all__ = [
+    "Animation",
+    "AnimationSampler",
+    "AnimationTrack",
+    "Interpolation",
+    "NodeFrames",
+    "NodeTree",
+    "sample_track",
+]

@@ -1,0 +1,282 @@
+"""Animations -> keyframe tracks (glTF 2.0, "Animations"; KHR_animation_pointer).
+
+A pointer to a node's translation, rotation, scale or weights becomes a track of that node: it means
+the same. Every other pointer is kept as it is written. A wrong channel is reported and left out.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import cast
+
+import numpy as np
+
+from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.gltf.accessors import AccessorArray, all_finite, read_accessor
+from gltf_bullet.gltf.document import Document
+from gltf_bullet.gltf.fields import (
+    INDEX_OUT_OF_RANGE,
+    JsonObject,
+    has_required,
+    read_choice,
+    read_index,
+    read_object,
+    read_objects,
+    read_string,
+)
+from gltf_bullet.scene.animation import Animation, AnimationTrack, Interpolation, TargetPath
+from gltf_bullet.transforms import FloatArray, quat_normalize
+
+__all__ = ["POINTER_EXTENSION", "read_animations"]
+
+POINTER_EXTENSION = "KHR_animation_pointer"
+
+CHANNEL_WITHOUT_NODE = IssueKind(
+    "CHANNEL_WITHOUT_NODE", Severity.INFO, "the channel names no node; it animates nothing"
+)
+CHANNEL_REPEATED = IssueKind(
+    "CHANNEL_REPEATED",
+    Severity.ERROR,
+    "{got} is animated by an earlier channel of this animation already; the first one is used",
+)
+SAMPLER_INPUT_WRONG = IssueKind(
+    "SAMPLER_INPUT_WRONG",
+    Severity.ERROR,
+    "the keyframe times are {got}; must be SCALAR floats, one at least; the channel is left out",
+)
+TIMES_NOT_INCREASING = IssueKind(
+    "TIMES_NOT_INCREASING",
+    Severity.ERROR,
+    "keyframe {key} is at {got} s after {before} s; times must be >= 0 and increase; "
+    "the channel is left out",
+)
+TIMES_REPEATED = IssueKind(
+    "TIMES_REPEATED",
+    Severity.WARNING,
+    "keyframe {key} is at {got} s, as the one before; times must increase; the value jumps there",
+)
+SAMPLER_OUTPUT_WRONG = IssueKind(
+    "SAMPLER_OUTPUT_WRONG",
+    Severity.ERROR,
+    "{got} values for {keys} keyframes of {path} ({interpolation}); must be {needed}; "
+    "the channel is left out",
+)
+ROTATION_ZERO = IssueKind(
+    "ROTATION_ZERO",
+    Severity.ERROR,
+    "rotation keyframe {key} has length {got}; must be 1; the channel is left out",
+)
+
+PATHS: dict[str, TargetPath] = {
+    "translation": "translation",
+    "rotation": "rotation",
+    "scale": "scale",
+    "weights": "weights",
+    "pointer": "pointer",
+}
+INTERPOLATIONS = {mode.value: mode for mode in Interpolation}
+WIDTHS = {"translation": 3, "rotation": 4, "scale": 3}
+_NODE_POINTER = re.compile(r"/nodes/(0|[1-9][0-9]*)/(translation|rotation|scale|weights)")
+
+
+def read_animations(document: Document, diagnostics: Diagnostics) -> tuple[Animation, ...]:
+    """All animations of the file, in file order; read once per document."""
+    return document.derive(
+        ("animations", 0),
+        lambda sink: tuple(
+            _read_animation(document, owner, ROOT / "animations" / index, sink)
+            for index, owner in enumerate(document.objects("animations"))
+        ),
+        diagnostics,
+    )
+
+
+def _read_animation(
+    document: Document, owner: JsonObject, at: JsonPointer, diagnostics: Diagnostics
+) -> Animation:
+    samplers = [entry for _, _, entry in read_objects(owner, "samplers", at, diagnostics)]
+    tracks: dict[tuple[TargetPath, object], AnimationTrack] = {}
+    for _, channel_at, channel in read_objects(owner, "channels", at, diagnostics):
+        target = _read_target(document, channel, channel_at, diagnostics)
+        if target is None or not has_required(
+            channel, "sampler", "an index", channel_at, diagnostics
+        ):
+            continue
+        path, node, pointer = target
+        sampler = read_index(channel, "sampler", channel_at, diagnostics, count=len(samplers))
+        if sampler is None:
+            continue
+        key = (path, pointer if node is None else node)
+        if key in tracks:
+            got = pointer if node is None else f"{path} of node {node}"
+            diagnostics.report(CHANNEL_REPEATED, channel_at / "target", got=got)
+            continue
+        sampler_at = at / "samplers" / sampler
+        keyframes = _read_sampler(document, samplers[sampler], path, sampler_at, diagnostics)
+        if keyframes is not None:
+            times, values, interpolation = keyframes
+            tracks[key] = AnimationTrack(
+                target_path=path,
+                node=node,
+                pointer=pointer,
+                times=times,
+                values=values,
+                interpolation=interpolation,
+            )
+    return Animation(
+        name=read_string(owner, "name", at, diagnostics) or "",
+        tracks=tuple(tracks.values()),
+        duration=max((float(track.times[-1]) for track in tracks.values()), default=0.0),
+    )
+
+
+def _read_target(
+    document: Document, channel: JsonObject, at: JsonPointer, diagnostics: Diagnostics
+) -> tuple[TargetPath, int | None, str | None] | None:
+    """Path, node and pointer of a channel; ``None`` where it animates nothing."""
+    if not has_required(channel, "target", "an object", at, diagnostics):
+        return None
+    target = read_object(channel, "target", at, diagnostics)
+    at = at / "target"
+    if target is None or not has_required(target, "path", ", ".join(PATHS), at, diagnostics):
+        return None
+    path = read_choice(target, "path", at, diagnostics, choices=PATHS)
+    if path == "pointer":
+        return _read_pointer(document, target, at, diagnostics)
+    node = read_index(target, "node", at, diagnostics, count=len(document.tree))
+    if "node" not in target:
+        diagnostics.report(CHANNEL_WITHOUT_NODE, at)
+    return None if path is None or node is None else (path, node, None)
+
+
+def _read_pointer(
+    document: Document, target: JsonObject, at: JsonPointer, diagnostics: Diagnostics
+) -> tuple[TargetPath, int | None, str | None] | None:
+    extensions = read_object(target, "extensions", at, diagnostics) or {}
+    at = at / "extensions"
+    if not has_required(extensions, POINTER_EXTENSION, "an object", at, diagnostics):
+        return None
+    extension = read_object(extensions, POINTER_EXTENSION, at, diagnostics)
+    at = at / POINTER_EXTENSION
+    if extension is None or not has_required(
+        extension, "pointer", "a JSON pointer", at, diagnostics
+    ):
+        return None
+    pointer = read_string(extension, "pointer", at, diagnostics)
+    match = None if pointer is None else _NODE_POINTER.fullmatch(pointer)
+    if match is None:
+        return None if pointer is None else ("pointer", None, pointer)
+    # Longer numbers are out of range of every file, and of int() in the end.
+    node = int(match[1][:18])
+    if node >= len(document.tree):
+        diagnostics.report(
+            INDEX_OUT_OF_RANGE, at / "pointer", key="node", got=node, count=len(document.tree)
+        )
+        return None
+    return cast("TargetPath", match[2]), node, pointer
+
+
+def _read_sampler(
+    document: Document,
+    sampler: JsonObject,
+    path: TargetPath,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+) -> tuple[FloatArray, FloatArray, Interpolation] | None:
+    """Times, values and interpolation, shaped as an :class:`AnimationTrack` wants them."""
+    interpolation: Interpolation | None = Interpolation.LINEAR
+    if "interpolation" in sampler:
+        interpolation = read_choice(
+            sampler, "interpolation", at, diagnostics, choices=INTERPOLATIONS
+        )
+    arrays: list[AccessorArray | None] = []
+    for key in ("input", "output"):
+        count = document.count("accessors")
+        accessor = (
+            read_index(sampler, key, at, diagnostics, count=count)
+            if has_required(sampler, key, "an index", at, diagnostics)
+            else None
+        )
+        array = None if accessor is None else read_accessor(document, accessor, diagnostics)
+        arrays.append(array if array is None or _finite(array, key, at, diagnostics) else None)
+    inputs, outputs = arrays
+    if interpolation is None or inputs is None or outputs is None:
+        return None
+    times = _read_times(inputs, at / "input", diagnostics)
+    if times is None:
+        return None
+    values = _read_values(outputs, len(times), path, interpolation, at / "output", diagnostics)
+    return None if values is None else (times, values, interpolation)
+
+
+def _finite(array: AccessorArray, key: str, at: JsonPointer, diagnostics: Diagnostics) -> bool:
+    return all_finite(array, key, at / key, diagnostics)
+
+
+def _read_times(
+    array: AccessorArray, at: JsonPointer, diagnostics: Diagnostics
+) -> FloatArray | None:
+    if array.ndim != 1 or array.dtype.kind != "f" or not len(array):
+        got = f"{len(array)} {array.dtype.name} elements of shape {array.shape[1:]}"
+        diagnostics.report(SAMPLER_INPUT_WRONG, at, got=got)
+        return None
+    times = array.astype(np.float64)
+
+    steps = np.diff(times, prepend=0.0)
+    wrong = np.flatnonzero(steps < 0.0)
+    if wrong.size:
+        key = int(wrong[0])
+        before = float(times[key - 1]) if key else 0.0
+        diagnostics.report(TIMES_NOT_INCREASING, at, key=key, got=float(times[key]), before=before)
+        return None
+    repeated = np.flatnonzero(steps[1:] == 0.0)
+    if repeated.size:
+        key = int(repeated[0]) + 1
+        diagnostics.report(TIMES_REPEATED, at, key=key, got=float(times[key]))
+    times.flags.writeable = False
+    return times
+
+
+def _read_values(
+    array: AccessorArray,
+    keys: int,
+    path: TargetPath,
+    interpolation: Interpolation,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+) -> FloatArray | None:
+    """[keys, width], or [keys, 3, width] for splines."""
+    if array.ndim == 3:
+        array = array.swapaxes(1, 2)  # flat as stored: columns first
+    cubic = interpolation is Interpolation.CUBICSPLINE
+    rows = keys * 3 if cubic else keys
+    # Weights, and pointers to lists, have as many elements a key as there are targets.
+    several = path in ("weights", "pointer")
+    width = array.size // rows
+    fits = len(array) % rows == 0 if several else len(array) == rows
+    if not fits or not width or width != WIDTHS.get(path, width):
+        needed = f"{rows} of {WIDTHS[path]} numbers" if path in WIDTHS else f"a multiple of {rows}"
+        got = f"{len(array)} of shape {array.shape[1:]}"
+        diagnostics.report(
+            SAMPLER_OUTPUT_WRONG,
+            at,
+            got=got,
+            keys=keys,
+            path=path,
+            interpolation=interpolation.value,
+            needed=needed,
+        )
+        return None
+    values = array.astype(np.float64).reshape((keys, 3, width) if cubic else (keys, width))
+    if path == "rotation":
+        points = values[:, 1] if cubic else values
+        lengths = np.linalg.norm(points, axis=1)
+        zero = np.flatnonzero(lengths < 1e-6)
+        if zero.size:
+            key = int(zero[0])
+            diagnostics.report(ROTATION_ZERO, at, key=key, got=float(lengths[key]))
+            return None
+        if not cubic:
+            values = quat_normalize(values)
+    values.flags.writeable = False
+    return values

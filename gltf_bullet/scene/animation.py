@@ -1,0 +1,235 @@
+"""Keyframe tracks and their sampling as pure functions of time.
+
+glTF 2.0, "Animations" and "Appendix C: Animation Sampler Interpolation Modes".
+
+Tracks are stacked: one call samples every translation, rotation or scale track of a file, without
+a Python loop over tracks. Time is in seconds; outside its keyframes a track keeps its end values.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gltf_bullet.scene.interpolation import KeyPosition, Timelines, hermite, slerp
+from gltf_bullet.transforms import FloatArray, quat_normalize
+
+__all__ = [
+    "Animation",
+    "AnimationSampler",
+    "AnimationTrack",
+    "Interpolation",
+    "TargetPath",
+    "sample_track",
+]
+
+TargetPath: TypeAlias = Literal["translation", "rotation", "scale", "weights", "pointer"]
+IntArray: TypeAlias = npt.NDArray[np.intp]
+
+
+class Interpolation(enum.Enum):
+    """How values between two keyframes come about."""
+
+    LINEAR = "LINEAR"
+    """Straight lines; rotations turn along the shorter arc at constant speed."""
+    STEP = "STEP"
+    """The value of the keyframe before."""
+    CUBICSPLINE = "CUBICSPLINE"
+    """Hermite splines with authored tangents; rotations are normalized."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class AnimationTrack:
+    """The keyframes of one animated property."""
+
+    target_path: TargetPath
+    node: int | None
+    """The animated node; ``None`` for a pointer to something else."""
+    pointer: str | None
+    """The JSON pointer as authored (KHR_animation_pointer); ``None`` for a plain channel."""
+    times: FloatArray
+    """Increasing [s], shape [key_count], at least one."""
+    values: FloatArray
+    """Shape [key_count, width]; with CUBICSPLINE [key_count, 3, width]: in-tangent, value,
+    out-tangent. Rotations are xyzw. A pointer's vectors and matrices are flat, as stored."""
+    interpolation: Interpolation
+
+    def __post_init__(self) -> None:
+        expected = (len(self.times), 3) if self._is_cubic else (len(self.times),)
+        if not len(self.times) or self.values.shape[:-1] != expected:
+            raise ValueError(f"{len(self.times)} times do not fit values {self.values.shape}")
+
+    @property
+    def width(self) -> int:
+        """Numbers per sampled value."""
+        return int(self.values.shape[-1])
+
+    @property
+    def _is_cubic(self) -> bool:
+        return self.interpolation is Interpolation.CUBICSPLINE
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Animation:
+    """A glTF animation: tracks that play together."""
+
+    name: str
+    tracks: tuple[AnimationTrack, ...]
+    duration: float
+    """The time of the last keyframe of all tracks [s]; 0 without tracks."""
+
+
+class AnimationSampler:
+    """Tracks stacked by path, interpolation and width, to be sampled at one time each call.
+
+    No target may occur twice; of two tracks with the same target the result is unspecified.
+    """
+
+    def __init__(self, tracks: Iterable[AnimationTrack]) -> None:
+        self._tracks = tuple(tracks)
+        self._timelines = Timelines([track.times for track in self._tracks])
+        grouped: dict[tuple[TargetPath, Interpolation, int], list[int]] = {}
+        for index, track in enumerate(self._tracks):
+            key = (track.target_path, track.interpolation, track.width)
+            grouped.setdefault(key, []).append(index)
+        self._groups: dict[TargetPath, list[_TrackGroup]] = {}
+        for (path, _, _), indices in grouped.items():
+            group = _TrackGroup(indices, [self._tracks[i] for i in indices], self._timelines)
+            self._groups.setdefault(path, []).append(group)
+        self._nodes = {path: self._targets(path) for path in self._groups}
+
+    @property
+    def tracks(self) -> tuple[AnimationTrack, ...]:
+        """The tracks, in the order given."""
+        return self._tracks
+
+    @property
+    def translation_nodes(self) -> IntArray:
+        """The nodes that ``sample_translations`` gives rows for, in its order."""
+        return self._nodes.get("translation", _NO_NODES)
+
+    @property
+    def rotation_nodes(self) -> IntArray:
+        """The nodes that ``sample_rotations`` gives rows for, in its order."""
+        return self._nodes.get("rotation", _NO_NODES)
+
+    @property
+    def scale_nodes(self) -> IntArray:
+        """The nodes that ``sample_scales`` gives rows for, in its order."""
+        return self._nodes.get("scale", _NO_NODES)
+
+    @property
+    def animated_nodes(self) -> IntArray:
+        """The nodes whose local transform any track drives, sorted."""
+        return np.unique(
+            np.concatenate([self.translation_nodes, self.rotation_nodes, self.scale_nodes])
+        )
+
+    def sample_translations(self, time: float) -> FloatArray:
+        """[m], shape [len(translation_nodes), 3]."""
+        return self._stacked("translation", 3, time)
+
+    def sample_rotations(self, time: float) -> FloatArray:
+        """Unit quaternions xyzw, shape [len(rotation_nodes), 4]."""
+        return self._stacked("rotation", 4, time)
+
+    def sample_scales(self, time: float) -> FloatArray:
+        """Shape [len(scale_nodes), 3]."""
+        return self._stacked("scale", 3, time)
+
+    def sample_into(
+        self,
+        time: float,
+        translations: FloatArray,
+        rotations_xyzw: FloatArray,
+        scales: FloatArray,
+    ) -> None:
+        """Overwrite the rows of animated nodes in arrays of all nodes' local transforms."""
+        position = self._timelines.locate(time)
+        for path, target in (
+            ("translation", translations),
+            ("rotation", rotations_xyzw),
+            ("scale", scales),
+        ):
+            for group in self._groups.get(path, ()):  # type: ignore[call-overload]  # literals above
+                target[group.nodes] = group.sample(position)
+
+    def sample_weights(self, time: float) -> dict[int, FloatArray]:
+        """Morph weights by node, shape [target_count] each."""
+        position = self._timelines.locate(time)
+        return {
+            node: row
+            for group in self._groups.get("weights", ())
+            for node, row in zip(group.nodes.tolist(), group.sample(position), strict=True)
+        }
+
+    def sample_pointers(self, time: float) -> dict[str, FloatArray]:
+        """Values by JSON pointer, shape [width] each (KHR_animation_pointer)."""
+        position = self._timelines.locate(time)
+        return {
+            self._tracks[index].pointer or "": row
+            for group in self._groups.get("pointer", ())
+            for index, row in zip(group.track_indices, group.sample(position), strict=True)
+        }
+
+    def _targets(self, path: TargetPath) -> IntArray:
+        return np.concatenate([group.nodes for group in self._groups[path]])
+
+    def _stacked(self, path: TargetPath, width: int, time: float) -> FloatArray:
+        groups = self._groups.get(path)
+        if not groups:
+            return np.zeros((0, width))
+        position = self._timelines.locate(time)
+        parts = [group.sample(position) for group in groups]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def sample_track(track: AnimationTrack, time: float) -> FloatArray:
+    """The value of one track at a time [s], shape [width]."""
+    timelines = Timelines([track.times])
+    value: FloatArray = _TrackGroup([0], [track], timelines).sample(timelines.locate(time))[0]
+    return value
+
+
+_NO_NODES: IntArray = np.zeros(0, dtype=np.intp)
+
+
+class _TrackGroup:
+    """Tracks of one path, interpolation and width, their keyframes in one array."""
+
+    def __init__(
+        self,
+        track_indices: Sequence[int],
+        tracks: Sequence[AnimationTrack],
+        timelines: Timelines,
+    ) -> None:
+        self.track_indices = tuple(track_indices)
+        self.nodes: IntArray = np.array(
+            [-1 if track.node is None else track.node for track in tracks], dtype=np.intp
+        )
+        self._interpolation = tracks[0].interpolation
+        self._is_rotation = tracks[0].target_path == "rotation"
+        self._timeline = timelines.of_track[list(track_indices)]
+        lengths = np.array([len(track.times) for track in tracks], dtype=np.intp)
+        self._starts = np.cumsum(lengths) - lengths
+        self._values: FloatArray = np.concatenate([track.values for track in tracks])
+
+    def sample(self, position: KeyPosition) -> FloatArray:
+        """Values at the time of ``position``, shape [track_count, width]."""
+        first: FloatArray = self._values[self._starts + position.key[self._timeline]]
+        fraction = position.fraction[self._timeline][:, None]
+        if self._interpolation is Interpolation.STEP:
+            return quat_normalize(first) if self._is_rotation else first
+        second: FloatArray = self._values[self._starts + position.following[self._timeline]]
+        if self._interpolation is Interpolation.LINEAR:
+            if self._is_rotation:
+                return slerp(quat_normalize(first), quat_normalize(second), fraction)
+            return first + fraction * (second - first)
+        span = position.span[self._timeline][:, None]
+        value = hermite(first[:, 1], first[:, 2], second[:, 1], second[:, 0], fraction, span)
+        return quat_normalize(value) if self._is_rotation else value
