@@ -1,1 +1,46 @@
-"""Load glTF physics into PyBullet."""
+"""Load glTF assets with rigid-body physics into PyBullet and keep file and simulation in step.
+
+The rooms, each importing only from those before it: ``errors``, ``diagnostics``, ``transforms``,
+``options``; ``scene`` (node tree); ``gltf`` (the file) and ``model`` (the physics); ``dialects``
+(JSON to model) and ``bullet`` (model to PyBullet); ``runtime`` (a world in motion); ``envs`` and
+``viewer``; ``cli``.
+"""
+
+from gltf_bullet.diagnostics import Issue, Severity
+from gltf_bullet.errors import (
+    AssetError,
+    ContainerError,
+    EngineError,
+    GltfBulletError,
+    InvalidAssetError,
+    SceneRemovedError,
+    TranslationError,
+    UnsupportedAssetError,
+)
+from gltf_bullet.options import LoadOptions
+from gltf_bullet.runtime.asset import Asset, Report, check, read_asset
+from gltf_bullet.runtime.handles import Body, NodeView
+from gltf_bullet.runtime.load import load_gltf
+from gltf_bullet.runtime.scene import Scene
+
+__all__ = [
+    "Asset",
+    "AssetError",
+    "Body",
+    "ContainerError",
+    "EngineError",
+    "GltfBulletError",
+    "InvalidAssetError",
+    "Issue",
+    "LoadOptions",
+    "NodeView",
+    "Report",
+    "Scene",
+    "SceneRemovedError",
+    "Severity",
+    "TranslationError",
+    "UnsupportedAssetError",
+    "check",
+    "load_gltf",
+    "read_asset",
+]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -10,7 +12,14 @@ import pybullet
 from gltf_bullet.errors import EngineError
 from gltf_bullet.transforms import Vec3
 
-__all__ = ["EngineSettings", "PhysicsClient", "engine_settings", "require_client"]
+__all__ = [
+    "EngineSettings",
+    "PhysicsClient",
+    "engine_settings",
+    "remove_bodies",
+    "require_client",
+    "step_simulation",
+]
 
 
 class _BulletClientObject(Protocol):
@@ -72,3 +81,25 @@ def engine_settings(client_id: int) -> EngineSettings:
             float(values["gravityAccelerationZ"]),
         ),
     )
+
+
+def step_simulation(client_id: int) -> None:
+    """Advance the world by one time step.
+
+    Raises:
+        EngineError: The client was disconnected.
+    """
+    try:
+        pybullet.stepSimulation(physicsClientId=client_id)
+    except pybullet.error as error:
+        raise EngineError(f"stepSimulation: {error}") from error
+
+
+def remove_bodies(client_id: int, body_ids: Iterable[int]) -> None:
+    """Remove bodies that we created; nothing happens where the world is gone already."""
+    if not pybullet.isConnected(client_id):
+        return
+    for body_id in body_ids:
+        # The caller may have removed it, or reset the world: it is gone either way.
+        with contextlib.suppress(pybullet.error):
+            pybullet.removeBody(body_id, physicsClientId=client_id)

@@ -13,7 +13,21 @@ from gltf_bullet.bullet.shape_plan import PlacedShape
 from gltf_bullet.model import DEFAULT_MATERIAL, CollisionFilter, MotionKind, PhysicsMaterial
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3
 
-__all__ = ["BodyPlan", "ColliderGroup", "StaticPlan"]
+__all__ = ["BodyPlan", "ColliderGroup", "StaticPlan", "SurfacePlan"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurfacePlan:
+    """What the engine keeps per link about contacts. Bullet multiplies the two sides of a pair."""
+
+    friction: float = 1.0
+    """Coulomb coefficient factor."""
+    restitution: float = 0.0
+    """Restitution factor."""
+    group: int = 1
+    """Collision group bits; 0 is transparent to rays."""
+    mask: int = -1
+    """Groups that it meets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +44,8 @@ class ColliderGroup:
     """The glTF node of each shape, in the same order."""
     material: PhysicsMaterial = DEFAULT_MATERIAL
     filter: CollisionFilter | None = None
+    surface: SurfacePlan = SurfacePlan()
+    """Decided by the contact planner."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +60,8 @@ class StaticPlan:
     """In the collider's frame."""
     material: PhysicsMaterial = DEFAULT_MATERIAL
     filter: CollisionFilter | None = None
+    surface: SurfacePlan = SurfacePlan()
+    """Decided by the contact planner."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

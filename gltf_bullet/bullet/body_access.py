@@ -1,0 +1,58 @@
+"""State and impulses of single links, on demand; never in the default step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+import pybullet
+
+from gltf_bullet.transforms import Quat, Vec3, matrices_from_quats
+
+__all__ = ["LinkState", "apply_base_impulse", "link_state"]
+
+LinkState: TypeAlias = tuple[Vec3, Quat, Vec3, Vec3]
+"""Centre of mass [m], world_from_inertial (xyzw), its velocity [m/s] and spin [rad/s]."""
+
+
+def link_state(client_id: int, body_id: int, link_index: int) -> LinkState:
+    """The inertial frame of a link (-1: the base) and its velocities, world axes."""
+    if link_index < 0:
+        position, rotation = pybullet.getBasePositionAndOrientation(body_id, client_id)
+        linear, angular = pybullet.getBaseVelocity(body_id, client_id)
+    else:
+        state = pybullet.getLinkState(
+            body_id, link_index, computeLinkVelocity=1, physicsClientId=client_id
+        )
+        position, rotation, linear, angular = state[0], state[1], state[6], state[7]
+    return position, rotation, linear, angular
+
+
+def apply_base_impulse(
+    client_id: int,
+    body_id: int,
+    mass: float,
+    moments: Vec3,
+    linear: Sequence[float],
+    angular: Sequence[float],
+) -> None:
+    """Change the velocity of a free body at once by an impulse at its centre of mass.
+
+    Args:
+        client_id: The world.
+        body_id: A base-only multibody.
+        mass: [kg]
+        moments: Principal moments [kg m^2].
+        linear: [N s], world axes.
+        angular: [N m s], world axes.
+    """
+    _, rotation, velocity, spin = link_state(client_id, body_id, -1)
+    frame = matrices_from_quats(np.array(rotation))
+    change = frame @ ((frame.T @ np.asarray(angular, dtype=np.float64)) / np.array(moments))
+    pybullet.resetBaseVelocity(
+        body_id,
+        (np.array(velocity) + np.asarray(linear, dtype=np.float64) / mass).tolist(),
+        (np.array(spin) + change).tolist(),
+        physicsClientId=client_id,
+    )

@@ -1,0 +1,447 @@
+"""A spanning tree as multibody values: links in depth-first order, rows and closures.
+
+Pure. A component of more than :data:`PIECE_LINKS` links is cut at joints into several pieces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gltf_bullet.bullet.articulation_plan import (
+    WORLD,
+    Closure,
+    ClosureKind,
+    ComponentPlan,
+    FreedomPlan,
+    JointPlan,
+    LinkFrame,
+    PiecePlan,
+    RowPlan,
+)
+from gltf_bullet.bullet.joint_chain import chain_links
+from gltf_bullet.bullet.joint_freedoms import JointLayout, JointRow, RowMetric
+from gltf_bullet.bullet.joint_graph import SpanningTree
+from gltf_bullet.bullet.multibody_spec import LinkJoint, LinkSpec, MultibodySpec
+from gltf_bullet.bullet.plan import BodyPlan
+from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from gltf_bullet.model import FreedomKind, Joint
+from gltf_bullet.transforms import IDENTITY_POSE, Pose
+
+__all__ = ["PIECE_LINKS", "BodyFacts", "Side", "SidedJoint", "build_component"]
+
+PIECE_LINKS = 100
+"""Links and degrees of freedom of one multibody: below the engine's silent 127 and 128."""
+
+TINY_MASS_RATIO = 1e-4
+"""Mass of the link at the end of a welded chain, relative to the body it is welded to."""
+
+FLOATING = -2
+
+JOINT_LOOP_CLOSED = IssueKind(
+    "JOINT_LOOP_CLOSED",
+    Severity.INFO,
+    "the joint closes a loop; it is held by {how} outside of the tree "
+    "(closure error up to about {error} m)",
+)
+JOINT_TREE_SPLIT = IssueKind(
+    "JOINT_TREE_SPLIT",
+    Severity.INFO,
+    "the jointed bodies need more than {links} links and are cut into several multibodies at "
+    "this joint; it is held by {how} (error below 0.001 m)",
+)
+BODY_HAS_TOO_MANY_GROUPS = IssueKind(
+    "BODY_HAS_TOO_MANY_GROUPS",
+    Severity.WARNING,
+    "the body of node {node} needs {groups} links for its collider groups; only {kept} fit, "
+    "the others do not collide",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BodyFacts:
+    """A dynamic body that joints may hold."""
+
+    node: int
+    plan: BodyPlan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One end of a joint."""
+
+    body: int
+    """Motion node of a dynamic body, or -1."""
+    anchor: int
+    """When ``body`` is -1: the moving anchor's node or :data:`WORLD`."""
+    frame: Pose
+    """Attachment frame in the world at load."""
+    motion: int
+    """Motion node of any kind, -1 without one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SidedJoint:
+    """A joint with both ends resolved."""
+
+    joint: Joint
+    layout: JointLayout
+    a: Side
+    b: Side
+
+
+def build_component(
+    tree: SpanningTree,
+    joints: Sequence[SidedJoint],
+    bodies: Mapping[int, BodyFacts],
+    body_plans: Mapping[int, BodyPlan],
+    diagnostics: Diagnostics,
+) -> ComponentPlan:
+    """Lay out the links of one component and collect its joints, rows and closures."""
+    builder = _Builder(joints, bodies, body_plans, diagnostics)
+    builder.grow(tree)
+    return builder.finish()
+
+
+@dataclass(slots=True)
+class _Branch:
+    """A child of a body within its piece: a tree joint, or a chain that a weld will close."""
+
+    joint: int
+    child: int
+    """Motion node, or -1 for a closing chain."""
+    is_reversed: bool
+
+
+@dataclass(slots=True)
+class _Piece:
+    anchor: int
+    root: int
+    branches: dict[int, list[_Branch]]
+    """By parent motion node, -1 for the anchor."""
+    link_count: int = 0
+    freedom_count: int = 0
+
+
+class _Builder:
+    def __init__(
+        self,
+        joints: Sequence[SidedJoint],
+        bodies: Mapping[int, BodyFacts],
+        body_plans: Mapping[int, BodyPlan],
+        diagnostics: Diagnostics,
+    ) -> None:
+        self.joints = joints
+        self.bodies = bodies
+        self.body_plans = body_plans
+        self.diagnostics = diagnostics
+        self.pieces: list[_Piece] = []
+        self.piece_of: dict[int, int] = {}
+        self.closing: list[tuple[int, ClosureKind, bool, int]] = []
+        self.joint_index: dict[int, int] = {}
+        self.subtree: dict[int, float] = {}
+
+    def grow(self, tree: SpanningTree) -> None:
+        """Assign bodies to pieces; joints that do not fit any more become closures."""
+        self._open(tree.anchor if tree.anchor is not None else FLOATING, tree.root_body)
+        for parent, _, child in reversed(tree.steps):
+            self.subtree[child] = self.subtree.get(child, 0.0) + self.bodies[child].plan.mass
+            self.subtree[parent] = self.subtree.get(parent, 0.0) + self.subtree[child]
+        for parent, joint, child in tree.steps:
+            piece_index = self.piece_of[parent] if parent >= 0 else 0
+            piece = self.pieces[piece_index]
+            links, freedoms = self._cost(joint, child)
+            fits = (
+                piece.link_count + links <= PIECE_LINKS
+                and piece.freedom_count + freedoms <= PIECE_LINKS
+            )
+            if fits:
+                piece.link_count += links
+                piece.freedom_count += freedoms
+                self.piece_of[child] = piece_index
+                branch = _Branch(joint, child, self._is_reversed(joint, child))
+                piece.branches.setdefault(parent, []).append(branch)
+                continue
+            self._open(FLOATING, child)
+            self._close(joint, JOINT_TREE_SPLIT, child)
+        for joint in tree.closing:
+            self._close(joint, JOINT_LOOP_CLOSED, -1)
+
+    def _open(self, anchor: int, root: int) -> None:
+        piece = _Piece(anchor, root, {})
+        if root >= 0:
+            piece.link_count = self.group_links(root)
+            piece.freedom_count = 6
+            self.piece_of[root] = len(self.pieces)
+        self.pieces.append(piece)
+
+    def _cost(self, joint: int, child: int) -> tuple[int, int]:
+        layout = self.joints[joint].layout
+        return len(layout.freedoms) + 1 + self.group_links(child), layout.freedom_count
+
+    def group_links(self, node: int) -> int:
+        return min(max(0, len(self.bodies[node].plan.groups) - 1), PIECE_LINKS // 2)
+
+    def _is_reversed(self, joint: int, child: int) -> bool:
+        return self.joints[joint].a.body == child
+
+    def _close(self, joint: int, kind: IssueKind, child: int) -> None:
+        """Hold a joint outside of the trees; ``child`` is the root of a piece cut off there."""
+        sided = self.joints[joint]
+        layout = sided.layout
+        if layout.locks_nothing:
+            how, closure = "forces", ClosureKind.ELEMENT
+        elif layout.is_undriven_ball:
+            how, closure = "a point constraint", ClosureKind.POINT
+        else:
+            how, closure = "a welded chain", ClosureKind.WELD
+        values: dict[str, object] = {"how": how}
+        if kind is JOINT_TREE_SPLIT:
+            values["links"] = PIECE_LINKS
+        else:
+            values["error"] = 0.0001
+        self.diagnostics.report(kind, sided.joint.pointer, **values)
+        is_reversed, host = False, -1
+        if closure is ClosureKind.WELD:
+            # The chain grows on the side with more room; a cut-off piece is empty.
+            host = child if child >= 0 else self._roomier(sided)
+            is_reversed = sided.b.body == host
+            piece = self.pieces[self.piece_of[host]]
+            piece.link_count += len(layout.freedoms) + 1
+            piece.freedom_count += layout.freedom_count
+            piece.branches.setdefault(host, []).append(_Branch(joint, -1, is_reversed))
+        self.closing.append((joint, closure, is_reversed, host))
+
+    def _roomier(self, sided: SidedJoint) -> int:
+        options = [side.body for side in (sided.a, sided.b) if side.body >= 0]
+        return min(options, key=lambda n: self.pieces[self.piece_of[n]].link_count)
+
+    def finish(self) -> ComponentPlan:
+        """Emit links, freedoms, joints, rows and closures."""
+        emitted = [_emit_piece(self, index, piece) for index, piece in enumerate(self.pieces)]
+        freedoms: list[FreedomPlan] = []
+        joint_freedoms: dict[int, tuple[int, ...]] = {}
+        ends: dict[int, int] = {}
+        link_of: dict[int, LinkFrame] = {}
+        for index, result in enumerate(emitted):
+            for node, link in result.plan.bodies:
+                link_of[node] = LinkFrame(piece=index, link=link, link_from_frame=IDENTITY_POSE)
+            for joint, planned in result.freedoms.items():
+                joint_freedoms[joint] = tuple(range(len(freedoms), len(freedoms) + len(planned)))
+                freedoms.extend(planned)
+            ends.update(result.chain_ends)
+        joints: list[JointPlan] = []
+        rows: list[RowPlan] = []
+        used = sorted({*joint_freedoms, *self._tree_joints(), *(c[0] for c in self.closing)})
+        position = {joint: k for k, joint in enumerate(used)}
+        for joint in used:
+            sided = self.joints[joint]
+            joints.append(
+                JointPlan(
+                    joint=sided.joint,
+                    layout=sided.layout,
+                    frame_a=self._frame(sided.a, link_of),
+                    frame_b=self._frame(sided.b, link_of),
+                    freedoms=joint_freedoms.get(joint, ()),
+                )
+            )
+            rows += _rows(position[joint], sided.layout, joint_freedoms.get(joint, ()))
+        closures = [
+            self._closure(position[joint], joint, kind, is_reversed, host, ends, link_of)
+            for joint, kind, is_reversed, host in self.closing
+        ]
+        return ComponentPlan(
+            pieces=tuple(result.plan for result in emitted),
+            freedoms=tuple(freedoms),
+            joints=tuple(joints),
+            rows=tuple(rows),
+            closures=tuple(closures),
+        )
+
+    def _tree_joints(self) -> set[int]:
+        return {
+            branch.joint
+            for piece in self.pieces
+            for branches in piece.branches.values()
+            for branch in branches
+        }
+
+    def _frame(self, side: Side, link_of: Mapping[int, LinkFrame]) -> LinkFrame:
+        if side.body >= 0:
+            body_from_world = self.bodies[side.body].plan.world_from_body.inverse()
+            return replace(link_of[side.body], link_from_frame=body_from_world @ side.frame)
+        return LinkFrame(
+            piece=-1,
+            link=side.anchor,
+            link_from_frame=self.anchor_pose(side).inverse() @ side.frame,
+        )
+
+    def anchor_pose(self, side: Side) -> Pose:
+        """The frame of an anchor at load, without scale."""
+        if side.anchor == WORLD:
+            return IDENTITY_POSE
+        plan = self.body_plans.get(side.anchor)
+        return plan.world_from_body if plan is not None else side.frame
+
+    def _closure(
+        self,
+        position: int,
+        joint: int,
+        kind: ClosureKind,
+        is_reversed: bool,
+        host: int,
+        ends: Mapping[int, int],
+        link_of: Mapping[int, LinkFrame],
+    ) -> Closure:
+        sided = self.joints[joint]
+        first = self._frame(sided.a, link_of)
+        second = self._frame(sided.b, link_of)
+        if kind is ClosureKind.WELD:
+            first = LinkFrame(
+                piece=self.piece_of[host], link=ends[joint], link_from_frame=IDENTITY_POSE
+            )
+            second = self._frame(sided.a if is_reversed else sided.b, link_of)
+        load = sum(self.bodies[node].plan.mass for node in self.piece_of)
+        return Closure(kind=kind, joint=position, first=first, second=second, load=load)
+
+
+@dataclass(slots=True)
+class _Emitted:
+    plan: PiecePlan
+    freedoms: dict[int, list[FreedomPlan]]
+    chain_ends: dict[int, int]
+
+
+def _emit_piece(builder: _Builder, index: int, piece: _Piece) -> _Emitted:
+    links: list[LinkSpec] = []
+    owners: list[tuple[int, int]] = []
+    bodies: list[tuple[int, int]] = []
+    freedoms: dict[int, list[FreedomPlan]] = {}
+    ends: dict[int, int] = {}
+
+    def add_groups(node: int, parent: int) -> None:
+        count = len(builder.bodies[node].plan.groups)
+        kept = builder.group_links(node)
+        if count - 1 > kept:
+            builder.diagnostics.report(
+                BODY_HAS_TOO_MANY_GROUPS,
+                builder.joints[0].joint.pointer,
+                node=node,
+                groups=count - 1,
+                kept=kept,
+            )
+        for group in range(1, kept + 1):
+            links.append(
+                LinkSpec(parent=parent, joint=LinkJoint.FIXED, parent_from_link=IDENTITY_POSE)
+            )
+            owners.append((node, group))
+
+    if piece.root >= 0:
+        plan = builder.bodies[piece.root].plan
+        spec = MultibodySpec(
+            world_from_base=plan.world_from_body,
+            mass=plan.mass,
+            inertia_diagonal=plan.inertia_diagonal,
+            base_from_inertial=plan.body_from_inertial,
+        )
+        bodies.append((piece.root, -1))
+        add_groups(piece.root, -1)
+    else:
+        spec = MultibodySpec(world_from_base=_base_pose(builder, piece))
+    stack = [(branch, piece.root, -1) for branch in reversed(piece.branches.get(piece.root, []))]
+    while stack:
+        branch, parent_node, parent_link = stack.pop()
+        sided = builder.joints[branch.joint]
+        near, far = (sided.b, sided.a) if branch.is_reversed else (sided.a, sided.b)
+        world_from_parent = (
+            builder.bodies[parent_node].plan.world_from_body
+            if parent_node >= 0
+            else spec.world_from_base
+        )
+        if branch.child >= 0:
+            plan = builder.bodies[branch.child].plan
+            attachment_from_body = far.frame.inverse() @ plan.world_from_body
+            mass, inertia, inertial = plan.mass, plan.inertia_diagonal, plan.body_from_inertial
+        else:
+            attachment_from_body = IDENTITY_POSE
+            mass = (
+                TINY_MASS_RATIO * builder.bodies[far.body if far.body >= 0 else near.body].plan.mass
+            )
+            # A ball of 0.1 m: small against any real body, large enough for the solver.
+            inertia, inertial = (mass * 0.004,) * 3, IDENTITY_POSE
+        chain = chain_links(
+            sided.layout,
+            is_reversed=branch.is_reversed,
+            parent_from_attachment=world_from_parent.inverse() @ near.frame,
+            attachment_from_body=attachment_from_body,
+            body=LinkSpec(
+                parent=-1,
+                joint=LinkJoint.FIXED,
+                parent_from_link=IDENTITY_POSE,
+                mass=mass,
+                inertia_diagonal=inertia,
+                link_from_inertial=inertial,
+            ),
+        )
+        first = len(links)
+        for link in chain.links:
+            parent = parent_link if link.parent < 0 else first + link.parent
+            links.append(replace(link, parent=parent))
+            owners.append((-1, -1))
+        last = len(links) - 1
+        freedoms[branch.joint] = [
+            FreedomPlan(
+                joint_node=sided.joint.node,
+                freedom=freedom,
+                piece=index,
+                link=first + carrier,
+                is_reversed=branch.is_reversed,
+                ball_xyzw=chain.ball_position(sided.layout),
+            )
+            for freedom, carrier in zip(sided.layout.freedoms, chain.carriers, strict=True)
+        ]
+        if branch.child < 0:
+            ends[branch.joint] = last
+            continue
+        owners[last] = (branch.child, 0)
+        bodies.append((branch.child, last))
+        add_groups(branch.child, last)
+        stack += [
+            (child, branch.child, last) for child in reversed(piece.branches.get(branch.child, []))
+        ]
+    return _Emitted(
+        PiecePlan(
+            anchor=piece.anchor,
+            root_node=piece.root,
+            spec=replace(spec, links=tuple(links)),
+            owners=tuple(owners),
+            bodies=tuple(bodies),
+        ),
+        freedoms,
+        ends,
+    )
+
+
+def _base_pose(builder: _Builder, piece: _Piece) -> Pose:
+    for branch in piece.branches.get(-1, []):
+        sided = builder.joints[branch.joint]
+        return builder.anchor_pose(sided.b if branch.is_reversed else sided.a)
+    return IDENTITY_POSE
+
+
+def _rows(joint: int, layout: JointLayout, freedoms: tuple[int, ...]) -> list[RowPlan]:
+    rows = []
+    for row in layout.rows:
+        if row.metric is not RowMetric.COORDINATE:
+            rows.append(RowPlan(joint=joint, row=row))
+        elif freedoms:
+            rows.append(RowPlan(joint=joint, row=row, freedom=freedoms[row.freedom]))
+        else:
+            rows.append(RowPlan(joint=joint, row=_as_element(row)))
+    return rows
+
+
+def _as_element(row: JointRow) -> JointRow:
+    """The same row where no link measures the coordinate."""
+    linear = row.kind is FreedomKind.LINEAR
+    return replace(row, metric=RowMetric.OFFSET if linear else RowMetric.TWIST, freedom=-1)

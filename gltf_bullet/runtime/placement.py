@@ -1,0 +1,64 @@
+"""Where the asset's root stands in the Bullet world."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from gltf_bullet.transforms import (
+    FloatArray,
+    matrices_from_trs,
+    quat_multiply,
+    quat_normalize,
+)
+
+__all__ = ["Placement", "UpAxis"]
+
+UpAxis = Literal["y", "z"]
+
+_STAND_UP = np.array([math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5)])
+"""A quarter turn about X: glTF's +Y becomes the world's +Z."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placement:
+    """world_from_asset: applied once, to the roots; acts like a parent node of the whole scene."""
+
+    position: FloatArray
+    """[m], shape [3]."""
+    rotation_xyzw: FloatArray
+    """Shape [4], the turn from Y up to Z up included."""
+    scale: float
+
+    @staticmethod
+    def of(
+        position: Sequence[float], orientation: Sequence[float], scale: float, up_axis: UpAxis
+    ) -> Placement:
+        """Check the caller's numbers.
+
+        Raises:
+            ValueError: Not finite, not a rotation, scale not positive, or an unknown up axis.
+        """
+        place = np.array(position, dtype=np.float64)
+        turn = np.array(orientation, dtype=np.float64)
+        if place.shape != (3,) or not np.isfinite(place).all():
+            raise ValueError(f"position is {position!r}; must be three finite numbers")
+        if turn.shape != (4,) or not np.isfinite(turn).all() or np.linalg.norm(turn) < 1e-6:
+            raise ValueError(f"orientation is {orientation!r}; must be a quaternion (x, y, z, w)")
+        if not (math.isfinite(scale) and scale > 0.0):
+            raise ValueError(f"scale is {scale!r}; must be a finite number > 0")
+        if up_axis not in ("y", "z"):
+            raise ValueError(f"up_axis is {up_axis!r}; must be 'y' or 'z'")
+        turn = quat_normalize(turn)
+        if up_axis == "z":
+            turn = quat_multiply(turn, _STAND_UP)
+        return Placement(place, turn, float(scale))
+
+    @property
+    def matrix(self) -> FloatArray:
+        """world_from_asset, scale included, shape [4, 4]."""
+        return matrices_from_trs(self.position, self.rotation_xyzw, np.full(3, self.scale))

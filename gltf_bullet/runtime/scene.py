@@ -1,0 +1,275 @@
+"""One instance of an asset in one PyBullet world: created whole, stepped in sync, removed whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gltf_bullet.bullet import body_access
+from gltf_bullet.bullet.client import (
+    PhysicsClient,
+    engine_settings,
+    remove_bodies,
+    require_client,
+    step_simulation,
+)
+from gltf_bullet.bullet.engine_shapes import engine_shapes
+from gltf_bullet.bullet.free_bodies import create_free_bodies, create_statics
+from gltf_bullet.bullet.world_plan import WorldPlan, plan_world, within
+from gltf_bullet.diagnostics import Diagnostics, Issue, Severity
+from gltf_bullet.errors import InvalidAssetError, SceneRemovedError, TranslationError
+from gltf_bullet.model import MotionKind, PhysicsScene
+from gltf_bullet.options import LoadOptions
+from gltf_bullet.runtime.asset import Asset
+from gltf_bullet.runtime.collision_meshes import collision_mesh
+from gltf_bullet.runtime.handles import Body, ByNode, Nodes, NodeView
+from gltf_bullet.runtime.node_sync import NodeSync
+from gltf_bullet.runtime.placement import Placement
+from gltf_bullet.scene import NodeFrames
+from gltf_bullet.transforms import FloatArray
+
+__all__ = ["Scene"]
+
+
+class Scene:
+    """A loaded asset. Make one with :func:`gltf_bullet.load_gltf` or ``Asset.instantiate``.
+
+    All public poses, points and velocities are in the Bullet world, in metres and seconds.
+    """
+
+    def __init__(
+        self,
+        asset: Asset,
+        client_id: int,
+        *,
+        physics: PhysicsScene,
+        plan: WorldPlan,
+        placement: Placement,
+        frames: NodeFrames,
+        options: LoadOptions,
+        issues: tuple[Issue, ...],
+    ) -> None:
+        """Create everything in ``plan``; on failure nothing stays in the world."""
+        self.asset = asset
+        self.client_id = client_id
+        """The PyBullet world."""
+        self.physics = physics
+        """The model of what is simulated here."""
+        self.options = options
+        self.issues = issues
+        """Findings of reading and translating, in the order of discovery."""
+        self._placement = placement
+        self._plan = plan
+        self._time = 0.0
+        self._removed = False
+        self._created: list[int] = []
+        try:
+            shapes = engine_shapes(client_id)
+            self._static_ids = create_statics(client_id, plan.bodies.statics, shapes, self._created)
+            self._free = create_free_bodies(
+                client_id, plan.bodies.bodies, shapes, options.batch_size, self._created
+            )
+        except BaseException:
+            remove_bodies(client_id, self._created)
+            raise
+        self._sync = NodeSync(asset.tree, frames, self._free.nodes)
+        self.nodes = Nodes(self)
+        """All nodes of the file, in file order."""
+        self.bodies: ByNode[Body] = ByNode(
+            {
+                plan_.node: Body(
+                    self,
+                    node=plan_.node,
+                    body_id=body_id,
+                    link_index=-1,
+                    kind=plan_.kind,
+                    mass=plan_.mass,
+                )
+                for plan_, body_id in zip(self._free.plans, self._free.ids, strict=True)
+            },
+            asset.tree.names,
+        )
+        """Bodies by node index or name."""
+
+    @staticmethod
+    def create(
+        asset: Asset,
+        physics_client: PhysicsClient,
+        *,
+        placement: Placement,
+        scene_index: int | None,
+        options: LoadOptions,
+    ) -> Scene:
+        """Plan and create; see :func:`gltf_bullet.load_gltf` for the arguments and errors."""
+        client_id = require_client(physics_client)
+        tree = asset.tree
+        if scene_index is not None and not 0 <= scene_index < len(tree.scenes):
+            raise ValueError(
+                f"scene_index is {scene_index}; the file has {len(tree.scenes)} scenes"
+            )
+        frames = NodeFrames.at_load(tree, placement.matrix, placement.rotation_xyzw)
+        physics = within(asset.physics, tree.nodes_of_scene(scene_index))
+        diagnostics = Diagnostics()
+        plan = plan_world(
+            physics,
+            tree,
+            frames,
+            lambda shape: collision_mesh(
+                shape, asset.document, frames.world_from_node, diagnostics
+            ),
+            options,
+            diagnostics,
+        )
+        if diagnostics.has_errors:
+            raise InvalidAssetError(asset.path, diagnostics.issues)
+        lost = [issue for issue in diagnostics if issue.severity is Severity.WARNING]
+        if options.strict and lost:
+            raise TranslationError(asset.path, lost)
+        return Scene(
+            asset,
+            client_id,
+            physics=physics,
+            plan=plan,
+            placement=placement,
+            frames=frames,
+            options=options,
+            issues=(*asset.issues, *diagnostics.issues),
+        )
+
+    # --- stepping -----------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """Simulated time since load [s]."""
+        return self._time
+
+    def step(self, count: int = 1) -> None:
+        """Advance the world by ``count`` time steps of the engine, in sync with the nodes.
+
+        Everything in the world advances; with several scenes in one world, or bodies of your own
+        to steer, call :meth:`before_step` and :meth:`after_step` around your own
+        ``stepSimulation``.
+
+        Raises:
+            SceneRemovedError: After :meth:`remove`.
+            EngineError: The client was disconnected.
+        """
+        for _ in range(count):
+            self.before_step()
+            step_simulation(self.client_id)
+            self.after_step()
+
+    def before_step(self) -> None:
+        """Apply forces, motors and kinematic velocities for the coming ``stepSimulation``."""
+        self.require_alive()
+        settings = engine_settings(self.client_id)
+        self._free.before_step(settings.time_step, settings.gravity)
+
+    def after_step(self) -> None:
+        """Read the bodies, refresh all node transforms, advance :attr:`time`."""
+        self.require_alive()
+        self._time += engine_settings(self.client_id).time_step
+        self._read_poses()
+
+    def _read_poses(self) -> None:
+        self._sync.update(*self._free.world_from_bodies())
+
+    # --- nodes --------------------------------------------------------------------------------
+
+    @property
+    def node_matrices(self) -> FloatArray:
+        """world_from_node of all nodes, read-only view, shape [node_count, 4, 4]."""
+        view = self._sync.world_from_node.view()
+        view.setflags(write=False)
+        return view
+
+    def node(self, key: int | str) -> NodeView:
+        """A node by index or by name.
+
+        Raises:
+            KeyError: No node, or more than one, has that name.
+            IndexError: The file has no such node.
+        """
+        if isinstance(key, int):
+            return self.nodes[key]
+        names = self.asset.tree.names
+        found = [index for index, name in enumerate(names) if name == key]
+        if len(found) != 1:
+            raise KeyError(f"{key!r} names {len(found)} nodes; use an index: {found}")
+        return NodeView(self, found[0])
+
+    def world_from_node(self, node: int | str) -> FloatArray:
+        """A node's global transform in the Bullet world, scale included; a copy, shape [4, 4]."""
+        matrix: FloatArray = self._sync.world_from_node[self.node(node).index].copy()
+        return matrix
+
+    def local_matrix(self, node: int) -> FloatArray:
+        """parent_from_node now, shape [4, 4]."""
+        return self._sync.local_matrix(node, self._placement.matrix)
+
+    # --- bodies -------------------------------------------------------------------------------
+
+    def body_of(self, node: int | str) -> Body | None:
+        """The body that carries a node: nearest motion at or above it; ``None`` without one."""
+        owner = int(self._plan.motion_node_of[self.node(node).index])
+        return self.bodies.get(owner)
+
+    def apply_impulse(
+        self,
+        node: int | str,
+        linear: Sequence[float] = (0.0, 0.0, 0.0),
+        angular: Sequence[float] = (0.0, 0.0, 0.0),
+    ) -> None:
+        """rigid_body/applyImpulse: change the velocity of the node's body at once.
+
+        Does nothing for a node without a dynamic body at or above it, as the text says.
+
+        Args:
+            node: Index or name.
+            linear: [N s] at the centre of mass, world axes.
+            angular: [N m s], world axes.
+        """
+        self.require_alive()
+        body = self.body_of(node)
+        if body is None or body.kind is not MotionKind.DYNAMIC:
+            return
+        moments = self._plan.bodies.bodies[body.node].inertia_diagonal
+        body_access.apply_base_impulse(
+            self.client_id, body.body_id, body.mass, moments, linear, angular
+        )
+
+    def apply_point_impulse(
+        self, node: int | str, impulse: Sequence[float], position: Sequence[float]
+    ) -> None:
+        """rigid_body/applyPointImpulse: an impulse [N s] at a point of the world [m]."""
+        body = self.body_of(node)
+        if body is None:
+            return
+        arm = np.asarray(position, dtype=np.float64) - body.center_of_mass
+        force = np.asarray(impulse, dtype=np.float64)
+        self.apply_impulse(node, force.tolist(), np.cross(arm, force).tolist())
+
+    # --- life ---------------------------------------------------------------------------------
+
+    def remove(self) -> None:
+        """Take every body of this scene out of the world; later use raises. Twice is harmless."""
+        if self._removed:
+            return
+        self._removed = True
+        remove_bodies(self.client_id, self._created)
+
+    def require_alive(self) -> None:
+        """Raise where the scene is gone.
+
+        Raises:
+            SceneRemovedError: After :meth:`remove`.
+        """
+        if self._removed:
+            raise SceneRemovedError(f"the scene of {self.asset.path} was removed")
+
+    def __repr__(self) -> str:
+        return (
+            f"Scene({self.asset.path!r}, client={self.client_id}, bodies={len(self.bodies)}, "
+            f"time={self._time:.4g})"
+        )
