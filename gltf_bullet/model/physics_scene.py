@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gltf_bullet.model.colliders import Collider, Trigger
+from gltf_bullet.model.filters import CollisionFilter
 from gltf_bullet.model.gravity import GravityVolume, WorldGravity
 from gltf_bullet.model.joints import Joint
 from gltf_bullet.model.motion import Motion
@@ -39,6 +40,8 @@ class PhysicsScene:
     world_gravity: WorldGravity | None = None
     """``None``: the file states none."""
     gravity_volumes: Mapping[int, GravityVolume] = field(default_factory=dict)
+    collision_filters: tuple[CollisionFilter, ...] = field(default=(), compare=False)
+    """The file's table, for queries that name a filter by its index."""
 
     def __post_init__(self) -> None:
         for name in ("motions", "colliders", "triggers", "joints", "gravity_volumes"):
@@ -51,7 +54,7 @@ class PhysicsScene:
     def _values(self) -> tuple[object, ...]:
         return (
             self.motions, self.colliders, self.triggers,
-            self.joints, self.world_gravity, self.gravity_volumes,
+            self.joints, self.world_gravity, self.gravity_volumes, self.collision_filters,
         )  # fmt: skip
 
     def motion_node_of(self, tree: NodeTree) -> npt.NDArray[np.intp]:
@@ -71,6 +74,7 @@ def _rebuild(
     joints: dict[int, Joint],
     world_gravity: WorldGravity | None,
     gravity_volumes: dict[int, GravityVolume],
+    collision_filters: tuple[CollisionFilter, ...],
 ) -> PhysicsScene:
     return PhysicsScene(
         motions=motions,
@@ -79,4 +83,5 @@ def _rebuild(
         joints=joints,
         world_gravity=world_gravity,
         gravity_volumes=gravity_volumes,
+        collision_filters=collision_filters,
     )

@@ -16,10 +16,12 @@ from gltf_bullet.bullet.client import (
 )
 from gltf_bullet.bullet.engine_shapes import engine_shapes
 from gltf_bullet.bullet.free_bodies import create_free_bodies, create_statics
+from gltf_bullet.bullet.queries import ColliderIndex, LinkColliders, RayHit, cast_rays
+from gltf_bullet.bullet.shape_plan import PlacedShape
 from gltf_bullet.bullet.world_plan import WorldPlan, plan_world, within
 from gltf_bullet.diagnostics import Diagnostics, Issue, Severity
 from gltf_bullet.errors import InvalidAssetError, SceneRemovedError, TranslationError
-from gltf_bullet.model import MotionKind, PhysicsScene
+from gltf_bullet.model import MotionKind, PhysicsScene, may_collide
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.asset import Asset
 from gltf_bullet.runtime.collision_meshes import collision_mesh
@@ -27,7 +29,7 @@ from gltf_bullet.runtime.handles import Body, ByNode, Nodes, NodeView
 from gltf_bullet.runtime.node_sync import NodeSync
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.scene import NodeFrames
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import IDENTITY_POSE, FloatArray
 
 __all__ = ["Scene"]
 
@@ -73,6 +75,7 @@ class Scene:
         except BaseException:
             remove_bodies(client_id, self._created)
             raise
+        self._colliders = ColliderIndex(client_id, shapes, self._link_colliders())
         self._sync = NodeSync(asset.tree, frames, self._free.nodes)
         self.nodes = Nodes(self)
         """All nodes of the file, in file order."""
@@ -249,6 +252,62 @@ class Scene:
         arm = np.asarray(position, dtype=np.float64) - body.center_of_mass
         force = np.asarray(impulse, dtype=np.float64)
         self.apply_impulse(node, force.tolist(), np.cross(arm, force).tolist())
+
+    # --- queries ------------------------------------------------------------------------------
+
+    def ray_cast(
+        self, start: Sequence[float], end: Sequence[float], collision_filter: int = -1
+    ) -> RayHit | None:
+        """rigid_body/rayCast: the nearest collider of this scene on a segment, or ``None``.
+
+        Triggers are not hit, nor are bodies that do not belong to the scene.
+
+        Args:
+            start: World [m].
+            end: World [m].
+            collision_filter: Index into the file's ``collisionFilters`` that the ray obeys; -1:
+                none.
+
+        Raises:
+            IndexError: The file has no such filter.
+        """
+        return self.ray_cast_batch([start], [end], collision_filter)[0]
+
+    def ray_cast_batch(
+        self,
+        starts: Sequence[Sequence[float]],
+        ends: Sequence[Sequence[float]],
+        collision_filter: int = -1,
+    ) -> list[RayHit | None]:
+        """Many :meth:`ray_cast` at once; starts and ends of shape [ray_count, 3]."""
+        self.require_alive()
+        ray_filter = None
+        if collision_filter >= 0:
+            ray_filter = self.physics.collision_filters[collision_filter]
+        colliders = self.physics.colliders
+        return cast_rays(
+            self.client_id,
+            self._colliders,
+            np.array(starts, dtype=np.float64).reshape(-1, 3),
+            np.array(ends, dtype=np.float64).reshape(-1, 3),
+            lambda node: may_collide(ray_filter, colliders[node].filter),
+        )
+
+    def _link_colliders(self) -> dict[tuple[int, int], LinkColliders]:
+        links: dict[tuple[int, int], LinkColliders] = {}
+        for static in self._plan.bodies.statics:
+            # The placement is in the body's pose, the shape stands at its origin.
+            links[self._static_ids[static.node], -1] = LinkColliders(
+                (static.node,), (PlacedShape(static.shape.shape),)
+            )
+        for plan, body_id in zip(self._free.plans, self._free.ids, strict=True):
+            for number, group in enumerate(plan.groups):
+                links[body_id, number - 1] = LinkColliders(
+                    group.collider_nodes,
+                    group.shapes,
+                    plan.body_from_inertial if number == 0 else IDENTITY_POSE,
+                )
+        return links
 
     # --- life ---------------------------------------------------------------------------------
 
