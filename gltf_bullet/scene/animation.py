@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.scene.interpolation import KeyPosition, Timelines, hermite, slerp
+from gltf_bullet.scene.interpolation import KeyPosition, Timelines, arcs_between, hermite
 from gltf_bullet.transforms import FloatArray, quat_normalize
 
 __all__ = [
@@ -218,18 +218,33 @@ class _TrackGroup:
         lengths = np.array([len(track.times) for track in tracks], dtype=np.intp)
         self._starts = np.cumsum(lengths) - lengths
         self._values: FloatArray = np.concatenate([track.values for track in tracks])
+        if self._is_rotation and self._interpolation is not Interpolation.CUBICSPLINE:
+            self._values = quat_normalize(self._values)
+        # From each key to the next of its track, once for all samples; what is computed from the
+        # last key of one track to the first of another is never used, as the fraction is 0 there.
+        following = np.roll(self._values, -1, axis=0)
+        self._steps: FloatArray = np.zeros((0, 0))
+        self._angles: FloatArray = np.zeros((0, 1))
+        if self._interpolation is Interpolation.LINEAR:
+            if self._is_rotation:
+                self._steps, self._angles = arcs_between(self._values, following)
+            else:
+                self._steps = following - self._values
 
     def sample(self, position: KeyPosition) -> FloatArray:
         """Values at the time of ``position``, shape [track_count, width]."""
-        first: FloatArray = self._values[self._starts + position.key[self._timeline]]
-        fraction = position.fraction[self._timeline][:, None]
+        key = self._starts + position.key.take(self._timeline)
+        first = self._values.take(key, axis=0)
         if self._interpolation is Interpolation.STEP:
-            return quat_normalize(first) if self._is_rotation else first
-        second: FloatArray = self._values[self._starts + position.following[self._timeline]]
+            return first
+        fraction = position.fraction.take(self._timeline)[:, None]
         if self._interpolation is Interpolation.LINEAR:
-            if self._is_rotation:
-                return slerp(quat_normalize(first), quat_normalize(second), fraction)
-            return first + fraction * (second - first)
-        span = position.span[self._timeline][:, None]
+            step = self._steps.take(key, axis=0)
+            if not self._is_rotation:
+                return first + fraction * step
+            angle = fraction * self._angles.take(key, axis=0)
+            return first * np.cos(angle) + step * np.sin(angle)
+        second = self._values.take(self._starts + position.following[self._timeline], axis=0)
+        span = position.span.take(self._timeline)[:, None]
         value = hermite(first[:, 1], first[:, 2], second[:, 1], second[:, 0], fraction, span)
         return quat_normalize(value) if self._is_rotation else value

@@ -13,9 +13,9 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.transforms import FloatArray, quat_normalize
+from gltf_bullet.transforms import FloatArray
 
-__all__ = ["KeyPosition", "Timelines", "hermite", "slerp"]
+__all__ = ["KeyPosition", "Timelines", "arcs_between", "hermite"]
 
 IntArray: TypeAlias = npt.NDArray[np.intp]
 
@@ -81,20 +81,20 @@ class Timelines:
         return low
 
 
-def slerp(a: FloatArray, b: FloatArray, fraction: FloatArray) -> FloatArray:
-    """Unit quaternions between ``a`` and ``b`` along the shorter arc, shape [count, 4]."""
+def arcs_between(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The shorter arcs from unit quaternions ``a`` to ``b``, shape [count, 4].
+
+    Returns:
+        Unit quaternions orthogonal to ``a`` (0 where there is no way to go), shape [count, 4], and
+        angles in 0..pi/2 [rad], shape [count, 1], such that the point at a fraction u of the way
+        (slerp) is ``a cos(u angle) + orthogonal sin(u angle)``.
+    """
     dot = (a * b).sum(axis=1, keepdims=True)
     b = np.where(dot < 0.0, -b, b)
-    # Half of the angle from the chord: acos(dot) loses half of the digits where dot is near 1.
-    angle = 2.0 * np.arctan2(
-        np.linalg.norm(b - a, axis=1, keepdims=True), np.linalg.norm(b + a, axis=1, keepdims=True)
-    )
-    sine = np.sin(angle)
-    small = sine < 1e-9
-    safe = np.where(small, 1.0, sine)
-    weight_a = np.where(small, 1.0 - fraction, np.sin((1.0 - fraction) * angle) / safe)
-    weight_b = np.where(small, fraction, np.sin(fraction * angle) / safe)
-    return quat_normalize(weight_a * a + weight_b * b)
+    across = b - np.abs(dot) * a
+    sine = np.linalg.norm(across, axis=1, keepdims=True)
+    # Not acos: it loses half of the digits where dot is near 1.
+    return across / np.where(sine > 0.0, sine, 1.0), np.arctan2(sine, np.abs(dot))
 
 
 def hermite(
