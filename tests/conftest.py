@@ -1,0 +1,17 @@
+"""Fixtures for all rooms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from gltf_bullet.diagnostics import Diagnostics
+
+
+@pytest.fixture
+def diagnostics() -> Iterator[Diagnostics]:
+    """A sink whose findings must all be taken by the test; leftovers fail it."""
+    sink = Diagnostics()
+    yield sink
+    assert not sink.issues, "unexpected issues:\n" + "\n".join(map(str, sink.issues))

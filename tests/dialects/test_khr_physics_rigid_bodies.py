@@ -1,0 +1,584 @@
+"""KHR_physics_rigid_bodies: one small file per rule."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from gltf_bullet.diagnostics import Diagnostics, IssueKind
+from gltf_bullet.dialects.filters import FILTER_BOTH_LISTS
+from gltf_bullet.dialects.joint_drives import DRIVE_PAIR_INCOMPLETE
+from gltf_bullet.dialects.joint_limits import (
+    AXIS_REPEATED,
+    LIMIT_AXES_EMPTY,
+    LIMIT_BOTH_AXES,
+    LIMIT_RANGE_EMPTY,
+    LIMIT_RESTRICTS_NOTHING,
+    LIMIT_WITHOUT_AXES,
+)
+from gltf_bullet.dialects.khr_geometry import GEOMETRY_AMBIGUOUS, GEOMETRY_MISSING
+from gltf_bullet.dialects.mass_properties import INERTIA_NEGATIVE, MASS_NEGATIVE
+from gltf_bullet.dialects.materials import COMBINE_MODE_UNKNOWN
+from gltf_bullet.dialects.precedence import DIALECT_SHADOWED
+from gltf_bullet.dialects.properties import LIST_EMPTY, UNKNOWN_PROPERTY
+from gltf_bullet.dialects.references import (
+    JOINT_MOVES_NOTHING,
+    JOINT_WITHIN_BODY,
+    TRIGGER_NODE_IS_COMPOUND,
+    TRIGGER_NODE_NOT_BELOW,
+    TRIGGER_NODE_WITHOUT_TRIGGER,
+)
+from gltf_bullet.dialects.triggers import (
+    TRIGGER_FILTER_UNUSED,
+    TRIGGER_NODE_REPEATED,
+    TRIGGER_SHAPE_AND_NODES,
+    TRIGGER_WITHOUT_SHAPE,
+)
+from gltf_bullet.gltf.fields import (
+    INDEX_OUT_OF_RANGE,
+    NOT_UNIT_LENGTH,
+    REQUIRED_MISSING,
+    VALUE_NOT_ALLOWED,
+    VALUE_OUT_OF_RANGE,
+    WRONG_TYPE,
+)
+from gltf_bullet.model import (
+    Box,
+    CollisionFilter,
+    CombineMode,
+    DriveMode,
+    FreedomKind,
+    JointDrive,
+    JointLimit,
+    Motion,
+    MotionKind,
+    PhysicsMaterial,
+    PhysicsScene,
+)
+
+Read = Callable[..., PhysicsScene]
+Json = dict[str, Any]
+
+KHR = "KHR_physics_rigid_bodies"
+SHAPES = {"KHR_implicit_shapes": {"shapes": [{"type": "box"}]}}
+BOX = {"geometry": {"shape": 0}}
+NODE = f"/nodes/0/extensions/{KHR}"
+LIMIT_AT = f"/extensions/{KHR}/physicsJoints/0/limits/0"
+DRIVE_AT = f"/extensions/{KHR}/physicsJoints/0/drives/0"
+
+
+def on_node(*, children: list[int] | None = None, **properties: Any) -> Json:
+    node: Json = {"extensions": {KHR: properties}}
+    return node | ({"children": children} if children else {})
+
+
+def root(**tables: Any) -> Json:
+    return {**SHAPES, KHR: tables}
+
+
+# --- motion -------------------------------------------------------------------------------------
+
+
+def read_motion(read: Read, motion: Json) -> Motion:
+    return read([on_node(motion=motion)]).motions[0]
+
+
+def test_an_empty_motion_derives_everything_from_the_shapes(read: Read) -> None:
+    assert read_motion(read, {}) == Motion(
+        kind=MotionKind.DYNAMIC, mass=None, center_of_mass=None, inertia_diagonal=None
+    )
+
+
+def test_every_property_of_a_motion_is_read(read: Read) -> None:
+    half = math.sqrt(0.5)
+    motion = {
+        "isKinematic": True,
+        "mass": 5,
+        "centerOfMass": [1, 2, 3],
+        "inertiaDiagonal": [4, 5, 6],
+        "inertiaOrientation": [0, half, 0, half],
+        "linearVelocity": [7, 8, 9],
+        "angularVelocity": [10, 11, 12],
+        "gravityFactor": -0.5,
+    }
+    assert read_motion(read, motion) == Motion(
+        kind=MotionKind.KINEMATIC,
+        mass=5.0,
+        center_of_mass=(1.0, 2.0, 3.0),
+        inertia_diagonal=(4.0, 5.0, 6.0),
+        inertia_orientation_xyzw=pytest.approx((0.0, half, 0.0, half)),
+        linear_velocity=(7.0, 8.0, 9.0),
+        angular_velocity=(10.0, 11.0, 12.0),
+        gravity_factor=-0.5,
+    )
+
+
+def test_a_zero_mass_or_moment_is_infinite(read: Read) -> None:
+    motion = read_motion(read, {"mass": 0, "inertiaDiagonal": [0, 2, 0.0]})
+    assert motion.mass == math.inf
+    assert motion.inertia_diagonal == (math.inf, 2.0, math.inf)
+
+
+@pytest.mark.parametrize(
+    ("motion", "kind", "key"),
+    [
+        ({"mass": -1}, MASS_NEGATIVE, "mass"),
+        ({"inertiaDiagonal": [1, -1, 1]}, INERTIA_NEGATIVE, "inertiaDiagonal"),
+        ({"mass": "1"}, WRONG_TYPE, "mass"),
+        ({"mass": True}, WRONG_TYPE, "mass"),
+        ({"isKinematic": 1}, WRONG_TYPE, "isKinematic"),
+        ({"centerOfMass": [1, 2]}, WRONG_TYPE, "centerOfMass"),
+        ({"inertiaDiagonal": [1, 2, 3, 4]}, WRONG_TYPE, "inertiaDiagonal"),
+        ({"linearVelocity": None}, WRONG_TYPE, "linearVelocity"),
+        ({"angularVelocity": {}}, WRONG_TYPE, "angularVelocity"),
+        ({"gravityFactor": []}, WRONG_TYPE, "gravityFactor"),
+        ({"inertiaOrientation": [0, 0, 0, 0]}, VALUE_OUT_OF_RANGE, "inertiaOrientation"),
+        ({"inertiaOrientation": [1e308] * 4}, VALUE_OUT_OF_RANGE, "inertiaOrientation"),
+        ({"inertiaOrientation": [0, 0, 0, 2]}, NOT_UNIT_LENGTH, "inertiaOrientation"),
+        ({"friction": 1}, UNKNOWN_PROPERTY, "friction"),
+    ],
+)
+def test_a_wrong_motion_property_is_reported_at_its_place(
+    read: Read, diagnostics: Diagnostics, motion: Json, kind: IssueKind, key: str
+) -> None:
+    assert read_motion(read, motion).mass is None
+    assert diagnostics.take(kind).pointer == f"{NODE}/motion/{key}"
+
+
+def test_a_motion_knows_where_it_came_from(read: Read) -> None:
+    assert read_motion(read, {}).pointer == f"{NODE}/motion"
+
+
+# --- colliders, materials, filters --------------------------------------------------------------
+
+
+def test_a_collider_takes_material_and_filter_from_the_tables(read: Read) -> None:
+    collider = {**BOX, "physicsMaterial": 1, "collisionFilter": 0}
+    material = {
+        "staticFriction": 0.9,
+        "dynamicFriction": 0.8,
+        "restitution": 0.7,
+        "frictionCombine": "minimum",
+        "restitutionCombine": "multiply",
+    }
+    filters = [{"collisionSystems": ["a"], "collideWithSystems": ["b", "c"]}]
+    scene = read(
+        [on_node(collider=collider)],
+        root(physicsMaterials=[{}, material], collisionFilters=filters),
+    )
+    found = scene.colliders[0]
+    assert found.shape == Box(size=(1.0, 1.0, 1.0))
+    assert found.material == PhysicsMaterial(
+        static_friction=0.9,
+        dynamic_friction=0.8,
+        restitution=0.7,
+        friction_combine=CombineMode.MINIMUM,
+        restitution_combine=CombineMode.MULTIPLY,
+    )
+    assert found.filter == CollisionFilter(
+        systems=frozenset("a"), collide_with=frozenset(("b", "c"))
+    )
+    assert found.pointer == f"{NODE}/collider"
+
+
+def test_an_unstated_combine_mode_has_no_opinion(read: Read) -> None:
+    scene = read([on_node(collider={**BOX, "physicsMaterial": 0})], root(physicsMaterials=[{}]))
+    assert scene.colliders[0].material == PhysicsMaterial(
+        static_friction=0.6,
+        dynamic_friction=0.6,
+        restitution=0.0,
+        friction_combine=None,
+        restitution_combine=None,
+    )
+
+
+def test_combine_modes_are_compared_without_case(read: Read) -> None:
+    collider = {**BOX, "physicsMaterial": 0}
+    scene = read(
+        [on_node(collider=collider)], root(physicsMaterials=[{"frictionCombine": "MAXIMUM"}])
+    )
+    material = scene.colliders[0].material
+    assert material is not None
+    assert material.friction_combine is CombineMode.MAXIMUM
+
+
+def test_an_unknown_combine_mode_is_an_error_and_averages(
+    read: Read, diagnostics: Diagnostics
+) -> None:
+    collider = {**BOX, "physicsMaterial": 0}
+    scene = read(
+        [on_node(collider=collider)], root(physicsMaterials=[{"restitutionCombine": "sum"}])
+    )
+    material = scene.colliders[0].material
+    assert material is not None
+    assert material.restitution_combine is CombineMode.AVERAGE
+    issue = diagnostics.take(COMBINE_MODE_UNKNOWN)
+    assert issue.pointer == f"/extensions/{KHR}/physicsMaterials/0/restitutionCombine"
+
+
+@pytest.mark.parametrize("key", ["staticFriction", "dynamicFriction", "restitution"])
+def test_a_negative_coefficient_is_an_error(read: Read, diagnostics: Diagnostics, key: str) -> None:
+    read([{}], root(physicsMaterials=[{key: -0.1}]))
+    issue = diagnostics.take(VALUE_OUT_OF_RANGE)
+    assert issue.pointer == f"/extensions/{KHR}/physicsMaterials/0/{key}"
+
+
+def test_a_filter_with_both_lists_is_an_error(read: Read, diagnostics: Diagnostics) -> None:
+    both = {"collideWithSystems": ["a"], "notCollideWithSystems": ["b"]}
+    read([{}], root(collisionFilters=[both]))
+    issue = diagnostics.take(FILTER_BOTH_LISTS)
+    assert issue.pointer == f"/extensions/{KHR}/collisionFilters/0"
+
+
+def test_an_empty_list_of_systems_is_not_the_same_as_none(read: Read) -> None:
+    filters = [{"collideWithSystems": []}, {"notCollideWithSystems": ["x"]}]
+    nodes = [on_node(collider={**BOX, "collisionFilter": i}) for i in range(2)]
+    scene = read(nodes, root(collisionFilters=filters))
+    assert scene.colliders[0].filter == CollisionFilter(collide_with=frozenset())
+    assert scene.colliders[1].filter == CollisionFilter(not_collide_with=frozenset("x"))
+
+
+@pytest.mark.parametrize("key", ["physicsMaterials", "collisionFilters", "physicsJoints"])
+def test_an_empty_table_is_told(read: Read, diagnostics: Diagnostics, key: str) -> None:
+    read([{}], root(**{key: []}))
+    assert diagnostics.take(LIST_EMPTY).pointer == f"/extensions/{KHR}/{key}"
+
+
+@pytest.mark.parametrize(
+    ("collider", "kind", "place"),
+    [
+        ({}, GEOMETRY_MISSING, ""),
+        ({"geometry": {}}, GEOMETRY_MISSING, "/geometry"),
+        ({"geometry": {"shape": 0, "node": 0}}, GEOMETRY_AMBIGUOUS, "/geometry"),
+        ({"geometry": {"mesh": 0, "node": 0}}, GEOMETRY_AMBIGUOUS, "/geometry"),
+        ({"geometry": {"shape": 1}}, INDEX_OUT_OF_RANGE, "/geometry/shape"),
+        ({"geometry": {"shape": -1}}, INDEX_OUT_OF_RANGE, "/geometry/shape"),
+        ({"geometry": {"node": 9}}, INDEX_OUT_OF_RANGE, "/geometry/node"),
+        ({"geometry": {"mesh": 3}}, INDEX_OUT_OF_RANGE, "/geometry/mesh"),
+        ({"geometry": {"shape": "0"}}, WRONG_TYPE, "/geometry/shape"),
+        ({"geometry": 0}, WRONG_TYPE, "/geometry"),
+        ({"shape": 0}, INDEX_OUT_OF_RANGE, "/shape"),
+    ],
+)
+def test_a_collider_without_a_usable_geometry_is_left_out(
+    read: Read, diagnostics: Diagnostics, collider: Json, kind: IssueKind, place: str
+) -> None:
+    assert not read([on_node(collider=collider)], SHAPES).colliders
+    assert diagnostics.take(kind).pointer == f"{NODE}/collider{place}"
+
+
+@pytest.mark.parametrize("key", ["physicsMaterial", "collisionFilter"])
+def test_a_wrong_index_costs_only_what_it_names(
+    read: Read, diagnostics: Diagnostics, key: str
+) -> None:
+    scene = read([on_node(collider={**BOX, key: 0})], SHAPES)
+    assert scene.colliders[0].material is None
+    assert diagnostics.take(INDEX_OUT_OF_RANGE).pointer == f"{NODE}/collider/{key}"
+
+
+def test_geometry_wins_over_an_older_shape_beside_it(read: Read, diagnostics: Diagnostics) -> None:
+    older = {"KHR_collision_shapes": {"shapes": [{"type": "sphere", "sphere": {}}]}}
+    scene = read([on_node(collider={**BOX, "shape": 0})], {**SHAPES, **older})
+    assert scene.colliders[0].shape == Box(size=(1.0, 1.0, 1.0))
+    assert diagnostics.take(DIALECT_SHADOWED).pointer == f"{NODE}/collider/shape"
+
+
+# --- triggers -----------------------------------------------------------------------------------
+
+
+def test_a_compound_trigger_names_triggers_below_it(read: Read) -> None:
+    nodes = [
+        on_node(children=[1], trigger={"nodes": [2, 1]}),
+        on_node(children=[2], trigger=BOX),
+        on_node(trigger=BOX),
+    ]
+    scene = read(nodes, SHAPES)
+    assert scene.triggers[0].part_nodes == (2, 1)
+    assert scene.triggers[0].shape is None
+    assert scene.triggers[1].shape == Box(size=(1.0, 1.0, 1.0))
+
+
+def test_a_trigger_has_a_filter(read: Read) -> None:
+    scene = read(
+        [on_node(trigger={**BOX, "collisionFilter": 0})],
+        root(collisionFilters=[{"collisionSystems": ["s"]}]),
+    )
+    assert scene.triggers[0].filter == CollisionFilter(systems=frozenset("s"))
+
+
+@pytest.mark.parametrize(
+    ("trigger", "kind", "place"),
+    [
+        ({}, TRIGGER_WITHOUT_SHAPE, ""),
+        ({"nodes": [1], **BOX}, TRIGGER_SHAPE_AND_NODES, ""),
+        ({"nodes": [1], "collisionFilter": 0}, TRIGGER_FILTER_UNUSED, "/collisionFilter"),
+        ({"nodes": [1, 1]}, TRIGGER_NODE_REPEATED, "/nodes"),
+        ({"nodes": []}, LIST_EMPTY, "/nodes"),
+        ({"nodes": [7]}, INDEX_OUT_OF_RANGE, "/nodes/0"),
+        ({"nodes": 1}, WRONG_TYPE, "/nodes"),
+        ({"nodes": [2]}, TRIGGER_NODE_WITHOUT_TRIGGER, "/nodes"),
+        ({"nodes": [3]}, TRIGGER_NODE_NOT_BELOW, "/nodes"),
+        ({"nodes": [0]}, TRIGGER_NODE_NOT_BELOW, "/nodes"),
+        ({"nodes": [4]}, TRIGGER_NODE_IS_COMPOUND, "/nodes"),
+    ],
+)
+def test_the_rules_of_compound_triggers(
+    read: Read, diagnostics: Diagnostics, trigger: Json, kind: IssueKind, place: str
+) -> None:
+    nodes = [
+        on_node(children=[1, 2, 4], trigger=trigger),
+        on_node(trigger=BOX),
+        {},
+        on_node(trigger=BOX),
+        on_node(children=[5], trigger={"nodes": [5]}),
+        on_node(trigger=BOX),
+    ]
+    scene = read(nodes, SHAPES)
+    assert 3 in scene.triggers
+    assert diagnostics.take(kind).pointer == f"{NODE}/trigger{place}"
+
+
+# --- joints -------------------------------------------------------------------------------------
+
+
+def read_joint(read: Read, description: Json) -> Any:
+    nodes = [
+        on_node(motion={}, joint={"connectedNode": 1, "joint": 0, "enableCollision": True}),
+        {},
+    ]
+    return read(nodes, {KHR: {"physicsJoints": [description]}}).joints[0]
+
+
+def test_every_property_of_a_limit_is_read(read: Read) -> None:
+    limit = {"linearAxes": [2, 0], "min": -1, "max": 2, "stiffness": 3, "damping": 4}
+    joint = read_joint(read, {"limits": [limit]})
+    assert (joint.node, joint.connected_node, joint.enable_collision) == (0, 1, True)
+    assert joint.pointer == f"{NODE}/joint"
+    assert joint.description.limits == (
+        JointLimit(
+            kind=FreedomKind.LINEAR,
+            axes=(0, 2),
+            minimum=-1.0,
+            maximum=2.0,
+            stiffness=3.0,
+            damping=4.0,
+        ),
+    )
+    assert joint.description.limits[0].pointer == LIMIT_AT
+
+
+def test_a_limit_is_hard_and_open_where_nothing_is_said(read: Read) -> None:
+    joint = read_joint(read, {"limits": [{"angularAxes": [1], "max": 0}]})
+    assert joint.description.limits == (
+        JointLimit(
+            kind=FreedomKind.ANGULAR,
+            axes=(1,),
+            minimum=-math.inf,
+            maximum=0.0,
+            stiffness=math.inf,
+            damping=0.0,
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("limit", "kind", "place"),
+    [
+        ({"min": 0}, LIMIT_WITHOUT_AXES, ""),
+        ({"linearAxes": [0], "angularAxes": [0], "min": 0}, LIMIT_BOTH_AXES, ""),
+        ({"linearAxes": [0], "min": 1, "max": 0}, LIMIT_RANGE_EMPTY, ""),
+        ({"linearAxes": [], "min": 0}, LIMIT_AXES_EMPTY, "/linearAxes"),
+        ({"angularAxes": [3], "min": 0}, INDEX_OUT_OF_RANGE, "/angularAxes/0"),
+        ({"angularAxes": ["x"], "min": 0}, WRONG_TYPE, "/angularAxes/0"),
+        ({"linearAxes": 0, "min": 0}, WRONG_TYPE, "/linearAxes"),
+    ],
+)
+def test_a_limit_that_cannot_be_used_is_left_out(
+    read: Read, diagnostics: Diagnostics, limit: Json, kind: IssueKind, place: str
+) -> None:
+    assert not read_joint(read, {"limits": [limit]}).description.limits
+    assert diagnostics.take(kind).pointer == LIMIT_AT + place
+
+
+@pytest.mark.parametrize(
+    ("limit", "kind", "place"),
+    [
+        ({"linearAxes": [1, 1], "min": 0}, AXIS_REPEATED, "/linearAxes"),
+        ({"linearAxes": [1]}, LIMIT_RESTRICTS_NOTHING, ""),
+        ({"linearAxes": [1], "min": 0, "stiffness": -1}, VALUE_OUT_OF_RANGE, "/stiffness"),
+        ({"linearAxes": [1], "min": 0, "damping": -1}, VALUE_OUT_OF_RANGE, "/damping"),
+        ({"linearAxes": [1], "min": 0, "springConstant": 1}, UNKNOWN_PROPERTY, "/springConstant"),
+    ],
+)
+def test_a_doubtful_limit_is_reported_and_kept(
+    read: Read, diagnostics: Diagnostics, limit: Json, kind: IssueKind, place: str
+) -> None:
+    assert read_joint(read, {"limits": [limit]}).description.limits[0].axes == (1,)
+    assert diagnostics.take(kind).pointer == LIMIT_AT + place
+
+
+DRIVE = {"type": "linear", "mode": "force", "axis": 2}
+
+
+def test_every_property_of_a_drive_is_read(read: Read) -> None:
+    rest = {
+        "maxForce": 1,
+        "positionTarget": 2,
+        "velocityTarget": 3,
+        "stiffness": 4,
+        "damping": 5,
+    }
+    joint = read_joint(read, {"drives": [DRIVE | rest]})
+    assert joint.description.drives == (
+        JointDrive(
+            kind=FreedomKind.LINEAR,
+            mode=DriveMode.FORCE,
+            axis=2,
+            max_force=1.0,
+            position_target=2.0,
+            velocity_target=3.0,
+            stiffness=4.0,
+            damping=5.0,
+        ),
+    )
+    assert joint.description.drives[0].pointer == DRIVE_AT
+
+
+def test_a_drive_is_unlimited_where_nothing_is_said(read: Read) -> None:
+    drive = {"type": "angular", "mode": "acceleration", "axis": 0}
+    joint = read_joint(read, {"drives": [drive]})
+    assert joint.description.drives == (
+        JointDrive(
+            kind=FreedomKind.ANGULAR, mode=DriveMode.ACCELERATION, axis=0, max_force=math.inf
+        ),
+    )
+
+
+@pytest.mark.parametrize("missing", ["type", "mode", "axis"])
+def test_a_drive_needs_type_mode_and_axis(
+    read: Read, diagnostics: Diagnostics, missing: str
+) -> None:
+    drive = {key: value for key, value in DRIVE.items() if key != missing}
+    assert not read_joint(read, {"drives": [drive]}).description.drives
+    issue = diagnostics.take(REQUIRED_MISSING)
+    assert issue.pointer == DRIVE_AT
+    assert issue.values["key"] == missing
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "kind"),
+    [
+        ("type", "rotary", VALUE_NOT_ALLOWED),
+        ("mode", "impulse", VALUE_NOT_ALLOWED),
+        ("axis", 3, INDEX_OUT_OF_RANGE),
+        ("axis", 0.5, WRONG_TYPE),
+    ],
+)
+def test_a_drive_that_cannot_be_used_is_left_out(
+    read: Read, diagnostics: Diagnostics, key: str, value: object, kind: IssueKind
+) -> None:
+    assert not read_joint(read, {"drives": [DRIVE | {key: value}]}).description.drives
+    assert diagnostics.take(kind).pointer == f"{DRIVE_AT}/{key}"
+
+
+@pytest.mark.parametrize("key", ["maxForce", "stiffness", "damping"])
+def test_a_negative_gain_is_an_error(read: Read, diagnostics: Diagnostics, key: str) -> None:
+    pair = {"positionTarget": 0, "velocityTarget": 0, "stiffness": 0, "damping": 0}
+    read_joint(read, {"drives": [DRIVE | pair | {key: -1}]})
+    assert diagnostics.take(VALUE_OUT_OF_RANGE).pointer == f"{DRIVE_AT}/{key}"
+
+
+@pytest.mark.parametrize("key", ["positionTarget", "velocityTarget", "stiffness", "damping"])
+def test_half_a_pair_is_accepted_with_a_zero_for_the_other_half(
+    read: Read, diagnostics: Diagnostics, key: str
+) -> None:
+    drive = read_joint(read, {"drives": [DRIVE | {key: 1}]}).description.drives[0]
+    gains_and_targets = {
+        "positionTarget": drive.position_target,
+        "velocityTarget": drive.velocity_target,
+        "stiffness": drive.stiffness,
+        "damping": drive.damping,
+    }
+    assert gains_and_targets == {name: float(name == key) for name in gains_and_targets}
+    assert diagnostics.take(DRIVE_PAIR_INCOMPLETE).pointer == DRIVE_AT
+
+
+@pytest.mark.parametrize(
+    ("joint", "kind", "place"),
+    [
+        ({"joint": 0}, REQUIRED_MISSING, ""),
+        ({"connectedNode": 1}, REQUIRED_MISSING, ""),
+        ({"joint": 0, "connectedNode": 2}, INDEX_OUT_OF_RANGE, "/connectedNode"),
+        ({"joint": 1, "connectedNode": 1}, INDEX_OUT_OF_RANGE, "/joint"),
+    ],
+)
+def test_a_joint_with_a_missing_end_is_left_out(
+    read: Read, diagnostics: Diagnostics, joint: Json, kind: IssueKind, place: str
+) -> None:
+    nodes = [on_node(motion={}, joint=joint), {}]
+    assert not read(nodes, {KHR: {"physicsJoints": [{}]}}).joints
+    assert diagnostics.take(kind).pointer == f"{NODE}/joint{place}"
+
+
+def test_a_joint_within_one_body_is_warned_about(read: Read, diagnostics: Diagnostics) -> None:
+    joint = {"joint": 0, "connectedNode": 1}
+    nodes = [on_node(children=[1], motion={}, joint=joint), {}]
+    read(nodes, {KHR: {"physicsJoints": [{}]}})
+    assert diagnostics.take(JOINT_WITHIN_BODY).pointer == f"{NODE}/joint"
+
+
+@pytest.mark.parametrize("motion", [{}, {"motion": {"isKinematic": True}}])
+def test_a_joint_that_can_move_nothing_is_warned_about(
+    read: Read, diagnostics: Diagnostics, motion: Json
+) -> None:
+    nodes = [on_node(joint={"joint": 0, "connectedNode": 1}, **motion), {}]
+    read(nodes, {KHR: {"physicsJoints": [{}]}})
+    assert diagnostics.take(JOINT_MOVES_NOTHING).pointer == f"{NODE}/joint"
+
+
+# --- the object on the node ---------------------------------------------------------------------
+
+
+def test_motion_collider_and_joint_may_share_a_node(read: Read) -> None:
+    joint = {"joint": 0, "connectedNode": 1}
+    scene = read([on_node(motion={}, collider=BOX, joint=joint), {}], root(physicsJoints=[{}]))
+    assert set(scene.motions) == set(scene.colliders) == set(scene.joints) == {0}
+
+
+def test_unknown_keys_are_told_on_every_object(read: Read, diagnostics: Diagnostics) -> None:
+    nodes = [
+        on_node(
+            motion={},
+            collider={**BOX, "q1": 0},
+            joint={"joint": 0, "connectedNode": 1, "q2": 0},
+            q3=0,
+        ),
+        on_node(trigger={"geometry": {"shape": 0, "q4": 0}, "q5": 0}),
+    ]
+    tables = root(
+        physicsJoints=[{"drives": [DRIVE | {"q6": 0}], "q7": 0}],
+        physicsMaterials=[{"q8": 0}],
+        collisionFilters=[{"q9": 0}],
+        q10=0,
+    )
+    read(nodes, tables)
+    found = set()
+    while diagnostics.issues:
+        found.add(diagnostics.take(UNKNOWN_PROPERTY).values["key"])
+    assert found == {f"q{i}" for i in range(1, 11)}
+
+
+def test_the_order_of_keys_does_not_matter(read: Read) -> None:
+    def turned(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: turned(item) for key, item in reversed(value.items())}
+        return [turned(item) for item in value] if isinstance(value, list) else value
+
+    nodes = [
+        on_node(motion={"mass": 1, "gravityFactor": 2}, collider={**BOX, "physicsMaterial": 0})
+    ]
+    tables = root(physicsMaterials=[{"staticFriction": 1, "restitution": 0.5}])
+    assert read(turned(nodes), turned(tables)) == read(nodes, tables)
