@@ -1,0 +1,111 @@
+"""OMI_collider (archived): flat fields, total height, triggers by a flag."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from gltf_bullet.diagnostics import Diagnostics, IssueKind
+from gltf_bullet.dialects.properties import UNKNOWN_PROPERTY
+from gltf_bullet.gltf.fields import (
+    INDEX_OUT_OF_RANGE,
+    REQUIRED_MISSING,
+    VALUE_NOT_ALLOWED,
+    VALUE_OUT_OF_RANGE,
+)
+from gltf_bullet.model import (
+    Box,
+    Capsule,
+    Cylinder,
+    MeshPart,
+    MeshShape,
+    PhysicsScene,
+    Shape,
+    Sphere,
+)
+
+Read = Callable[..., PhysicsScene]
+Json = dict[str, Any]
+NODES = [{"extensions": {"OMI_collider": {"collider": 0}}}]
+AT = "/extensions/OMI_collider/colliders/0"
+
+
+def read_entry(read: Read, entry: Json) -> PhysicsScene:
+    return read(NODES, {"OMI_collider": {"colliders": [entry]}})
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        ({"type": "box"}, Box(size=(1.0, 1.0, 1.0))),
+        ({"type": "sphere"}, Sphere(radius=0.5)),
+        ({"type": "cylinder"}, Cylinder(height=2.0, radius_bottom=0.5, radius_top=0.5)),
+        ({"type": "hull", "mesh": 1}, MeshShape(parts=(MeshPart(mesh=1),), convex_hull=True)),
+        ({"type": "trimesh", "mesh": 1}, MeshShape(parts=(MeshPart(mesh=1),), convex_hull=False)),
+        ({"type": "box", "size": [1, 2, 3]}, Box(size=(1.0, 2.0, 3.0))),
+        ({"type": "sphere", "radius": 2}, Sphere(radius=2.0)),
+        (
+            {"type": "cylinder", "radius": 2, "height": 3},
+            Cylinder(height=3.0, radius_bottom=2.0, radius_top=2.0),
+        ),
+    ],
+)
+def test_shapes_have_flat_fields_with_the_defaults_of_the_text(
+    read: Read, entry: Json, expected: Shape
+) -> None:
+    scene = read_entry(read, entry)
+    assert scene.colliders[0].shape == expected
+    assert not scene.motions
+
+
+@pytest.mark.parametrize(
+    ("fields", "height", "radius"), [({}, 2.0, 0.5), ({"height": 3, "radius": 1}, 3.0, 1.0)]
+)
+def test_capsule_height_is_total_in_omi_collider(
+    read: Read, fields: Json, height: float, radius: float
+) -> None:
+    shape = read_entry(read, {"type": "capsule", **fields}).colliders[0].shape
+    assert shape == Capsule(mid_height=height - 2 * radius, radius_bottom=radius, radius_top=radius)
+
+
+def test_a_capsule_as_tall_as_wide_is_a_sphere_and_lower_is_an_error(
+    read: Read, diagnostics: Diagnostics
+) -> None:
+    shape = read_entry(read, {"type": "capsule", "height": 2, "radius": 1}).colliders[0].shape
+    assert shape == Capsule(mid_height=0.0, radius_bottom=1.0, radius_top=1.0)
+    read_entry(read, {"type": "capsule", "height": 1.9, "radius": 1})
+    assert diagnostics.take(VALUE_OUT_OF_RANGE).pointer == f"{AT}/height"
+
+
+def test_a_flag_makes_a_trigger(read: Read) -> None:
+    scene = read_entry(read, {"type": "box", "isTrigger": True})
+    assert not scene.colliders
+    assert scene.triggers[0].shape == Box(size=(1.0, 1.0, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("entry", "kind"),
+    [
+        ({}, REQUIRED_MISSING),
+        ({"type": "plane"}, VALUE_NOT_ALLOWED),
+        ({"type": "hull"}, REQUIRED_MISSING),
+        ({"type": "trimesh", "mesh": -1}, INDEX_OUT_OF_RANGE),
+    ],
+)
+def test_an_entry_that_cannot_be_used_is_left_out(
+    read: Read, diagnostics: Diagnostics, entry: Json, kind: IssueKind
+) -> None:
+    assert not read_entry(read, entry).colliders
+    assert diagnostics.take(kind).pointer.startswith(AT)
+
+
+def test_a_field_of_another_type_is_told(read: Read, diagnostics: Diagnostics) -> None:
+    read_entry(read, {"type": "sphere", "height": 1})
+    assert diagnostics.take(UNKNOWN_PROPERTY).pointer == f"{AT}/height"
+
+
+def test_a_node_must_name_a_collider(read: Read, diagnostics: Diagnostics) -> None:
+    read([{"extensions": {"OMI_collider": {}}}], {"OMI_collider": {"colliders": [{"type": "box"}]}})
+    assert diagnostics.take(REQUIRED_MISSING).pointer == "/nodes/0/extensions/OMI_collider"
