@@ -148,6 +148,8 @@ class ArticulationPlans:
     """Pairs of motion nodes (ascending) that are jointed without ``enableCollision``."""
     excluded_static_pairs: frozenset[tuple[int, int]]
     """(motion node, attachment node without motion or under static motion), likewise."""
+    anchor_poses: dict[int, Pose]
+    """World poses at load of moving anchors that are attachment nodes without motion."""
     moving_anchors: frozenset[int]
     """Nodes whose motion must be announced by ``set_anchor`` each step."""
 

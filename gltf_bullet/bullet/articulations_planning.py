@@ -116,18 +116,20 @@ def plan_articulations(
     jointed = frozenset(
         node for component in components for piece in component.pieces for node, _ in piece.bodies
     )
+    anchored = [
+        side
+        for joint in sided
+        for side in (joint.a, joint.b)
+        if side.body < 0 and side.anchor != WORLD
+    ]
     return ArticulationPlans(
         components=tuple(components),
         free_bodies=tuple(sorted(set(body_plans) - jointed)),
         jointed_bodies=jointed,
         excluded_pairs=frozenset(pairs),
         excluded_static_pairs=frozenset(static_pairs),
-        moving_anchors=frozenset(
-            side.anchor
-            for joint in sided
-            for side in (joint.a, joint.b)
-            if side.body < 0 and side.anchor != WORLD
-        ),
+        moving_anchors=frozenset(side.anchor for side in anchored),
+        anchor_poses={side.anchor: side.frame for side in anchored if side.motion < 0},
     )
 
 

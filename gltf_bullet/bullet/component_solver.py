@@ -1,0 +1,340 @@
+"""One component's joint-space solve: from link poses and velocities to forces and motor targets.
+
+Pure numpy, no engine. The solve knows gravity, gravity factors, Coriolis and gyroscopic terms and
+the acceleration of moving anchors, but no contacts; what a drive's law still owes when a contact
+holds the axis back is returned as a motor's force limit.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gltf_bullet.bullet.articulation_model import ComponentModel
+from gltf_bullet.bullet.articulation_plan import ClosureKind, ComponentPlan
+from gltf_bullet.bullet.gyroscope import gyroscopic_torques
+from gltf_bullet.bullet.joint_dynamics import (
+    TreeState,
+    bias_forces,
+    cross,
+    generalized_forces,
+    mass_matrix,
+)
+from gltf_bullet.bullet.joint_metrics import measure_rows
+from gltf_bullet.bullet.joint_solve import invert_mass, solve_bounded, spring_rows
+from gltf_bullet.transforms import FloatArray, quat_multiply, quats_from_matrices
+
+__all__ = ["ComponentSolver", "SolverMemory", "StepForces"]
+
+RECOVERY_TIME = 0.06
+"""[s] Time constant with which a limit violated at load, or at a change, is restored."""
+
+BAUMGARTE = 0.2
+"""Share of a small violation that one step removes."""
+
+CLOSURE_GAP = 0.01
+"""[m] Largest gap of a closure that the solve reckons with; the engine closes larger ones."""
+
+FLOOR = 1e-10
+"""Relative softness of every row: two rows may ask for the same thing."""
+
+IntArray = npt.NDArray[np.intp]
+BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class StepForces:
+    """What the engine shall apply during one step."""
+
+    generalized: FloatArray
+    """[n], per velocity: joint forces and torques, ball torques, and force and torque on bases."""
+    motor_force: FloatArray
+    """[n], largest force of a velocity motor; 0: none."""
+    motor_speed: FloatArray
+    """[n]"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SolverMemory:
+    """State between steps; treat as opaque."""
+
+    impulses: FloatArray
+    recovering: BoolArray
+    guess: npt.NDArray[np.int8] | None
+
+
+class ComponentSolver:
+    """The rows of one component and what they remember between steps."""
+
+    def __init__(self, plan: ComponentPlan, model: ComponentModel) -> None:
+        self.model = model
+        self.row_count = len(model.rows.lower)
+        self.impulses = np.zeros(self.row_count)
+        """Of each row in the last step [N s, N m s]."""
+        self.recovering = np.zeros(self.row_count, dtype=bool)
+        """Rows that were violated at load or by a change, on their way back."""
+        self._guess: npt.NDArray[np.int8] | None = None
+        self._gain_scale = np.ones(self.row_count)
+        tree, frames = model.tree, model.frames
+        self.massive: IntArray = np.flatnonzero((tree.masses > 0.0) & (frames.piece >= 0))
+        self._lifted = bool((frames.gravity_factor[self.massive] != 1.0).any())
+        self._tumblers = self.massive[
+            np.ptp(tree.inertias[self.massive], axis=1)
+            > 1e-6 * tree.inertias[self.massive].max(axis=1, initial=0.0)
+        ]
+        self._closures = [
+            (
+                frames.index[(c.first.piece, c.first.link)],
+                frames.index[(c.second.piece, c.second.link)],
+                c,
+            )
+            for c in plan.closures
+            if c.kind is not ClosureKind.ELEMENT
+        ]
+
+    @property
+    def acts(self) -> bool:
+        """Whether a step needs anything from the solver when no anchor accelerates."""
+        return bool(self.row_count or self._lifted or len(self._tumblers))
+
+    def known_forces(
+        self, state: TreeState, dt: float, gravity: FloatArray, acceleration: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Forces and torques [f, 3] on the links that the engine does not know of.
+
+        Args:
+            state: Now.
+            dt: [s]
+            gravity: Of the world [m/s^2], applied by the engine itself.
+            acceleration: Prescribed ones of all velocities [n], ``None`` for none.
+        """
+        tree, frames = self.model.tree, self.model.frames
+        force = np.zeros_like(state.com)
+        torque = np.zeros_like(state.com)
+        if self._lifted:
+            force += (tree.masses * (frames.gravity_factor - 1.0))[:, None] * gravity
+        if acceleration is not None:
+            # The engine sees an anchor's velocity, not its acceleration (measured).
+            force -= tree.masses[:, None] * (state.linear_jacobian @ acceleration)
+            torque -= np.einsum(
+                "fij,fj->fi", state.inertia_in_world, state.angular_jacobian @ acceleration
+            )
+        if len(self._tumblers):
+            torque[self._tumblers] += gyroscopic_torques(
+                state.inertia_in_world[self._tumblers], state.angular_velocity[self._tumblers], dt
+            )
+        return force, torque
+
+    def solve(
+        self,
+        state: TreeState,
+        positions: FloatArray,
+        velocities: FloatArray,
+        force: FloatArray,
+        torque: FloatArray,
+        dt: float,
+    ) -> StepForces:
+        """Forces of all rows over the coming step.
+
+        Args:
+            state: Now.
+            positions: Coordinates of single axes, [free_count].
+            velocities: All velocities [n].
+            force: On the centres of mass [f, 3], gravity included.
+            torque: [f, 3]
+            dt: [s]
+        """
+        free = self.model.free_count
+        values, jacobian = self.measure(state, positions)
+        push = generalized_forces(state, force, torque) - bias_forces(self.model.tree, state)
+        closing, closing_target = self._closure_rows(state, dt)
+        rows = np.concatenate([jacobian, closing])
+        solved = invert_mass(
+            mass_matrix(self.model.tree, state)[:free, :free],
+            np.concatenate([rows[:, :free].T, push[:free, None]], axis=1),
+        )
+        inverse = solved[:, :-1]
+        velocity_free = velocities.copy()
+        velocity_free[:free] += dt * solved[:, -1]
+        matrix = rows[:, :free] @ inverse
+        diagonal = matrix.diagonal().copy()
+        softness, target, low, high = self._row_bounds(
+            values, jacobian @ velocity_free, diagonal[: self.row_count], dt
+        )
+        extra = len(closing)
+        soft = np.concatenate([softness, np.zeros(extra)])
+        matrix[np.diag_indices_from(matrix)] += soft + FLOOR * (diagonal.max(initial=0.0) or 1.0)
+        impulse, self._guess = solve_bounded(
+            matrix,
+            np.concatenate([target, closing_target]) - rows @ velocity_free,
+            np.concatenate([low, np.full(extra, -math.inf)]),
+            np.concatenate([high, np.full(extra, math.inf)]),
+            self._guess,
+        )
+        # Closures are the engine's own constraints: their impulses are foreseen, not applied.
+        self.impulses = impulse[: self.row_count]
+        after = velocity_free[:free] + inverse @ impulse
+        return StepForces(
+            generalized=(jacobian[:, :free].T @ self.impulses) / dt,
+            motor_force=self._owed(values, velocities, dt),
+            motor_speed=after,
+        )
+
+    def memory(self) -> SolverMemory:
+        """A copy of what the next solve depends on beside the engine's state."""
+        guess = None if self._guess is None else self._guess.copy()
+        return SolverMemory(self.impulses.copy(), self.recovering.copy(), guess)
+
+    def recall(self, memory: SolverMemory) -> None:
+        """Take back :meth:`memory`."""
+        self.impulses, self.recovering = memory.impulses.copy(), memory.recovering.copy()
+        # The guess only decides the path to the solution, but that is enough to move the last bit.
+        self._guess = None if memory.guess is None else memory.guess.copy()
+
+    # --- rows ---------------------------------------------------------------------------------
+
+    def measure(self, state: TreeState, positions: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Value [r] and velocity row [r, n] of every row."""
+        rows = self.model.rows
+        values = np.zeros(self.row_count)
+        jacobian = np.zeros((self.row_count, len(self.model.tree.freedom_frame)))
+        direct = np.flatnonzero(rows.coordinate >= 0)
+        values[direct] = positions[rows.coordinate[direct]]
+        jacobian[direct, rows.coordinate[direct]] = 1.0
+        if len(rows.measured):
+            a_position, a_xyzw = self._attachments(state, rows.frame_a, *rows.local_a)
+            b_position, b_xyzw = self._attachments(state, rows.frame_b, *rows.local_b)
+            values[rows.measured], direction = measure_rows(
+                rows.metric_rows, a_position, a_xyzw, b_position, b_xyzw
+            )
+            jacobian[rows.measured] = self._direction_rows(
+                state, rows.frame_a, rows.frame_b, b_position, direction, rows.is_linear
+            )
+        return values, jacobian
+
+    def _attachments(
+        self, state: TreeState, frame: IntArray, local_position: FloatArray, local_xyzw: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """World positions and rotations of frames fixed to links."""
+        rotation = state.rotation[frame]
+        offset = local_position - self.model.tree.com_in_frame[frame]
+        position = state.com[frame] + np.einsum("mij,mj->mi", rotation, offset)
+        return position, quat_multiply(quats_from_matrices(rotation), local_xyzw)
+
+    def _direction_rows(
+        self,
+        state: TreeState,
+        frame_a: IntArray,
+        frame_b: IntArray,
+        point: FloatArray,
+        direction: FloatArray,
+        is_linear: BoolArray,
+    ) -> FloatArray:
+        """Rows of "b relative to a along (or about) a direction, at a point"."""
+        rows = np.zeros((len(direction), len(self.model.tree.freedom_frame)))
+        for frame, sign in ((frame_b, 1.0), (frame_a, -1.0)):
+            arm = cross(point - state.com[frame], direction)
+            linear = np.where(is_linear[:, None], direction, 0.0)
+            angular = np.where(is_linear[:, None], arm, direction)
+            rows += sign * (
+                np.einsum("mk,mkn->mn", linear, state.linear_jacobian[frame])
+                + np.einsum("mk,mkn->mn", angular, state.angular_jacobian[frame])
+            )
+        return rows
+
+    def _closure_rows(self, state: TreeState, dt: float) -> tuple[FloatArray, FloatArray]:
+        """Equality rows for what the engine's constraints hold, and their velocity targets."""
+        if not self._closures:
+            return np.zeros((0, len(self.model.tree.freedom_frame))), np.zeros(0)
+        blocks, targets = [], []
+        for first, second, closure in self._closures:
+            size = 6 if closure.kind is ClosureKind.WELD else 3
+            a, b = (
+                self._attachments(
+                    state,
+                    np.array([frame]),
+                    np.array([end.link_from_frame.translation]),
+                    np.array([end.link_from_frame.rotation_xyzw]),
+                )[0]
+                for frame, end in ((first, closure.first), (second, closure.second))
+            )
+            blocks.append(
+                self._direction_rows(
+                    state,
+                    np.full(size, first),
+                    np.full(size, second),
+                    np.tile(b, (size, 1)),
+                    np.tile(np.eye(3), (size // 3, 1)),
+                    np.arange(size) < 3,
+                )
+            )
+            target = np.zeros(size)
+            target[:3] = -BAUMGARTE / dt * np.clip(b - a, -CLOSURE_GAP, CLOSURE_GAP)[0]
+            targets.append(target)
+        return np.concatenate(blocks), np.concatenate(targets)
+
+    def _row_bounds(
+        self, values: FloatArray, speed: FloatArray, inverse_mass: FloatArray, dt: float
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Softness, velocity target and impulse bounds of every row."""
+        rows = self.model.rows
+        drive = rows.is_drive
+        reach = values + dt * speed
+        # A limit acts at the end that the step comes closer to.
+        at_lower = ~drive & (reach - rows.lower <= rows.upper - reach)
+        bound = np.where(at_lower, rows.lower, rows.upper)
+        unbounded = ~drive & ~np.isfinite(bound)
+        bound = np.where(np.isfinite(bound), bound, 0.0)
+        gap = np.where(drive, rows.position_target, bound) - values
+        self._gain_scale = np.where(
+            rows.by_acceleration, 1.0 / np.maximum(inverse_mass, 1e-12), 1.0
+        )
+        hard = np.isinf(rows.stiffness)
+        stiffness = np.where(hard, 0.0, rows.stiffness) * self._gain_scale
+        damping = rows.damping * self._gain_scale
+        softness, target = spring_rows(
+            stiffness, damping, gap, rows.velocity_target, inverse_mass, dt
+        )
+        outside = np.where(at_lower, gap > 0.0, gap < 0.0)
+        equal = ~drive & (rows.lower == rows.upper)
+        self.recovering &= (outside | equal) & (np.abs(gap) > 1e-4)
+        # Inside, a limit may be reached exactly; outside, a share is taken back per step.
+        rate = np.where(outside | equal, BAUMGARTE, 1.0) / dt
+        rate = np.where(self.recovering, 1.0 / max(RECOVERY_TIME, dt), rate)
+        softness = np.where(hard, 0.0, softness)
+        target = np.where(hard, gap * rate, target)
+        # On its way back from a violation at load an axis is also kept from arriving at speed.
+        both = equal | (hard & self.recovering)
+        low = np.where(at_lower & ~both, 0.0, -math.inf)
+        high = np.where(at_lower | both, math.inf, 0.0)
+        low = np.where(drive, -rows.max_force * dt, low)
+        high = np.where(drive, rows.max_force * dt, high)
+        idle = unbounded | (~hard & (stiffness == 0.0) & (damping == 0.0))
+        return softness, target, np.where(idle, 0.0, low), np.where(idle, 0.0, high)
+
+    def _owed(self, values: FloatArray, velocities: FloatArray, dt: float) -> FloatArray:
+        """Per velocity: the force that the springs' law still owes when the axis is held."""
+        rows = self.model.rows
+        owed = np.zeros(self.model.free_count)
+        spring = (rows.coordinate >= 0) & np.isfinite(rows.stiffness)
+        if not spring.any():
+            return owed
+        index = rows.coordinate[spring]
+        value, drive = values[spring], rows.is_drive[spring]
+        beyond = np.minimum(0.0, rows.upper[spring] - value) + np.maximum(
+            0.0, rows.lower[spring] - value
+        )
+        error = np.where(drive, rows.position_target[spring] - value, beyond)
+        lag = rows.velocity_target[spring] - velocities[index]
+        law = self._gain_scale[spring] * (
+            rows.stiffness[spring] * error + rows.damping[spring] * lag
+        )
+        law = np.clip(law, -rows.max_force[spring], rows.max_force[spring])
+        law = np.where(drive | (beyond != 0.0), law, 0.0)
+        used = self.impulses[spring] / dt
+        rest = np.where(law * used >= 0.0, np.abs(law) - np.abs(used), 0.0)
+        np.add.at(owed, index, np.maximum(rest, 0.0))
+        return owed
