@@ -1,6 +1,13 @@
 """Room 4: one module per extension, JSON -> model; JSON spelling never leaks out of here."""
 
 from gltf_bullet.dialects.assemble import read_physics
+from gltf_bullet.dialects.khr_writer import physics_to_khr, write_physics
 from gltf_bullet.dialects.registry import IMPLEMENTED_EXTENSIONS, check_extensions
 
-__all__ = ["IMPLEMENTED_EXTENSIONS", "check_extensions", "read_physics"]
+__all__ = [
+    "IMPLEMENTED_EXTENSIONS",
+    "check_extensions",
+    "physics_to_khr",
+    "read_physics",
+    "write_physics",
+]
