@@ -99,7 +99,9 @@ class Component:
                 self.velocities[base + 3 : base + 6] = angular
                 indices = indices[1:]
             if links:
-                states = pybullet.getLinkStates(body, links, physicsClientId=client)
+                states = pybullet.getLinkStates(
+                    body, links, computeForwardKinematics=1, physicsClientId=client
+                )
                 com[indices] = [state[0] for state in states]
                 rotation[indices] = [state[1] for state in states]
             axes, where = self._axes_of_piece[k]

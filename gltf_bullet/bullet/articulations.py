@@ -274,7 +274,12 @@ class Articulations:
                         pybullet.getBasePositionAndOrientation(body, physicsClientId=self.client_id)
                     )
                 if links:
-                    states = pybullet.getLinkStates(body, links, physicsClientId=self.client_id)
+                    states = pybullet.getLinkStates(
+                        body,
+                        links,
+                        computeForwardKinematics=1,
+                        physicsClientId=self.client_id,
+                    )
                     rows += [state[:2] for state in states]
         if not rows:
             return self.nodes, np.zeros((0, 3)), np.zeros((0, 4))
