@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from gltf_bullet.bullet.articulation_plan import ArticulationPlans
+from gltf_bullet.bullet.articulations_planning import plan_articulations
 from gltf_bullet.bullet.bodies import BodyPlans, plan_bodies
 from gltf_bullet.bullet.shapes import MeshOf, ShapePlanner
 from gltf_bullet.diagnostics import Diagnostics
@@ -24,6 +26,7 @@ class WorldPlan:
     bodies: BodyPlans
     motion_node_of: npt.NDArray[np.intp]
     """Nearest motion node per node, -1 without one, shape [node_count]."""
+    articulations: ArticulationPlans
 
 
 def plan_world(
@@ -45,7 +48,15 @@ def plan_world(
         density=options.density,
         diagnostics=diagnostics,
     )
-    return WorldPlan(bodies=bodies, motion_node_of=motion_node_of)
+    articulations = plan_articulations(
+        physics.joints,
+        body_plans=bodies.bodies,
+        motion_node_of=motion_node_of,
+        world_from_node=frames.world_from_node,
+        world_rotations_xyzw=frames.rotations_xyzw,
+        diagnostics=diagnostics,
+    )
+    return WorldPlan(bodies=bodies, motion_node_of=motion_node_of, articulations=articulations)
 
 
 def within(physics: PhysicsScene, inside: npt.NDArray[np.bool_]) -> PhysicsScene:

@@ -168,17 +168,20 @@ class Body:
     @property
     def center_of_mass(self) -> FloatArray:
         """In the world [m], shape [3]."""
-        return np.array(self._state()[0])
+        self._scene.require_alive()
+        return np.array(
+            body_access.link_state(self._scene.client_id, self.body_id, self.link_index)[0]
+        )
 
     @property
     def linear_velocity(self) -> FloatArray:
         """Of the centre of mass [m/s], shape [3]."""
-        return np.array(self._state()[2])
+        return self._scene.velocities_of(self.node)[0]
 
     @property
     def angular_velocity(self) -> FloatArray:
         """[rad/s], shape [3]."""
-        return np.array(self._state()[3])
+        return self._scene.velocities_of(self.node)[1]
 
     def apply_impulse(
         self,
@@ -191,10 +194,6 @@ class Body:
     def apply_point_impulse(self, impulse: Sequence[float], position: Sequence[float]) -> None:
         """Apply an impulse [N s] at a point of the world [m]."""
         self._scene.apply_point_impulse(self.node, impulse, position)
-
-    def _state(self) -> body_access.LinkState:
-        self._scene.require_alive()
-        return body_access.link_state(self._scene.client_id, self.body_id, self.link_index)
 
     def __repr__(self) -> str:
         return (

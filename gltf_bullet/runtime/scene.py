@@ -6,22 +6,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gltf_bullet.bullet import body_access
 from gltf_bullet.bullet.client import (
     PhysicsClient,
     engine_settings,
-    remove_bodies,
     require_client,
     step_simulation,
 )
-from gltf_bullet.bullet.engine_shapes import engine_shapes
-from gltf_bullet.bullet.free_bodies import create_free_bodies, create_statics
-from gltf_bullet.bullet.queries import ColliderIndex, LinkColliders, RayHit, cast_rays
-from gltf_bullet.bullet.shape_plan import PlacedShape
+from gltf_bullet.bullet.plan import BodyPlan
+from gltf_bullet.bullet.queries import RayHit, cast_rays
+from gltf_bullet.bullet.world import World
 from gltf_bullet.bullet.world_plan import WorldPlan, plan_world, within
 from gltf_bullet.diagnostics import Diagnostics, Issue, Severity
 from gltf_bullet.errors import InvalidAssetError, SceneRemovedError, TranslationError
-from gltf_bullet.model import MotionKind, PhysicsScene, may_collide
+from gltf_bullet.model import PhysicsScene, may_collide
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.asset import Asset
 from gltf_bullet.runtime.collision_meshes import collision_mesh
@@ -29,7 +26,7 @@ from gltf_bullet.runtime.handles import Body, ByNode, Nodes, NodeView
 from gltf_bullet.runtime.node_sync import NodeSync
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.scene import NodeFrames
-from gltf_bullet.transforms import IDENTITY_POSE, FloatArray
+from gltf_bullet.transforms import FloatArray
 
 __all__ = ["Scene"]
 
@@ -62,38 +59,27 @@ class Scene:
         self.issues = issues
         """Findings of reading and translating, in the order of discovery."""
         self._placement = placement
-        self._plan = plan
         self._time = 0.0
         self._removed = False
-        self._created: list[int] = []
-        try:
-            shapes = engine_shapes(client_id)
-            self._static_ids = create_statics(client_id, plan.bodies.statics, shapes, self._created)
-            self._free = create_free_bodies(
-                client_id, plan.bodies.bodies, shapes, options.batch_size, self._created
-            )
-        except BaseException:
-            remove_bodies(client_id, self._created)
-            raise
-        self._colliders = ColliderIndex(client_id, shapes, self._link_colliders())
-        self._sync = NodeSync(asset.tree, frames, self._free.nodes)
+        self._world = World(client_id, plan, asset.tree, options)
+        self._sync = NodeSync(asset.tree, frames, self._world.body_nodes)
         self.nodes = Nodes(self)
         """All nodes of the file, in file order."""
         self.bodies: ByNode[Body] = ByNode(
-            {
-                plan_.node: Body(
-                    self,
-                    node=plan_.node,
-                    body_id=body_id,
-                    link_index=-1,
-                    kind=plan_.kind,
-                    mass=plan_.mass,
-                )
-                for plan_, body_id in zip(self._free.plans, self._free.ids, strict=True)
-            },
-            asset.tree.names,
+            {node: self._body(body) for node, body in plan.bodies.bodies.items()}, asset.tree.names
         )
         """Bodies by node index or name."""
+
+    def _body(self, plan: BodyPlan) -> Body:
+        body_id, link_index = self._world.link_of(plan.node)
+        return Body(
+            self,
+            node=plan.node,
+            body_id=body_id,
+            link_index=link_index,
+            kind=plan.kind,
+            mass=plan.mass,
+        )
 
     @staticmethod
     def create(
@@ -166,17 +152,14 @@ class Scene:
     def before_step(self) -> None:
         """Apply forces, motors and kinematic velocities for the coming ``stepSimulation``."""
         self.require_alive()
-        settings = engine_settings(self.client_id)
-        self._free.before_step(settings.time_step, settings.gravity)
+        self._world.before_step(engine_settings(self.client_id))
 
     def after_step(self) -> None:
         """Read the bodies, refresh all node transforms, advance :attr:`time`."""
         self.require_alive()
         self._time += engine_settings(self.client_id).time_step
-        self._read_poses()
-
-    def _read_poses(self) -> None:
-        self._sync.update(*self._free.world_from_bodies())
+        self._world.after_step()
+        self._sync.update(*self._world.world_from_bodies())
 
     # --- nodes --------------------------------------------------------------------------------
 
@@ -215,8 +198,13 @@ class Scene:
 
     def body_of(self, node: int | str) -> Body | None:
         """The body that carries a node: nearest motion at or above it; ``None`` without one."""
-        owner = int(self._plan.motion_node_of[self.node(node).index])
+        owner = int(self._world.plan.motion_node_of[self.node(node).index])
         return self.bodies.get(owner)
+
+    def velocities_of(self, node: int) -> tuple[FloatArray, FloatArray]:
+        """Velocity of the centre of mass [m/s] and spin [rad/s] of a motion node, world axes."""
+        self.require_alive()
+        return self._world.velocities_of(node)
 
     def apply_impulse(
         self,
@@ -235,12 +223,8 @@ class Scene:
         """
         self.require_alive()
         body = self.body_of(node)
-        if body is None or body.kind is not MotionKind.DYNAMIC:
-            return
-        moments = self._plan.bodies.bodies[body.node].inertia_diagonal
-        body_access.apply_base_impulse(
-            self.client_id, body.body_id, body.mass, moments, linear, angular
-        )
+        if body is not None:
+            self._world.apply_impulse(body.node, linear, angular)
 
     def apply_point_impulse(
         self, node: int | str, impulse: Sequence[float], position: Sequence[float]
@@ -287,27 +271,11 @@ class Scene:
         colliders = self.physics.colliders
         return cast_rays(
             self.client_id,
-            self._colliders,
+            self._world.colliders,
             np.array(starts, dtype=np.float64).reshape(-1, 3),
             np.array(ends, dtype=np.float64).reshape(-1, 3),
             lambda node: may_collide(ray_filter, colliders[node].filter),
         )
-
-    def _link_colliders(self) -> dict[tuple[int, int], LinkColliders]:
-        links: dict[tuple[int, int], LinkColliders] = {}
-        for static in self._plan.bodies.statics:
-            # The placement is in the body's pose, the shape stands at its origin.
-            links[self._static_ids[static.node], -1] = LinkColliders(
-                (static.node,), (PlacedShape(static.shape.shape),)
-            )
-        for plan, body_id in zip(self._free.plans, self._free.ids, strict=True):
-            for number, group in enumerate(plan.groups):
-                links[body_id, number - 1] = LinkColliders(
-                    group.collider_nodes,
-                    group.shapes,
-                    plan.body_from_inertial if number == 0 else IDENTITY_POSE,
-                )
-        return links
 
     # --- life ---------------------------------------------------------------------------------
 
@@ -316,7 +284,7 @@ class Scene:
         if self._removed:
             return
         self._removed = True
-        remove_bodies(self.client_id, self._created)
+        self._world.remove()
 
     def require_alive(self) -> None:
         """Raise where the scene is gone.

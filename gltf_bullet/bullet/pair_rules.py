@@ -1,0 +1,56 @@
+"""Pairs of links that must not meet, for what collision masks cannot say.
+
+PyBullet cannot delete a pair rule, rules outlive their bodies, and body ids are used again
+(measured): a rule is therefore turned back on removal, so that a later body of the caller with the
+same id collides as usual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+import pybullet
+
+__all__ = ["EngineLink", "PairRules"]
+
+EngineLink: TypeAlias = tuple[int, int]
+"""(body id, link index); link -1 is the base."""
+
+
+class PairRules:
+    """The pair rules of one scene."""
+
+    def __init__(self, client_id: int) -> None:
+        self._client_id = client_id
+        self._forbidden: set[tuple[EngineLink, EngineLink]] = set()
+
+    def forbid(self, pairs: Iterable[tuple[EngineLink, EngineLink]]) -> None:
+        """Keep pairs of links from colliding; known ones are not written again.
+
+        Writing an unchanged rule once more changes the trajectory (measured).
+        """
+        for first, second in pairs:
+            pair = (first, second) if first <= second else (second, first)
+            if first != second and pair not in self._forbidden:
+                self._forbidden.add(pair)
+                self._write(pair, enable=False)
+
+    def allow(self, pairs: Iterable[tuple[EngineLink, EngineLink]]) -> None:
+        """Take rules back."""
+        for first, second in pairs:
+            pair = (first, second) if first <= second else (second, first)
+            if pair in self._forbidden:
+                self._forbidden.discard(pair)
+                self._write(pair, enable=True)
+
+    def release(self) -> None:
+        """Take all rules back; call it while the bodies exist."""
+        if pybullet.isConnected(self._client_id):
+            self.allow(tuple(self._forbidden))
+
+    def _write(self, pair: tuple[EngineLink, EngineLink], *, enable: bool) -> None:
+        (body_a, link_a), (body_b, link_b) = pair
+        pybullet.setCollisionFilterPair(
+            body_a, body_b, link_a, link_b, int(enable), physicsClientId=self._client_id
+        )

@@ -1,0 +1,207 @@
+"""A :class:`WorldPlan` in the engine: created whole or not at all, stepped, removed whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from gltf_bullet.bullet.articulations import create_articulations
+from gltf_bullet.bullet.body_access import apply_base_impulse, link_state
+from gltf_bullet.bullet.client import EngineSettings, remove_bodies
+from gltf_bullet.bullet.engine_shapes import EngineShapes, engine_shapes
+from gltf_bullet.bullet.free_bodies import create_free_bodies, create_statics
+from gltf_bullet.bullet.pair_rules import EngineLink, PairRules
+from gltf_bullet.bullet.plan import BodyPlan
+from gltf_bullet.bullet.queries import ColliderIndex, LinkColliders
+from gltf_bullet.bullet.shape_plan import PlacedShape
+from gltf_bullet.bullet.surfaces import apply_surface
+from gltf_bullet.bullet.world_plan import WorldPlan
+from gltf_bullet.model import MotionKind
+from gltf_bullet.options import LoadOptions
+from gltf_bullet.scene import NodeTree
+from gltf_bullet.transforms import FloatArray, Pose
+
+__all__ = ["World"]
+
+
+class World:
+    """Everything that one scene put into one PyBullet world."""
+
+    def __init__(
+        self, client_id: int, plan: WorldPlan, tree: NodeTree, options: LoadOptions
+    ) -> None:
+        """Create everything in ``plan``; on failure nothing stays in the world.
+
+        Raises:
+            EngineError: PyBullet refused something.
+        """
+        self.client_id = client_id
+        self.plan = plan
+        self.pair_rules = PairRules(client_id)
+        self._created: list[int] = []
+        try:
+            self._create(engine_shapes(client_id), tree, options)
+        except BaseException:
+            self.remove()
+            raise
+        self.body_nodes: npt.NDArray[np.intp] = np.concatenate(
+            [self.free.nodes, self.articulations.nodes]
+        )
+        """Motion nodes in the order of :meth:`world_from_bodies`."""
+
+    def _create(self, shapes: EngineShapes, tree: NodeTree, options: LoadOptions) -> None:
+        bodies = self.plan.bodies.bodies
+        jointed = self.plan.articulations.jointed_bodies
+        self.static_ids = create_statics(
+            self.client_id, self.plan.bodies.statics, shapes, self._created
+        )
+        self.free = create_free_bodies(
+            self.client_id,
+            {node: plan for node, plan in bodies.items() if node not in jointed},
+            shapes,
+            options.batch_size,
+            self._created,
+        )
+        self.articulations = create_articulations(
+            self.client_id,
+            self.plan.articulations,
+            bodies,
+            lambda node: [shapes.shape_id(group.shapes) for group in bodies[node].groups],
+            shapes.dummy_visual,
+            self._created,
+        )
+        self._id_of_free = dict(zip(self.free.nodes.tolist(), self.free.ids, strict=True))
+        for node in self.articulations.nodes.tolist():
+            for group, (body_id, link) in zip(
+                bodies[node].groups, self.links_of(node), strict=False
+            ):
+                shapes.settle_margin(shapes.shape_id(group.shapes), group.shapes, body_id, link)
+                apply_surface(self.client_id, body_id, link, group.surface)
+        self.pair_rules.forbid(self.articulations.excluded_links)
+        self.pair_rules.forbid(self._jointed_pairs(tree))
+        self.colliders = ColliderIndex(self.client_id, shapes, dict(self._link_colliders()))
+
+    # --- what is where ------------------------------------------------------------------------
+
+    def link_of(self, node: int) -> EngineLink:
+        """The engine link of a motion node's body."""
+        if node in self._id_of_free:
+            return self._id_of_free[node], -1
+        return self.articulations.link_of[node]
+
+    def links_of(self, node: int) -> list[EngineLink]:
+        """The engine links of a body's collider groups, in the order of the plan's groups."""
+        if node in self._id_of_free:
+            count = max(1, len(self.plan.bodies.bodies[node].groups))
+            return [(self._id_of_free[node], link - 1) for link in range(count)]
+        return self.articulations.links_of(node)
+
+    def _jointed_pairs(self, tree: NodeTree) -> Iterator[tuple[EngineLink, EngineLink]]:
+        """Links of bodies that are jointed without ``enableCollision``."""
+        plans = self.plan.articulations
+        for first, second in sorted(plans.excluded_pairs):
+            for a in self.links_of(first):
+                yield from ((a, b) for b in self.links_of(second))
+        for node, attachment in sorted(plans.excluded_static_pairs):
+            for a in self.links_of(node):
+                yield from ((a, b) for b in self._static_links(attachment, tree))
+
+    def _static_links(self, attachment: int, tree: NodeTree) -> list[EngineLink]:
+        """The colliders that stand for "the other body" where that is the fixed world.
+
+        Those of the nearest node with a collider at or above the attachment; under a static motion
+        node everything that belongs to it.
+        """
+        owner = int(self.plan.motion_node_of[attachment])
+        if owner >= 0:
+            return self.links_of(owner)
+        for node in (attachment, *tree.ancestors(attachment)):
+            if node in self.static_ids:
+                return [(self.static_ids[node], -1)]
+        return []
+
+    def _link_colliders(self) -> Iterator[tuple[EngineLink, LinkColliders]]:
+        for static in self.plan.bodies.statics:
+            # The placement is in the body's pose, the shape stands at its origin.
+            shape = (PlacedShape(static.shape.shape),)
+            yield (self.static_ids[static.node], -1), LinkColliders((static.node,), shape)
+        for node, plan in self.plan.bodies.bodies.items():
+            for group, (body_id, link) in zip(plan.groups, self.links_of(node), strict=True):
+                inertial = plan.body_from_inertial
+                colliders = (
+                    LinkColliders(group.collider_nodes, group.shapes, inertial)
+                    if link < 0
+                    else LinkColliders(group.collider_nodes, group.shapes)
+                )
+                yield (body_id, link), colliders
+
+    # --- the step -----------------------------------------------------------------------------
+
+    def before_step(self, settings: EngineSettings) -> None:
+        """Apply what the engine does not know for the coming step."""
+        self.free.before_step(settings.time_step, settings.gravity)
+        for node in self.plan.articulations.moving_anchors:
+            self._announce_anchor(node, settings.time_step)
+        self.articulations.before_step(settings.time_step, settings.gravity)
+
+    def _announce_anchor(self, node: int, time_step: float) -> None:
+        plan = self.plan.bodies.bodies[node]
+        com, rotation, linear, angular = link_state(self.client_id, *self.link_of(node))
+        world_from_body = Pose(rotation, com) @ plan.body_from_inertial.inverse()
+        origin = np.array(world_from_body.translation)
+        velocity = np.array(linear) + np.cross(angular, origin - np.array(com))
+        self.articulations.set_anchor(
+            node, origin, world_from_body.rotation_xyzw, velocity, angular, time_step
+        )
+
+    def after_step(self) -> None:
+        """Let joints note where the step has brought them."""
+        self.articulations.after_step()
+
+    def world_from_bodies(self) -> tuple[FloatArray, FloatArray]:
+        """Read all body frames once: positions [m] (k, 3) and rotations xyzw (k, 4)."""
+        positions, rotations = self.free.world_from_bodies()
+        if not len(self.articulations.nodes):
+            return positions, rotations
+        _, jointed_positions, jointed_rotations = self.articulations.world_from_bodies()
+        return (
+            np.concatenate([positions, jointed_positions]),
+            np.concatenate([rotations, jointed_rotations]),
+        )
+
+    # --- single bodies ------------------------------------------------------------------------
+
+    def velocities_of(self, node: int) -> tuple[FloatArray, FloatArray]:
+        """Velocity of the centre of mass [m/s] and spin [rad/s] of a body, world axes."""
+        if node in self._id_of_free:
+            _, _, linear, angular = link_state(self.client_id, self._id_of_free[node], -1)
+            return np.array(linear), np.array(angular)
+        return self.articulations.velocities_of(node)
+
+    def apply_impulse(self, node: int, linear: Sequence[float], angular: Sequence[float]) -> None:
+        """Change velocities at once by an impulse [N s] and an angular one [N m s], world axes.
+
+        Kinematic and static bodies have infinite mass: nothing happens.
+        """
+        plan: BodyPlan = self.plan.bodies.bodies[node]
+        if plan.kind is not MotionKind.DYNAMIC:
+            return
+        if node not in self._id_of_free:
+            self.articulations.apply_impulse(node, np.array(linear), np.array(angular))
+            return
+        apply_base_impulse(
+            self.client_id,
+            self._id_of_free[node],
+            plan.mass,
+            plan.inertia_diagonal,
+            linear,
+            angular,
+        )
+
+    def remove(self) -> None:
+        """Take everything out of the world; harmless where the world is gone."""
+        self.pair_rules.release()
+        remove_bodies(self.client_id, self._created)
+        self._created.clear()
