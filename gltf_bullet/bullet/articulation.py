@@ -13,7 +13,7 @@ from gltf_bullet.bullet.articulation_plan import ComponentPlan
 from gltf_bullet.bullet.component_solver import ComponentSolver, SolverMemory, StepForces
 from gltf_bullet.bullet.joint_dynamics import TreeState, evaluate_tree, mass_matrix
 from gltf_bullet.bullet.joint_freedoms import BALL
-from gltf_bullet.bullet.joint_solve import invert_mass
+from gltf_bullet.bullet.joint_solve import MassFactor
 from gltf_bullet.transforms import FloatArray
 
 __all__ = ["AnchorMotion", "Component"]
@@ -128,9 +128,9 @@ class Component:
         if not self.solver.acts and acceleration is None:
             return
         state = self.read()
-        force, torque = self.solver.known_forces(state, dt, gravity, acceleration)
+        force, torque = self.solver.known_forces(state, gravity, acceleration)
         self._apply_to_links(force, torque, state)
-        if self.solver.row_count:
+        if self.solver.row_count or self.solver.whirls:
             weight = self.model.tree.masses[:, None] * gravity
             step = self.solver.solve(
                 state, self.positions, self.velocities, force + weight, torque, dt
@@ -319,7 +319,7 @@ class Component:
         momentum = self._generalized_momentum(state, wanted_linear, wanted_angular)[:free]
         mass = mass_matrix(tree, state)
         known = mass[:free, free:] @ self.velocities[free:]
-        self.set_velocities(invert_mass(mass[:free, :free], momentum - known))
+        self.set_velocities(MassFactor(mass[:free, :free]).solve(momentum - known))
 
     def _generalized_momentum(
         self, state: TreeState, linear: FloatArray, angular: FloatArray
@@ -339,4 +339,4 @@ class Component:
             :free
         ]
         mass = mass_matrix(self.model.tree, state)[:free, :free]
-        self.set_velocities(self.velocities[:free] + invert_mass(mass, push))
+        self.set_velocities(self.velocities[:free] + MassFactor(mass).solve(push))

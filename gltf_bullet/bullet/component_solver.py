@@ -15,16 +15,16 @@ import numpy.typing as npt
 
 from gltf_bullet.bullet.articulation_model import ComponentModel
 from gltf_bullet.bullet.articulation_plan import ClosureKind, ComponentPlan
-from gltf_bullet.bullet.gyroscope import gyroscopic_torques
 from gltf_bullet.bullet.joint_dynamics import (
     TreeState,
+    at_velocity,
     bias_forces,
     cross,
     generalized_forces,
     mass_matrix,
 )
 from gltf_bullet.bullet.joint_metrics import measure_rows
-from gltf_bullet.bullet.joint_solve import invert_mass, solve_bounded, spring_rows
+from gltf_bullet.bullet.joint_solve import MassFactor, solve_bounded, spring_rows
 from gltf_bullet.transforms import FloatArray, quat_multiply, quats_from_matrices
 
 __all__ = ["ComponentSolver", "SolverMemory", "StepForces"]
@@ -37,6 +37,11 @@ BAUMGARTE = 0.2
 
 CLOSURE_GAP = 0.01
 """[m] Largest gap of a closure that the solve reckons with; the engine closes larger ones."""
+
+CALM = 0.002
+"""[rad, m] Below this much motion per step centring is not worth its cost."""
+
+CENTRING_PASSES = 3
 
 FLOOR = 1e-10
 """Relative softness of every row: two rows may ask for the same thing."""
@@ -63,6 +68,7 @@ class SolverMemory:
 
     impulses: FloatArray
     recovering: BoolArray
+    last_rows: FloatArray
     guess: npt.NDArray[np.int8] | None
 
 
@@ -78,13 +84,10 @@ class ComponentSolver:
         """Rows that were violated at load or by a change, on their way back."""
         self._guess: npt.NDArray[np.int8] | None = None
         self._gain_scale = np.ones(self.row_count)
+        self._last_rows = np.zeros(model.free_count)
         tree, frames = model.tree, model.frames
         self.massive: IntArray = np.flatnonzero((tree.masses > 0.0) & (frames.piece >= 0))
         self._lifted = bool((frames.gravity_factor[self.massive] != 1.0).any())
-        self._tumblers = self.massive[
-            np.ptp(tree.inertias[self.massive], axis=1)
-            > 1e-6 * tree.inertias[self.massive].max(axis=1, initial=0.0)
-        ]
         self._closures = [
             (
                 frames.index[(c.first.piece, c.first.link)],
@@ -96,18 +99,22 @@ class ComponentSolver:
         ]
 
     @property
+    def whirls(self) -> bool:
+        """Whether Coriolis or gyroscopic forces can act at all: not on a lone hinge or slide."""
+        return self.model.free_count > 1 or len(self.model.anchor_index) > 0
+
+    @property
     def acts(self) -> bool:
         """Whether a step needs anything from the solver when no anchor accelerates."""
-        return bool(self.row_count or self._lifted or len(self._tumblers))
+        return bool(self.row_count or self._lifted or self.whirls)
 
     def known_forces(
-        self, state: TreeState, dt: float, gravity: FloatArray, acceleration: FloatArray | None
+        self, state: TreeState, gravity: FloatArray, acceleration: FloatArray | None
     ) -> tuple[FloatArray, FloatArray]:
         """Forces and torques [f, 3] on the links that the engine does not know of.
 
         Args:
             state: Now.
-            dt: [s]
             gravity: Of the world [m/s^2], applied by the engine itself.
             acceleration: Prescribed ones of all velocities [n], ``None`` for none.
         """
@@ -121,10 +128,6 @@ class ComponentSolver:
             force -= tree.masses[:, None] * (state.linear_jacobian @ acceleration)
             torque -= np.einsum(
                 "fij,fj->fi", state.inertia_in_world, state.angular_jacobian @ acceleration
-            )
-        if len(self._tumblers):
-            torque[self._tumblers] += gyroscopic_torques(
-                state.inertia_in_world[self._tumblers], state.angular_velocity[self._tumblers], dt
             )
         return force, torque
 
@@ -149,16 +152,16 @@ class ComponentSolver:
         """
         free = self.model.free_count
         values, jacobian = self.measure(state, positions)
-        push = generalized_forces(state, force, torque) - bias_forces(self.model.tree, state)
         closing, closing_target = self._closure_rows(state, dt)
         rows = np.concatenate([jacobian, closing])
-        solved = invert_mass(
-            mass_matrix(self.model.tree, state)[:free, :free],
-            np.concatenate([rows[:, :free].T, push[:free, None]], axis=1),
-        )
-        inverse = solved[:, :-1]
+        applied = generalized_forces(state, force, torque)
+        bias = bias_forces(self.model.tree, state)
+        factor = MassFactor(mass_matrix(self.model.tree, state)[:free, :free])
+        inverse = factor.solve(rows[:, :free].T)
+        acting = applied[:free] + self._last_rows
+        centred = self._centred_bias(state, velocities, bias, acting, factor, dt)
         velocity_free = velocities.copy()
-        velocity_free[:free] += dt * solved[:, -1]
+        velocity_free[:free] += dt * factor.solve((applied - centred)[:free])
         matrix = rows[:, :free] @ inverse
         diagonal = matrix.diagonal().copy()
         softness, target, low, high = self._row_bounds(
@@ -177,8 +180,9 @@ class ComponentSolver:
         # Closures are the engine's own constraints: their impulses are foreseen, not applied.
         self.impulses = impulse[: self.row_count]
         after = velocity_free[:free] + inverse @ impulse
+        self._last_rows = (rows[:, :free].T @ impulse) / dt
         return StepForces(
-            generalized=(jacobian[:, :free].T @ self.impulses) / dt,
+            generalized=(jacobian[:, :free].T @ self.impulses) / dt + (bias - centred)[:free],
             motor_force=self._owed(values, velocities, dt),
             motor_speed=after,
         )
@@ -186,13 +190,40 @@ class ComponentSolver:
     def memory(self) -> SolverMemory:
         """A copy of what the next solve depends on beside the engine's state."""
         guess = None if self._guess is None else self._guess.copy()
-        return SolverMemory(self.impulses.copy(), self.recovering.copy(), guess)
+        return SolverMemory(
+            self.impulses.copy(), self.recovering.copy(), self._last_rows.copy(), guess
+        )
 
     def recall(self, memory: SolverMemory) -> None:
         """Take back :meth:`memory`."""
         self.impulses, self.recovering = memory.impulses.copy(), memory.recovering.copy()
+        self._last_rows = memory.last_rows.copy()
         # The guess only decides the path to the solution, but that is enough to move the last bit.
         self._guess = None if memory.guess is None else memory.guess.copy()
+
+    def _centred_bias(
+        self,
+        state: TreeState,
+        velocities: FloatArray,
+        bias: FloatArray,
+        acting: FloatArray,
+        factor: MassFactor,
+        dt: float,
+    ) -> FloatArray:
+        """Coriolis and gyroscopic forces at the mean of old and new velocities.
+
+        The engine takes them at the old ones. With its position update that is a first-order
+        scheme, which feeds energy into whirling chains (measured: a ball pendulum from 6.4 to
+        9.2 J in 5 s at 240 Hz); the mean makes it the second-order leapfrog.
+        """
+        free = self.model.free_count
+        mean, centred = velocities.copy(), bias
+        if float(np.abs(velocities).max(initial=0.0)) * dt < CALM:
+            return bias
+        for _ in range(CENTRING_PASSES):
+            mean[:free] = velocities[:free] + 0.5 * dt * factor.solve(acting - centred[:free])
+            centred = bias_forces(self.model.tree, at_velocity(self.model.tree, state, mean))
+        return centred
 
     # --- rows ---------------------------------------------------------------------------------
 

@@ -8,14 +8,23 @@ velocities; a ball counts three, a floating or moving base six.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from gltf_bullet.transforms import FloatArray, matrices_from_quats
 
-__all__ = ["TreeModel", "TreeState", "cross", "evaluate_tree", "mass_matrix"]
+__all__ = [
+    "TreeModel",
+    "TreeState",
+    "at_velocity",
+    "bias_forces",
+    "cross",
+    "evaluate_tree",
+    "generalized_forces",
+    "mass_matrix",
+]
 
 BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.intp]
@@ -67,6 +76,10 @@ class TreeState:
     """[f, 3], acceleration of the centres of mass when no freedom accelerates."""
     angular_bias: FloatArray
     """[f, 3]"""
+    axis: FloatArray
+    """[n, 3], of each freedom."""
+    pivot: FloatArray
+    """[n, 3], a point on the axis of each freedom."""
 
 
 def cross(a: FloatArray, b: FloatArray) -> FloatArray:
@@ -99,32 +112,49 @@ def evaluate_tree(
     if model.is_base.any():
         axis = np.where(model.is_base[:, None], model.freedom_axis, axis)
         pivot = np.where(model.is_base[:, None], com[owner], pivot)
-    linear = model.is_linear
+    linear = model.is_linear[None, :, None]
     moves = model.moves[:, :, None]
     arm = com[:, None, :] - pivot[None]
-    linear_columns = np.where(linear[None, :, None], axis[None], cross(axis[None], arm)) * moves
-    angular_columns = np.where(linear[None, :, None], 0.0, axis[None]) * moves
-    linear_velocity = np.einsum("fnk,n->fk", linear_columns, velocity)
-    angular_velocity = np.einsum("fnk,n->fk", angular_columns, velocity)
-    # Axes turn with the frame that carries them; those of a base stay.
-    carrier_spin = np.where(model.is_base[:, None], 0.0, angular_velocity[owner])
-    axis_rate = cross(carrier_spin, axis) * velocity[:, None]
-    pivot_velocity = linear_velocity[owner] + cross(angular_velocity[owner], pivot - com[owner])
-    swept = linear_velocity[:, None, :] - pivot_velocity[None]
-    turning = cross(axis_rate[None], arm) + cross((axis * velocity[:, None])[None], swept)
-    linear_bias = (np.where(linear[None, :, None], axis_rate[None], turning) * moves).sum(1)
-    angular_bias = (np.where(linear[None, :, None], 0.0, axis_rate[None]) * moves).sum(1)
-    inertia = np.einsum("fij,fj,fkj->fik", principal, model.inertias, principal)
-    return TreeState(
+    linear_columns = np.where(linear, axis[None], cross(axis[None], arm)) * moves
+    angular_columns = np.where(linear, 0.0, axis[None]) * moves
+    state = TreeState(
         com=com,
         rotation=rotation,
         linear_jacobian=np.swapaxes(linear_columns, 1, 2),
         angular_jacobian=np.swapaxes(angular_columns, 1, 2),
-        inertia_in_world=inertia,
+        inertia_in_world=np.einsum("fij,fj,fkj->fik", principal, model.inertias, principal),
+        linear_velocity=com,
+        angular_velocity=com,
+        linear_bias=com,
+        angular_bias=com,
+        axis=axis,
+        pivot=pivot,
+    )
+    return at_velocity(model, state, velocity)
+
+
+def at_velocity(model: TreeModel, state: TreeState, velocity: FloatArray) -> TreeState:
+    """The same instant and poses at other velocities [n]; Jacobians are shared."""
+    owner, axis = model.freedom_frame, state.axis
+    moves = model.moves[:, :, None]
+    linear = model.is_linear[None, :, None]
+    linear_velocity = state.linear_jacobian @ velocity
+    angular_velocity = state.angular_jacobian @ velocity
+    # Axes turn with the frame that carries them; those of a base stay.
+    carrier_spin = np.where(model.is_base[:, None], 0.0, angular_velocity[owner])
+    axis_rate = cross(carrier_spin, axis) * velocity[:, None]
+    pivot_velocity = linear_velocity[owner] + cross(
+        angular_velocity[owner], state.pivot - state.com[owner]
+    )
+    swept = linear_velocity[:, None, :] - pivot_velocity[None]
+    arm = state.com[:, None, :] - state.pivot[None]
+    turning = cross(axis_rate[None], arm) + cross((axis * velocity[:, None])[None], swept)
+    return replace(
+        state,
         linear_velocity=linear_velocity,
         angular_velocity=angular_velocity,
-        linear_bias=linear_bias,
-        angular_bias=angular_bias,
+        linear_bias=(np.where(linear, axis_rate[None], turning) * moves).sum(1),
+        angular_bias=(np.where(linear, 0.0, axis_rate[None]) * moves).sum(1),
     )
 
 

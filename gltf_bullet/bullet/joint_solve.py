@@ -18,21 +18,30 @@ from scipy.linalg import cho_factor, cho_solve
 
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["invert_mass", "solve_bounded", "spring_rows"]
+__all__ = ["MassFactor", "solve_bounded", "spring_rows"]
 
 MASS_FLOOR = 1e-12
 """Relative addition to the diagonal: keeps a gimbal-locked chain invertible."""
 
 
-def invert_mass(mass: FloatArray, right: FloatArray) -> FloatArray:
-    """``M^-1 right`` by Cholesky; a chain in a singular pose is regularised, not refused."""
-    scale = float(np.trace(mass)) / max(1, len(mass)) or 1.0
-    regular = mass + (MASS_FLOOR * scale) * np.eye(len(mass))
-    try:
-        result: FloatArray = cho_solve(cho_factor(regular, check_finite=False), right)
-    except np.linalg.LinAlgError:
-        result = np.asarray(np.linalg.lstsq(regular, right, rcond=1e-12)[0], dtype=np.float64)
-    return result
+class MassFactor:
+    """A factorised mass matrix; a chain in a singular pose is regularised, not refused."""
+
+    def __init__(self, mass: FloatArray) -> None:
+        scale = float(np.trace(mass)) / max(1, len(mass)) or 1.0
+        self._regular = mass + (MASS_FLOOR * scale) * np.eye(len(mass))
+        try:
+            self._factor = cho_factor(self._regular, check_finite=False)
+        except np.linalg.LinAlgError:
+            self._factor = None
+
+    def solve(self, right: FloatArray) -> FloatArray:
+        """``M^-1 right``."""
+        if self._factor is not None:
+            result: FloatArray = cho_solve(self._factor, right, check_finite=False)
+            return result
+        solution = np.linalg.lstsq(self._regular, right, rcond=1e-12)[0]
+        return np.asarray(solution, dtype=np.float64)
 
 
 def spring_rows(
