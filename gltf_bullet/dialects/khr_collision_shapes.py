@@ -13,7 +13,7 @@ from functools import partial
 from typing import Final
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
-from gltf_bullet.dialects.mesh_geometry import MeshTemplate, ShapeEntry, read_mesh
+from gltf_bullet.dialects.mesh_geometry import MeshTemplate, ShapeEntry, read_mesh, weights_of_mesh
 from gltf_bullet.dialects.properties import (
     LIST_EMPTY,
     known_keys,
@@ -142,6 +142,7 @@ def _parse_mesh(
         use_node_weights = False
     if mesh is None:
         return None
+    weights = weights_of_mesh(weights, mesh, at / "weights", diagnostics, document)
     return MeshTemplate(
         mesh=mesh,
         skin=skin,

@@ -53,7 +53,7 @@ def write_physics(
     nodes = root.get("nodes")
     new_nodes = [dict(node) if isinstance(node, dict) else node for node in nodes or ()]
     replaced = _replaced_extensions(scene)
-    used = _strip(root, new_nodes, replaced, document)
+    was_required = _strip(root, new_nodes, replaced, document)
     scene = _with_anchors(scene, document, new_nodes, root)
     roots, extension_of_node = physics_to_khr(
         scene,
@@ -68,7 +68,7 @@ def write_physics(
     if new_nodes:
         root["nodes"] = new_nodes
     written = set(roots) | ({_BODIES} if extension_of_node else set())
-    _declare(root, replaced, used, written)
+    _declare(root, replaced, was_required, written)
     _report_stale_pointers(document, replaced, diagnostics)
     return root
 

@@ -20,11 +20,13 @@ from gltf_bullet.transforms import FloatArray, matrices_from_trs
 __all__ = [
     "GEOMETRY_NODE_WITHOUT_MESH",
     "NODE_WEIGHTS_MISSING",
+    "WEIGHTS_COUNT",
     "MeshTemplate",
     "ShapeEntry",
     "mesh_of_node",
     "read_mesh",
     "shape_on_node",
+    "weights_of_mesh",
 ]
 
 GEOMETRY_NODE_WITHOUT_MESH = IssueKind(
@@ -37,6 +39,12 @@ NODE_WEIGHTS_MISSING = IssueKind(
     Severity.ERROR,
     "the shape has useNodeWeights but node {got} has no weights; must have them; "
     "the mesh's own weights are used",
+)
+WEIGHTS_COUNT = IssueKind(
+    "WEIGHTS_COUNT",
+    Severity.ERROR,
+    "{got} weights are given for mesh {mesh}, which has {count} morph targets; "
+    "must be one for each; the mesh's own weights are used",
 )
 
 
@@ -58,6 +66,8 @@ class MeshTemplate:
             weights = document.tree.weights_of[node]
             if weights is None:
                 diagnostics.report(NODE_WEIGHTS_MISSING, ROOT / "nodes" / node, got=node)
+            at = ROOT / "nodes" / node / "weights"
+            weights = weights_of_mesh(weights, self.mesh, at, diagnostics, document)
         part = MeshPart(
             mesh=self.mesh,
             skin=self.skin,
@@ -138,7 +148,7 @@ def _part(
     skin = document.tree.skin_of[node]
     weights = document.tree.weights_of[node]
     # Weights of a node may be animated without being authored; a mesh without targets has none.
-    is_morphed = weights is not None or _has_targets(mesh, document)
+    is_morphed = weights is not None or _target_count(mesh, document) > 0
     shape_from_part: tuple[float, ...] | None = None
     # glTF: the transform of a skinned mesh's node is ignored, the joints place the vertices.
     if (
@@ -157,9 +167,27 @@ def _part(
     )
 
 
-def _has_targets(mesh: int, document: Document) -> bool:
-    meshes = document.objects("meshes")
-    primitives = meshes[mesh].get("primitives") if mesh < len(meshes) else None
-    return isinstance(primitives, list) and any(
-        isinstance(primitive, dict) and primitive.get("targets") for primitive in primitives
-    )
+def weights_of_mesh(
+    weights: tuple[float, ...] | None,
+    mesh: int,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    document: Document,
+) -> tuple[float, ...] | None:
+    """``weights`` where their number fits the mesh, else ``None`` and a finding."""
+    count = _target_count(mesh, document)
+    if weights is None or len(weights) == count:
+        return weights
+    diagnostics.report(WEIGHTS_COUNT, at, got=len(weights), mesh=mesh, count=count)
+    return None
+
+
+def _target_count(mesh: int, document: Document) -> int:
+    """The number of morph targets, the same for all primitives of a mesh (glTF 2.0)."""
+    primitives = document.objects("meshes")[mesh].get("primitives")
+    targets = [
+        primitive.get("targets")
+        for primitive in (primitives if isinstance(primitives, list) else ())
+        if isinstance(primitive, dict)
+    ]
+    return max((len(entry) for entry in targets if isinstance(entry, list)), default=0)

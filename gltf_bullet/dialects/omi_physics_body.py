@@ -60,8 +60,9 @@ COLLIDER_WITHOUT_SHAPE = IssueKind(
     "the collider names no shape; should name one; it is left out",
 )
 
-_ROOT_KEYS: Final = known_keys("physicsMaterials", "collisionFilters")
-_NODE_KEYS: Final = known_keys("motion", "collider", "trigger")
+# Joints stand here in old files; omi_physics_joint reads them.
+_ROOT_KEYS: Final = known_keys("physicsMaterials", "collisionFilters", "physicsJoints")
+_NODE_KEYS: Final = known_keys("motion", "collider", "trigger", "joint")
 _MOTION_KEYS: Final = known_keys(
     "type",
     "mass",

@@ -10,17 +10,28 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer
+from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.joint_drives import DriveRules
 from gltf_bullet.dialects.joint_limits import LimitRules
 from gltf_bullet.dialects.joint_tables import parse_joint_description, parse_node_joint
 from gltf_bullet.dialects.parts import PhysicsParts, node_extension_pointer
 from gltf_bullet.dialects.properties import known_keys, read_table, report_unknown
 from gltf_bullet.gltf.document import Document
+from gltf_bullet.gltf.fields import JsonObject, read_object
+from gltf_bullet.model import JointDescription
 
-__all__ = ["EXTENSION", "parse"]
+__all__ = ["EXTENSION", "LEGACY_JOINT_PLACE", "parse"]
 
 EXTENSION: Final = "OMI_physics_joint"
+
+LEGACY_JOINT_PLACE = IssueKind(
+    "LEGACY_JOINT_PLACE",
+    Severity.INFO,
+    "joints stand here in older files; should stand in OMI_physics_joint; they are read",
+)
+
+_BODY: Final = "OMI_physics_body"
+_TABLE: Final = "physicsJoints"
 
 _LIMITS: Final = LimitRules(
     may_mix_axes=True,
@@ -34,19 +45,46 @@ _DRIVES: Final = DriveRules(negative_force_is_unlimited=True, gain_needs_target=
 def parse(
     document: Document, nodes: Sequence[int], parts: PhysicsParts, diagnostics: Diagnostics
 ) -> None:
-    """Read the document's joint table and the extension on ``nodes`` into ``parts``."""
-    at: JsonPointer = ROOT / "extensions" / EXTENSION
-    root = document.root_extension(EXTENSION)
-    report_unknown(root, known_keys("physicsJoints"), EXTENSION, at, diagnostics)
-    parse_description = partial(parse_joint_description, limit_rules=_LIMITS, drive_rules=_DRIVES)
-    table = read_table(root, "physicsJoints", at, diagnostics, parse_description, required=True)
+    """Read the document's joint table and the joints on ``nodes`` into ``parts``."""
+    table = _read_table(document, diagnostics)
     for node in nodes:
-        extension = document.node_extension(node, EXTENSION)
-        if extension is None:
+        at, joint = _find_joint(document, node, diagnostics)
+        if joint is None:
             continue
-        at = node_extension_pointer(node, EXTENSION)
-        joint = parse_node_joint(
-            extension, node, at, diagnostics, table, node_count=len(document.tree)
+        parsed = parse_node_joint(
+            joint, node, at, diagnostics, table, node_count=len(document.tree)
         )
-        if joint is not None:
-            parts.joints[node] = joint
+        if parsed is not None:
+            parts.joints[node] = parsed
+
+
+def _read_table(document: Document, diagnostics: Diagnostics) -> tuple[JointDescription, ...]:
+    at = ROOT / "extensions" / EXTENSION
+    root = document.root_extension(EXTENSION)
+    report_unknown(root, known_keys(_TABLE), EXTENSION, at, diagnostics)
+    older = document.root_extension(_BODY)
+    if _TABLE in older:
+        # 002 itself says once that the table is "in the OMI_physics_body extension".
+        older_at = ROOT / "extensions" / _BODY
+        diagnostics.report(LEGACY_JOINT_PLACE, older_at / _TABLE)
+        if _TABLE not in root:
+            at, root = older_at, older
+    parse_description = partial(parse_joint_description, limit_rules=_LIMITS, drive_rules=_DRIVES)
+    required = root is not older
+    return read_table(root, _TABLE, at, diagnostics, parse_description, required=required)
+
+
+def _find_joint(
+    document: Document, node: int, diagnostics: Diagnostics
+) -> tuple[JsonPointer, JsonObject | None]:
+    """The joint object of a node: the extension, or an object "joint" inside it or in the body."""
+    at = node_extension_pointer(node, EXTENSION)
+    joint = document.node_extension(node, EXTENSION)
+    nested = joint if joint is not None and isinstance(joint.get("joint"), dict) else None
+    if nested is None and joint is None:
+        at = node_extension_pointer(node, _BODY)
+        nested = document.node_extension(node, _BODY)
+    if nested is None or "joint" not in nested:
+        return at, joint
+    diagnostics.report(LEGACY_JOINT_PLACE, at / "joint")
+    return at / "joint", read_object(nested, "joint", at, diagnostics)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gltf_bullet.diagnostics import ROOT, JsonPointer
+from gltf_bullet.diagnostics import JsonPointer
 from gltf_bullet.model import Collider, GravityVolume, Joint, Motion, Trigger, WorldGravity
 
 __all__ = ["PhysicsParts", "node_extension_pointer"]
@@ -30,4 +30,4 @@ class PhysicsParts:
 
 def node_extension_pointer(node: int, extension: str) -> JsonPointer:
     """The place of an extension object on a node."""
-    return ROOT / "nodes" / node / "extensions" / extension
+    return JsonPointer(f"/nodes/{node}/extensions/{extension}")

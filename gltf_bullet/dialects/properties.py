@@ -77,6 +77,8 @@ def read_vector(
     above: float | None = None,
 ) -> Vec3 | None:
     """Three finite numbers, or ``None`` where absent or wrong."""
+    if key not in owner:
+        return None
     numbers = read_numbers(owner, key, at, diagnostics, count=3, at_least=at_least, above=above)
     if numbers is None:
         return None
@@ -120,5 +122,9 @@ def read_entry(
     ``None`` where the index is absent or wrong, or where the entry itself could not be used (which
     was reported at the entry).
     """
+    value = owner.get(key)
+    # The common case without a pointer and two calls: a third of the time of a file of colliders.
+    if type(value) is int and 0 <= value < len(table):
+        return table[value]
     index = read_index(owner, key, at, diagnostics, count=len(table))
     return None if index is None else table[index]

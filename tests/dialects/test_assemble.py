@@ -52,13 +52,14 @@ def test_different_nodes_may_use_different_dialects(read: Read) -> None:
     }
 
 
-@pytest.mark.parametrize("newer", range(5))
-@pytest.mark.parametrize("older", range(6))
+# Both revisions of KHR_physics_rigid_bodies share a name, so (0, 1) cannot stand on one node.
+PAIRS = [(newer, older) for older in range(6) for newer in range(older) if older != 1]
+
+
+@pytest.mark.parametrize(("newer", "older"), PAIRS)
 def test_on_one_node_the_newest_dialect_wins(
     read: Read, diagnostics: Diagnostics, newer: int, older: int
 ) -> None:
-    if older <= newer or (newer, older) == (0, 1):
-        return
     radius, extensions = NEWEST_FIRST[newer]
     scene = read([{"extensions": NEWEST_FIRST[older][1] | extensions}], ROOTS)
     assert scene.colliders[0].shape == Sphere(radius=radius)

@@ -41,6 +41,7 @@ KHR_NODE = {
 GEOMETRY = {"node": 6, "convexHull": True}
 ROOT: Json = {
     "asset": {"version": "2.0"},
+    "accessors": [{"componentType": 5126, "type": "VEC3", "count": 3}],
     "nodes": [
         {"children": [1], "extensions": {"KHR_physics_rigid_bodies": KHR_NODE}},
         {"extensions": {"KHR_physics_rigid_bodies": {"trigger": {"geometry": GEOMETRY}}}},
@@ -101,7 +102,7 @@ ROOT: Json = {
         },
         {"extensions": {"MSFT_RigidBodies": {"collider": {"collider": 1}}}},
     ],
-    "meshes": [{"primitives": []}],
+    "meshes": [{"primitives": [{"attributes": {"POSITION": 0}, "targets": [{}]}]}],
     "extensions": {
         "KHR_implicit_shapes": {
             "shapes": [{"type": "plane", "plane": {"sizeX": 1, "doubleSided": True}}]

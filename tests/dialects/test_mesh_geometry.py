@@ -10,7 +10,11 @@ import pytest
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind
 from gltf_bullet.dialects.khr_collision_shapes import WEIGHTS_TWICE
-from gltf_bullet.dialects.mesh_geometry import GEOMETRY_NODE_WITHOUT_MESH, NODE_WEIGHTS_MISSING
+from gltf_bullet.dialects.mesh_geometry import (
+    GEOMETRY_NODE_WITHOUT_MESH,
+    NODE_WEIGHTS_MISSING,
+    WEIGHTS_COUNT,
+)
 from gltf_bullet.dialects.properties import LIST_EMPTY
 from gltf_bullet.dialects.shape_table import SHAPE_BLOCK_MISSING
 from gltf_bullet.gltf.fields import INDEX_OUT_OF_RANGE, REQUIRED_MISSING
@@ -138,18 +142,28 @@ def test_a_shape_has_weights_of_its_own_or_of_the_node(read: Read) -> None:
         ({"mesh": 0, "skin": 0}, INDEX_OUT_OF_RANGE, "/mesh/skin"),
         ({"mesh": 0, "weights": []}, LIST_EMPTY, "/mesh/weights"),
         ({"mesh": 0, "weights": [1], "useNodeWeights": False}, WEIGHTS_TWICE, "/mesh"),
+        ({"mesh": 0, "weights": [1, 2]}, WEIGHTS_COUNT, "/mesh/weights"),
     ],
 )
 def test_the_rules_of_a_mesh_shape(
     read: Read, diagnostics: Diagnostics, mesh: Json, kind: IssueKind, place: str
 ) -> None:
-    read([{}], table({"type": "mesh", "mesh": mesh}))
+    meshes = [*MORPHING, {}, {}]
+    read([{}], table({"type": "mesh", "mesh": mesh}), meshes=meshes)
     assert diagnostics.take(kind).pointer == "/extensions/KHR_collision_shapes/shapes/0" + place
 
 
 def test_use_node_weights_needs_weights_on_the_node(read: Read, diagnostics: Diagnostics) -> None:
     read([collider(shape=0)], table({"type": "mesh", "mesh": {"mesh": 0, "useNodeWeights": True}}))
     assert diagnostics.take(NODE_WEIGHTS_MISSING).pointer == "/nodes/0"
+
+
+def test_the_weights_of_the_node_must_fit_the_mesh(read: Read, diagnostics: Diagnostics) -> None:
+    shapes = table({"type": "mesh", "mesh": {"mesh": 0, "useNodeWeights": True}})
+    node = collider(shape=0) | {"mesh": 0, "weights": [1, 2]}
+    shape = shape_of(read([node], shapes, meshes=MORPHING))
+    assert shape.parts[0].weights is None
+    assert diagnostics.take(WEIGHTS_COUNT).pointer == "/nodes/0/weights"
 
 
 def test_collision_shapes_default_like_their_schema_but_need_their_block(

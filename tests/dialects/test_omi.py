@@ -14,6 +14,7 @@ from gltf_bullet.dialects.joint_limits import LIMIT_WITHOUT_AXES
 from gltf_bullet.dialects.mass_properties import INERTIA_NEGATIVE, MASS_NEGATIVE
 from gltf_bullet.dialects.omi_physics_body import COLLIDER_WITHOUT_SHAPE, INERTIA_PARTLY_ZERO
 from gltf_bullet.dialects.omi_physics_gravity import LINE_POINTS, PRIORITY_NOT_WHOLE
+from gltf_bullet.dialects.omi_physics_joint import LEGACY_JOINT_PLACE
 from gltf_bullet.dialects.omi_physics_shape import LEGACY_RADIUS
 from gltf_bullet.dialects.references import (
     GRAVITY_WITHOUT_TRIGGER,
@@ -294,6 +295,32 @@ def test_a_gain_without_its_target_does_nothing(
     found = read_joint(read, {"drives": [DRIVE | {gain: 2}]}).description.drives[0]
     assert (found.stiffness, found.damping) == (0.0, 0.0)
     assert diagnostics.take(DRIVE_GAIN_UNUSED)
+
+
+BODY_MOTION = {"motion": {"type": "dynamic"}}
+TO_NODE_1 = {"connectedNode": 1, "joint": 0}
+
+
+@pytest.mark.parametrize(
+    "extensions",
+    [
+        {"OMI_physics_body": {**BODY_MOTION, "joint": TO_NODE_1}},
+        {"OMI_physics_body": BODY_MOTION, "OMI_physics_joint": {"joint": TO_NODE_1}},
+    ],
+)
+def test_older_files_nest_the_joint(read: Read, diagnostics: Diagnostics, extensions: Json) -> None:
+    scene = read([{"extensions": extensions}, {}], {"OMI_physics_joint": {"physicsJoints": [{}]}})
+    assert scene.joints[0].connected_node == 1
+    assert diagnostics.take(LEGACY_JOINT_PLACE).pointer == scene.joints[0].pointer
+
+
+def test_older_files_keep_the_joint_table_in_the_body_extension(
+    read: Read, diagnostics: Diagnostics
+) -> None:
+    extensions = {"OMI_physics_body": BODY_MOTION, "OMI_physics_joint": TO_NODE_1}
+    tables = {"OMI_physics_body": {"physicsJoints": [{}]}}
+    assert read([{"extensions": extensions}, {}], tables).joints
+    assert diagnostics.take(LEGACY_JOINT_PLACE)
 
 
 # --- gravity ------------------------------------------------------------------------------------
