@@ -6,6 +6,9 @@ The rooms, each importing only from those before it: ``errors``, ``diagnostics``
 ``viewer``; ``cli``.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from gltf_bullet.diagnostics import Issue, Severity
 from gltf_bullet.errors import (
     AssetError,
@@ -18,10 +21,12 @@ from gltf_bullet.errors import (
     UnsupportedAssetError,
 )
 from gltf_bullet.options import LoadOptions
-from gltf_bullet.runtime.asset import Asset, Report, check, read_asset
-from gltf_bullet.runtime.handles import Body, NodeView
-from gltf_bullet.runtime.load import load_gltf
-from gltf_bullet.runtime.scene import Scene
+
+if TYPE_CHECKING:
+    from gltf_bullet.runtime.asset import Asset, Report, check, read_asset
+    from gltf_bullet.runtime.handles import Body, NodeView
+    from gltf_bullet.runtime.load import load_gltf
+    from gltf_bullet.runtime.scene import Scene
 
 __all__ = [
     "Asset",
@@ -44,3 +49,23 @@ __all__ = [
     "load_gltf",
     "read_asset",
 ]
+
+# What needs the engine is imported at first use: reading and converting files works without it.
+_LAZY = {
+    "Asset": "gltf_bullet.runtime.asset",
+    "Body": "gltf_bullet.runtime.handles",
+    "NodeView": "gltf_bullet.runtime.handles",
+    "Report": "gltf_bullet.runtime.asset",
+    "Scene": "gltf_bullet.runtime.scene",
+    "check": "gltf_bullet.runtime.asset",
+    "load_gltf": "gltf_bullet.runtime.load",
+    "read_asset": "gltf_bullet.runtime.asset",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_LAZY[name]), name)
+    globals()[name] = value
+    return value
