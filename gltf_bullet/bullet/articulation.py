@@ -77,6 +77,13 @@ class Component:
         self._motor_links: list[set[int]] = [set() for _ in body_ids]
         self._native: dict[int, tuple[float, float]] = {}
         self._watching = False
+        rows = model.rows
+        self._hard_rows = np.flatnonzero(
+            (rows.coordinate >= 0) & np.isinf(rows.stiffness) & ~rows.is_drive
+        ).tolist()
+        self._link_of_axis = {
+            index: (body_ids[f.piece], f.link) for f, index in placed if f.freedom.axis != BALL
+        }
 
     # --- reading ------------------------------------------------------------------------------
 
@@ -241,27 +248,27 @@ class Component:
         They act only once violated, but they see contacts, which the solve does not.
         """
         rows = self.model.rows
-        by_index: dict[int, tuple[float, float]] = {}
-        for r in np.flatnonzero((rows.coordinate >= 0) & np.isinf(rows.stiffness)).tolist():
-            if not rows.is_drive[r] and not self.solver.recovering[r]:
-                by_index[int(rows.coordinate[r])] = (float(rows.lower[r]), float(rows.upper[r]))
-        for planned, index in zip(self.plan.freedoms, self.model.freedom_index, strict=True):
-            if planned.freedom.axis == BALL:
-                continue
-            lower, upper = by_index.get(index, (-UNLIMITED, UNLIMITED))
-            bounds = (max(lower, -UNLIMITED), min(upper, UNLIMITED))
-            if self._native.get(index, (-UNLIMITED, UNLIMITED)) == bounds:
-                continue
-            self._native[index] = bounds
-            pybullet.changeDynamics(
-                self.body_ids[planned.piece],
-                planned.link,
-                jointLowerLimit=bounds[0],
-                jointUpperLimit=bounds[1],
-                jointLimitForce=NATIVE_LIMIT_FORCE,
-                physicsClientId=self.client_id,
-            )
+        for r in self._hard_rows:
+            index = int(rows.coordinate[r])
+            lower, upper = float(rows.lower[r]), float(rows.upper[r])
+            if self.solver.recovering[r]:
+                lower, upper = -UNLIMITED, UNLIMITED
+            self._set_native(index, max(lower, -UNLIMITED), min(upper, UNLIMITED))
         self._watching = bool(self.solver.recovering.any())
+
+    def _set_native(self, index: int, lower: float, upper: float) -> None:
+        if self._native.get(index, (-UNLIMITED, UNLIMITED)) == (lower, upper):
+            return
+        self._native[index] = (lower, upper)
+        body, link = self._link_of_axis[index]
+        pybullet.changeDynamics(
+            body,
+            link,
+            jointLowerLimit=lower,
+            jointUpperLimit=max(lower, upper),
+            jointLimitForce=NATIVE_LIMIT_FORCE,
+            physicsClientId=self.client_id,
+        )
 
     # --- state --------------------------------------------------------------------------------
 

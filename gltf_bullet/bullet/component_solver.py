@@ -69,6 +69,7 @@ class SolverMemory:
     impulses: FloatArray
     recovering: BoolArray
     last_rows: FloatArray
+    expected: FloatArray
     guess: npt.NDArray[np.int8] | None
 
 
@@ -85,6 +86,7 @@ class ComponentSolver:
         self._guess: npt.NDArray[np.int8] | None = None
         self._gain_scale = np.ones(self.row_count)
         self._last_rows = np.zeros(model.free_count)
+        self._expected = np.zeros(model.free_count)
         tree, frames = model.tree, model.frames
         self.massive: IntArray = np.flatnonzero((tree.masses > 0.0) & (frames.piece >= 0))
         self._lifted = bool((frames.gravity_factor[self.massive] != 1.0).any())
@@ -181,23 +183,28 @@ class ComponentSolver:
         self.impulses = impulse[: self.row_count]
         after = velocity_free[:free] + inverse @ impulse
         self._last_rows = (rows[:, :free].T @ impulse) / dt
+        owed = self._owed(values, velocities, dt)
         return StepForces(
             generalized=(jacobian[:, :free].T @ self.impulses) / dt + (bias - centred)[:free],
-            motor_force=self._owed(values, velocities, dt),
-            motor_speed=after,
+            motor_force=owed,
+            motor_speed=self._motor_speed(values, velocities, after, owed, inverse, dt),
         )
 
     def memory(self) -> SolverMemory:
         """A copy of what the next solve depends on beside the engine's state."""
         guess = None if self._guess is None else self._guess.copy()
         return SolverMemory(
-            self.impulses.copy(), self.recovering.copy(), self._last_rows.copy(), guess
+            self.impulses.copy(),
+            self.recovering.copy(),
+            self._last_rows.copy(),
+            self._expected.copy(),
+            guess,
         )
 
     def recall(self, memory: SolverMemory) -> None:
         """Take back :meth:`memory`."""
         self.impulses, self.recovering = memory.impulses.copy(), memory.recovering.copy()
-        self._last_rows = memory.last_rows.copy()
+        self._last_rows, self._expected = memory.last_rows.copy(), memory.expected.copy()
         # The guess only decides the path to the solution, but that is enough to move the last bit.
         self._guess = None if memory.guess is None else memory.guess.copy()
 
@@ -345,6 +352,37 @@ class ComponentSolver:
         high = np.where(drive, rows.max_force * dt, high)
         idle = unbounded | (~hard & (stiffness == 0.0) & (damping == 0.0))
         return softness, target, np.where(idle, 0.0, low), np.where(idle, 0.0, high)
+
+    def _motor_speed(
+        self,
+        values: FloatArray,
+        velocities: FloatArray,
+        after: FloatArray,
+        owed: FloatArray,
+        inverse: FloatArray,
+        dt: float,
+    ) -> FloatArray:
+        """The speed that the motors aim at: the solve's, more where the axis is held fast.
+
+        The engine's solver raises a motor's impulse by mass times missing speed per iteration:
+        aiming at the free speed, k = 1e6 against a wall at 60 Hz gave 22 of 100 kN (measured).
+        The aim is what the spring's energy could reach, so that a sudden release is harmless.
+        """
+        rows = self.model.rows
+        speed = after.copy()
+        springs = np.flatnonzero((rows.coordinate >= 0) & rows.is_drive & (rows.stiffness > 0.0))
+        for r in springs.tolist():
+            index = int(rows.coordinate[r])
+            expected = self._expected[index]
+            held = abs(velocities[index]) < 0.2 * abs(expected)
+            if held and owed[index] > 0.0 and expected * after[index] > 0.0:
+                inverse_mass = float(inverse[index, r])
+                reach = math.sqrt(rows.stiffness[r] * self._gain_scale[r] * inverse_mass)
+                reach *= abs(rows.position_target[r] - values[r])
+                extra = min(reach, owed[index] * dt * inverse_mass)
+                speed[index] += math.copysign(extra, after[index])
+        self._expected = after
+        return speed
 
     def _owed(self, values: FloatArray, velocities: FloatArray, dt: float) -> FloatArray:
         """Per velocity: the force that the springs' law still owes when the axis is held."""

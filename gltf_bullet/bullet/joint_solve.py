@@ -55,8 +55,8 @@ def spring_rows(
     """Softness and velocity target of damped springs.
 
     The force is ``k (error - theta dt v') + d (v_t - v')``. theta goes from 0 (symplectic: a slow
-    spring keeps its energy) to 1 (implicit: k = 1e7 N/m is stable at any dt) with the square of
-    the spring's own frequency times dt.
+    spring keeps its energy) to 1 (implicit: k = 1e7 N/m is stable at any dt) with the fourth
+    power of the spring's own frequency times dt.
 
     Args:
         stiffness: [m], N/m or N m/rad, finite.
@@ -66,8 +66,8 @@ def spring_rows(
         inverse_mass: J M^-1 J^T of each row [m].
         dt: [s]
     """
-    speed = 4.0 * stiffness * inverse_mass * dt * dt
-    theta = np.maximum(speed / (1.0 + speed), 1e-3)
+    speed = 16.0 * (stiffness * inverse_mass * dt * dt) ** 2
+    theta = np.maximum(speed / (1.0 + speed), 1e-4)
     resistance = np.maximum(theta * dt * stiffness + damping, 1e-30)
     softness = 1.0 / (dt * resistance)
     target = (stiffness * error + damping * velocity_target) / resistance
