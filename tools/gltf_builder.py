@@ -192,7 +192,7 @@ class GltfBuilder:
         }
         if normalized:
             entry["normalized"] = True
-        if bounds and len(array):
+        if bounds and len(array) and np.isfinite(array).all():
             flat = array.reshape(len(array), -1)
             entry |= {"min": flat.min(axis=0).tolist(), "max": flat.max(axis=0).tolist()}
         self.buffer_view(_stored(array))
@@ -227,7 +227,7 @@ class GltfBuilder:
 
     def buffers(self) -> list[bytes]:
         """The bytes of the entries of ``buffers``: one or none."""
-        return [bytes(self._data)] if self._data else []
+        return [bytes(self._data or bytes(4))] if self._lists["bufferViews"] else []
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write a ``.gltf`` or ``.glb`` file."""
@@ -252,8 +252,8 @@ class GltfBuilder:
             roots = [index for index in range(len(nodes)) if index not in below]
             root |= {"scene": 0, "scenes": [{"nodes": roots}]}
         root |= {name: entries for name, entries in self._lists.items() if entries}
-        if self._data:
-            root["buffers"] = [{"byteLength": len(self._data)}]
+        if self.buffers():
+            root["buffers"] = [{"byteLength": len(data)} for data in self.buffers()]
         return root
 
 
