@@ -156,14 +156,17 @@ def changed(root: Any, path: tuple[Any, ...], junk: Any) -> None:
     """Put ``junk`` at a path, or take away what is there; other changes may have removed it."""
     owner = root
     for key in path[:-1]:
-        if isinstance(owner, dict):
-            owner = owner.get(key)
-        else:
-            owner = owner[key] if isinstance(owner, list) and len(owner) > key else None
+        owner = owner[key] if has(owner, key) else None
     if isinstance(owner, dict) and junk == "REMOVE":
         owner.pop(path[-1], None)
-    elif isinstance(owner, dict) or (isinstance(owner, list) and len(owner) > path[-1]):
+    elif has(owner, path[-1]):
         owner[path[-1]] = copy.deepcopy(junk)
+
+
+def has(owner: Any, key: Any) -> bool:
+    if isinstance(owner, list):
+        return isinstance(key, int) and key < len(owner)
+    return isinstance(owner, dict) and key in owner
 
 
 def read_everything(data: bytes) -> None:
