@@ -19,7 +19,6 @@ from gltf_bullet.bullet.engine_shapes import EngineShapes
 from gltf_bullet.bullet.gyroscope import gyroscopic_torques
 from gltf_bullet.bullet.multibody import LinkJoint, LinkSpec, MultibodySpec, create_multibody
 from gltf_bullet.bullet.plan import BodyPlan, StaticPlan
-from gltf_bullet.bullet.surfaces import apply_surface
 from gltf_bullet.model import MotionKind
 from gltf_bullet.transforms import (
     IDENTITY_POSE,
@@ -72,7 +71,6 @@ def create_statics(
         )
         created.append(body_id)
         shapes.settle_margin(shape_id, parts, body_id, -1)
-        apply_surface(client_id, body_id, -1, plan.surface)
         body_by_node[plan.node] = body_id
     return body_by_node
 
@@ -188,8 +186,6 @@ def _create_batch(
 
 
 def _set_up(client_id: int, body_id: int, plan: BodyPlan) -> None:
-    for index, group in enumerate(plan.groups):
-        apply_surface(client_id, body_id, index - 1, group.surface)
     if plan.linear_velocity != (0.0, 0.0, 0.0) or plan.angular_velocity != (0.0, 0.0, 0.0):
         pybullet.resetBaseVelocity(
             body_id, plan.linear_velocity, plan.angular_velocity, physicsClientId=client_id

@@ -35,6 +35,9 @@ BALL = 3
 LOCK_WIDTH = 1e-6
 """[m, rad] Ranges narrower than this are locked."""
 
+FULL_TURN = math.tau - 1e-6
+"""[rad]"""
+
 START_TOLERANCE = 1e-4
 """[m, rad] A locked axis displaced by less at load is locked where it is."""
 
@@ -170,7 +173,7 @@ def merge_axis(limits: Sequence[JointLimit], kind: FreedomKind, axis: int) -> Ax
             continue
         if len(limit.axes) == 1:
             # A full turn is no limit: the angle's metric never leaves -pi .. pi.
-            full = kind is FreedomKind.ANGULAR and limit.maximum - limit.minimum >= math.tau - 1e-6
+            full = kind is FreedomKind.ANGULAR and limit.maximum - limit.minimum >= FULL_TURN
             if not full:
                 lower, upper = max(lower, limit.minimum), min(upper, limit.maximum)
         elif limit.maximum <= LOCK_WIDTH:
@@ -206,18 +209,22 @@ def plan_joint_layout(joint: Joint, a_from_b: Pose, diagnostics: Diagnostics) ->
         and limit.stiffness == math.inf
         and LOCK_WIDTH < limit.maximum < math.inf
     ]
+    is_driven = any(drive.kind is FreedomKind.ANGULAR for drive in joint.description.drives)
     rotation = plan_rotations(
         a_from_b.rotation_xyzw,
         spans=[(s.middle, s.middle) if s.is_locked else (s.lower, s.upper) for s in angular],
         cones=[(limit.axes, limit.maximum) for limit in cones],
+        is_driven=is_driven,
         tolerance=START_TOLERANCE,
     )
+    by_twist = not is_driven and not any(span.is_locked for span in angular)
     if rotation.is_ball:
         freedoms.append(Freedom(kind=FreedomKind.ANGULAR, axis=BALL))
     for turn in rotation.turns:
         if turn.is_free:
             span = angular[turn.axis]
             bounds = (span.middle, span.middle) if span.is_locked else (span.lower, span.upper)
+            bounds = (-math.inf, math.inf) if by_twist else bounds
             freedoms.append(
                 Freedom(
                     kind=FreedomKind.ANGULAR,
@@ -242,7 +249,9 @@ def plan_joint_layout(joint: Joint, a_from_b: Pose, diagnostics: Diagnostics) ->
         offset=(offset[0], offset[1], offset[2]),
         freedoms=tuple(freedoms),
         rotation=rotation,
-        rows=tuple(_limit_rows(limits, freedoms) + _drive_rows(joint, freedoms, diagnostics)),
+        rows=tuple(
+            _limit_rows(limits, freedoms, by_twist) + _drive_rows(joint, freedoms, diagnostics)
+        ),
     )
 
 
@@ -274,7 +283,9 @@ def _freedom_of(freedoms: Sequence[Freedom], kind: FreedomKind, axis: int) -> in
     return -1
 
 
-def _limit_rows(limits: Sequence[JointLimit], freedoms: Sequence[Freedom]) -> list[JointRow]:
+def _limit_rows(
+    limits: Sequence[JointLimit], freedoms: Sequence[Freedom], by_twist: bool
+) -> list[JointRow]:
     """Rows for everything that a lock does not do already."""
     rows: list[JointRow] = []
     for index, freedom in enumerate(freedoms):
@@ -299,11 +310,13 @@ def _limit_rows(limits: Sequence[JointLimit], freedoms: Sequence[Freedom]) -> li
                 )
             )
     for k, limit in enumerate(limits):
-        rows.extend(_rows_of_limit(k, limit, freedoms))
+        rows.extend(_rows_of_limit(k, limit, freedoms, by_twist))
     return rows
 
 
-def _rows_of_limit(k: int, limit: JointLimit, freedoms: Sequence[Freedom]) -> list[JointRow]:
+def _rows_of_limit(
+    k: int, limit: JointLimit, freedoms: Sequence[Freedom], by_twist: bool
+) -> list[JointRow]:
     soft = limit.stiffness != math.inf
     kind = limit.kind
     zero = limit.maximum <= LOCK_WIDTH and len(limit.axes) > 1
@@ -315,7 +328,10 @@ def _rows_of_limit(k: int, limit: JointLimit, freedoms: Sequence[Freedom]) -> li
         for axis, index in where.items():
             if index < 0:
                 continue
-            ball = freedoms[index].axis == BALL
+            ball = freedoms[index].axis == BALL or (by_twist and kind is FreedomKind.ANGULAR)
+            full = kind is FreedomKind.ANGULAR and limit.maximum - limit.minimum >= FULL_TURN
+            if full:
+                continue  # the angle's metric never leaves -pi .. pi
             if not soft and not (ball and len(limit.axes) == 1):
                 continue  # a hard range of a one-axis freedom: merged above
             if not ball:

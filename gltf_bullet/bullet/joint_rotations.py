@@ -68,6 +68,7 @@ def plan_rotations(
     *,
     spans: Sequence[tuple[float, float]],
     cones: Sequence[tuple[tuple[int, ...], float]] = (),
+    is_driven: bool = False,
     tolerance: float,
 ) -> RotationLayout:
     """Choose ball or revolutes.
@@ -76,6 +77,7 @@ def plan_rotations(
         a_from_b_xyzw: Relative rotation at load.
         spans: Hard range per axis [rad], equal bounds for a locked axis.
         cones: Hard radial limits: axes and maximum [rad].
+        is_driven: Whether a drive turns one of the axes: motors need revolutes.
         tolerance: [rad] A locked axis that is off by less at load stays where it is.
     """
     locked = [lower >= upper for lower, upper in spans]
@@ -88,7 +90,10 @@ def plan_rotations(
             return layout
     if not open_axes and zero_locks and _angle(a_from_b_xyzw) <= tolerance:
         return RotationLayout(is_ball=False, tail_xyzw=a_from_b_xyzw)
-    middles = _safe_middles(spans, cones) if len(open_axes) == 3 else {0, 1, 2}
+    # One-axis limits of a free rotation are limits of its twist (appendix "Joint Limit Metrics"),
+    # which keeps no Euler angle away from 90 degrees; limits of motor angles do.
+    bounding = spans if is_driven else ((-math.inf, math.inf),) * 3
+    middles = _safe_middles(bounding, cones) if len(open_axes) == 3 else {0, 1, 2}
     if not middles:
         return RotationLayout(is_ball=True, ball_xyzw=a_from_b_xyzw)
     matrix = matrices_from_quats(np.array(a_from_b_xyzw))

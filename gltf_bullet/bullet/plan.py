@@ -13,21 +13,42 @@ from gltf_bullet.bullet.shape_plan import PlacedShape
 from gltf_bullet.model import DEFAULT_MATERIAL, CollisionFilter, MotionKind, PhysicsMaterial
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3
 
-__all__ = ["BodyPlan", "ColliderGroup", "StaticPlan", "SurfacePlan"]
+__all__ = ["BodyPlan", "ColliderGroup", "ContactClass", "StaticPlan", "SurfaceKey", "SurfacePlan"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurfaceKey:
+    """What decides how a surface rubs and bounces: its material, and who moves it."""
+
+    material: PhysicsMaterial = DEFAULT_MATERIAL
+    is_dynamic: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContactClass:
+    """Links of one class meet the same other classes."""
+
+    filter: CollisionFilter | None = None
+    key: SurfaceKey | None = None
+    """Only where pairs of materials need surfaces of their own; ``None``: of no importance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurfacePlan:
     """What the engine keeps per link about contacts. Bullet multiplies the two sides of a pair."""
 
+    key: SurfaceKey = SurfaceKey()
     friction: float = 1.0
-    """Coulomb coefficient factor."""
+    """Coulomb factor when sliding."""
     restitution: float = 0.0
-    """Restitution factor."""
-    group: int = 1
-    """Collision group bits; 0 is transparent to rays."""
-    mask: int = -1
-    """Groups that it meets."""
+    """Restitution factor as the specs mean it; the engine's differs with the time step."""
+    contact_class: ContactClass = ContactClass()
+    aimed_at: SurfaceKey | None = None
+    """For an extra surface of a collider: the only partner that it meets."""
+    bounces: bool = False
+    """Whether any partner that it can meet asks for restitution."""
+    slips: bool = False
+    """Whether friction at rest differs from sliding friction towards any partner."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

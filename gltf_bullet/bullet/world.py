@@ -10,13 +10,14 @@ import numpy.typing as npt
 from gltf_bullet.bullet.articulations import create_articulations
 from gltf_bullet.bullet.body_access import apply_base_impulse, link_state
 from gltf_bullet.bullet.client import EngineSettings, remove_bodies
+from gltf_bullet.bullet.collision_classes import ClassedLink, collision_classes
 from gltf_bullet.bullet.engine_shapes import EngineShapes, engine_shapes
 from gltf_bullet.bullet.free_bodies import create_free_bodies, create_statics
 from gltf_bullet.bullet.pair_rules import EngineLink, PairRules
-from gltf_bullet.bullet.plan import BodyPlan
+from gltf_bullet.bullet.plan import BodyPlan, SurfacePlan
 from gltf_bullet.bullet.queries import ColliderIndex, LinkColliders
 from gltf_bullet.bullet.shape_plan import PlacedShape
-from gltf_bullet.bullet.surfaces import apply_surface
+from gltf_bullet.bullet.surfaces import Surfaces
 from gltf_bullet.bullet.world_plan import WorldPlan
 from gltf_bullet.model import MotionKind
 from gltf_bullet.options import LoadOptions
@@ -41,6 +42,7 @@ class World:
         self.plan = plan
         self.pair_rules = PairRules(client_id)
         self._created: list[int] = []
+        self._classed: list[ClassedLink] = []
         try:
             self._create(engine_shapes(client_id), tree, options)
         except BaseException:
@@ -78,9 +80,15 @@ class World:
                 bodies[node].groups, self.links_of(node), strict=False
             ):
                 shapes.settle_margin(shapes.shape_id(group.shapes), group.shapes, body_id, link)
-                apply_surface(self.client_id, body_id, link, group.surface)
         self.pair_rules.forbid(self.articulations.excluded_links)
         self.pair_rules.forbid(self._jointed_pairs(tree))
+        self._classes = collision_classes(self.client_id, shapes)
+        self._classed = list(self._classed_links())
+        self.crowded_classes = self._classes.add(
+            self._classed, self.plan.contacts.split_pairs, self.pair_rules
+        )
+        """Filter classes for which no collision bit was left; they are kept apart pair by pair."""
+        self._surfaces = Surfaces(self.client_id, self.plan.contacts, list(self._link_surfaces()))
         self.colliders = ColliderIndex(self.client_id, shapes, dict(self._link_colliders()))
 
     # --- what is where ------------------------------------------------------------------------
@@ -137,10 +145,27 @@ class World:
                 )
                 yield (body_id, link), colliders
 
+    def _link_surfaces(self) -> Iterator[tuple[EngineLink, SurfacePlan]]:
+        for static in self.plan.bodies.statics:
+            yield (self.static_ids[static.node], -1), static.surface
+        for node, plan in self.plan.bodies.bodies.items():
+            for group, link in zip(plan.groups, self.links_of(node), strict=True):
+                yield link, group.surface
+
+    def _classed_links(self) -> Iterator[ClassedLink]:
+        for link, surface in self._link_surfaces():
+            yield ClassedLink(
+                link=link,
+                contact_class=surface.contact_class,
+                is_fixed=not surface.key.is_dynamic,
+                aimed_at=surface.aimed_at,
+            )
+
     # --- the step -----------------------------------------------------------------------------
 
     def before_step(self, settings: EngineSettings) -> None:
         """Apply what the engine does not know for the coming step."""
+        self._surfaces.adapt(settings.time_step / max(settings.substeps, 1))
         self.free.before_step(settings.time_step, settings.gravity)
         for node in self.plan.articulations.moving_anchors:
             self._announce_anchor(node, settings.time_step)
@@ -203,5 +228,8 @@ class World:
     def remove(self) -> None:
         """Take everything out of the world; harmless where the world is gone."""
         self.pair_rules.release()
+        if self._classed:
+            self._classes.discard(self._classed, self.plan.contacts.split_pairs)
+            self._classed = []
         remove_bodies(self.client_id, self._created)
         self._created.clear()

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from gltf_bullet.bullet.articulation_plan import ArticulationPlans
 from gltf_bullet.bullet.articulations_planning import plan_articulations
 from gltf_bullet.bullet.bodies import BodyPlans, plan_bodies
+from gltf_bullet.bullet.contact_plan import ContactPlan, plan_contacts
 from gltf_bullet.bullet.shapes import MeshOf, ShapePlanner
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import PhysicsScene
@@ -27,6 +28,7 @@ class WorldPlan:
     motion_node_of: npt.NDArray[np.intp]
     """Nearest motion node per node, -1 without one, shape [node_count]."""
     articulations: ArticulationPlans
+    contacts: ContactPlan
 
 
 def plan_world(
@@ -48,6 +50,7 @@ def plan_world(
         density=options.density,
         diagnostics=diagnostics,
     )
+    bodies, contacts = plan_contacts(bodies, diagnostics)
     articulations = plan_articulations(
         physics.joints,
         body_plans=bodies.bodies,
@@ -56,7 +59,9 @@ def plan_world(
         world_rotations_xyzw=frames.rotations_xyzw,
         diagnostics=diagnostics,
     )
-    return WorldPlan(bodies=bodies, motion_node_of=motion_node_of, articulations=articulations)
+    return WorldPlan(
+        bodies=bodies, motion_node_of=motion_node_of, articulations=articulations, contacts=contacts
+    )
 
 
 def within(physics: PhysicsScene, inside: npt.NDArray[np.bool_]) -> PhysicsScene:

@@ -62,6 +62,7 @@ def parse(
 ) -> None:
     """Read the document's tables and the extension on ``nodes`` into ``parts``."""
     tables = _read_tables(document, diagnostics)
+    parts.collision_filters = parts.collision_filters or tables.filters
     for node in nodes:
         extension = document.node_extension(node, EXTENSION) or {}
         at = node_extension_pointer(node, EXTENSION)

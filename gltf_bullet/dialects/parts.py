@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from gltf_bullet.diagnostics import JsonPointer
-from gltf_bullet.model import Collider, GravityVolume, Joint, Motion, Trigger, WorldGravity
+from gltf_bullet.model import (
+    Collider,
+    CollisionFilter,
+    GravityVolume,
+    Joint,
+    Motion,
+    Trigger,
+    WorldGravity,
+)
 
 __all__ = ["PhysicsParts", "node_extension_pointer"]
 
@@ -26,6 +34,8 @@ class PhysicsParts:
     """Triggers that name neither a shape nor parts (OMI_physics_body allows it)."""
     world_gravity: WorldGravity | None = None
     gravity_volumes: dict[int, GravityVolume] = field(default_factory=dict)
+    collision_filters: tuple[CollisionFilter, ...] = ()
+    """The table of the newest dialect that has one, for queries by index."""
 
 
 def node_extension_pointer(node: int, extension: str) -> JsonPointer:

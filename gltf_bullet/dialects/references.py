@@ -85,6 +85,7 @@ def resolve_references(
         joints=parts.joints,
         world_gravity=parts.world_gravity,
         gravity_volumes=parts.gravity_volumes,
+        collision_filters=parts.collision_filters,
     )
     _check_joints(scene, tree, diagnostics)
     for node, volume in scene.gravity_volumes.items():
