@@ -18,6 +18,7 @@ from gltf_bullet.bullet.joint_freedoms import BALL
 from gltf_bullet.bullet.multibody import create_multibody
 from gltf_bullet.bullet.multibody_spec import MultibodySpec
 from gltf_bullet.bullet.plan import BodyPlan
+from gltf_bullet.bullet.visuals import BodyVisuals
 from gltf_bullet.model import FreedomKind
 from gltf_bullet.transforms import (
     FloatArray,
@@ -58,7 +59,7 @@ def create_articulations(
     plans: ArticulationPlans,
     body_plans: Mapping[int, BodyPlan],
     shape_ids_of: Callable[[int], Sequence[int]],
-    visual_id: int = -1,
+    visuals: BodyVisuals | None = None,
     created: list[int] | None = None,
 ) -> Articulations:
     """Create every component of ``plans``.
@@ -69,7 +70,7 @@ def create_articulations(
         body_plans: By motion node.
         shape_ids_of: Engine shapes of a motion node's body, one per collider group, in the body
             frame; ``[-1]`` or empty for none.
-        visual_id: Shared visual of links with a shape; without one the engine tessellates.
+        visuals: Chooses the visuals of the links; without it the engine tessellates their shapes.
         created: Receives every body id at once, so that a failure half-way can be undone.
 
     Raises:
@@ -83,7 +84,9 @@ def create_articulations(
     for plan in plans.components:
         ids = []
         for piece in plan.pieces:
-            body = create_multibody(client_id, _with_shapes(piece, shape_ids_of, visual_id))
+            body = create_multibody(
+                client_id, _with_shapes(piece, body_plans, shape_ids_of, visuals)
+            )
             created.append(body)
             ids.append(body)
         model = compile_component(plan, body_plans)
@@ -96,21 +99,31 @@ def create_articulations(
 
 
 def _with_shapes(
-    piece: PiecePlan, shape_ids_of: Callable[[int], Sequence[int]], visual_id: int
+    piece: PiecePlan,
+    body_plans: Mapping[int, BodyPlan],
+    shape_ids_of: Callable[[int], Sequence[int]],
+    visuals: BodyVisuals | None,
 ) -> MultibodySpec:
     shapes: dict[int, Sequence[int]] = {
         node: tuple(shape_ids_of(node)) or (-1,) for node, _ in piece.bodies
     }
+
+    def visual_of(node: int, group: int) -> int:
+        if visuals is None or node < 0:
+            return -1
+        plan = body_plans[node]
+        return visuals.of_body(plan) if group == 0 else visuals.of_group(plan, plan.groups[group])
+
     links = []
     for link, (node, group) in zip(piece.spec.links, piece.owners, strict=True):
         shape = shapes[node][group] if node >= 0 and group < len(shapes[node]) else -1
-        links.append(replace(link, shape_id=shape, visual_id=visual_id if shape >= 0 else -1))
+        links.append(replace(link, shape_id=shape, visual_id=visual_of(node, group)))
     base_shape = shapes[piece.root_node][0] if piece.is_floating else -1
     return replace(
         piece.spec,
         links=tuple(links),
         shape_id=base_shape,
-        visual_id=visual_id,
+        visual_id=visual_of(piece.root_node, 0),
     )
 
 

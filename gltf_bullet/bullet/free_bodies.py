@@ -19,6 +19,7 @@ from gltf_bullet.bullet.engine_shapes import EngineShapes
 from gltf_bullet.bullet.gyroscope import gyroscopic_torques
 from gltf_bullet.bullet.multibody import LinkJoint, LinkSpec, MultibodySpec, create_multibody
 from gltf_bullet.bullet.plan import BodyPlan, StaticPlan
+from gltf_bullet.bullet.visuals import BodyVisuals
 from gltf_bullet.model import MotionKind
 from gltf_bullet.transforms import (
     IDENTITY_POSE,
@@ -47,6 +48,7 @@ def create_statics(
     client_id: int,
     plans: Sequence[StaticPlan],
     shapes: EngineShapes,
+    visuals: BodyVisuals,
     created: list[int],
 ) -> dict[int, int]:
     """Create one fixed body per static collider; ids by collider node.
@@ -63,7 +65,7 @@ def create_statics(
         body_id = pybullet.createMultiBody(
             baseMass=0.0,
             baseCollisionShapeIndex=shape_id,
-            baseVisualShapeIndex=shapes.dummy_visual,
+            baseVisualShapeIndex=visuals.of_static(plan),
             basePosition=world_from_shape.translation,
             baseOrientation=world_from_shape.rotation_xyzw,
             useMaximalCoordinates=maximal,
@@ -71,6 +73,7 @@ def create_statics(
         )
         created.append(body_id)
         shapes.settle_margin(shape_id, parts, body_id, -1)
+        visuals.finish_static(plan, body_id)
         body_by_node[plan.node] = body_id
     return body_by_node
 
@@ -79,6 +82,7 @@ def create_free_bodies(
     client_id: int,
     plans: Mapping[int, BodyPlan],
     shapes: EngineShapes,
+    visuals: BodyVisuals,
     batch_size: int,
     created: list[int],
 ) -> FreeBodies:
@@ -89,7 +93,12 @@ def create_free_bodies(
     alike: dict[object, list[BodyPlan]] = {}
     for plan in plans.values():
         key = (
-            (plan.mass > 0.0, plan.groups[0].shapes if plan.groups else (), plan.body_from_inertial)
+            (
+                plan.mass > 0.0,
+                plan.groups[0].shapes if plan.groups else (),
+                plan.body_from_inertial,
+                visuals.of_body(plan),
+            )
             if len(plan.groups) <= 1
             else plan.node
         )
@@ -97,16 +106,22 @@ def create_free_bodies(
     id_by_node: dict[int, int] = {}
     for members in alike.values():
         if len(members) >= batch_size and len(members[0].groups) <= 1:
-            _create_batch(client_id, members, shapes, id_by_node, created)
+            _create_batch(client_id, members, shapes, visuals, id_by_node, created)
         else:
             for plan in members:
-                id_by_node[plan.node] = _create_one(client_id, plan, shapes, created)
+                id_by_node[plan.node] = _create_one(client_id, plan, shapes, visuals, created)
     for plan in plans.values():
         _set_up(client_id, id_by_node[plan.node], plan)
     return FreeBodies(client_id, list(plans.values()), [id_by_node[node] for node in plans])
 
 
-def _create_one(client_id: int, plan: BodyPlan, shapes: EngineShapes, created: list[int]) -> int:
+def _create_one(
+    client_id: int,
+    plan: BodyPlan,
+    shapes: EngineShapes,
+    visuals: BodyVisuals,
+    created: list[int],
+) -> int:
     shape_ids = [shapes.shape_id(group.shapes) for group in plan.groups]
     spec = MultibodySpec(
         world_from_base=plan.world_from_body,
@@ -114,16 +129,16 @@ def _create_one(client_id: int, plan: BodyPlan, shapes: EngineShapes, created: l
         inertia_diagonal=plan.inertia_diagonal,
         base_from_inertial=plan.body_from_inertial,
         shape_id=shape_ids[0] if shape_ids else -1,
-        visual_id=shapes.dummy_visual,
+        visual_id=visuals.of_body(plan),
         links=tuple(
             LinkSpec(
                 parent=-1,
                 joint=LinkJoint.FIXED,
                 parent_from_link=IDENTITY_POSE,
                 shape_id=shape_id,
-                visual_id=shapes.dummy_visual,
+                visual_id=visuals.of_group(plan, group),
             )
-            for shape_id in shape_ids[1:]
+            for group, shape_id in zip(plan.groups[1:], shape_ids[1:], strict=True)
         ),
         # Colliders of one body never meet each other.
         self_collision=False,
@@ -139,6 +154,7 @@ def _create_batch(
     client_id: int,
     plans: Sequence[BodyPlan],
     shapes: EngineShapes,
+    visuals: BodyVisuals,
     id_by_node: dict[int, int],
     created: list[int],
 ) -> None:
@@ -149,7 +165,7 @@ def _create_batch(
     ids = pybullet.createMultiBody(
         baseMass=1.0 if first.mass > 0.0 else 0.0,
         baseCollisionShapeIndex=shape_id,
-        baseVisualShapeIndex=shapes.dummy_visual,
+        baseVisualShapeIndex=visuals.of_body(first),
         baseInertialFramePosition=first.body_from_inertial.translation,
         baseInertialFrameOrientation=first.body_from_inertial.rotation_xyzw,
         # Bodies must be born apart: moving them out of one place costs 118 us each (measured).

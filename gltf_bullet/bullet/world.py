@@ -17,7 +17,10 @@ from gltf_bullet.bullet.pair_rules import EngineLink, PairRules
 from gltf_bullet.bullet.plan import BodyPlan, SurfacePlan
 from gltf_bullet.bullet.queries import ColliderIndex, LinkColliders
 from gltf_bullet.bullet.shape_plan import PlacedShape
+from gltf_bullet.bullet.slip_friction import SlipFriction
 from gltf_bullet.bullet.surfaces import Surfaces
+from gltf_bullet.bullet.visual_plan import NO_VISUALS, VisualPlans
+from gltf_bullet.bullet.visuals import BodyVisuals
 from gltf_bullet.bullet.world_plan import WorldPlan
 from gltf_bullet.model import MotionKind
 from gltf_bullet.options import LoadOptions
@@ -31,7 +34,12 @@ class World:
     """Everything that one scene put into one PyBullet world."""
 
     def __init__(
-        self, client_id: int, plan: WorldPlan, tree: NodeTree, options: LoadOptions
+        self,
+        client_id: int,
+        plan: WorldPlan,
+        tree: NodeTree,
+        options: LoadOptions,
+        visuals: VisualPlans = NO_VISUALS,
     ) -> None:
         """Create everything in ``plan``; on failure nothing stays in the world.
 
@@ -44,7 +52,8 @@ class World:
         self._created: list[int] = []
         self._classed: list[ClassedLink] = []
         try:
-            self._create(engine_shapes(client_id), tree, options)
+            shapes = engine_shapes(client_id)
+            self._create(shapes, BodyVisuals(client_id, shapes, options, visuals), tree, options)
         except BaseException:
             self.remove()
             raise
@@ -53,16 +62,19 @@ class World:
         )
         """Motion nodes in the order of :meth:`world_from_bodies`."""
 
-    def _create(self, shapes: EngineShapes, tree: NodeTree, options: LoadOptions) -> None:
+    def _create(
+        self, shapes: EngineShapes, visuals: BodyVisuals, tree: NodeTree, options: LoadOptions
+    ) -> None:
         bodies = self.plan.bodies.bodies
         jointed = self.plan.articulations.jointed_bodies
         self.static_ids = create_statics(
-            self.client_id, self.plan.bodies.statics, shapes, self._created
+            self.client_id, self.plan.bodies.statics, shapes, visuals, self._created
         )
         self.free = create_free_bodies(
             self.client_id,
             {node: plan for node, plan in bodies.items() if node not in jointed},
             shapes,
+            visuals,
             options.batch_size,
             self._created,
         )
@@ -71,7 +83,7 @@ class World:
             self.plan.articulations,
             bodies,
             lambda node: [shapes.shape_id(group.shapes) for group in bodies[node].groups],
-            shapes.dummy_visual,
+            visuals,
             self._created,
         )
         self._id_of_free = dict(zip(self.free.nodes.tolist(), self.free.ids, strict=True))
@@ -80,6 +92,10 @@ class World:
                 bodies[node].groups, self.links_of(node), strict=False
             ):
                 shapes.settle_margin(shapes.shape_id(group.shapes), group.shapes, body_id, link)
+        visuals.create_scenery(self._created)
+        if visuals.needs_finish:
+            for node, body in bodies.items():
+                visuals.finish(body, self.links_of(node))
         self.pair_rules.forbid(self.articulations.excluded_links)
         self.pair_rules.forbid(self._jointed_pairs(tree))
         self._classes = collision_classes(self.client_id, shapes)
@@ -88,7 +104,15 @@ class World:
             self._classed, self.plan.contacts.split_pairs, self.pair_rules
         )
         """Filter classes for which no collision bit was left; they are kept apart pair by pair."""
-        self._surfaces = Surfaces(self.client_id, self.plan.contacts, list(self._link_surfaces()))
+        surfaces = list(self._link_surfaces())
+        self._surfaces = Surfaces(self.client_id, self.plan.contacts, surfaces)
+        self._slip = SlipFriction(
+            self.client_id,
+            self.plan.contacts,
+            surfaces if options.slip_friction else [],
+            self._classed,
+            self._classes,
+        )
         self.colliders = ColliderIndex(self.client_id, shapes, dict(self._link_colliders()))
 
     # --- what is where ------------------------------------------------------------------------
@@ -161,11 +185,17 @@ class World:
                 aimed_at=surface.aimed_at,
             )
 
+    @property
+    def body_ids(self) -> tuple[int, ...]:
+        """Everything that was created, statics and scenery included."""
+        return tuple(self._created)
+
     # --- the step -----------------------------------------------------------------------------
 
     def before_step(self, settings: EngineSettings) -> None:
         """Apply what the engine does not know for the coming step."""
         self._surfaces.adapt(settings.time_step / max(settings.substeps, 1))
+        self._slip.before_step(settings.time_step, settings.gravity)
         self.free.before_step(settings.time_step, settings.gravity)
         for node in self.plan.articulations.moving_anchors:
             self._announce_anchor(node, settings.time_step)

@@ -14,6 +14,7 @@ from gltf_bullet.transforms import (
     matrices_from_trs,
     quat_multiply,
     quat_normalize,
+    quat_rotate,
 )
 
 __all__ = ["Placement", "UpAxis"]
@@ -57,6 +58,11 @@ class Placement:
         if up_axis == "z":
             turn = quat_multiply(turn, _STAND_UP)
         return Placement(place, turn, float(scale))
+
+    @property
+    def up(self) -> FloatArray:
+        """GlTF's +Y in the world: where the picture's upper edge is; shape [3]."""
+        return quat_rotate(self.rotation_xyzw, np.array([0.0, 1.0, 0.0]))
 
     @property
     def matrix(self) -> FloatArray:

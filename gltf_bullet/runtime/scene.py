@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gltf_bullet.bullet.camera import PixelArray, render
 from gltf_bullet.bullet.client import (
     PhysicsClient,
     engine_settings,
@@ -14,6 +15,7 @@ from gltf_bullet.bullet.client import (
 )
 from gltf_bullet.bullet.plan import BodyPlan
 from gltf_bullet.bullet.queries import RayHit, cast_rays
+from gltf_bullet.bullet.visual_plan import NO_VISUALS, VisualPlans
 from gltf_bullet.bullet.world import World
 from gltf_bullet.bullet.world_plan import WorldPlan, plan_world, within
 from gltf_bullet.diagnostics import Diagnostics, Issue, Severity
@@ -25,6 +27,7 @@ from gltf_bullet.runtime.collision_meshes import collision_mesh
 from gltf_bullet.runtime.handles import Body, ByNode, Nodes, NodeView
 from gltf_bullet.runtime.node_sync import NodeSync
 from gltf_bullet.runtime.placement import Placement
+from gltf_bullet.runtime.render_meshes import plan_visuals
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import FloatArray
 
@@ -44,6 +47,7 @@ class Scene:
         *,
         physics: PhysicsScene,
         plan: WorldPlan,
+        visuals: VisualPlans,
         placement: Placement,
         frames: NodeFrames,
         options: LoadOptions,
@@ -61,7 +65,7 @@ class Scene:
         self._placement = placement
         self._time = 0.0
         self._removed = False
-        self._world = World(client_id, plan, asset.tree, options)
+        self._world = World(client_id, plan, asset.tree, options, visuals)
         self._sync = NodeSync(asset.tree, frames, self._world.body_nodes)
         self.nodes = Nodes(self)
         """All nodes of the file, in file order."""
@@ -110,6 +114,11 @@ class Scene:
             options,
             diagnostics,
         )
+        visuals = NO_VISUALS
+        if options.visuals == "mesh":
+            visuals = plan_visuals(
+                asset.document, frames, plan.motion_node_of, scene_index, diagnostics
+            )
         if diagnostics.has_errors:
             raise InvalidAssetError(asset.path, diagnostics.issues)
         lost = [issue for issue in diagnostics if issue.severity is Severity.WARNING]
@@ -120,6 +129,7 @@ class Scene:
             client_id,
             physics=physics,
             plan=plan,
+            visuals=visuals,
             placement=placement,
             frames=frames,
             options=options,
@@ -275,6 +285,21 @@ class Scene:
             np.array(starts, dtype=np.float64).reshape(-1, 3),
             np.array(ends, dtype=np.float64).reshape(-1, 3),
             lambda node: may_collide(ray_filter, colliders[node].filter),
+        )
+
+    def render(self, width: int = 800, height: int = 600) -> PixelArray:
+        """A picture of the world, framed on this scene; RGB, shape [height, width, 3].
+
+        What is seen of the scene is chosen by :attr:`LoadOptions.visuals`.
+        """
+        self.require_alive()
+        return render(
+            self.client_id,
+            self._world.body_ids,
+            moving_ids={body.body_id for body in self.bodies.values()},
+            up=self._placement.up,
+            width=width,
+            height=height,
         )
 
     # --- life ---------------------------------------------------------------------------------
