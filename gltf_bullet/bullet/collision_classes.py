@@ -84,7 +84,7 @@ class CollisionClasses:
             if link.contact_class != ANYTHING:
                 self._classes[link.contact_class].links.add(link)
         for link in links:
-            self._write(link)
+            self.write(link)
         self._refresh(fresh, set(links))
         crowded = {c for c in fresh if self._classes[c].bit is None}
         if crowded:
@@ -141,7 +141,8 @@ class CollisionClasses:
                 mask |= registered.bit
         return registered_self.bit, mask
 
-    def _write(self, link: ClassedLink) -> None:
+    def write(self, link: ClassedLink) -> None:
+        """Set group and mask of a link; the same ones again renew its cached contacts."""
         group, mask = self._bits(link)
         pybullet.setCollisionFilterGroupMask(
             *link.link, group, mask, physicsClientId=self._client_id
@@ -153,7 +154,7 @@ class CollisionClasses:
             return
         for registered in self._classes.values():
             for link in registered.links - done:
-                self._write(link)
+                self.write(link)
 
     def _forbid(self, links: list[ClassedLink], pair_rules: PairRules) -> None:
         """Pair rules for classes without a bit, within one scene."""

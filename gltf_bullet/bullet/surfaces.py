@@ -70,7 +70,7 @@ class Surfaces:
             pybullet.changeDynamics(
                 body_id, link_index, restitution=factor, physicsClientId=self._client_id
             )
-            if surface.bounces and not surface.key.is_dynamic:
+            if not surface.key.is_dynamic:
                 pybullet.changeDynamics(
                     body_id,
                     link_index,

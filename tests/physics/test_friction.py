@@ -1,0 +1,150 @@
+"""Coulomb friction of every pair of materials against formulas."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from gltf_bullet.model import CombineMode, combine
+from tests.physics.scenes import G, Scenery, world
+
+MODES = [mode.value for mode in CombineMode]
+
+
+def sliding_box(mu: dict[str, object], ground: dict[str, object], speed: float) -> bytes:
+    scenery = Scenery()
+    slab = scenery.shape("box", size=[60, 1, 10])
+    box = scenery.shape("box", size=[1, 0.5, 1])
+    scenery.node("Ground", at=(20, -0.5, 0), shape=slab, material=scenery.material(**ground))
+    scenery.node(
+        "Box",
+        at=(0, 0.25, 0),
+        shape=box,
+        material=scenery.material(**mu),
+        motion={"mass": 2.0, "linearVelocity": [speed, 0, 0]},
+    )
+    return scenery.bytes()
+
+
+@pytest.mark.parametrize(("own", "other"), list(itertools.product(MODES, MODES)))
+def test_stopping_distance_follows_the_combined_coefficient(own: str, other: str) -> None:
+    a, b, speed = 0.3, 0.7, 3.0
+    mu = combine(a, b, CombineMode(own), CombineMode(other))
+    scene_bytes = sliding_box(
+        {"staticFriction": a, "dynamicFriction": a, "frictionCombine": own},
+        {"staticFriction": b, "dynamicFriction": b, "frictionCombine": other},
+        speed,
+    )
+    with world(scene_bytes) as scene:
+        scene.step(2)
+        start, v = scene.world_from_node("Box")[0, 3], scene.bodies["Box"].linear_velocity[0]
+        scene.step(int(240 * (speed / (mu * G) + 0.5)))
+        travelled = scene.world_from_node("Box")[0, 3] - start
+    assert travelled == pytest.approx(v * v / (2.0 * mu * G), rel=0.02)
+
+
+def ramp(angle: float, static: float, dynamic: float) -> bytes:
+    scenery = Scenery()
+    half = 0.5 * angle
+    turn = [0, 0, math.sin(half), math.cos(half)]
+    slab = scenery.shape("box", size=[40, 1, 10])
+    box = scenery.shape("box", size=[1, 0.4, 1])
+    mu = scenery.material(staticFriction=static, dynamicFriction=dynamic)
+    up = np.array([-math.sin(angle), math.cos(angle), 0.0])
+    scenery.node("Ramp", at=(-0.5 * up).tolist(), rotation=turn, shape=slab, material=mu)
+    scenery.node(
+        "Box", at=(0.2 * up).tolist(), rotation=turn, shape=box, material=mu, motion={"mass": 1.0}
+    )
+    return scenery.bytes()
+
+
+@pytest.mark.parametrize("mu", [0.3, 0.6, 1.0])
+@pytest.mark.parametrize("rate", [120.0, 240.0])
+def test_a_box_sticks_below_and_slides_above_the_friction_angle(mu: float, rate: float) -> None:
+    for factor, slides in ((0.98, False), (1.02, True)):
+        with world(ramp(math.atan(mu * factor), mu, mu), rate=rate) as scene:
+            scene.step(int(2 * rate))
+            moved = np.linalg.norm(scene.world_from_node("Box")[:3, 3] - _start(mu * factor))
+            a = G * (math.sin(math.atan(mu * factor)) - mu * math.cos(math.atan(mu * factor)))
+            assert moved == pytest.approx(0.5 * a * 4.0 if slides else 0.0, abs=0.02)
+
+
+def _start(slope: float) -> np.ndarray:
+    angle = math.atan(slope)
+    return 0.2 * np.array([-math.sin(angle), math.cos(angle), 0.0])
+
+
+@pytest.mark.parametrize("rate", [120.0, 240.0, 480.0])
+def test_static_friction_holds_where_dynamic_friction_would_not(rate: float) -> None:
+    static, dynamic = 0.8, 0.3
+    with world(ramp(math.atan(static * 0.98), static, dynamic), rate=rate) as scene:
+        scene.step(int(2 * rate))
+        moved = np.linalg.norm(scene.world_from_node("Box")[:3, 3] - _start(static * 0.98))
+        assert moved < 0.02
+    angle = math.atan(static * 1.02)
+    with world(ramp(angle, static, dynamic), rate=rate) as scene:
+        scene.step(int(2 * rate))
+        velocity = scene.bodies["Box"].linear_velocity.copy()
+        scene.step(int(0.2 * rate))
+        gained = np.linalg.norm(scene.bodies["Box"].linear_velocity - velocity)
+        acceleration = G * (math.sin(angle) - dynamic * math.cos(angle))
+        assert gained == pytest.approx(0.2 * acceleration, rel=0.02)
+
+
+def test_a_sliding_box_feels_dynamic_friction_until_it_stops() -> None:
+    rough = {"staticFriction": 0.8, "dynamicFriction": 0.3}
+    with world(sliding_box(rough, rough, 4.0)) as scene:
+        scene.step(2)
+        start, v = scene.world_from_node("Box")[0, 3], scene.bodies["Box"].linear_velocity[0]
+        scene.step(480)
+        travelled = scene.world_from_node("Box")[0, 3] - start
+    assert travelled == pytest.approx(v * v / (2 * 0.3 * G), rel=0.02)
+
+
+def test_a_rolling_sphere_keeps_five_sevenths_of_its_speed() -> None:
+    """A sliding sphere ends rolling at 5/7 v whatever the coefficient."""
+    scenery = Scenery()
+    rough = scenery.material(staticFriction=0.9, dynamicFriction=0.4)
+    slab = scenery.shape("box", size=[80, 1, 10])
+    ball = scenery.shape("sphere", radius=0.5)
+    scenery.node("Ground", at=(20, -0.5, 0), shape=slab, material=rough)
+    scenery.node(
+        "Ball", at=(0, 0.5, 0), shape=ball, material=rough,
+        motion={"mass": 1.0, "linearVelocity": [3.5, 0, 0]},
+    )  # fmt: skip
+    with world(scenery.bytes()) as scene:
+        scene.step(480)
+        assert scene.bodies["Ball"].linear_velocity[0] == pytest.approx(2.5, rel=0.01)
+
+
+def test_three_contradictory_materials_are_right_at_the_same_time() -> None:
+    """Averages of three coefficients are no products: each pair must still be right."""
+    mus = {"Ice": 0.1, "Wood": 0.5, "Rubber": 0.9}
+    scenery = Scenery()
+    slab = scenery.shape("box", size=[80, 1, 2])
+    box = scenery.shape("box", size=[1, 0.5, 1])
+    materials = {
+        name: scenery.material(staticFriction=mu, dynamicFriction=mu) for name, mu in mus.items()
+    }
+    speed, pairs = 3.0, list(itertools.product(mus, mus))
+    for lane, (ground, mover) in enumerate(pairs):
+        z = 4.0 * lane
+        scenery.node(
+            f"{ground}Lane{lane}", at=(20, -0.5, z), shape=slab, material=materials[ground]
+        )
+        scenery.node(
+            f"Mover{lane}", at=(0, 0.25, z), shape=box, material=materials[mover],
+            motion={"mass": 1.0, "linearVelocity": [speed, 0, 0]},
+        )  # fmt: skip
+    with world(scenery.bytes()) as scene:
+        scene.step(2)
+        start = [scene.world_from_node(f"Mover{k}")[0, 3] for k in range(len(pairs))]
+        v = [scene.bodies[f"Mover{k}"].linear_velocity[0] for k in range(len(pairs))]
+        scene.step(int(240 * (speed / (0.1 * G) + 0.5)))
+        for k, (ground, mover) in enumerate(pairs):
+            mu = 0.5 * (mus[ground] + mus[mover])
+            travelled = scene.world_from_node(f"Mover{k}")[0, 3] - start[k]
+            assert travelled == pytest.approx(v[k] ** 2 / (2 * mu * G), rel=0.02), (ground, mover)

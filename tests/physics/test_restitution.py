@@ -1,0 +1,105 @@
+"""Bounce of every kind of landing against the combined coefficient of restitution."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import gltf_bullet as gb
+from tests.physics.scenes import G, Scenery, world
+from tools.gltf_builder import GltfBuilder
+
+COEFFICIENTS = [0.0, 0.25, 0.5, 0.75, 1.0]
+
+
+def drop(mover: str, ground: str, restitution: float, height: float) -> bytes:
+    """A ball or box above a slab, plane or flat triangle grid; the pair's restitution is given."""
+    if ground == "mesh":
+        return _drop_on_grid(mover, restitution, height)
+    scenery = Scenery()
+    bouncy = scenery.material(restitution=restitution, restitutionCombine="maximum")
+    shape = (
+        scenery.shape("sphere", radius=0.5)
+        if mover == "sphere"
+        else scenery.shape("box", size=[1, 1, 1])
+    )
+    scenery.node(
+        "Mover", at=(0.3, 0.5 + height, 0.2), shape=shape, material=bouncy, motion={"mass": 1.0}
+    )
+    if ground == "slab":
+        scenery.node("Ground", at=(0, -0.5, 0), shape=scenery.shape("box", size=[40, 1, 40]))
+    else:
+        scenery.node("Ground", shape=scenery.shape("plane"))
+    return scenery.bytes()
+
+
+def _drop_on_grid(mover: str, restitution: float, height: float) -> bytes:
+    builder = GltfBuilder()
+    count = 8
+    points = [(i - 4.0, 0.0, j - 4.0) for i in range(count + 1) for j in range(count + 1)]
+    triangles = []
+    for i in range(count):
+        for j in range(count):
+            a = i * (count + 1) + j
+            b, c, d = a + 1, a + count + 1, a + count + 2
+            triangles += [(a, b, d), (a, d, c)]
+    grid = builder.mesh(points, triangles)
+    shape = {"type": "sphere", "sphere": {"radius": 0.5}}
+    if mover == "box":
+        shape = {"type": "box", "box": {"size": [1, 1, 1]}}
+    builder.root_extension("KHR_implicit_shapes", {"shapes": [shape]})
+    builder.root_extension(
+        "KHR_physics_rigid_bodies",
+        {"physicsMaterials": [{"restitution": restitution, "restitutionCombine": "maximum"}]},
+    )
+    builder.node(
+        "Mover",
+        translation=(0.3, 0.5 + height, 0.2),
+        extensions={
+            "KHR_physics_rigid_bodies": {
+                "motion": {"mass": 1.0},
+                "collider": {"geometry": {"shape": 0}, "physicsMaterial": 0},
+            }
+        },
+    )
+    builder.node(
+        "Ground",
+        mesh=grid,
+        extensions={"KHR_physics_rigid_bodies": {"collider": {"geometry": {"mesh": grid}}}},
+    )
+    return builder.glb()
+
+
+def effective_restitution(scene: gb.Scene, rate: float, height: float) -> float:
+    """Fastest rise over fastest fall, around the first impact."""
+    scene.step(int(math.sqrt(2.0 * height / G) * rate) - 2)
+    fall = rise = 0.0
+    for _ in range(int(0.25 * rate) + 6):
+        scene.step()
+        speed = float(scene.bodies["Mover"].linear_velocity[1])
+        fall, rise = min(fall, speed), max(rise, speed)
+    return rise / -fall
+
+
+@pytest.mark.parametrize("rate", [120.0, 240.0, 480.0, 1000.0])
+@pytest.mark.parametrize("ground", ["slab", "plane", "mesh"])
+@pytest.mark.parametrize("mover", ["sphere", "box"])
+def test_bounce_is_the_combined_restitution(mover: str, ground: str, rate: float) -> None:
+    for height in (0.5, 2.0):
+        for wanted in COEFFICIENTS:
+            with world(drop(mover, ground, wanted, height), rate=rate) as scene:
+                found = effective_restitution(scene, rate, height)
+            assert found == pytest.approx(wanted, abs=0.05), (height, wanted)
+
+
+def test_restitution_follows_a_change_of_the_time_step() -> None:
+    """The recipe depends on the step; it must be made anew when the caller changes it."""
+    import pybullet
+
+    with world(drop("sphere", "slab", 0.75, 2.0), rate=240.0) as scene:
+        scene.step(1)
+        pybullet.setTimeStep(1 / 1000, physicsClientId=scene.client_id)
+        scene.step(1)
+        found = effective_restitution(scene, 1000.0, 2.0)
+    assert found == pytest.approx(0.75, abs=0.05)
