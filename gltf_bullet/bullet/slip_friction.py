@@ -145,6 +145,6 @@ def _rest_gains(contacts: ContactPlan) -> FloatArray:
     """
     sliding = np.maximum(contacts.targets.friction, 1e-6)
     ratio = contacts.static_friction / sliding
-    pushed = np.array([key.is_dynamic for key in contacts.keys])
+    pushed = np.array([key.is_dynamic for key in contacts.keys], dtype=bool)
     gains: FloatArray = np.where(pushed[:, None] & pushed[None, :], np.sqrt(ratio), ratio)
     return gains

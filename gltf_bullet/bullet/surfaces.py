@@ -81,7 +81,7 @@ class Surfaces:
 
     def _engine_restitution(self, time_step: float) -> FloatArray:
         """What Bullet must be told per pair, shape [count, count]."""
-        pushed = np.array([key.is_dynamic for key in self._contacts.keys])
+        pushed = np.array([key.is_dynamic for key in self._contacts.keys], dtype=bool)
         both = pushed[:, None] & pushed[None, :]
         excess = np.where(both, _PUSHED_EXCESS, _FIXED_EXCESS) + _EXCESS_PER_SECOND * time_step
         wanted: FloatArray = np.maximum(self._contacts.targets.restitution - excess, 0.0)

@@ -73,7 +73,7 @@ def _drop_on_grid(mover: str, restitution: float, height: float) -> bytes:
 
 def effective_restitution(scene: gb.Scene, rate: float, height: float) -> float:
     """Fastest rise over fastest fall, around the first impact."""
-    scene.step(int(math.sqrt(2.0 * height / G) * rate) - 2)
+    scene.step(int((math.sqrt(2.0 * height / G) - scene.time) * rate) - 2)
     fall = rise = 0.0
     for _ in range(int(0.25 * rate) + 6):
         scene.step()
