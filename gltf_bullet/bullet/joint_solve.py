@@ -35,6 +35,11 @@ class MassFactor:
         except np.linalg.LinAlgError:
             self._factor = None
 
+    def multiply(self, velocity: FloatArray) -> FloatArray:
+        """``M v``."""
+        result: FloatArray = self._regular @ velocity
+        return result
+
     def solve(self, right: FloatArray) -> FloatArray:
         """``M^-1 right``."""
         if self._factor is not None:
