@@ -1,0 +1,6 @@
+"""``python -m gltf_bullet``: the same as the command ``gltf-bullet``."""
+
+from gltf_bullet.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""Room 8: the command ``gltf-bullet``. One module per command; heavy imports happen inside them.
+
+Exit codes: 0 clean, 1 the content or the engine failed, 2 wrong usage.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from gltf_bullet.cli.bench import bench
+from gltf_bullet.cli.check import check
+from gltf_bullet.cli.convert import convert
+from gltf_bullet.cli.inspect import inspect
+from gltf_bullet.cli.simulate import simulate
+from gltf_bullet.errors import AssetError, GltfBulletError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="gltf-bullet",
+    help="Load glTF assets with rigid-body physics into PyBullet, look at them and run them.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (inspect, check, simulate, convert, bench):
+    app.command()(command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"gltf_bullet {version('gltf_bullet')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")
+    ] = False,
+) -> None:
+    """Load glTF assets with rigid-body physics into PyBullet, look at them and run them."""
+
+
+def main() -> None:
+    """Run the command line; ends the process with the exit code."""
+    try:
+        app()
+    except AssetError as error:
+        for issue in error.issues:
+            typer.echo(f"{issue.severity.name.lower()}: {issue.located(error.path)}", err=True)
+        sys.exit(1)
+    except (GltfBulletError, OSError) as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(1)

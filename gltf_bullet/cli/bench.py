@@ -1,0 +1,90 @@
+"""``gltf-bullet bench``: speed against PyBullet itself, with the goals beside the numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from gltf_bullet.cli.bench_rows import BenchRow, Measurement
+
+__all__ = ["bench"]
+
+
+def bench(
+    rows: Annotated[
+        list[str] | None, typer.Argument(help="Rows to run, by name; all without any.")
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Pairs of measurements per row.")] = 5,
+    list_rows: Annotated[bool, typer.Option("--list", help="Only list the rows.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Measure loading, stepping and memory as ratios to bare PyBullet; medians, A and B by turns.
+
+    Example: gltf-bullet bench load-boxes step-resting --repeats 5
+    """
+    from gltf_bullet.cli.bench_rows import ROWS
+    from gltf_bullet.cli.output import console, print_json, print_table
+
+    known = {row.name: row for row in ROWS}
+    unknown = [name for name in rows or () if name not in known]
+    if unknown:
+        raise typer.BadParameter(f"no row {unknown[0]!r}; rows: {', '.join(known)}")
+    chosen = [known[name] for name in rows] if rows else list(ROWS)
+    out = console()
+    if list_rows:
+        print_table(out, "Rows", ("Row", "What", "Goal>"), ((r.name, r.what, r.goal) for r in ROWS))
+        return
+    results = _run(chosen, repeats)
+    if as_json:
+        print_json([_json_row(row, found) for row, found in results])
+        return
+    print_table(
+        out,
+        "Medians; smaller is better",
+        ("Row", "What", "Ours>", "PyBullet>", "Unit", "Value>", "Goal>", ""),
+        (_cells(row, found) for row, found in results),
+    )
+
+
+def _run(chosen: list[BenchRow], repeats: int) -> list[tuple[BenchRow, Measurement]]:
+    from rich.progress import Progress
+
+    from gltf_bullet.cli.output import console
+
+    results = []
+    err = console(err=True)
+    with Progress(console=err, transient=True, disable=not err.is_terminal) as progress:
+        task = progress.add_task("", total=len(chosen))
+        for row in chosen:
+            progress.update(task, description=row.name)
+            results.append((row, row.measure(repeats)))
+            progress.advance(task)
+    return results
+
+
+def _cells(row: BenchRow, found: Measurement) -> tuple[Any, ...]:
+    return (
+        row.name,
+        row.what,
+        f"{found.ours:.3g}",
+        f"{found.theirs:.3g}",
+        found.unit,
+        f"{found.value:.3f}",
+        f"<= {row.goal:g}",
+        "" if found.value <= row.goal else "MISSED",
+    )
+
+
+def _json_row(row: BenchRow, found: Measurement) -> dict[str, Any]:
+    return {
+        "row": row.name,
+        "what": row.what,
+        "ours": found.ours,
+        "pybullet": found.theirs,
+        "unit": found.unit,
+        "value": found.value,
+        "goal": row.goal,
+        "reached": found.value <= row.goal,
+    }

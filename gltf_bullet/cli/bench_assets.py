@@ -1,0 +1,120 @@
+"""glTF files for the benchmark, made on the fly."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+from gltf_bullet.transforms import Vec3
+
+__all__ = ["bodies_gltf", "grid", "mesh_scene_gltf", "pile"]
+
+_BODIES = "KHR_physics_rigid_bodies"
+_SHAPES = "KHR_implicit_shapes"
+_SHAPE = {
+    "box": {"type": "box", "box": {"size": [0.2, 0.2, 0.2]}},
+    "sphere": {"type": "sphere", "sphere": {"radius": 0.1}},
+}
+
+
+def grid(count: int, height: float, spacing: float = 0.5) -> list[Vec3]:
+    """Positions in a square, glTF axes [m]."""
+    side = round(count**0.5 + 0.5)
+    return [(spacing * (k % side), height, spacing * (k // side)) for k in range(count)]
+
+
+def pile(count: int) -> list[Vec3]:
+    """Positions of a loose heap, layer upon layer, glTF axes [m]; the same at every call."""
+    spread = random.Random(7)  # noqa: S311  # a fixed heap, not a secret
+    result = []
+    for k in range(count):
+        layer, place = divmod(k, 25)
+        result.append(
+            (
+                0.24 * (place % 5) + 0.05 * spread.random(),
+                0.15 + 0.25 * layer,
+                0.24 * (place // 5) + 0.05 * spread.random(),
+            )
+        )
+    return result
+
+
+def bodies_gltf(shape: str, positions: Sequence[Vec3], *, floor: bool = False) -> bytes:
+    """Bodies of 1 kg: a node with motion and a child node with the collider each."""
+    nodes: list[dict[str, Any]] = []
+    roots: list[int] = []
+    shapes = [_SHAPE[shape]]
+    if floor:
+        shapes.append({"type": "plane"})
+        roots.append(0)
+        nodes.append({"name": "Floor", "extensions": _collider(1)})
+    for number, position in enumerate(positions):
+        body = len(nodes)
+        roots.append(body)
+        nodes.append(
+            {
+                "name": f"Body{number}",
+                "translation": list(position),
+                "children": [body + 1],
+                "extensions": {_BODIES: {"motion": {"mass": 1.0}}},
+            }
+        )
+        nodes.append({"name": f"Collider{number}", "extensions": _collider(0)})
+    return _file(nodes, roots, shapes)
+
+
+def mesh_scene_gltf(count: int) -> bytes:
+    """``count`` bodies with a hull of a small mesh, over a floor of triangles."""
+    points = [(x, y, z) for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (-0.1, 0.1)]
+    points.append((0.0, 0.2, 0.0))
+    floor = [(-20.0, 0.0, -20.0), (-20.0, 0.0, 20.0), (20.0, 0.0, -20.0), (20.0, 0.0, 20.0)]
+    data = b"".join(struct.pack("<3f", *p) for p in (*points, *floor))
+    data += struct.pack("<6H", 0, 1, 2, 1, 3, 2)
+    views = [
+        {"buffer": 0, "byteOffset": 0, "byteLength": 12 * len(points)},
+        {"buffer": 0, "byteOffset": 12 * len(points), "byteLength": 48},
+        {"buffer": 0, "byteOffset": 12 * (len(points) + 4), "byteLength": 12},
+    ]
+    accessors = [
+        {"bufferView": 0, "componentType": 5126, "count": len(points), "type": "VEC3"},
+        {"bufferView": 1, "componentType": 5126, "count": 4, "type": "VEC3"},
+        {"bufferView": 2, "componentType": 5123, "count": 6, "type": "SCALAR"},
+    ]
+    meshes = [
+        {"primitives": [{"attributes": {"POSITION": 0}}]},
+        {"primitives": [{"attributes": {"POSITION": 1}, "indices": 2}]},
+    ]
+    nodes: list[dict[str, Any]] = [
+        {"name": "Floor", "extensions": {_BODIES: {"collider": {"geometry": {"mesh": 1}}}}}
+    ]
+    hull = {"mesh": 0, "convexHull": True}
+    body = {_BODIES: {"motion": {"mass": 1.0}, "collider": {"geometry": hull}}}
+    nodes += [{"translation": list(p), "extensions": body} for p in grid(count, 1.0)]
+    uri = "data:application/octet-stream;base64," + base64.b64encode(data).decode()
+    return _file(
+        nodes, list(range(len(nodes))), [], meshes=meshes, accessors=accessors, bufferViews=views,
+        buffers=[{"byteLength": len(data), "uri": uri}],
+    )  # fmt: skip
+
+
+def _collider(shape: int) -> dict[str, Any]:
+    return {_BODIES: {"collider": {"geometry": {"shape": shape}}}}
+
+
+def _file(
+    nodes: list[dict[str, Any]], roots: list[int], shapes: list[dict[str, Any]], **members: Any
+) -> bytes:
+    root = {
+        "asset": {"version": "2.0"},
+        "extensionsUsed": [_BODIES, _SHAPES],
+        "scene": 0,
+        "scenes": [{"nodes": roots}],
+        "nodes": nodes,
+        **({"extensions": {_SHAPES: {"shapes": shapes}}} if shapes else {}),
+        **members,
+    }
+    return json.dumps(root).encode()

@@ -1,0 +1,207 @@
+"""What ``gltf-bullet bench`` measures: each row is a ratio of two medians, A and B by turns."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from gltf_bullet.bullet.bare import BareBodies, load_urdfs, urdf_file
+from gltf_bullet.bullet.client import step_simulation
+from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.cli.bench_assets import bodies_gltf, grid, mesh_scene_gltf, pile
+from gltf_bullet.options import LoadOptions
+from gltf_bullet.runtime.asset import read_asset
+from gltf_bullet.runtime.load import load_gltf
+from gltf_bullet.runtime.scene import Scene
+
+__all__ = ["ROWS", "BenchRow", "Measurement"]
+
+ONE_BY_ONE = LoadOptions(batch_size=10**9)
+COUNT = 1000
+
+CYCLES = 300
+WARM_UP_CYCLES = 100
+MESH_BODIES = 10
+PAGE_KB = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement:
+    """Two medians and what they are compared by."""
+
+    ours: float
+    theirs: float
+    unit: str
+    value: float
+    """What the goal is about: the ratio, or a difference."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchRow:
+    """One line of the table."""
+
+    name: str
+    what: str
+    goal: float
+    """The largest good value (DESIGN section 8)."""
+    measure: Callable[[int], Measurement]
+    """Takes the number of repeats."""
+
+
+def _timed(work: Callable[[], object]) -> float:
+    gc.collect()
+    start = time.perf_counter()
+    work()
+    return 1e3 * (time.perf_counter() - start)
+
+
+def _ratio(ours: list[float], theirs: list[float]) -> Measurement:
+    a, b = statistics.median(ours), statistics.median(theirs)
+    return Measurement(ours=a, theirs=b, unit="ms", value=a / b)
+
+
+def _load(shape: str, options: LoadOptions) -> Callable[[int], Measurement]:
+    positions = grid(COUNT, 1.0)
+    return partial(
+        _against_urdf,
+        shape,
+        lambda: partial(load_gltf, bodies_gltf(shape, positions), options=options),
+    )
+
+
+def _instances(shape: str) -> Callable[[int], Measurement]:
+    positions = grid(COUNT, 1.0)
+    return partial(
+        _against_urdf, shape, lambda: read_asset(bodies_gltf(shape, positions)).instantiate
+    )
+
+
+def _against_urdf(
+    shape: str, prepare: Callable[[], Callable[[int], object]], repeats: int
+) -> Measurement:
+    """Loading into a fresh world against ``loadURDF`` for each body."""
+    positions = grid(COUNT, 1.0)
+    load = prepare()
+    ours, theirs = [], []
+    with urdf_file(shape) as path:
+        for _ in range(repeats):
+            with headless_world() as client:
+                ours.append(_timed(partial(load, client)))
+            with headless_world() as client:
+                theirs.append(_timed(partial(load_urdfs, client, path, positions)))
+    return _ratio(ours, theirs)
+
+
+def _whole_load(repeats: int) -> Measurement:
+    import pygltflib
+
+    ours, theirs = [], []
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "boxes.gltf"
+        # 500 bodies are 1000 nodes.
+        path.write_bytes(bodies_gltf("box", grid(COUNT // 2, 1.0)))
+        for _ in range(repeats):
+            with headless_world() as client:
+                ours.append(_timed(partial(load_gltf, path, client)))
+            theirs.append(_timed(partial(pygltflib.GLTF2().load, str(path))))
+    return _ratio(ours, theirs)
+
+
+def _steps(data: bytes, settle: int, chunk: int) -> Callable[[int], Measurement]:
+    def measure(repeats: int) -> Measurement:
+        with headless_world() as client:
+            scene = load_gltf(data, client)
+            for _ in range(settle):
+                scene.step()
+            ours, theirs = zip(*_step_pairs(scene, repeats, chunk), strict=True)
+        return _ratio(list(ours), list(theirs))
+
+    return measure
+
+
+def _step_pairs(scene: Scene, repeats: int, chunk: int) -> Iterator[tuple[float, float]]:
+    """Milliseconds per step of ours and of theirs, in the same world by turns."""
+    client = scene.client_id
+
+    def bare() -> None:
+        for _ in range(chunk):
+            step_simulation(client)
+
+    for _ in range(4 * repeats):
+        theirs = _timed(bare) / chunk
+        yield _timed(lambda: scene.step(chunk)) / chunk, theirs
+
+
+def _memory(repeats: int) -> Measurement:
+    """Resident memory per load/remove cycle beyond what Bullet keeps for as many bodies [KB]."""
+    # Fresh processes: freed memory of earlier rows would be used first and hide any growth.
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
+        ours = pool.submit(_own_growth, repeats).result()
+        theirs = pool.submit(_bare_growth, repeats).result()
+    return Measurement(ours=ours, theirs=theirs, unit="KB/cycle", value=ours - theirs)
+
+
+def _own_growth(repeats: int) -> float:
+    asset = read_asset(mesh_scene_gltf(MESH_BODIES))
+    with headless_world() as client:
+        return _growth(lambda: asset.instantiate(client).remove(), repeats)
+
+
+def _bare_growth(repeats: int) -> float:
+    with headless_world() as client:
+        bodies = BareBodies(client)
+        return _growth(lambda: bodies.cycle(MESH_BODIES + 1), repeats)
+
+
+def _growth(cycle: Callable[[], object], repeats: int) -> float:
+    for _ in range(WARM_UP_CYCLES):
+        cycle()
+    grown = []
+    for _ in range(max(1, repeats // 2)):
+        gc.collect()
+        before = _resident_kb()
+        for _ in range(CYCLES):
+            cycle()
+        gc.collect()
+        grown.append((_resident_kb() - before) / CYCLES)
+    return statistics.median(grown)
+
+
+def _resident_kb() -> float:
+    """Resident memory of this process; Linux only."""
+    return PAGE_KB * float(Path("/proc/self/statm").read_text().split()[1])
+
+
+ROWS = tuple(
+    BenchRow(name=name, what=what, goal=goal, measure=measure)
+    for name, what, goal, measure in (
+        ("load-boxes", "load_gltf 1000 boxes one by one / loadURDF x 1000", 1.3,
+         _load("box", ONE_BY_ONE)),
+        ("load-boxes-batched", "load_gltf 1000 boxes / loadURDF x 1000", 0.4,
+         _load("box", LoadOptions())),
+        ("instance-boxes", "Asset.instantiate 1000 boxes / loadURDF x 1000", 0.4,
+         _instances("box")),
+        ("load-spheres", "load_gltf 1000 spheres one by one / loadURDF x 1000", 0.5,
+         _load("sphere", ONE_BY_ONE)),
+        ("load-spheres-batched", "load_gltf 1000 spheres / loadURDF x 1000", 0.5,
+         _load("sphere", LoadOptions())),
+        ("load-parse", "load_gltf 1000 nodes / pygltflib's parse of that file", 0.35, _whole_load),
+        ("step-resting", "scene.step / stepSimulation, 1000 resting boxes", 1.35,
+         _steps(bodies_gltf("box", grid(COUNT, 0.1), floor=True), 120, 10)),
+        ("step-pile", "scene.step / stepSimulation, pile of 500 boxes", 1.15,
+         _steps(bodies_gltf("box", pile(500), floor=True), 240, 5)),
+        ("step-falling", "scene.step / stepSimulation, 1000 boxes in free fall", 3.6,
+         _steps(bodies_gltf("box", grid(COUNT, 1000.0)), 10, 20)),
+        ("memory", "memory per load/remove of 11 bodies with meshes, minus bare PyBullet's", 1.0,
+         _memory),
+    )
+)  # fmt: skip
+"""In the order of the table."""

@@ -1,0 +1,167 @@
+"""``gltf-bullet inspect``: what a file holds and what the engine would get."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from gltf_bullet.runtime.inspection import Inspection
+
+__all__ = ["inspect"]
+
+
+def inspect(
+    file: Annotated[Path, typer.Argument(help="A .gltf or .glb file.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Show nodes, bodies, shapes, materials, joints, and what is exact or approximated.
+
+    Example: gltf-bullet inspect examples/assets/hinge_door.gltf
+    """
+    from gltf_bullet.cli.output import console, issue_rows, print_json
+    from gltf_bullet.runtime.asset import read_asset
+    from gltf_bullet.runtime.inspection import inspect_asset
+
+    found = inspect_asset(read_asset(file))
+    if as_json:
+        rows = {key: value for key, value in _tables(found).items() if key != "issues"}
+        print_json({**rows, "issues": issue_rows(found.issues)})
+    else:
+        _print(console(), found)
+    if any(issue.is_error for issue in found.issues):
+        raise typer.Exit(1)
+
+
+def _tables(found: Inspection) -> dict[str, Any]:
+    return asdict(found)
+
+
+def _print(out: Console, found: Inspection) -> None:
+    from gltf_bullet.cli.output import print_issues, print_table, vector
+
+    _print_tree(out, found)
+    print_table(
+        out,
+        "Bodies (kg, kg m2, m; in the body's own frame)",
+        ("Node>", "Name", "Kind", "Mass>", "Inertia", "Centre of mass", "Colliders"),
+        (
+            (
+                body["node"], body["name"], body["kind"], f"{body['mass']:.6g}",
+                vector(body["inertia"]), vector(body["center_of_mass"]),
+                "; ".join(f"{c['node']}: {c['shape']}" for c in body["colliders"]) or "none",
+            )
+            for body in found.bodies
+        ),
+    )  # fmt: skip
+    print_table(
+        out,
+        "Static colliders",
+        ("Node>", "Name", "Shape", "Position"),
+        ((s["node"], s["name"], s["shape"], vector(s["position"])) for s in found.statics),
+    )
+    print_table(
+        out,
+        "Materials",
+        ("Material", "Static>", "Dynamic>", "Restitution>", "Combine", "On nodes"),
+        (
+            (
+                m["material"], f"{m['static_friction']:g}", f"{m['dynamic_friction']:g}",
+                f"{m['restitution']:g}",
+                f"{m['friction_combine'] or '-'} / {m['restitution_combine'] or '-'}",
+                _list(m["nodes"]),
+            )
+            for m in found.materials
+        ),
+    )  # fmt: skip
+    print_table(
+        out,
+        "Collision filters",
+        ("Filter", "Systems", "Meets", "Does not meet", "On nodes"),
+        (
+            (
+                f["filter"], _list(f["systems"]),
+                "-" if f["collide_with"] is None else _list(f["collide_with"]),
+                "-" if f["not_collide_with"] is None else _list(f["not_collide_with"]),
+                _list(f["nodes"]),
+            )
+            for f in found.filters
+        ),
+    )  # fmt: skip
+    print_table(
+        out,
+        "Triggers",
+        ("Node>", "Name", "Shape", "Parts"),
+        ((t["node"], t["name"], t["shape"] or "compound", _list(t["parts"]))
+         for t in found.triggers),
+    )  # fmt: skip
+    _print_joints(out, found)
+    print_issues(out, found.issues)
+
+
+def _print_tree(out: Console, found: Inspection) -> None:
+    from rich.text import Text
+    from rich.tree import Tree
+
+    root = Tree(Text(f"{found.path}: {len(found.nodes)} nodes", "bold"))
+    branches = {-1: root}
+    # Parents may stand after their children in the file.
+    waiting = {row["node"]: row for row in found.nodes}
+    children: dict[int, list[int]] = {}
+    for row in found.nodes:
+        children.setdefault(row["parent"], []).append(row["node"])
+    stack = [(-1, node) for node in reversed(children.get(-1, []))]
+    while stack:
+        parent, node = stack.pop()
+        row = waiting[node]
+        label = Text(f"{node} {row['name']}")
+        if row["roles"]:
+            label.append(f"  [{', '.join(row['roles'])}]", "cyan")
+        branches[node] = branches[parent].add(label)
+        stack.extend((node, child) for child in reversed(children.get(node, [])))
+    out.print(root)
+
+
+def _print_joints(out: Console, found: Inspection) -> None:
+    from rich.text import Text
+    from rich.tree import Tree
+
+    if not found.joints:
+        return
+    root = Tree(Text("Joints", "bold"))
+    for joint in found.joints:
+        closed = f", closed by {joint['closed_by']}" if joint["closed_by"] else ""
+        other = "the world" if joint["connected_node"] is None else f"{joint['connected_node']}"
+        branch = root.add(Text(f"{joint['node']} {joint['name']} to node {other}{closed}"))
+        for freedom in joint["freedoms"]:
+            branch.add(Text(_freedom_line(freedom)))
+        if not joint["freedoms"]:
+            branch.add(Text("no degree of freedom"))
+    out.print(root)
+
+
+def _freedom_line(freedom: dict[str, Any]) -> str:
+    low = "-inf" if freedom["lower"] is None else f"{freedom['lower']:.4g}"
+    high = "inf" if freedom["upper"] is None else f"{freedom['upper']:.4g}"
+    line = f"link {freedom['link']}: {freedom['kind']} {freedom['axis']}"
+    if freedom["kind"] != "ball":
+        line += f", {low} .. {high} {freedom['unit']}"
+    for drive in freedom["drives"]:
+        line += (
+            f", drive ({drive['mode']}) to {drive['position_target']:g} with stiffness "
+            f"{drive['stiffness']:g}, to {drive['velocity_target']:g}/s with damping "
+            f"{drive['damping']:g}"
+        )
+        if drive["max_force"] is not None:
+            line += f", at most {drive['max_force']:g}"
+    return line
+
+
+def _list(values: list[Any]) -> str:
+    shown = ", ".join(map(str, values[:12]))
+    return shown + (f", ... ({len(values)})" if len(values) > 12 else "")
