@@ -34,6 +34,8 @@ class LoadOptions:
     batch_size: int = 64
     """From this many equal bodies on they are created in one call, seven times faster. PyBullet
     then answers ``getNumBodies`` and ``getBodyInfo`` for them only after ``syncBodyInfo()``."""
+    play_animations: bool = True
+    """Whether the file's animations run from the first step on, looping."""
     slip_friction: bool = True
     """Switch each body between static and dynamic friction by its slip where the two differ;
     ``False``: the dynamic value always."""

@@ -10,7 +10,9 @@ import pybullet
 
 from gltf_bullet.transforms import Quat, Vec3, matrices_from_quats
 
-__all__ = ["LinkState", "apply_base_impulse", "link_state"]
+__all__ = ["ZERO", "LinkState", "apply_base_impulse", "link_state", "set_base_velocity"]
+
+ZERO: Vec3 = (0.0, 0.0, 0.0)
 
 LinkState: TypeAlias = tuple[Vec3, Quat, Vec3, Vec3]
 """Centre of mass [m], world_from_inertial (xyzw), its velocity [m/s] and spin [rad/s]."""
@@ -56,3 +58,8 @@ def apply_base_impulse(
         (np.array(spin) + change).tolist(),
         physicsClientId=client_id,
     )
+
+
+def set_base_velocity(client_id: int, body_id: int, linear: Vec3, angular: Vec3) -> None:
+    """Set the velocity of a base's centre of mass [m/s] and its spin [rad/s], world axes."""
+    pybullet.resetBaseVelocity(body_id, linear, angular, physicsClientId=client_id)

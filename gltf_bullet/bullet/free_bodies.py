@@ -7,7 +7,7 @@ bodies, the cheapest kind (measured: 1000 of them cost 0.3 ms per step, 0.9 ms a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 
 import numpy as np
@@ -50,9 +50,11 @@ def create_statics(
     shapes: EngineShapes,
     visuals: BodyVisuals,
     created: list[int],
+    movable: Collection[int] = (),
 ) -> dict[int, int]:
     """Create one fixed body per static collider; ids by collider node.
 
+    Those of ``movable`` nodes may be carried by an animation and are multibodies.
     Every id is appended to ``created`` at once, so that a failure half-way can be undone.
     """
     body_by_node: dict[int, int] = {}
@@ -68,7 +70,7 @@ def create_statics(
             baseVisualShapeIndex=visuals.of_static(plan),
             basePosition=world_from_shape.translation,
             baseOrientation=world_from_shape.rotation_xyzw,
-            useMaximalCoordinates=maximal,
+            useMaximalCoordinates=maximal and plan.node not in movable,
             physicsClientId=client_id,
         )
         created.append(body_id)
@@ -287,6 +289,26 @@ class FreeBodies:
             )
         if len(self._tumblers):
             self._steady_tumblers(time_step)
+
+    def set_kinematic(self, node: int, *, kinematic: bool) -> None:
+        """Take a dynamic body out of the simulation, or give it back; its velocity stays.
+
+        Collision bits must be written anew afterwards: a mass that crosses zero resets them.
+        """
+        index = int(np.flatnonzero(self.nodes == node)[0])
+        body_id, plan = self.ids[index], self.plans[index]
+        linear, angular = pybullet.getBaseVelocity(body_id, self._client_id)
+        if kinematic:
+            pybullet.changeDynamics(body_id, -1, mass=0.0, physicsClientId=self._client_id)
+        else:
+            pybullet.changeDynamics(
+                body_id,
+                -1,
+                mass=plan.mass,
+                localInertiaDiagonal=plan.inertia_diagonal,
+                physicsClientId=self._client_id,
+            )
+        pybullet.resetBaseVelocity(body_id, linear, angular, physicsClientId=self._client_id)
 
     def _note_spin(self, rotations: FloatArray) -> None:
         """Estimate spins from two successive rotations: free, and enough to find the fast ones."""

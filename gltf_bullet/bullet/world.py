@@ -8,7 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gltf_bullet.bullet.articulations import create_articulations
-from gltf_bullet.bullet.body_access import apply_base_impulse, link_state
+from gltf_bullet.bullet.body_access import (
+    ZERO,
+    apply_base_impulse,
+    link_state,
+    set_base_velocity,
+)
+from gltf_bullet.bullet.carried import CarriedBodies
 from gltf_bullet.bullet.client import EngineSettings, remove_bodies
 from gltf_bullet.bullet.collision_classes import ClassedLink, collision_classes
 from gltf_bullet.bullet.engine_shapes import EngineShapes, engine_shapes
@@ -51,6 +57,13 @@ class World:
         self.pair_rules = PairRules(client_id)
         self._created: list[int] = []
         self._classed: list[ClassedLink] = []
+        self._carried_bodies: set[int] = set()
+        self._carried_statics: set[int] = set()
+        self._carriage = CarriedBodies(client_id, [], [])
+        self._targets: tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]] | None = None
+        self.anchor_motion: dict[int, tuple[FloatArray, FloatArray, FloatArray, FloatArray]] = {}
+        """Of animated attachment nodes without motion: position, rotation xyzw now, velocity and
+        spin over the coming step."""
         try:
             shapes = engine_shapes(client_id)
             self._create(shapes, BodyVisuals(client_id, shapes, options, visuals), tree, options)
@@ -68,7 +81,12 @@ class World:
         bodies = self.plan.bodies.bodies
         jointed = self.plan.articulations.jointed_bodies
         self.static_ids = create_statics(
-            self.client_id, self.plan.bodies.statics, shapes, visuals, self._created
+            self.client_id,
+            self.plan.bodies.statics,
+            shapes,
+            visuals,
+            self._created,
+            self.plan.animated.moved,
         )
         self.free = create_free_bodies(
             self.client_id,
@@ -197,11 +215,21 @@ class World:
         self._surfaces.adapt(settings.time_step / max(settings.substeps, 1))
         self._slip.before_step(settings.time_step, settings.gravity)
         self.free.before_step(settings.time_step, settings.gravity)
+        if self._targets is not None:
+            self._carriage.drive(
+                self._targets[0], self._targets[1], settings.time_step, self._targets[2]
+            )
+            self._targets = None
         for node in self.plan.articulations.moving_anchors:
             self._announce_anchor(node, settings.time_step)
         self.articulations.before_step(settings.time_step, settings.gravity)
 
     def _announce_anchor(self, node: int, time_step: float) -> None:
+        if node not in self.plan.bodies.bodies:
+            motion = self.anchor_motion.get(node)
+            if motion is not None:
+                self.articulations.set_anchor(node, *motion, time_step)
+            return
         plan = self.plan.bodies.bodies[node]
         com, rotation, linear, angular = link_state(self.client_id, *self.link_of(node))
         world_from_body = Pose(rotation, com) @ plan.body_from_inertial.inverse()
@@ -226,6 +254,62 @@ class World:
             np.concatenate([rotations, jointed_rotations]),
         )
 
+    # --- prescribed motion --------------------------------------------------------------------
+
+    def carry(self, static_nodes: Sequence[int], body_nodes: Sequence[int]) -> None:
+        """Prescribe the poses of these static colliders and bodies from now on, and of no others.
+
+        Released dynamic bodies go on with the velocity that they have.
+        """
+        released = self._carried_bodies - set(body_nodes)
+        taken = set(body_nodes) - self._carried_bodies
+        for node in sorted(released | taken):
+            if self.plan.bodies.bodies[node].kind is MotionKind.DYNAMIC:
+                self.free.set_kinematic(node, kinematic=node in taken)
+                self._renew(node)
+        for node in self._carried_statics - set(static_nodes):
+            set_base_velocity(self.client_id, self.static_ids[node], ZERO, ZERO)
+        for node in released:
+            plan = self.plan.bodies.bodies[node]
+            if plan.kind is MotionKind.KINEMATIC:
+                set_base_velocity(
+                    self.client_id,
+                    self._id_of_free[node],
+                    plan.linear_velocity,
+                    plan.angular_velocity,
+                )
+        self._carried_bodies, self._carried_statics = set(body_nodes), set(static_nodes)
+        offset_of = {s.node: s.shape.body_from_shape for s in self.plan.bodies.statics}
+        self._carriage = CarriedBodies(
+            self.client_id,
+            [*map(self.static_ids.__getitem__, static_nodes),
+             *map(self._id_of_free.__getitem__, body_nodes)],
+            [*map(offset_of.__getitem__, static_nodes),
+             *(self.plan.bodies.bodies[node].body_from_inertial for node in body_nodes)],
+        )  # fmt: skip
+
+    def prescribe(
+        self, positions: FloatArray, rotations_xyzw: FloatArray, is_jump: npt.NDArray[np.bool_]
+    ) -> None:
+        """Targets of the coming step, in the order of :meth:`carry`, statics first.
+
+        Args:
+            positions: Of the nodes' frames [m], shape [k, 3].
+            rotations_xyzw: Shape [k, 4].
+            is_jump: Which are put there at once, shape [k].
+        """
+        self._targets = (positions, rotations_xyzw, is_jump)
+
+    def can_be_carried(self, node: int) -> bool:
+        """Whether a body's pose can be prescribed: it is no link of an articulation."""
+        return node in self._id_of_free
+
+    def _renew(self, node: int) -> None:
+        links = set(self.links_of(node))
+        for classed in self._classed:
+            if classed.link in links:
+                self._classes.write(classed)
+
     # --- single bodies ------------------------------------------------------------------------
 
     def velocities_of(self, node: int) -> tuple[FloatArray, FloatArray]:
@@ -241,7 +325,7 @@ class World:
         Kinematic and static bodies have infinite mass: nothing happens.
         """
         plan: BodyPlan = self.plan.bodies.bodies[node]
-        if plan.kind is not MotionKind.DYNAMIC:
+        if plan.kind is not MotionKind.DYNAMIC or node in self._carried_bodies:
             return
         if node not in self._id_of_free:
             self.articulations.apply_impulse(node, np.array(linear), np.array(angular))

@@ -12,12 +12,32 @@ from gltf_bullet.bullet.articulations_planning import plan_articulations
 from gltf_bullet.bullet.bodies import BodyPlans, plan_bodies
 from gltf_bullet.bullet.contact_plan import ContactPlan, plan_contacts
 from gltf_bullet.bullet.shapes import MeshOf, ShapePlanner
-from gltf_bullet.diagnostics import Diagnostics
-from gltf_bullet.model import PhysicsScene
+from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from gltf_bullet.model import MotionKind, PhysicsScene
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.scene import NodeFrames, NodeTree
 
-__all__ = ["WorldPlan", "plan_world", "within"]
+__all__ = ["AnimatedNodes", "WorldPlan", "plan_world", "within"]
+
+
+ANIMATED_AND_JOINTED = IssueKind(
+    "ANIMATED_AND_JOINTED",
+    Severity.INFO,
+    "the body is animated and holds joints; it stays kinematic also when its animation stops",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnimatedNodes:
+    """What the file's animations may move."""
+
+    moved: frozenset[int] = frozenset()
+    """Nodes at or below an animated one."""
+    driven: frozenset[int] = frozenset()
+    """Nodes that an animation running from load on sets directly."""
+
+
+NOT_ANIMATED = AnimatedNodes()
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -29,6 +49,7 @@ class WorldPlan:
     """Nearest motion node per node, -1 without one, shape [node_count]."""
     articulations: ArticulationPlans
     contacts: ContactPlan
+    animated: AnimatedNodes
 
 
 def plan_world(
@@ -38,9 +59,11 @@ def plan_world(
     mesh_of: MeshOf,
     options: LoadOptions,
     diagnostics: Diagnostics,
+    animated: AnimatedNodes = NOT_ANIMATED,
 ) -> WorldPlan:
     """Plan a scene; findings about what the engine cannot express go to ``diagnostics``."""
     motion_node_of = physics.motion_node_of(tree)
+    physics = _hold_animated_joints(physics, motion_node_of, animated, diagnostics)
     shapes = ShapePlanner(mesh_of, options, diagnostics)
     bodies = plan_bodies(
         physics,
@@ -58,10 +81,36 @@ def plan_world(
         world_from_node=frames.world_from_node,
         world_rotations_xyzw=frames.rotations_xyzw,
         diagnostics=diagnostics,
+        moving_nodes=[n for n in animated.moved if motion_node_of[n] < 0],
     )
     return WorldPlan(
-        bodies=bodies, motion_node_of=motion_node_of, articulations=articulations, contacts=contacts
+        bodies=bodies,
+        motion_node_of=motion_node_of,
+        articulations=articulations,
+        contacts=contacts,
+        animated=animated,
     )
+
+
+def _hold_animated_joints(
+    physics: PhysicsScene,
+    motion_node_of: npt.NDArray[np.intp],
+    animated: AnimatedNodes,
+    diagnostics: Diagnostics,
+) -> PhysicsScene:
+    """Animated bodies with joints as kinematic bodies: links cannot become bases at run time."""
+    held = set()
+    for joint in physics.joints.values():
+        ends = (joint.node, joint.connected_node)
+        held |= {int(motion_node_of[end]) for end in ends if end is not None}
+    held &= animated.driven & set(physics.motions)
+    if not held:
+        return physics
+    motions = dict(physics.motions)
+    for node in sorted(held):
+        diagnostics.report(ANIMATED_AND_JOINTED, motions[node].pointer)
+        motions[node] = replace(motions[node], kind=MotionKind.KINEMATIC)
+    return replace(physics, motions=motions)
 
 
 def within(physics: PhysicsScene, inside: npt.NDArray[np.bool_]) -> PhysicsScene:

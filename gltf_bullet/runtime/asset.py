@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gltf_bullet.bullet.client import PhysicsClient
-from gltf_bullet.bullet.world_plan import plan_world, within
+from gltf_bullet.bullet.world_plan import AnimatedNodes, plan_world, within
 from gltf_bullet.diagnostics import Diagnostics, Issue, Severity
 from gltf_bullet.dialects.assemble import read_physics
 from gltf_bullet.dialects.registry import EXTENSION_UNSUPPORTED, check_extensions
 from gltf_bullet.errors import AssetError, InvalidAssetError, UnsupportedAssetError
+from gltf_bullet.gltf.animations import read_animations
 from gltf_bullet.gltf.document import AssetSource, Document, read_document
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.collision_meshes import collision_mesh
 from gltf_bullet.runtime.placement import Placement, UpAxis
-from gltf_bullet.scene import NodeFrames, NodeTree
+from gltf_bullet.scene import Animation, NodeFrames, NodeTree
 
 if TYPE_CHECKING:
     from gltf_bullet.runtime.scene import Scene
@@ -33,6 +34,7 @@ class Asset:
 
     document: Document
     physics: PhysicsScene
+    animations: tuple[Animation, ...] = ()
     issues: tuple[Issue, ...]
     """What reading found; translating adds its own to :attr:`Scene.issues`."""
 
@@ -45,6 +47,20 @@ class Asset:
     def tree(self) -> NodeTree:
         """The nodes of the file."""
         return self.document.tree
+
+    def animated_nodes(self, *, running: bool) -> AnimatedNodes:
+        """What the file's animations may move; ``running``: whether they play from load on."""
+        marked = np.zeros(len(self.tree), dtype=bool)
+        driven: set[int] = set()
+        for animation in self.animations:
+            for track in animation.tracks:
+                if track.node is None or track.target_path == "weights":
+                    continue
+                marked[track.node] = True
+                if running and track.target_path in ("translation", "rotation"):
+                    driven.add(track.node)
+        moved = np.flatnonzero(self.tree.nearest_at_or_above(marked) >= 0)
+        return AnimatedNodes(moved=frozenset(moved.tolist()), driven=frozenset(driven))
 
     def instantiate(
         self,
@@ -137,7 +153,10 @@ def _read(source: AssetSource, diagnostics: Diagnostics) -> Asset:
     document = read_document(source, diagnostics)
     check_extensions(document, diagnostics)
     physics = read_physics(document, diagnostics)
-    return Asset(document=document, physics=physics, issues=diagnostics.issues)
+    animations = read_animations(document, diagnostics)
+    return Asset(
+        document=document, physics=physics, animations=animations, issues=diagnostics.issues
+    )
 
 
 def check(source: AssetSource, *, options: LoadOptions | None = None) -> Report:
@@ -166,5 +185,6 @@ def check(source: AssetSource, *, options: LoadOptions | None = None) -> Report:
             ),
             options or LoadOptions(),
             diagnostics,
+            asset.animated_nodes(running=(options or LoadOptions()).play_animations),
         )
     return Report(path=asset.path, issues=diagnostics.issues)

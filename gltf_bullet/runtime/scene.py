@@ -22,6 +22,9 @@ from gltf_bullet.diagnostics import Diagnostics, Issue, Severity
 from gltf_bullet.errors import InvalidAssetError, SceneRemovedError, TranslationError
 from gltf_bullet.model import PhysicsScene, may_collide
 from gltf_bullet.options import LoadOptions
+from gltf_bullet.runtime.animation_driver import AnimationDriver
+from gltf_bullet.runtime.animation_players import Animations
+from gltf_bullet.runtime.animator import Animator
 from gltf_bullet.runtime.asset import Asset
 from gltf_bullet.runtime.collision_meshes import collision_mesh
 from gltf_bullet.runtime.handles import Body, ByNode, Nodes, NodeView
@@ -66,7 +69,18 @@ class Scene:
         self._time = 0.0
         self._removed = False
         self._world = World(client_id, plan, asset.tree, options, visuals)
-        self._sync = NodeSync(asset.tree, frames, self._world.body_nodes)
+        self.animations = Animations(asset.animations, play=options.play_animations)
+        """The file's animations: play, pause, stop, seek, speed, loop, time of each."""
+        animator = Animator(asset.tree, self.animations, placement.matrix)
+        self._driver = AnimationDriver(animator, self._world, asset.tree, frames)
+        self._sync = NodeSync(
+            asset.tree,
+            frames,
+            self._world.body_nodes,
+            animator.local,
+            animator.animated,
+            placement.matrix,
+        )
         self.nodes = Nodes(self)
         """All nodes of the file, in file order."""
         self.bodies: ByNode[Body] = ByNode(
@@ -113,6 +127,7 @@ class Scene:
             ),
             options,
             diagnostics,
+            asset.animated_nodes(running=options.play_animations),
         )
         visuals = NO_VISUALS
         if options.visuals == "mesh":
@@ -162,7 +177,10 @@ class Scene:
     def before_step(self) -> None:
         """Apply forces, motors and kinematic velocities for the coming ``stepSimulation``."""
         self.require_alive()
-        self._world.before_step(engine_settings(self.client_id))
+        settings = engine_settings(self.client_id)
+        if self._driver.has_work:
+            self._driver.before_step(settings.time_step, self._sync.world_from_node)
+        self._world.before_step(settings)
 
     def after_step(self) -> None:
         """Read the bodies, refresh all node transforms, advance :attr:`time`."""

@@ -130,6 +130,18 @@ class AnimationSampler:
             np.concatenate([self.translation_nodes, self.rotation_nodes, self.scale_nodes])
         )
 
+    @property
+    def stepped_nodes(self) -> IntArray:
+        """The nodes with a translation or rotation that jumps from key to key, sorted."""
+        stepped = [
+            track.node
+            for track in self._tracks
+            if track.node is not None
+            and track.interpolation is Interpolation.STEP
+            and track.target_path in ("translation", "rotation")
+        ]
+        return np.unique(np.array(stepped, dtype=np.intp))
+
     def sample_translations(self, time: float) -> FloatArray:
         """[m], shape [len(translation_nodes), 3]."""
         return self._stacked("translation", 3, time)

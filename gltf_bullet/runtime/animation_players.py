@@ -1,0 +1,155 @@
+"""Playing the animations of a file: which run, at what time, how fast."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from gltf_bullet.scene import Animation, AnimationSampler
+
+__all__ = ["AnimationPlayer", "Animations", "PlayerState"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerState:
+    """Everything about a player that changes."""
+
+    time: float
+    speed: float
+    loop: bool
+    is_running: bool
+    is_active: bool
+
+
+class AnimationPlayer:
+    """One glTF animation of a scene.
+
+    While it is *active* (playing or paused) it drives its nodes; a body among them is kinematic and
+    becomes dynamic again, with the velocity that it has, when the animation stops or ends.
+    """
+
+    def __init__(self, animation: Animation, index: int) -> None:
+        self.animation = animation
+        self.index = index
+        """Place in the file's ``animations``."""
+        self.sampler = AnimationSampler(animation.tracks)
+        self.speed = 1.0
+        """Factor of simulated time; negative plays backwards."""
+        self.loop = True
+        """Whether it starts over at its end."""
+        self._time = 0.0
+        self._running = False
+        self._active = False
+        self._jumped = False
+        self._ending = False
+
+    @property
+    def name(self) -> str:
+        """As authored; empty where the file gives none."""
+        return self.animation.name
+
+    @property
+    def duration(self) -> float:
+        """The time of the last keyframe [s]."""
+        return self.animation.duration
+
+    @property
+    def time(self) -> float:
+        """Where in the animation the scene is [s]."""
+        return self._time
+
+    @property
+    def is_playing(self) -> bool:
+        """Whether time runs."""
+        return self._running
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it drives its nodes: playing or paused."""
+        return self._active
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether the end was passed in this very step: nodes and colliders reach their last
+        pose, while bodies already fly on."""
+        return self._ending
+
+    def play(self) -> None:
+        """Run from the present time, from the start when it had ended."""
+        if not self._active and self._time >= self.duration:
+            self._time = 0.0
+        self._jumped |= not self._active
+        self._running = self._active = True
+
+    def pause(self) -> None:
+        """Hold the present pose."""
+        self._running = False
+
+    def stop(self) -> None:
+        """Let go of the nodes where they are; bodies are dynamic again."""
+        self._running = self._active = False
+
+    def seek(self, time: float) -> None:
+        """Go to a time [s] at once; bodies are put there without crossing the space between."""
+        self._time = min(max(float(time), 0.0), self.duration)
+        self._jumped = True
+
+    def advance(self, time_step: float) -> bool:
+        """Move on by a time step [s]; whether the nodes jump instead of moving there."""
+        jumped, self._jumped = self._jumped, False
+        self._ending = False
+        if not self._running:
+            return jumped
+        time = self._time + self.speed * time_step
+        if 0.0 <= time <= self.duration:
+            self._time = time
+            return jumped
+        if self.loop and self.duration > 0.0:
+            self._time = time % self.duration
+            return True
+        self._time = min(max(time, 0.0), self.duration)
+        self._running = self._active = False
+        self._ending = True
+        return jumped
+
+    def state(self) -> PlayerState:
+        """Everything that :meth:`restore` needs."""
+        return PlayerState(self._time, self.speed, self.loop, self._running, self._active)
+
+    def restore(self, state: PlayerState) -> None:
+        """Take back a :meth:`state`."""
+        self._time, self.speed, self.loop = state.time, state.speed, state.loop
+        self._running, self._active = state.is_running, state.is_active
+        self._jumped = False
+
+    def __repr__(self) -> str:
+        return f"AnimationPlayer({self.index}, {self.name!r}, time={self._time:.4g})"
+
+
+class Animations(Sequence[AnimationPlayer]):
+    """The animations of a scene, by index or name."""
+
+    def __init__(self, animations: Sequence[Animation], *, play: bool) -> None:
+        self._players = tuple(AnimationPlayer(a, k) for k, a in enumerate(animations))
+        for player in self._players:
+            if play:
+                player.play()
+            # The scene stands at the first frame already when the first step begins.
+            player.advance(0.0)
+
+    def __getitem__(self, key: int | str | slice) -> AnimationPlayer:  # type: ignore[override]
+        if isinstance(key, slice):
+            raise TypeError("animations are taken one by one, by index or name")
+        if isinstance(key, int):
+            return self._players[key]
+        found = [player for player in self._players if player.name == key]
+        if len(found) != 1:
+            names = [player.name for player in self._players]
+            raise KeyError(f"{key!r} names {len(found)} animations; names: {names}")
+        return found[0]
+
+    def __len__(self) -> int:
+        return len(self._players)
+
+    def __iter__(self) -> Iterator[AnimationPlayer]:
+        return iter(self._players)
