@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gltf_bullet.runtime.handles import Body, NodeView
     from gltf_bullet.runtime.load import load_gltf
     from gltf_bullet.runtime.scene import Scene
+    from gltf_bullet.runtime.trigger_events import TriggerEvent, TriggerView
 
 __all__ = [
     "Asset",
@@ -44,6 +45,8 @@ __all__ = [
     "SceneRemovedError",
     "Severity",
     "TranslationError",
+    "TriggerEvent",
+    "TriggerView",
     "UnsupportedAssetError",
     "check",
     "load_gltf",
@@ -57,6 +60,8 @@ _LAZY = {
     "NodeView": "gltf_bullet.runtime.handles",
     "Report": "gltf_bullet.runtime.asset",
     "Scene": "gltf_bullet.runtime.scene",
+    "TriggerEvent": "gltf_bullet.runtime.trigger_events",
+    "TriggerView": "gltf_bullet.runtime.trigger_events",
     "check": "gltf_bullet.runtime.asset",
     "load_gltf": "gltf_bullet.runtime.load",
     "read_asset": "gltf_bullet.runtime.asset",

@@ -1,6 +1,6 @@
 """The adapter that runs the conformance program of the shared folder against this library.
 
-    python3 ../shared/conformance/oracle.py --adapter tools.conformance_adapter:Adapter
+python3 ../shared/conformance/oracle.py --adapter tools.conformance_adapter:Adapter
 """
 
 from __future__ import annotations
@@ -25,6 +25,11 @@ class Adapter:
         pybullet.setTimeStep(dt, physicsClientId=self._client)
         self._events: list[tuple[str, int, int, int, float]] = []
         self._scene = gb.load_gltf(path, self._client, up_axis="y")
+        self._scene.on_trigger(
+            lambda e: self._events.append(
+                (e.kind, e.trigger_node, e.collider_node, e.motion_node, e.time)
+            )
+        )
 
     def step(self, n: int = 1) -> None:
         for _ in range(n):

@@ -126,6 +126,20 @@ class EngineShapes:
         )
         self._has_margin.add(shape_id)
 
+    def settle_margin_alone(self, shape_id: int, shapes: tuple[PlacedShape, ...]) -> None:
+        """Shrink the margin of a hull that no body uses, by a body of a moment."""
+        if shape_id in self._has_margin:
+            return
+        body_id = pybullet.createMultiBody(
+            baseMass=0.0,
+            baseCollisionShapeIndex=shape_id,
+            baseVisualShapeIndex=self.dummy_visual,
+            basePosition=_FAR_AWAY,
+            physicsClientId=self._client_id,
+        )
+        self.settle_margin(shape_id, shapes, body_id, -1)
+        pybullet.removeBody(body_id, physicsClientId=self._client_id)
+
     def _create_placed(self, shapes: tuple[PlacedShape, ...]) -> int:
         if len(shapes) > 1:
             return self._create_compound(shapes)

@@ -25,6 +25,7 @@ from gltf_bullet.bullet.queries import ColliderIndex, LinkColliders
 from gltf_bullet.bullet.shape_plan import PlacedShape
 from gltf_bullet.bullet.slip_friction import SlipFriction
 from gltf_bullet.bullet.surfaces import Surfaces
+from gltf_bullet.bullet.triggers import Triggers
 from gltf_bullet.bullet.visual_plan import NO_VISUALS, VisualPlans
 from gltf_bullet.bullet.visuals import BodyVisuals
 from gltf_bullet.bullet.world_plan import WorldPlan
@@ -65,7 +66,7 @@ class World:
         """Of animated attachment nodes without motion: position, rotation xyzw now, velocity and
         spin over the coming step."""
         try:
-            shapes = engine_shapes(client_id)
+            shapes = self._shapes = engine_shapes(client_id)
             self._create(shapes, BodyVisuals(client_id, shapes, options, visuals), tree, options)
         except BaseException:
             self.remove()
@@ -147,6 +148,26 @@ class World:
             count = max(1, len(self.plan.bodies.bodies[node].groups))
             return [(self._id_of_free[node], link - 1) for link in range(count)]
         return self.articulations.links_of(node)
+
+    def create_triggers(self, linear_maps: FloatArray, world_from_node: FloatArray) -> Triggers:
+        """The scene's triggers; they leave no bodies in the world.
+
+        Args:
+            linear_maps: Scale and shear of all nodes, shape [node_count, 3, 3].
+            world_from_node: Of all nodes at load, scale included, shape [node_count, 4, 4].
+        """
+        bodies = self.plan.bodies.bodies
+        return Triggers(
+            self.client_id,
+            self.plan.triggers,
+            self._shapes,
+            linear_maps=linear_maps,
+            world_from_node=world_from_node,
+            free_bodies={
+                node: (body_id, bodies[node].body_from_inertial)
+                for node, body_id in self._id_of_free.items()
+            },
+        )
 
     def _jointed_pairs(self, tree: NodeTree) -> Iterator[tuple[EngineLink, EngineLink]]:
         """Links of bodies that are jointed without ``enableCollision``."""

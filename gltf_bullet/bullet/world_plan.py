@@ -12,6 +12,7 @@ from gltf_bullet.bullet.articulations_planning import plan_articulations
 from gltf_bullet.bullet.bodies import BodyPlans, plan_bodies
 from gltf_bullet.bullet.contact_plan import ContactPlan, plan_contacts
 from gltf_bullet.bullet.shapes import MeshOf, ShapePlanner
+from gltf_bullet.bullet.trigger_plan import TriggerPlans, plan_triggers
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
 from gltf_bullet.model import MotionKind, PhysicsScene
 from gltf_bullet.options import LoadOptions
@@ -49,6 +50,7 @@ class WorldPlan:
     """Nearest motion node per node, -1 without one, shape [node_count]."""
     articulations: ArticulationPlans
     contacts: ContactPlan
+    triggers: TriggerPlans
     animated: AnimatedNodes
 
 
@@ -73,6 +75,16 @@ def plan_world(
         density=options.density,
         diagnostics=diagnostics,
     )
+    triggers = plan_triggers(
+        physics,
+        bodies=bodies,
+        motion_node_of=motion_node_of,
+        frames=frames,
+        mesh_of=mesh_of,
+        options=options,
+        moving_nodes=animated.moved,
+        diagnostics=diagnostics,
+    )
     bodies, contacts = plan_contacts(bodies, diagnostics)
     articulations = plan_articulations(
         physics.joints,
@@ -88,6 +100,7 @@ def plan_world(
         motion_node_of=motion_node_of,
         articulations=articulations,
         contacts=contacts,
+        triggers=triggers,
         animated=animated,
     )
 

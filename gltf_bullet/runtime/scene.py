@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from gltf_bullet.bullet.client import (
 )
 from gltf_bullet.bullet.plan import BodyPlan
 from gltf_bullet.bullet.queries import RayHit, cast_rays
+from gltf_bullet.bullet.triggers import Triggers
 from gltf_bullet.bullet.visual_plan import NO_VISUALS, VisualPlans
 from gltf_bullet.bullet.world import World
 from gltf_bullet.bullet.world_plan import WorldPlan, plan_world, within
@@ -31,6 +32,7 @@ from gltf_bullet.runtime.handles import Body, ByNode, Nodes, NodeView
 from gltf_bullet.runtime.node_sync import NodeSync
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.render_meshes import plan_visuals
+from gltf_bullet.runtime.trigger_events import TriggerEvent, TriggerReports, TriggerView
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import FloatArray
 
@@ -87,6 +89,20 @@ class Scene:
             {node: self._body(body) for node, body in plan.bodies.bodies.items()}, asset.tree.names
         )
         """Bodies by node index or name."""
+        self._reports = TriggerReports(self._create_triggers(frames))
+        self._events: tuple[TriggerEvent, ...] = ()
+        self.triggers: ByNode[TriggerView] = ByNode(
+            {node: TriggerView(self, self._reports, node) for node in plan.triggers.nodes},
+            asset.tree.names,
+        )
+        """Triggers by node index or name; the parts of a compound are in the compound."""
+
+    def _create_triggers(self, frames: NodeFrames) -> Triggers:
+        try:
+            return self._world.create_triggers(frames.linear_maps(), frames.world_from_node)
+        except BaseException:
+            self._world.remove()
+            raise
 
     def _body(self, plan: BodyPlan) -> Body:
         body_id, link_index = self._world.link_of(plan.node)
@@ -169,10 +185,13 @@ class Scene:
             SceneRemovedError: After :meth:`remove`.
             EngineError: The client was disconnected.
         """
+        events: list[TriggerEvent] = []
         for _ in range(count):
             self.before_step()
             step_simulation(self.client_id)
             self.after_step()
+            events += self._events
+        self._events = tuple(events)
 
     def before_step(self) -> None:
         """Apply forces, motors and kinematic velocities for the coming ``stepSimulation``."""
@@ -181,13 +200,36 @@ class Scene:
         if self._driver.has_work:
             self._driver.before_step(settings.time_step, self._sync.world_from_node)
         self._world.before_step(settings)
+        self._reports.triggers.before_step()
 
     def after_step(self) -> None:
         """Read the bodies, refresh all node transforms, advance :attr:`time`."""
         self.require_alive()
-        self._time += engine_settings(self.client_id).time_step
+        time_step = engine_settings(self.client_id).time_step
+        self._time += time_step
         self._world.after_step()
         self._sync.update(*self._world.world_from_bodies())
+        self._reports.after_step(self._sync.world_from_node, time=self._time, time_step=time_step)
+        self._events = self._reports.events
+        self._reports.notify()
+
+    # --- triggers -----------------------------------------------------------------------------
+
+    @property
+    def events(self) -> tuple[TriggerEvent, ...]:
+        """What triggers noticed, in order: in all engine steps of the last :meth:`step` call.
+
+        Where you step the world yourself: in the step before the last :meth:`after_step`. A body
+        that stands in a trigger at load enters it in the first step.
+        """
+        return self._events
+
+    def on_trigger(self, callback: Callable[[TriggerEvent], object]) -> Callable[[], None]:
+        """Call ``callback`` with every event, at the end of the step that noticed it.
+
+        Nodes and :attr:`triggers` are up to date by then. Returns a function that ends it.
+        """
+        return self._reports.subscribe(callback)
 
     # --- nodes --------------------------------------------------------------------------------
 
