@@ -20,6 +20,7 @@ __all__ = [
     "Closure",
     "ClosureKind",
     "ComponentPlan",
+    "CrossClosure",
     "FreedomPlan",
     "JointPlan",
     "LinkFrame",
@@ -136,10 +137,21 @@ class ComponentPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CrossClosure:
+    """A closure between two components that one set of joints was cut into."""
+
+    closure: Closure
+    """Its frames count pieces within their own components; ``joint`` is -1."""
+    first_component: int
+    second_component: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ArticulationPlans:
     """Everything about the joints of a scene."""
 
     components: tuple[ComponentPlan, ...]
+    cross_closures: tuple[CrossClosure, ...]
     free_bodies: tuple[int, ...]
     """Motion nodes that no joint holds (and every kinematic and static one)."""
     jointed_bodies: frozenset[int]

@@ -185,7 +185,7 @@ class Articulations:
         self._inertial_positions = np.array([p.translation for p in inertial]).reshape(-1, 3)
         self._inertial_rotations = np.array([p.rotation_xyzw for p in inertial]).reshape(-1, 4)
         self._exclude()
-        self.closures = Closures(client_id, self.components, anchors, created)
+        self.closures = Closures(client_id, self.components, anchors, created, plans.cross_closures)
 
     def _index(self, number: int, component: Component) -> None:
         for piece, body in zip(component.plan.pieces, component.body_ids, strict=True):

@@ -11,8 +11,14 @@ from collections.abc import Collection, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.bullet.articulation_plan import WORLD, ArticulationPlans
+from gltf_bullet.bullet.articulation_plan import (
+    WORLD,
+    ArticulationPlans,
+    ComponentPlan,
+    CrossClosure,
+)
 from gltf_bullet.bullet.component_builder import BodyFacts, Side, SidedJoint, build_component
+from gltf_bullet.bullet.component_split import split_component
 from gltf_bullet.bullet.joint_freedoms import JointLayout, plan_joint_layout
 from gltf_bullet.bullet.joint_graph import GraphEdge, connected_components, span_component
 from gltf_bullet.bullet.plan import BodyPlan
@@ -102,7 +108,8 @@ def plan_articulations(
         sided.append(SidedJoint(joint=joint, layout=layout, a=side_a, b=side_b))
     edges = [_edge(index, joint) for index, joint in enumerate(sided)]
     masses = {node: body.plan.mass for node, body in bodies.items()}
-    components = []
+    components: list[ComponentPlan] = []
+    cross: list[CrossClosure] = []
     for group in connected_components(bodies, edges):
         inside = set(group)
         own = [
@@ -112,7 +119,10 @@ def plan_articulations(
             or (edge.second_is_body and edge.second in inside)
         ]
         tree = span_component(group, own, masses, WORLD)
-        components.append(build_component(tree, sided, bodies, body_plans, diagnostics))
+        whole = build_component(tree, sided, bodies, body_plans, diagnostics)
+        parts, between = split_component(whole, len(components))
+        components += parts
+        cross += between
     jointed = frozenset(
         node for component in components for piece in component.pieces for node, _ in piece.bodies
     )
@@ -124,6 +134,7 @@ def plan_articulations(
     ]
     return ArticulationPlans(
         components=tuple(components),
+        cross_closures=tuple(cross),
         free_bodies=tuple(sorted(set(body_plans) - jointed)),
         jointed_bodies=jointed,
         excluded_pairs=frozenset(pairs),

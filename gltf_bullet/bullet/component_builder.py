@@ -31,7 +31,11 @@ from gltf_bullet.transforms import IDENTITY_POSE, Pose
 __all__ = ["PIECE_LINKS", "BodyFacts", "Side", "SidedJoint", "build_component"]
 
 PIECE_LINKS = 100
-"""Links and degrees of freedom of one multibody: below the engine's silent 127 and 128."""
+"""Links of one multibody: below the engine's silent 127, with room for closing chains."""
+
+PIECE_COORDINATES = 110
+"""Coordinates of one multibody: the engine reports 128, 7 of them for the base, 4 per ball
+(measured: beyond them a ball's state comes back empty)."""
 
 TINY_MASS_RATIO = 1e-4
 """Mass of the link at the end of a welded chain, relative to the body it is welded to."""
@@ -120,7 +124,7 @@ class _Piece:
     branches: dict[int, list[_Branch]]
     """By parent motion node, -1 for the anchor."""
     link_count: int = 0
-    freedom_count: int = 0
+    coordinate_count: int = 0
 
 
 class _Builder:
@@ -150,14 +154,14 @@ class _Builder:
         for parent, joint, child in tree.steps:
             piece_index = self.piece_of[parent] if parent >= 0 else 0
             piece = self.pieces[piece_index]
-            links, freedoms = self._cost(joint, child)
+            links, coordinates = self._cost(joint, child)
             fits = (
                 piece.link_count + links <= PIECE_LINKS
-                and piece.freedom_count + freedoms <= PIECE_LINKS
+                and piece.coordinate_count + coordinates <= PIECE_COORDINATES
             )
             if fits:
                 piece.link_count += links
-                piece.freedom_count += freedoms
+                piece.coordinate_count += coordinates
                 self.piece_of[child] = piece_index
                 branch = _Branch(joint, child, self._is_reversed(joint, child))
                 piece.branches.setdefault(parent, []).append(branch)
@@ -171,13 +175,13 @@ class _Builder:
         piece = _Piece(anchor, root, {})
         if root >= 0:
             piece.link_count = self.group_links(root)
-            piece.freedom_count = 6
+            piece.coordinate_count = 7
             self.piece_of[root] = len(self.pieces)
         self.pieces.append(piece)
 
     def _cost(self, joint: int, child: int) -> tuple[int, int]:
         layout = self.joints[joint].layout
-        return len(layout.freedoms) + 1 + self.group_links(child), layout.freedom_count
+        return len(layout.freedoms) + 1 + self.group_links(child), layout.coordinate_count
 
     def group_links(self, node: int) -> int:
         return min(max(0, len(self.bodies[node].plan.groups) - 1), PIECE_LINKS // 2)
@@ -208,7 +212,7 @@ class _Builder:
             is_reversed = sided.b.body == host
             piece = self.pieces[self.piece_of[host]]
             piece.link_count += len(layout.freedoms) + 1
-            piece.freedom_count += layout.freedom_count
+            piece.coordinate_count += layout.coordinate_count
             piece.branches.setdefault(host, []).append(_Branch(joint, -1, is_reversed))
         self.closing.append((joint, closure, is_reversed, host))
 

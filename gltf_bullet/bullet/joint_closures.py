@@ -12,7 +12,13 @@ import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.articulation import AnchorMotion, Component
-from gltf_bullet.bullet.articulation_plan import WORLD, Closure, ClosureKind, LinkFrame
+from gltf_bullet.bullet.articulation_plan import (
+    WORLD,
+    Closure,
+    ClosureKind,
+    CrossClosure,
+    LinkFrame,
+)
 from gltf_bullet.bullet.multibody import create_multibody
 from gltf_bullet.bullet.multibody_spec import MultibodySpec
 from gltf_bullet.transforms import FloatArray, Pose
@@ -35,6 +41,7 @@ class Closures:
         components: Sequence[Component],
         anchors: Mapping[int, AnchorMotion],
         created: list[int],
+        cross: Sequence[CrossClosure] = (),
     ) -> None:
         self._client_id = client_id
         self.ghosts: list[tuple[int, int]] = []
@@ -46,17 +53,26 @@ class Closures:
         for component in components:
             for closure in component.plan.closures:
                 if closure.kind is not ClosureKind.ELEMENT:
-                    self._create(component, closure, anchors, created)
+                    self._create(component, component, closure, anchors, created)
+        for between in cross:
+            self._create(
+                components[between.first_component],
+                components[between.second_component],
+                between.closure,
+                anchors,
+                created,
+            )
 
     def _create(
         self,
-        component: Component,
+        first: Component,
+        second: Component,
         closure: Closure,
         anchors: Mapping[int, AnchorMotion],
         created: list[int],
     ) -> None:
-        parent, parent_link, parent_frame = self._end(component, closure.first, anchors, created)
-        child, child_link, child_frame = self._end(component, closure.second, anchors, created)
+        parent, parent_link, parent_frame = self._end(first, closure.first, anchors, created)
+        child, child_link, child_frame = self._end(second, closure.second, anchors, created)
         if parent < 0:
             # The engine wants a body first; the world may only be the child.
             parent, parent_link, parent_frame, child, child_link, child_frame = (

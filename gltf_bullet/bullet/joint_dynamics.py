@@ -135,26 +135,31 @@ def evaluate_tree(
 
 def at_velocity(model: TreeModel, state: TreeState, velocity: FloatArray) -> TreeState:
     """The same instant and poses at other velocities [n]; Jacobians are shared."""
-    owner, axis = model.freedom_frame, state.axis
-    moves = model.moves[:, :, None]
-    linear = model.is_linear[None, :, None]
-    linear_velocity = state.linear_jacobian @ velocity
-    angular_velocity = state.angular_jacobian @ velocity
+    owner, axis, pivot, com = model.freedom_frame, state.axis, state.pivot, state.com
+    # Sums over the freedoms that move a frame are products with ``moves``; a turn about an axis
+    # through p moves c by  w x (c - p), so the sums of w and of w x p are all that is needed.
+    rate = axis * velocity[:, None]
+    slides = np.where(model.is_linear[:, None], rate, 0.0)
+    turns = rate - slides
+    angular_velocity = model.moves @ turns
+    linear_velocity = model.moves @ (slides - cross(turns, pivot)) + cross(angular_velocity, com)
     # Axes turn with the frame that carries them; those of a base stay.
     carrier_spin = np.where(model.is_base[:, None], 0.0, angular_velocity[owner])
-    axis_rate = cross(carrier_spin, axis) * velocity[:, None]
-    pivot_velocity = linear_velocity[owner] + cross(
-        angular_velocity[owner], state.pivot - state.com[owner]
+    axis_rate = cross(carrier_spin, rate)
+    pivot_velocity = linear_velocity[owner] + cross(angular_velocity[owner], pivot - com[owner])
+    slide_rate = np.where(model.is_linear[:, None], axis_rate, 0.0)
+    turn_rate = axis_rate - slide_rate
+    angular_bias = model.moves @ turn_rate
+    fixed = slide_rate - cross(turn_rate, pivot) - cross(turns, pivot_velocity)
+    linear_bias = (
+        model.moves @ fixed + cross(angular_bias, com) + cross(angular_velocity, linear_velocity)
     )
-    swept = linear_velocity[:, None, :] - pivot_velocity[None]
-    arm = state.com[:, None, :] - state.pivot[None]
-    turning = cross(axis_rate[None], arm) + cross((axis * velocity[:, None])[None], swept)
     return replace(
         state,
         linear_velocity=linear_velocity,
         angular_velocity=angular_velocity,
-        linear_bias=(np.where(linear, axis_rate[None], turning) * moves).sum(1),
-        angular_bias=(np.where(linear, 0.0, axis_rate[None]) * moves).sum(1),
+        linear_bias=linear_bias,
+        angular_bias=angular_bias,
     )
 
 

@@ -160,6 +160,11 @@ class JointLayout:
         return sum(3 if freedom.axis == BALL else 1 for freedom in self.freedoms)
 
     @property
+    def coordinate_count(self) -> int:
+        """Engine coordinates, a ball counting the four of its quaternion."""
+        return sum(4 if freedom.axis == BALL else 1 for freedom in self.freedoms)
+
+    @property
     def locks_nothing(self) -> bool:
         """Whether all six axes move: only rows act, if any."""
         return self.freedom_count == 6 and all(f.lower < f.upper for f in self.freedoms)
