@@ -58,15 +58,11 @@ def convex_hull(points: FloatArray, max_points: int) -> Hull:
         offset = axes[2] * (0.5 * FLAT_THICKNESS * extent)
         points = np.concatenate([points + offset, points - offset])
         was_flat = True
-    try:
-        hull = ConvexHull(points)
-    except QhullError:
-        # Joggled input resolves what merging facets could not (nearly flat clusters).
-        hull = ConvexHull(points, qhull_options="QJ")
+    hull = _qhull(points)
     deviation = 0.0
     if len(hull.vertices) > max_points:
         kept = _spread_subset(points[hull.vertices], max_points)
-        reduced = ConvexHull(kept)
+        reduced = _qhull(kept)
         heights = points[hull.vertices] @ reduced.equations[:, :3].T + reduced.equations[:, 3]
         deviation = max(0.0, float(heights.max(axis=1).max()))
         points, hull = kept, reduced
@@ -75,6 +71,14 @@ def convex_hull(points: FloatArray, max_points: int) -> Hull:
     renumber[vertices] = np.arange(len(vertices))
     triangles = renumber[_outward(points, hull)]
     return Hull(points[vertices], triangles, deviation, was_flat)
+
+
+def _qhull(points: FloatArray) -> ConvexHull:
+    try:
+        return ConvexHull(points)
+    except QhullError:
+        # Joggled input resolves what merging facets could not (nearly flat clusters).
+        return ConvexHull(points, qhull_options="QJ")
 
 
 def _outward(points: FloatArray, hull: ConvexHull) -> IntArray:
@@ -87,18 +91,36 @@ def _outward(points: FloatArray, hull: ConvexHull) -> IntArray:
 
 
 def _spread_subset(points: FloatArray, count: int) -> FloatArray:
-    """The points that reach furthest in evenly spread directions (a Fibonacci sphere)."""
-    index = np.arange(4 * count)
+    """The ``count`` points that stand for a hull best.
+
+    Half of them reach furthest in evenly spread directions (a Fibonacci sphere); the rest are
+    those that the hull of the chosen ones misses most, facet by facet.
+    """
+    index = np.arange(count // 2)
     height = 1.0 - (2.0 * index + 1.0) / len(index)
     angle = np.pi * (1.0 + 5.0**0.5) * index
     ring = np.sqrt(1.0 - height**2)
     directions = np.stack([ring * np.cos(angle), ring * np.sin(angle), height], axis=1)
     # Directions are spread in the normalised shape, so that thin ones keep their detail.
     center, scale = points.mean(axis=0), np.ptp(points, axis=0)
-    chosen = np.argmax(((points - center) / scale) @ directions.T, axis=0)
-    used, votes = np.unique(chosen, return_counts=True)
-    used = used[np.argsort(-votes, kind="stable")][:count]
-    subset: FloatArray = points[np.sort(used)]
+    even = (points - center) / scale
+    # The extremes along the axes span a volume, whatever the directions pick.
+    axes = np.concatenate([np.eye(3), -np.eye(3)])
+    chosen = np.unique(np.argmax(even @ np.concatenate([axes, directions]).T, axis=0))[:count]
+    while len(chosen) < count:
+        facets = _qhull(even[chosen]).equations
+        beyond = even @ facets[:, :3].T + facets[:, 3]
+        furthest = np.argmax(beyond, axis=0)
+        missed = beyond[furthest, np.arange(len(facets))]
+        furthest = furthest[missed > 1e-9]
+        if not len(furthest):
+            break
+        worst = np.argsort(-missed[missed > 1e-9], kind="stable")
+        # A quarter at a time: each point added changes what is missed around it.
+        step = max(1, (count - len(chosen)) // 4)
+        added = list(dict.fromkeys(furthest[worst].tolist()))[:step]
+        chosen = np.union1d(chosen, added)
+    subset: FloatArray = points[chosen]
     return subset
 
 

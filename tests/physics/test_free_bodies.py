@@ -283,7 +283,7 @@ def test_free_flight_is_the_same_below_any_placement() -> None:
     half = math.radians(70.0) / 2.0
     axis = np.array([1.0, 2.0, -0.5])
     axis /= np.linalg.norm(axis)
-    quat = tuple((*(math.sin(half) * axis), math.cos(half)))
+    quat = (*(math.sin(half) * axis), math.cos(half))
     turn = matrices_from_quats(np.array(quat))
     motion = {"mass": 1.0, "linearVelocity": [1, 2, 3]}
     with world(
