@@ -60,6 +60,8 @@ class Component:
         """Coordinates of single axes [m, rad]; 0 for balls and bases."""
         self.velocities = np.zeros(len(model.tree.freedom_frame))
         """Of single axes, balls (in the child's axes), bases, moving anchors [m/s, rad/s]."""
+        self.applied = np.zeros(model.free_count)
+        """Force of the solve on each velocity in the last step, motors apart [N, N m]."""
         self._frames_of_piece = [
             np.flatnonzero(model.frames.piece == k) for k in range(len(body_ids))
         ]
@@ -186,6 +188,7 @@ class Component:
 
     def _apply(self, step: StepForces, state: TreeState) -> None:
         forces = step.generalized
+        self.applied = step.row_forces
         for k, body in enumerate(self.body_ids):
             axes, where = self._axes_of_piece[k]
             if axes:
@@ -231,6 +234,21 @@ class Component:
             physicsClientId=self.client_id,
         )
         self._motor_links[k] = {link for link, index in wanted if step.motor_force[index] > 0.0}
+
+    def drive_forces(self) -> FloatArray:
+        """What each row did in the last step, motors of drives included, [row_count]."""
+        rows = self.model.rows
+        forces = self.solver.impulses / self.solver.last_dt
+        for k, body in enumerate(self.body_ids):
+            axes, where = self._axes_of_piece[k]
+            if not self._motor_links[k]:
+                continue
+            states = pybullet.getJointStates(body, axes, physicsClientId=self.client_id)
+            for state, index in zip(states, where.tolist(), strict=True):
+                driven = np.flatnonzero((rows.coordinate == index) & rows.is_drive)
+                if len(driven):
+                    forces[driven[0]] += state[3]
+        return forces
 
     # --- limits -------------------------------------------------------------------------------
 

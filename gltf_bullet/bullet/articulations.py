@@ -14,12 +14,12 @@ from gltf_bullet.bullet.articulation_model import compile_component
 from gltf_bullet.bullet.articulation_plan import ArticulationPlans, PiecePlan
 from gltf_bullet.bullet.component_solver import SolverMemory
 from gltf_bullet.bullet.joint_closures import Closures
+from gltf_bullet.bullet.joint_controls import JointControls
 from gltf_bullet.bullet.joint_freedoms import BALL
 from gltf_bullet.bullet.multibody import create_multibody
 from gltf_bullet.bullet.multibody_spec import MultibodySpec
 from gltf_bullet.bullet.plan import BodyPlan
 from gltf_bullet.bullet.visuals import BodyVisuals
-from gltf_bullet.model import FreedomKind
 from gltf_bullet.transforms import (
     FloatArray,
     Quat,
@@ -29,20 +29,7 @@ from gltf_bullet.transforms import (
     quat_rotate,
 )
 
-__all__ = ["ArticulationState", "Articulations", "FreedomHandle", "create_articulations"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FreedomHandle:
-    """A degree of freedom of a glTF joint, as plain PyBullet knows it."""
-
-    body_id: int
-    link_index: int
-    kind: FreedomKind
-    axis: int
-    """0, 1, 2 in the joint node's frame, or ``BALL`` (3) for a spherical joint."""
-    component: int
-    velocity_index: int
+__all__ = ["ArticulationState", "Articulations", "create_articulations"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -185,6 +172,8 @@ class Articulations:
         self._inertial_positions = np.array([p.translation for p in inertial]).reshape(-1, 3)
         self._inertial_rotations = np.array([p.rotation_xyzw for p in inertial]).reshape(-1, 4)
         self._exclude()
+        self.controls = JointControls(self.components)
+        """Freedoms, drives and limits, to read and to change."""
         self.closures = Closures(client_id, self.components, anchors, created, plans.cross_closures)
 
     def _index(self, number: int, component: Component) -> None:
@@ -361,26 +350,6 @@ class Articulations:
                     {node: np.array(p.linear_velocity) for node, p in plans.items()},
                     {node: np.array(p.angular_velocity) for node, p in plans.items()},
                 )
-
-    # --- joints -------------------------------------------------------------------------------
-
-    def freedoms_of(self, joint_node: int) -> list[FreedomHandle]:
-        """Degrees of freedom of a glTF joint, in chain order; empty when it has none."""
-        return [
-            FreedomHandle(
-                body_id=component.body_ids[planned.piece],
-                link_index=planned.link,
-                kind=planned.freedom.kind,
-                axis=planned.freedom.axis,
-                component=number,
-                velocity_index=index,
-            )
-            for number, component in enumerate(self.components)
-            for planned, index in zip(
-                component.plan.freedoms, component.model.freedom_index, strict=True
-            )
-            if planned.joint_node == joint_node
-        ]
 
     # --- state --------------------------------------------------------------------------------
 

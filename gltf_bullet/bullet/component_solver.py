@@ -59,6 +59,8 @@ class StepForces:
 
     generalized: FloatArray
     """[n], per velocity: joint forces and torques, ball torques, and force and torque on bases."""
+    row_forces: FloatArray
+    """[n], the part of ``generalized`` that comes from drives and limits."""
     motor_force: FloatArray
     """[n], largest force of a velocity motor; 0: none."""
     motor_speed: FloatArray
@@ -86,6 +88,8 @@ class ComponentSolver:
         """Of each row in the last step [N s, N m s]."""
         self.recovering = np.zeros(self.row_count, dtype=bool)
         """Rows that were violated at load or by a change, on their way back."""
+        self.last_dt = 1.0
+        """[s] of the step that :attr:`impulses` belong to."""
         self._guess: npt.NDArray[np.int8] | None = None
         self._gain_scale = np.ones(self.row_count)
         self._last_rows = np.zeros(model.free_count)
@@ -157,6 +161,7 @@ class ComponentSolver:
             dt: [s]
         """
         free = self.model.free_count
+        self.last_dt = dt
         values, jacobian = self.measure(state, positions)
         closing, closing_target = self._closure_rows(state, dt)
         rows = np.concatenate([jacobian, closing])
@@ -190,6 +195,7 @@ class ComponentSolver:
         owed = self._owed(values, velocities, dt)
         return StepForces(
             generalized=self._last_rows + (bias - centred)[:free],
+            row_forces=(jacobian[:, :free].T @ self.impulses) / dt,
             motor_force=owed,
             motor_speed=self._motor_speed(values, velocities, after, owed, inverse, dt),
         )
