@@ -1,0 +1,27 @@
+"""The committed example assets are what the tool writes, and they have no error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import gltf_bullet as gb
+from tools.make_examples import EXAMPLES, FOLDER, write_examples
+
+
+def test_the_committed_assets_are_what_the_tool_writes(tmp_path: Path) -> None:
+    written = write_examples(tmp_path)
+    assert sorted(path.name for path in written) == sorted(p.name for p in FOLDER.glob("*.gltf"))
+    for path in written:
+        assert path.read_text() == (FOLDER / path.name).read_text(), (
+            f"{path.name} differs: run python -m tools.make_examples"
+        )
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_an_example_asset_has_nothing_wrong(name: str) -> None:
+    report = gb.check(FOLDER / f"{name}.gltf")
+    assert report.is_usable
+    allowed = {"ROUND_SHAPE_APPROXIMATED"} if name == "shape_zoo" else set()
+    assert {issue.code for issue in report.issues} == allowed
