@@ -32,7 +32,7 @@ from gltf_bullet.bullet.shape_plan import (
 from gltf_bullet.errors import EngineError
 from gltf_bullet.transforms import Pose
 
-__all__ = ["HULL_MARGIN", "EngineShapes", "engine_shapes"]
+__all__ = ["HULL_MARGIN", "EngineShapes", "engine_life", "engine_shapes"]
 
 Y_UP_FROM_Z_UP = Pose((-(0.5**0.5), 0.0, 0.0, 0.5**0.5), (0.0, 0.0, 0.0))
 """Round shapes stand along +Y in glTF and along +Z in Bullet (measured)."""
@@ -60,6 +60,11 @@ def engine_shapes(client_id: int) -> EngineShapes:
         known = EngineShapes(client_id)
         _SHAPES_BY_CLIENT[client_id] = known
     return known
+
+
+def engine_life(client_id: int) -> EngineShapes | None:
+    """What stands for the present life of a client's world; without asking the engine."""
+    return _SHAPES_BY_CLIENT.get(client_id)
 
 
 class EngineShapes:

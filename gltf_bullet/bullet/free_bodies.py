@@ -24,6 +24,7 @@ from gltf_bullet.model import MotionKind
 from gltf_bullet.transforms import (
     IDENTITY_POSE,
     FloatArray,
+    Quat,
     Vec3,
     matrices_from_quats,
     quat_conjugate,
@@ -244,13 +245,21 @@ class FreeBodies:
         lopsided = np.ptp(moments, axis=1) > 1e-6 * moments.max(axis=1, initial=0.0)
         self._tumblers = np.flatnonzero(dynamic & lopsided)
         self._moments = moments
+        self.gone: set[int] = set()
+        """Motion nodes whose bodies the user removed."""
+        starts = [plan.world_from_body @ plan.body_from_inertial for plan in plans]
+        self._poses = [(pose.translation, pose.rotation_xyzw) for pose in starts]
         self._spin_guess: FloatArray | None = None
         self._last_rotations: FloatArray | None = None
 
     def world_from_bodies(self) -> tuple[FloatArray, FloatArray]:
         """Read body frames: positions [m] (k, 3) and rotations xyzw (k, 4), one read per body."""
         read, client_id = pybullet.getBasePositionAndOrientation, self._client_id
-        poses = [read(body_id, client_id) for body_id in self.ids]
+        try:
+            poses = [read(body_id, client_id) for body_id in self.ids]
+        except pybullet.error:
+            poses = self._read_remaining()
+        self._poses = poses
         # The fastest way into an array that was measured: 1.17 us per body, the call included.
         flat = np.fromiter(
             chain.from_iterable(chain.from_iterable(poses)), float, 7 * len(poses)
@@ -261,6 +270,27 @@ class FreeBodies:
             return positions, rotations
         body_rotations = quat_multiply(rotations, quat_conjugate(self._inertial_rotations))
         return positions - quat_rotate(body_rotations, self._inertial_positions), body_rotations
+
+    def _read_remaining(self) -> list[tuple[Vec3, Quat]]:
+        """The poses where the user removed bodies: those stay where they were last seen."""
+        poses = []
+        for row, body_id in enumerate(self.ids):
+            try:
+                pose = pybullet.getBasePositionAndOrientation(body_id, self._client_id)
+            except pybullet.error:
+                pose = self._poses[row]
+                self._forget(row)
+            poses.append(pose)
+        return poses
+
+    def _forget(self, row: int) -> None:
+        """Ask the engine no more about a body that was removed."""
+        self.gone.add(self.plans[row].node)
+        self._tumblers = self._tumblers[self._tumblers != row]
+        self._spin_guess = self._last_rotations = None
+        body_id = self.ids[row]
+        self._carried = [entry for entry in self._carried if entry[0] != body_id]
+        self._lifted = [entry for entry in self._lifted if entry[0] != body_id]
 
     def before_step(self, time_step: float, gravity: Vec3) -> None:
         """Apply what the engine does not know: gravity factors, kinematic velocities, gyroscopics.
@@ -309,6 +339,14 @@ class FreeBodies:
                 physicsClientId=self._client_id,
             )
         pybullet.resetBaseVelocity(body_id, linear, angular, physicsClientId=self._client_id)
+
+    def state(self) -> tuple[FloatArray | None, FloatArray | None]:
+        """What the next step remembers of the last one."""
+        return self._spin_guess, self._last_rotations
+
+    def restore(self, state: tuple[FloatArray | None, FloatArray | None]) -> None:
+        """Take back a :meth:`state`."""
+        self._spin_guess, self._last_rotations = state
 
     def _note_spin(self, rotations: FloatArray) -> None:
         """Estimate spins from two successive rotations: free, and enough to find the fast ones."""

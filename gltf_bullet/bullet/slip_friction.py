@@ -8,6 +8,7 @@ surfaces. Only bodies are looked at whose two coefficients differ towards some p
 from __future__ import annotations
 
 import math
+from collections.abc import Container
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,20 @@ class SlipFriction:
         links: list[tuple[EngineLink, SurfacePlan]],
         classed: list[ClassedLink],
         classes: CollisionClasses,
+        keeps_points: Container[EngineLink],
     ) -> None:
+        """Prepare the links.
+
+        Args:
+            client_id: The world.
+            contacts: The pairs of surfaces.
+            links: All links of the scene with their surfaces.
+            classed: The same links with their collision classes.
+            classes: Of the world.
+            keeps_points: Links whose contact points the engine keeps while they rest: hulls and
+                cylinders.
+        """
+        self._keeps_points = keeps_points
         self._client_id = client_id
         self._classes = classes
         self._classed = {link.link: link for link in classed}
@@ -56,8 +70,11 @@ class SlipFriction:
         self._gain: dict[EngineLink, float] = dict.fromkeys(self._surface_of, 1.0)
         self._slid: dict[int, float] = dict.fromkeys(self._links_of, 0.0)
 
-    def before_step(self, time_step: float, gravity: Vec3) -> None:
-        """Choose the coefficient of each body for the coming step.
+    def after_step(self, time_step: float, gravity: Vec3) -> None:
+        """Choose the coefficient of each body for the next step.
+
+        After the step and not before the next one: contact points that ``restoreState`` brings
+        back lack what the step has found (measured).
 
         Args:
             time_step: [s]
@@ -75,11 +92,11 @@ class SlipFriction:
         return dict(self._gain), dict(self._slid)
 
     def restore(self, state: tuple[dict[EngineLink, float], dict[int, float]]) -> None:
-        """Take back a :meth:`state`."""
+        """Take back a :meth:`state`; contacts are the engine's own snapshot's business."""
         gains, slid = state
         self._slid = dict(slid)
         for link, gain in gains.items():
-            self._set(link, gain)
+            self._set(link, gain, renew=False)
 
     def _switch(
         self,
@@ -110,7 +127,7 @@ class SlipFriction:
                     if point[3] == link[1]
                 ]
                 gain = max((self._at_rest[own, p] for p in partners if p >= 0), default=1.0)
-            self._set(link, float(gain))
+            self._set(link, float(gain), renew=True)
 
     def _slip(self, point: tuple[Any, ...], states: dict[EngineLink, LinkState]) -> float:
         """Speed of the two surfaces along each other at a contact [m/s]."""
@@ -125,7 +142,7 @@ class SlipFriction:
         normal = np.array(point[7])
         return float(np.linalg.norm(difference - normal * (normal @ difference)))
 
-    def _set(self, link: EngineLink, gain: float) -> None:
+    def _set(self, link: EngineLink, gain: float, *, renew: bool) -> None:
         if gain == self._gain[link]:
             return
         self._gain[link] = gain
@@ -135,7 +152,9 @@ class SlipFriction:
             physicsClientId=self._client_id,
         )
         # Cached contacts of hulls and cylinders keep the old number until the pair is made anew.
-        self._classes.write(self._classed[link])
+        # Only theirs: a pair made anew is not found again by ``restoreState`` (measured).
+        if renew and link in self._keeps_points:
+            self._classes.write(self._classed[link])
 
 
 def _rest_gains(contacts: ContactPlan) -> FloatArray:

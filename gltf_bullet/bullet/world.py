@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.bullet.articulations import create_articulations
+from gltf_bullet.bullet.articulations import ArticulationState, create_articulations
 from gltf_bullet.bullet.body_access import (
     ZERO,
     apply_base_impulse,
@@ -22,8 +23,9 @@ from gltf_bullet.bullet.free_bodies import create_free_bodies, create_statics
 from gltf_bullet.bullet.pair_rules import EngineLink, PairRules
 from gltf_bullet.bullet.plan import BodyPlan, SurfacePlan
 from gltf_bullet.bullet.queries import ColliderIndex, LinkColliders
-from gltf_bullet.bullet.shape_plan import PlacedShape
+from gltf_bullet.bullet.shape_plan import ConvexPartsPlan, CylinderPlan, HullPlan, PlacedShape
 from gltf_bullet.bullet.slip_friction import SlipFriction
+from gltf_bullet.bullet.snapshots import EngineSnapshot
 from gltf_bullet.bullet.surfaces import Surfaces
 from gltf_bullet.bullet.triggers import Triggers
 from gltf_bullet.bullet.visual_plan import NO_VISUALS, VisualPlans
@@ -34,7 +36,21 @@ from gltf_bullet.options import LoadOptions
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.transforms import FloatArray, Pose
 
-__all__ = ["World"]
+__all__ = ["World", "WorldState"]
+
+
+_KEEPS_POINTS = (HullPlan, CylinderPlan, ConvexPartsPlan)
+"""Kinds whose contact points at rest are found one by one and kept (measured)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class WorldState:
+    """What a scene must take back besides the engine's snapshot; treat as opaque."""
+
+    articulations: ArticulationState
+    slip: tuple[dict[EngineLink, float], dict[int, float]]
+    spins: tuple[FloatArray | None, FloatArray | None]
+    carried: tuple[tuple[int, ...], tuple[int, ...]]
 
 
 class World:
@@ -58,6 +74,7 @@ class World:
         self.pair_rules = PairRules(client_id)
         self._created: list[int] = []
         self._classed: list[ClassedLink] = []
+        self._carried: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
         self._carried_bodies: set[int] = set()
         self._carried_statics: set[int] = set()
         self._carriage = CarriedBodies(client_id, [], [])
@@ -131,6 +148,7 @@ class World:
             surfaces if options.slip_friction else [],
             self._classed,
             self._classes,
+            set(self._links_that_keep_points()),
         )
         self.colliders = ColliderIndex(self.client_id, shapes, dict(self._link_colliders()))
 
@@ -156,17 +174,14 @@ class World:
             linear_maps: Scale and shear of all nodes, shape [node_count, 3, 3].
             world_from_node: Of all nodes at load, scale included, shape [node_count, 4, 4].
         """
-        bodies = self.plan.bodies.bodies
         return Triggers(
             self.client_id,
             self.plan.triggers,
             self._shapes,
             linear_maps=linear_maps,
             world_from_node=world_from_node,
-            free_bodies={
-                node: (body_id, bodies[node].body_from_inertial)
-                for node, body_id in self._id_of_free.items()
-            },
+            bodies=self.plan.bodies.bodies,
+            velocity_of=lambda node: self.velocities_of(node)[0],
         )
 
     def _jointed_pairs(self, tree: NodeTree) -> Iterator[tuple[EngineLink, EngineLink]]:
@@ -215,6 +230,12 @@ class World:
             for group, link in zip(plan.groups, self.links_of(node), strict=True):
                 yield link, group.surface
 
+    def _links_that_keep_points(self) -> Iterator[EngineLink]:
+        for node, plan in self.plan.bodies.bodies.items():
+            for group, link in zip(plan.groups, self.links_of(node), strict=True):
+                if any(isinstance(s.shape, _KEEPS_POINTS) for s in group.shapes):
+                    yield link
+
     def _classed_links(self) -> Iterator[ClassedLink]:
         for link, surface in self._link_surfaces():
             yield ClassedLink(
@@ -234,7 +255,6 @@ class World:
     def before_step(self, settings: EngineSettings) -> None:
         """Apply what the engine does not know for the coming step."""
         self._surfaces.adapt(settings.time_step / max(settings.substeps, 1))
-        self._slip.before_step(settings.time_step, settings.gravity)
         self.free.before_step(settings.time_step, settings.gravity)
         if self._targets is not None:
             self._carriage.drive(
@@ -260,9 +280,10 @@ class World:
             node, origin, world_from_body.rotation_xyzw, velocity, angular, time_step
         )
 
-    def after_step(self) -> None:
-        """Let joints note where the step has brought them."""
+    def after_step(self, settings: EngineSettings) -> None:
+        """Note where the step has brought joints, and which surfaces slide."""
         self.articulations.after_step()
+        self._slip.after_step(settings.time_step, settings.gravity)
 
     def world_from_bodies(self) -> tuple[FloatArray, FloatArray]:
         """Read all body frames once: positions [m] (k, 3) and rotations xyzw (k, 4)."""
@@ -300,6 +321,7 @@ class World:
                     plan.angular_velocity,
                 )
         self._carried_bodies, self._carried_statics = set(body_nodes), set(static_nodes)
+        self._carried = (tuple(static_nodes), tuple(body_nodes))
         offset_of = {s.node: s.shape.body_from_shape for s in self.plan.bodies.statics}
         self._carriage = CarriedBodies(
             self.client_id,
@@ -359,6 +381,26 @@ class World:
             linear,
             angular,
         )
+
+    # --- state --------------------------------------------------------------------------------
+
+    def state(self) -> WorldState:
+        """What the engine's own snapshot leaves out."""
+        return WorldState(
+            articulations=self.articulations.state(),
+            slip=self._slip.state(),
+            spins=self.free.state(),
+            carried=self._carried,
+        )
+
+    def restore(self, state: WorldState, engine: EngineSnapshot) -> None:
+        """Put everything back; whole worlds only, as the engine does it."""
+        statics, bodies = state.carried
+        self.carry(statics, bodies)
+        self._slip.restore(state.slip)
+        engine.restore(self.client_id)
+        self.articulations.restore(state.articulations)
+        self.free.restore(state.spins)
 
     def remove(self) -> None:
         """Take everything out of the world; harmless where the world is gone."""

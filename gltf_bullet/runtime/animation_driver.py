@@ -7,11 +7,14 @@ stays simulated in the world.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
 from gltf_bullet.bullet.world import World
 from gltf_bullet.model import MotionKind
+from gltf_bullet.runtime.animation_players import PlayerState
 from gltf_bullet.runtime.animator import Animator
 from gltf_bullet.scene import NodeFrames, NodeTree
 from gltf_bullet.transforms import (
@@ -71,6 +74,11 @@ class AnimationDriver:
         self._world.prescribe(positions, rotations, self.animator.jumped[self._carried])
         for node in self._anchors:
             self._announce(node, world_from_node, ahead, time_step)
+
+    def restore(self, players: Sequence[PlayerState]) -> None:
+        """Take back the players of a saved state; who is carried is chosen anew."""
+        self.animator.restore(players)
+        self._activity = None
 
     def _choose(self) -> None:
         """Who is carried by the animations that are active now."""

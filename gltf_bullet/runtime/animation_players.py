@@ -70,8 +70,10 @@ class AnimationPlayer:
 
     @property
     def is_ending(self) -> bool:
-        """Whether the end was passed in this very step: nodes and colliders reach their last
-        pose, while bodies already fly on."""
+        """Whether the end was passed in this very step.
+
+        Nodes and colliders still reach their last pose in it, while bodies already fly on.
+        """
         return self._ending
 
     def play(self) -> None:

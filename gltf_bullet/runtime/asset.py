@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gltf_bullet.bullet.client import PhysicsClient
 from gltf_bullet.bullet.world_plan import AnimatedNodes, plan_world, within
 from gltf_bullet.diagnostics import Diagnostics, Issue, Severity
 from gltf_bullet.dialects.assemble import read_physics
@@ -23,6 +22,8 @@ from gltf_bullet.runtime.placement import Placement, UpAxis
 from gltf_bullet.scene import Animation, NodeFrames, NodeTree
 
 if TYPE_CHECKING:
+    # Reading and checking work where PyBullet is not installed.
+    from gltf_bullet.bullet.client import PhysicsClient
     from gltf_bullet.runtime.scene import Scene
 
 __all__ = ["Asset", "Report", "check", "read_asset"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,16 +16,17 @@ from gltf_bullet.bullet.client import (
 )
 from gltf_bullet.bullet.plan import BodyPlan
 from gltf_bullet.bullet.queries import RayHit, cast_rays
-from gltf_bullet.bullet.triggers import Triggers
+from gltf_bullet.bullet.snapshots import EngineSnapshot
+from gltf_bullet.bullet.triggers import TriggerMemory, Triggers
 from gltf_bullet.bullet.visual_plan import NO_VISUALS, VisualPlans
-from gltf_bullet.bullet.world import World
+from gltf_bullet.bullet.world import World, WorldState
 from gltf_bullet.bullet.world_plan import WorldPlan, plan_world, within
 from gltf_bullet.diagnostics import Diagnostics, Issue, Severity
 from gltf_bullet.errors import InvalidAssetError, SceneRemovedError, TranslationError
 from gltf_bullet.model import PhysicsScene, may_collide
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.animation_driver import AnimationDriver
-from gltf_bullet.runtime.animation_players import Animations
+from gltf_bullet.runtime.animation_players import Animations, PlayerState
 from gltf_bullet.runtime.animator import Animator
 from gltf_bullet.runtime.asset import Asset
 from gltf_bullet.runtime.collision_meshes import collision_mesh
@@ -36,7 +38,19 @@ from gltf_bullet.runtime.trigger_events import TriggerEvent, TriggerReports, Tri
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["Scene"]
+__all__ = ["Scene", "SceneState"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class SceneState:
+    """A moment of a scene; treat as opaque. Picklable."""
+
+    engine: EngineSnapshot
+    world: WorldState
+    players: tuple[PlayerState, ...]
+    time: float
+    matrices: FloatArray
+    triggers: TriggerMemory
 
 
 class Scene:
@@ -70,6 +84,7 @@ class Scene:
         self._placement = placement
         self._time = 0.0
         self._removed = False
+        self._at_start: SceneState | None = None
         self._world = World(client_id, plan, asset.tree, options, visuals)
         self.animations = Animations(asset.animations, play=options.play_animations)
         """The file's animations: play, pause, stop, seek, speed, loop, time of each."""
@@ -196,20 +211,27 @@ class Scene:
     def before_step(self) -> None:
         """Apply forces, motors and kinematic velocities for the coming ``stepSimulation``."""
         self.require_alive()
+        if self._at_start is None:
+            self._at_start = self.save_state()
         settings = engine_settings(self.client_id)
         if self._driver.has_work:
             self._driver.before_step(settings.time_step, self._sync.world_from_node)
         self._world.before_step(settings)
-        self._reports.triggers.before_step()
 
     def after_step(self) -> None:
         """Read the bodies, refresh all node transforms, advance :attr:`time`."""
         self.require_alive()
-        time_step = engine_settings(self.client_id).time_step
+        settings = engine_settings(self.client_id)
+        time_step = settings.time_step
         self._time += time_step
-        self._world.after_step()
+        self._world.after_step(settings)
         self._sync.update(*self._world.world_from_bodies())
-        self._reports.after_step(self._sync.world_from_node, time=self._time, time_step=time_step)
+        self._reports.after_step(
+            self._sync.world_from_node,
+            time=self._time,
+            time_step=time_step,
+            gone=self._world.free.gone,
+        )
         self._events = self._reports.events
         self._reports.notify()
 
@@ -361,6 +383,48 @@ class Scene:
             width=width,
             height=height,
         )
+
+    # --- state --------------------------------------------------------------------------------
+
+    def save_state(self) -> SceneState:
+        """Everything that changes: engine, motors, friction, animations, time; picklable.
+
+        The engine's part covers the whole PyBullet world, as ``pybullet.saveState`` does: restoring
+        puts other bodies in it back as well.
+        """
+        self.require_alive()
+        return SceneState(
+            engine=EngineSnapshot(self.client_id),
+            world=self._world.state(),
+            players=self._driver.animator.state(),
+            time=self._time,
+            matrices=self._sync.world_from_node.copy(),
+            triggers=self._reports.memory(),
+        )
+
+    def restore_state(self, state: SceneState) -> None:
+        """Go back to a saved state of this asset, in this process or another.
+
+        With ``deterministicOverlappingPairs=1`` in the engine the replay is identical to the bit.
+
+        Raises:
+            EngineError: The world holds other bodies than the saved one.
+        """
+        self.require_alive()
+        self._world.restore(state.world, state.engine)
+        self._driver.restore(state.players)
+        self._time = state.time
+        self._sync.world_from_node[:] = state.matrices
+        self._reports.recall(state.triggers, state.matrices)
+        self._events = ()
+
+    def reset(self) -> None:
+        """Go back to the state at the first step (or, before any step, do nothing).
+
+        Like :meth:`restore_state` this puts back the whole PyBullet world.
+        """
+        if self._at_start is not None:
+            self.restore_state(self._at_start)
 
     # --- life ---------------------------------------------------------------------------------
 

@@ -110,7 +110,7 @@ class TriggerReports:
             gone: Motion nodes whose bodies are no longer in the world.
         """
         self._inside = None
-        crossings = self.triggers.after_step(world_from_node, gone)
+        crossings = self.triggers.after_step(world_from_node, time_step, gone)
         self.events = tuple(_event(crossing, time, time_step) for crossing in crossings)
 
     def notify(self) -> None:

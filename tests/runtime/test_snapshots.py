@@ -1,0 +1,190 @@
+"""Saved states: identical to the bit after restore, in another process, and without growth."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pybullet
+import pytest
+
+import gltf_bullet as gb
+from tests.physics.scenes import Scenery, world
+from tools.gltf_builder import GltfBuilder
+
+KHR = "KHR_physics_rigid_bodies"
+
+
+def busy_scene() -> bytes:
+    """Contacts, a driven hinge, slip friction and an animated pusher."""
+    builder = GltfBuilder()
+    builder.root_extension(
+        "KHR_implicit_shapes",
+        {
+            "shapes": [
+                {"type": "box", "box": {"size": [20, 1, 20]}},
+                {"type": "box", "box": {"size": [0.5, 0.5, 0.5]}},
+                {"type": "sphere", "sphere": {"radius": 0.3}},
+            ]
+        },
+    )
+    builder.root_extension(
+        KHR,
+        {
+            "physicsMaterials": [{"staticFriction": 0.8, "dynamicFriction": 0.4}],
+            "physicsJoints": [
+                {
+                    "limits": [
+                        {"linearAxes": [0, 1, 2], "min": 0, "max": 0},
+                        {"angularAxes": [0, 1], "min": 0, "max": 0},
+                    ],
+                    "drives": [
+                        {
+                            "type": "angular", "mode": "force", "axis": 2,
+                            "stiffness": 20, "damping": 1, "positionTarget": 1.0,
+                            "velocityTarget": 0.0,
+                        }
+                    ],
+                }
+            ],
+        },
+    )  # fmt: skip
+
+    def collider(shape: int) -> dict[str, object]:
+        return {"geometry": {"shape": shape}, "physicsMaterial": 0}
+
+    ground = builder.node(
+        "Ground", translation=(0, -0.5, 0), extensions={KHR: {"collider": collider(0)}}
+    )
+    for k in range(5):
+        builder.node(
+            f"Box{k}",
+            translation=(0.05 * k, 0.25 + 0.51 * k, 0),
+            extensions={KHR: {"motion": {"mass": 1}, "collider": collider(1)}},
+        )
+    builder.node(
+        "Arm",
+        translation=(3, 1, 0),
+        extensions={
+            KHR: {
+                "motion": {"mass": 1},
+                "collider": collider(2),
+                "joint": {"connectedNode": ground, "joint": 0},
+            }
+        },
+    )
+    pusher = builder.node(
+        "Pusher", translation=(-2, 0.5, 0), extensions={KHR: {"collider": collider(1)}}
+    )
+    builder.animation(
+        "Push",
+        [(pusher, "translation", [0.0, 2.0, 4.0], [(-2, 0.5, 0), (1, 0.5, 0), (-2, 0.5, 0)])],
+    )
+    return builder.glb()
+
+
+def run(scene: gb.Scene, steps: int) -> bytes:
+    trace = []
+    for _ in range(steps):
+        scene.step()
+        trace.append(scene.node_matrices.tobytes())
+    return b"".join(trace)
+
+
+def deterministic(scene: gb.Scene) -> gb.Scene:
+    pybullet.setPhysicsEngineParameter(
+        deterministicOverlappingPairs=1, physicsClientId=scene.client_id
+    )
+    return scene
+
+
+def test_a_restored_scene_replays_identically_to_the_bit() -> None:
+    with world(busy_scene()) as scene:
+        deterministic(scene).step(150)
+        saved = scene.save_state()
+        first = run(scene, 1000)
+        for _ in range(2):
+            scene.restore_state(saved)
+            assert scene.time == pytest.approx(150 / 240)
+            assert run(scene, 1000) == first
+
+
+def test_reset_replays_the_scene_from_its_start() -> None:
+    with world(busy_scene()) as scene:
+        first = run(deterministic(scene), 300)
+        scene.reset()
+        assert scene.time == 0.0
+        assert run(scene, 300) == first
+
+
+def in_another_process(program: str, folder: Path) -> bytes:
+    head = f"""
+import pathlib, pickle, sys
+sys.path.insert(0, {str(Path(__file__).parents[2])!r})
+from tests.physics.scenes import world
+from tests.runtime.test_snapshots import busy_scene, deterministic, run
+folder = pathlib.Path({str(folder)!r})
+"""
+    subprocess.run([sys.executable, "-c", head + program], check=True)
+    return (folder / "trace").read_bytes()
+
+
+def test_a_run_in_another_process_is_identical_to_the_bit(tmp_path: Path) -> None:
+    with world(busy_scene()) as scene:
+        expected = run(deterministic(scene), 300)
+    program = """
+with world(busy_scene()) as scene:
+    (folder / "trace").write_bytes(run(deterministic(scene), 300))
+"""
+    assert in_another_process(program, tmp_path) == expected
+
+
+def test_a_pickled_state_goes_on_in_another_process(tmp_path: Path) -> None:
+    """Poses, velocities, motors and animations are exact; contacts start cold."""
+    with world(busy_scene()) as scene:
+        deterministic(scene).step(150)
+        (tmp_path / "state").write_bytes(pickle.dumps(scene.save_state()))
+        expected = np.frombuffer(run(scene, 60)).reshape(60, -1, 4, 4)
+        arm, pusher = scene.node("Arm").index, scene.node("Pusher").index
+    program = """
+with world(busy_scene()) as scene:
+    deterministic(scene).restore_state(pickle.loads((folder / "state").read_bytes()))
+    (folder / "trace").write_bytes(run(scene, 60))
+"""
+    found = np.frombuffer(in_another_process(program, tmp_path)).reshape(60, -1, 4, 4)
+    assert np.array_equal(found[:, [arm, pusher]], expected[:, [arm, pusher]])
+    assert np.allclose(found, expected, atol=0.01)
+
+
+def test_saving_and_restoring_does_not_grow() -> None:
+    scenery = Scenery()
+    box = scenery.shape("box")
+    scenery.node("Ground", shape=box)
+    for k in range(5):
+        scenery.node(f"B{k}", at=(0, 1 + k, 0), shape=box, motion={"mass": 1})
+    with world(scenery.bytes()) as scene:
+        scene.step(50)
+
+        def cycle(count: int) -> None:
+            for _ in range(count):
+                scene.restore_state(scene.save_state())
+
+        cycle(500)
+        before = psutil.Process().memory_info().rss
+        cycle(2000)
+        grown = psutil.Process().memory_info().rss - before
+        assert grown < 2_000_000
+
+
+def test_a_state_of_other_bodies_is_refused() -> None:
+    with world(busy_scene()) as scene:
+        scene.step(3)
+        saved = scene.save_state()
+        pybullet.createMultiBody(1.0, physicsClientId=scene.client_id)
+        with pytest.raises(gb.EngineError, match="other bodies"):
+            scene.restore_state(saved)
+        assert np.isfinite(scene.node_matrices).all()
