@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gltf_bullet.runtime.asset import Asset, Report, check, read_asset
     from gltf_bullet.runtime.handles import Body, NodeView
     from gltf_bullet.runtime.load import load_gltf
+    from gltf_bullet.runtime.recording import Recording, record
     from gltf_bullet.runtime.scene import Scene
     from gltf_bullet.runtime.trigger_events import TriggerEvent, TriggerView
 
@@ -40,6 +41,7 @@ __all__ = [
     "Issue",
     "LoadOptions",
     "NodeView",
+    "Recording",
     "Report",
     "Scene",
     "SceneRemovedError",
@@ -51,6 +53,7 @@ __all__ = [
     "check",
     "load_gltf",
     "read_asset",
+    "record",
 ]
 
 # What needs the engine is imported at first use: reading and converting files works without it.
@@ -63,8 +66,10 @@ _LAZY = {
     "TriggerEvent": "gltf_bullet.runtime.trigger_events",
     "TriggerView": "gltf_bullet.runtime.trigger_events",
     "check": "gltf_bullet.runtime.asset",
+    "Recording": "gltf_bullet.runtime.recording",
     "load_gltf": "gltf_bullet.runtime.load",
     "read_asset": "gltf_bullet.runtime.asset",
+    "record": "gltf_bullet.runtime.recording",
 }
 
 

@@ -214,7 +214,7 @@ class World:
             shape = (PlacedShape(static.shape.shape),)
             yield (self.static_ids[static.node], -1), LinkColliders((static.node,), shape)
         for node, plan in self.plan.bodies.bodies.items():
-            for group, (body_id, link) in zip(plan.groups, self.links_of(node), strict=True):
+            for group, (body_id, link) in zip(plan.groups, self.links_of(node), strict=False):
                 inertial = plan.body_from_inertial
                 colliders = (
                     LinkColliders(group.collider_nodes, group.shapes, inertial)
@@ -227,12 +227,12 @@ class World:
         for static in self.plan.bodies.statics:
             yield (self.static_ids[static.node], -1), static.surface
         for node, plan in self.plan.bodies.bodies.items():
-            for group, link in zip(plan.groups, self.links_of(node), strict=True):
+            for group, link in zip(plan.groups, self.links_of(node), strict=False):
                 yield link, group.surface
 
     def _links_that_keep_points(self) -> Iterator[EngineLink]:
         for node, plan in self.plan.bodies.bodies.items():
-            for group, link in zip(plan.groups, self.links_of(node), strict=True):
+            for group, link in zip(plan.groups, self.links_of(node), strict=False):
                 if any(isinstance(s.shape, _KEEPS_POINTS) for s in group.shapes):
                     yield link
 
@@ -361,6 +361,13 @@ class World:
             _, _, linear, angular = link_state(self.client_id, self._id_of_free[node], -1)
             return np.array(linear), np.array(angular)
         return self.articulations.velocities_of(node)
+
+    def rotation_of(self, node: int) -> FloatArray:
+        """world_from_body of a motion node as a rotation matrix, shape [3, 3]."""
+        inertial = self.plan.bodies.bodies[node].body_from_inertial
+        _, rotation, _, _ = link_state(self.client_id, *self.link_of(node))
+        pose = Pose(rotation, (0.0, 0.0, 0.0)) @ inertial.inverse()
+        return pose.matrix()[:3, :3]
 
     def apply_impulse(self, node: int, linear: Sequence[float], angular: Sequence[float]) -> None:
         """Change velocities at once by an impulse [N s] and an angular one [N m s], world axes.

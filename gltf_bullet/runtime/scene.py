@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from gltf_bullet.bullet.camera import PixelArray, render
 from gltf_bullet.bullet.client import (
@@ -21,22 +23,23 @@ from gltf_bullet.bullet.triggers import TriggerMemory, Triggers
 from gltf_bullet.bullet.visual_plan import NO_VISUALS, VisualPlans
 from gltf_bullet.bullet.world import World, WorldState
 from gltf_bullet.bullet.world_plan import WorldPlan, plan_world, within
-from gltf_bullet.diagnostics import Diagnostics, Issue, Severity
+from gltf_bullet.diagnostics import Diagnostics, Issue, JsonPointer, Severity
 from gltf_bullet.errors import InvalidAssetError, SceneRemovedError, TranslationError
-from gltf_bullet.model import PhysicsScene, may_collide
+from gltf_bullet.model import MotionKind, PhysicsScene, may_collide
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.animation_driver import AnimationDriver
 from gltf_bullet.runtime.animation_players import Animations, PlayerState
 from gltf_bullet.runtime.animator import Animator
 from gltf_bullet.runtime.asset import Asset
 from gltf_bullet.runtime.collision_meshes import collision_mesh
+from gltf_bullet.runtime.export import NodePose, write_posed
 from gltf_bullet.runtime.handles import Body, ByNode, Nodes, NodeView
 from gltf_bullet.runtime.node_sync import NodeSync
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.render_meshes import plan_visuals
 from gltf_bullet.runtime.trigger_events import TriggerEvent, TriggerReports, TriggerView
 from gltf_bullet.scene import NodeFrames
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, decompose_trs
 
 __all__ = ["Scene", "SceneState"]
 
@@ -85,6 +88,7 @@ class Scene:
         self._time = 0.0
         self._removed = False
         self._at_start: SceneState | None = None
+        self._listeners: list[Callable[[], object]] = []
         self._world = World(client_id, plan, asset.tree, options, visuals)
         self.animations = Animations(asset.animations, play=options.play_animations)
         """The file's animations: play, pause, stop, seek, speed, loop, time of each."""
@@ -234,6 +238,18 @@ class Scene:
         )
         self._events = self._reports.events
         self._reports.notify()
+        for listener in tuple(self._listeners):
+            listener()
+
+    def on_step(self, callback: Callable[[], object]) -> Callable[[], None]:
+        """Call ``callback`` at the end of every :meth:`after_step`; returns what ends it."""
+        self._listeners.append(callback)
+
+        def end() -> None:
+            if callback in self._listeners:
+                self._listeners.remove(callback)
+
+        return end
 
     # --- triggers -----------------------------------------------------------------------------
 
@@ -281,6 +297,68 @@ class Scene:
         """A node's global transform in the Bullet world, scale included; a copy, shape [4, 4]."""
         matrix: FloatArray = self._sync.world_from_node[self.node(node).index].copy()
         return matrix
+
+    @property
+    def moving_nodes(self) -> npt.NDArray[np.intp]:
+        """Nodes that physics or an animation sets, ascending; others only follow."""
+        animated = np.flatnonzero(self._driver.animator.animated)
+        return np.union1d(self._world.body_nodes, animated)
+
+    def local_matrices(self, nodes: npt.NDArray[np.intp]) -> FloatArray:
+        """parent_from_node of some nodes now, shape [k, 4, 4]."""
+        parents = self.asset.tree.parents[nodes]
+        above = self._sync.world_from_node[parents]
+        above[parents < 0] = self._placement.matrix
+        return np.asarray(np.linalg.solve(above, self._sync.world_from_node[nodes]), np.float64)
+
+    def local_poses(
+        self, nodes: npt.NDArray[np.intp], local_matrices: FloatArray
+    ) -> dict[int, NodePose]:
+        """Local transforms as glTF stores them, by node.
+
+        Args:
+            nodes: Shape [k].
+            local_matrices: Their parent_from_node, shape [k, 4, 4].
+        """
+        translations, rotations, scales = decompose_trs(local_matrices)
+        return {
+            node: NodePose(translations[k], rotations[k], scales[k])
+            for k, node in enumerate(nodes.tolist())
+        }
+
+    def export_glb(self, path: str | os.PathLike[str]) -> None:
+        """Write the file with the present pose and velocities; all else stays as it was.
+
+        Args:
+            path: Ends in ``.glb`` or ``.gltf``; buffers and images go into the file.
+
+        Raises:
+            ContainerError: A buffer of the file cannot be read.
+            ValueError: Another suffix.
+            OSError: The file cannot be written.
+        """
+        self.require_alive()
+        nodes = self.moving_nodes
+        write_posed(
+            self.asset.document,
+            path,
+            poses=self.local_poses(nodes, self.local_matrices(nodes)),
+            velocities=dict(self._node_velocities()),
+        )
+
+    def _node_velocities(
+        self,
+    ) -> Iterator[tuple[JsonPointer, tuple[list[float], list[float]]]]:
+        """Velocities in node space by motion object, as the dialects write them."""
+        for node, motion in self.physics.motions.items():
+            if motion.kind is MotionKind.STATIC or not motion.pointer:
+                continue
+            linear, angular = self._world.velocities_of(node)
+            node_from_world = self._world.rotation_of(node).T
+            yield (
+                motion.pointer,
+                ((node_from_world @ linear).tolist(), (node_from_world @ angular).tolist()),
+            )
 
     def local_matrix(self, node: int) -> FloatArray:
         """parent_from_node now, shape [4, 4]."""

@@ -144,9 +144,9 @@ class TriggerReports:
         """What a snapshot keeps; picklable."""
         return self.triggers.memory()
 
-    def recall(self, memory: TriggerMemory | None, world_from_node: FloatArray) -> None:
-        """Take back a snapshot (``None``: nothing inside, as at load) without events."""
-        self.triggers.recall(memory or TriggerMemory(()), world_from_node)
+    def recall(self, memory: TriggerMemory, world_from_node: FloatArray) -> None:
+        """Take back a snapshot without events; ``world_from_node`` is where nodes stand then."""
+        self.triggers.recall(memory, world_from_node)
         self._inside = None
         self.events = ()
 

@@ -1,0 +1,145 @@
+"""Writing a scene back into its file: the present pose, or a rollout as an animation.
+
+Only node transforms, velocities and the new animation are touched; everything else of the file
+(meshes, materials, other animations, names, extras, unknown extensions) is written as it was.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gltf_bullet.diagnostics import Diagnostics, JsonPointer
+from gltf_bullet.gltf.document import Document
+from gltf_bullet.gltf.writing import self_contained, write_document
+from gltf_bullet.transforms import FloatArray
+
+__all__ = ["NodePose", "Track", "write_posed"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NodePose:
+    """A node's local transform."""
+
+    translation: FloatArray
+    rotation_xyzw: FloatArray
+    scale: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Track:
+    """Keyframes for one property of a node, LINEAR."""
+
+    node: int
+    path: str
+    times: FloatArray
+    """[s], shape [key_count]."""
+    values: FloatArray
+    """Shape [key_count, width]."""
+
+
+def write_posed(
+    document: Document,
+    path: str | os.PathLike[str],
+    *,
+    poses: Mapping[int, NodePose],
+    velocities: Mapping[JsonPointer, tuple[Sequence[float], Sequence[float]]],
+    tracks: Sequence[Track] = (),
+    animation_name: str = "Simulation",
+) -> None:
+    """Write the document with other node transforms, velocities and one more animation.
+
+    Args:
+        document: The file as read; it is not changed.
+        path: Ends in ``.glb`` or ``.gltf``; buffers and images go into the file.
+        poses: Local transforms by node.
+        velocities: ``linearVelocity`` and ``angularVelocity``, node space, by motion object.
+        tracks: Of the new animation; none: no animation is added.
+        animation_name: Its name.
+
+    Raises:
+        ContainerError: A buffer of the document cannot be read.
+        ValueError: Another suffix.
+        OSError: The file cannot be written.
+    """
+    root, buffers = self_contained(document, Diagnostics())
+    nodes = [dict(node) for node in document.objects("nodes")]
+    if nodes:
+        root["nodes"] = nodes
+    for index, pose in poses.items():
+        node = nodes[index]
+        node.pop("matrix", None)
+        _set(node, "translation", pose.translation, (0.0, 0.0, 0.0))
+        _set(node, "rotation", pose.rotation_xyzw, (0.0, 0.0, 0.0, 1.0))
+        _set(node, "scale", pose.scale, (1.0, 1.0, 1.0))
+    for pointer, (linear, angular) in velocities.items():
+        motion = _copy_down(root, pointer)
+        _set(motion, "linearVelocity", np.array(linear), (0.0, 0.0, 0.0))
+        _set(motion, "angularVelocity", np.array(angular), (0.0, 0.0, 0.0))
+    if tracks:
+        _add_animation(root, buffers, tracks, animation_name)
+    write_document(root, buffers, path)
+
+
+def _set(owner: dict[str, Any], key: str, value: FloatArray, default: Sequence[float]) -> None:
+    """Set a vector; a default that the file did not spell out stays unsaid."""
+    if key not in owner and np.array_equal(value, default):
+        return
+    owner[key] = [float(component) for component in value]
+
+
+def _copy_down(root: dict[str, Any], pointer: JsonPointer) -> dict[str, Any]:
+    """The object at ``pointer``, with fresh containers on the way: the document is shared."""
+    owner: Any = root
+    for token in pointer.tokens:
+        key: Any = int(token) if isinstance(owner, list) else token
+        owner[key] = list(owner[key]) if isinstance(owner[key], list) else dict(owner[key])
+        owner = owner[key]
+    found: dict[str, Any] = owner
+    return found
+
+
+def _add_animation(
+    root: dict[str, Any],
+    buffers: list[bytes | memoryview | None],
+    tracks: Sequence[Track],
+    name: str,
+) -> None:
+    data = bytearray()
+    views = list(root.get("bufferViews", []))
+    accessors = list(root.get("accessors", []))
+    inputs: dict[bytes, int] = {}
+
+    def accessor(values: FloatArray, kind: str, *, bounds: bool) -> int:
+        packed = np.ascontiguousarray(values, dtype="<f4")
+        entry: dict[str, Any] = {
+            "bufferView": len(views), "componentType": 5126, "count": len(packed), "type": kind,
+        }  # fmt: skip
+        if bounds:
+            entry["min"], entry["max"] = [float(packed.min())], [float(packed.max())]
+        views.append({"buffer": len(buffers), "byteOffset": len(data), "byteLength": packed.nbytes})
+        data.extend(packed.tobytes())
+        accessors.append(entry)
+        return len(accessors) - 1
+
+    channels: list[dict[str, Any]] = []
+    samplers: list[dict[str, Any]] = []
+    for track in tracks:
+        key = np.asarray(track.times, dtype="<f4").tobytes()
+        if key not in inputs:
+            inputs[key] = accessor(track.times, "SCALAR", bounds=True)
+        kind = "VEC4" if track.values.shape[1] == 4 else "VEC3"
+        output = accessor(track.values, kind, bounds=False)
+        channels.append(
+            {"sampler": len(samplers), "target": {"node": track.node, "path": track.path}}
+        )
+        samplers.append({"input": inputs[key], "output": output, "interpolation": "LINEAR"})
+    root["buffers"] = [*root.get("buffers", []), {"byteLength": len(data)}]
+    buffers.append(bytes(data))
+    root["bufferViews"], root["accessors"] = views, accessors
+    animation = {"name": name, "channels": channels, "samplers": samplers}
+    root["animations"] = [*root.get("animations", []), animation]

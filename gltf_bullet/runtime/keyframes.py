@@ -1,0 +1,106 @@
+"""Fewer keyframes for the same motion: drop those that interpolation reproduces. Pure numpy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from gltf_bullet.transforms import FloatArray, quat_conjugate, quat_multiply
+
+__all__ = ["continuous_rotations", "reduce_rotations", "reduce_vectors"]
+
+IntArray = npt.NDArray[np.intp]
+
+
+def reduce_vectors(times: FloatArray, values: FloatArray, tolerance: float) -> IntArray:
+    """Keys that LINEAR interpolation needs.
+
+    Args:
+        times: Increasing [s], shape [key_count].
+        values: Shape [key_count, width].
+        tolerance: Largest distance of a dropped key from the line, in units of ``values``.
+
+    Returns:
+        Indices of the kept keys, ascending; the first always, a single one where nothing moves.
+    """
+    if float(np.abs(values - values[0]).max(initial=0.0)) <= tolerance:
+        return np.zeros(1, dtype=np.intp)
+
+    def errors(first: int, last: int) -> FloatArray:
+        share = _shares(times, first, last)[:, None]
+        line = values[first] * (1.0 - share) + values[last] * share
+        gaps: FloatArray = np.linalg.norm(values[first + 1 : last] - line, axis=1)
+        return gaps
+
+    return _split(len(times), errors, tolerance)
+
+
+def reduce_rotations(times: FloatArray, rotations_xyzw: FloatArray, tolerance: float) -> IntArray:
+    """Keys that LINEAR interpolation (glTF's shortest-arc slerp) needs.
+
+    Args:
+        times: Increasing [s], shape [key_count].
+        rotations_xyzw: Unit quaternions, shape [key_count, 4].
+        tolerance: Largest turn between a dropped key and the arc [rad].
+    """
+    if float(_angles(rotations_xyzw, rotations_xyzw[:1]).max(initial=0.0)) <= tolerance:
+        return np.zeros(1, dtype=np.intp)
+
+    def errors(first: int, last: int) -> FloatArray:
+        share = _shares(times, first, last)
+        arc = _slerp(rotations_xyzw[first], rotations_xyzw[last], share)
+        return _angles(rotations_xyzw[first + 1 : last], arc)
+
+    return _split(len(times), errors, tolerance)
+
+
+def continuous_rotations(rotations_xyzw: FloatArray) -> FloatArray:
+    """The same rotations with signs chosen so that neighbours lie close together."""
+    signs = np.where((rotations_xyzw[1:] * rotations_xyzw[:-1]).sum(axis=1) < 0.0, -1.0, 1.0)
+    result: FloatArray = rotations_xyzw * np.concatenate([[1.0], np.cumprod(signs)])[:, None]
+    return result
+
+
+def _split(count: int, errors: Callable[[int, int], FloatArray], tolerance: float) -> IntArray:
+    """Douglas and Peucker's way: keep the worst key of a span until none is off by more."""
+    kept = {0, count - 1}
+    open_spans = [(0, count - 1)]
+    while open_spans:
+        first, last = open_spans.pop()
+        if last - first < 2:
+            continue
+        gaps = errors(first, last)
+        worst = int(np.argmax(gaps))
+        if gaps[worst] > tolerance:
+            middle = first + 1 + worst
+            kept.add(middle)
+            open_spans += [(first, middle), (middle, last)]
+    return np.array(sorted(kept), dtype=np.intp)
+
+
+def _shares(times: FloatArray, first: int, last: int) -> FloatArray:
+    shares: FloatArray = (times[first + 1 : last] - times[first]) / (times[last] - times[first])
+    return shares
+
+
+def _angles(a: FloatArray, b: FloatArray) -> FloatArray:
+    turn = quat_multiply(a, np.broadcast_to(quat_conjugate(b), a.shape))
+    angles: FloatArray = 2.0 * np.arctan2(np.linalg.norm(turn[:, :3], axis=1), np.abs(turn[:, 3]))
+    return angles
+
+
+def _slerp(a: FloatArray, b: FloatArray, share: FloatArray) -> FloatArray:
+    dot = float(a @ b)
+    if dot < 0.0:
+        b, dot = -b, -dot
+    angle = np.arccos(min(dot, 1.0))
+    if angle < 1e-6:
+        mixed = a + share[:, None] * (b - a)
+    else:
+        mixed = (
+            np.sin((1.0 - share) * angle)[:, None] * a + np.sin(share * angle)[:, None] * b
+        ) / np.sin(angle)
+    result: FloatArray = mixed / np.linalg.norm(mixed, axis=1, keepdims=True)
+    return result

@@ -1,0 +1,137 @@
+"""Written files: the present pose, velocities, and rollouts as animations."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pygltflib
+import pytest
+import trimesh
+
+import gltf_bullet as gb
+from gltf_bullet.runtime.keyframes import reduce_rotations, reduce_vectors
+from gltf_bullet.scene import AnimationSampler
+from gltf_bullet.transforms import matrices_from_quats, quat_from_rotation_vector
+from tests.physics.scenes import Scenery, world
+
+
+def nested_scene() -> bytes:
+    """A box with a child body, below a turned and scaled group, over a ground."""
+    scenery = Scenery()
+    box = scenery.shape("box", size=[0.5, 0.5, 0.5])
+    slab = scenery.shape("box", size=[20, 1, 20])
+    inner = scenery.node(
+        "Inner", at=(1, 0.5, 0), shape=box,
+        motion={"mass": 1, "linearVelocity": [0.2, 0, 0.1], "angularVelocity": [0, 1, 0]},
+    )  # fmt: skip
+    outer = scenery.node(
+        "Outer", at=(0, 2, 0), children=[inner], shape=box,
+        motion={"mass": 1, "angularVelocity": [0.5, 0, 0.3]},
+    )  # fmt: skip
+    scenery.node(
+        "Group", at=(0.5, 0, 0), rotation=(0, 0.6, 0, 0.8), scale=(2, 2, 2), children=[outer]
+    )
+    scenery.node("Ground", at=(0, -0.5, 0), shape=slab)
+    return scenery.bytes()
+
+
+def test_an_exported_pose_loads_where_the_simulation_stood(tmp_path: Path) -> None:
+    path = tmp_path / "pose.glb"
+    with world(nested_scene()) as scene:
+        scene.step(100)
+        scene.export_glb(path)
+        expected = scene.node_matrices.copy()
+        velocities = {
+            name: (scene.bodies[name].linear_velocity, scene.bodies[name].angular_velocity)
+            for name in ("Inner", "Outer")
+        }
+    with world(str(path)) as again:
+        assert np.allclose(again.node_matrices, expected, atol=1e-6)
+        for name, (linear, angular) in velocities.items():
+            assert np.allclose(again.bodies[name].linear_velocity, linear, atol=1e-6)
+            assert np.allclose(again.bodies[name].angular_velocity, angular, atol=1e-6)
+
+
+@pytest.mark.parametrize("suffix", [".glb", ".gltf"])
+def test_a_recorded_rollout_reproduces_the_simulated_poses(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"rollout{suffix}"
+    with world(nested_scene()) as scene:
+        recording = gb.record(scene, fps=60)
+        poses = {0.0: scene.node_matrices.copy()}
+        for _ in range(120):
+            scene.step(4)
+            poses[scene.time] = scene.node_matrices.copy()
+        recording.export_glb(path)
+    asset = gb.read_asset(str(path))
+    assert not asset.issues
+    (animation,) = asset.animations
+    sampler = AnimationSampler(animation.tracks)
+    tree = asset.tree
+    for time, expected in poses.items():
+        t, r, s = tree.translations.copy(), tree.rotations_xyzw.copy(), tree.scales.copy()
+        sampler.sample_into(time, t, r, s)
+        local = np.zeros((len(tree), 4, 4))
+        local[:, :3, :3] = matrices_from_quats(r) * s[:, None, :]
+        local[:, :3, 3], local[:, 3, 3] = t, 1.0
+        found = tree.compose(local, np.eye(4))
+        assert np.abs(found[:, :3, 3] - expected[:, :3, 3]).max() < 1e-3
+        turn = found[:, :3, :3] @ np.linalg.inv(expected[:, :3, :3])
+        cosine = np.clip((np.trace(turn, axis1=1, axis2=2) - 1) / 2, -1, 1)
+        assert np.degrees(np.arccos(cosine)).max() < 0.1
+    pygltflib.GLTF2().load(str(path))
+    if suffix == ".glb":
+        trimesh.load(path)
+
+
+def test_frames_at_every_step_are_reproduced_within_the_tolerance(tmp_path: Path) -> None:
+    path = tmp_path / "rollout.glb"
+    with world(nested_scene()) as scene:
+        recording = gb.record(scene, fps=240)
+        expected = []
+        for _ in range(240):
+            scene.step()
+            expected.append((scene.time, scene.local_matrices(scene.moving_nodes)))
+        recording.export_glb(path, tolerance=1e-3, angle_tolerance=np.radians(0.1))
+        nodes = scene.moving_nodes
+    asset = gb.read_asset(str(path))
+    sampler = AnimationSampler(asset.animations[0].tracks)
+    tree = asset.tree
+    for time, local in expected:
+        t, r, s = tree.translations.copy(), tree.rotations_xyzw.copy(), tree.scales.copy()
+        sampler.sample_into(time, t, r, s)
+        assert np.abs(t[nodes] - local[:, :3, 3]).max() < 1.01e-3
+        turn = matrices_from_quats(r[nodes]) @ np.swapaxes(local[:, :3, :3], 1, 2)
+        cosine = np.clip((np.trace(turn, axis1=1, axis2=2) - 1) / 2, -1, 1)
+        assert np.degrees(np.arccos(cosine)).max() < 0.11
+
+
+def test_everything_else_of_the_file_stays_as_it_was(tmp_path: Path) -> None:
+    root = json.loads(nested_scene())
+    root["extras"] = {"author": "somebody"}
+    root["extensions"]["VENDOR_thing"] = {"keep": [1, 2]}
+    root["nodes"][0]["extras"] = {"unknown": True}
+    root["strangeKey"] = "kept"
+    path = tmp_path / "pose.gltf"
+    with world(json.dumps(root).encode()) as scene:
+        scene.step(3)
+        scene.export_glb(path)
+    written = json.loads(path.read_text())
+    for key in ("extras", "strangeKey", "scenes", "extensionsUsed"):
+        assert written[key] == root[key]
+    assert written["extensions"] == root["extensions"]
+    assert written["nodes"][0]["extras"] == {"unknown": True}
+    assert written["nodes"][2] == root["nodes"][2]
+
+
+def test_keys_on_a_line_and_on_an_arc_are_dropped() -> None:
+    times = np.linspace(0.0, 1.0, 101)
+    line = np.stack([3 * times, -times, 0 * times], axis=1)
+    assert reduce_vectors(times, line, 1e-6).tolist() == [0, 100]
+    bent = line.copy()
+    bent[50:, 1] += times[50:] - 0.5
+    assert reduce_vectors(times, bent, 1e-6).tolist() == [0, 50, 100]
+    arc = quat_from_rotation_vector(np.stack([0 * times, 2 * times, 0 * times], axis=1))
+    assert reduce_rotations(times, arc, 1e-6).tolist() == [0, 100]
+    assert reduce_vectors(times, np.zeros((101, 3)), 1e-6).tolist() == [0]
