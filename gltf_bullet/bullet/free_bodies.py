@@ -308,7 +308,10 @@ class FreeBodies:
                 physicsClientId=self._client_id,
             )
         for body_id, mass in self._lifted:
-            position, _ = pybullet.getBasePositionAndOrientation(body_id, self._client_id)
+            try:
+                position, _ = pybullet.getBasePositionAndOrientation(body_id, self._client_id)
+            except pybullet.error:  # removed; the next reading notes it
+                continue
             pybullet.applyExternalForce(
                 body_id,
                 -1,

@@ -67,8 +67,8 @@ class Probe:
         contacts = pybullet.getClosestPoints(
             -1, -1, within, -1, -1,
             volume.shape_id, solid.shape_id,
-            volume_pose.translation, volume_pose.rotation_xyzw,
-            solid_pose.translation, solid_pose.rotation_xyzw,
+            volume_pose.translation, solid_pose.translation,
+            volume_pose.rotation_xyzw, solid_pose.rotation_xyzw,
             self._client_id,
         )  # fmt: skip
         if not contacts:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["IntArray", "distances_to_boxes", "near_pairs"]
+__all__ = ["IntArray", "boxes_overlap", "distances_to_boxes", "near_pairs"]
 
 IntArray = npt.NDArray[np.intp]
 
@@ -66,4 +66,40 @@ def distances_to_boxes(
     local = np.einsum("kij,ki->kj", axes, points - centers)
     outside = np.maximum(np.abs(local) - halves, 0.0)
     result: FloatArray = np.sqrt(np.einsum("ki,ki->k", outside, outside))
+    return result
+
+
+def boxes_overlap(
+    offsets: FloatArray,
+    axes_a: FloatArray,
+    halves_a: FloatArray,
+    axes_b: FloatArray,
+    halves_b: FloatArray,
+) -> npt.NDArray[np.bool_]:
+    """Whether oriented boxes at the same index overlap: no axis separates them.
+
+    Args:
+        offsets: From the centres of the first to those of the second, shape [k, 3].
+        axes_a: Axes of the first as columns, shape [k, 3, 3].
+        halves_a: Their half extents, shape [k, 3].
+        axes_b: Axes of the second, shape [k, 3, 3].
+        halves_b: Their half extents, shape [k, 3].
+    """
+    turn = np.matmul(axes_a.transpose(0, 2, 1), axes_b)
+    size = np.abs(turn)
+    away = np.matmul(offsets[:, None, :], axes_a)[:, 0]
+    apart = (np.abs(away) > halves_a + np.matmul(size, halves_b[:, :, None])[:, :, 0]).any(axis=1)
+    seen = np.abs(np.matmul(away[:, None, :], turn)[:, 0])
+    apart |= (seen > halves_b + np.matmul(halves_a[:, None, :], size)[:, 0]).any(axis=1)
+    for i in range(3):
+        j, k = (i + 1) % 3, (i + 2) % 3
+        # The axes a_i x b_m for all three m at once; parallel edges give 0 > a + b, which is false.
+        seen = np.abs(away[:, k, None] * turn[:, j] - away[:, j, None] * turn[:, k])
+        reach_a = halves_a[:, j, None] * size[:, k] + halves_a[:, k, None] * size[:, j]
+        reach_b = (
+            halves_b[:, [1, 2, 0]] * size[:, i][:, [2, 0, 1]]
+            + halves_b[:, [2, 0, 1]] * size[:, i][:, [1, 2, 0]]
+        )
+        apart |= (seen > reach_a + reach_b + 1e-12).any(axis=1)
+    result: npt.NDArray[np.bool_] = ~apart
     return result

@@ -14,7 +14,6 @@ from gltf_bullet.bullet.trigger_plan import TriggerVolume
 from gltf_bullet.transforms import (
     FloatArray,
     Pose,
-    matrices_from_quats,
     quats_from_matrices,
 )
 
@@ -55,14 +54,24 @@ class Frames:
 
     def pose(self, row: int) -> Pose:
         """One frame."""
-        x, y, z = self.positions[row].tolist()
-        qx, qy, qz, qw = quats_from_matrices(self.rotations[row]).tolist()
-        return Pose((qx, qy, qz, qw), (x, y, z))
+        return self.poses(np.array([row], dtype=np.intp))[row]
 
-    def place(self, row: int, pose: Pose) -> None:
-        """Put one frame elsewhere."""
-        self.positions[row] = pose.translation
-        self.rotations[row] = matrices_from_quats(np.array(pose.rotation_xyzw))
+    def poses(self, rows: IntArray) -> dict[int, Pose]:
+        """Some frames by row, each converted once."""
+        distinct = np.unique(rows)
+        positions = self.positions[distinct].tolist()
+        rotations = quats_from_matrices(self.rotations[distinct]).tolist()
+        return {
+            row: Pose((qx, qy, qz, qw), (x, y, z))
+            for row, (x, y, z), (qx, qy, qz, qw) in zip(
+                distinct.tolist(), positions, rotations, strict=True
+            )
+        }
+
+    def place(self, row: int, position: FloatArray, rotation: FloatArray) -> None:
+        """Put one frame elsewhere: position [3] and rotation matrix [3, 3]."""
+        self.positions[row] = position
+        self.rotations[row] = rotation
 
 
 class Balls:
@@ -81,7 +90,12 @@ class Balls:
         """Radius [m] of a ball that holds the collider, shape [k]."""
         self.inner = np.array([e.inner for e in extents])
         """Radius [m] of a ball within the collider, 0 if unknown, shape [k]."""
-        self.thickness = np.array([2.0 * e.half.min() for e in extents])
+        self.halves = np.array([e.half for e in extents]).reshape(-1, 3)
+        """Half extents of a box around the collider [m], shape [k, 3]."""
+        self.is_box = np.array([isinstance(shape.shape, BoxPlan) for shape in shapes], dtype=bool)
+        """Whether the collider is that box, shape [k]."""
+        self._axes = np.array([e.axes for e in extents]).reshape(-1, 3, 3)
+        self.thickness = 2.0 * self.halves.min(axis=1)
         """[m], shape [k]."""
         frames = int(frame_of.max(initial=-1)) + 1
         self.thinnest = np.full(frames, np.inf)
@@ -90,6 +104,11 @@ class Balls:
         self.widest = np.zeros(frames)
         """Largest outer radius per frame [m]."""
         np.maximum.at(self.widest, frame_of, self.outer)
+
+    def axes(self, frames: Frames, rows: IntArray) -> FloatArray:
+        """Axes of the boxes around some colliders in the world, shape [k, 3, 3]."""
+        result: FloatArray = np.matmul(frames.rotations[self._frame_of[rows]], self._axes[rows])
+        return result
 
     def centers(self, frames: Frames) -> FloatArray:
         """Of the balls in the world [m], shape [k, 3]."""
@@ -120,12 +139,14 @@ class Volumes:
         kinds = [volume.shape.shape for volume in volumes]
         self._offsets = np.array([e.center for e in extents]).reshape(-1, 3)
         self._axes_in_node = np.array([e.axes for e in extents]).reshape(-1, 3, 3)
-        self._halves = np.array([e.half for e in extents]).reshape(-1, 3)
+        self.halves = np.array([e.half for e in extents]).reshape(-1, 3)
+        """Half extents of the bounding boxes [m], shape [v, 3]."""
         self._inner = np.array([e.inner for e in extents])
-        self._is_box = np.array([isinstance(kind, BoxPlan) for kind in kinds])
+        self.is_box = np.array([isinstance(kind, BoxPlan) for kind in kinds])
+        """Whether a volume is its bounding box, shape [v]."""
         self._is_ball = np.array([isinstance(kind, SpherePlan) for kind in kinds])
         self._is_plane = np.array([isinstance(kind, InfinitePlanePlan) for kind in kinds])
-        self.thickness = 2.0 * self._halves.min(axis=1)
+        self.thickness = 2.0 * self.halves.min(axis=1)
         """[m], shape [v]."""
         self.moves = True
         """Whether any volume can move; refined by :meth:`move`."""
@@ -149,8 +170,9 @@ class Volumes:
             "kij,kj->ki", self.frames.rotations, self._offsets
         )
         """Of the bounding boxes in the world [m], shape [v, 3]."""
-        self._axes = np.matmul(self.frames.rotations, self._axes_in_node)
-        reach = np.einsum("kij,kj->ki", np.abs(self._axes), self._halves)
+        self.axes: FloatArray = np.matmul(self.frames.rotations, self._axes_in_node)
+        """Axes of the bounding boxes in the world, shape [v, 3, 3]."""
+        reach = np.einsum("kij,kj->ki", np.abs(self.axes), self.halves)
         self.low: FloatArray = self.centers - reach
         """Lower corners of boxes along the world's axes [m], shape [v, 3]."""
         self.high: FloatArray = self.centers + reach
@@ -166,15 +188,15 @@ class Volumes:
     def gaps(self, rows: IntArray, points: FloatArray) -> Gaps:
         """How far points are from the volumes at the same index; equal bounds are exact."""
         centers = self.centers[rows]
-        lower = distances_to_boxes(points, centers, self._axes[rows], self._halves[rows])
+        lower = distances_to_boxes(points, centers, self.axes[rows], self.halves[rows])
         offsets = points - centers
         distances = np.sqrt(np.einsum("ki,ki->k", offsets, offsets))
         upper = np.maximum(distances - self._inner[rows], 0.0)
         upper[self._inner[rows] == 0.0] = UNBOUNDED
-        box, ball, plane = self._is_box[rows], self._is_ball[rows], self._is_plane[rows]
+        box, ball, plane = self.is_box[rows], self._is_ball[rows], self._is_plane[rows]
         upper[box] = lower[box]
         lower[ball] = upper[ball]
         if plane.any():
-            heights = np.einsum("ki,ki->k", self._axes[rows][:, :, 1], offsets)
+            heights = np.einsum("ki,ki->k", self.axes[rows][:, :, 1], offsets)
             lower[plane] = upper[plane] = heights[plane]
         return Gaps(lower, upper)
