@@ -1,0 +1,296 @@
+"""Every command: its output, its exit code, and one clear line instead of a traceback."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import gltf_bullet as gb
+from tests.cli.conftest import Run
+
+COMMANDS = ("inspect", "check", "simulate", "convert", "bench")
+
+
+# --- help and usage ---------------------------------------------------------------------------
+
+
+def test_the_program_lists_its_commands(run: Run) -> None:
+    outcome = run("--help")
+    assert outcome.code == 0
+    for command in COMMANDS:
+        assert command in outcome.out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_an_example(run: Run, command: str) -> None:
+    outcome = run(command, "--help")
+    assert outcome.code == 0
+    assert f"Example: gltf-bullet {command}" in " ".join(outcome.out.split())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("fly",),
+        ("inspect",),
+        ("inspect", "a.glb", "b.glb"),
+        ("check",),
+        ("check", "a.glb", "--json", "--sarif"),
+        ("simulate", "a.glb", "--seconds", "-1"),
+        ("simulate", "a.glb", "--seconds", "nan"),
+        ("simulate", "a.glb", "--dt", "0"),
+        ("simulate", "a.glb", "--fps", "0"),
+        ("simulate", "a.glb", "--size", "0", "10"),
+        ("simulate", "a.glb", "--gravity", "0", "inf", "0"),
+        ("convert", "a.glb"),
+        ("convert", "a.glb", "b.obj"),
+        ("convert", "a.glb", "b.glb", "--to", "omi"),
+        ("convert", "a.glb", "no/such/folder/b.glb"),
+        ("bench", "no-such-row"),
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_ends_with_2_and_says_why(run: Run, arguments: tuple[str, ...]) -> None:
+    outcome = run(*arguments)
+    assert outcome.code == 2
+    assert "Error" in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+@pytest.mark.parametrize("command", ["inspect", "simulate"])
+def test_a_missing_file_is_one_clear_line(run: Run, tmp_path: Path, command: str) -> None:
+    outcome = run(command, tmp_path / "missing.glb")
+    assert outcome.code == 1
+    (line,) = outcome.err.splitlines()
+    assert "missing.glb" in line
+    assert "No such file" in line
+
+
+@pytest.mark.parametrize("command", ["inspect", "simulate"])
+def test_a_bad_asset_is_one_line_per_issue(run: Run, bad_file: Path, command: str) -> None:
+    outcome = run(command, bad_file)
+    assert outcome.code == 1
+    lines = [line for line in outcome.err.splitlines() if line.startswith("error:")]
+    assert len(lines) == 2
+    assert any("/nodes/0/extensions/KHR_physics_rigid_bodies/motion/mass" in li for li in lines)
+    assert "Traceback" not in outcome.err
+
+
+# --- inspect ----------------------------------------------------------------------------------
+
+
+def test_inspect_shows_bodies_joints_and_approximations(run: Run, assets: Path) -> None:
+    door = run("inspect", assets / "hinge_door.gltf")
+    assert door.code == 0
+    for text in ("HingeOnDoor", "dynamic", "box 0.9 x 2 x 0.05", "angular y", "stiffness 20"):
+        assert text in door.out
+    zoo = run("inspect", assets / "shape_zoo.gltf")
+    assert "approximated" in zoo.out
+    assert "ROUND_SHAPE_APPROXIMATED" in zoo.out
+    assert "half-space" in zoo.out
+
+
+def test_inspect_json_has_the_same_facts(run: Run, assets: Path) -> None:
+    outcome = run("inspect", assets / "compound.gltf", "--json")
+    found = json.loads(outcome.out)
+    (hammer,) = found["bodies"]
+    assert hammer["mass"] == 2.0
+    assert hammer["center_of_mass"] == [0.0, 0.3, 0.0]
+    assert hammer["inertia"] == pytest.approx([0.07, 0.02, 0.07])
+    assert [c["shape"] for c in hammer["colliders"]] == [
+        "cylinder r 0.03, height 0.8",
+        "box 0.3 x 0.12 x 0.12",
+    ]
+    assert found["nodes"][3] == {
+        "node": 3, "name": "Head", "parent": 1, "body": 1, "roles": ["collider"],
+    }  # fmt: skip
+    assert found["issues"] == []
+
+
+def test_inspect_json_writes_no_infinity(run: Run, assets: Path) -> None:
+    outcome = run("inspect", assets / "pendulum.gltf", "--json")
+
+    def refuse(constant: str) -> float:
+        raise AssertionError(constant)
+
+    found = json.loads(outcome.out, parse_constant=refuse)
+    assert [joint["freedoms"][0]["kind"] for joint in found["joints"]] == ["ball"] * 3
+
+
+# --- check ------------------------------------------------------------------------------------
+
+
+def test_check_of_good_files_is_clean(run: Run, assets: Path) -> None:
+    outcome = run("check", *sorted(assets.glob("*.gltf")))
+    assert outcome.code == 0
+    assert outcome.out.count(" yes ") == 7
+
+
+def test_check_reports_every_error_and_goes_on(run: Run, assets: Path, bad_file: Path) -> None:
+    outcome = run("check", bad_file, assets / "falling_box.gltf", bad_file.parent / "missing.glb")
+    assert outcome.code == 1
+    for text in ("refused", "falling_box.gltf", "FILE_UNREADABLE"):
+        assert text in outcome.out
+
+
+def test_check_json(run: Run, bad_file: Path) -> None:
+    outcome = run("check", bad_file, "--json")
+    assert outcome.code == 1
+    (report,) = json.loads(outcome.out)
+    assert report["usable"] is False
+    assert {issue["severity"] for issue in report["issues"]} >= {"error"}
+
+
+def test_check_sarif_is_consistent(run: Run, bad_file: Path, assets: Path) -> None:
+    outcome = run("check", bad_file, assets / "shape_zoo.gltf", "--sarif")
+    log = json.loads(outcome.out)
+    assert log["version"] == "2.1.0"
+    (only_run,) = log["runs"]
+    rules = only_run["tool"]["driver"]["rules"]
+    assert [rule["id"] for rule in rules] == sorted({rule["id"] for rule in rules})
+    for result in only_run["results"]:
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+        assert result["level"] in ("error", "warning", "note")
+        assert result["message"]["text"]
+        assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert {result["level"] for result in only_run["results"]} >= {"error", "warning"}
+
+
+# --- simulate ---------------------------------------------------------------------------------
+
+
+def test_simulate_shows_where_bodies_ended(run: Run, assets: Path, tmp_path: Path) -> None:
+    table, picture = tmp_path / "new" / "poses.csv", tmp_path / "new" / "last.png"
+    outcome = run(
+        "simulate", assets / "falling_box.gltf", "--seconds", 1.5, "--fps", 60, "--csv", table,
+        "--png", picture, "--size", 320, 200,
+    )  # fmt: skip
+    assert outcome.code == 0
+    assert "Crate" in outcome.out
+    assert "1.500 s" in outcome.out
+    with table.open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == 1 + 90
+    assert float(rows[0]["z"]) == pytest.approx(3.0)
+    assert float(rows[-1]["z"]) == pytest.approx(0.5, abs=0.01)
+    assert float(rows[-1]["time"]) == pytest.approx(1.5)
+    pixels = np.asarray(Image.open(picture))
+    assert pixels.shape == (200, 320, 3)
+    # Sky, floor and crate: more than one colour, and not a flat picture.
+    assert len(np.unique(pixels.reshape(-1, 3), axis=0)) > 3
+
+
+def test_simulate_json_follows_the_chosen_gravity_and_step(run: Run, assets: Path) -> None:
+    outcome = run(
+        "simulate", assets / "falling_box.gltf", "--seconds", 0.5, "--dt", 0.01,
+        "--gravity", 0, 0, -2.0, "--json",
+    )  # fmt: skip
+    found = json.loads(outcome.out)
+    steps, dt = 50, 0.01
+    fallen = 2.0 * dt * dt * steps * (steps + 1) / 2.0
+    assert found["bodies"][0]["position"][2] == pytest.approx(3.0 - fallen, abs=1e-6)
+    assert found["time"] == pytest.approx(0.5)
+
+
+def test_simulate_draws_collision_shapes_where_there_are_no_meshes(
+    run: Run, assets: Path, tmp_path: Path
+) -> None:
+    picture = tmp_path / "last.png"
+    outcome = run(
+        "simulate", assets / "hinge_door.gltf", "--seconds", 0, "--png", picture, "--size", 160, 120
+    )
+    assert outcome.code == 0
+    pixels = np.asarray(Image.open(picture)).reshape(-1, 3)
+    assert len(np.unique(pixels, axis=0)) > 3
+
+
+# --- convert ----------------------------------------------------------------------------------
+
+
+OMI = {
+    "asset": {"version": "2.0"},
+    "extensionsUsed": ["OMI_physics_body", "OMI_physics_shape"],
+    "extensions": {"OMI_physics_shape": {"shapes": [{"type": "box", "box": {"size": [1, 1, 1]}}]}},
+    "scene": 0,
+    "scenes": [{"nodes": [0]}],
+    "nodes": [
+        {
+            "name": "Crate",
+            "translation": [0, 2, 0],
+            "extras": {"kept": True},
+            "extensions": {
+                "OMI_physics_body": {
+                    "motion": {"type": "dynamic", "mass": 3.0},
+                    "collider": {"shape": 0},
+                }
+            },
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize("suffix", [".gltf", ".glb"])
+def test_convert_rewrites_physics_and_keeps_the_rest(run: Run, tmp_path: Path, suffix: str) -> None:
+    old, new = tmp_path / "old.gltf", tmp_path / f"new{suffix}"
+    old.write_text(json.dumps(OMI))
+    outcome = run("convert", old, new, "--to", "khr")
+    assert outcome.code == 0
+    assert "written" in outcome.out
+    asset = gb.read_asset(new)
+    assert asset.document.extensions_used == ("KHR_implicit_shapes", "KHR_physics_rigid_bodies")
+    assert asset.document.json["nodes"][0]["extras"] == {"kept": True}
+    assert asset.physics.motions == gb.read_asset(old).physics.motions
+    assert not gb.check(new).errors
+
+
+def test_convert_takes_external_buffers_in(run: Run, assets: Path, tmp_path: Path) -> None:
+    zoo = json.loads((assets / "shape_zoo.gltf").read_text())
+    import base64
+
+    data = base64.b64decode(zoo["buffers"][0].pop("uri").partition(",")[2])
+    (tmp_path / "zoo.bin").write_bytes(data)
+    zoo["buffers"][0]["uri"] = "zoo.bin"
+    old = tmp_path / "old.gltf"
+    old.write_text(json.dumps(zoo))
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    assert run("convert", old, elsewhere / "new.glb").code == 0
+    assert run("convert", old, elsewhere / "new.gltf").code == 0
+    before = gb.read_asset(old)
+    for name in ("new.glb", "new.gltf"):
+        after = gb.read_asset(elsewhere / name)
+        assert bytes(after.document.buffer(0))[: len(data)] == data
+        assert after.physics == before.physics
+
+
+def test_convert_json_lists_the_issues(run: Run, assets: Path, tmp_path: Path) -> None:
+    outcome = run("convert", assets / "pendulum.gltf", tmp_path / "new.glb", "--json")
+    found = json.loads(outcome.out)
+    assert found["written"] == str(tmp_path / "new.glb")
+    assert found["issues"] == []
+
+
+# --- bench ------------------------------------------------------------------------------------
+
+
+def test_bench_lists_its_rows_and_goals(run: Run) -> None:
+    outcome = run("bench", "--list")
+    assert outcome.code == 0
+    for row in ("load-boxes", "load-spheres", "load-parse", "step-falling", "memory"):
+        assert row in outcome.out
+
+
+@pytest.mark.slow
+def test_bench_measures_ratios(run: Run) -> None:
+    outcome = run("bench", "load-parse", "step-falling", "--repeats", 1, "--json")
+    rows = json.loads(outcome.out)
+    assert [row["row"] for row in rows] == ["load-parse", "step-falling"]
+    for row in rows:
+        assert row["value"] == pytest.approx(row["ours"] / row["pybullet"])
+        assert math.isfinite(row["value"])

@@ -1,0 +1,91 @@
+"""What users may rely on: the exported names and their signatures."""
+
+from __future__ import annotations
+
+import inspect
+from importlib.metadata import entry_points
+
+import pytest
+
+import gltf_bullet as gb
+
+FIXED = {
+    "load_gltf", "read_asset", "check", "LoadOptions", "Scene", "Asset", "Report", "Body",
+    "NodeView", "Issue", "Severity", "GltfBulletError", "AssetError", "ContainerError",
+    "InvalidAssetError", "UnsupportedAssetError", "TranslationError", "EngineError",
+    "SceneRemovedError",
+}  # fmt: skip
+
+
+def test_the_fixed_names_are_exported() -> None:
+    assert set(gb.__all__) >= FIXED
+    assert list(gb.__all__) == sorted(gb.__all__)
+
+
+@pytest.mark.parametrize("name", gb.__all__)
+def test_an_exported_name_exists_and_is_described(name: str) -> None:
+    value = getattr(gb, name)
+    assert inspect.getdoc(value), f"{name} has no docstring"
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'load_urdf'"):
+        gb.load_urdf  # noqa: B018  # the access is the test
+
+
+def test_the_arguments_of_load_gltf() -> None:
+    parameters = inspect.signature(gb.load_gltf).parameters
+    assert list(parameters) == [
+        "source", "physics_client", "position", "orientation", "scale", "up_axis", "scene_index",
+        "options",
+    ]  # fmt: skip
+    keyword_only = [p.name for p in parameters.values() if p.kind is p.KEYWORD_ONLY]
+    assert keyword_only == list(parameters)[2:]
+    assert parameters["physics_client"].default == 0
+    assert parameters["up_axis"].default == "z"
+
+
+def test_instantiate_takes_what_load_gltf_takes() -> None:
+    load = list(inspect.signature(gb.load_gltf).parameters)[1:]
+    instantiate = list(inspect.signature(gb.Asset.instantiate).parameters)[1:]
+    assert instantiate == load
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        "step", "before_step", "after_step", "time", "node", "world_from_node",
+        "node_matrices", "body_of", "ray_cast", "apply_impulse", "apply_point_impulse", "remove",
+        "render",
+    ],
+)  # fmt: skip
+def test_a_scene_has_what_the_design_promises(member: str) -> None:
+    assert hasattr(gb.Scene, member)
+
+
+def test_errors_are_one_family() -> None:
+    assert issubclass(gb.ContainerError, gb.AssetError)
+    assert issubclass(gb.InvalidAssetError, gb.AssetError)
+    assert issubclass(gb.UnsupportedAssetError, gb.AssetError)
+    for error in (gb.AssetError, gb.TranslationError, gb.EngineError, gb.SceneRemovedError):
+        assert issubclass(error, gb.GltfBulletError)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"density": 0.0},
+        {"concave": "voxels"},
+        {"visuals": "all"},
+        {"max_hull_points": 3},
+        {"max_convex_parts": 0},
+    ],
+)
+def test_wrong_options_are_refused_at_once(values: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=next(iter(values))):
+        gb.LoadOptions(**values)
+
+
+def test_the_command_is_installed() -> None:
+    scripts = entry_points(group="console_scripts", name="gltf-bullet")
+    assert [script.value for script in scripts] == ["gltf_bullet.cli:main"]
