@@ -41,7 +41,7 @@ CLOSURE_GAP = 0.01
 CALM = 0.002
 """[rad, m] Below this much motion per step centring is not worth its cost."""
 
-CENTRING_PASSES = 3
+CENTRING_PASSES = 2
 
 UNRESOLVED = 0.5
 """Share of its velocity that a component may turn over in one step by inertia alone."""
