@@ -36,6 +36,10 @@ class LoadOptions:
     then answers ``getNumBodies`` and ``getBodyInfo`` for them only after ``syncBodyInfo()``."""
     play_animations: bool = True
     """Whether the file's animations run from the first step on, looping."""
+    world_gravity: Literal["file", "engine"] = "file"
+    """World gravity where the file states one (OMI). ``file``: it acts on this scene's bodies as a
+    force that makes up for the engine's setting, which stays yours. ``engine``: your setting acts
+    everywhere. Files that state none always get the engine's."""
     slip_friction: bool = True
     """Switch each body between static and dynamic friction by its slip where the two differ;
     ``False``: the dynamic value always."""
@@ -47,6 +51,8 @@ class LoadOptions:
             raise ValueError(f"concave is {self.concave!r}; must be auto, decompose, hull or bvh")
         if self.visuals not in ("mesh", "collider", "none"):
             raise ValueError(f"visuals is {self.visuals!r}; must be mesh, collider or none")
+        if self.world_gravity not in ("file", "engine"):
+            raise ValueError(f"world_gravity is {self.world_gravity!r}; must be file or engine")
         if not 4 <= self.max_hull_points <= 4096:
             raise ValueError(f"max_hull_points is {self.max_hull_points}; must be in 4..4096")
         if not 1 <= self.max_convex_parts <= 200:

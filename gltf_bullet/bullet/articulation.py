@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -58,6 +58,9 @@ class Component:
         self.anchors = anchors
         self.positions = np.zeros(model.free_count)
         """Coordinates of single axes [m, rad]; 0 for balls and bases."""
+        self.field: Callable[[FloatArray, npt.NDArray[np.intp]], FloatArray] | None = None
+        """Accelerations [m/s^2] that the engine does not know, from centres of mass in the world
+        [k, 3] and motion nodes [k]."""
         self.velocities = np.zeros(len(model.tree.freedom_frame))
         """Of single axes, balls (in the child's axes), bases, moving anchors [m/s, rad/s]."""
         self.applied = np.zeros(model.free_count)
@@ -134,10 +137,14 @@ class Component:
     def before_step(self, dt: float, gravity: FloatArray) -> None:
         """Apply forces, torques and motors for one engine step of ``dt`` seconds."""
         acceleration = self._anchor_acceleration()
-        if not self.solver.acts and acceleration is None:
+        if not self.solver.acts and acceleration is None and self.field is None:
             return
         state = self.read()
         force, torque = self.solver.known_forces(state, gravity, acceleration)
+        if self.field is not None:
+            massive = self.solver.massive
+            pull = self.field(state.com[massive], self.model.frames.node[massive])
+            force[massive] += self.model.tree.masses[massive, None] * pull
         self._apply_to_links(force, torque, state)
         if self.solver.row_count or self.solver.whirls:
             weight = self.model.tree.masses[:, None] * gravity

@@ -20,6 +20,8 @@ from gltf_bullet.bullet.client import EngineSettings, remove_bodies
 from gltf_bullet.bullet.collision_classes import ClassedLink, collision_classes
 from gltf_bullet.bullet.engine_shapes import EngineShapes, engine_shapes
 from gltf_bullet.bullet.free_bodies import create_free_bodies, create_statics
+from gltf_bullet.bullet.gravity_fields import GravityFields
+from gltf_bullet.bullet.gravity_forces import GravityForces
 from gltf_bullet.bullet.pair_rules import EngineLink, PairRules
 from gltf_bullet.bullet.plan import BodyPlan, SurfacePlan
 from gltf_bullet.bullet.queries import ColliderIndex, LinkColliders
@@ -183,6 +185,19 @@ class World:
             bodies=self.plan.bodies.bodies,
             velocity_of=lambda node: self.velocities_of(node)[0],
         )
+
+    def create_gravity(
+        self, linear_maps: FloatArray, world_from_node: FloatArray, asset_xyzw: FloatArray
+    ) -> GravityForces:
+        """The file's gravity; arguments as of ``GravityFields``."""
+        fields = GravityFields(
+            self.plan.gravity,
+            linear_maps=linear_maps,
+            world_from_node=world_from_node,
+            asset_xyzw=asset_xyzw,
+        )
+        bodies = self.plan.bodies.bodies
+        return GravityForces(self.client_id, fields, bodies, self.free, self.articulations)
 
     def _jointed_pairs(self, tree: NodeTree) -> Iterator[tuple[EngineLink, EngineLink]]:
         """Links of bodies that are jointed without ``enableCollision``."""

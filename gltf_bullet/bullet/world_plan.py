@@ -11,6 +11,7 @@ from gltf_bullet.bullet.articulation_plan import ArticulationPlans
 from gltf_bullet.bullet.articulations_planning import plan_articulations
 from gltf_bullet.bullet.bodies import BodyPlans, plan_bodies
 from gltf_bullet.bullet.contact_plan import ContactPlan, plan_contacts
+from gltf_bullet.bullet.gravity_plan import GravityPlan, plan_gravity
 from gltf_bullet.bullet.shapes import MeshOf, ShapePlanner
 from gltf_bullet.bullet.trigger_plan import TriggerPlans, plan_triggers
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
@@ -51,6 +52,7 @@ class WorldPlan:
     articulations: ArticulationPlans
     contacts: ContactPlan
     triggers: TriggerPlans
+    gravity: GravityPlan
     animated: AnimatedNodes
 
 
@@ -85,6 +87,14 @@ def plan_world(
         moving_nodes=animated.moved,
         diagnostics=diagnostics,
     )
+    gravity = plan_gravity(
+        physics,
+        triggers=triggers,
+        linear_maps=frames.linear_maps(),
+        mesh_of=mesh_of,
+        options=options,
+        diagnostics=diagnostics,
+    )
     bodies, contacts = plan_contacts(bodies, diagnostics)
     articulations = plan_articulations(
         physics.joints,
@@ -101,6 +111,7 @@ def plan_world(
         articulations=articulations,
         contacts=contacts,
         triggers=triggers,
+        gravity=gravity,
         animated=animated,
     )
 

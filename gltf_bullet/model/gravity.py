@@ -64,7 +64,8 @@ class GravityVolume:
     priority: int = 0
     """Higher ones are evaluated first."""
     replace: bool = False
-    """Forget what lower priorities would add."""
+    """Take the place of what higher priorities gave, instead of adding to it."""
     stop: bool = False
-    """Lower priorities are not evaluated inside this volume."""
+    """Lower priorities are not evaluated inside this volume, nor is the world's gravity unless
+    the priority is negative."""
     pointer: JsonPointer = field(default=ROOT, compare=False)

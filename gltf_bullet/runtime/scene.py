@@ -16,10 +16,11 @@ from gltf_bullet.bullet.client import (
     require_client,
     step_simulation,
 )
+from gltf_bullet.bullet.gravity_forces import GravityForces
 from gltf_bullet.bullet.plan import BodyPlan
 from gltf_bullet.bullet.queries import RayHit, cast_rays
 from gltf_bullet.bullet.snapshots import EngineSnapshot
-from gltf_bullet.bullet.triggers import TriggerMemory, Triggers
+from gltf_bullet.bullet.triggers import TriggerMemory
 from gltf_bullet.bullet.visual_plan import NO_VISUALS, VisualPlans
 from gltf_bullet.bullet.world import World, WorldState
 from gltf_bullet.bullet.world_plan import WorldPlan, plan_world, within
@@ -108,7 +109,7 @@ class Scene:
             {node: self._body(body) for node, body in plan.bodies.bodies.items()}, asset.tree.names
         )
         """Bodies by node index or name."""
-        self._reports = TriggerReports(self._create_triggers(frames))
+        self._reports, self._gravity = self._create_fields(frames)
         self._events: tuple[TriggerEvent, ...] = ()
         self.triggers: ByNode[TriggerView] = ByNode(
             {node: TriggerView(self, self._reports, node) for node in plan.triggers.nodes},
@@ -116,9 +117,14 @@ class Scene:
         )
         """Triggers by node index or name; the parts of a compound are in the compound."""
 
-    def _create_triggers(self, frames: NodeFrames) -> Triggers:
+    def _create_fields(self, frames: NodeFrames) -> tuple[TriggerReports, GravityForces]:
+        maps, world_from_node = frames.linear_maps(), frames.world_from_node
         try:
-            return self._world.create_triggers(frames.linear_maps(), frames.world_from_node)
+            triggers = self._world.create_triggers(maps, world_from_node)
+            gravity = self._world.create_gravity(
+                maps, world_from_node, self._placement.rotation_xyzw
+            )
+            return TriggerReports(triggers), gravity
         except BaseException:
             self._world.remove()
             raise
@@ -220,6 +226,7 @@ class Scene:
         settings = engine_settings(self.client_id)
         if self._driver.has_work:
             self._driver.before_step(settings.time_step, self._sync.world_from_node)
+        self._gravity.before_step(settings.gravity, self._sync.world_from_node)
         self._world.before_step(settings)
 
     def after_step(self) -> None:
