@@ -6,6 +6,9 @@ as its skin and weights say.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypeAlias
+
 import numpy as np
 
 from gltf_bullet.bullet.shape_plan import TriangleSet
@@ -16,7 +19,10 @@ from gltf_bullet.gltf.skins import read_skin, skinned_positions
 from gltf_bullet.model import MeshPart, MeshShape
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["collision_mesh"]
+__all__ = ["Deformation", "collision_mesh"]
+
+Deformation: TypeAlias = Mapping[int, FloatArray]
+"""Morph weights by node."""
 
 
 def collision_mesh(
@@ -24,6 +30,7 @@ def collision_mesh(
     document: Document,
     asset_from_node: FloatArray,
     diagnostics: Diagnostics,
+    deformation: Deformation | None = None,
 ) -> TriangleSet | None:
     """The triangles of ``shape`` in its own frame; ``None`` when no part can be read.
 
@@ -33,6 +40,7 @@ def collision_mesh(
         asset_from_node: Global transforms of the nodes, for skins; any common frame will do,
             shape [node_count, 4, 4].
         diagnostics: Receives the findings of reading the meshes.
+        deformation: Morph weights by node other than the authored ones.
     """
     points: list[FloatArray] = []
     triangles = []
@@ -41,7 +49,7 @@ def collision_mesh(
         mesh = read_mesh(document, part.mesh, diagnostics)
         if mesh is None:
             continue
-        weights = _morph_weights(part, mesh.weights, document)
+        weights = _morph_weights(part, mesh.weights, document, deformation or {})
         for primitive in mesh.primitives:
             vertices = _part_vertices(
                 part, primitive, weights, document, asset_from_node, diagnostics
@@ -55,11 +63,17 @@ def collision_mesh(
 
 
 def _morph_weights(
-    part: MeshPart, mesh_weights: tuple[float, ...], document: Document
+    part: MeshPart,
+    mesh_weights: tuple[float, ...],
+    document: Document,
+    deformation: Deformation,
 ) -> tuple[float, ...]:
     if part.weights is not None:
         return part.weights
     if part.weights_node is not None:
+        animated = deformation.get(part.weights_node)
+        if animated is not None:
+            return tuple(animated.tolist())
         return document.tree.weights_of[part.weights_node] or mesh_weights
     return mesh_weights
 

@@ -138,27 +138,32 @@ class Body:
     Velocities and impulses are in world axes.
     """
 
-    __slots__ = ("_scene", "body_id", "kind", "link_index", "mass", "node")
+    __slots__ = ("_scene", "node")
 
-    def __init__(
-        self,
-        scene: Scene,
-        *,
-        node: int,
-        body_id: int,
-        link_index: int,
-        kind: MotionKind,
-        mass: float,
-    ) -> None:
+    def __init__(self, scene: Scene, node: int) -> None:
         self._scene = scene
         self.node = node
         """glTF index of the node with the motion."""
-        self.body_id = body_id
-        self.link_index = link_index
+
+    @property
+    def body_id(self) -> int:
+        """The PyBullet body."""
+        return self._scene.world.link_of(self.node)[0]
+
+    @property
+    def link_index(self) -> int:
         """-1 for a free body, else the link of an articulated multibody."""
-        self.kind = kind
-        self.mass = mass
+        return self._scene.world.link_of(self.node)[1]
+
+    @property
+    def kind(self) -> MotionKind:
+        """Who moves it; an animation may take a dynamic body over while it plays."""
+        return self._scene.world.plan.bodies.bodies[self.node].kind
+
+    @property
+    def mass(self) -> float:
         """[kg] in the engine; 0 for kinematic and static bodies."""
+        return self._scene.world.plan.bodies.bodies[self.node].mass
 
     @property
     def name(self) -> str:

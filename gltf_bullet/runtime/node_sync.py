@@ -74,10 +74,3 @@ class NodeSync:
             local = self._local[followers] if fixed is None else fixed
             above = self._world_from_asset if parents[0] < 0 else world[parents]
             world[followers] = np.matmul(above, local)
-
-    def local_matrix(self, node: int, world_from_asset: FloatArray) -> FloatArray:
-        """parent_from_node now, shape [4, 4]."""
-        parent = int(self._tree.parents[node])
-        above = world_from_asset if parent < 0 else self.world_from_node[parent]
-        local: FloatArray = np.linalg.solve(above, self.world_from_node[node])
-        return local

@@ -16,28 +16,23 @@ from gltf_bullet.bullet.client import (
     require_client,
     step_simulation,
 )
-from gltf_bullet.bullet.gravity_forces import GravityForces
-from gltf_bullet.bullet.plan import BodyPlan
+from gltf_bullet.bullet.joint_controls import JointControls
 from gltf_bullet.bullet.queries import RayHit, cast_rays
-from gltf_bullet.bullet.snapshots import EngineSnapshot
-from gltf_bullet.bullet.triggers import TriggerMemory
-from gltf_bullet.bullet.visual_plan import NO_VISUALS, VisualPlans
-from gltf_bullet.bullet.world import World, WorldState
-from gltf_bullet.bullet.world_plan import WorldPlan, plan_world, within
-from gltf_bullet.diagnostics import Diagnostics, Issue, JsonPointer, Severity
-from gltf_bullet.errors import InvalidAssetError, SceneRemovedError, TranslationError
+from gltf_bullet.bullet.world import World
+from gltf_bullet.bullet.world_plan import within
+from gltf_bullet.diagnostics import JsonPointer
+from gltf_bullet.errors import SceneRemovedError
 from gltf_bullet.model import MotionKind, PhysicsScene, may_collide
 from gltf_bullet.options import LoadOptions
-from gltf_bullet.runtime.animation_driver import AnimationDriver
-from gltf_bullet.runtime.animation_players import Animations, PlayerState
+from gltf_bullet.runtime.animation_players import Animations
 from gltf_bullet.runtime.animator import Animator
 from gltf_bullet.runtime.asset import Asset
-from gltf_bullet.runtime.collision_meshes import collision_mesh
 from gltf_bullet.runtime.export import NodePose, write_posed
 from gltf_bullet.runtime.handles import Body, ByNode, Nodes, NodeView
-from gltf_bullet.runtime.node_sync import NodeSync
+from gltf_bullet.runtime.joint_handles import Joint
 from gltf_bullet.runtime.placement import Placement
-from gltf_bullet.runtime.render_meshes import plan_visuals
+from gltf_bullet.runtime.planning import ScenePlan, plan_scene
+from gltf_bullet.runtime.stage import Stage, StageState
 from gltf_bullet.runtime.trigger_events import TriggerEvent, TriggerReports, TriggerView
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import FloatArray, decompose_trs
@@ -49,12 +44,9 @@ __all__ = ["Scene", "SceneState"]
 class SceneState:
     """A moment of a scene; treat as opaque. Picklable."""
 
-    engine: EngineSnapshot
-    world: WorldState
-    players: tuple[PlayerState, ...]
+    stage: StageState
     time: float
-    matrices: FloatArray
-    triggers: TriggerMemory
+    physics: PhysicsScene
 
 
 class Scene:
@@ -69,76 +61,45 @@ class Scene:
         client_id: int,
         *,
         physics: PhysicsScene,
-        plan: WorldPlan,
-        visuals: VisualPlans,
+        plan: ScenePlan,
         placement: Placement,
-        frames: NodeFrames,
+        scene_index: int | None,
         options: LoadOptions,
-        issues: tuple[Issue, ...],
     ) -> None:
         """Create everything in ``plan``; on failure nothing stays in the world."""
         self.asset = asset
         self.client_id = client_id
         """The PyBullet world."""
         self.physics = physics
-        """The model of what is simulated here."""
+        """The model of what is simulated here, changes by :meth:`set` included."""
         self.options = options
-        self.issues = issues
+        self.issues = (*asset.issues, *plan.issues)
         """Findings of reading and translating, in the order of discovery."""
         self._placement = placement
+        self._scene_index = scene_index
         self._time = 0.0
         self._removed = False
         self._at_start: SceneState | None = None
         self._listeners: list[Callable[[], object]] = []
-        self._world = World(client_id, plan, asset.tree, options, visuals)
+        self._events: tuple[TriggerEvent, ...] = ()
         self.animations = Animations(asset.animations, play=options.play_animations)
         """The file's animations: play, pause, stop, seek, speed, loop, time of each."""
-        animator = Animator(asset.tree, self.animations, placement.matrix)
-        self._driver = AnimationDriver(animator, self._world, asset.tree, frames)
-        self._sync = NodeSync(
-            asset.tree,
-            frames,
-            self._world.body_nodes,
-            animator.local,
-            animator.animated,
-            placement.matrix,
-        )
+        self._animator = Animator(asset.tree, self.animations, placement.matrix)
+        self._stage = self._new_stage(plan)
+        self._reports = TriggerReports(self._stage.triggers)
         self.nodes = Nodes(self)
         """All nodes of the file, in file order."""
-        self.bodies: ByNode[Body] = ByNode(
-            {node: self._body(body) for node, body in plan.bodies.bodies.items()}, asset.tree.names
-        )
+        names, world = asset.tree.names, plan.world
+        self.bodies: ByNode[Body] = ByNode({n: Body(self, n) for n in world.bodies.bodies}, names)
         """Bodies by node index or name."""
-        self._reports, self._gravity = self._create_fields(frames)
-        self._events: tuple[TriggerEvent, ...] = ()
+        self.joints: ByNode[Joint] = ByNode(
+            {n: Joint(self, n) for n in self.joint_controls.joint_nodes}, names
+        )
+        """Simulated joints by node index or name."""
         self.triggers: ByNode[TriggerView] = ByNode(
-            {node: TriggerView(self, self._reports, node) for node in plan.triggers.nodes},
-            asset.tree.names,
+            {n: TriggerView(self, self._reports, n) for n in world.triggers.nodes}, names
         )
         """Triggers by node index or name; the parts of a compound are in the compound."""
-
-    def _create_fields(self, frames: NodeFrames) -> tuple[TriggerReports, GravityForces]:
-        maps, world_from_node = frames.linear_maps(), frames.world_from_node
-        try:
-            triggers = self._world.create_triggers(maps, world_from_node)
-            gravity = self._world.create_gravity(
-                maps, world_from_node, self._placement.rotation_xyzw
-            )
-            return TriggerReports(triggers), gravity
-        except BaseException:
-            self._world.remove()
-            raise
-
-    def _body(self, plan: BodyPlan) -> Body:
-        body_id, link_index = self._world.link_of(plan.node)
-        return Body(
-            self,
-            node=plan.node,
-            body_id=body_id,
-            link_index=link_index,
-            kind=plan.kind,
-            mass=plan.mass,
-        )
 
     @staticmethod
     def create(
@@ -158,39 +119,40 @@ class Scene:
             )
         frames = NodeFrames.at_load(tree, placement.matrix, placement.rotation_xyzw)
         physics = within(asset.physics, tree.nodes_of_scene(scene_index))
-        diagnostics = Diagnostics()
-        plan = plan_world(
-            physics,
-            tree,
-            frames,
-            lambda shape: collision_mesh(
-                shape, asset.document, frames.world_from_node, diagnostics
-            ),
-            options,
-            diagnostics,
-            asset.animated_nodes(running=options.play_animations),
-        )
-        visuals = NO_VISUALS
-        if options.visuals == "mesh":
-            visuals = plan_visuals(
-                asset.document, frames, plan.motion_node_of, scene_index, diagnostics
-            )
-        if diagnostics.has_errors:
-            raise InvalidAssetError(asset.path, diagnostics.issues)
-        lost = [issue for issue in diagnostics if issue.severity is Severity.WARNING]
-        if options.strict and lost:
-            raise TranslationError(asset.path, lost)
         return Scene(
             asset,
             client_id,
             physics=physics,
-            plan=plan,
-            visuals=visuals,
+            plan=plan_scene(asset, physics, frames, scene_index, options),
             placement=placement,
-            frames=frames,
+            scene_index=scene_index,
             options=options,
-            issues=(*asset.issues, *diagnostics.issues),
         )
+
+    def _new_stage(self, plan: ScenePlan) -> Stage:
+        return Stage(
+            self.asset, self.client_id, plan, self._animator, self._placement, self.options
+        )
+
+    def rebuild(self, physics: PhysicsScene) -> None:
+        """Put an edited model into the world, from where everything stands and moves.
+
+        Bodies get new PyBullet ids; :attr:`bodies`, :attr:`joints` and :attr:`triggers` know them.
+        Contacts start anew. On failure the scene is as it was.
+
+        Raises:
+            InvalidAssetError: The edited model cannot be translated.
+            EngineError: PyBullet refused.
+        """
+        self.require_alive()
+        old = self._stage
+        moving = old.moving_physics(physics)
+        plan = plan_scene(self.asset, moving, old.frames_now(), self._scene_index, self.options)
+        old.remove()
+        self._stage = self._new_stage(plan)
+        self._reports.replace_triggers(self._stage.triggers, self._stage.world_from_node)
+        self.physics = physics
+        self._at_start = None
 
     # --- stepping -----------------------------------------------------------------------------
 
@@ -223,25 +185,19 @@ class Scene:
         self.require_alive()
         if self._at_start is None:
             self._at_start = self.save_state()
-        settings = engine_settings(self.client_id)
-        if self._driver.has_work:
-            self._driver.before_step(settings.time_step, self._sync.world_from_node)
-        self._gravity.before_step(settings.gravity, self._sync.world_from_node)
-        self._world.before_step(settings)
+        self._stage.before_step(engine_settings(self.client_id))
 
     def after_step(self) -> None:
         """Read the bodies, refresh all node transforms, advance :attr:`time`."""
         self.require_alive()
         settings = engine_settings(self.client_id)
-        time_step = settings.time_step
-        self._time += time_step
-        self._world.after_step(settings)
-        self._sync.update(*self._world.world_from_bodies())
+        self._time += settings.time_step
+        self._stage.after_step(settings)
         self._reports.after_step(
-            self._sync.world_from_node,
+            self._stage.world_from_node,
             time=self._time,
-            time_step=time_step,
-            gone=self._world.free.gone,
+            time_step=settings.time_step,
+            gone=self.world.free.gone,
         )
         self._events = self._reports.events
         self._reports.notify()
@@ -281,7 +237,7 @@ class Scene:
     @property
     def node_matrices(self) -> FloatArray:
         """world_from_node of all nodes, read-only view, shape [node_count, 4, 4]."""
-        view = self._sync.world_from_node.view()
+        view = self._stage.world_from_node.view()
         view.setflags(write=False)
         return view
 
@@ -302,21 +258,17 @@ class Scene:
 
     def world_from_node(self, node: int | str) -> FloatArray:
         """A node's global transform in the Bullet world, scale included; a copy, shape [4, 4]."""
-        matrix: FloatArray = self._sync.world_from_node[self.node(node).index].copy()
+        matrix: FloatArray = self._stage.world_from_node[self.node(node).index].copy()
         return matrix
 
     @property
     def moving_nodes(self) -> npt.NDArray[np.intp]:
         """Nodes that physics or an animation sets, ascending; others only follow."""
-        animated = np.flatnonzero(self._driver.animator.animated)
-        return np.union1d(self._world.body_nodes, animated)
+        return self._stage.moving_nodes
 
     def local_matrices(self, nodes: npt.NDArray[np.intp]) -> FloatArray:
         """parent_from_node of some nodes now, shape [k, 4, 4]."""
-        parents = self.asset.tree.parents[nodes]
-        above = self._sync.world_from_node[parents]
-        above[parents < 0] = self._placement.matrix
-        return np.asarray(np.linalg.solve(above, self._sync.world_from_node[nodes]), np.float64)
+        return self._stage.local_matrices(nodes)
 
     def local_poses(
         self, nodes: npt.NDArray[np.intp], local_matrices: FloatArray
@@ -355,33 +307,54 @@ class Scene:
 
     def _node_velocities(
         self,
-    ) -> Iterator[tuple[JsonPointer, tuple[list[float], list[float]]]]:
+    ) -> Iterator[tuple[JsonPointer, tuple[Sequence[float], Sequence[float]]]]:
         """Velocities in node space by motion object, as the dialects write them."""
         for node, motion in self.physics.motions.items():
-            if motion.kind is MotionKind.STATIC or not motion.pointer:
-                continue
-            linear, angular = self._world.velocities_of(node)
-            node_from_world = self._world.rotation_of(node).T
-            yield (
-                motion.pointer,
-                ((node_from_world @ linear).tolist(), (node_from_world @ angular).tolist()),
-            )
+            if motion.kind is not MotionKind.STATIC and motion.pointer:
+                yield motion.pointer, self._stage.velocities_in_node(node)
 
     def local_matrix(self, node: int) -> FloatArray:
         """parent_from_node now, shape [4, 4]."""
-        return self._sync.local_matrix(node, self._placement.matrix)
+        return self._stage.local_matrices(np.array([node])).reshape(4, 4)
 
     # --- bodies -------------------------------------------------------------------------------
 
     def body_of(self, node: int | str) -> Body | None:
         """The body that carries a node: nearest motion at or above it; ``None`` without one."""
-        owner = int(self._world.plan.motion_node_of[self.node(node).index])
+        owner = int(self._stage.world.plan.motion_node_of[self.node(node).index])
         return self.bodies.get(owner)
+
+    @property
+    def joint_controls(self) -> JointControls:
+        """States, targets and limits of all joints, as arrays."""
+        return self._stage.world.articulations.controls
+
+    @property
+    def world(self) -> World:
+        """The engine side of this scene."""
+        return self._stage.world
+
+    def set_drive_targets(
+        self,
+        positions: Sequence[float] | FloatArray | None = None,
+        velocities: Sequence[float] | FloatArray | None = None,
+    ) -> None:
+        """Set the targets of all drives at once, in the order of ``joint_controls.drives``.
+
+        Args:
+            positions: [m] or [rad]; ``None`` keeps them.
+            velocities: [m/s] or [rad/s]; ``None`` keeps them.
+
+        Raises:
+            ValueError: A wrong number of targets, or one that is not finite.
+        """
+        self.require_alive()
+        self.joint_controls.set_drive_targets(positions, velocities)
 
     def velocities_of(self, node: int) -> tuple[FloatArray, FloatArray]:
         """Velocity of the centre of mass [m/s] and spin [rad/s] of a motion node, world axes."""
         self.require_alive()
-        return self._world.velocities_of(node)
+        return self._stage.world.velocities_of(node)
 
     def apply_impulse(
         self,
@@ -401,7 +374,7 @@ class Scene:
         self.require_alive()
         body = self.body_of(node)
         if body is not None:
-            self._world.apply_impulse(body.node, linear, angular)
+            self._stage.world.apply_impulse(body.node, linear, angular)
 
     def apply_point_impulse(
         self, node: int | str, impulse: Sequence[float], position: Sequence[float]
@@ -448,7 +421,7 @@ class Scene:
         colliders = self.physics.colliders
         return cast_rays(
             self.client_id,
-            self._world.colliders,
+            self._stage.world.colliders,
             np.array(starts, dtype=np.float64).reshape(-1, 3),
             np.array(ends, dtype=np.float64).reshape(-1, 3),
             lambda node: may_collide(ray_filter, colliders[node].filter),
@@ -462,7 +435,7 @@ class Scene:
         self.require_alive()
         return render(
             self.client_id,
-            self._world.body_ids,
+            self._stage.world.body_ids,
             moving_ids={body.body_id for body in self.bodies.values()},
             up=self._placement.up,
             width=width,
@@ -478,14 +451,7 @@ class Scene:
         puts other bodies in it back as well.
         """
         self.require_alive()
-        return SceneState(
-            engine=EngineSnapshot(self.client_id),
-            world=self._world.state(),
-            players=self._driver.animator.state(),
-            time=self._time,
-            matrices=self._sync.world_from_node.copy(),
-            triggers=self._reports.memory(),
-        )
+        return SceneState(stage=self._stage.state(), time=self._time, physics=self.physics)
 
     def restore_state(self, state: SceneState) -> None:
         """Go back to a saved state of this asset, in this process or another.
@@ -496,11 +462,11 @@ class Scene:
             EngineError: The world holds other bodies than the saved one.
         """
         self.require_alive()
-        self._world.restore(state.world, state.engine)
-        self._driver.restore(state.players)
+        if state.physics != self.physics:
+            self.rebuild(state.physics)
+        self._stage.restore(state.stage)
         self._time = state.time
-        self._sync.world_from_node[:] = state.matrices
-        self._reports.recall(state.triggers, state.matrices)
+        self._reports.recall(state.stage.triggers, state.stage.matrices)
         self._events = ()
 
     def reset(self) -> None:
@@ -518,7 +484,7 @@ class Scene:
         if self._removed:
             return
         self._removed = True
-        self._world.remove()
+        self._stage.remove()
 
     def require_alive(self) -> None:
         """Raise where the scene is gone.

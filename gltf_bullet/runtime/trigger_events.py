@@ -113,6 +113,13 @@ class TriggerReports:
         crossings = self.triggers.after_step(world_from_node, time_step, gone)
         self.events = tuple(_event(crossing, time, time_step) for crossing in crossings)
 
+    def replace_triggers(self, triggers: Triggers, world_from_node: FloatArray) -> None:
+        """Go on with other engine-side triggers of the same nodes; who is inside stays inside."""
+        memory = self.triggers.memory()
+        self.triggers = triggers
+        self.triggers.recall(memory, world_from_node)
+        self._inside = None
+
     def notify(self) -> None:
         """Call every callback for every event of the step; what they raise is passed on."""
         for event in self.events:

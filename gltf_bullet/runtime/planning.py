@@ -1,0 +1,77 @@
+"""From a read asset and a placement to everything that will be created, or the reason why not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gltf_bullet.bullet.visual_plan import NO_VISUALS, VisualPlans
+from gltf_bullet.bullet.world_plan import WorldPlan, plan_world
+from gltf_bullet.diagnostics import Diagnostics, Issue, Severity
+from gltf_bullet.errors import InvalidAssetError, TranslationError
+from gltf_bullet.model import PhysicsScene
+from gltf_bullet.options import LoadOptions
+from gltf_bullet.runtime.asset import Asset
+from gltf_bullet.runtime.collision_meshes import Deformation, collision_mesh
+from gltf_bullet.runtime.render_meshes import plan_visuals
+from gltf_bullet.scene import NodeFrames
+
+__all__ = ["ScenePlan", "plan_scene"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ScenePlan:
+    """What one scene will put into a world."""
+
+    world: WorldPlan
+    visuals: VisualPlans
+    frames: NodeFrames
+    """Where the nodes stand when it is created."""
+    issues: tuple[Issue, ...]
+    """Findings of translating."""
+
+
+def plan_scene(
+    asset: Asset,
+    physics: PhysicsScene,
+    frames: NodeFrames,
+    scene_index: int | None,
+    options: LoadOptions,
+    deformation: Deformation | None = None,
+) -> ScenePlan:
+    """Plan a scene.
+
+    Args:
+        asset: The file.
+        physics: The part of its physics that is simulated, possibly edited.
+        frames: Where the nodes stand.
+        scene_index: The glTF scene whose meshes are shown; ``None``: the file's default.
+        options: Choices that the file cannot make.
+        deformation: Morph weights other than the authored ones.
+
+    Raises:
+        InvalidAssetError: Content turned out unusable while translating.
+        TranslationError: ``options.strict`` and the engine would approximate.
+    """
+    diagnostics = Diagnostics()
+    world = plan_world(
+        physics,
+        asset.tree,
+        frames,
+        lambda shape: collision_mesh(
+            shape, asset.document, frames.world_from_node, diagnostics, deformation
+        ),
+        options,
+        diagnostics,
+        asset.animated_nodes(running=options.play_animations),
+    )
+    visuals = NO_VISUALS
+    if options.visuals == "mesh":
+        visuals = plan_visuals(
+            asset.document, frames, world.motion_node_of, scene_index, diagnostics
+        )
+    if diagnostics.has_errors:
+        raise InvalidAssetError(asset.path, diagnostics.issues)
+    lost = [issue for issue in diagnostics if issue.severity is Severity.WARNING]
+    if options.strict and lost:
+        raise TranslationError(asset.path, lost)
+    return ScenePlan(world=world, visuals=visuals, frames=frames, issues=diagnostics.issues)

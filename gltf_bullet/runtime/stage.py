@@ -1,0 +1,171 @@
+"""What one plan put into a world, moved in step with the node tree.
+
+A :class:`Scene` has one stage at a time. A change that the engine cannot take in place (a centre of
+mass, the size of a shape) makes a new stage from where everything stands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from gltf_bullet.bullet.client import EngineSettings
+from gltf_bullet.bullet.snapshots import EngineSnapshot
+from gltf_bullet.bullet.triggers import TriggerMemory, Triggers
+from gltf_bullet.bullet.world import World, WorldState
+from gltf_bullet.model import Motion, MotionKind, PhysicsScene
+from gltf_bullet.options import LoadOptions
+from gltf_bullet.runtime.animation_driver import AnimationDriver
+from gltf_bullet.runtime.animation_players import PlayerState
+from gltf_bullet.runtime.animator import Animator
+from gltf_bullet.runtime.asset import Asset
+from gltf_bullet.runtime.node_sync import NodeSync
+from gltf_bullet.runtime.placement import Placement
+from gltf_bullet.runtime.planning import ScenePlan
+from gltf_bullet.scene import NodeFrames
+from gltf_bullet.transforms import FloatArray, split_linear
+
+__all__ = ["Stage", "StageState"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class StageState:
+    """A moment of a stage; treat as opaque. Picklable."""
+
+    engine: EngineSnapshot
+    world: WorldState
+    players: tuple[PlayerState, ...]
+    matrices: FloatArray
+    triggers: TriggerMemory
+
+
+class Stage:
+    """Bodies, triggers and node transforms of one scene."""
+
+    def __init__(
+        self,
+        asset: Asset,
+        client_id: int,
+        plan: ScenePlan,
+        animator: Animator,
+        placement: Placement,
+        options: LoadOptions,
+    ) -> None:
+        """Create everything in ``plan``; on failure nothing stays in the world.
+
+        Raises:
+            EngineError: PyBullet refused something.
+        """
+        frames = plan.frames
+        self.plan = plan
+        self._tree = asset.tree
+        self._placement = placement
+        self._maps = frames.linear_maps()
+        self.world = World(client_id, plan.world, asset.tree, options, plan.visuals)
+        try:
+            self.triggers: Triggers = self.world.create_triggers(self._maps, frames.world_from_node)
+            self._gravity = self.world.create_gravity(
+                self._maps, frames.world_from_node, placement.rotation_xyzw
+            )
+        except BaseException:
+            self.world.remove()
+            raise
+        self.driver = AnimationDriver(animator, self.world, asset.tree, frames)
+        self._sync = NodeSync(
+            asset.tree,
+            frames,
+            self.world.body_nodes,
+            animator.local,
+            animator.animated,
+            placement.matrix,
+        )
+
+    # --- the step -----------------------------------------------------------------------------
+
+    def before_step(self, settings: EngineSettings) -> None:
+        """Apply animations, forces, motors and kinematic velocities for the coming step."""
+        if self.driver.has_work:
+            self.driver.before_step(settings.time_step, self._sync.world_from_node)
+        # Before the world: the joints' solve asks for these forces.
+        self._gravity.before_step(settings.gravity, self._sync.world_from_node)
+        self.world.before_step(settings)
+
+    def after_step(self, settings: EngineSettings) -> None:
+        """Read the bodies and place all nodes."""
+        self.world.after_step(settings)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read the bodies and place all nodes, without a step."""
+        self._sync.update(*self.world.world_from_bodies())
+
+    # --- nodes --------------------------------------------------------------------------------
+
+    @property
+    def world_from_node(self) -> FloatArray:
+        """Where all nodes stand, scale included, shape [node_count, 4, 4]."""
+        return self._sync.world_from_node
+
+    @property
+    def moving_nodes(self) -> npt.NDArray[np.intp]:
+        """Nodes that physics or an animation sets, ascending; others only follow."""
+        animated = np.flatnonzero(self.driver.animator.animated)
+        return np.union1d(self.world.body_nodes, animated)
+
+    def local_matrices(self, nodes: npt.NDArray[np.intp]) -> FloatArray:
+        """parent_from_node of some nodes now, shape [k, 4, 4]."""
+        parents = self._tree.parents[nodes]
+        above = self.world_from_node[parents]
+        above[parents < 0] = self._placement.matrix
+        return np.asarray(np.linalg.solve(above, self.world_from_node[nodes]), np.float64)
+
+    def frames_now(self) -> NodeFrames:
+        """Where the nodes stand, to plan from."""
+        rotated = self.world_from_node[:, :3, :3] @ np.linalg.pinv(self._maps)
+        rotations, _, _ = split_linear(rotated)
+        return NodeFrames(self.world_from_node.copy(), rotations)
+
+    # --- state --------------------------------------------------------------------------------
+
+    def moving_physics(self, physics: PhysicsScene) -> PhysicsScene:
+        """``physics`` with the velocities that the bodies have now, for a stage to follow."""
+        motions = {node: self._moving(node, motion) for node, motion in physics.motions.items()}
+        return replace(physics, motions=motions)
+
+    def _moving(self, node: int, motion: Motion) -> Motion:
+        if motion.kind is not MotionKind.DYNAMIC or node not in self.plan.world.bodies.bodies:
+            return motion
+        linear, angular = self.velocities_in_node(node)
+        return replace(motion, linear_velocity=linear, angular_velocity=angular)
+
+    def velocities_in_node(
+        self, node: int
+    ) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
+        """Velocity [m/s] and spin [rad/s] of a body in its node's axes, as files hold them."""
+        linear, angular = self.world.velocities_of(node)
+        node_from_world = self.world.rotation_of(node).T
+        vx, vy, vz = (node_from_world @ linear).tolist()
+        wx, wy, wz = (node_from_world @ angular).tolist()
+        return (vx, vy, vz), (wx, wy, wz)
+
+    def state(self) -> StageState:
+        """Everything that changes, but the scene's clock."""
+        return StageState(
+            engine=EngineSnapshot(self.world.client_id),
+            world=self.world.state(),
+            players=self.driver.animator.state(),
+            matrices=self.world_from_node.copy(),
+            triggers=self.triggers.memory(),
+        )
+
+    def restore(self, state: StageState) -> None:
+        """Take back a :meth:`state` of this stage or an equal one."""
+        self.world.restore(state.world, state.engine)
+        self.driver.restore(state.players)
+        self._sync.world_from_node[:] = state.matrices
+
+    def remove(self) -> None:
+        """Take everything out of the world."""
+        self.world.remove()
