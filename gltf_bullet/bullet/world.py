@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-
 from gltf_bullet.bullet.articulations import ArticulationState, create_articulations
 from gltf_bullet.bullet.body_access import (
     ZERO,
@@ -18,6 +17,7 @@ from gltf_bullet.bullet.body_access import (
 from gltf_bullet.bullet.carried import CarriedBodies
 from gltf_bullet.bullet.client import EngineSettings, remove_bodies
 from gltf_bullet.bullet.collision_classes import ClassedLink, collision_classes
+from gltf_bullet.bullet.contacts import Contacts, read_contacts
 from gltf_bullet.bullet.engine_shapes import EngineShapes, engine_shapes
 from gltf_bullet.bullet.free_bodies import create_free_bodies, create_statics
 from gltf_bullet.bullet.gravity_fields import GravityFields
@@ -25,7 +25,12 @@ from gltf_bullet.bullet.gravity_forces import GravityForces
 from gltf_bullet.bullet.pair_rules import EngineLink, PairRules
 from gltf_bullet.bullet.plan import BodyPlan, SurfacePlan
 from gltf_bullet.bullet.queries import ColliderIndex, LinkColliders
-from gltf_bullet.bullet.shape_plan import ConvexPartsPlan, CylinderPlan, HullPlan, PlacedShape
+from gltf_bullet.bullet.shape_plan import (
+    ConvexPartsPlan,
+    CylinderPlan,
+    HullPlan,
+    PlacedShape,
+)
 from gltf_bullet.bullet.slip_friction import SlipFriction
 from gltf_bullet.bullet.snapshots import EngineSnapshot
 from gltf_bullet.bullet.surfaces import Surfaces
@@ -198,6 +203,18 @@ class World:
         )
         bodies = self.plan.bodies.bodies
         return GravityForces(self.client_id, fields, bodies, self.free, self.articulations)
+
+    def contacts(self, node: int | None) -> Contacts:
+        """Contacts of the scene, or of the body or static collider that a node belongs to."""
+        if node is None:
+            return read_contacts(self.client_id, self.colliders)
+        owner = int(self.plan.motion_node_of[node])
+        links: list[EngineLink] = []
+        if owner >= 0:
+            links = self.links_of(owner)
+        elif node in self.static_ids:
+            links = [(self.static_ids[node], -1)]
+        return read_contacts(self.client_id, self.colliders, links)
 
     def _jointed_pairs(self, tree: NodeTree) -> Iterator[tuple[EngineLink, EngineLink]]:
         """Links of bodies that are jointed without ``enableCollision``."""

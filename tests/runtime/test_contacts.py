@@ -1,0 +1,119 @@
+"""Contacts as arrays with glTF nodes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import numpy as np
+import pybullet
+import pytest
+
+import gltf_bullet as gb
+
+G = 9.81
+SHAPES = [
+    {"type": "box", "box": {"size": [10, 1, 10]}},
+    {"type": "box", "box": {"size": [0.2, 0.2, 0.2]}},
+    {"type": "sphere", "sphere": {"radius": 0.1}},
+]
+
+
+@pytest.fixture
+def client() -> Iterator[int]:
+    number = pybullet.connect(pybullet.DIRECT)
+    pybullet.setGravity(0, -G, 0, physicsClientId=number)
+    yield number
+    pybullet.disconnect(number)
+
+
+def entry(at: list[float], **physics: object) -> dict[str, object]:
+    return {"translation": at, "extensions": {"KHR_physics_rigid_bodies": physics}}
+
+
+def load(client: int, *nodes: dict[str, object]) -> gb.Scene:
+    below = {child for node in nodes for child in node.get("children", ())}  # type: ignore[attr-defined]
+    document = {
+        "asset": {"version": "2.0"},
+        "extensionsUsed": ["KHR_physics_rigid_bodies", "KHR_implicit_shapes"],
+        "extensions": {
+            "KHR_implicit_shapes": {"shapes": SHAPES},
+            "KHR_physics_rigid_bodies": {
+                "physicsMaterials": [{"staticFriction": 0.5, "dynamicFriction": 0.5}]
+            },
+        },
+        "scene": 0,
+        "scenes": [{"nodes": [k for k in range(len(nodes)) if k not in below]}],
+        "nodes": list(nodes),
+    }
+    return gb.load_gltf(json.dumps(document).encode(), client, up_axis="y")
+
+
+def solid(shape: int) -> dict[str, object]:
+    return {"geometry": {"shape": shape}, "physicsMaterial": 0}
+
+
+FLOOR = entry([0, -0.5, 0], collider=solid(0))
+
+
+def test_a_resting_box_is_carried_by_its_contacts(client: int) -> None:
+    scene = load(client, FLOOR, entry([0, 0.1, 0], motion={"mass": 2.0}, collider=solid(1)))
+    scene.step(120)
+    contacts = scene.contacts()
+    assert len(contacts) >= 3
+    for found, side in ((scene.contacts(1), 1.0), (scene.contacts(0), -1.0)):
+        assert set(found.node_a.tolist()) == {1 if side > 0 else 0}
+        assert set(found.node_b.tolist()) == {0 if side > 0 else 1}
+        np.testing.assert_allclose(found.normals, np.tile([0, side, 0], (len(found), 1)), atol=1e-6)
+        # The weight, per contact: m g = 2 * 9.81.
+        assert found.normal_forces.sum() == pytest.approx(2 * G, rel=0.02)
+        np.testing.assert_allclose(found.positions[:, 1], 0.0, atol=2e-3)
+    assert set(scene.contacts(1).body_a.tolist()) == {scene.bodies[1].body_id}
+
+
+def test_friction_on_a_sliding_box_points_against_its_way(client: int) -> None:
+    motion = {"mass": 2.0, "linearVelocity": [3, 0, 0]}
+    scene = load(client, FLOOR, entry([0, 0.1, 0], motion=motion, collider=solid(1)))
+    scene.step(10)
+    for node, side in ((1, -1.0), (0, 1.0)):
+        total = np.zeros(3)
+        for _ in range(40):
+            scene.step()
+            total += scene.contacts(node).friction_forces.sum(axis=0)
+        # mu m g against the motion on the box, with it on the floor; single steps rock.
+        np.testing.assert_allclose(total / 40, [side * 0.5 * 2 * G, 0, 0], atol=0.5)
+
+
+def test_the_child_of_a_compound_is_named(client: int) -> None:
+    body = entry([0, 0.3, 0], motion={"mass": 1.0})
+    body["children"] = [2, 3]
+    scene = load(
+        client,
+        FLOOR,
+        body,
+        entry([0, -0.2, 0], collider=solid(2)),
+        entry([0, 0.2, 0], collider=solid(2)),
+    )
+    scene.step(5)
+    assert set(scene.contacts(3).node_a.tolist()) == {2}
+
+
+def test_foreign_bodies_are_minus_one_and_touch_free_nodes_have_none(client: int) -> None:
+    floor = pybullet.createCollisionShape(
+        pybullet.GEOM_BOX, halfExtents=[5, 0.5, 5], physicsClientId=client
+    )
+    foreign = pybullet.createMultiBody(0, floor, basePosition=[0, -0.5, 0], physicsClientId=client)
+    other = pybullet.createCollisionShape(pybullet.GEOM_SPHERE, radius=0.1, physicsClientId=client)
+    pybullet.createMultiBody(1, other, basePosition=[2, 0.1, 0], physicsClientId=client)
+    scene = load(
+        client,
+        entry([0, 0.1, 0], motion={"mass": 1.0}, collider=solid(1)),
+        entry([0, 5, 0], trigger={"geometry": {"shape": 1}}),
+    )
+    scene.step(60)
+    contacts = scene.contacts()
+    assert set(contacts.node_a.tolist()) == {0}
+    assert set(contacts.node_b.tolist()) == {-1}
+    assert set(contacts.body_b.tolist()) == {foreign}
+    assert len(scene.contacts(1)) == 0
+    assert scene.contacts(1).positions.shape == (0, 3)
