@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
 from gltf_bullet.bullet.articulations import ArticulationState, create_articulations
 from gltf_bullet.bullet.body_access import (
     ZERO,

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
 from gltf_bullet.bullet.camera import PixelArray, render
 from gltf_bullet.bullet.client import (
     PhysicsClient,
@@ -18,6 +19,7 @@ from gltf_bullet.bullet.client import (
 from gltf_bullet.bullet.contacts import Contacts
 from gltf_bullet.bullet.joint_controls import JointControls
 from gltf_bullet.bullet.queries import RayHit, cast_rays
+from gltf_bullet.bullet.world import World
 from gltf_bullet.bullet.world_plan import within
 from gltf_bullet.diagnostics import JsonPointer
 from gltf_bullet.errors import SceneRemovedError
@@ -35,8 +37,6 @@ from gltf_bullet.runtime.stage import Stage, StageState
 from gltf_bullet.runtime.trigger_events import TriggerEvent, TriggerReports, TriggerView
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import FloatArray, decompose_trs
-
-from gltf_bullet.bullet.world import World
 
 __all__ = ["Scene", "SceneState"]
 
