@@ -1,6 +1,6 @@
 """The adapter that runs the conformance program of the shared folder against this library.
 
-    python3 ../shared/conformance/oracle.py --adapter tools.conformance_adapter:Adapter
+python3 ../shared/conformance/oracle.py --adapter tools.conformance_adapter:Adapter
 """
 
 from __future__ import annotations
