@@ -14,7 +14,7 @@ import numpy as np
 from gltf_bullet.bullet.shape_plan import PlacedShape
 from gltf_bullet.bullet.shapes import MeshOf, ShapePlanner
 from gltf_bullet.bullet.trigger_plan import TriggerPlans, TriggerVolume
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import (
     GravityField,
     GravityFieldKind,
@@ -28,12 +28,6 @@ from gltf_bullet.options import LoadOptions
 from gltf_bullet.transforms import FloatArray, Vec3
 
 __all__ = ["FieldPlan", "GravityPlan", "GravityVolumePlan", "plan_gravity"]
-
-GRAVITY_WITHOUT_VOLUME = IssueKind(
-    "GRAVITY_WITHOUT_VOLUME",
-    Severity.WARNING,
-    "the node has gravity but no trigger that says where; it acts nowhere",
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -109,7 +103,7 @@ def plan_gravity(
     for node, volume in physics.gravity_volumes.items():
         places = triggers.volumes_by_node.get(node, ())
         if not places:
-            diagnostics.report(GRAVITY_WITHOUT_VOLUME, volume.pointer)
+            # The dialect or the shape planner has said why.
             continue
         volumes.append(
             GravityVolumePlan(

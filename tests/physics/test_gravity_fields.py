@@ -256,7 +256,7 @@ def test_gravity_without_a_volume_is_reported_and_acts_nowhere(client: int) -> N
     node = field("directional", 5.0)
     del node["extensions"]["OMI_physics_body"]
     scene = load(client, node, probe((0, 0, 0)))
-    assert [issue.code for issue in scene.issues] == ["GRAVITY_WITHOUT_VOLUME"]
+    assert [issue.code for issue in scene.issues] == ["GRAVITY_WITHOUT_TRIGGER"]
     np.testing.assert_allclose(acceleration(scene, 1), EARTH, atol=1e-9)
 
 
