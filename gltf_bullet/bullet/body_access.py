@@ -10,7 +10,14 @@ import pybullet
 
 from gltf_bullet.transforms import Quat, Vec3, matrices_from_quats
 
-__all__ = ["ZERO", "LinkState", "apply_base_impulse", "link_state", "set_base_velocity"]
+__all__ = [
+    "ZERO",
+    "LinkState",
+    "apply_base_impulse",
+    "link_state",
+    "set_base_pose",
+    "set_base_velocity",
+]
 
 ZERO: Vec3 = (0.0, 0.0, 0.0)
 
@@ -62,4 +69,14 @@ def apply_base_impulse(
 
 def set_base_velocity(client_id: int, body_id: int, linear: Vec3, angular: Vec3) -> None:
     """Set the velocity of a base's centre of mass [m/s] and its spin [rad/s], world axes."""
+    pybullet.resetBaseVelocity(body_id, linear, angular, physicsClientId=client_id)
+
+
+def set_base_pose(client_id: int, body_id: int, position: Vec3, rotation_xyzw: Quat) -> None:
+    """Put a base's inertial frame somewhere else; its velocity stays as it is in the world."""
+    linear, angular = pybullet.getBaseVelocity(body_id, client_id)
+    pybullet.resetBasePositionAndOrientation(
+        body_id, position, rotation_xyzw, physicsClientId=client_id
+    )
+    # The engine keeps velocities in the body's own axes.
     pybullet.resetBaseVelocity(body_id, linear, angular, physicsClientId=client_id)

@@ -25,10 +25,18 @@ from gltf_bullet.bullet.plan import (
 )
 from gltf_bullet.bullet.shape_plan import BoxPlan, InfinitePlanePlan, PlacedShape
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
-from gltf_bullet.model import CollisionFilter, MotionKind, PhysicsMaterial, combine, may_collide
+from gltf_bullet.model import (
+    DEFAULT_MATERIAL,
+    Collider,
+    CollisionFilter,
+    MotionKind,
+    PhysicsMaterial,
+    combine,
+    may_collide,
+)
 from gltf_bullet.transforms import FloatArray, Pose
 
-__all__ = ["ContactPlan", "plan_contacts"]
+__all__ = ["ContactPlan", "plan_contacts", "with_materials"]
 
 MATERIALS_APPROXIMATED = IssueKind(
     "MATERIALS_APPROXIMATED",
@@ -94,6 +102,45 @@ def plan_contacts(bodies: BodyPlans, diagnostics: Diagnostics) -> tuple[BodyPlan
             _report_residual(keys, targets, factors, len(classes), diagnostics)
     contacts = ContactPlan(keys, targets, factors, static_friction)
     return _with_surfaces(bodies, contacts, diagnostics), contacts
+
+
+def with_materials(
+    bodies: BodyPlans, colliders: Mapping[int, Collider], diagnostics: Diagnostics
+) -> tuple[BodyPlans, ContactPlan] | None:
+    """The same bodies with other materials; ``None`` where links of another number are needed.
+
+    Args:
+        bodies: Planned with surfaces.
+        colliders: The edited colliders by node.
+        diagnostics: Receives the findings.
+    """
+    planned: dict[int, BodyPlan] = {}
+    for node, plan in bodies.bodies.items():
+        groups = []
+        for group in plan.groups:
+            if group.surface.aimed_at is not None:
+                continue
+            materials = {colliders[k].material or DEFAULT_MATERIAL for k in group.collider_nodes}
+            if len(materials) > 1:
+                return None
+            groups.append(replace(group, material=materials.pop()))
+        planned[node] = replace(plan, groups=tuple(groups))
+    statics = tuple(
+        replace(static, material=colliders[static.node].material or DEFAULT_MATERIAL)
+        for static in bodies.statics
+    )
+    found, contacts = plan_contacts(BodyPlans(bodies=planned, statics=statics), diagnostics)
+    return (found, contacts) if _links(found) == _links(bodies) else None
+
+
+def _links(bodies: BodyPlans) -> list[object]:
+    """What of the surfaces is built into links."""
+    listed: list[object] = [
+        [(g.surface.contact_class, g.surface.aimed_at) for g in plan.groups]
+        for plan in bodies.bodies.values()
+    ]
+    listed += [(static.shape, static.surface.contact_class) for static in bodies.statics]
+    return listed
 
 
 def _surface_key(material: PhysicsMaterial, kind: MotionKind | None) -> SurfaceKey:

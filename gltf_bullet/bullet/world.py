@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -13,11 +13,13 @@ from gltf_bullet.bullet.body_access import (
     ZERO,
     apply_base_impulse,
     link_state,
+    set_base_pose,
     set_base_velocity,
 )
 from gltf_bullet.bullet.carried import CarriedBodies
 from gltf_bullet.bullet.client import EngineSettings, remove_bodies
 from gltf_bullet.bullet.collision_classes import ClassedLink, collision_classes
+from gltf_bullet.bullet.contact_plan import with_materials
 from gltf_bullet.bullet.contacts import Contacts, read_contacts
 from gltf_bullet.bullet.engine_shapes import EngineShapes, engine_shapes
 from gltf_bullet.bullet.free_bodies import create_free_bodies, create_statics
@@ -26,12 +28,7 @@ from gltf_bullet.bullet.gravity_forces import GravityForces
 from gltf_bullet.bullet.pair_rules import EngineLink, PairRules
 from gltf_bullet.bullet.plan import BodyPlan, SurfacePlan
 from gltf_bullet.bullet.queries import ColliderIndex, LinkColliders
-from gltf_bullet.bullet.shape_plan import (
-    ConvexPartsPlan,
-    CylinderPlan,
-    HullPlan,
-    PlacedShape,
-)
+from gltf_bullet.bullet.shape_plan import ConvexPartsPlan, CylinderPlan, HullPlan, PlacedShape
 from gltf_bullet.bullet.slip_friction import SlipFriction
 from gltf_bullet.bullet.snapshots import EngineSnapshot
 from gltf_bullet.bullet.surfaces import Surfaces
@@ -39,10 +36,11 @@ from gltf_bullet.bullet.triggers import Triggers
 from gltf_bullet.bullet.visual_plan import NO_VISUALS, VisualPlans
 from gltf_bullet.bullet.visuals import BodyVisuals
 from gltf_bullet.bullet.world_plan import WorldPlan
-from gltf_bullet.model import MotionKind
+from gltf_bullet.diagnostics import Diagnostics
+from gltf_bullet.model import MotionKind, PhysicsScene
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.scene import NodeTree
-from gltf_bullet.transforms import FloatArray, Pose
+from gltf_bullet.transforms import FloatArray, Pose, Vec3
 
 __all__ = ["World", "WorldState"]
 
@@ -148,16 +146,8 @@ class World:
             self._classed, self.plan.contacts.split_pairs, self.pair_rules
         )
         """Filter classes for which no collision bit was left; they are kept apart pair by pair."""
-        surfaces = list(self._link_surfaces())
-        self._surfaces = Surfaces(self.client_id, self.plan.contacts, surfaces)
-        self._slip = SlipFriction(
-            self.client_id,
-            self.plan.contacts,
-            surfaces if options.slip_friction else [],
-            self._classed,
-            self._classes,
-            set(self._links_that_keep_points()),
-        )
+        self._has_slip_friction = options.slip_friction
+        self._apply_surfaces()
         self.colliders = ColliderIndex(self.client_id, shapes, dict(self._link_colliders()))
 
     # --- what is where ------------------------------------------------------------------------
@@ -262,6 +252,57 @@ class World:
         for node, plan in self.plan.bodies.bodies.items():
             for group, link in zip(plan.groups, self.links_of(node), strict=False):
                 yield link, group.surface
+
+    def _apply_surfaces(self) -> None:
+        surfaces = list(self._link_surfaces())
+        self._surfaces = Surfaces(self.client_id, self.plan.contacts, surfaces)
+        self._slip = SlipFriction(
+            self.client_id,
+            self.plan.contacts,
+            surfaces if self._has_slip_friction else [],
+            self._classed,
+            self._classes,
+            set(self._links_that_keep_points()),
+        )
+
+    def change_materials(self, physics: PhysicsScene) -> bool:
+        """Give the colliders their materials anew; ``False`` where other links are needed."""
+        found = with_materials(self.plan.bodies, physics.colliders, Diagnostics())
+        if found is None:
+            return False
+        bodies, contacts = found
+        self.plan = replace(self.plan, bodies=bodies, contacts=contacts)
+        self._apply_surfaces()
+        for classed in self._classed:
+            # Cached contacts of resting hulls keep the old numbers otherwise (measured).
+            self._classes.write(classed)
+        return True
+
+    def set_velocity(self, node: int, linear_in_node: Vec3, angular_in_node: Vec3) -> bool:
+        """Set a free body's velocity [m/s] and spin [rad/s]; ``False`` for links of chains."""
+        if node not in self._id_of_free:
+            return False
+        turn = self.rotation_of(node)
+        set_base_velocity(
+            self.client_id,
+            self._id_of_free[node],
+            tuple((turn @ linear_in_node).tolist()),
+            tuple((turn @ angular_in_node).tolist()),
+        )
+        return True
+
+    def teleport(self, node: int, world_from_body: Pose) -> bool:
+        """Put a free body elsewhere, its velocity kept; ``False`` for links of chains."""
+        if node not in self._id_of_free:
+            return False
+        inertial = world_from_body @ self.plan.bodies.bodies[node].body_from_inertial
+        set_base_pose(
+            self.client_id,
+            self._id_of_free[node],
+            inertial.translation,
+            inertial.rotation_xyzw,
+        )
+        return True
 
     def _links_that_keep_points(self) -> Iterator[EngineLink]:
         for node, plan in self.plan.bodies.bodies.items():

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from gltf_bullet.runtime.animation_players import Animations, PlayerState
 from gltf_bullet.scene import NodeTree
-from gltf_bullet.transforms import FloatArray, matrices_from_trs
+from gltf_bullet.transforms import FloatArray, decompose_trs, matrices_from_trs
 
 __all__ = ["Animator"]
 
@@ -84,6 +84,13 @@ class Animator:
             above = self._world_from_asset if depth == 0 else ahead[self._tree.parents[free]]
             ahead[free] = above @ self.local[free]
         return ahead
+
+    def place(self, node: int, parent_from_node: FloatArray) -> None:
+        """Give a node another local transform, shape [4, 4]; active animations may override it."""
+        translation, rotation, scale = decompose_trs(parent_from_node)
+        self.translations[node], self.rotations_xyzw[node] = translation, rotation
+        self.scales[node] = scale
+        self.local[node] = parent_from_node
 
     def state(self) -> tuple[PlayerState, ...]:
         """What the players must take back."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,10 +34,11 @@ from gltf_bullet.runtime.handles import Body, ByNode, Nodes, NodeView
 from gltf_bullet.runtime.joint_handles import Joint
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.planning import ScenePlan, plan_scene
+from gltf_bullet.runtime.pointer_access import get_value, set_value
 from gltf_bullet.runtime.stage import Stage, StageState
 from gltf_bullet.runtime.trigger_events import TriggerEvent, TriggerReports, TriggerView
 from gltf_bullet.scene import NodeFrames
-from gltf_bullet.transforms import FloatArray, decompose_trs
+from gltf_bullet.transforms import FloatArray, Vec3, decompose_trs
 
 __all__ = ["Scene", "SceneState"]
 
@@ -135,11 +137,15 @@ class Scene:
             self.asset, self.client_id, plan, self._animator, self._placement, self.options
         )
 
-    def rebuild(self, physics: PhysicsScene) -> None:
+    def rebuild(self, physics: PhysicsScene, frames: NodeFrames | None = None) -> None:
         """Put an edited model into the world, from where everything stands and moves.
 
         Bodies get new PyBullet ids; :attr:`bodies`, :attr:`joints` and :attr:`triggers` know them.
         Contacts start anew. On failure the scene is as it was.
+
+        Args:
+            physics: The edited model.
+            frames: Where the nodes shall stand; ``None``: where they are.
 
         Raises:
             InvalidAssetError: The edited model cannot be translated.
@@ -147,8 +153,15 @@ class Scene:
         """
         self.require_alive()
         old = self._stage
-        moving = old.moving_physics(physics)
-        plan = plan_scene(self.asset, moving, old.frames_now(), self._scene_index, self.options)
+        moving = old.moving_physics(self.physics, physics)
+        plan = plan_scene(
+            self.asset,
+            moving,
+            frames or old.frames_now(),
+            self._scene_index,
+            self.options,
+            self._animator.weights,
+        )
         old.remove()
         self._stage = self._new_stage(plan)
         self._reports.replace_triggers(self._stage.triggers, self._stage.world_from_node)
@@ -442,6 +455,66 @@ class Scene:
             width=width,
             height=height,
         )
+
+    # --- pointers -----------------------------------------------------------------------------
+
+    def get(self, pointer: str) -> Any:
+        """The present value of an object-model pointer; vectors as arrays.
+
+        Pointers are those of the specs' "Object Model" sections, for every dialect, and
+        ``/nodes/{}/translation``, ``rotation``, ``scale`` and ``weights``.
+
+        Raises:
+            KeyError: Nothing of the asset model is there.
+        """
+        self.require_alive()
+        return get_value(self, pointer)
+
+    def set(self, pointer: str, value: Any) -> None:
+        """Change a mutable pointer; the engine follows at once.
+
+        Velocities, materials, drives, limits and the pose of a free body are changed in place.
+        Anything else makes the scene's PyBullet bodies anew from where they stand and move:
+        :attr:`bodies` knows their new ids.
+
+        Raises:
+            KeyError: Nothing of the asset model is there, or it is read-only.
+            TypeError: The value is of another type.
+            ValueError: The value is out of range.
+        """
+        self.require_alive()
+        set_value(self, pointer, value)
+
+    def place_node(self, node: int, parent_from_node: FloatArray) -> None:
+        """Give a node another local transform at once, shape [4, 4]; bodies keep their velocity."""
+        self.require_alive()
+        self._animator.place(node, parent_from_node)
+        frames = self._stage.frames_with(node, parent_from_node)
+        same_size = np.allclose(
+            frames.linear_maps()[node], self._stage.plan.frames.linear_maps()[node], atol=1e-6
+        )
+        if same_size and node in self.bodies and self.world.teleport(node, frames.pose(node)):
+            self._stage.refresh()
+            return
+        self.rebuild(self.physics, frames)
+
+    def weights_of(self, node: int) -> FloatArray:
+        """Morph weights of a node now."""
+        animated = self._animator.weights.get(node)
+        authored = self.asset.tree.weights_of[node]
+        if animated is not None:
+            return animated.copy()
+        return np.array(authored if authored is not None else (), dtype=np.float64)
+
+    def set_weights(self, node: int, weights: FloatArray) -> None:
+        """Morph a node's mesh; colliders made of it follow."""
+        self._animator.weights[node] = np.array(weights, dtype=np.float64)
+        self.rebuild(self.physics)
+
+    def velocities_in_node(self, node: int) -> tuple[Vec3, Vec3]:
+        """Velocity [m/s] and spin [rad/s] of a body in its node's axes, as files hold them."""
+        self.require_alive()
+        return self._stage.velocities_in_node(node)
 
     # --- state --------------------------------------------------------------------------------
 

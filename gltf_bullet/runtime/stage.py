@@ -15,7 +15,7 @@ from gltf_bullet.bullet.client import EngineSettings
 from gltf_bullet.bullet.snapshots import EngineSnapshot
 from gltf_bullet.bullet.triggers import TriggerMemory, Triggers
 from gltf_bullet.bullet.world import World, WorldState
-from gltf_bullet.model import Motion, MotionKind, PhysicsScene
+from gltf_bullet.model import MotionKind, PhysicsScene
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.animation_driver import AnimationDriver
 from gltf_bullet.runtime.animation_players import PlayerState
@@ -127,18 +127,44 @@ class Stage:
         rotations, _, _ = split_linear(rotated)
         return NodeFrames(self.world_from_node.copy(), rotations)
 
+    def frames_with(self, node: int, parent_from_node: FloatArray) -> NodeFrames:
+        """Where the nodes stand when one gets another local transform, shape [4, 4].
+
+        What hangs on it goes along, but for bodies: they stand in the world on their own.
+        """
+        world = self.world_from_node.copy()
+        bodies = set(self.world.body_nodes.tolist())
+        local = self.driver.animator.local
+        parent = int(self._tree.parents[node])
+        above = self._placement.matrix if parent < 0 else world[parent]
+        world[node] = above @ parent_from_node
+        for below in self._tree.descendants(node):
+            if below not in bodies:
+                world[below] = world[self._tree.parents[below]] @ local[below]
+        maps = self._maps.copy()
+        rotated = world[:, :3, :3] @ np.linalg.pinv(maps)
+        rotations, _, _ = split_linear(rotated)
+        return NodeFrames(world, rotations)
+
     # --- state --------------------------------------------------------------------------------
 
-    def moving_physics(self, physics: PhysicsScene) -> PhysicsScene:
-        """``physics`` with the velocities that the bodies have now, for a stage to follow."""
-        motions = {node: self._moving(node, motion) for node, motion in physics.motions.items()}
-        return replace(physics, motions=motions)
+    def moving_physics(self, before: PhysicsScene, after: PhysicsScene) -> PhysicsScene:
+        """``after`` with the velocities that the bodies have now, for a stage to follow.
 
-    def _moving(self, node: int, motion: Motion) -> Motion:
-        if motion.kind is not MotionKind.DYNAMIC or node not in self.plan.world.bodies.bodies:
-            return motion
-        linear, angular = self.velocities_in_node(node)
-        return replace(motion, linear_velocity=linear, angular_velocity=angular)
+        Velocities that ``after`` states otherwise than ``before`` are taken as they are.
+        """
+        motions = dict(after.motions)
+        for node, motion in after.motions.items():
+            old = before.motions.get(node)
+            if motion.kind is not MotionKind.DYNAMIC or old is None:
+                continue
+            linear, angular = self.velocities_in_node(node)
+            if motion.linear_velocity == old.linear_velocity:
+                motion = replace(motion, linear_velocity=linear)
+            if motion.angular_velocity == old.angular_velocity:
+                motion = replace(motion, angular_velocity=angular)
+            motions[node] = motion
+        return replace(after, motions=motions)
 
     def velocities_in_node(
         self, node: int

@@ -1,0 +1,216 @@
+"""``scene.get`` and ``scene.set``: the specs' object-model pointers on a running scene.
+
+What the engine can take in place is changed in place (velocities, masses, materials, drives,
+limits, poses); anything else rebuilds the scene's bodies from where they stand and move.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gltf_bullet.model import (
+    Joint,
+    JointDrive,
+    JointLimit,
+    Motion,
+    MotionKind,
+    PhysicsMaterial,
+    PhysicsScene,
+)
+from gltf_bullet.model.pointers import PointerTarget, edited, find_target
+from gltf_bullet.transforms import FloatArray, decompose_trs, matrices_from_trs
+
+if TYPE_CHECKING:
+    from gltf_bullet.runtime.scene import Scene
+
+__all__ = ["get_value", "set_value"]
+
+_NODE_FIELDS = {"translation": 3, "rotation": 4, "scale": 3}
+_LENGTH = ".length"
+
+
+def get_value(scene: Scene, pointer: str) -> Any:
+    """The present value of a pointer; vectors as arrays.
+
+    Raises:
+        KeyError: Nothing of the asset model is there.
+    """
+    if pointer.endswith(_LENGTH):
+        return _length(scene, pointer)
+    node = _node_field(scene, pointer)
+    if node is not None:
+        return _get_node(scene, *node)
+    target = find_target(scene.physics, pointer)
+    if target is None:
+        return _from_document(scene, pointer)
+    if isinstance(target.item, Motion):
+        return _get_motion(scene, target)
+    value = target.value
+    return np.array(value) if isinstance(value, tuple) else value
+
+
+def set_value(scene: Scene, pointer: str, value: Any) -> None:
+    """Change a mutable pointer; the engine follows at once.
+
+    Raises:
+        KeyError: Nothing of the asset model is there, or it is read-only.
+        TypeError: The value is of another type.
+        ValueError: The value is out of range.
+    """
+    if pointer.endswith(_LENGTH):
+        raise KeyError(f"{pointer} is read-only")
+    node = _node_field(scene, pointer)
+    if node is not None:
+        _set_node(scene, *node, value)
+        return
+    target = find_target(scene.physics, pointer)
+    if target is None:
+        _from_document(scene, pointer)  # raises where the pointer leads nowhere
+        raise KeyError(f"{pointer} is used by nothing in this scene, or cannot be changed")
+    try:
+        physics = edited(scene.physics, target, value)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{pointer}: {error}") from error
+    if physics == scene.physics and not isinstance(target.item, Motion):
+        return
+    changed = find_target(physics, pointer)
+    if changed is not None and _changed_in_place(scene, changed, physics):
+        scene.physics = physics
+        return
+    scene.rebuild(physics)
+
+
+# --- nodes ------------------------------------------------------------------------------------
+
+
+def _node_field(scene: Scene, pointer: str) -> tuple[int, str] | None:
+    tokens = pointer.split("/")
+    if len(tokens) != 4 or tokens[:2] != ["", "nodes"] or not tokens[2].isdigit():
+        return None
+    index, field = int(tokens[2]), tokens[3]
+    if index >= len(scene.asset.tree):
+        raise KeyError(f"{pointer}: the file has {len(scene.asset.tree)} nodes")
+    if field not in _NODE_FIELDS and field != "weights":
+        raise KeyError(f"{pointer}: must end in translation, rotation, scale or weights")
+    return index, field
+
+
+def _get_node(scene: Scene, node: int, field: str) -> FloatArray:
+    if field == "weights":
+        return scene.weights_of(node)
+    place = list(_NODE_FIELDS).index(field)
+    return decompose_trs(scene.local_matrix(node))[place]
+
+
+def _set_node(scene: Scene, node: int, field: str, value: Any) -> None:
+    numbers = np.array(value, dtype=np.float64)
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"/nodes/{node}/{field}: {value!r} is not finite")
+    if field == "weights":
+        scene.set_weights(node, numbers)
+        return
+    if numbers.shape != (_NODE_FIELDS[field],):
+        raise ValueError(f"/nodes/{node}/{field}: must have {_NODE_FIELDS[field]} numbers")
+    translation, rotation, scale = decompose_trs(scene.local_matrix(node))
+    if field == "translation":
+        translation = numbers
+    elif field == "rotation":
+        length = float(np.linalg.norm(numbers))
+        if length < 1e-6:
+            raise ValueError(f"/nodes/{node}/rotation: {value!r} is no rotation")
+        rotation = numbers / length
+    else:
+        scale = numbers
+    scene.place_node(node, matrices_from_trs(translation, rotation, scale))
+
+
+# --- physics ----------------------------------------------------------------------------------
+
+
+def _get_motion(scene: Scene, target: PointerTarget) -> Any:
+    motion: Motion = target.item
+    node = next(n for n, m in scene.physics.motions.items() if m is motion)
+    plan = scene.world.plan.bodies.bodies[node]
+    if target.field in ("linear_velocity", "angular_velocity"):
+        linear, angular = scene.velocities_in_node(node)
+        return np.array(linear if target.field == "linear_velocity" else angular)
+    value = target.value
+    if value is None:
+        # Left to the engine: what was derived from the shapes.
+        derived = {
+            "mass": plan.mass,
+            "inertia_diagonal": plan.inertia_diagonal,
+            "center_of_mass": plan.body_from_inertial.translation,
+        }
+        value = derived[target.field]
+    return np.array(value) if isinstance(value, tuple) else value
+
+
+def _changed_in_place(scene: Scene, new: PointerTarget, physics: PhysicsScene) -> bool:
+    """Tell the engine without a rebuild where it can be told; whether it could."""
+    item = new.item
+    if isinstance(item, Motion):
+        return _changed_motion(scene, item, new.field)
+    if isinstance(item, PhysicsMaterial):
+        return scene.world.change_materials(physics)
+    if isinstance(item, JointDrive):
+        for node, joint in physics.joints.items():
+            for index, drive in enumerate(joint.description.drives):
+                if drive is item and node in scene.joints:
+                    scene.joint_controls.set_drive(node, index, drive)
+        return True
+    if isinstance(item, JointLimit):
+        return all(
+            scene.joint_controls.set_limit(
+                node,
+                index,
+                minimum=limit.minimum,
+                maximum=limit.maximum,
+                stiffness=limit.stiffness,
+                damping=limit.damping,
+            )
+            for node, joint in physics.joints.items()
+            for index, limit in enumerate(joint.description.limits)
+            if limit is item and node in scene.joints
+        )
+    return isinstance(item, Joint) and item.node not in scene.joints
+
+
+def _changed_motion(scene: Scene, motion: Motion, field: str) -> bool:
+    node = next(n for n, m in scene.physics.motions.items() if m.pointer == motion.pointer)
+    if field in ("linear_velocity", "angular_velocity") and motion.kind is MotionKind.DYNAMIC:
+        linear, angular = scene.velocities_in_node(node)
+        if field == "linear_velocity":
+            linear = motion.linear_velocity
+        else:
+            angular = motion.angular_velocity
+        return scene.world.set_velocity(node, linear, angular)
+    return False
+
+
+# --- the document -----------------------------------------------------------------------------
+
+
+def _from_document(scene: Scene, pointer: str) -> Any:
+    """A value that physics does not use, as the file has it."""
+    owner: Any = scene.asset.document.json
+    if not pointer.startswith("/"):
+        raise KeyError(f"{pointer!r} is no JSON pointer; must start with /")
+    for token in pointer.split("/")[1:]:
+        key = token.replace("~1", "/").replace("~0", "~")
+        if isinstance(owner, list) and key.isdigit() and int(key) < len(owner):
+            owner = owner[int(key)]
+        elif isinstance(owner, dict) and key in owner:
+            owner = owner[key]
+        else:
+            raise KeyError(f"{pointer}: the asset has nothing at {key!r}")
+    return owner
+
+
+def _length(scene: Scene, pointer: str) -> int:
+    found = _from_document(scene, pointer.removesuffix(_LENGTH))
+    if not isinstance(found, list):
+        raise KeyError(f"{pointer}: there is no list")
+    return len(found)

@@ -1,0 +1,296 @@
+"""Every object-model pointer acts on the engine at once."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pybullet
+import pytest
+
+import gltf_bullet as gb
+from tests.physics.scenes import KHR, SHAPES, G, Scenery, world
+
+MOTION = f"/nodes/{{}}/extensions/{KHR}/motion/"
+TABLE = f"/extensions/{KHR}/"
+
+
+def bench() -> bytes:
+    """A floor (0), a box (1) above it, a static post (2), a hinged arm (3), a free top (4)."""
+    scenery = Scenery()
+    slab = scenery.shape("box", size=[20, 1, 20])
+    box = scenery.shape("box", size=[0.5, 0.5, 0.5])
+    ball = scenery.shape("sphere", radius=0.25)
+    rough = scenery.material(staticFriction=0.5, dynamicFriction=0.5, restitution=0.0)
+    scenery.node("Floor", at=(0, -0.5, 0), shape=slab, material=rough)
+    scenery.node("Box", at=(0, 0.25, 0), shape=box, material=rough, motion={"mass": 2.0})
+    scenery.node("Post", at=(5, 2, 0), shape=ball)
+    joint = scenery.entry(
+        "physicsJoints",
+        limits=[
+            {"linearAxes": [0, 1, 2], "min": 0, "max": 0},
+            {"angularAxes": [0, 1], "min": 0, "max": 0},
+            {"angularAxes": [2], "min": -1.0, "max": 1.0},
+        ],
+        drives=[
+            {
+                "type": "angular", "mode": "force", "axis": 2, "positionTarget": 0.0,
+                "stiffness": 200.0, "velocityTarget": 0.0, "damping": 20.0,
+            }
+        ],
+    )  # fmt: skip
+    scenery.node(
+        "Arm", at=(5, 2, 0), motion={"mass": 1.0, "inertiaDiagonal": [0.1, 0.1, 0.1]},
+        joint={"connectedNode": 2, "joint": joint},
+    )  # fmt: skip
+    scenery.node(
+        "Top", at=(-5, 5, 0),
+        motion={"mass": 1.0, "inertiaDiagonal": [1, 2, 3], "gravityFactor": 0.0},
+    )  # fmt: skip
+    return scenery.bytes()
+
+
+@pytest.fixture
+def scene() -> gb.Scene:
+    with world(bench()) as scene:
+        yield scene
+
+
+def engine_mass(scene: gb.Scene, name: str) -> float:
+    body = scene.bodies[name]
+    info = pybullet.getDynamicsInfo(body.body_id, body.link_index, physicsClientId=scene.client_id)
+    return float(info[0])
+
+
+def test_mass_reaches_the_engine(scene: gb.Scene) -> None:
+    pointer = MOTION.format(1) + "mass"
+    assert scene.get(pointer) == 2.0
+    scene.set(pointer, 7.0)
+    assert scene.get(pointer) == 7.0
+    assert engine_mass(scene, "Box") == pytest.approx(7.0)
+
+
+def test_a_kinematic_switch_stops_gravity_and_gives_it_back(scene: gb.Scene) -> None:
+    pointer = MOTION.format(1) + "isKinematic"
+    scene.set("/nodes/1/translation", (0, 4, 0))
+    scene.set(pointer, True)
+    scene.step(48)
+    assert scene.world_from_node("Box")[1, 3] == pytest.approx(4.0)
+    scene.set(pointer, False)
+    scene.step(48)
+    fall = 0.5 * G * (48 / 240) ** 2 * (1 + 1 / 48)
+    assert scene.world_from_node("Box")[1, 3] == pytest.approx(4.0 - fall, abs=1e-3)
+
+
+def test_center_of_mass_moves_in_the_body(scene: gb.Scene) -> None:
+    scene.set(MOTION.format(4) + "centerOfMass", (0.5, 0, 0))
+    assert np.allclose(scene.bodies["Top"].center_of_mass, (-4.5, 5, 0), atol=1e-9)
+    assert np.allclose(scene.world_from_node("Top")[:3, 3], (-5, 5, 0), atol=1e-9)
+
+
+def test_inertia_and_its_orientation_change_the_spin_that_an_impulse_gives(
+    scene: gb.Scene,
+) -> None:
+    scene.set(MOTION.format(4) + "inertiaDiagonal", (4.0, 2.0, 3.0))
+    scene.apply_impulse("Top", angular=(2.0, 0, 0))
+    assert scene.bodies["Top"].angular_velocity[0] == pytest.approx(0.5)
+    scene.set(MOTION.format(4) + "angularVelocity", (0, 0, 0))
+    quarter = (0, 0, math.sqrt(0.5), math.sqrt(0.5))
+    scene.set(MOTION.format(4) + "inertiaOrientation", quarter)
+    scene.apply_impulse("Top", angular=(2.0, 0, 0))
+    assert scene.bodies["Top"].angular_velocity[0] == pytest.approx(1.0)
+
+
+def test_velocities_read_and_write_in_node_space(scene: gb.Scene) -> None:
+    scene.set("/nodes/4/rotation", (0, 0, math.sqrt(0.5), math.sqrt(0.5)))
+    scene.set(MOTION.format(4) + "linearVelocity", (1, 0, 0))
+    assert np.allclose(scene.bodies["Top"].linear_velocity, (0, 1, 0), atol=1e-9)
+    assert np.allclose(scene.get(MOTION.format(4) + "linearVelocity"), (1, 0, 0), atol=1e-9)
+    scene.step(24)
+    assert scene.world_from_node("Top")[1, 3] == pytest.approx(5.1, abs=1e-6)
+
+
+def test_velocity_of_a_jointed_body(scene: gb.Scene) -> None:
+    scene.set(MOTION.format(3) + "angularVelocity", (0, 0, 0.5))
+    assert scene.bodies["Arm"].angular_velocity[2] == pytest.approx(0.5, rel=1e-3)
+
+
+def test_gravity_factor_lets_a_body_rise(scene: gb.Scene) -> None:
+    scene.set(MOTION.format(4) + "gravityFactor", -1.0)
+    scene.step(48)
+    rise = 0.5 * G * (48 / 240) ** 2 * (1 + 1 / 48)
+    assert scene.world_from_node("Top")[1, 3] == pytest.approx(5.0 + rise, abs=1e-3)
+
+
+@pytest.mark.parametrize("coefficient", [0.1, 0.9])
+def test_friction_acts_on_a_resting_box(scene: gb.Scene, coefficient: float) -> None:
+    scene.step(60)
+    ids = scene.bodies["Box"].body_id
+    scene.set(TABLE + "physicsMaterials/0/dynamicFriction", coefficient)
+    scene.set(TABLE + "physicsMaterials/0/staticFriction", coefficient)
+    assert scene.bodies["Box"].body_id == ids
+    speed = 2.0
+    scene.set(MOTION.format(1) + "linearVelocity", (speed, 0, 0))
+    start = scene.world_from_node("Box")[0, 3]
+    scene.step(600)
+    travelled = scene.world_from_node("Box")[0, 3] - start
+    assert travelled == pytest.approx(speed**2 / (2 * coefficient * G), rel=0.03)
+
+
+def test_restitution_makes_a_box_bounce(scene: gb.Scene) -> None:
+    scene.set(TABLE + "physicsMaterials/0/restitution", 0.8)
+    scene.set("/nodes/1/translation", (0, 2.25, 0))
+    fall = rise = 0.0
+    for _ in range(200):
+        scene.step()
+        speed = scene.bodies["Box"].linear_velocity[1]
+        fall, rise = min(fall, speed), max(rise, speed)
+    assert rise / -fall == pytest.approx(0.8, abs=0.05)
+
+
+def test_a_runtime_material_change_acts_on_a_resting_hull() -> None:
+    """Cached contacts of hulls keep their friction in Bullet until the pair is made anew."""
+    scenery = Scenery()
+    slab = scenery.shape("box", size=[20, 1, 20])
+    cone = scenery.shape("cylinder", height=0.5, radiusBottom=0.4, radiusTop=0.2)
+    rough = scenery.material(staticFriction=1.0, dynamicFriction=1.0)
+    angle = 0.3
+    turn = [0, 0, math.sin(angle / 2), math.cos(angle / 2)]
+    up = np.array([-math.sin(angle), math.cos(angle), 0])
+    scenery.node("Ramp", at=(-0.5 * up).tolist(), rotation=turn, shape=slab, material=rough)
+    scenery.node(
+        "Cone", at=(0.25 * up).tolist(), rotation=turn, shape=cone, material=rough,
+        motion={"mass": 1.0},
+    )  # fmt: skip
+    with world(scenery.bytes()) as scene:
+        scene.step(240)
+        assert np.linalg.norm(scene.bodies["Cone"].linear_velocity) < 1e-2
+        scene.set(TABLE + "physicsMaterials/0/staticFriction", 0.05)
+        scene.set(TABLE + "physicsMaterials/0/dynamicFriction", 0.05)
+        scene.step(120)
+        speed = 0.5 * G * (math.sin(angle) - 0.05 * math.cos(angle))
+        assert np.linalg.norm(scene.bodies["Cone"].linear_velocity) == pytest.approx(speed, rel=0.1)
+
+
+def angle_of_arm(scene: gb.Scene) -> float:
+    """Of the connected post in the arm's frame: the arm's own turn with the other sign."""
+    (freedom,) = scene.joints["Arm"].degrees_of_freedom
+    return float(freedom.position)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "angle"), [("positionTarget", 0.5, 0.5), ("positionTarget", -0.7, -0.7)]
+)
+def test_drive_targets_turn_the_arm(
+    scene: gb.Scene, field: str, value: float, angle: float
+) -> None:
+    pointer = TABLE + f"physicsJoints/0/drives/0/{field}"
+    scene.set(pointer, value)
+    assert scene.get(pointer) == value
+    scene.step(480)
+    assert angle_of_arm(scene) == pytest.approx(angle, abs=0.01)
+
+
+def test_drive_velocity_stiffness_damping_and_max_force(scene: gb.Scene) -> None:
+    drive = TABLE + "physicsJoints/0/drives/0/"
+    scene.set(drive + "stiffness", 0.0)
+    scene.set(drive + "velocityTarget", 0.5)
+    scene.step(60)
+    (freedom,) = scene.joints["Arm"].degrees_of_freedom
+    assert freedom.velocity == pytest.approx(0.5, rel=0.05)
+    scene.set(drive + "damping", 0.0)
+    scene.set(drive + "maxForce", 0.0)
+    assert scene.get(drive + "damping") == 0.0
+    assert scene.get(drive + "maxForce") == 0.0
+
+
+def test_limits_hold_at_their_new_place(scene: gb.Scene) -> None:
+    scene.set(TABLE + "physicsJoints/0/limits/2/max", 0.2)
+    scene.set(TABLE + "physicsJoints/0/drives/0/positionTarget", 0.9)
+    scene.step(480)
+    assert angle_of_arm(scene) == pytest.approx(0.2, abs=0.005)
+    scene.set(TABLE + "physicsJoints/0/limits/2/min", -0.1)
+    scene.set(TABLE + "physicsJoints/0/drives/0/positionTarget", -0.9)
+    scene.step(480)
+    assert angle_of_arm(scene) == pytest.approx(-0.1, abs=0.005)
+
+
+def test_a_limit_becomes_soft(scene: gb.Scene) -> None:
+    """Against a soft limit the drive stops where the two springs balance."""
+    scene.set(TABLE + "physicsJoints/0/limits/2/stiffness", 200.0)
+    scene.set(TABLE + "physicsJoints/0/limits/2/damping", 20.0)
+    scene.set(TABLE + "physicsJoints/0/drives/0/positionTarget", 1.4)
+    scene.step(960)
+    assert angle_of_arm(scene) == pytest.approx(1.2, abs=0.01)
+
+
+def test_enable_collision_is_read_and_written(scene: gb.Scene) -> None:
+    pointer = f"/nodes/3/extensions/{KHR}/joint/enableCollision"
+    assert scene.get(pointer) is False
+    scene.set(pointer, True)
+    assert scene.get(pointer) is True
+    assert not scene.world.plan.articulations.excluded_static_pairs
+
+
+def test_shape_sizes_change_what_rests_on_what(scene: gb.Scene) -> None:
+    pointer = f"/extensions/{SHAPES}/shapes/1/box/size"
+    assert np.allclose(scene.get(pointer), (0.5, 0.5, 0.5))
+    scene.set(pointer, (1.0, 1.5, 1.0))
+    scene.set("/nodes/1/translation", (0, 1.0, 0))
+    scene.step(240)
+    assert scene.world_from_node("Box")[1, 3] == pytest.approx(0.75, abs=0.01)
+
+
+def test_node_transforms_move_bodies_and_static_colliders(scene: gb.Scene) -> None:
+    scene.set("/nodes/0/translation", (0, -2.5, 0))
+    scene.step(360)
+    assert scene.world_from_node("Box")[1, 3] == pytest.approx(-1.75, abs=0.01)
+    assert np.allclose(scene.get("/nodes/0/translation"), (0, -2.5, 0))
+
+
+def test_node_scale_changes_the_collider(scene: gb.Scene) -> None:
+    scene.set("/nodes/1/scale", (2, 2, 2))
+    scene.set("/nodes/1/translation", (0, 1, 0))
+    scene.step(240)
+    assert scene.world_from_node("Box")[1, 3] == pytest.approx(0.5, abs=0.01)
+
+
+def test_lengths_are_read_only(scene: gb.Scene) -> None:
+    assert scene.get(TABLE + "physicsMaterials.length") == 1
+    assert scene.get(TABLE + "physicsJoints.length") == 1
+    with pytest.raises(KeyError, match="read-only"):
+        scene.set(TABLE + "physicsMaterials.length", 2)
+
+
+@pytest.mark.parametrize(
+    ("pointer", "value", "error"),
+    [
+        ("/nodes/99/translation", (0, 0, 0), KeyError),
+        ("/nodes/1/colour", 1, KeyError),
+        ("nodes/1/translation", (0, 0, 0), KeyError),
+        (MOTION.format(1) + "mass", "heavy", TypeError),
+        (MOTION.format(1) + "mass", -1.0, ValueError),
+        (MOTION.format(1) + "mass", math.nan, ValueError),
+        (MOTION.format(1) + "isKinematic", 1, TypeError),
+        (MOTION.format(1) + "linearVelocity", (1, 2), ValueError),
+        (MOTION.format(0) + "mass", 1.0, KeyError),
+        ("/nodes/1/rotation", (0, 0, 0, 0), ValueError),
+        (TABLE + "physicsMaterials/0/frictionCombine", "average", KeyError),
+    ],
+)
+def test_wrong_pointers_and_values_are_refused_and_change_nothing(
+    scene: gb.Scene, pointer: str, value: object, error: type[Exception]
+) -> None:
+    before = scene.physics
+    with pytest.raises(error):
+        scene.set(pointer, value)
+    assert scene.physics == before
+
+
+def test_changes_are_part_of_a_saved_state(scene: gb.Scene) -> None:
+    scene.step(10)
+    saved = scene.save_state()
+    scene.set(MOTION.format(1) + "mass", 9.0)
+    scene.restore_state(saved)
+    assert scene.get(MOTION.format(1) + "mass") == 2.0
+    assert engine_mass(scene, "Box") == pytest.approx(2.0)
