@@ -8,10 +8,11 @@ import pytest
 
 import gltf_bullet as gb
 from tools.make_examples import EXAMPLES, FOLDER, write_examples
+from tools.make_trigger_examples import TRIGGER_EXAMPLES, write_trigger_examples
 
 
 def test_the_committed_assets_are_what_the_tool_writes(tmp_path: Path) -> None:
-    written = write_examples(tmp_path)
+    written = write_examples(tmp_path) + write_trigger_examples(tmp_path)
     assert sorted(path.name for path in written) == sorted(p.name for p in FOLDER.glob("*.gltf"))
     for path in written:
         assert path.read_text() == (FOLDER / path.name).read_text(), (
@@ -19,7 +20,7 @@ def test_the_committed_assets_are_what_the_tool_writes(tmp_path: Path) -> None:
         )
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", [*EXAMPLES, *TRIGGER_EXAMPLES])
 def test_an_example_asset_has_nothing_wrong(name: str) -> None:
     report = gb.check(FOLDER / f"{name}.gltf")
     assert report.is_usable
