@@ -7,7 +7,7 @@ channel in a few numpy calls and composes the animated part of the tree level by
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,9 @@ from gltf_bullet.transforms import FloatArray, decompose_trs, matrices_from_trs
 __all__ = ["Animator"]
 
 BoolArray = npt.NDArray[np.bool_]
+
+_BOOLEANS = ("isKinematic", "enableCollision", "doubleSided")
+"""Properties that an animation drives as numbers: 0 is false."""
 
 
 class Animator:
@@ -54,6 +57,7 @@ class Animator:
         """Nodes whose own translation or rotation an active animation sets."""
         self.pointers: dict[str, FloatArray] = {}
         """Values by JSON pointer, as the active animations say (KHR_animation_pointer)."""
+        self._told: dict[str, FloatArray] = {}
         self._step_rows = self._sample()
 
     def advance(self, time_step: float) -> None:
@@ -84,6 +88,19 @@ class Animator:
             above = self._world_from_asset if depth == 0 else ahead[self._tree.parents[free]]
             ahead[free] = above @ self.local[free]
         return ahead
+
+    def changed_pointers(self) -> Iterator[tuple[str, object]]:
+        """Values by pointer that the active animations have changed since the last call."""
+        for pointer, value in self.pointers.items():
+            if np.array_equal(self._told.get(pointer, ()), value):
+                continue
+            self._told[pointer] = value.copy()
+            if pointer.rpartition("/")[2] in _BOOLEANS:
+                yield pointer, bool(value[0] != 0.0)
+            elif len(value) == 1 and not pointer.endswith("/weights"):
+                yield pointer, float(value[0])
+            else:
+                yield pointer, value
 
     def place(self, node: int, parent_from_node: FloatArray) -> None:
         """Give a node another local transform, shape [4, 4]; active animations may override it."""

@@ -68,14 +68,13 @@ def _morph_weights(
     document: Document,
     deformation: Deformation,
 ) -> tuple[float, ...]:
+    node = part.weights_node
+    if node is not None and node in deformation:
+        return tuple(deformation[node].tolist())
     if part.weights is not None:
         return part.weights
-    if part.weights_node is not None:
-        animated = deformation.get(part.weights_node)
-        if animated is not None:
-            return tuple(animated.tolist())
-        return document.tree.weights_of[part.weights_node] or mesh_weights
-    return mesh_weights
+    authored = None if node is None else document.tree.weights_of[node]
+    return authored or mesh_weights
 
 
 def _part_vertices(

@@ -35,6 +35,7 @@ from gltf_bullet.runtime.joint_handles import Joint
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.planning import ScenePlan, plan_scene
 from gltf_bullet.runtime.pointer_access import get_value, set_value
+from gltf_bullet.runtime.shape_watch import ShapeWatch
 from gltf_bullet.runtime.stage import Stage, StageState
 from gltf_bullet.runtime.trigger_events import TriggerEvent, TriggerReports, TriggerView
 from gltf_bullet.scene import NodeFrames
@@ -89,6 +90,7 @@ class Scene:
         """The file's animations: play, pause, stop, seek, speed, loop, time of each."""
         self._animator = Animator(asset.tree, self.animations, placement.matrix)
         self._stage = self._new_stage(plan)
+        self._watch = ShapeWatch(asset, physics, self._animator, plan.frames)
         self._reports = TriggerReports(self._stage.triggers)
         self.nodes = Nodes(self)
         """All nodes of the file, in file order."""
@@ -164,6 +166,7 @@ class Scene:
         )
         old.remove()
         self._stage = self._new_stage(plan)
+        self._watch = ShapeWatch(self.asset, physics, self._animator, plan.frames)
         self._reports.replace_triggers(self._stage.triggers, self._stage.world_from_node)
         self.physics = physics
         self._at_start = None
@@ -199,6 +202,7 @@ class Scene:
         self.require_alive()
         if self._at_start is None:
             self._at_start = self.save_state()
+        self._follow_animations()
         self._stage.before_step(engine_settings(self.client_id))
 
     def after_step(self) -> None:
@@ -217,6 +221,13 @@ class Scene:
         self._reports.notify()
         for listener in tuple(self._listeners):
             listener()
+
+    def _follow_animations(self) -> None:
+        """What animations change besides poses: values by pointer, and the shape of colliders."""
+        for pointer, value in self._animator.changed_pointers():
+            set_value(self, pointer, value)
+        if not self._watch.is_idle and self._watch.has_changed(self._stage.world_from_node):
+            self.rebuild(self.physics)
 
     def on_step(self, callback: Callable[[], object]) -> Callable[[], None]:
         """Call ``callback`` at the end of every :meth:`after_step`; returns what ends it."""
