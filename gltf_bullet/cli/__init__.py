@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from gltf_bullet.cli.bake import bake
 from gltf_bullet.cli.bench import bench
 from gltf_bullet.cli.check import check
 from gltf_bullet.cli.convert import convert
@@ -28,7 +29,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (inspect, check, simulate, convert, bench):
+for command in (inspect, check, simulate, bake, convert, bench):
     app.command()(command)
 
 

@@ -13,7 +13,7 @@ import typer
 if TYPE_CHECKING:
     from gltf_bullet.runtime.scene import Scene
 
-__all__ = ["simulate"]
+__all__ = ["DEFAULT_DT", "require", "simulate"]
 
 DEFAULT_DT = 1.0 / 240.0
 
@@ -44,11 +44,11 @@ def simulate(
 
     Example: gltf-bullet simulate examples/assets/shape_zoo.gltf --seconds 3 --png out/last.png
     """
-    _require(math.isfinite(seconds), "--seconds", "a finite number")
-    _require(0.0 < dt <= 1.0, "--dt", "in 0 .. 1 s")
-    _require(0.0 < fps < math.inf, "--fps", "above 0")
-    _require(all(map(math.isfinite, gravity)), "--gravity", "three finite numbers")
-    _require(all(16 <= pixels <= 8192 for pixels in size), "--size", "in 16 .. 8192 pixels")
+    require(math.isfinite(seconds), "--seconds", "a finite number")
+    require(0.0 < dt <= 1.0, "--dt", "in 0 .. 1 s")
+    require(0.0 < fps < math.inf, "--fps", "above 0")
+    require(all(map(math.isfinite, gravity)), "--gravity", "three finite numbers")
+    require(all(16 <= pixels <= 8192 for pixels in size), "--size", "in 16 .. 8192 pixels")
     from gltf_bullet.bullet.headless import headless_world
     from gltf_bullet.options import LoadOptions
     from gltf_bullet.runtime.asset import read_asset
@@ -67,7 +67,8 @@ def simulate(
         _report(scene, as_json)
 
 
-def _require(good: bool, option: str, allowed: str) -> None:
+def require(good: bool, option: str, allowed: str) -> None:
+    """End with a usage error where an option is not as it must be."""
     if not good:
         raise typer.BadParameter(f"must be {allowed}", param_hint=option)
 

@@ -1,0 +1,30 @@
+"""``gltf-bullet bake``: a file with the rollout in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+import gltf_bullet as gb
+from gltf_bullet.cli import app
+from tests.physics.scenes import G, Scenery
+
+
+def test_bake_writes_the_fall_as_an_animation(tmp_path: Path) -> None:
+    scenery = Scenery()
+    scenery.node("Ball", at=(0, 10, 0), shape=scenery.shape("sphere"), motion={"mass": 1})
+    source, out = tmp_path / "in.gltf", tmp_path / "sub" / "out.glb"
+    source.write_bytes(scenery.bytes())
+    result = CliRunner().invoke(app, ["bake", str(source), str(out), "--seconds", "1"])
+    assert result.exit_code == 0, result.output
+    (animation,) = gb.read_asset(str(out)).animations
+    assert abs(animation.duration - 1.0) < 1e-6
+    (track,) = animation.tracks
+    fall = 0.5 * G * (1 + 1 / 240)
+    assert abs(track.values[-1, 1] - (10 - fall)) < 1e-3
+
+
+def test_a_wrong_suffix_is_a_usage_error(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["bake", "in.gltf", str(tmp_path / "out.obj")])
+    assert result.exit_code == 2
