@@ -194,8 +194,16 @@ class Component:
             )
 
     def _apply(self, step: StepForces, state: TreeState) -> None:
-        forces = step.generalized
         self.applied = step.row_forces
+        self._apply_generalized(step.generalized, state)
+        for k in range(len(self.body_ids)):
+            self._set_motors(k, step)
+
+    def add_forces(self, generalized: FloatArray) -> None:
+        """Apply more forces in the same step, on top of the solve's; shape [free_count]."""
+        self._apply_generalized(generalized, self.solver.solved_state())
+
+    def _apply_generalized(self, forces: FloatArray, state: TreeState) -> None:
         for k, body in enumerate(self.body_ids):
             axes, where = self._axes_of_piece[k]
             if axes:
@@ -206,7 +214,6 @@ class Component:
                     forces=forces[where].tolist(),
                     physicsClientId=self.client_id,
                 )
-                self._set_motors(k, step)
             base = self.model.base_index.get(k)
             if base is not None and forces[base : base + 6].any():
                 point = state.com[self._frames_of_piece[k][0]]

@@ -13,6 +13,7 @@ from gltf_bullet.bullet.articulation import AnchorMotion, Component
 from gltf_bullet.bullet.articulation_model import compile_component
 from gltf_bullet.bullet.articulation_plan import ArticulationPlans, PiecePlan
 from gltf_bullet.bullet.component_solver import SolverMemory
+from gltf_bullet.bullet.cross_closures import CrossSolver
 from gltf_bullet.bullet.joint_closures import Closures
 from gltf_bullet.bullet.joint_controls import JointControls
 from gltf_bullet.bullet.joint_freedoms import BALL
@@ -38,7 +39,7 @@ class ArticulationState:
 
     components: tuple[SolverMemory, ...]
     anchors: dict[int, tuple[FloatArray, FloatArray, FloatArray, FloatArray]]
-    closures: FloatArray
+    cross_loads: FloatArray
 
 
 def create_articulations(
@@ -172,6 +173,9 @@ class Articulations:
         self._inertial_positions = np.array([p.translation for p in inertial]).reshape(-1, 3)
         self._inertial_rotations = np.array([p.rotation_xyzw for p in inertial]).reshape(-1, 4)
         self._exclude()
+        self._cross = CrossSolver(
+            plans.cross_closures, [component.solver for component in self.components]
+        )
         self.controls = JointControls(self.components)
         """Freedoms, drives and limits, to read and to change."""
         self.closures = Closures(client_id, self.components, anchors, created, plans.cross_closures)
@@ -240,7 +244,9 @@ class Articulations:
         self._move_bases()
         for component in self.components:
             component.before_step(dt, pull)
-        self.closures.before_step(dt)
+        if self.plans.cross_closures:
+            for number, forces in self._cross.forces(dt).items():
+                self.components[number].add_forces(forces)
 
     def after_step(self) -> None:
         """Native limits of axes that have come back inside."""
@@ -366,15 +372,15 @@ class Articulations:
                 )
                 for node, anchor in self._anchors.items()
             },
-            closures=self.closures.memory(),
+            cross_loads=self._cross.loads.copy(),
         )
 
     def restore(self, state: ArticulationState) -> None:
         """Take back :meth:`state`; call after ``pybullet.restoreState``."""
         for component, memory in zip(self.components, state.components, strict=True):
             component.recall(memory)
+        self._cross.loads = state.cross_loads.copy()
         for node, (position, rotation, velocity, acceleration) in state.anchors.items():
             anchor = self._anchors[node]
             anchor.position, anchor.rotation_xyzw = position.copy(), rotation.copy()
             anchor.velocity, anchor.acceleration = velocity.copy(), acceleration.copy()
-        self.closures.recall(state.closures)

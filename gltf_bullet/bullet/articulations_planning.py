@@ -6,6 +6,7 @@ KHR_physics_rigid_bodies, "Joints".
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 
 import numpy as np
@@ -23,7 +24,7 @@ from gltf_bullet.bullet.joint_freedoms import JointLayout, plan_joint_layout
 from gltf_bullet.bullet.joint_graph import GraphEdge, connected_components, span_component
 from gltf_bullet.bullet.plan import BodyPlan
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
-from gltf_bullet.model import Joint, MotionKind
+from gltf_bullet.model import FreedomKind, Joint, MotionKind
 from gltf_bullet.transforms import FloatArray, Pose
 
 __all__ = ["plan_articulations"]
@@ -52,6 +53,16 @@ JOINT_WITHOUT_EFFECT = IssueKind(
     Severity.INFO,
     "the joint has neither limits nor drives; it only keeps its two bodies from colliding",
 )
+
+
+JOINT_LIMIT_SAGS = IssueKind(
+    "JOINT_LIMIT_SAGS",
+    Severity.WARNING,
+    "the soft limit of {stiffness:.3g} N/m lets a body of {mass:.3g} kg sag by {sag:.3g} m under "
+    "its weight, more than its size of about {size:.3g} m; the text's N/m is taken literally",
+)
+
+STANDARD_GRAVITY = 9.80665
 
 
 def plan_articulations(
@@ -104,6 +115,7 @@ def plan_articulations(
         if not joint.description.limits and not joint.description.drives:
             diagnostics.report(JOINT_WITHOUT_EFFECT, joint.pointer)
             continue
+        _report_sag(joint, (side_a, side_b), bodies, diagnostics)
         layout = plan_joint_layout(joint, frame_a_from_b(side_a, side_b), diagnostics)
         sided.append(SidedJoint(joint=joint, layout=layout, a=side_a, b=side_b))
     edges = [_edge(index, joint) for index, joint in enumerate(sided)]
@@ -195,6 +207,32 @@ def _has_effect(joint: Joint, a: Side, b: Side, diagnostics: Diagnostics) -> boo
         )
         return False
     return True
+
+
+def _report_sag(
+    joint: Joint,
+    sides: tuple[Side, Side],
+    bodies: Mapping[int, BodyFacts],
+    diagnostics: Diagnostics,
+) -> None:
+    """Files that mean a softness of 0.3 and say 0.3 N/m fall apart (OMI samples do)."""
+    plans = [bodies[side.body].plan for side in sides if side.body >= 0]
+    plan = min(plans, key=lambda p: p.mass)
+    # A solid of radius of gyration k is about 2.5 k across.
+    size = 2.5 * math.sqrt(max(plan.inertia_diagonal) / plan.mass)
+    for limit in joint.description.limits:
+        if limit.kind is not FreedomKind.LINEAR or not 0.0 < limit.stiffness < math.inf:
+            continue
+        sag = plan.mass * STANDARD_GRAVITY / limit.stiffness
+        if sag > size and plan.gravity_factor != 0.0:
+            diagnostics.report(
+                JOINT_LIMIT_SAGS,
+                limit.pointer or joint.pointer,
+                stiffness=limit.stiffness,
+                mass=plan.mass,
+                sag=sag,
+                size=size,
+            )
 
 
 def _exclude(

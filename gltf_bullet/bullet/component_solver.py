@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gltf_bullet.bullet.articulation_model import ComponentModel
-from gltf_bullet.bullet.articulation_plan import ClosureKind, ComponentPlan
+from gltf_bullet.bullet.articulation_plan import ClosureKind, ComponentPlan, LinkFrame
 from gltf_bullet.bullet.joint_dynamics import (
     TreeState,
     at_velocity,
@@ -41,7 +41,8 @@ CLOSURE_GAP = 0.01
 CALM = 0.002
 """[rad, m] Below this much motion per step centring is not worth its cost."""
 
-CENTRING_PASSES = 2
+CENTRING_PASSES = 3
+"""An odd number: with two a whipping rope explodes (measured)."""
 
 UNRESOLVED = 0.5
 """Share of its velocity that a component may turn over in one step by inertia alone."""
@@ -88,6 +89,13 @@ class ComponentSolver:
         """Of each row in the last step [N s, N m s]."""
         self.recovering = np.zeros(self.row_count, dtype=bool)
         """Rows that were violated at load or by a change, on their way back."""
+        self.factor = MassFactor(np.eye(model.free_count))
+        """Of the mass matrix of the last solve."""
+        self.after = np.zeros(len(model.tree.freedom_frame))
+        """Velocities [n] that the last solve expects after the step."""
+        self.whip = 0.0
+        """Share of its velocity that inertia alone turned over in the last step."""
+        self._state: TreeState | None = None
         self.last_dt = 1.0
         """[s] of the step that :attr:`impulses` belong to."""
         self._guess: npt.NDArray[np.int8] | None = None
@@ -168,6 +176,7 @@ class ComponentSolver:
         applied = generalized_forces(state, force, torque)
         bias = bias_forces(self.model.tree, state)
         factor = MassFactor(mass_matrix(self.model.tree, state)[:free, :free])
+        self._state, self.factor = state, factor
         inverse = factor.solve(rows[:, :free].T)
         acting = applied[:free] + self._last_rows
         centred = self._centred_bias(state, velocities, bias, acting, factor, dt)
@@ -191,6 +200,7 @@ class ComponentSolver:
         # Closures are engine constraints as well, which then only correct what contacts do.
         self.impulses = impulse[: self.row_count]
         after = velocity_free[:free] + inverse @ impulse
+        self.after = np.concatenate([after, velocities[free:]])
         self._last_rows = (rows[:, :free].T @ impulse) / dt
         owed = self._owed(values, velocities, dt)
         return StepForces(
@@ -235,6 +245,7 @@ class ComponentSolver:
         """
         free = self.model.free_count
         moving = velocities[:free]
+        self.whip = 0.0
         if float(np.abs(velocities).max(initial=0.0)) * dt < CALM:
             return bias
         mean, centred = velocities.copy(), bias
@@ -244,6 +255,7 @@ class ComponentSolver:
         swerve = dt * factor.solve(bias[:free])
         energy = float(moving @ factor.multiply(moving))
         share = math.sqrt(max(0.0, float(swerve @ factor.multiply(swerve))) / max(energy, 1e-30))
+        self.whip = share
         if share > UNRESOLVED and len(self._joint_velocities):
             # The whip turns by a good part of a radian per step: no scheme at this dt follows it,
             # and all of them explode (measured: 12 balls at 60 Hz, 1e10 J). Internal friction
@@ -256,6 +268,29 @@ class ComponentSolver:
             centred = centred.copy()
             centred[where] += drag
         return centred
+
+    def frame_position(self, frame: LinkFrame) -> FloatArray:
+        """World position of a frame at the last solve; also of an anchor's."""
+        return self._attachments(
+            self.solved_state(),
+            np.array([self.model.frames.index[frame.piece, frame.link]]),
+            np.array([frame.link_from_frame.translation]),
+            np.array([frame.link_from_frame.rotation_xyzw]),
+        )[0][0]
+
+    def point_rows(self, frame: LinkFrame, point: FloatArray, size: int) -> FloatArray:
+        """Velocity rows of a point moving with a frame: 3 linear, then 3 angular; [size, n]."""
+        index = self.model.frames.index[frame.piece, frame.link]
+        state = self.solved_state()
+        arm = cross(point - state.com[index], np.eye(3))
+        linear = state.linear_jacobian[index] + arm @ state.angular_jacobian[index]
+        return np.concatenate([linear, state.angular_jacobian[index]])[:size]
+
+    def solved_state(self) -> TreeState:
+        """Poses and Jacobians of the last solve."""
+        if self._state is None:
+            raise ValueError("the component has not been solved yet")
+        return self._state
 
     # --- rows ---------------------------------------------------------------------------------
 

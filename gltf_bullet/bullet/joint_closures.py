@@ -1,14 +1,14 @@
 """Engine constraints that close loops, second anchors and cuts between multibodies.
 
-Constraint frames are relative to centres of mass. A gap at load explodes under a large force
-(measured: 50 mm released 27 kJ), so a constraint starts at the actual gap, which is ramped away.
+Constraint frames are relative to centres of mass. A gap at load would explode under a large force
+(measured: 50 mm released 27 kJ); it never reaches a constraint, because an axis that starts
+displaced stays a freedom of the welded chain and is brought back by the solve (0.1 J).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.articulation import AnchorMotion, Component
@@ -21,12 +21,9 @@ from gltf_bullet.bullet.articulation_plan import (
 )
 from gltf_bullet.bullet.multibody import create_multibody
 from gltf_bullet.bullet.multibody_spec import MultibodySpec
-from gltf_bullet.transforms import FloatArray, Pose
+from gltf_bullet.transforms import Pose
 
 __all__ = ["Closures"]
-
-RAMP_TIME = 0.5
-"""[s] over which a gap at load is closed."""
 
 FORCE_PER_WEIGHT = 1000.0
 """Largest constraint force, in multiples of the weight that may hang on it."""
@@ -48,8 +45,6 @@ class Closures:
         """(anchor node, body id) of shapeless bodies that follow second moving anchors."""
         self._ghost_of: dict[int, int] = {}
         self.constraint_ids: list[int] = []
-        self._ramps: list[tuple[int, FloatArray, FloatArray]] = []
-        self._elapsed = 0.0
         for component in components:
             for closure in component.plan.closures:
                 if closure.kind is not ClosureKind.ELEMENT:
@@ -137,15 +132,3 @@ class Closures:
             self._ghost_of[frame.link] = body
             self.ghosts.append((frame.link, body))
         return self._ghost_of[frame.link], -1, frame.link_from_frame
-
-    def before_step(self, dt: float) -> None:
-        """Nothing is ramped yet that needs a step."""
-        self._elapsed += dt
-
-    def memory(self) -> FloatArray:
-        """What restoring needs."""
-        return np.array([self._elapsed])
-
-    def recall(self, memory: FloatArray) -> None:
-        """Take back :meth:`memory`."""
-        self._elapsed = float(memory[0])

@@ -10,6 +10,7 @@ import pytest
 from gltf_bullet.bullet.articulation_plan import WORLD, ArticulationPlans, ClosureKind
 from gltf_bullet.bullet.articulations_planning import (
     JOINT_HOLDS_NO_BODY,
+    JOINT_LIMIT_SAGS,
     JOINT_NODE_UNKNOWN,
     JOINT_WITHIN_ONE_BODY,
     JOINT_WITHOUT_EFFECT,
@@ -173,10 +174,17 @@ def test_radial_limits_become_rows_of_their_metric(diagnostics: Diagnostics) -> 
 
 
 def test_soft_zero_limits_become_one_spring_per_axis(diagnostics: Diagnostics) -> None:
-    layout = layout_of((limit(LINEAR, 0, 1, 2, stiffness=10.0), *WELD[1:]), diagnostics)
+    layout = layout_of((limit(LINEAR, 0, 1, 2, stiffness=1e3), *WELD[1:]), diagnostics)
     assert [(row.metric, row.axis) for row in layout.rows] == [
         (RowMetric.COORDINATE, axis) for axis in range(3)
     ]
+
+
+def test_a_soft_limit_that_cannot_carry_its_body_is_reported(diagnostics: Diagnostics) -> None:
+    """1 kg on 0.3 N/m: 32.7 m."""
+    layout_of((limit(LINEAR, 0, 1, 2, stiffness=0.3),), diagnostics)
+    sag = diagnostics.take(JOINT_LIMIT_SAGS).values["sag"]
+    assert sag == pytest.approx(9.80665 / 0.3)
 
 
 def test_a_drive_on_a_locked_axis_is_reported(diagnostics: Diagnostics) -> None:
