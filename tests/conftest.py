@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from gltf_bullet.diagnostics import Diagnostics
+
+# Timings are no assertions: the machine may be busy.
+settings.register_profile("gltf_bullet", deadline=None)
+settings.load_profile("gltf_bullet")
 
 
 @pytest.fixture

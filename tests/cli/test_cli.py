@@ -127,9 +127,10 @@ def test_inspect_json_writes_no_infinity(run: Run, assets: Path) -> None:
 
 
 def test_check_of_good_files_is_clean(run: Run, assets: Path) -> None:
-    outcome = run("check", *sorted(assets.glob("*.gltf")))
+    files = sorted(assets.glob("*.gltf"))
+    outcome = run("check", *files)
     assert outcome.code == 0
-    assert outcome.out.count(" yes ") == 7
+    assert outcome.out.count(" yes ") == len(files)
 
 
 def test_check_reports_every_error_and_goes_on(run: Run, assets: Path, bad_file: Path) -> None:
