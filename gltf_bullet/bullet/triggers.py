@@ -142,17 +142,25 @@ class Triggers:
         )
 
     def recall(self, memory: TriggerMemory, world_from_node: FloatArray) -> None:
-        """Take back a snapshot, without events; ``world_from_node`` is where nodes stand then."""
+        """Take back a snapshot, without events; ``world_from_node`` is where nodes stand then.
+
+        The snapshot may be of triggers that were planned otherwise: what is gone is left out.
+        """
         if self.is_idle:
             return
         row_of = {node: row for row, node in enumerate(self.plans.nodes)}
         column_of = {c.node: column for column, c in enumerate(self.plans.colliders)}
-        keys = [row_of[t] * len(column_of) + column_of[c] for t, c in memory.overlaps]
+        keys = [
+            row_of[trigger] * len(column_of) + column_of[collider]
+            for trigger, collider in memory.overlaps
+            if trigger in row_of and collider in column_of
+        ]
         self._overlaps = np.array(sorted(keys), dtype=np.intp)
         self._frames.move(world_from_node)
         self._volumes.move(world_from_node)
         self._centers = self._balls.centers(self._frames)
-        self._speeds = np.array(memory.speeds, dtype=np.float64)
+        if len(memory.speeds) == len(self._speeds):
+            self._speeds = np.array(memory.speeds, dtype=np.float64)
 
     # --- the step -----------------------------------------------------------------------------
 
@@ -184,11 +192,13 @@ class Triggers:
         touching = self._touching(volumes, balls)
         keys = self._trigger_of[volumes] * len(self._owners) + balls
         now = np.unique(keys[touching])
-        crossings = self._passages(
-            volumes, balls,
-            np.flatnonzero(~np.isin(keys, now) & ~np.isin(keys, self._overlaps)),
-            before, volumes_before, centers_before,
-        )  # fmt: skip
+        crossings: list[Crossing] = []
+        if len(fast) or self._volumes.moves:
+            crossings = self._passages(
+                volumes, balls,
+                np.flatnonzero(~np.isin(keys, now) & ~np.isin(keys, self._overlaps)),
+                before, volumes_before, centers_before,
+            )  # fmt: skip
         came = np.setdiff1d(now, self._overlaps, assume_unique=True)
         went = np.setdiff1d(self._overlaps, now, assume_unique=True)
         self._overlaps = now
