@@ -67,17 +67,17 @@ def _escaped(message: str) -> str:
     return message.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
 
 
-def readme_with_table(readme: str, table: str) -> str:
+def readme_with_table(readme: str, table: str, begin: str = BEGIN, end: str = END) -> str:
     """``readme`` with the part between the markers replaced.
 
     Raises:
         ValueError: A marker is missing.
     """
-    before, found, rest = readme.partition(BEGIN)
-    _, found_end, after = rest.partition(END)
+    before, found, rest = readme.partition(begin)
+    _, found_end, after = rest.partition(end)
     if not found or not found_end:
-        raise ValueError(f"README.md must hold {BEGIN!r} and {END!r}")
-    return f"{before}{BEGIN}\n\n{table}\n\n{END}{after}"
+        raise ValueError(f"README.md must hold {begin!r} and {end!r}")
+    return f"{before}{begin}\n\n{table}\n\n{end}{after}"
 
 
 def main() -> int:
