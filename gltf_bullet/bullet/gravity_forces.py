@@ -38,15 +38,19 @@ class GravityForces:
             for node, plan in bodies.items()
             if plan.kind is MotionKind.DYNAMIC
         }
-        self._falling = [
+        falling = [
             (body_id, plan)
             for body_id, plan in zip(free.ids, free.plans, strict=True)
             if plan.kind is MotionKind.DYNAMIC and plan.gravity_factor != 0.0
         ]
+        self._ids = [body_id for body_id, _ in falling]
+        self._nodes = np.array([plan.node for _, plan in falling], dtype=np.intp)
+        self._factors = np.array([plan.gravity_factor for _, plan in falling])
+        self._masses = np.array([plan.mass for _, plan in falling])
         if not fields.is_idle:
             # Joints must know these forces: their solve balances them.
             for component in articulations.components:
-                component.field = self._changes
+                component.field = self._changes_of_links
 
     def before_step(self, engine: Vec3, world_from_node: FloatArray) -> None:
         """Apply the forces.
@@ -59,32 +63,44 @@ class GravityForces:
             return
         self._engine = engine
         self._fields.follow(world_from_node)
-        falling = [entry for entry in self._falling if entry[1].node not in self._free.gone]
+        if self._free.gone:
+            self._forget(self._free.gone)
+        read, push, client_id = (
+            pybullet.getBasePositionAndOrientation,
+            pybullet.applyExternalForce,
+            self._client_id,
+        )
         try:
-            points = [
-                pybullet.getBasePositionAndOrientation(body_id, self._client_id)[0]
-                for body_id, _ in falling
-            ]
+            # Not as of the last step: where the user has moved a body, a force would turn it.
+            points = [read(body_id, client_id)[0] for body_id in self._ids]
         except pybullet.error:  # the user removed a body; the next reading notes it
             return
         if not points:
             return
-        nodes = np.array([plan.node for _, plan in falling], dtype=np.intp)
-        changes = self._changes(np.array(points), nodes)
-        for row in np.flatnonzero(changes.any(axis=1)).tolist():
-            body_id, plan = falling[row]
-            pybullet.applyExternalForce(
-                body_id,
-                -1,
-                (plan.mass * changes[row]).tolist(),
-                points[row],
-                pybullet.WORLD_FRAME,
-                physicsClientId=self._client_id,
+        changes = self._changes(np.array(points), self._nodes, self._factors)
+        acting = np.flatnonzero(changes.any(axis=1))
+        forces = (self._masses[acting, None] * changes[acting]).tolist()
+        for row, force in zip(acting.tolist(), forces, strict=True):
+            push(self._ids[row], -1, force, points[row], pybullet.WORLD_FRAME, client_id)
+
+    def _forget(self, gone: set[int]) -> None:
+        kept = np.flatnonzero(~np.isin(self._nodes, list(gone)))
+        if len(kept) < len(self._nodes):
+            self._ids = [self._ids[row] for row in kept.tolist()]
+            self._nodes, self._factors, self._masses = (
+                self._nodes[kept],
+                self._factors[kept],
+                self._masses[kept],
             )
 
-    def _changes(self, points: FloatArray, nodes: npt.NDArray[np.intp]) -> FloatArray:
-        """What bodies accelerate more than the engine knows [m/s^2], shape [k, 3]."""
+    def _changes_of_links(self, points: FloatArray, nodes: npt.NDArray[np.intp]) -> FloatArray:
         factors = np.array([self._factor_of.get(node, 0.0) for node in nodes.tolist()])
+        return self._changes(points, nodes, factors)
+
+    def _changes(
+        self, points: FloatArray, nodes: npt.NDArray[np.intp], factors: FloatArray
+    ) -> FloatArray:
+        """What bodies accelerate more than the engine knows [m/s^2], shape [k, 3]."""
         wanted = self._fields.accelerations(points, nodes, self._engine)
         result: FloatArray = factors[:, None] * (wanted - np.array(self._engine))
         return result
