@@ -430,3 +430,31 @@ def test_targets_and_limits_change_while_running(bench: Bench) -> None:
     bench.run(3.0)
     assert bench.relative(joint).translation[0] == pytest.approx(0.4, abs=1e-3)
     assert not bench.art.controls.set_limit(joint, 0, maximum=0.4), "a lock has no freedom to open"
+
+
+def test_a_six_axis_arm_follows_targets_from_plain_pybullet_kinematics(bench: Bench) -> None:
+    """calculateInverseKinematics on our multibody, targets through one array, getJointState."""
+    above, position = -1, 0.0
+    joints = []
+    for k, axis in enumerate((2, 1, 1, 0, 1, 0)):
+        body = bench.body((0, 0, position + 0.15), mass=1, inertia=(0.02, 0.02, 0.01))
+        servo = drive(ANGULAR, axis, stiffness=2e4, damping=2e2)
+        joints.append(bench.connect(above, body, (0, 0, position), hinge(axis), [servo]))
+        above, position = body, 0.3 * (k + 1)
+    bench.start()
+    hand, hand_link = bench.art.link_of[above]
+    bench.art.controls.set_drive_targets([0.3, 0.5, 0.5, 0.2, 0.4, 0.1])
+    bench.run(1.0)
+    goal = np.array([0.6, 0.3, 1.0])
+    for _ in range(60):
+        solution = pybullet.calculateInverseKinematics(
+            hand, hand_link, goal.tolist(), physicsClientId=bench.client
+        )
+        bench.art.controls.set_drive_targets(solution)
+        bench.step(2)
+    bench.run(1.0)
+    for joint, target in zip(joints, solution, strict=True):
+        link = bench.art.controls.freedoms(joint)[0].link_index
+        state = pybullet.getJointState(hand, link, physicsClientId=bench.client)
+        assert state[0] == pytest.approx(target, abs=5e-3)
+    assert np.linalg.norm(bench.position(above) - goal) < 0.02
