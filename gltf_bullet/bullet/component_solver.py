@@ -271,12 +271,14 @@ class ComponentSolver:
 
     def frame_position(self, frame: LinkFrame) -> FloatArray:
         """World position of a frame at the last solve; also of an anchor's."""
-        return self._attachments(
+        positions, _ = self._attachments(
             self.solved_state(),
             np.array([self.model.frames.index[frame.piece, frame.link]]),
             np.array([frame.link_from_frame.translation]),
             np.array([frame.link_from_frame.rotation_xyzw]),
-        )[0][0]
+        )
+        position: FloatArray = positions[0]
+        return position
 
     def point_rows(self, frame: LinkFrame, point: FloatArray, size: int) -> FloatArray:
         """Velocity rows of a point moving with a frame: 3 linear, then 3 angular; [size, n]."""
