@@ -135,10 +135,9 @@ def read_asset(source: AssetSource) -> Asset:
         source: A path, bytes, a binary file object or a ``pygltflib.GLTF2``.
 
     Raises:
-        ContainerError: Not glTF, truncated, or buffers that cannot be read.
+        ContainerError: No such file, not glTF, truncated, or buffers that cannot be read.
         UnsupportedAssetError: The file requires an extension that is not implemented.
         InvalidAssetError: Findings of severity ERROR; all of them are listed.
-        FileNotFoundError: There is no such file.
     """
     diagnostics = Diagnostics()
     asset = _read(source, diagnostics)
@@ -165,9 +164,6 @@ def check(source: AssetSource, *, options: LoadOptions | None = None) -> Report:
 
     Runs without an engine and never raises on content. Concave moving meshes are decomposed, as
     they would be at load.
-
-    Raises:
-        FileNotFoundError: There is no such file.
     """
     diagnostics = Diagnostics()
     try:

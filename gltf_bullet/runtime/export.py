@@ -9,16 +9,50 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gltf_bullet.diagnostics import Diagnostics, JsonPointer
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.writing import self_contained, write_document
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.model import MotionKind
+from gltf_bullet.transforms import FloatArray, decompose_trs
 
-__all__ = ["NodePose", "Track", "write_posed"]
+if TYPE_CHECKING:
+    from gltf_bullet.runtime.scene import Scene
+
+__all__ = ["NodePose", "Track", "node_poses", "write_pose", "write_posed"]
+
+
+def write_pose(scene: Scene, path: str | os.PathLike[str]) -> None:
+    """Write a scene's file with its present pose and velocities; errors as of write_posed."""
+    nodes = scene.moving_nodes
+    write_posed(
+        scene.asset.document,
+        path,
+        poses=node_poses(nodes, scene.local_matrices(nodes)),
+        velocities={
+            motion.pointer: scene.velocities_in_node(node)
+            for node, motion in scene.physics.motions.items()
+            if motion.kind is not MotionKind.STATIC and motion.pointer
+        },
+    )
+
+
+def node_poses(nodes: npt.NDArray[np.intp], local_matrices: FloatArray) -> dict[int, NodePose]:
+    """Local transforms as glTF stores them, by node.
+
+    Args:
+        nodes: Shape [k].
+        local_matrices: Their parent_from_node, shape [k, 4, 4].
+    """
+    translations, rotations, scales = decompose_trs(local_matrices)
+    return {
+        node: NodePose(translations[k], rotations[k], scales[k])
+        for k, node in enumerate(nodes.tolist())
+    }
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -44,7 +44,6 @@ def load_gltf(
         AssetError: The file cannot be used (``.issues`` lists everything found).
         TranslationError: ``options.strict`` and the engine would approximate.
         EngineError: The client is not connected, or PyBullet refused.
-        FileNotFoundError: There is no such file.
     """
     client_id = require_client(physics_client)
     return read_asset(source).instantiate(

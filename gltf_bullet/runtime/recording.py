@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gltf_bullet.runtime.export import Track, write_posed
+from gltf_bullet.runtime.export import Track, node_poses, write_posed
 from gltf_bullet.runtime.keyframes import (
     continuous_rotations,
     reduce_rotations,
@@ -106,7 +106,7 @@ class Recording:
         write_posed(
             self._scene.asset.document,
             path,
-            poses=self._scene.local_poses(self._nodes, frames[0]),
+            poses=node_poses(self._nodes, frames[0]),
             velocities={},
             tracks=tracks,
             animation_name=name,

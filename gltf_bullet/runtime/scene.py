@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,14 +22,13 @@ from gltf_bullet.bullet.joint_controls import JointControls
 from gltf_bullet.bullet.queries import RayHit, cast_rays
 from gltf_bullet.bullet.world import World
 from gltf_bullet.bullet.world_plan import within
-from gltf_bullet.diagnostics import JsonPointer
 from gltf_bullet.errors import SceneRemovedError
-from gltf_bullet.model import MotionKind, PhysicsScene, may_collide
+from gltf_bullet.model import PhysicsScene, may_collide
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.animation_players import Animations
 from gltf_bullet.runtime.animator import Animator
 from gltf_bullet.runtime.asset import Asset
-from gltf_bullet.runtime.export import NodePose, write_posed
+from gltf_bullet.runtime.export import write_pose
 from gltf_bullet.runtime.handles import Body, ByNode, Nodes, NodeView
 from gltf_bullet.runtime.joint_handles import Joint
 from gltf_bullet.runtime.placement import Placement
@@ -39,7 +38,7 @@ from gltf_bullet.runtime.shape_watch import ShapeWatch
 from gltf_bullet.runtime.stage import Stage, StageState
 from gltf_bullet.runtime.trigger_events import TriggerEvent, TriggerReports, TriggerView
 from gltf_bullet.scene import NodeFrames
-from gltf_bullet.transforms import FloatArray, Vec3, decompose_trs
+from gltf_bullet.transforms import FloatArray, Vec3
 
 __all__ = ["Scene", "SceneState"]
 
@@ -295,21 +294,6 @@ class Scene:
         """parent_from_node of some nodes now, shape [k, 4, 4]."""
         return self._stage.local_matrices(nodes)
 
-    def local_poses(
-        self, nodes: npt.NDArray[np.intp], local_matrices: FloatArray
-    ) -> dict[int, NodePose]:
-        """Local transforms as glTF stores them, by node.
-
-        Args:
-            nodes: Shape [k].
-            local_matrices: Their parent_from_node, shape [k, 4, 4].
-        """
-        translations, rotations, scales = decompose_trs(local_matrices)
-        return {
-            node: NodePose(translations[k], rotations[k], scales[k])
-            for k, node in enumerate(nodes.tolist())
-        }
-
     def export_glb(self, path: str | os.PathLike[str]) -> None:
         """Write the file with the present pose and velocities; all else stays as it was.
 
@@ -322,21 +306,7 @@ class Scene:
             OSError: The file cannot be written.
         """
         self.require_alive()
-        nodes = self.moving_nodes
-        write_posed(
-            self.asset.document,
-            path,
-            poses=self.local_poses(nodes, self.local_matrices(nodes)),
-            velocities=dict(self._node_velocities()),
-        )
-
-    def _node_velocities(
-        self,
-    ) -> Iterator[tuple[JsonPointer, tuple[Sequence[float], Sequence[float]]]]:
-        """Velocities in node space by motion object, as the dialects write them."""
-        for node, motion in self.physics.motions.items():
-            if motion.kind is not MotionKind.STATIC and motion.pointer:
-                yield motion.pointer, self._stage.velocities_in_node(node)
+        write_pose(self, path)
 
     def local_matrix(self, node: int) -> FloatArray:
         """parent_from_node now, shape [4, 4]."""
@@ -501,13 +471,10 @@ class Scene:
         self.require_alive()
         self._animator.place(node, parent_from_node)
         frames = self._stage.frames_with(node, parent_from_node)
-        same_size = np.allclose(
-            frames.linear_maps()[node], self._stage.plan.frames.linear_maps()[node], atol=1e-6
-        )
-        if same_size and node in self.bodies and self.world.teleport(node, frames.pose(node)):
+        if self._stage.teleports(node, frames):
             self._stage.refresh()
-            return
-        self.rebuild(self.physics, frames)
+        else:
+            self.rebuild(self.physics, frames)
 
     def weights_of(self, node: int) -> FloatArray:
         """Morph weights of a node now."""

@@ -146,6 +146,13 @@ class Stage:
         rotations, _, _ = split_linear(rotated)
         return NodeFrames(world, rotations)
 
+    def teleports(self, node: int, frames: NodeFrames) -> bool:
+        """Put the free body of a node where ``frames`` have it, if that is all that changes."""
+        same_size = np.allclose(frames.linear_maps()[node], self._maps[node], atol=1e-6)
+        if not same_size or node not in self.plan.world.bodies.bodies:
+            return False
+        return self.world.teleport(node, frames.pose(node))
+
     # --- state --------------------------------------------------------------------------------
 
     def moving_physics(self, before: PhysicsScene, after: PhysicsScene) -> PhysicsScene:
