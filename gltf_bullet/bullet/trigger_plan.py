@@ -219,8 +219,13 @@ class _VolumePlanner:
 
     def plan(self, shape: Shape, linear: FloatArray, at: JsonPointer) -> PlacedShape | None:
         """The volume in the frame of its node without scale; ``None`` when there is none."""
-        if isinstance(shape, Plane) and np.abs(np.linalg.det(linear)) > 0.0:
-            return self._plan_plane(shape, linear, at)
+        normal = np.cross(linear[:, 2], linear[:, 0])
+        if isinstance(shape, Plane) and normal.any():
+            # A plane has no height that a scale could change or take away; negative scale counts
+            # by its absolute value (KHR_implicit_shapes), so no scale turns it over.
+            upright = linear.copy()
+            upright[:, 1] = np.copysign(1.0, normal[1]) * normal / np.linalg.norm(normal)
+            return self._plan_plane(shape, upright, at)
         planned = self._shapes.plan(shape, linear, moving=True, bvh_allowed=False, at=at)
         while len(self._found):
             issue = self._found.take()

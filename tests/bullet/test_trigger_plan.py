@@ -164,6 +164,17 @@ def test_an_infinite_plane_senses_the_half_space_below(diagnostics: Diagnostics)
     assert "below" in diagnostics.take(TRIGGER_PLANE).message
 
 
+@pytest.mark.parametrize("scale", [(1.0, -1.0, 1.0), (-1.0, 1.0, 1.0), (-2.0, -1.0, -3.0)])
+def test_no_negative_scale_turns_a_plane_over(
+    diagnostics: Diagnostics, scale: tuple[float, float, float]
+) -> None:
+    plane = Plane(size_x=math.inf, size_z=math.inf, double_sided=False)
+    scene = PhysicsScene(triggers={0: Trigger(node=0, shape=plane)})
+    (volume,) = plan(diagnostics, scene, [-1], scale=scale).volumes
+    assert volume.shape.body_from_shape.rotate((0.0, 1.0, 0.0)) == pytest.approx((0, 1, 0))
+    diagnostics.take(TRIGGER_PLANE)
+
+
 @pytest.mark.parametrize(
     ("plane", "half"),
     [
@@ -180,6 +191,16 @@ def test_a_plane_with_edges_or_two_sides_senses_in_a_sheet(
     assert isinstance(shape, BoxPlan)
     assert sorted(shape.half_extents) == pytest.approx([0.5 * SHEET_THICKNESS, *half])
     assert "sheet" in diagnostics.take(TRIGGER_PLANE).message
+
+
+@pytest.mark.parametrize("height", [0.0, -1.0, 7.0])
+def test_the_scale_across_a_plane_changes_nothing(diagnostics: Diagnostics, height: float) -> None:
+    plane = Plane(size_x=1.0, size_z=1.0, double_sided=False)
+    scene = PhysicsScene(triggers={0: Trigger(node=0, shape=plane)})
+    shape = plan(diagnostics, scene, [-1], scale=(1.0, height, 1.0)).volumes[0].shape.shape
+    assert isinstance(shape, BoxPlan)
+    assert sorted(shape.half_extents) == pytest.approx([0.5 * SHEET_THICKNESS, 0.5, 0.5])
+    diagnostics.take(TRIGGER_PLANE)
 
 
 def test_parts_report_as_their_compound_with_filters_of_their_own(

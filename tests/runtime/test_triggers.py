@@ -404,6 +404,33 @@ def test_a_wide_box_in_a_box_is_told_by_its_corner(client: int) -> None:
         scene.remove()
 
 
+def test_a_jointed_body_is_sensed_when_it_swings_through(client: int) -> None:
+    # A ball on a hinge 1 m below the pivot, released at a right angle; the sheet is at the bottom.
+    limits = [{"linearAxes": [0, 1, 2], "min": 0, "max": 0},
+              {"angularAxes": [0, 1], "min": 0, "max": 0}]  # fmt: skip
+    arm = node((1, 0, 0), children=[2], motion={"mass": 1.0}, collider=solid(BALL))
+    gate = node((0, -1, 0), trigger=solid(SLAB))
+    gate["rotation"] = [0, 0, math.sqrt(0.5), math.sqrt(0.5)]
+    scene = load(
+        client,
+        gate,
+        arm,
+        node((-1, 0, 0)),
+        node((0, 0, 0), joint={"connectedNode": 2, "joint": 0}),
+        extensions={"KHR_physics_rigid_bodies": {"physicsJoints": [{"limits": limits}]}},
+    )
+    events: list[gb.TriggerEvent] = []
+    scene.on_trigger(events.append)
+    # A quarter of the period of a pendulum of amplitude 90 degrees.
+    quarter = 0.5 * math.pi * math.sqrt(1 / G) * 1.18034
+    scene.step(round(1.5 * quarter / DT))
+    assert told(events) == [("entered", 0, 1, 1), ("exited", 0, 1, 1)]
+    # Past the bottom at sqrt(2 g); the ball of 0.1 m touches the sheet 0.101 m before and after.
+    around = 0.101 / math.sqrt(2 * G)
+    times = [quarter - around, quarter + around]
+    assert [event.time for event in events] == pytest.approx(times, abs=3 * DT)
+
+
 # --- mesh volumes ---------------------------------------------------------------------------------
 
 
