@@ -1,10 +1,9 @@
-"""One instance of an asset in one PyBullet world: created whole, stepped in sync, removed whole."""
+"""A scene as its users see it: nodes, bodies, joints, triggers, queries, pointers, pictures."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,46 +12,30 @@ import numpy.typing as npt
 from gltf_bullet.bullet.camera import PixelArray, render
 from gltf_bullet.bullet.client import (
     PhysicsClient,
-    engine_settings,
     require_client,
-    step_simulation,
 )
 from gltf_bullet.bullet.contacts import Contacts
 from gltf_bullet.bullet.joint_controls import JointControls
 from gltf_bullet.bullet.queries import RayHit, cast_rays
-from gltf_bullet.bullet.world import World
 from gltf_bullet.bullet.world_plan import within
-from gltf_bullet.errors import SceneRemovedError
 from gltf_bullet.model import PhysicsScene, may_collide
 from gltf_bullet.options import LoadOptions
-from gltf_bullet.runtime.animation_players import Animations
-from gltf_bullet.runtime.animator import Animator
 from gltf_bullet.runtime.asset import Asset
 from gltf_bullet.runtime.export import write_pose
 from gltf_bullet.runtime.handles import Body, ByNode, Nodes, NodeView
 from gltf_bullet.runtime.joint_handles import Joint
+from gltf_bullet.runtime.live_scene import LiveScene, SceneState
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.planning import ScenePlan, plan_scene
 from gltf_bullet.runtime.pointer_access import get_value, set_value
-from gltf_bullet.runtime.shape_watch import ShapeWatch
-from gltf_bullet.runtime.stage import Stage, StageState
-from gltf_bullet.runtime.trigger_events import TriggerEvent, TriggerReports, TriggerView
+from gltf_bullet.runtime.trigger_events import TriggerEvent, TriggerView
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import FloatArray, Vec3
 
 __all__ = ["Scene", "SceneState"]
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class SceneState:
-    """A moment of a scene; treat as opaque. Picklable."""
-
-    stage: StageState
-    time: float
-    physics: PhysicsScene
-
-
-class Scene:
+class Scene(LiveScene):
     """A loaded asset. Make one with :func:`gltf_bullet.load_gltf` or ``Asset.instantiate``.
 
     All public poses, points and velocities are in the Bullet world, in metres and seconds.
@@ -70,27 +53,15 @@ class Scene:
         options: LoadOptions,
     ) -> None:
         """Create everything in ``plan``; on failure nothing stays in the world."""
-        self.asset = asset
-        self.client_id = client_id
-        """The PyBullet world."""
-        self.physics = physics
-        """The model of what is simulated here, changes by :meth:`set` included."""
-        self.options = options
-        self.issues = (*asset.issues, *plan.issues)
-        """Findings of reading and translating, in the order of discovery."""
-        self._placement = placement
-        self._scene_index = scene_index
-        self._time = 0.0
-        self._removed = False
-        self._at_start: SceneState | None = None
-        self._listeners: list[Callable[[], object]] = []
-        self._events: tuple[TriggerEvent, ...] = ()
-        self.animations = Animations(asset.animations, play=options.play_animations)
-        """The file's animations: play, pause, stop, seek, speed, loop, time of each."""
-        self._animator = Animator(asset.tree, self.animations, placement.matrix)
-        self._stage = self._new_stage(plan)
-        self._watch = ShapeWatch(asset, physics, self._animator, plan.frames)
-        self._reports = TriggerReports(self._stage.triggers)
+        super().__init__(
+            asset,
+            client_id,
+            physics=physics,
+            plan=plan,
+            placement=placement,
+            scene_index=scene_index,
+            options=options,
+        )
         self.nodes = Nodes(self)
         """All nodes of the file, in file order."""
         names, world = asset.tree.names, plan.world
@@ -133,110 +104,10 @@ class Scene:
             options=options,
         )
 
-    def _new_stage(self, plan: ScenePlan) -> Stage:
-        return Stage(
-            self.asset, self.client_id, plan, self._animator, self._placement, self.options
-        )
-
-    def rebuild(self, physics: PhysicsScene, frames: NodeFrames | None = None) -> None:
-        """Put an edited model into the world, from where everything stands and moves.
-
-        Bodies get new PyBullet ids; :attr:`bodies`, :attr:`joints` and :attr:`triggers` know them.
-        Contacts start anew. On failure the scene is as it was.
-
-        Args:
-            physics: The edited model.
-            frames: Where the nodes shall stand; ``None``: where they are.
-
-        Raises:
-            InvalidAssetError: The edited model cannot be translated.
-            EngineError: PyBullet refused.
-        """
-        self.require_alive()
-        old = self._stage
-        moving = old.moving_physics(self.physics, physics)
-        plan = plan_scene(
-            self.asset,
-            moving,
-            frames or old.frames_now(),
-            self._scene_index,
-            self.options,
-            self._animator.weights,
-        )
-        old.remove()
-        self._stage = self._new_stage(plan)
-        self._watch = ShapeWatch(self.asset, physics, self._animator, plan.frames)
-        self._reports.replace_triggers(self._stage.triggers, self._stage.world_from_node)
-        self.physics = physics
-        self._at_start = None
-
-    # --- stepping -----------------------------------------------------------------------------
-
-    @property
-    def time(self) -> float:
-        """Simulated time since load [s]."""
-        return self._time
-
-    def step(self, count: int = 1) -> None:
-        """Advance the world by ``count`` time steps of the engine, in sync with the nodes.
-
-        Everything in the world advances; with several scenes in one world, or bodies of your own
-        to steer, call :meth:`before_step` and :meth:`after_step` around your own
-        ``stepSimulation``.
-
-        Raises:
-            SceneRemovedError: After :meth:`remove`.
-            EngineError: The client was disconnected.
-        """
-        events: list[TriggerEvent] = []
-        for _ in range(count):
-            self.before_step()
-            step_simulation(self.client_id)
-            self.after_step()
-            events += self._events
-        self._events = tuple(events)
-
-    def before_step(self) -> None:
-        """Apply forces, motors and kinematic velocities for the coming ``stepSimulation``."""
-        self.require_alive()
-        if self._at_start is None:
-            self._at_start = self.save_state()
-        self._follow_animations()
-        self._stage.before_step(engine_settings(self.client_id))
-
-    def after_step(self) -> None:
-        """Read the bodies, refresh all node transforms, advance :attr:`time`."""
-        self.require_alive()
-        settings = engine_settings(self.client_id)
-        self._time += settings.time_step
-        self._stage.after_step(settings)
-        self._reports.after_step(
-            self._stage.world_from_node,
-            time=self._time,
-            time_step=settings.time_step,
-            gone=self.world.free.gone,
-        )
-        self._events = self._reports.events
-        self._reports.notify()
-        for listener in tuple(self._listeners):
-            listener()
-
     def _follow_animations(self) -> None:
-        """What animations change besides poses: values by pointer, and the shape of colliders."""
         for pointer, value in self._animator.changed_pointers():
-            set_value(self, pointer, value)
-        if not self._watch.is_idle and self._watch.has_changed(self._stage.world_from_node):
-            self.rebuild(self.physics)
-
-    def on_step(self, callback: Callable[[], object]) -> Callable[[], None]:
-        """Call ``callback`` at the end of every :meth:`after_step`; returns what ends it."""
-        self._listeners.append(callback)
-
-        def end() -> None:
-            if callback in self._listeners:
-                self._listeners.remove(callback)
-
-        return end
+            self.set(pointer, value)
+        super()._follow_animations()
 
     # --- triggers -----------------------------------------------------------------------------
 
@@ -323,11 +194,6 @@ class Scene:
     def joint_controls(self) -> JointControls:
         """States, targets and limits of all joints, as arrays."""
         return self._stage.world.articulations.controls
-
-    @property
-    def world(self) -> World:
-        """The engine side of this scene."""
-        return self._stage.world
 
     def set_drive_targets(
         self,
@@ -494,41 +360,6 @@ class Scene:
         self.require_alive()
         return self._stage.velocities_in_node(node)
 
-    # --- state --------------------------------------------------------------------------------
-
-    def save_state(self) -> SceneState:
-        """Everything that changes: engine, motors, friction, animations, time; picklable.
-
-        The engine's part covers the whole PyBullet world, as ``pybullet.saveState`` does: restoring
-        puts other bodies in it back as well.
-        """
-        self.require_alive()
-        return SceneState(stage=self._stage.state(), time=self._time, physics=self.physics)
-
-    def restore_state(self, state: SceneState) -> None:
-        """Go back to a saved state of this asset, in this process or another.
-
-        With ``deterministicOverlappingPairs=1`` in the engine the replay is identical to the bit.
-
-        Raises:
-            EngineError: The world holds other bodies than the saved one.
-        """
-        self.require_alive()
-        if state.physics != self.physics:
-            self.rebuild(state.physics)
-        self._stage.restore(state.stage)
-        self._time = state.time
-        self._reports.recall(state.stage.triggers, state.stage.matrices)
-        self._events = ()
-
-    def reset(self) -> None:
-        """Go back to the state at the first step (or, before any step, do nothing).
-
-        Like :meth:`restore_state` this puts back the whole PyBullet world.
-        """
-        if self._at_start is not None:
-            self.restore_state(self._at_start)
-
     def contacts(self, node: int | str | None = None) -> Contacts:
         """Contact points of the last step with glTF nodes on both sides, as arrays.
 
@@ -540,27 +371,3 @@ class Scene:
         """
         self.require_alive()
         return self.world.contacts(None if node is None else self.node(node).index)
-
-    # --- life ---------------------------------------------------------------------------------
-
-    def remove(self) -> None:
-        """Take every body of this scene out of the world; later use raises. Twice is harmless."""
-        if self._removed:
-            return
-        self._removed = True
-        self._stage.remove()
-
-    def require_alive(self) -> None:
-        """Raise where the scene is gone.
-
-        Raises:
-            SceneRemovedError: After :meth:`remove`.
-        """
-        if self._removed:
-            raise SceneRemovedError(f"the scene of {self.asset.path} was removed")
-
-    def __repr__(self) -> str:
-        return (
-            f"Scene({self.asset.path!r}, client={self.client_id}, bodies={len(self.bodies)}, "
-            f"time={self._time:.4g})"
-        )
