@@ -89,6 +89,9 @@ MeshOf = Callable[[MeshShape], TriangleSet | None]
 INFINITE_EXTENT = 1000.0
 """Half extent [m] of the triangles that stand for a plane infinite along one axis or two-sided."""
 
+_SHEET_THICKNESS = 0.01
+"""[m] of a moving two-sided plane at most."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlannedShape:
@@ -183,8 +186,10 @@ class ShapePlanner:
         self, shape: Plane, linear: FloatArray, moving: bool, at: JsonPointer
     ) -> PlannedShape:
         finite = math.isfinite(shape.size_x) and math.isfinite(shape.size_z)
-        half_x = 0.5 * shape.size_x if math.isfinite(shape.size_x) else INFINITE_EXTENT
-        half_z = 0.5 * shape.size_z if math.isfinite(shape.size_z) else INFINITE_EXTENT
+        # What is infinite stays so under any scale.
+        reach_x, _, reach_z = (INFINITE_EXTENT / np.linalg.norm(linear, axis=0)).tolist()
+        half_x = 0.5 * shape.size_x if math.isfinite(shape.size_x) else reach_x
+        half_z = 0.5 * shape.size_z if math.isfinite(shape.size_z) else reach_z
         normal: FloatArray = np.linalg.inv(linear)[1]
         unbounded = math.isinf(shape.size_x) and math.isinf(shape.size_z)
         if unbounded and not shape.double_sided and not moving:
@@ -205,11 +210,13 @@ class ShapePlanner:
         if not moving:
             mesh = TriangleSet(corners, [[0, 1, 2], [2, 1, 3]])
             return PlannedShape(PlacedShape(BvhPlan(mesh)), Moments.zero())
-        # A sheet that moves must have an inside to collide with planes and meshes at all.
-        offset = (
-            normal / np.linalg.norm(normal) * (0.5e-3 * max(np.ptp(corners, axis=0).max(), 1e-3))
-        )
-        hull = convex_hull(np.concatenate([corners + offset, corners - offset]), 8)
+        # A sheet that moves must have an inside to collide with planes and meshes at all. It lies
+        # below the surface; one with two surfaces is as thin as it can be.
+        thickness = 1e-3 * max(float(np.ptp(corners, axis=0).max()), 1e-3)
+        above = 0.5 * min(thickness, _SHEET_THICKNESS) if shape.double_sided else 0.0
+        below = above if shape.double_sided else thickness
+        up = normal / np.linalg.norm(normal)
+        hull = convex_hull(np.concatenate([corners + above * up, corners - below * up]), 8)
         return PlannedShape(PlacedShape(HullPlan(PointSet(hull.points))), Moments.zero())
 
     def _plan_mesh(

@@ -23,6 +23,7 @@ from gltf_bullet.bullet.shapes import (
     CONCAVE_AS_HULL,
     CONCAVE_DECOMPOSED,
     HULL_REDUCED,
+    INFINITE_EXTENT,
     MESH_OPEN,
     PLANE_SIDES_APPROXIMATED,
     ROUND_SHAPE_APPROXIMATED,
@@ -185,6 +186,22 @@ def test_a_plane_that_moves_is_a_thin_solid(diagnostics) -> None:
     planned = plan(plane, np.eye(3), diagnostics, moving=True)
     assert planned is not None
     assert isinstance(planned.placed.shape, (HullPlan, BoxPlan))
+
+
+@pytest.mark.parametrize("scale", [0.01, 1.0, 20.0])
+@pytest.mark.parametrize("size", [math.inf, 4.0])
+def test_a_one_sided_plane_that_moves_has_its_surface_where_it_was_authored(
+    diagnostics, size: float, scale: float
+) -> None:
+    plane = Plane(size_x=size, size_z=size, double_sided=False)
+    planned = plan(plane, scale * np.eye(3), diagnostics, moving=True)
+    assert planned is not None
+    assert isinstance(planned.placed.shape, HullPlan)
+    points = planned.placed.shape.vertices.points
+    half = 0.5 * size * scale if math.isfinite(size) else INFINITE_EXTENT
+    assert points.max(axis=0) == pytest.approx([half, 0.0, half])
+    assert points[:, 1].min() < 0.0
+    diagnostics.take(PLANE_SIDES_APPROXIMATED)
 
 
 def test_a_static_mesh_stays_triangles(diagnostics) -> None:
