@@ -23,28 +23,60 @@ from gltf_bullet.errors import (
 from gltf_bullet.options import LoadOptions
 
 if TYPE_CHECKING:
+    from gltf_bullet.bullet.contacts import Contacts
+    from gltf_bullet.bullet.queries import RayHit
+    from gltf_bullet.dialects.khr_writer import write_physics
     from gltf_bullet.runtime.asset import Asset, Report, check, read_asset
     from gltf_bullet.runtime.handles import Body, NodeView
+    from gltf_bullet.runtime.joint_handles import DegreeOfFreedom, Joint
+    from gltf_bullet.runtime.live_scene import SceneState
     from gltf_bullet.runtime.load import load_gltf
     from gltf_bullet.runtime.recording import Recording, record
     from gltf_bullet.runtime.scene import Scene
     from gltf_bullet.runtime.trigger_events import TriggerEvent, TriggerView
 
+# What needs the engine is imported at first use: reading and converting files works without it.
+_LAZY = {
+    "Asset": "gltf_bullet.runtime.asset",
+    "Body": "gltf_bullet.runtime.handles",
+    "Contacts": "gltf_bullet.bullet.contacts",
+    "DegreeOfFreedom": "gltf_bullet.runtime.joint_handles",
+    "Joint": "gltf_bullet.runtime.joint_handles",
+    "NodeView": "gltf_bullet.runtime.handles",
+    "RayHit": "gltf_bullet.bullet.queries",
+    "Recording": "gltf_bullet.runtime.recording",
+    "Report": "gltf_bullet.runtime.asset",
+    "Scene": "gltf_bullet.runtime.scene",
+    "SceneState": "gltf_bullet.runtime.live_scene",
+    "TriggerEvent": "gltf_bullet.runtime.trigger_events",
+    "TriggerView": "gltf_bullet.runtime.trigger_events",
+    "check": "gltf_bullet.runtime.asset",
+    "load_gltf": "gltf_bullet.runtime.load",
+    "read_asset": "gltf_bullet.runtime.asset",
+    "record": "gltf_bullet.runtime.recording",
+    "write_physics": "gltf_bullet.dialects.khr_writer",
+}
+
 __all__ = [
     "Asset",
     "AssetError",
     "Body",
+    "Contacts",
     "ContainerError",
+    "DegreeOfFreedom",
     "EngineError",
     "GltfBulletError",
     "InvalidAssetError",
     "Issue",
+    "Joint",
     "LoadOptions",
     "NodeView",
+    "RayHit",
     "Recording",
     "Report",
     "Scene",
     "SceneRemovedError",
+    "SceneState",
     "Severity",
     "TranslationError",
     "TriggerEvent",
@@ -54,23 +86,8 @@ __all__ = [
     "load_gltf",
     "read_asset",
     "record",
+    "write_physics",
 ]
-
-# What needs the engine is imported at first use: reading and converting files works without it.
-_LAZY = {
-    "Asset": "gltf_bullet.runtime.asset",
-    "Body": "gltf_bullet.runtime.handles",
-    "NodeView": "gltf_bullet.runtime.handles",
-    "Report": "gltf_bullet.runtime.asset",
-    "Scene": "gltf_bullet.runtime.scene",
-    "TriggerEvent": "gltf_bullet.runtime.trigger_events",
-    "TriggerView": "gltf_bullet.runtime.trigger_events",
-    "check": "gltf_bullet.runtime.asset",
-    "Recording": "gltf_bullet.runtime.recording",
-    "load_gltf": "gltf_bullet.runtime.load",
-    "read_asset": "gltf_bullet.runtime.asset",
-    "record": "gltf_bullet.runtime.recording",
-}
 
 
 def __getattr__(name: str) -> object:

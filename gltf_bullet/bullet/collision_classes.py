@@ -84,7 +84,9 @@ class CollisionClasses:
             if link.contact_class != ANYTHING:
                 self._classes[link.contact_class].links.add(link)
         for link in links:
-            self.write(link)
+            # New bodies have the bits of ``ANYTHING`` already.
+            if link.contact_class != ANYTHING or link.aimed_at is not None:
+                self.write(link)
         self._refresh(fresh, set(links))
         crowded = {c for c in fresh if self._classes[c].bit is None}
         if crowded:

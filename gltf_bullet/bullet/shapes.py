@@ -191,6 +191,9 @@ class ShapePlanner:
         half_x = 0.5 * shape.size_x if math.isfinite(shape.size_x) else reach_x
         half_z = 0.5 * shape.size_z if math.isfinite(shape.size_z) else reach_z
         normal: FloatArray = np.linalg.inv(linear)[1]
+        if normal[1] < 0.0:
+            # A negative scale means its absolute value ("Geometry"): no plane turns over.
+            normal = -normal
         unbounded = math.isinf(shape.size_x) and math.isinf(shape.size_z)
         if unbounded and not shape.double_sided and not moving:
             pose = _turn_from_y(normal)
