@@ -184,7 +184,7 @@ def physics_to_khr(
     diagnostics: Diagnostics,
     *,
     node_of_parts: Mapping[tuple[MeshPart, ...], int] | None = None,
-    nested_static_nodes: frozenset[int] = frozenset(),
+    kept_static_nodes: frozenset[int] = frozenset(),
 ) -> tuple[dict[str, JsonOut], dict[int, JsonOut]]:
     """Root extension objects by name, and ``KHR_physics_rigid_bodies`` objects by node.
 
@@ -193,8 +193,8 @@ def physics_to_khr(
         diagnostics: Takes what KHR cannot say.
         node_of_parts: The node whose meshes are exactly these parts, for ``geometry.node``; a plain
             mesh without one is written as ``geometry.mesh``.
-        nested_static_nodes: Static motions below another motion. They are written as kinematic ones
-            at rest, since without a motion their colliders would move with the body above.
+        kept_static_nodes: Static motions that are written as kinematic ones at rest, since they
+            stand below a moving body or hold joints.
     """
     writer = _Writer(node_of_parts or {}, diagnostics)
     nodes: dict[int, JsonOut] = {}
@@ -208,11 +208,11 @@ def physics_to_khr(
         if is_static:
             done = (
                 "it is written as a kinematic one at rest"
-                if node in nested_static_nodes
+                if node in kept_static_nodes
                 else "it is left out, which fixes its colliders to the world"
             )
             diagnostics.report(STATIC_MOTION_NOT_IN_KHR, motion.pointer, node=node, done=done)
-        if not is_static or node in nested_static_nodes:
+        if not is_static or node in kept_static_nodes:
             put(node, "motion", encode_motion(motion))
     for node, collider in scene.colliders.items():
         put(node, "collider", writer.collider(collider))

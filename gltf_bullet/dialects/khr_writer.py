@@ -59,7 +59,7 @@ def write_physics(
         scene,
         diagnostics,
         node_of_parts=_nodes_of_meshes(scene, document, new_nodes),
-        nested_static_nodes=_nested_static_nodes(scene, document),
+        kept_static_nodes=_kept_static_nodes(scene, document),
     )
     for node, extension in extension_of_node.items():
         _put_extension(new_nodes[node], _BODIES, extension)
@@ -120,13 +120,23 @@ def _declare(
             root[key] = [*kept, *added]
 
 
-def _nested_static_nodes(scene: PhysicsScene, document: Document) -> frozenset[int]:
-    """Static motions that have a moving body above them."""
+def _kept_static_nodes(scene: PhysicsScene, document: Document) -> frozenset[int]:
+    """Static motions that mean more than fixed colliders.
+
+    Below a moving body they must not move with it; with a joint on them all their colliders are
+    the jointed body, which by default collides with none of the other's.
+    """
+    tree = document.tree
     moving = {n for n, m in scene.motions.items() if m.kind is not MotionKind.STATIC}
+    owner = scene.motion_node_of(tree)
+    ends = [end for j in scene.joints.values() for end in (j.node, j.connected_node)]
+    # Anchors that were appended for joints to the world stand outside the tree.
+    jointed = {int(owner[end]) for end in ends if end is not None and end < len(tree)}
     return frozenset(
         node
         for node, motion in scene.motions.items()
-        if motion.kind is MotionKind.STATIC and not moving.isdisjoint(document.tree.ancestors(node))
+        if motion.kind is MotionKind.STATIC
+        and (node in jointed or not moving.isdisjoint(tree.ancestors(node)))
     )
 
 

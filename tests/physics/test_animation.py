@@ -178,3 +178,44 @@ def test_plain_nodes_reach_the_last_key_when_the_animation_ends() -> None:
         scene.animations[0].loop = False
         scene.step(60)
         assert scene.world_from_node("Slider")[0, 3] == pytest.approx(1.0, abs=1e-6)
+
+
+def test_an_animated_body_with_a_joint_stays_kinematic_and_says_so() -> None:
+    builder = GltfBuilder()
+    builder.root_extension(
+        KHR,
+        {
+            "physicsJoints": [
+                {
+                    "limits": [
+                        {"linearAxes": [0, 1, 2], "min": 0, "max": 0},
+                        {"angularAxes": [0, 1], "min": 0, "max": 0},
+                    ]
+                }
+            ]
+        },
+    )
+    body = {"motion": {"mass": 1.0, "inertiaDiagonal": [0.1, 0.1, 0.1]}}
+    crank = builder.node("Crank", extensions={KHR: body})
+    builder.node(
+        "Bob",
+        translation=(0, -1, 0),
+        extensions={KHR: body},
+        children=[
+            builder.node(
+                "Pin",
+                translation=(0, 1, 0),
+                extensions={KHR: {"joint": {"connectedNode": crank, "joint": 0}}},
+            )
+        ],
+    )
+    builder.animation(
+        "Slide", [(crank, "translation", [0.0, 1.0], [(0, 0, 0), (2, 0, 0)], "LINEAR")]
+    )
+    with world(builder.glb()) as scene:
+        assert [i.code for i in scene.issues if i.code == "ANIMATED_AND_JOINTED"]
+        scene.animations[0].loop = False
+        scene.step(120)
+        assert scene.world_from_node("Crank")[0, 3] == pytest.approx(1.0, abs=1e-6)
+        pin = scene.world_from_node("Pin")[:3, 3]
+        assert np.allclose(pin, scene.world_from_node("Crank")[:3, 3], atol=2e-3)
