@@ -170,11 +170,12 @@ def at_velocity(model: TreeModel, state: TreeState, velocity: FloatArray) -> Tre
 def mass_matrix(model: TreeModel, state: TreeState) -> FloatArray:
     """M of the kinetic energy 1/2 v M v; shape [n, n]."""
     n = len(model.freedom_frame)
-    jv = state.linear_jacobian.reshape(-1, n)
+    rows = 3 * len(model.masses)  # A welded component has no freedom for -1 to divide by.
+    jv = state.linear_jacobian.reshape(rows, n)
     jw = state.angular_jacobian
     weighted = np.repeat(model.masses, 3)[:, None] * jv
-    spun = (state.inertia_in_world @ jw).reshape(-1, n)
-    result: FloatArray = jv.T @ weighted + jw.reshape(-1, n).T @ spun
+    spun = (state.inertia_in_world @ jw).reshape(rows, n)
+    result: FloatArray = jv.T @ weighted + jw.reshape(rows, n).T @ spun
     return result
 
 

@@ -370,6 +370,16 @@ def test_initial_velocities_are_projected_onto_the_joints(bench: Bench) -> None:
     np.testing.assert_allclose(angular, 0.0, atol=1e-9)
 
 
+def test_a_body_welded_to_the_world_ignores_its_velocity_and_impulses(bench: Bench) -> None:
+    body = bench.body((1, 2, 3), velocity=(3, 4, 5), spin=(1, 2, 3))
+    bench.connect(-1, body, (0, 0, 0), [lock(LINEAR, 0, 1, 2), lock(ANGULAR, 0, 1, 2)])
+    bench.start()
+    bench.art.apply_impulse(body, (7, 0, 5), (1, 2, 3))
+    bench.run(0.1)
+    np.testing.assert_allclose(bench.position(body), (1, 2, 3), atol=1e-9)
+    np.testing.assert_allclose(bench.art.velocities_of(body), 0.0, atol=1e-9)
+
+
 def test_an_impulse_goes_through_the_joints_at_once(bench: Bench) -> None:
     """A hinge at distance r: w = J r / (I + m r^2)."""
     bench.gravity = WEIGHTLESS
