@@ -95,7 +95,7 @@ def four_bar() -> PhysicsBuilder:
     knee = (top[0] + near * ux - height * uy, top[1] + near * uy + height * ux)
     places = [(0.0, 0.0), top, knee, pivot]
     pin = b.joint(*hinge(2))
-    driven = b.joint(*hinge(2), drives=[motor("angular", 2, 4, 20)])
+    driven = b.joint(*hinge(2), drives=[motor("angular", 2, 2, 20)])
     bodies = [WORLD]
     for name, mass, start, end in zip(
         ("Crank", "Coupler", "Rocker"), (0.2, 0.5, 0.4), places, places[1:], strict=False
@@ -218,7 +218,7 @@ def vehicle() -> PhysicsBuilder:
     car = b.body("Car", [0, 0.6, 0], cabin, 400)
     # Forward is +X, so a wheel that rolls forward turns about -Z: 10 rad/s are 3 m/s.
     spring = servo("linear", 1, 4e4, 3e3)
-    engine = motor("angular", 2, -10, 200, maxForce=200)
+    engine = motor("angular", 2, -10, 200, maxForce=100)
     travel = span("linear", [1], -0.1, 0.1)
     fixed = b.joint(lock("linear", 0, 2), travel, lock("angular", 0, 1), drives=[spring, engine])
     steered = b.joint(
