@@ -176,9 +176,12 @@ def _create_batch(
         physicsClientId=client_id,
     )
     created.extend(ids)
+    is_centered = first.body_from_inertial == IDENTITY_POSE
     for plan, body_id in zip(plans, ids, strict=True):
         id_by_node[plan.node] = body_id
-        world_from_inertial = plan.world_from_body @ plan.body_from_inertial
+        world_from_inertial = plan.world_from_body
+        if not is_centered:
+            world_from_inertial = world_from_inertial @ plan.body_from_inertial
         pybullet.resetBasePositionAndOrientation(
             body_id,
             world_from_inertial.translation,

@@ -5,17 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gltf_bullet.bullet.visual_plan import NO_VISUALS, VisualPlans
-from gltf_bullet.bullet.world_plan import WorldPlan, plan_world
+from gltf_bullet.bullet.world_plan import WorldPlan, plan_world, within
 from gltf_bullet.diagnostics import Diagnostics, Issue, Severity
 from gltf_bullet.errors import InvalidAssetError, TranslationError
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.asset import Asset
 from gltf_bullet.runtime.collision_meshes import Deformation, collision_mesh
+from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.render_meshes import plan_visuals
 from gltf_bullet.scene import NodeFrames
 
-__all__ = ["ScenePlan", "plan_scene"]
+__all__ = ["ScenePlan", "first_plan", "plan_scene"]
+
+_KEPT_PLANS = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -28,6 +31,36 @@ class ScenePlan:
     """Where the nodes stand when it is created."""
     issues: tuple[Issue, ...]
     """Findings of translating."""
+
+
+def first_plan(
+    asset: Asset, placement: Placement, scene_index: int | None, options: LoadOptions
+) -> tuple[PhysicsScene, ScenePlan]:
+    """The physics and the plan of a fresh scene; the same again for the same request.
+
+    Environments make one asset many times at one place, each in a world of its own; planning is
+    half the price of a scene. The last few plans are kept with the document.
+
+    Raises:
+        InvalidAssetError: Content turned out unusable while translating.
+        TranslationError: ``options.strict`` and the engine would approximate.
+    """
+    plans: dict[object, tuple[PhysicsScene, ScenePlan]] = asset.document.derive(
+        ("scene plans", 0), lambda _: {}, Diagnostics()
+    )
+    key = (
+        placement.position.tobytes(), placement.rotation_xyzw.tobytes(), placement.scale,
+        scene_index, options, id(asset.physics),
+    )  # fmt: skip
+    if key not in plans:
+        tree = asset.tree
+        frames = NodeFrames.at_load(tree, placement.matrix, placement.rotation_xyzw)
+        physics = within(asset.physics, tree.nodes_of_scene(scene_index))
+        plan = plan_scene(asset, physics, frames, scene_index, options)
+        while len(plans) >= _KEPT_PLANS:
+            del plans[next(iter(plans))]
+        plans[key] = physics, plan
+    return plans[key]
 
 
 def plan_scene(

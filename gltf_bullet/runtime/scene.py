@@ -17,7 +17,6 @@ from gltf_bullet.bullet.client import (
 from gltf_bullet.bullet.contacts import Contacts
 from gltf_bullet.bullet.joint_controls import JointControls
 from gltf_bullet.bullet.queries import RayHit, cast_rays
-from gltf_bullet.bullet.world_plan import within
 from gltf_bullet.model import PhysicsScene, may_collide
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.asset import Asset
@@ -26,10 +25,9 @@ from gltf_bullet.runtime.handles import Body, ByNode, Nodes, NodeView
 from gltf_bullet.runtime.joint_handles import Joint
 from gltf_bullet.runtime.live_scene import LiveScene, SceneState
 from gltf_bullet.runtime.placement import Placement
-from gltf_bullet.runtime.planning import ScenePlan, plan_scene
+from gltf_bullet.runtime.planning import ScenePlan, first_plan
 from gltf_bullet.runtime.pointer_access import get_value, set_value
 from gltf_bullet.runtime.trigger_events import TriggerEvent, TriggerView
-from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import FloatArray, Vec3
 
 __all__ = ["Scene", "SceneState"]
@@ -92,13 +90,12 @@ class Scene(LiveScene):
             raise ValueError(
                 f"scene_index is {scene_index}; the file has {len(tree.scenes)} scenes"
             )
-        frames = NodeFrames.at_load(tree, placement.matrix, placement.rotation_xyzw)
-        physics = within(asset.physics, tree.nodes_of_scene(scene_index))
+        physics, plan = first_plan(asset, placement, scene_index, options)
         return Scene(
             asset,
             client_id,
             physics=physics,
-            plan=plan_scene(asset, physics, frames, scene_index, options),
+            plan=plan,
             placement=placement,
             scene_index=scene_index,
             options=options,
@@ -302,6 +299,18 @@ class Scene(LiveScene):
             width=width,
             height=height,
         )
+
+    # --- state --------------------------------------------------------------------------------
+
+    def save_own_state(self) -> SceneState:
+        """A state of this scene alone; :meth:`restore_state` leaves the rest of the world as it is.
+
+        For many scenes in one world that start over on their own. Contacts are no part of it: they
+        are found anew in the next step.
+        """
+        self.require_alive()
+        stage = self._stage.state(own_bodies_only=True)
+        return SceneState(stage=stage, time=self.time, physics=self.physics)
 
     # --- pointers -----------------------------------------------------------------------------
 
