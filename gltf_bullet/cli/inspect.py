@@ -43,6 +43,7 @@ def _tables(found: Inspection) -> dict[str, Any]:
 
 
 def _print(out: Console, found: Inspection) -> None:
+    from gltf_bullet.cli.joint_tree import joint_tree
     from gltf_bullet.cli.output import print_issues, print_table, vector
 
     _print_tree(out, found)
@@ -100,7 +101,8 @@ def _print(out: Console, found: Inspection) -> None:
         ((t["node"], t["name"], t["shape"] or "compound", _list(t["parts"]))
          for t in found.triggers),
     )  # fmt: skip
-    _print_joints(out, found)
+    if found.joints:
+        out.print(joint_tree(found.joints))
     print_issues(out, found.issues)
 
 
@@ -125,41 +127,6 @@ def _print_tree(out: Console, found: Inspection) -> None:
         branches[node] = branches[parent].add(label)
         stack.extend((node, child) for child in reversed(children.get(node, [])))
     out.print(root)
-
-
-def _print_joints(out: Console, found: Inspection) -> None:
-    from rich.text import Text
-    from rich.tree import Tree
-
-    if not found.joints:
-        return
-    root = Tree(Text("Joints", "bold"))
-    for joint in found.joints:
-        closed = f", closed by {joint['closed_by']}" if joint["closed_by"] else ""
-        other = "the world" if joint["connected_node"] is None else f"{joint['connected_node']}"
-        branch = root.add(Text(f"{joint['node']} {joint['name']} to node {other}{closed}"))
-        for freedom in joint["freedoms"]:
-            branch.add(Text(_freedom_line(freedom)))
-        if not joint["freedoms"]:
-            branch.add(Text("no degree of freedom"))
-    out.print(root)
-
-
-def _freedom_line(freedom: dict[str, Any]) -> str:
-    low = "-inf" if freedom["lower"] is None else f"{freedom['lower']:.4g}"
-    high = "inf" if freedom["upper"] is None else f"{freedom['upper']:.4g}"
-    line = f"link {freedom['link']}: {freedom['kind']} {freedom['axis']}"
-    if freedom["kind"] != "ball":
-        line += f", {low} .. {high} {freedom['unit']}"
-    for drive in freedom["drives"]:
-        line += (
-            f", drive ({drive['mode']}) to {drive['position_target']:g} with stiffness "
-            f"{drive['stiffness']:g}, to {drive['velocity_target']:g}/s with damping "
-            f"{drive['damping']:g}"
-        )
-        if drive["max_force"] is not None:
-            line += f", at most {drive['max_force']:g}"
-    return line
 
 
 def _list(values: list[Any]) -> str:

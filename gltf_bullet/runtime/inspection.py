@@ -5,15 +5,12 @@ All lengths are in the asset's own frame (glTF axes), at scale 1.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from gltf_bullet.bullet.articulation_plan import ComponentPlan, FreedomPlan
-from gltf_bullet.bullet.joint_freedoms import BALL
 from gltf_bullet.bullet.plan import BodyPlan
 from gltf_bullet.bullet.shape_plan import (
     BoxPlan,
@@ -28,17 +25,16 @@ from gltf_bullet.bullet.shape_plan import (
 )
 from gltf_bullet.bullet.world_plan import WorldPlan, plan_world, within
 from gltf_bullet.diagnostics import Diagnostics, Issue
-from gltf_bullet.model import DEFAULT_MATERIAL, CollisionFilter, FreedomKind, PhysicsMaterial
+from gltf_bullet.model import DEFAULT_MATERIAL, CollisionFilter, PhysicsMaterial
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.asset import Asset
 from gltf_bullet.runtime.collision_meshes import collision_mesh
+from gltf_bullet.runtime.joint_inspection import describe_joints
 from gltf_bullet.scene import NodeFrames
 
 __all__ = ["Inspection", "describe_shape", "inspect_asset"]
 
 Row: TypeAlias = dict[str, Any]
-
-_AXES = ("x", "y", "z")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +97,7 @@ def inspect_asset(asset: Asset, options: LoadOptions | None = None) -> Inspectio
             }
             for trigger in physics.triggers.values()
         ],
-        joints=list(_joints(plan, asset)),
+        joints=list(describe_joints(plan.articulations.components, tree.names)),
         issues=(*asset.issues, *diagnostics.issues),
     )
 
@@ -201,70 +197,8 @@ def _filter(entry: CollisionFilter, nodes: list[int]) -> Row:
     }
 
 
-def _joints(plan: WorldPlan, asset: Asset) -> Iterator[Row]:
-    for number, component in enumerate(plan.articulations.components):
-        for index, planned in enumerate(component.joints):
-            joint = planned.joint
-            yield {
-                "node": joint.node,
-                "name": asset.tree.names[joint.node],
-                "connected_node": joint.connected_node,
-                "component": number,
-                "links": sorted({component.freedoms[k].link for k in planned.freedoms}),
-                "enable_collision": joint.enable_collision,
-                "closed_by": next(
-                    (c.kind.value for c in component.closures if c.joint == index), None
-                ),
-                "freedoms": [
-                    _freedom(component.freedoms[k], component, index) for k in planned.freedoms
-                ],
-            }
-
-
-def _freedom(planned: FreedomPlan, component: ComponentPlan, joint: int) -> Row:
-    freedom = planned.freedom
-    drives = component.joints[joint].joint.description.drives
-    used = sorted(
-        {
-            entry.row.drive
-            for entry in component.rows
-            if entry.joint == joint
-            and entry.row.drive >= 0
-            and drives[entry.row.drive].kind is freedom.kind
-            and (freedom.axis == BALL or drives[entry.row.drive].axis == freedom.axis)
-        }
-    )
-    return {
-        "piece": planned.piece,
-        "link": planned.link,
-        "kind": "ball" if freedom.axis == BALL else freedom.kind.value,
-        "axis": "xyz" if freedom.axis == BALL else _AXES[freedom.axis],
-        "unit": "m" if freedom.kind is FreedomKind.LINEAR else "rad",
-        "lower": _finite(freedom.lower),
-        "upper": _finite(freedom.upper),
-        "position": freedom.position,
-        "drives": [
-            {
-                "mode": drive.mode.value,
-                "axis": _AXES[drive.axis],
-                "max_force": _finite(drive.max_force),
-                "position_target": drive.position_target,
-                "velocity_target": drive.velocity_target,
-                "stiffness": drive.stiffness,
-                "damping": drive.damping,
-            }
-            for drive in (drives[k] for k in used)
-        ],
-    }
-
-
 def _numbers(values: Iterable[float]) -> list[float]:
     return [float(value) for value in values]
-
-
-def _finite(value: float) -> float | None:
-    """JSON knows no infinity."""
-    return value if math.isfinite(value) else None
 
 
 def _sorted(values: frozenset[str] | None) -> list[str] | None:

@@ -113,6 +113,36 @@ def test_inspect_json_has_the_same_facts(run: Run, assets: Path) -> None:
     assert found["issues"] == []
 
 
+def test_inspect_draws_joints_as_the_tree_of_their_bodies(run: Run, assets: Path) -> None:
+    """Crank, then the coupler on it; the loop is closed between coupler and rocker."""
+    lines = run("inspect", assets / "four_bar.gltf").out.splitlines()
+
+    def depth(text: str) -> int:
+        (line,) = [line for line in lines if text in line]
+        return line.index(text)
+
+    assert depth("component 0: the world") < depth("by joint 7 CrankMotor")
+    assert depth("body 0 Crank (link 1)") < depth("body 2 Coupler (link 3) by")
+    assert depth("link 0: angular z, -inf .. inf rad, drive (force)") == depth(
+        "body 2 Coupler (link 3) by"
+    )
+    assert depth("joint 11 RockerPin (weld) between body 2") == depth("component 0: the world") + 4
+
+
+def test_inspect_shows_cones_beside_the_axes(run: Run, assets: Path) -> None:
+    text = run("inspect", assets / "ragdoll.gltf").out
+    assert f"limit: angular xz, 0 .. {math.radians(85):.4g} rad" in text
+    assert "angular x, -2.4 .. 0 rad" in text
+    assert "body 9 LeftForearm" in text
+    (shoulder,) = (
+        joint
+        for joint in json.loads(run("inspect", assets / "ragdoll.gltf", "--json").out)["joints"]
+        if joint["name"] == "LeftShoulder"
+    )
+    assert (shoulder["parent"]["name"], shoulder["child"]["name"]) == ("Chest", "LeftUpperArm")
+    assert [freedom["axis"] for freedom in shoulder["freedoms"]] == ["x", "y", "z"]
+
+
 def test_inspect_json_writes_no_infinity(run: Run, assets: Path) -> None:
     outcome = run("inspect", assets / "pendulum.gltf", "--json")
 

@@ -1,0 +1,103 @@
+"""The joints of ``gltf-bullet inspect`` as a tree: bodies below the bodies that carry them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.text import Text
+from rich.tree import Tree
+
+__all__ = ["joint_tree"]
+
+
+def joint_tree(joints: Sequence[dict[str, Any]]) -> Tree:
+    """Draw rows of :func:`~gltf_bullet.runtime.joint_inspection.describe_joints`.
+
+    One branch per component and root; joints that close loops stand after the trees.
+    """
+    root = Tree(Text("Joints", "bold"))
+    closures = [joint for joint in joints if joint["closed_by"]]
+    children: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for joint in joints:
+        if not joint["closed_by"]:
+            children.setdefault(_key(joint, "parent"), []).append(joint)
+    carried = {_key(joint, "child") for joint in joints if not joint["closed_by"]}
+    stack = []
+    for key, below in children.items():
+        if key not in carried:
+            name = _end(below[0]["parent"], root=True)
+            branch = root.add(Text(f"component {key[0]}: {name}", "cyan"))
+            stack += [(branch, joint) for joint in reversed(below)]
+            while stack:
+                above, joint = stack.pop()
+                text = f"{_end(joint['child'])} by joint {joint['node']} {joint['name']}"
+                node = above.add(_label(text, joint))
+                _add_axes(node, joint)
+                deeper = children.get(_key(joint, "child"), [])
+                stack += [(node, next_joint) for next_joint in reversed(deeper)]
+    if closures:
+        branch = root.add(Text("closures (joints outside of the trees)", "cyan"))
+        for joint in closures:
+            text = (
+                f"joint {joint['node']} {joint['name']} ({joint['closed_by']}) between "
+                f"{_end(joint['parent'])} and {_end(joint['child'])}"
+            )
+            _add_axes(branch.add(_label(text, joint)), joint)
+    return root
+
+
+def _key(joint: dict[str, Any], side: str) -> tuple[Any, ...]:
+    end = joint[side]
+    return joint["component"], end["body"], end["anchor"]
+
+
+def _end(end: dict[str, Any], *, root: bool = False) -> str:
+    if end["body"] is None:
+        return str(end["name"]) if end["anchor"] is None else f"node {end['anchor']} {end['name']}"
+    what = f"link {end['link']}" if end["link"] >= 0 else "free base" if root else "base"
+    # Only what is too large for one multibody has several.
+    where = f" of multibody {end['piece']}" if end["piece"] else ""
+    return f"body {end['body']} {end['name']} ({what}{where})"
+
+
+def _label(text: str, joint: dict[str, Any]) -> Text:
+    return Text(text + (", collides with it" if joint["enable_collision"] else ""))
+
+
+def _add_axes(node: Tree, joint: dict[str, Any]) -> None:
+    for freedom in joint["freedoms"]:
+        node.add(Text(_freedom_line(freedom), "dim"))
+    for limit in joint["limits"]:
+        node.add(Text(_limit_line(limit), "dim"))
+    if not joint["freedoms"] and not joint["limits"]:
+        node.add(Text("no degree of freedom", "dim"))
+
+
+def _freedom_line(freedom: dict[str, Any]) -> str:
+    line = f"link {freedom['link']}: {freedom['kind']} {freedom['axis']}"
+    if freedom["kind"] != "ball":
+        line += f", {_range(freedom)}"
+    for drive in freedom["drives"]:
+        about = f" about {drive['axis']}" if freedom["kind"] == "ball" else ""
+        line += (
+            f", drive ({drive['mode']}){about} to {drive['position_target']:g} with stiffness "
+            f"{drive['stiffness']:g}, to {drive['velocity_target']:g}/s with damping "
+            f"{drive['damping']:g}"
+        )
+        if drive["max_force"] is not None:
+            line += f", at most {drive['max_force']:g}"
+    return line
+
+
+def _limit_line(limit: dict[str, Any]) -> str:
+    line = f"limit: {limit['kind']} {limit['axes']}, {_range(limit)}"
+    if limit["stiffness"] is not None:
+        line += f", soft with stiffness {limit['stiffness']:g}, damping {limit['damping']:g}"
+    return line
+
+
+def _range(entry: dict[str, Any]) -> str:
+    low = "-inf" if entry["lower"] is None else f"{entry['lower']:.4g}"
+    high = "inf" if entry["upper"] is None else f"{entry['upper']:.4g}"
+    return f"{low} .. {high} {entry['unit']}"
