@@ -18,6 +18,7 @@ from gltf_bullet.bullet.multibody_spec import (
     depth_first_order,
 )
 from gltf_bullet.errors import EngineError
+from gltf_bullet.transforms import IDENTITY_POSE
 
 __all__ = [
     "MAX_LINKS",
@@ -94,10 +95,26 @@ def create_multibody(client_id: int, spec: MultibodySpec) -> int:
     try:
         _refuse_unknown_shapes(client_id, body, spec)
         _settle_dynamics(client_id, body, spec)
+        _refresh_base_box(client_id, body, spec)
     except (pybullet.error, EngineError) as error:
         pybullet.removeBody(body, physicsClientId=client_id)
         raise EngineError(f"createMultiBody: {error}") from error
     return body
+
+
+def _refresh_base_box(client_id: int, body_id: int, spec: MultibodySpec) -> None:
+    """The engine files a new base in its broadphase by the wrong frame (measured).
+
+    Where the centre of mass is off the origin, rays would miss it until the first step.
+    """
+    if spec.base_from_inertial != IDENTITY_POSE:
+        world_from_inertial = spec.world_from_base @ spec.base_from_inertial
+        pybullet.resetBasePositionAndOrientation(
+            body_id,
+            world_from_inertial.translation,
+            world_from_inertial.rotation_xyzw,
+            physicsClientId=client_id,
+        )
 
 
 def _refuse_bad_numbers(spec: MultibodySpec) -> None:

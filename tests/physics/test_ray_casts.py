@@ -1,0 +1,74 @@
+"""Ray casts into whole scenes: which collider, how far, which way its surface looks."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from tests.physics.scenes import Scenery, world
+
+HALF = 0.05
+SPACING = 0.2
+
+
+@pytest.mark.parametrize("count", [1, 2, 17, 40])
+@pytest.mark.parametrize("steps", [0, 1])
+def test_a_ray_names_every_collider_of_a_compound(count: int, steps: int) -> None:
+    """At load as well: the boxes of a body stand off its node, as does its centre of mass."""
+    scenery = Scenery()
+    box = scenery.shape("box", size=[2.0 * HALF] * 3)
+    children = [
+        scenery.node(f"Box {k}", at=((k + 1) * SPACING, 0, 0), shape=box) for k in range(count)
+    ]
+    scenery.node("Body", motion={"mass": 1}, children=children)
+    with world(scenery.bytes(), gravity=0.0) as scene:
+        scene.step(steps)
+        for k, child in enumerate(children):
+            x = (k + 1) * SPACING
+            hit = scene.ray_cast((x, 1.0, 0.0), (x, -1.0, 0.0))
+            assert hit is not None
+            assert hit.node == child
+            assert hit.fraction == pytest.approx(0.5 * (1.0 - HALF))
+            assert hit.normal == pytest.approx([0, 1, 0], abs=1e-9)
+
+
+def test_a_ray_meets_a_jointed_body_at_load() -> None:
+    """The base of the multibody has its centre of mass off its node."""
+    scenery = Scenery()
+    box = scenery.shape("box", size=[2.0 * HALF] * 3)
+    ball = scenery.entry("physicsJoints", limits=[{"linearAxes": [0, 1, 2], "min": 0, "max": 0}])
+    far = scenery.node("Far box", at=(1, 0, 0), shape=box)
+    pivot = scenery.node("Pivot", at=(2, 0, 0))
+    other_box = scenery.node("Other box", at=(2, 0, 0), shape=box)
+    scenery.node("Body", motion={"mass": 1}, children=[far, pivot])
+    scenery.node("Other", at=(1, 0, 0), motion={"mass": 1}, children=[other_box],
+                 joint={"connectedNode": pivot, "joint": ball})  # fmt: skip
+    with world(scenery.bytes(), gravity=0.0) as scene:
+        for node, x in ((far, 1.0), (other_box, 3.0)):
+            hit = scene.ray_cast((x, 1.0, 0.0), (x, -1.0, 0.0))
+            assert hit is not None
+            assert hit.node == node
+            assert hit.fraction == pytest.approx(0.5 * (1.0 - HALF))
+
+
+def test_a_ray_meets_a_scaled_mirrored_box_where_the_matrices_say() -> None:
+    """Along each axis c of the node's matrix the surface is half the size times |c| away."""
+    size = np.array([0.2, 0.3, 0.4])
+    scenery = Scenery()
+    box = scenery.shape("box", size=size.tolist())
+    turned = [math.sin(0.3), 0.0, 0.0, math.cos(0.3)]
+    child = scenery.node("Box", at=(0.1, 0.2, 0.3), rotation=turned, scale=(1, -2, 3), shape=box)
+    scenery.node("Body", at=(1, 2, 3), rotation=[0, math.sin(0.4), 0, math.cos(0.4)],
+                 scale=(-2, -2, -2), motion={"mass": 1}, children=[child])  # fmt: skip
+    with world(scenery.bytes(), gravity=0.0, up_axis="z", position=(3, 1, 2), scale=0.5) as scene:
+        matrix = scene.world_from_node(child)
+        for axis in range(3):
+            start = matrix[:3, 3] + 2.0 * matrix[:3, axis]
+            hit = scene.ray_cast(start, matrix[:3, 3])
+            assert hit is not None
+            assert hit.node == child
+            assert hit.fraction == pytest.approx(1.0 - 0.25 * size[axis], abs=1e-6)
+            outward = matrix[:3, axis] / np.linalg.norm(matrix[:3, axis])
+            assert hit.normal == pytest.approx(outward, abs=1e-6)
