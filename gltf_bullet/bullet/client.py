@@ -15,6 +15,7 @@ from gltf_bullet.transforms import Vec3
 __all__ = [
     "EngineSettings",
     "PhysicsClient",
+    "detect_collisions",
     "engine_settings",
     "remove_bodies",
     "require_client",
@@ -93,6 +94,11 @@ def step_simulation(client_id: int) -> None:
         pybullet.stepSimulation(physicsClientId=client_id)
     except pybullet.error as error:
         raise EngineError(f"stepSimulation: {error}") from error
+
+
+def detect_collisions(client_id: int) -> None:
+    """Find pairs and contacts for the poses as they are; nothing moves."""
+    pybullet.performCollisionDetection(physicsClientId=client_id)
 
 
 def remove_bodies(client_id: int, body_ids: Iterable[int]) -> None:

@@ -21,11 +21,7 @@ __all__ = ["EngineSnapshot"]
 
 
 class EngineSnapshot:
-    """A state of a whole PyBullet world. Picklable; restores into the same bodies anywhere.
-
-    In the process that took it a restored world goes on identically to the bit. Elsewhere contacts
-    start cold: Bullet puts them back only into a world that found its pairs in the same order.
-    """
+    """A state of a whole PyBullet world. Picklable; restores into the same bodies anywhere."""
 
     __slots__ = ("__weakref__", "_client_id", "_data", "_finalizer", "_life", "_state_id")
 

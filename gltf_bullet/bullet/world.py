@@ -17,7 +17,7 @@ from gltf_bullet.bullet.body_access import (
     set_base_velocity,
 )
 from gltf_bullet.bullet.carried import CarriedBodies
-from gltf_bullet.bullet.client import EngineSettings, remove_bodies
+from gltf_bullet.bullet.client import EngineSettings, detect_collisions, remove_bodies
 from gltf_bullet.bullet.collision_classes import ClassedLink, collision_classes
 from gltf_bullet.bullet.contact_plan import with_materials
 from gltf_bullet.bullet.contacts import Contacts, read_contacts
@@ -25,6 +25,7 @@ from gltf_bullet.bullet.engine_shapes import EngineShapes, engine_shapes
 from gltf_bullet.bullet.free_bodies import create_free_bodies, create_statics
 from gltf_bullet.bullet.gravity_fields import GravityFields
 from gltf_bullet.bullet.gravity_forces import GravityForces
+from gltf_bullet.bullet.own_bodies import OwnBodies
 from gltf_bullet.bullet.pair_rules import EngineLink, PairRules
 from gltf_bullet.bullet.plan import BodyPlan, SurfacePlan
 from gltf_bullet.bullet.queries import ColliderIndex, LinkColliders
@@ -465,6 +466,17 @@ class World:
 
     # --- state --------------------------------------------------------------------------------
 
+    def renew_contacts(self) -> None:
+        """Make all collision pairs of the scene anew, in one fixed order.
+
+        The order in which contacts came about decides the order in which Bullet solves them. A
+        save and every restore begin with fresh contacts in the same order, so that what follows is
+        identical to the bit, in another process as well.
+        """
+        for classed in self._classed:
+            self._classes.write(classed)
+        detect_collisions(self.client_id)
+
     def state(self) -> WorldState:
         """What the engine's own snapshot leaves out."""
         return WorldState(
@@ -474,12 +486,18 @@ class World:
             carried=self._carried,
         )
 
-    def restore(self, state: WorldState, engine: EngineSnapshot) -> None:
-        """Put everything back; whole worlds only, as the engine does it."""
+    def restore(self, state: WorldState, engine: EngineSnapshot | OwnBodies) -> None:
+        """Put everything back: the whole world as the engine does it, or our own bodies only."""
         statics, bodies = state.carried
         self.carry(statics, bodies)
         self._slip.restore(state.slip)
-        engine.restore(self.client_id)
+        if isinstance(engine, OwnBodies):
+            engine.restore(self.client_id, self._created)
+            self.renew_contacts()
+        else:
+            engine.restore(self.client_id)
+            self.renew_contacts()
+            engine.restore(self.client_id)
         self.articulations.restore(state.articulations)
         self.free.restore(state.spins)
 

@@ -231,7 +231,8 @@ class LiveScene:
             raise SceneRemovedError(f"the scene of {self.asset.path} was removed")
 
     def __repr__(self) -> str:
+        count = len(self.world.plan.bodies.bodies)
         return (
-            f"Scene({self.asset.path!r}, client={self.client_id}, bodies={len(self._stage.plan.world.bodies.bodies)}, "
+            f"Scene({self.asset.path!r}, client={self.client_id}, bodies={count}, "
             f"time={self._time:.4g})"
         )

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gltf_bullet.bullet.client import EngineSettings
+from gltf_bullet.bullet.own_bodies import OwnBodies
 from gltf_bullet.bullet.snapshots import EngineSnapshot
 from gltf_bullet.bullet.triggers import TriggerMemory, Triggers
 from gltf_bullet.bullet.world import World, WorldState
@@ -34,7 +35,7 @@ __all__ = ["Stage", "StageState"]
 class StageState:
     """A moment of a stage; treat as opaque. Picklable."""
 
-    engine: EngineSnapshot
+    engine: EngineSnapshot | OwnBodies
     world: WorldState
     players: tuple[PlayerState, ...]
     matrices: FloatArray
@@ -183,10 +184,15 @@ class Stage:
         wx, wy, wz = (node_from_world @ angular).tolist()
         return (vx, vy, vz), (wx, wy, wz)
 
-    def state(self) -> StageState:
-        """Everything that changes, but the scene's clock."""
+    def state(self, *, own_bodies_only: bool = False) -> StageState:
+        """Everything that changes, but the scene's clock; of the whole world or of our bodies."""
+        client_id = self.world.client_id
+        if not own_bodies_only:
+            self.world.renew_contacts()
         return StageState(
-            engine=EngineSnapshot(self.world.client_id),
+            engine=OwnBodies(client_id, self.world.body_ids)
+            if own_bodies_only
+            else EngineSnapshot(client_id),
             world=self.world.state(),
             players=self.driver.animator.state(),
             matrices=self.world_from_node.copy(),

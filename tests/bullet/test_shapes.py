@@ -159,11 +159,12 @@ def test_an_infinite_plane_is_a_half_space_where_it_rests(diagnostics) -> None:
     assert isinstance(planned.placed.shape, InfinitePlanePlan)
 
 
-def test_a_mirrored_infinite_plane_looks_down(diagnostics) -> None:
+def test_a_mirrored_infinite_plane_still_looks_up(diagnostics) -> None:
+    """A negative scale means its absolute value ("Geometry" of KHR_physics_rigid_bodies)."""
     plane = Plane(size_x=math.inf, size_z=math.inf, double_sided=False)
     planned = plan(plane, np.diag([1.0, -1.0, 1.0]), diagnostics, moving=False)
     assert planned is not None
-    assert planned.placed.body_from_shape.rotate((0.0, 1.0, 0.0)) == pytest.approx((0, -1, 0))
+    assert planned.placed.body_from_shape.rotate((0.0, 1.0, 0.0)) == pytest.approx((0, 1, 0))
 
 
 def test_a_finite_two_sided_plane_is_two_triangles_of_its_size(diagnostics) -> None:

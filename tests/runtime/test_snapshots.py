@@ -143,21 +143,17 @@ with world(busy_scene()) as scene:
     assert in_another_process(program, tmp_path) == expected
 
 
-def test_a_pickled_state_goes_on_in_another_process(tmp_path: Path) -> None:
-    """Poses, velocities, motors and animations are exact; contacts start cold."""
+def test_a_pickled_state_replays_identically_in_another_process(tmp_path: Path) -> None:
     with world(busy_scene()) as scene:
         deterministic(scene).step(150)
         (tmp_path / "state").write_bytes(pickle.dumps(scene.save_state()))
-        expected = np.frombuffer(run(scene, 60)).reshape(60, -1, 4, 4)
-        arm, pusher = scene.node("Arm").index, scene.node("Pusher").index
+        expected = run(scene, 300)
     program = """
 with world(busy_scene()) as scene:
     deterministic(scene).restore_state(pickle.loads((folder / "state").read_bytes()))
-    (folder / "trace").write_bytes(run(scene, 60))
+    (folder / "trace").write_bytes(run(scene, 300))
 """
-    found = np.frombuffer(in_another_process(program, tmp_path)).reshape(60, -1, 4, 4)
-    assert np.array_equal(found[:, [arm, pusher]], expected[:, [arm, pusher]])
-    assert np.allclose(found, expected, atol=0.01)
+    assert in_another_process(program, tmp_path) == expected
 
 
 def test_saving_and_restoring_does_not_grow() -> None:
