@@ -75,10 +75,13 @@ class PrincipalInertia:
 
 
 def principal_inertia(tensor: FloatArray) -> PrincipalInertia:
-    """Diagonalise an inertia tensor; axes stay where they are when it is diagonal already."""
+    """Diagonalise an inertia tensor; axes stay where they are when it is diagonal already.
+
+    A tensor that overflowed keeps its axes as well: the caller refuses what is not finite.
+    """
     xx, yy, zz = float(tensor[0, 0]), float(tensor[1, 1]), float(tensor[2, 2])
     mixed = max(abs(tensor[0, 1]), abs(tensor[0, 2]), abs(tensor[1, 2]))
-    if mixed <= 1e-9 * (xx + yy + zz):
+    if mixed <= 1e-9 * (xx + yy + zz) or not np.isfinite(tensor).all():
         return PrincipalInertia((xx, yy, zz), None)
     values, axes = np.linalg.eigh(tensor)
     if np.linalg.det(axes) < 0.0:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pybullet
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -171,6 +172,20 @@ def test_bad_content_is_an_asset_error_with_a_pointer(
     assert error.issues[0].severity is gb.Severity.ERROR
     assert any(pointer in issue.pointer for issue in error.issues if issue.is_error), error
     assert str(path) in str(error)
+    assert pybullet.getNumBodies(client) == before
+
+
+@pytest.mark.parametrize("size", [1e100, 1e300])
+def test_a_body_too_large_to_have_an_inertia_is_refused(
+    client: int, tmp_path: Path, size: float
+) -> None:
+    root = copy.deepcopy(GOOD)
+    at(*SHAPE, "box", "size", value=[size] * 3)(root)
+    path = tmp_path / "huge.gltf"
+    path.write_text(json.dumps(root))
+    before = pybullet.getNumBodies(client)
+    with np.errstate(all="ignore"), pytest.raises(gb.GltfBulletError):
+        gb.load_gltf(path, client)
     assert pybullet.getNumBodies(client) == before
 
 
