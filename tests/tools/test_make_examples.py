@@ -9,6 +9,7 @@ import pytest
 import gltf_bullet as gb
 from tools.make_examples import EXAMPLES, FOLDER, write_examples
 from tools.make_joint_examples import JOINT_EXAMPLES, write_joint_examples
+from tools.make_training_assets import TRAINING_ASSETS, write_training_assets
 from tools.make_trigger_examples import TRIGGER_EXAMPLES, write_trigger_examples
 
 
@@ -16,6 +17,7 @@ def test_the_committed_assets_are_what_the_tool_writes(tmp_path: Path) -> None:
     written = [
         *write_examples(tmp_path),
         *write_joint_examples(tmp_path),
+        *write_training_assets(tmp_path),
         *write_trigger_examples(tmp_path),
     ]
     assert sorted(path.name for path in written) == sorted(p.name for p in FOLDER.glob("*.gltf"))
@@ -25,7 +27,7 @@ def test_the_committed_assets_are_what_the_tool_writes(tmp_path: Path) -> None:
         )
 
 
-@pytest.mark.parametrize("name", [*EXAMPLES, *JOINT_EXAMPLES, *TRIGGER_EXAMPLES])
+@pytest.mark.parametrize("name", [*EXAMPLES, *JOINT_EXAMPLES, *TRAINING_ASSETS, *TRIGGER_EXAMPLES])
 def test_an_example_asset_has_nothing_wrong(name: str) -> None:
     report = gb.check(FOLDER / f"{name}.gltf")
     assert report.is_usable

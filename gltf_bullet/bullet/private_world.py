@@ -1,0 +1,68 @@
+"""Worlds that one environment owns: reproducible, with or without a window."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pybullet
+
+from gltf_bullet.errors import EngineError
+from gltf_bullet.transforms import Vec3
+
+__all__ = ["NO_DISPLAY", "close_world", "forbid_contacts", "has_display", "open_world"]
+
+
+NO_DISPLAY = "a window needs a display and DISPLAY is not set"
+
+
+def has_display() -> bool:
+    """Whether a window can be shown here."""
+    return bool(os.environ.get("DISPLAY")) or not sys.platform.startswith("linux")
+
+
+def open_world(*, gravity: Vec3, time_step: float, window: bool = False) -> int:
+    """A new world whose contacts are found in the same order in every run; gives its client id.
+
+    Args:
+        gravity: [m/s^2]
+        time_step: [s]
+        window: Show it.
+
+    Raises:
+        EngineError: There is no display, or PyBullet has no room for another client.
+    """
+    # PyBullet ends the whole process where it finds no X server, so we look first.
+    if window and not has_display():
+        raise EngineError(NO_DISPLAY)
+    client_id: int = pybullet.connect(pybullet.GUI if window else pybullet.DIRECT)
+    if client_id < 0:
+        raise EngineError("PyBullet refused another connection")
+    pybullet.setGravity(*gravity, physicsClientId=client_id)
+    pybullet.setTimeStep(time_step, physicsClientId=client_id)
+    pybullet.setPhysicsEngineParameter(deterministicOverlappingPairs=1, physicsClientId=client_id)
+    return client_id
+
+
+def close_world(client_id: int) -> None:
+    """Disconnect; harmless where the world is gone."""
+    if pybullet.isConnected(client_id):
+        pybullet.disconnect(client_id)
+
+
+def forbid_contacts(client_id: int, first: tuple[int, ...], second: tuple[int, ...]) -> None:
+    """Keep two sets of bodies of a world from touching each other, for as long as it lives.
+
+    The rules outlive the bodies (measured): meant for worlds that are filled once.
+    """
+    links = {
+        body: range(-1, pybullet.getNumJoints(body, physicsClientId=client_id))
+        for body in (*first, *second)
+    }
+    for a in first:
+        for b in second:
+            for link_a in links[a]:
+                for link_b in links[b]:
+                    pybullet.setCollisionFilterPair(
+                        a, b, link_a, link_b, 0, physicsClientId=client_id
+                    )

@@ -1,0 +1,134 @@
+"""What an environment is made of, as picklable values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from gltf_bullet.options import LoadOptions
+from gltf_bullet.runtime.placement import UpAxis
+from gltf_bullet.runtime.trigger_events import TriggerEvent
+from gltf_bullet.transforms import FloatArray, Vec3
+
+if TYPE_CHECKING:
+    from gltf_bullet.runtime.scene import Scene
+
+__all__ = ["Camera", "DriveAction", "EnvConfig", "NodeKey", "Range", "StepContext", "Term", "draw"]
+
+NodeKey: TypeAlias = "int | str"
+"""A glTF node by index or name."""
+
+Range: TypeAlias = "tuple[float | Sequence[float], float | Sequence[float]]"
+"""Lowest and highest value; lists for vectors, drawn component by component."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StepContext:
+    """What reward and termination functions learn about a step, besides the scene."""
+
+    action: FloatArray
+    """As given, within [-1, 1], shape [action_count]."""
+    events: tuple[TriggerEvent, ...]
+    """Of all engine steps of this step, in order."""
+    step: int
+    """Number of the step in the episode, from 1 on."""
+    duration: float
+    """[s] simulated in this step."""
+
+
+Term: TypeAlias = "Callable[[Scene, StepContext], float | bool]"
+"""A part of the reward, or a reason to end the episode. Pickles if it is a module's function or
+one of :mod:`gltf_bullet.envs.terms`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriveAction:
+    """One number of the action: what a drive of a joint is told."""
+
+    joint: NodeKey
+    """The joint node."""
+    drive: int = 0
+    """Index in the ``drives`` of its joint description."""
+    mode: Literal["position", "velocity", "force"] | None = None
+    """What is set. ``None``: a position where the drive has stiffness, else a velocity. ``force``:
+    the drive's spring and damper are left out and the axis gets this force alone."""
+    low: float | None = None
+    """What -1 means, [m, rad], per second, or [N, N m]; ``None``: the axis' lower limit, or minus
+    the authored speed or ``maxForce``."""
+    high: float | None = None
+    """What 1 means, likewise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Camera:
+    """A picture as an observation, framed on the asset."""
+
+    width: int = 84
+    height: int = 84
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnvConfig:
+    """An environment but for its file. Pickles as far as its functions do."""
+
+    actions: tuple[DriveAction, ...] | None = None
+    """In the order of the action's numbers; ``None``: every drive; the file must say how
+    far each may go."""
+    joints: tuple[NodeKey, ...] | None = None
+    """Joints to observe; ``None``: all."""
+    bodies: tuple[NodeKey, ...] | None = None
+    """Bodies to observe; ``None``: the free ones, which no joint holds."""
+    triggers: tuple[NodeKey, ...] | None = None
+    """Triggers to observe; ``None``: all."""
+    camera: Camera | None = None
+    """Needs ``flat=False``."""
+    flat: bool = True
+    """Observations as one vector instead of a dictionary."""
+
+    rewards: tuple[Term, ...] = ()
+    """Their sum is the reward."""
+    terminations: tuple[Term, ...] = ()
+    """Any of them ends the episode."""
+    max_episode_steps: int | None = None
+    """After so many steps the episode is truncated."""
+    on_reset: Callable[[Scene, np.random.Generator], object] | None = None
+    """Called at every reset after the randomisation, to start from a state of your choice."""
+    randomization: Mapping[str, Range] = field(default_factory=dict)
+    """Object-model pointers and the range that every reset draws their value from."""
+
+    frame_skip: int = 4
+    """Engine steps per step of the environment."""
+    time_step: float = 1.0 / 240.0
+    """[s] of one engine step."""
+    gravity: Vec3 = (0.0, 0.0, -9.81)
+    """[m/s^2]"""
+    up_axis: UpAxis = "z"
+    options: LoadOptions = field(default_factory=LoadOptions)
+    picture_size: tuple[int, int] = (480, 360)
+    """Width and height of ``render()``."""
+
+    def __post_init__(self) -> None:
+        if self.frame_skip < 1:
+            raise ValueError(f"frame_skip is {self.frame_skip}; must be >= 1")
+        if not self.time_step > 0.0:
+            raise ValueError(f"time_step is {self.time_step}; must be > 0")
+        if self.max_episode_steps is not None and self.max_episode_steps < 1:
+            raise ValueError(f"max_episode_steps is {self.max_episode_steps}; must be >= 1")
+        if self.camera is not None and self.flat:
+            raise ValueError("a camera does not fit into a flat observation; set flat=False")
+        for pointer, (low, high) in self.randomization.items():
+            ends = np.array([low, high], dtype=np.float64)
+            if not np.isfinite(ends).all() or (ends[0] > ends[1]).any():
+                raise ValueError(f"{pointer}: the range {low} to {high} is empty or not finite")
+
+
+def draw(config: EnvConfig, rng: np.random.Generator) -> dict[str, Any]:
+    """Values for :attr:`EnvConfig.randomization`, in its order."""
+    drawn: dict[str, Any] = {}
+    for pointer, (low, high) in config.randomization.items():
+        value = rng.uniform(low, high)
+        drawn[pointer] = float(value) if np.ndim(value) == 0 else value
+    return drawn

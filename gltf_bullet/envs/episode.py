@@ -1,0 +1,109 @@
+"""One copy of an asset and its course through episodes, whoever steps the world."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.envs.actions import DriveActions
+from gltf_bullet.envs.config import EnvConfig, StepContext, draw
+from gltf_bullet.envs.observations import Observation, Observations
+from gltf_bullet.gltf.document import AssetSource
+from gltf_bullet.runtime.asset import Asset, read_asset
+from gltf_bullet.runtime.scene import Scene, SceneState
+from gltf_bullet.runtime.trigger_events import TriggerEvent
+from gltf_bullet.transforms import FloatArray, Vec3
+
+__all__ = ["Episode", "Outline", "instantiate", "outline_of"]
+
+
+class Outline:
+    """What an environment's spaces are made of; known without a running world, picklable."""
+
+    def __init__(self, scene: Scene, config: EnvConfig) -> None:
+        """Resolve every name of the config against an asset.
+
+        Raises:
+            KeyError: The asset lacks something that the config names.
+            ValueError: A drive is not there, or nothing says how far it may go.
+        """
+        self.actions = DriveActions(scene, config.actions)
+        self.observations = Observations(scene, config)
+
+
+def instantiate(
+    asset: Asset, config: EnvConfig, client_id: int, position: Vec3 = (0.0, 0.0, 0.0)
+) -> Scene:
+    """The asset in a world, placed and translated as the config says."""
+    return asset.instantiate(
+        client_id, position=position, up_axis=config.up_axis, options=config.options
+    )
+
+
+def outline_of(source: AssetSource, config: EnvConfig) -> Outline:
+    """Load a file into a world that is closed again at once."""
+    with headless_world() as client_id:
+        return Outline(instantiate(read_asset(source), config, client_id), config)
+
+
+class Episode:
+    """Resets, actions, rewards and ends of one scene."""
+
+    def __init__(
+        self, scene: Scene, config: EnvConfig, outline: Outline, start: SceneState
+    ) -> None:
+        self.scene = scene
+        self._config = config
+        self._outline = outline
+        self._start = start
+        self._action: FloatArray = np.zeros(len(outline.actions))
+        self._events: list[TriggerEvent] = []
+        self._step = 0
+
+    def begin(self, rng: np.random.Generator) -> tuple[Observation, dict[str, Any]]:
+        """Go back to the start and randomise from there; what ``Env.reset`` gives."""
+        scene = self.scene
+        scene.restore_state(self._start)
+        self._outline.actions.reset(scene)
+        drawn = draw(self._config, rng)
+        for pointer, value in drawn.items():
+            scene.set(pointer, value)
+        if self._config.on_reset is not None:
+            self._config.on_reset(scene, rng)
+        self._step = 0
+        self._events = []
+        return self._outline.observations.read(scene), {"randomization": drawn}
+
+    def act(self, action: npt.NDArray[np.floating]) -> None:
+        """Tell the drives what to do in the coming step.
+
+        Raises:
+            ValueError: The action has another shape or is not finite.
+        """
+        self._action = self._outline.actions.apply(self.scene, action)
+        self._events = []
+
+    def latch(self) -> None:
+        """Keep what triggers noticed; call after the engine's steps."""
+        self._events += self.scene.events
+
+    def finish(self) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Judge the step; what ``Env.step`` gives."""
+        config, scene = self._config, self.scene
+        self._step += 1
+        context = StepContext(
+            action=self._action,
+            events=tuple(self._events),
+            step=self._step,
+            duration=config.frame_skip * config.time_step,
+        )
+        reward = float(sum(term(scene, context) for term in config.rewards))
+        terminated = any(bool(term(scene, context)) for term in config.terminations)
+        most = config.max_episode_steps
+        truncated = most is not None and self._step >= most
+        info = {"events": context.events}
+        observed = self._outline.observations.read(scene, context.events)
+        return observed, reward, terminated, truncated, info

@@ -1,0 +1,151 @@
+"""A glTF file as a Gymnasium environment; one PyBullet world per environment."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from gltf_bullet.bullet.private_world import NO_DISPLAY, close_world, has_display, open_world
+from gltf_bullet.envs.config import EnvConfig
+from gltf_bullet.envs.episode import Episode, instantiate, outline_of
+from gltf_bullet.envs.observations import Observation
+from gltf_bullet.errors import EngineError
+from gltf_bullet.runtime.asset import read_asset
+from gltf_bullet.runtime.scene import Scene
+
+__all__ = ["GltfEnv"]
+
+
+class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
+    """One asset, stepped alone. Also ``gymnasium.make("gltf_bullet/Gltf-v0", path=...)``.
+
+    The world is opened at the first reset, in the process that runs it, and closed by
+    :meth:`close`. Pickles and copies start without one; they keep the random numbers' state.
+    ``info`` has ``randomization`` (pointer to drawn value) at resets and ``events`` (of triggers,
+    over all engine steps) at steps.
+    """
+
+    # gymnasium declares this as an ordinary attribute.
+    metadata = {"render_modes": ["rgb_array", "human"], "render_fps": 60}  # noqa: RUF012
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        config: EnvConfig | None = None,
+        *,
+        render_mode: str | None = None,
+    ) -> None:
+        """Read the file and make the spaces.
+
+        Args:
+            path: A ``.gltf`` or ``.glb`` file.
+            config: What is controlled, seen and rewarded; ``None``: everything, and no reward.
+            render_mode: ``"rgb_array"``, ``"human"`` (PyBullet's window, opened at the first
+                reset), or ``None``.
+
+        Raises:
+            AssetError: The file cannot be used.
+            KeyError: The asset lacks something that the config names.
+            ValueError: Nothing says how far a drive may go, or an unknown render mode.
+            EngineError: ``"human"`` without a display.
+        """
+        if render_mode not in (None, *type(self).metadata["render_modes"]):
+            raise ValueError(f"render_mode is {render_mode!r}; must be rgb_array, human or None")
+        if render_mode == "human" and not has_display():
+            raise EngineError(NO_DISPLAY)
+        self.path = os.fspath(path)
+        self.config = config or EnvConfig()
+        self.render_mode = render_mode
+        self.metadata = {
+            # What can be had on this machine.
+            "render_modes": ["rgb_array", "human"] if has_display() else ["rgb_array"],
+            "render_fps": round(1.0 / (self.config.frame_skip * self.config.time_step)),
+        }
+        self._outline = outline_of(self.path, self.config)
+        self.observation_space = self._outline.observations.space
+        self.action_space = spaces.Box(-1.0, 1.0, (len(self._outline.actions),), np.float32)
+        self._client_id: int | None = None
+        self._episode: Episode | None = None
+
+    @property
+    def scene(self) -> Scene:
+        """What runs in the world.
+
+        Raises:
+            gymnasium.error.ResetNeeded: Before the first :meth:`reset`.
+        """
+        return self._running().scene
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Start an episode: back to the start, randomised anew.
+
+        Args:
+            seed: Of the environment's random numbers; ``None`` goes on with them.
+            options: None are known.
+
+        Raises:
+            EngineError: No room for another world, or no display for ``"human"``.
+        """
+        super().reset(seed=seed)
+        if self._episode is None:
+            self._open()
+        return self._running().begin(self.np_random)
+
+    def step(
+        self, action: npt.NDArray[np.float32]
+    ) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Hold an action for ``frame_skip`` engine steps.
+
+        Args:
+            action: Within [-1, 1], shape [action_count].
+
+        Raises:
+            ValueError: The action has another shape or is not finite.
+        """
+        episode = self._running()
+        episode.act(action)
+        episode.scene.step(self.config.frame_skip)
+        episode.latch()
+        return episode.finish()
+
+    def render(self) -> npt.NDArray[np.uint8] | None:
+        """A picture, shape [height, width, 3], with ``render_mode="rgb_array"``; else ``None``."""
+        if self.render_mode != "rgb_array":
+            return None
+        return self.scene.render(*self.config.picture_size)
+
+    def close(self) -> None:
+        """Close the world; a later reset opens another one. Twice is harmless."""
+        if self._client_id is not None:
+            close_world(self._client_id)
+        self._client_id = None
+        self._episode = None
+
+    def _open(self) -> None:
+        config = self.config
+        self._client_id = open_world(
+            gravity=config.gravity,
+            time_step=config.time_step,
+            window=self.render_mode == "human",
+        )
+        try:
+            scene = instantiate(read_asset(self.path), config, self._client_id)
+            self._episode = Episode(scene, config, self._outline, scene.save_state())
+        except BaseException:
+            self.close()
+            raise
+
+    def _running(self) -> Episode:
+        if self._episode is None:
+            raise gymnasium.error.ResetNeeded("call reset() before using the environment")
+        return self._episode
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_client_id": None, "_episode": None}

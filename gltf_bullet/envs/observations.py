@@ -1,0 +1,143 @@
+"""What an environment shows of a scene: joints, bodies, triggers, a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from gltf_bullet.envs.config import EnvConfig
+from gltf_bullet.model import MotionKind
+from gltf_bullet.runtime.scene import Scene
+from gltf_bullet.runtime.trigger_events import TriggerEvent
+from gltf_bullet.transforms import quats_from_matrices
+
+__all__ = ["Observation", "Observations"]
+
+Observation: TypeAlias = "npt.NDArray[np.float32] | dict[str, npt.NDArray[Any]]"
+
+_LARGEST = float(np.finfo(np.float32).max)
+_BODY_LOW = np.array([-_LARGEST] * 3 + [-1.0] * 4 + [-_LARGEST] * 6)
+_BODY_SIZE = len(_BODY_LOW)
+
+
+class Observations:
+    """Which numbers are observed, in which order; engine-free once made, picklable."""
+
+    def __init__(self, scene: Scene, config: EnvConfig) -> None:
+        """Resolve names.
+
+        Raises:
+            KeyError: The asset has no such joint, body or trigger.
+        """
+        joints = config.joints if config.joints is not None else tuple(scene.joints)
+        self.joint_nodes = tuple(scene.joints[key].node for key in joints)
+        """Joint nodes, in order."""
+        bodies = config.bodies
+        if bodies is None:
+            bodies = tuple(
+                node
+                for node, body in scene.bodies.items()
+                if body.kind is MotionKind.DYNAMIC and body.link_index < 0
+            )
+        self.body_nodes = tuple(scene.bodies[key].node for key in bodies)
+        """Motion nodes, in order."""
+        triggers = config.triggers if config.triggers is not None else tuple(scene.triggers)
+        self.trigger_nodes = tuple(scene.triggers[key].node for key in triggers)
+        """Trigger nodes, in order."""
+        self._camera = config.camera
+        self._is_flat = config.flat
+        self._freedom_count = len(self._joint_numbers(scene)[0])
+        self.space: spaces.Space[Any] = self._space()
+        """A Box of shape [n], or a Dict of ``joint_positions``, ``joint_velocities``, ``bodies``
+        (rows of position [m], rotation xyzw, velocity [m/s] and spin [rad/s] of the node's body,
+        world axes), ``triggers`` (1: something is or was
+        inside in the step) and ``camera``, as far as there are any.
+        """
+
+    def _space(self) -> spaces.Space[Any]:
+        count = self._freedom_count
+        parts: dict[str, tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]] = {}
+        if count:
+            everything = np.full(count, _LARGEST)
+            parts["joint_positions"] = parts["joint_velocities"] = (-everything, everything)
+        if self.body_nodes:
+            low = np.tile(_BODY_LOW, (len(self.body_nodes), 1))
+            parts["bodies"] = (low, -low)
+        if self.trigger_nodes:
+            parts["triggers"] = (
+                np.zeros(len(self.trigger_nodes)),
+                np.ones(len(self.trigger_nodes)),
+            )
+        if self._is_flat:
+            nothing = np.zeros(0)
+            low = np.concatenate([nothing, *(low.ravel() for low, _ in parts.values())])
+            high = np.concatenate([nothing, *(high.ravel() for _, high in parts.values())])
+            return _box(low, high)
+        found: dict[str, spaces.Space[Any]] = {key: _box(*ends) for key, ends in parts.items()}
+        if self._camera is not None:
+            shape = (self._camera.height, self._camera.width, 3)
+            found["camera"] = spaces.Box(0, 255, shape, np.uint8)
+        return spaces.Dict(found)
+
+    def read(self, scene: Scene, events: Sequence[TriggerEvent] = ()) -> Observation:
+        """The scene as it is now, in :attr:`space`.
+
+        Args:
+            scene: Of the same asset.
+            events: Of the whole step: a trigger that was entered and left within it counts.
+        """
+        parts: dict[str, npt.NDArray[Any]] = {}
+        if self._freedom_count:
+            positions, velocities = self._joint_numbers(scene)
+            parts["joint_positions"] = _narrow(positions)
+            parts["joint_velocities"] = _narrow(velocities)
+        if self.body_nodes:
+            parts["bodies"] = _narrow([_body_row(scene, node) for node in self.body_nodes])
+        if self.trigger_nodes:
+            entered = {event.trigger_node for event in events if event.kind == "entered"}
+            inside = [
+                node in entered or bool(scene.triggers[node].overlapping)
+                for node in self.trigger_nodes
+            ]
+            parts["triggers"] = np.array(inside, dtype=np.float32)
+        if self._is_flat:
+            return np.concatenate(
+                [np.zeros(0, np.float32), *(part.ravel() for part in parts.values())]
+            )
+        if self._camera is not None:
+            parts["camera"] = scene.render(self._camera.width, self._camera.height)
+        return parts
+
+    def _joint_numbers(self, scene: Scene) -> tuple[list[float], list[float]]:
+        positions: list[float] = []
+        velocities: list[float] = []
+        controls = scene.joint_controls
+        for node in self.joint_nodes:
+            for handle in controls.freedoms(node):
+                state = controls.freedom_state(handle)
+                positions += state.position
+                velocities += state.velocity
+        return positions, velocities
+
+
+def _box(low: npt.NDArray[np.float64], high: npt.NDArray[np.float64]) -> spaces.Box:
+    return spaces.Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
+
+
+def _narrow(values: Any) -> npt.NDArray[np.float32]:
+    """As float32 within its finite range: a body that was flung away still has a position."""
+    wide = np.nan_to_num(np.array(values, dtype=np.float64), posinf=_LARGEST, neginf=-_LARGEST)
+    return np.clip(wide, -_LARGEST, _LARGEST).astype(np.float32)
+
+
+def _body_row(scene: Scene, node: int) -> npt.NDArray[np.float64]:
+    position = scene.node_matrices[node, :3, 3]
+    rotation = quats_from_matrices(scene.world.rotation_of(node))
+    # One of the two signs of a quaternion; rounding may leave a component just above 1.
+    rotation = np.clip(rotation if rotation[3] >= 0.0 else -rotation, -1.0, 1.0)
+    linear, angular = scene.velocities_of(node)
+    return np.concatenate([position, rotation, linear, angular])

@@ -1,0 +1,123 @@
+"""Ready parts of rewards and ends of episodes; all are picklable values.
+
+Each is a :data:`~gltf_bullet.envs.config.Term`: what it gives counts as reward, and as an end of
+the episode where it is not zero. Points and heights are in the Bullet world.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gltf_bullet.envs.config import NodeKey, StepContext
+from gltf_bullet.runtime.scene import Scene
+
+__all__ = ["Alive", "Below", "ControlCost", "Distance", "Height", "JointOutside", "TriggerEntered"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alive:
+    """The same reward for every step."""
+
+    weight: float = 1.0
+
+    def __call__(self, scene: Scene, context: StepContext) -> float:
+        """Give the weight."""
+        return self.weight
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distance:
+    """How far a node is from another one: of a body, a trigger, or any other."""
+
+    node: NodeKey
+    target: NodeKey
+    weight: float = -1.0
+    """Per metre."""
+
+    def __call__(self, scene: Scene, context: StepContext) -> float:
+        """Between the origins of both nodes, weighted."""
+        offset = scene.world_from_node(self.node) - scene.world_from_node(self.target)
+        return self.weight * float(np.linalg.norm(offset[:3, 3]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Height:
+    """How high a node is."""
+
+    node: NodeKey
+    axis: int = 2
+    """Which world axis is up."""
+    weight: float = 1.0
+    """Per metre."""
+
+    def __call__(self, scene: Scene, context: StepContext) -> float:
+        """Above the world's origin, weighted."""
+        return self.weight * float(scene.world_from_node(self.node)[self.axis, 3])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Below:
+    """A node has sunk below a height: an end."""
+
+    node: NodeKey
+    height: float
+    """[m]"""
+    axis: int = 2
+    """Which world axis is up."""
+
+    def __call__(self, scene: Scene, context: StepContext) -> bool:
+        """Whether it is below."""
+        return bool(scene.world_from_node(self.node)[self.axis, 3] < self.height)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointOutside:
+    """A joint's coordinate has left a range: an end."""
+
+    joint: NodeKey
+    low: float
+    """[m] or [rad]"""
+    high: float
+    freedom: int = 0
+    """Which of the joint's degrees of freedom."""
+
+    def __call__(self, scene: Scene, context: StepContext) -> bool:
+        """Whether it is outside."""
+        state = scene.joints[self.joint].degrees_of_freedom[self.freedom].state
+        return not self.low <= state.position[0] <= self.high
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlCost:
+    """What large actions cost."""
+
+    weight: float = -0.01
+    """Per squared unit of normalised action."""
+
+    def __call__(self, scene: Scene, context: StepContext) -> float:
+        """Sum of the squares, weighted."""
+        return self.weight * float(context.action @ context.action)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriggerEntered:
+    """Something came into a trigger in this step, also where it has left it since."""
+
+    trigger: NodeKey
+    body: NodeKey | None = None
+    """Count only this body; ``None``: whatever it was."""
+    weight: float = 1.0
+
+    def __call__(self, scene: Scene, context: StepContext) -> float:
+        """The weight where something entered, else 0."""
+        trigger = scene.triggers[self.trigger].node
+        body = None if self.body is None else scene.bodies[self.body].node
+        entered = any(
+            event.kind == "entered"
+            and event.trigger_node == trigger
+            and (body is None or event.motion_node == body)
+            for event in context.events
+        )
+        return self.weight if entered else 0.0

@@ -1,0 +1,219 @@
+"""Many copies of one asset in one world, stepped together: the fast way within a process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from gymnasium.utils import seeding
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space, concatenate, create_empty_array
+
+from gltf_bullet.bullet.client import step_simulation
+from gltf_bullet.bullet.private_world import close_world, forbid_contacts, open_world
+from gltf_bullet.envs.config import EnvConfig
+from gltf_bullet.envs.episode import Episode, instantiate, outline_of
+from gltf_bullet.runtime.asset import read_asset
+
+__all__ = ["GltfVectorEnv"]
+
+
+class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
+    """``count`` copies that cannot touch each other, with one ``stepSimulation`` for all.
+
+    As gymnasium's vector environments with ``AutoresetMode.NEXT_STEP``: a copy whose episode has
+    ended starts anew in the next step, on its own, and its action of that step is ignored. Its
+    contacts start cold then; all else is as in :class:`~gltf_bullet.envs.gltf_env.GltfEnv`.
+    """
+
+    metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}  # noqa: RUF012
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        count: int,
+        config: EnvConfig | None = None,
+        *,
+        spacing: float = 0.0,
+    ) -> None:
+        """Read the file and make the spaces; the world is opened at the first reset.
+
+        Args:
+            path: A ``.gltf`` or ``.glb`` file.
+            count: How many copies.
+            config: As for a single environment; a camera sees all copies.
+            spacing: [m] between copies along the world's X axis. 0: all at the same place, with the
+                very coordinates that a single environment has.
+
+        Raises:
+            AssetError: The file cannot be used.
+            KeyError: The asset lacks something that the config names.
+            ValueError: ``count`` < 1, or nothing says how far a drive may go.
+        """
+        if count < 1:
+            raise ValueError(f"count is {count}; must be >= 1")
+        self.path = os.fspath(path)
+        self.config = config or EnvConfig()
+        self.num_envs = count
+        self._spacing = spacing
+        self._outline = outline_of(self.path, self.config)
+        self.single_observation_space = self._outline.observations.space
+        self.single_action_space = spaces.Box(-1.0, 1.0, (len(self._outline.actions),), np.float32)
+        self.observation_space = batch_space(self.single_observation_space, count)
+        self.action_space = batch_space(self.single_action_space, count)
+        self._client_id: int | None = None
+        self._episodes: list[Episode] = []
+        self._body_ids: list[tuple[int, ...]] = []
+        self._rngs: list[np.random.Generator] = [np.random.default_rng() for _ in range(count)]
+        self._ended = np.zeros(count, dtype=np.bool_)
+
+    @property
+    def episodes(self) -> Sequence[Episode]:
+        """The copies, in order; empty before the first reset."""
+        return tuple(self._episodes)
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> tuple[Any, dict[str, Any]]:
+        """Start an episode in every copy.
+
+        Args:
+            seed: One per copy, or one for all: copy k gets ``seed + k``, as in gymnasium.
+            options: None are known.
+
+        Raises:
+            EngineError: No room for another world.
+            ValueError: Another number of seeds.
+        """
+        if not self._episodes:
+            self._open()
+        seeds = [seed] * self.num_envs if seed is None else seed
+        if isinstance(seeds, int):
+            seeds = [seeds + k for k in range(self.num_envs)]
+        if len(seeds) != self.num_envs:
+            raise ValueError(f"{len(seeds)} seeds; must be {self.num_envs}")
+        found: list[Any] = []
+        infos: dict[str, Any] = {}
+        for k, one in enumerate(seeds):
+            if one is not None:
+                self._rngs[k] = seeding.np_random(one)[0]
+            observed, info = self._begin(k)
+            found.append(observed)
+            infos = self._add_info(infos, info, k)
+        self._ended[:] = False
+        return self._stacked(found), infos
+
+    def step(
+        self, actions: npt.NDArray[np.float32]
+    ) -> tuple[
+        Any,
+        npt.NDArray[np.float64],
+        npt.NDArray[np.bool_],
+        npt.NDArray[np.bool_],
+        dict[str, Any],
+    ]:
+        """Hold one action per copy for ``frame_skip`` engine steps.
+
+        Args:
+            actions: Within [-1, 1], shape [num_envs, action_count].
+
+        Raises:
+            ValueError: The actions have another shape, or one is not finite.
+            RuntimeError: Before the first reset.
+        """
+        if not self._episodes or self._client_id is None:
+            raise RuntimeError("call reset() before step()")
+        if len(actions) != self.num_envs:
+            raise ValueError(f"{len(actions)} actions; must be {self.num_envs}")
+        for episode, action, ended in zip(self._episodes, actions, self._ended, strict=True):
+            if not ended:
+                episode.act(action)
+        scenes = [episode.scene for episode in self._episodes]
+        for _ in range(self.config.frame_skip):
+            for scene in scenes:
+                scene.before_step()
+            step_simulation(self._client_id)
+            for scene, episode in zip(scenes, self._episodes, strict=True):
+                scene.after_step()
+                episode.latch()
+        return self._judge()
+
+    def _judge(
+        self,
+    ) -> tuple[
+        Any,
+        npt.NDArray[np.float64],
+        npt.NDArray[np.bool_],
+        npt.NDArray[np.bool_],
+        dict[str, Any],
+    ]:
+        rewards = np.zeros(self.num_envs)
+        terminated = np.zeros(self.num_envs, dtype=np.bool_)
+        truncated = np.zeros(self.num_envs, dtype=np.bool_)
+        found: list[Any] = []
+        infos: dict[str, Any] = {}
+        for k, episode in enumerate(self._episodes):
+            if self._ended[k]:
+                # Idle in this step; the world cannot step the others without it.
+                observed, info = self._begin(k)
+            else:
+                observed, rewards[k], terminated[k], truncated[k], info = episode.finish()
+            found.append(observed)
+            infos = self._add_info(infos, info, k)
+        self._ended = terminated | truncated
+        return self._stacked(found), rewards, terminated, truncated, infos
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Close the world."""
+        if self._client_id is not None:
+            close_world(self._client_id)
+        self._client_id = None
+        self._episodes = []
+        self._body_ids = []
+
+    def _open(self) -> None:
+        config = self.config
+        self._client_id = open_world(gravity=config.gravity, time_step=config.time_step)
+        try:
+            asset = read_asset(self.path)
+            for k in range(self.num_envs):
+                place = (k * self._spacing, 0.0, 0.0)
+                scene = instantiate(asset, config, self._client_id, place)
+                self._part(scene.world.body_ids)
+                self._body_ids.append(scene.world.body_ids)
+                start = scene.save_own_state()
+                self._episodes.append(Episode(scene, config, self._outline, start))
+        except BaseException:
+            self.close_extras()
+            raise
+
+    def _begin(self, k: int) -> tuple[Any, dict[str, Any]]:
+        result = self._episodes[k].begin(self._rngs[k])
+        bodies = self._episodes[k].scene.world.body_ids
+        if bodies != self._body_ids[k]:
+            # A randomised value has made the bodies anew.
+            self._body_ids[k] = ()
+            self._part(bodies)
+            self._body_ids[k] = bodies
+        return result
+
+    def _part(self, bodies: tuple[int, ...]) -> None:
+        """Keep a copy's bodies from touching those of the others."""
+        others = tuple(body for ids in self._body_ids for body in ids)
+        if self._client_id is not None:
+            forbid_contacts(self._client_id, bodies, others)
+
+    def _stacked(self, observed: Sequence[Any]) -> Any:
+        space = self.single_observation_space
+        empty: Any = create_empty_array(space, self.num_envs)
+        return concatenate(space, observed, empty)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_client_id": None, "_episodes": [], "_body_ids": []}

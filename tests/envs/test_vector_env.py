@@ -1,0 +1,107 @@
+"""Many environments at once run as single ones do: gymnasium's and ours in one world."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv, VectorEnv
+
+from gltf_bullet.envs import EnvConfig, GltfEnv, GltfVectorEnv, terms
+from tests.envs.assets import BALANCE, CART_POLE, GOAL_LINE, RANDOM_MASS, pushes, roll
+
+SHOT = EnvConfig(
+    frame_skip=60,
+    max_episode_steps=6,
+    rewards=(terms.TriggerEntered(trigger="Goal"),),
+)
+
+
+def course(
+    env: VectorEnv, actions: npt.NDArray[np.float32], seed: int
+) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float64]]:
+    """Observations [steps + 1, envs, n] and rewards [steps, envs] under equal actions."""
+    try:
+        observed, _ = env.reset(seed=seed)
+        observations, rewards = [observed], []
+        for action in actions:
+            observed, reward, *_ = env.step(np.tile(action, (env.num_envs, 1)))
+            observations.append(observed.copy())
+            rewards.append(reward)
+    finally:
+        env.close()
+    return np.array(observations), np.array(rewards)
+
+
+def test_processes_and_turns_give_equal_trajectories() -> None:
+    makers: list[Callable[[], GltfEnv]] = [partial(GltfEnv, CART_POLE, RANDOM_MASS)] * 2
+    actions = pushes(12)
+    in_turn, rewards = course(SyncVectorEnv(makers), actions, seed=5)
+    # A fresh process, as on other machines: PyBullet does not survive a fork with open worlds.
+    apart, rewards_apart = course(AsyncVectorEnv(makers, context="spawn"), actions, seed=5)
+    assert (in_turn == apart).all()
+    assert (rewards == rewards_apart).all()
+
+
+@pytest.mark.parametrize("spacing", [0.0, 10.0])
+@pytest.mark.parametrize("config", [BALANCE, RANDOM_MASS], ids=["plain", "randomised"])
+def test_copies_in_one_world_move_as_single_environments_do(
+    config: EnvConfig, spacing: float
+) -> None:
+    actions, count = pushes(20), 3
+    many, rewards = course(GltfVectorEnv(CART_POLE, count, config, spacing=spacing), actions, 7)
+    for k in range(count):
+        env = GltfEnv(CART_POLE, config)
+        alone, rewards_alone = roll(env, actions, seed=7 + k)
+        env.close()
+        assert np.allclose(many[:, k], alone, atol=1e-9 if spacing == 0.0 else 1e-5)
+        assert rewards[:, k] == pytest.approx(rewards_alone)
+
+
+def test_copies_with_contacts_and_triggers_start_over_on_their_own() -> None:
+    actions = np.zeros((13, 0), np.float32)
+    many, rewards = course(GltfVectorEnv(GOAL_LINE, 2, SHOT), actions, 0)
+    env = GltfEnv(GOAL_LINE, SHOT)
+    alone, rewards_alone = roll(env, actions, seed=0)
+    env.close()
+    assert sum(rewards_alone) == 2.0  # once in each of two episodes
+    assert np.allclose(many, alone[:, None], atol=1e-3)
+    assert (rewards_alone == rewards.T).all()
+
+
+def test_a_copy_that_ends_starts_over_while_the_others_go_on() -> None:
+    env = GltfVectorEnv(CART_POLE, 2, EnvConfig(
+        actions=BALANCE.actions,
+        terminations=(terms.JointOutside(joint="Slide", low=-0.05, high=0.05),),
+    ))  # fmt: skip
+    start, _ = env.reset(seed=0)
+    actions = np.array([[1.0], [0.0]], np.float32)
+    for _ in range(30):
+        observed, _, terminated, _, _ = env.step(actions)
+        if terminated.any():
+            break
+    assert terminated.tolist() == [True, False]
+    assert observed[0, 0] > 0.05
+    observed, rewards, terminated, _, infos = env.step(actions)
+    assert (observed[0] == start[0]).all()
+    assert not terminated.any()
+    assert infos["_randomization"].tolist() == [True, False]
+    assert rewards.tolist() == [0.0, 0.0]
+    env.close()
+
+
+def test_numbers_of_copies_seeds_and_actions_are_checked() -> None:
+    with pytest.raises(ValueError, match="count is 0"):
+        GltfVectorEnv(CART_POLE, 0, BALANCE)
+    env = GltfVectorEnv(CART_POLE, 2, BALANCE)
+    with pytest.raises(RuntimeError, match="reset"):
+        env.step(np.zeros((2, 1), np.float32))
+    with pytest.raises(ValueError, match="seeds"):
+        env.reset(seed=[1, 2, 3])
+    env.reset(seed=[1, None])
+    with pytest.raises(ValueError, match="actions"):
+        env.step(np.zeros((3, 1), np.float32))
+    env.close()
