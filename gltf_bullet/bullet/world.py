@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,22 +17,20 @@ from gltf_bullet.bullet.body_access import (
     set_base_velocity,
 )
 from gltf_bullet.bullet.carried import CarriedBodies
-from gltf_bullet.bullet.client import EngineSettings, detect_collisions, remove_bodies
-from gltf_bullet.bullet.collision_classes import ClassedLink, collision_classes
+from gltf_bullet.bullet.client import EngineSettings, remove_bodies
 from gltf_bullet.bullet.contact_plan import with_materials
 from gltf_bullet.bullet.contacts import Contacts, read_contacts
 from gltf_bullet.bullet.engine_shapes import EngineShapes, engine_shapes
 from gltf_bullet.bullet.free_bodies import create_free_bodies, create_statics
 from gltf_bullet.bullet.gravity_fields import GravityFields
 from gltf_bullet.bullet.gravity_forces import GravityForces
+from gltf_bullet.bullet.link_contacts import LinkContacts, SolidLink, solid_links
 from gltf_bullet.bullet.own_bodies import OwnBodies
 from gltf_bullet.bullet.pair_rules import EngineLink, PairRules
-from gltf_bullet.bullet.plan import BodyPlan, SurfacePlan
+from gltf_bullet.bullet.plan import BodyPlan
 from gltf_bullet.bullet.queries import ColliderIndex, LinkColliders
-from gltf_bullet.bullet.shape_plan import ConvexPartsPlan, CylinderPlan, HullPlan, PlacedShape
-from gltf_bullet.bullet.slip_friction import SlipFriction
+from gltf_bullet.bullet.shape_plan import PlacedShape
 from gltf_bullet.bullet.snapshots import EngineSnapshot
-from gltf_bullet.bullet.surfaces import Surfaces
 from gltf_bullet.bullet.triggers import Triggers
 from gltf_bullet.bullet.visual_plan import NO_VISUALS, VisualPlans
 from gltf_bullet.bullet.visuals import BodyVisuals
@@ -44,10 +42,6 @@ from gltf_bullet.scene import NodeTree
 from gltf_bullet.transforms import FloatArray, Pose, Vec3
 
 __all__ = ["World", "WorldState"]
-
-
-_KEEPS_POINTS = (HullPlan, CylinderPlan, ConvexPartsPlan)
-"""Kinds whose contact points at rest are found one by one and kept (measured)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -80,7 +74,7 @@ class World:
         self.plan = plan
         self.pair_rules = PairRules(client_id)
         self._created: list[int] = []
-        self._classed: list[ClassedLink] = []
+        self._undo: list[Callable[[], None]] = [self.pair_rules.release]
         self._carried: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
         self._carried_bodies: set[int] = set()
         self._carried_statics: set[int] = set()
@@ -141,14 +135,15 @@ class World:
                 visuals.finish(body, self.links_of(node))
         self.pair_rules.forbid(self.articulations.excluded_links)
         self.pair_rules.forbid(self._jointed_pairs(tree))
-        self._classes = collision_classes(self.client_id, shapes)
-        self._classed = list(self._classed_links())
-        self.crowded_classes = self._classes.add(
-            self._classed, self.plan.contacts.split_pairs, self.pair_rules
+        self._links = LinkContacts(
+            self.client_id,
+            shapes,
+            self.plan.contacts,
+            self._solid_links(),
+            self.pair_rules,
+            slip_friction=options.slip_friction,
         )
-        """Filter classes for which no collision bit was left; they are kept apart pair by pair."""
-        self._has_slip_friction = options.slip_friction
-        self._apply_surfaces()
+        self._undo.append(self._links.release)
         self.colliders = ColliderIndex(self.client_id, shapes, dict(self._link_colliders()))
 
     # --- what is where ------------------------------------------------------------------------
@@ -247,23 +242,10 @@ class World:
                 )
                 yield (body_id, link), colliders
 
-    def _link_surfaces(self) -> Iterator[tuple[EngineLink, SurfacePlan]]:
-        for static in self.plan.bodies.statics:
-            yield (self.static_ids[static.node], -1), static.surface
-        for node, plan in self.plan.bodies.bodies.items():
-            for group, link in zip(plan.groups, self.links_of(node), strict=False):
-                yield link, group.surface
-
-    def _apply_surfaces(self) -> None:
-        surfaces = list(self._link_surfaces())
-        self._surfaces = Surfaces(self.client_id, self.plan.contacts, surfaces)
-        self._slip = SlipFriction(
-            self.client_id,
-            self.plan.contacts,
-            surfaces if self._has_slip_friction else [],
-            self._classed,
-            self._classes,
-            set(self._links_that_keep_points()),
+    def _solid_links(self) -> Iterator[SolidLink]:
+        return solid_links(
+            ((self.static_ids[static.node], static) for static in self.plan.bodies.statics),
+            ((plan, self.links_of(node)) for node, plan in self.plan.bodies.bodies.items()),
         )
 
     def change_materials(self, physics: PhysicsScene) -> bool:
@@ -273,10 +255,7 @@ class World:
             return False
         bodies, contacts = found
         self.plan = replace(self.plan, bodies=bodies, contacts=contacts)
-        self._apply_surfaces()
-        for classed in self._classed:
-            # Cached contacts of resting hulls keep the old numbers otherwise (measured).
-            self._classes.write(classed)
+        self._links.change(contacts, self._solid_links())
         return True
 
     def set_velocity(self, node: int, linear_in_node: Vec3, angular_in_node: Vec3) -> bool:
@@ -305,21 +284,6 @@ class World:
         )
         return True
 
-    def _links_that_keep_points(self) -> Iterator[EngineLink]:
-        for node, plan in self.plan.bodies.bodies.items():
-            for group, link in zip(plan.groups, self.links_of(node), strict=False):
-                if any(isinstance(s.shape, _KEEPS_POINTS) for s in group.shapes):
-                    yield link
-
-    def _classed_links(self) -> Iterator[ClassedLink]:
-        for link, surface in self._link_surfaces():
-            yield ClassedLink(
-                link=link,
-                contact_class=surface.contact_class,
-                is_fixed=not surface.key.is_dynamic,
-                aimed_at=surface.aimed_at,
-            )
-
     @property
     def body_ids(self) -> tuple[int, ...]:
         """Everything that was created, statics and scenery included."""
@@ -329,7 +293,7 @@ class World:
 
     def before_step(self, settings: EngineSettings) -> None:
         """Apply what the engine does not know for the coming step."""
-        self._surfaces.adapt(settings.time_step / max(settings.substeps, 1))
+        self._links.before_step(settings)
         self.free.before_step(settings.time_step, settings.gravity)
         if self._targets is not None:
             self._carriage.drive(
@@ -358,7 +322,7 @@ class World:
     def after_step(self, settings: EngineSettings) -> None:
         """Note where the step has brought joints, and which surfaces slide."""
         self.articulations.after_step()
-        self._slip.after_step(settings.time_step, settings.gravity)
+        self._links.after_step(settings)
 
     def world_from_bodies(self) -> tuple[FloatArray, FloatArray]:
         """Read all body frames once: positions [m] (k, 3) and rotations xyzw (k, 4)."""
@@ -383,7 +347,7 @@ class World:
         for node in sorted(released | taken):
             if self.plan.bodies.bodies[node].kind is MotionKind.DYNAMIC:
                 self.free.set_kinematic(node, kinematic=node in taken)
-                self._renew(node)
+                self._links.renew(set(self.links_of(node)))
         for node in self._carried_statics - set(static_nodes):
             set_base_velocity(self.client_id, self.static_ids[node], ZERO, ZERO)
         for node in released:
@@ -421,12 +385,6 @@ class World:
     def can_be_carried(self, node: int) -> bool:
         """Whether a body's pose can be prescribed: it is no link of an articulation."""
         return node in self._id_of_free
-
-    def _renew(self, node: int) -> None:
-        links = set(self.links_of(node))
-        for classed in self._classed:
-            if classed.link in links:
-                self._classes.write(classed)
 
     # --- single bodies ------------------------------------------------------------------------
 
@@ -467,30 +425,22 @@ class World:
     # --- state --------------------------------------------------------------------------------
 
     def renew_contacts(self) -> None:
-        """Make all collision pairs of the scene anew, in one fixed order.
-
-        The order in which contacts came about decides the order in which Bullet solves them. A
-        save and every restore begin with fresh contacts in the same order, so that what follows is
-        identical to the bit, in another process as well.
-        """
-        for classed in self._classed:
-            self._classes.write(classed)
-        detect_collisions(self.client_id)
+        """Make all collision pairs of the scene anew, in one fixed order."""
+        self._links.renew_in_order()
 
     def state(self) -> WorldState:
         """What the engine's own snapshot leaves out."""
         return WorldState(
             articulations=self.articulations.state(),
-            slip=self._slip.state(),
+            slip=self._links.state(),
             spins=self.free.state(),
             carried=self._carried,
         )
 
     def restore(self, state: WorldState, engine: EngineSnapshot | OwnBodies) -> None:
         """Put everything back: the whole world as the engine does it, or our own bodies only."""
-        statics, bodies = state.carried
-        self.carry(statics, bodies)
-        self._slip.restore(state.slip)
+        self.carry(*state.carried)
+        self._links.restore(state.slip)
         if isinstance(engine, OwnBodies):
             engine.restore(self.client_id, self._created)
             self.renew_contacts()
@@ -503,9 +453,7 @@ class World:
 
     def remove(self) -> None:
         """Take everything out of the world; harmless where the world is gone."""
-        self.pair_rules.release()
-        if self._classed:
-            self._classes.discard(self._classed, self.plan.contacts.split_pairs)
-            self._classed = []
+        while self._undo:
+            self._undo.pop()()
         remove_bodies(self.client_id, self._created)
         self._created.clear()
