@@ -268,7 +268,7 @@ class Component:
 
     def mark_recovering(self) -> None:
         """Hard limits that the current positions violate are restored gradually."""
-        values, _ = self.solver.measure(self.read(), self.positions)
+        values, _ = self.solver.geometry.measure(self.read(), self.positions)
         rows = self.model.rows
         outside = (values < rows.lower - 1e-4) | (values > rows.upper + 1e-4)
         self.solver.recovering = outside & np.isinf(rows.stiffness) & ~rows.is_drive

@@ -222,7 +222,7 @@ class JointControls:
             if not len(rows):
                 continue
             state = component.read()
-            values, jacobian = component.solver.measure(state, component.positions)
+            values, jacobian = component.solver.geometry.measure(state, component.positions)
             position[where] = values[rows]
             velocity[where] = (jacobian @ component.velocities)[rows]
             force[where] = component.drive_forces()[rows]
