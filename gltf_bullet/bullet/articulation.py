@@ -11,8 +11,8 @@ import pybullet
 from gltf_bullet.bullet.articulation_model import ComponentModel
 from gltf_bullet.bullet.articulation_plan import ComponentPlan
 from gltf_bullet.bullet.component_solver import ComponentSolver, SolverMemory, StepForces
+from gltf_bullet.bullet.joint_axes import BALL
 from gltf_bullet.bullet.joint_dynamics import TreeState, evaluate_tree, mass_matrix
-from gltf_bullet.bullet.joint_freedoms import BALL
 from gltf_bullet.bullet.joint_solve import MassFactor
 from gltf_bullet.transforms import FloatArray
 

@@ -15,9 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gltf_bullet.bullet.articulation_plan import WORLD, ComponentPlan, LinkFrame, PiecePlan
+from gltf_bullet.bullet.joint_axes import BALL
 from gltf_bullet.bullet.joint_dynamics import TreeModel
-from gltf_bullet.bullet.joint_freedoms import BALL, RowMetric
 from gltf_bullet.bullet.joint_metrics import LINEAR_METRICS, MetricRows
+from gltf_bullet.bullet.joint_rows import RowMetric
 from gltf_bullet.bullet.plan import BodyPlan
 from gltf_bullet.model import DriveMode, FreedomKind
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose, matrices_from_quats

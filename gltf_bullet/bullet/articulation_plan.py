@@ -9,7 +9,9 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from gltf_bullet.bullet.joint_freedoms import Freedom, JointLayout, JointRow
+from gltf_bullet.bullet.joint_axes import Freedom
+from gltf_bullet.bullet.joint_freedoms import JointLayout
+from gltf_bullet.bullet.joint_rows import JointRow
 from gltf_bullet.bullet.multibody_spec import MultibodySpec
 from gltf_bullet.model import Joint
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Quat

@@ -14,9 +14,9 @@ from gltf_bullet.bullet.articulation_model import compile_component
 from gltf_bullet.bullet.articulation_plan import ArticulationPlans, PiecePlan
 from gltf_bullet.bullet.component_solver import SolverMemory
 from gltf_bullet.bullet.cross_closures import CrossSolver
+from gltf_bullet.bullet.joint_axes import BALL
 from gltf_bullet.bullet.joint_closures import Closures
 from gltf_bullet.bullet.joint_controls import JointControls
-from gltf_bullet.bullet.joint_freedoms import BALL
 from gltf_bullet.bullet.multibody import create_multibody
 from gltf_bullet.bullet.multibody_spec import MultibodySpec
 from gltf_bullet.bullet.plan import BodyPlan

@@ -18,10 +18,11 @@ from gltf_bullet.bullet.articulation_plan import (
     ComponentPlan,
     CrossClosure,
 )
-from gltf_bullet.bullet.component_builder import BodyFacts, Side, SidedJoint, build_component
+from gltf_bullet.bullet.component_builder import build_component
 from gltf_bullet.bullet.component_split import split_component
 from gltf_bullet.bullet.joint_freedoms import JointLayout, plan_joint_layout
 from gltf_bullet.bullet.joint_graph import GraphEdge, connected_components, span_component
+from gltf_bullet.bullet.piece_links import BodyFacts, Side, SidedJoint
 from gltf_bullet.bullet.plan import BodyPlan
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
 from gltf_bullet.model import FreedomKind, Joint, MotionKind

@@ -6,39 +6,40 @@ Pure. A component of more than :data:`PIECE_LINKS` links is cut at joints into s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gltf_bullet.bullet.articulation_plan import (
-    WORLD,
     Closure,
     ClosureKind,
     ComponentPlan,
     FreedomPlan,
     JointPlan,
     LinkFrame,
-    PiecePlan,
     RowPlan,
 )
-from gltf_bullet.bullet.joint_chain import chain_links
-from gltf_bullet.bullet.joint_freedoms import JointLayout, JointRow, RowMetric
+from gltf_bullet.bullet.joint_freedoms import JointLayout
 from gltf_bullet.bullet.joint_graph import SpanningTree
-from gltf_bullet.bullet.multibody_spec import LinkJoint, LinkSpec, MultibodySpec
+from gltf_bullet.bullet.joint_rows import JointRow, RowMetric
+from gltf_bullet.bullet.piece_links import (
+    PIECE_LINKS,
+    BodyFacts,
+    Branch,
+    ComponentParts,
+    Piece,
+    Side,
+    SidedJoint,
+    emit_piece,
+)
 from gltf_bullet.bullet.plan import BodyPlan
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
-from gltf_bullet.model import FreedomKind, Joint
-from gltf_bullet.transforms import IDENTITY_POSE, Pose
+from gltf_bullet.model import FreedomKind
+from gltf_bullet.transforms import IDENTITY_POSE
 
-__all__ = ["PIECE_LINKS", "BodyFacts", "Side", "SidedJoint", "build_component"]
-
-PIECE_LINKS = 100
-"""Links of one multibody: below the engine's silent 127, with room for closing chains."""
+__all__ = ["build_component"]
 
 PIECE_COORDINATES = 110
 """Coordinates of one multibody: the engine reports 128, 7 of them for the base, 4 per ball
 (measured: beyond them a ball's state comes back empty)."""
-
-TINY_MASS_RATIO = 1e-4
-"""Mass of the link at the end of a welded chain, relative to the body it is welded to."""
 
 FLOATING = -2
 
@@ -54,44 +55,6 @@ JOINT_TREE_SPLIT = IssueKind(
     "the jointed bodies need more than {links} links and are cut into several multibodies at "
     "this joint; it is held by {how} (gap about 0.001 m at rest, 0.02 m in a whip)",
 )
-BODY_HAS_TOO_MANY_GROUPS = IssueKind(
-    "BODY_HAS_TOO_MANY_GROUPS",
-    Severity.WARNING,
-    "the body of node {node} needs {groups} links for its collider groups; only {kept} fit, "
-    "the others do not collide",
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BodyFacts:
-    """A dynamic body that joints may hold."""
-
-    node: int
-    plan: BodyPlan
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
-    """One end of a joint."""
-
-    body: int
-    """Motion node of a dynamic body, or -1."""
-    anchor: int
-    """When ``body`` is -1: the moving anchor's node or :data:`WORLD`."""
-    frame: Pose
-    """Attachment frame in the world at load."""
-    motion: int
-    """Motion node of any kind, -1 without one."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SidedJoint:
-    """A joint with both ends resolved."""
-
-    joint: Joint
-    layout: JointLayout
-    a: Side
-    b: Side
 
 
 def build_component(
@@ -102,44 +65,20 @@ def build_component(
     diagnostics: Diagnostics,
 ) -> ComponentPlan:
     """Lay out the links of one component and collect its joints, rows and closures."""
-    builder = _Builder(joints, bodies, body_plans, diagnostics)
+    builder = _Builder(
+        ComponentParts(joints=joints, bodies=bodies, body_plans=body_plans, diagnostics=diagnostics)
+    )
     builder.grow(tree)
     return builder.finish()
 
 
-@dataclass(slots=True)
-class _Branch:
-    """A child of a body within its piece: a tree joint, or a chain that a weld will close."""
-
-    joint: int
-    child: int
-    """Motion node, or -1 for a closing chain."""
-    is_reversed: bool
-
-
-@dataclass(slots=True)
-class _Piece:
-    anchor: int
-    root: int
-    branches: dict[int, list[_Branch]]
-    """By parent motion node, -1 for the anchor."""
-    link_count: int = 0
-    coordinate_count: int = 0
-
-
 class _Builder:
-    def __init__(
-        self,
-        joints: Sequence[SidedJoint],
-        bodies: Mapping[int, BodyFacts],
-        body_plans: Mapping[int, BodyPlan],
-        diagnostics: Diagnostics,
-    ) -> None:
-        self.joints = joints
-        self.bodies = bodies
-        self.body_plans = body_plans
-        self.diagnostics = diagnostics
-        self.pieces: list[_Piece] = []
+    def __init__(self, parts: ComponentParts) -> None:
+        self.parts = parts
+        self.joints = parts.joints
+        self.bodies = parts.bodies
+        self.diagnostics = parts.diagnostics
+        self.pieces: list[Piece] = []
         self.piece_of: dict[int, int] = {}
         self.closing: list[tuple[int, ClosureKind, bool, int]] = []
         self.joint_index: dict[int, int] = {}
@@ -163,7 +102,7 @@ class _Builder:
                 piece.link_count += links
                 piece.coordinate_count += coordinates
                 self.piece_of[child] = piece_index
-                branch = _Branch(joint, child, self._is_reversed(joint, child))
+                branch = Branch(joint, child, self._is_reversed(joint, child))
                 piece.branches.setdefault(parent, []).append(branch)
                 continue
             self._open(FLOATING, child)
@@ -172,19 +111,16 @@ class _Builder:
             self._close(joint, JOINT_LOOP_CLOSED, -1)
 
     def _open(self, anchor: int, root: int) -> None:
-        piece = _Piece(anchor, root, {})
+        piece = Piece(anchor, root, {})
         if root >= 0:
-            piece.link_count = self.group_links(root)
+            piece.link_count = self.parts.group_links(root)
             piece.coordinate_count = 7
             self.piece_of[root] = len(self.pieces)
         self.pieces.append(piece)
 
     def _cost(self, joint: int, child: int) -> tuple[int, int]:
         layout = self.joints[joint].layout
-        return len(layout.freedoms) + 1 + self.group_links(child), layout.coordinate_count
-
-    def group_links(self, node: int) -> int:
-        return min(max(0, len(self.bodies[node].plan.groups) - 1), PIECE_LINKS // 2)
+        return len(layout.freedoms) + 1 + self.parts.group_links(child), layout.coordinate_count
 
     def _is_reversed(self, joint: int, child: int) -> bool:
         return self.joints[joint].a.body == child
@@ -213,7 +149,7 @@ class _Builder:
             piece = self.pieces[self.piece_of[host]]
             piece.link_count += len(layout.freedoms) + 1
             piece.coordinate_count += layout.coordinate_count
-            piece.branches.setdefault(host, []).append(_Branch(joint, -1, is_reversed))
+            piece.branches.setdefault(host, []).append(Branch(joint, -1, is_reversed))
         self.closing.append((joint, closure, is_reversed, host))
 
     def _roomier(self, sided: SidedJoint) -> int:
@@ -222,7 +158,7 @@ class _Builder:
 
     def finish(self) -> ComponentPlan:
         """Emit links, freedoms, joints, rows and closures."""
-        emitted = [_emit_piece(self, index, piece) for index, piece in enumerate(self.pieces)]
+        emitted = [emit_piece(self.parts, index, piece) for index, piece in enumerate(self.pieces)]
         freedoms: list[FreedomPlan] = []
         joint_freedoms: dict[int, tuple[int, ...]] = {}
         ends: dict[int, int] = {}
@@ -277,15 +213,8 @@ class _Builder:
         return LinkFrame(
             piece=-1,
             link=side.anchor,
-            link_from_frame=self.anchor_pose(side).inverse() @ side.frame,
+            link_from_frame=self.parts.anchor_pose(side).inverse() @ side.frame,
         )
-
-    def anchor_pose(self, side: Side) -> Pose:
-        """The frame of an anchor at load, without scale."""
-        if side.anchor == WORLD:
-            return IDENTITY_POSE
-        plan = self.body_plans.get(side.anchor)
-        return plan.world_from_body if plan is not None else side.frame
 
     def _closure(
         self,
@@ -307,130 +236,6 @@ class _Builder:
             second = self._frame(sided.a if is_reversed else sided.b, link_of)
         load = sum(self.bodies[node].plan.mass for node in self.piece_of)
         return Closure(kind=kind, joint=position, first=first, second=second, load=load)
-
-
-@dataclass(slots=True)
-class _Emitted:
-    plan: PiecePlan
-    freedoms: dict[int, list[FreedomPlan]]
-    chain_ends: dict[int, int]
-
-
-def _emit_piece(builder: _Builder, index: int, piece: _Piece) -> _Emitted:
-    links: list[LinkSpec] = []
-    owners: list[tuple[int, int]] = []
-    bodies: list[tuple[int, int]] = []
-    freedoms: dict[int, list[FreedomPlan]] = {}
-    ends: dict[int, int] = {}
-
-    def add_groups(node: int, parent: int) -> None:
-        count = len(builder.bodies[node].plan.groups)
-        kept = builder.group_links(node)
-        if count - 1 > kept:
-            builder.diagnostics.report(
-                BODY_HAS_TOO_MANY_GROUPS,
-                builder.joints[0].joint.pointer,
-                node=node,
-                groups=count - 1,
-                kept=kept,
-            )
-        for group in range(1, kept + 1):
-            links.append(
-                LinkSpec(parent=parent, joint=LinkJoint.FIXED, parent_from_link=IDENTITY_POSE)
-            )
-            owners.append((node, group))
-
-    if piece.root >= 0:
-        plan = builder.bodies[piece.root].plan
-        spec = MultibodySpec(
-            world_from_base=plan.world_from_body,
-            mass=plan.mass,
-            inertia_diagonal=plan.inertia_diagonal,
-            base_from_inertial=plan.body_from_inertial,
-        )
-        bodies.append((piece.root, -1))
-        add_groups(piece.root, -1)
-    else:
-        spec = MultibodySpec(world_from_base=_base_pose(builder, piece))
-    stack = [(branch, piece.root, -1) for branch in reversed(piece.branches.get(piece.root, []))]
-    while stack:
-        branch, parent_node, parent_link = stack.pop()
-        sided = builder.joints[branch.joint]
-        near, far = (sided.b, sided.a) if branch.is_reversed else (sided.a, sided.b)
-        world_from_parent = (
-            builder.bodies[parent_node].plan.world_from_body
-            if parent_node >= 0
-            else spec.world_from_base
-        )
-        if branch.child >= 0:
-            plan = builder.bodies[branch.child].plan
-            attachment_from_body = far.frame.inverse() @ plan.world_from_body
-            mass, inertia, inertial = plan.mass, plan.inertia_diagonal, plan.body_from_inertial
-        else:
-            attachment_from_body = IDENTITY_POSE
-            mass = (
-                TINY_MASS_RATIO * builder.bodies[far.body if far.body >= 0 else near.body].plan.mass
-            )
-            # A ball of 0.1 m: small against any real body, large enough for the solver.
-            inertia, inertial = (mass * 0.004,) * 3, IDENTITY_POSE
-        chain = chain_links(
-            sided.layout,
-            is_reversed=branch.is_reversed,
-            parent_from_attachment=world_from_parent.inverse() @ near.frame,
-            attachment_from_body=attachment_from_body,
-            body=LinkSpec(
-                parent=-1,
-                joint=LinkJoint.FIXED,
-                parent_from_link=IDENTITY_POSE,
-                mass=mass,
-                inertia_diagonal=inertia,
-                link_from_inertial=inertial,
-            ),
-        )
-        first = len(links)
-        for link in chain.links:
-            parent = parent_link if link.parent < 0 else first + link.parent
-            links.append(replace(link, parent=parent))
-            owners.append((-1, -1))
-        last = len(links) - 1
-        freedoms[branch.joint] = [
-            FreedomPlan(
-                joint_node=sided.joint.node,
-                freedom=freedom,
-                piece=index,
-                link=first + carrier,
-                is_reversed=branch.is_reversed,
-                ball_xyzw=chain.ball_position(sided.layout),
-            )
-            for freedom, carrier in zip(sided.layout.freedoms, chain.carriers, strict=True)
-        ]
-        if branch.child < 0:
-            ends[branch.joint] = last
-            continue
-        owners[last] = (branch.child, 0)
-        bodies.append((branch.child, last))
-        add_groups(branch.child, last)
-        stack += [
-            (child, branch.child, last) for child in reversed(piece.branches.get(branch.child, []))
-        ]
-    return _Emitted(
-        PiecePlan(
-            anchor=piece.anchor,
-            root_node=piece.root,
-            spec=replace(spec, links=tuple(links)),
-            owners=tuple(owners),
-            bodies=tuple(bodies),
-        ),
-        freedoms,
-        ends,
-    )
-
-
-def _base_pose(builder: _Builder, piece: _Piece) -> Pose:
-    for branch in piece.branches.get(-1, []):
-        sided = builder.joints[branch.joint]
-        return builder.anchor_pose(sided.b if branch.is_reversed else sided.a)
-    return IDENTITY_POSE
 
 
 def _rows(joint: int, layout: JointLayout, freedoms: tuple[int, ...]) -> list[RowPlan]:

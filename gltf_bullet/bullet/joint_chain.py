@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from gltf_bullet.bullet.joint_freedoms import BALL, Freedom, JointLayout
+from gltf_bullet.bullet.joint_axes import BALL, Freedom
+from gltf_bullet.bullet.joint_freedoms import JointLayout
 from gltf_bullet.bullet.joint_rotations import axis_turn
 from gltf_bullet.bullet.multibody_spec import LinkJoint, LinkSpec
 from gltf_bullet.model import FreedomKind

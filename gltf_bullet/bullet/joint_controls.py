@@ -13,7 +13,8 @@ import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.articulation import Component
-from gltf_bullet.bullet.joint_freedoms import BALL, RowMetric, merge_axis
+from gltf_bullet.bullet.joint_axes import BALL, merge_axis
+from gltf_bullet.bullet.joint_rows import RowMetric
 from gltf_bullet.model import DriveMode, FreedomKind, JointDrive, JointLimit
 from gltf_bullet.transforms import FloatArray
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gltf_bullet.bullet.joint_dynamics import cross
-from gltf_bullet.bullet.joint_freedoms import RowMetric
+from gltf_bullet.bullet.joint_rows import RowMetric
 from gltf_bullet.transforms import (
     FloatArray,
     matrices_from_quats,

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 from gltf_bullet.bullet.articulation_plan import ComponentPlan, FreedomPlan, JointPlan, LinkFrame
-from gltf_bullet.bullet.joint_freedoms import BALL, RowMetric
+from gltf_bullet.bullet.joint_axes import BALL
+from gltf_bullet.bullet.joint_rows import RowMetric
 from gltf_bullet.model import FreedomKind, JointLimit
 
 __all__ = ["describe_joints"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gltf_bullet.bullet.joint_freedoms import RowMetric
 from gltf_bullet.bullet.joint_metrics import LINEAR_METRICS, MetricRows, measure_rows
+from gltf_bullet.bullet.joint_rows import RowMetric
 from gltf_bullet.transforms import (
     matrices_from_quats,
     quat_conjugate,
