@@ -42,6 +42,10 @@ class PhysicsBuilder(GltfBuilder):
         """Add a physics material."""
         return self._entry("physicsMaterials", values)
 
+    def collision_filter(self, **values: Any) -> int:
+        """Add a collision filter."""
+        return self._entry("collisionFilters", values)
+
     def joint(self, *limits: dict[str, Any], drives: Sequence[dict[str, Any]] = ()) -> int:
         """Add a joint description."""
         entry: dict[str, Any] = {"limits": list(limits)}
@@ -69,6 +73,7 @@ def physics(
     *,
     geometry: dict[str, Any] | None = None,
     material: int | None = None,
+    collision_filter: int | None = None,
     joint: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The extensions of a node with a motion, a collider or a joint."""
@@ -81,6 +86,8 @@ def physics(
         body["collider"] = {"geometry": geometry}
         if material is not None:
             body["collider"]["physicsMaterial"] = material
+        if collision_filter is not None:
+            body["collider"]["collisionFilter"] = collision_filter
     if joint is not None:
         body["joint"] = joint
     return {BODIES: body}

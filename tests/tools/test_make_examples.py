@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import gltf_bullet as gb
+from tools.make_contact_examples import CONTACT_EXAMPLES, write_contact_examples
 from tools.make_examples import EXAMPLES, FOLDER, write_examples
 from tools.make_joint_examples import JOINT_EXAMPLES, write_joint_examples
 from tools.make_training_assets import TRAINING_ASSETS, write_training_assets
@@ -15,6 +16,7 @@ from tools.make_trigger_examples import TRIGGER_EXAMPLES, write_trigger_examples
 
 def test_the_committed_assets_are_what_the_tool_writes(tmp_path: Path) -> None:
     written = [
+        *write_contact_examples(tmp_path),
         *write_examples(tmp_path),
         *write_joint_examples(tmp_path),
         *write_training_assets(tmp_path),
@@ -27,7 +29,9 @@ def test_the_committed_assets_are_what_the_tool_writes(tmp_path: Path) -> None:
         )
 
 
-@pytest.mark.parametrize("name", [*EXAMPLES, *JOINT_EXAMPLES, *TRAINING_ASSETS, *TRIGGER_EXAMPLES])
+@pytest.mark.parametrize(
+    "name", [*CONTACT_EXAMPLES, *EXAMPLES, *JOINT_EXAMPLES, *TRAINING_ASSETS, *TRIGGER_EXAMPLES]
+)
 def test_an_example_asset_has_nothing_wrong(name: str) -> None:
     report = gb.check(FOLDER / f"{name}.gltf")
     assert report.is_usable
