@@ -19,11 +19,10 @@ from gltf_bullet.bullet.articulations_planning import (
 from gltf_bullet.bullet.component_builder import JOINT_LOOP_CLOSED, JOINT_TREE_SPLIT
 from gltf_bullet.bullet.joint_axes import BALL
 from gltf_bullet.bullet.joint_freedoms import (
-    JOINT_DRIVE_ON_LOCKED_AXIS,
     JOINT_LIMITS_CONTRADICT,
     JOINT_STARTS_VIOLATED,
 )
-from gltf_bullet.bullet.joint_rows import RowMetric
+from gltf_bullet.bullet.joint_rows import JOINT_DRIVE_ON_LOCKED_AXIS, RowMetric
 from gltf_bullet.bullet.multibody_spec import LinkJoint, depth_first_order
 from gltf_bullet.bullet.plan import BodyPlan
 from gltf_bullet.diagnostics import ROOT, Diagnostics
