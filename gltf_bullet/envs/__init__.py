@@ -1,6 +1,7 @@
 """Assets as Gymnasium environments; needs the extra ``gym``.
 
->>> env = gymnasium.make("gltf_bullet/Gltf-v0", path="cart_pole.gltf", config=EnvConfig(...))
+Importing this room registers ``gltf_bullet/Gltf-v0``; where nothing imports it,
+``gymnasium.make("gltf_bullet.envs:gltf_bullet/Gltf-v0", path=...)`` does.
 """
 
 import gymnasium
@@ -18,17 +19,8 @@ __all__ = [
     "GltfVectorEnv",
     "StepContext",
     "Term",
-    "register",
     "terms",
 ]
 
-
-def register() -> None:
-    """Make ``gltf_bullet/Gltf-v0`` known; gymnasium calls it by the entry point."""
-    if "gltf_bullet/Gltf-v0" not in gymnasium.registry:
-        gymnasium.register(
-            id="gltf_bullet/Gltf-v0", entry_point="gltf_bullet.envs.gltf_env:GltfEnv"
-        )
-
-
-register()
+if "gltf_bullet/Gltf-v0" not in gymnasium.registry:
+    gymnasium.register(id="gltf_bullet/Gltf-v0", entry_point="gltf_bullet.envs.gltf_env:GltfEnv")
