@@ -59,6 +59,7 @@ class Episode:
         self._config = config
         self._outline = outline
         self._start = start
+        scene.keep_no_start()
         self._action: FloatArray = np.zeros(len(outline.actions))
         self._events: list[TriggerEvent] = []
         self._step = 0

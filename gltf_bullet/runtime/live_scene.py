@@ -60,6 +60,7 @@ class LiveScene:
         self._time = 0.0
         self._removed = False
         self._at_start: SceneState | None = None
+        self._keeps_start = True
         self._listeners: list[Callable[[], object]] = []
         self._events: tuple[TriggerEvent, ...] = ()
         self.animations = Animations(asset.animations, play=options.play_animations)
@@ -140,7 +141,7 @@ class LiveScene:
     def before_step(self) -> None:
         """Apply forces, motors and kinematic velocities for the coming ``stepSimulation``."""
         self.require_alive()
-        if self._at_start is None:
+        if self._at_start is None and self._keeps_start:
             self._at_start = self.save_state()
         self._follow_animations()
         self._stage.before_step(engine_settings(self.client_id))
@@ -208,9 +209,23 @@ class LiveScene:
         """Go back to the state at the first step (or, before any step, do nothing).
 
         Like :meth:`restore_state` this puts back the whole PyBullet world.
+
+        Raises:
+            RuntimeError: After :meth:`keep_no_start`.
         """
+        if not self._keeps_start:
+            raise RuntimeError("this scene keeps no start to go back to; use restore_state")
         if self._at_start is not None:
             self.restore_state(self._at_start)
+
+    def keep_no_start(self) -> None:
+        """Do without :meth:`reset`, for those who keep states of their own.
+
+        Spares saving the whole world at the first step and after every rebuild, which renews the
+        contacts of all scenes in it.
+        """
+        self._keeps_start = False
+        self._at_start = None
 
     # --- life ---------------------------------------------------------------------------------
 

@@ -1,0 +1,74 @@
+"""One of several scenes in a world goes back while the others go on."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pybullet
+import pytest
+
+import gltf_bullet as gb
+
+ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
+
+
+@pytest.fixture
+def client() -> Iterator[int]:
+    client_id = pybullet.connect(pybullet.DIRECT)
+    pybullet.setGravity(0.0, 0.0, -9.81, physicsClientId=client_id)
+    yield client_id
+    pybullet.disconnect(client_id)
+
+
+def advance(client: int, scenes: list[gb.Scene], steps: int) -> None:
+    for _ in range(steps):
+        for scene in scenes:
+            scene.before_step()
+        pybullet.stepSimulation(physicsClientId=client)
+        for scene in scenes:
+            scene.after_step()
+
+
+@pytest.mark.parametrize("name", ["pendulum", "hinge_door", "ragdoll", "goal_line"])
+def test_a_scene_goes_back_on_its_own_and_takes_the_same_way_again(name: str, client: int) -> None:
+    asset = gb.read_asset(ASSETS / f"{name}.gltf")
+    scenes = [asset.instantiate(client, position=(0.0, place, 0.0)) for place in (0.0, 20.0)]
+    first, second = scenes
+    start = first.save_own_state()
+    before = first.node_matrices.copy()
+    advance(client, scenes, 15)
+    way, neighbour = first.node_matrices.copy(), second.node_matrices.copy()
+    assert not np.allclose(way, before, atol=1e-3)
+
+    first.restore_state(pickle.loads(pickle.dumps(start)))  # noqa: S301  # our own bytes
+    assert np.allclose(first.node_matrices, before, atol=1e-12)
+    assert (second.node_matrices == neighbour).all()
+    assert first.time == 0.0
+    advance(client, scenes, 15)
+    # Contacts start cold, so resting bodies settle again.
+    assert np.allclose(first.node_matrices, way, atol=1e-4)
+    assert not np.allclose(second.node_matrices, neighbour, atol=1e-3)
+
+
+def test_a_scene_goes_back_although_its_bodies_have_been_made_anew(client: int) -> None:
+    scene = gb.load_gltf(ASSETS / "cart_pole.gltf", client)
+    start = scene.save_own_state()
+    scene.apply_impulse("Cart", (1.0, 0.0, 0.0))
+    scene.step(10)
+    scene.set("/nodes/5/extensions/KHR_physics_rigid_bodies/motion/mass", 2.0)
+    assert scene.bodies["Pole"].mass == 2.0
+    scene.restore_state(start)
+    assert scene.bodies["Pole"].mass == 0.1
+    state = scene.joints["Slide"].degrees_of_freedom[0].state
+    assert (state.position, state.velocity) == ((0.0,), (0.0,))
+
+
+def test_a_scene_without_a_kept_start_says_so(client: int) -> None:
+    scene = gb.load_gltf(ASSETS / "falling_box.gltf", client)
+    scene.keep_no_start()
+    scene.step()
+    with pytest.raises(RuntimeError, match="keeps no start"):
+        scene.reset()
