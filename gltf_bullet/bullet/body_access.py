@@ -17,6 +17,7 @@ __all__ = [
     "link_state",
     "set_base_pose",
     "set_base_velocity",
+    "velocity_before_turn",
 ]
 
 ZERO: Vec3 = (0.0, 0.0, 0.0)
@@ -80,3 +81,20 @@ def set_base_pose(client_id: int, body_id: int, position: Vec3, rotation_xyzw: Q
     )
     # The engine keeps velocities in the body's own axes.
     pybullet.resetBaseVelocity(body_id, linear, angular, physicsClientId=client_id)
+
+
+def velocity_before_turn(velocity: Sequence[float], spin: Sequence[float], dt: float) -> Vec3:
+    """The velocity to give a mass-0 base so that it moves at ``velocity`` in a step of ``dt``.
+
+    The engine turns the velocity of such a base with its spin first: it moves at ``v + dt w x v``
+    (measured). This is the inverse of that, in closed form.
+    """
+    vx, vy, vz = velocity
+    wx, wy, wz = spin[0] * dt, spin[1] * dt, spin[2] * dt
+    along = wx * vx + wy * vy + wz * vz
+    share = 1.0 / (1.0 + wx * wx + wy * wy + wz * wz)
+    return (
+        share * (vx - wy * vz + wz * vy + wx * along),
+        share * (vy - wz * vx + wx * vz + wy * along),
+        share * (vz - wx * vy + wy * vx + wz * along),
+    )

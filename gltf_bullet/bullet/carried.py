@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pybullet
 
+from gltf_bullet.bullet.body_access import velocity_before_turn
 from gltf_bullet.transforms import (
     FloatArray,
     Pose,
@@ -79,4 +80,6 @@ class CarriedBodies:
                 physicsClientId=self._client_id,
             )
         for body_id, v, w in zip(self._ids, linear.tolist(), angular.tolist(), strict=True):
-            pybullet.resetBaseVelocity(body_id, v, w, physicsClientId=self._client_id)
+            pybullet.resetBaseVelocity(
+                body_id, velocity_before_turn(v, w, time_step), w, physicsClientId=self._client_id
+            )

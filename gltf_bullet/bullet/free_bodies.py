@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pybullet
 
-from gltf_bullet.bullet.body_access import link_state
+from gltf_bullet.bullet.body_access import link_state, velocity_before_turn
 from gltf_bullet.bullet.engine_shapes import EngineShapes
 from gltf_bullet.bullet.gyroscope import gyroscopic_torques
 from gltf_bullet.bullet.multibody import LinkJoint, LinkSpec, MultibodySpec, create_multibody
@@ -303,10 +303,9 @@ class FreeBodies:
             gravity: [m/s^2] of the world.
         """
         for body_id, plan in self._carried:
-            # Bullet turns the velocity of a spinning mass-0 base with it (measured).
             pybullet.resetBaseVelocity(
                 body_id,
-                plan.linear_velocity,
+                velocity_before_turn(plan.linear_velocity, plan.angular_velocity, time_step),
                 plan.angular_velocity,
                 physicsClientId=self._client_id,
             )
