@@ -89,6 +89,8 @@ class ComponentSolver:
         """Velocities [n] that the last solve expects after the step."""
         self.whip = 0.0
         """Share of its velocity that inertia alone turned over in the last step."""
+        self.is_cut = False
+        """Whether loads across a cut ask for a solve in every step, even of a lone weld."""
         self._state: TreeState | None = None
         self.last_dt = 1.0
         """[s] of the step that :attr:`impulses` belong to."""
@@ -104,7 +106,7 @@ class ComponentSolver:
     @property
     def whirls(self) -> bool:
         """Whether Coriolis or gyroscopic forces can act at all: not on a lone hinge or slide."""
-        return self.model.free_count > 1 or len(self.model.anchor_index) > 0
+        return self.model.free_count > 1 or len(self.model.anchor_index) > 0 or self.is_cut
 
     @property
     def acts(self) -> bool:

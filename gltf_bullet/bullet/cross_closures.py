@@ -41,6 +41,9 @@ class CrossSolver:
     ) -> None:
         self._closures = tuple(closures)
         self._solvers = tuple(solvers)
+        for cross in closures:
+            solvers[cross.first_component].is_cut = True
+            solvers[cross.second_component].is_cut = True
         sizes = [6 if c.closure.kind is ClosureKind.WELD else 3 for c in closures]
         self._slices = [
             slice(start, start + size)

@@ -380,6 +380,21 @@ def test_a_body_welded_to_the_world_ignores_its_velocity_and_impulses(bench: Ben
     np.testing.assert_allclose(bench.art.velocities_of(body), 0.0, atol=1e-9)
 
 
+def test_a_welded_tower_too_long_for_one_multibody_stands(bench: Bench) -> None:
+    """The engine keeps 127 links; the rest of the tower hangs on the lower part by a load."""
+    below, bodies = -1, []
+    for k in range(150):
+        bodies.append(bench.body((0, 0, 0.1 * k), inertia=(0.01, 0.01, 0.01)))
+        bench.connect(
+            below, bodies[-1], (0, 0, 0.1 * k), [lock(LINEAR, 0, 1, 2), lock(ANGULAR, 0, 1, 2)]
+        )
+        below = bodies[-1]
+    bench.start()
+    bench.run(0.2)
+    for k in (0, 100, 149):
+        np.testing.assert_allclose(bench.position(bodies[k]), (0, 0, 0.1 * k), atol=1e-4)
+
+
 def test_an_impulse_goes_through_the_joints_at_once(bench: Bench) -> None:
     """A hinge at distance r: w = J r / (I + m r^2)."""
     bench.gravity = WEIGHTLESS
