@@ -244,6 +244,7 @@ class Articulations:
         self._move_bases()
         for component in self.components:
             component.before_step(dt, pull)
+        self.closures.tighten()
         if self.plans.cross_closures:
             for number, forces in self._cross.forces(dt).items():
                 self.components[number].add_forces(forces)

@@ -33,7 +33,7 @@ class ComponentGeometry:
         self.model = model
         frames = model.frames
         self.row_count = len(model.rows.lower)
-        self._closures = [
+        self.closures = [
             (
                 frames.index[(c.first.piece, c.first.link)],
                 frames.index[(c.second.piece, c.second.link)],
@@ -42,6 +42,9 @@ class ComponentGeometry:
             for c in plan.closures
             if c.kind is not ClosureKind.ELEMENT
         ]
+        """(first frame, second frame, closure) of what engine constraints hold."""
+        self.closure_gaps = np.zeros((len(self.closures), 3))
+        """Second end minus first, in the world at the last solve, clipped [m]."""
 
     def measure(self, state: TreeState, positions: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Value [r] and velocity row [r, n] of every row."""
@@ -118,10 +121,10 @@ class ComponentGeometry:
 
     def closure_rows(self, state: TreeState, dt: float) -> tuple[FloatArray, FloatArray]:
         """Equality rows for what the engine's constraints hold, and their velocity targets."""
-        if not self._closures:
+        if not self.closures:
             return np.zeros((0, len(self.model.tree.freedom_frame))), np.zeros(0)
         blocks, targets = [], []
-        for first, second, closure in self._closures:
+        for number, (first, second, closure) in enumerate(self.closures):
             size = 6 if closure.kind is ClosureKind.WELD else 3
             a = self._position(state, first, closure.first)
             b = self._position(state, second, closure.second)
@@ -136,6 +139,7 @@ class ComponentGeometry:
                 )
             )
             target = np.zeros(size)
-            target[:3] = -BAUMGARTE / dt * np.clip(b - a, -CLOSURE_GAP, CLOSURE_GAP)
+            self.closure_gaps[number] = np.clip(b - a, -CLOSURE_GAP, CLOSURE_GAP)
+            target[:3] = -BAUMGARTE / dt * self.closure_gaps[number]
             targets.append(target)
         return np.concatenate(blocks), np.concatenate(targets)
