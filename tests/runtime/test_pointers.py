@@ -294,3 +294,59 @@ def test_changes_are_part_of_a_saved_state(scene: gb.Scene) -> None:
     scene.restore_state(saved)
     assert scene.get(MOTION.format(1) + "mass") == 2.0
     assert engine_mass(scene, "Box") == pytest.approx(2.0)
+
+
+SHAPE_POINTERS = [
+    ("sphere", {"radius": 0.5}, "radius", 0.25, 0.25),
+    ("capsule", {"height": 1.0, "radiusBottom": 0.2, "radiusTop": 0.2}, "height", 2.0, 1.2),
+    ("capsule", {"height": 1.0, "radiusBottom": 0.2, "radiusTop": 0.2}, "radiusTop", 0.4, 0.9),
+    ("capsule", {"height": 1.0, "radiusBottom": 0.2, "radiusTop": 0.2}, "radiusBottom", 0.1, 0.7),
+    ("cylinder", {"height": 1.0, "radiusBottom": 0.2, "radiusTop": 0.2}, "height", 2.0, 1.0),
+]
+
+
+@pytest.mark.parametrize(("kind", "values", "key", "value", "top"), SHAPE_POINTERS)
+def test_every_shape_size_moves_the_surface(
+    kind: str, values: dict[str, float], key: str, value: float, top: float
+) -> None:
+    """A ray from above meets the top of the shape where its new size puts it."""
+    scenery = Scenery()
+    scenery.node("Post", shape=scenery.shape(kind, **values))
+    with world(scenery.bytes()) as scene:
+        pointer = f"/extensions/{SHAPES}/shapes/0/{kind}/{key}"
+        assert scene.get(pointer) == values[key]
+        scene.set(pointer, value)
+        hit = scene.ray_cast((0, 5, 0), (0, -5, 0))
+        assert hit is not None
+        assert hit.position[1] == pytest.approx(top, abs=0.01)
+
+
+@pytest.mark.parametrize("key", ["radiusBottom", "radiusTop"])
+def test_the_radii_of_a_cylinder_move_its_side(key: str) -> None:
+    scenery = Scenery()
+    values = {"height": 1.0, "radiusBottom": 0.2, "radiusTop": 0.2}
+    scenery.node("Post", shape=scenery.shape("cylinder", **values))
+    with world(scenery.bytes()) as scene:
+        scene.set(f"/extensions/{SHAPES}/shapes/0/cylinder/{key}", 0.6)
+        height = -0.45 if key == "radiusBottom" else 0.45
+        hit = scene.ray_cast((5, height, 0), (-5, height, 0))
+        assert hit is not None
+        # Linear between 0.2 and 0.6, 0.05 m from the wider end.
+        assert hit.position[0] == pytest.approx(0.6 - 0.4 * 0.05, abs=0.01)
+
+
+@pytest.mark.parametrize(("key", "axis"), [("sizeX", 0), ("sizeZ", 2)])
+def test_the_sizes_of_a_plane_move_its_edge(key: str, axis: int) -> None:
+    scenery = Scenery()
+    scenery.node("Sheet", shape=scenery.shape("plane", sizeX=1.0, sizeZ=1.0))
+    with world(scenery.bytes()) as scene:
+        point = [0.0, 5.0, 0.0]
+        point[axis] = 1.5
+        below = [point[0], -5.0, point[2]]
+        assert scene.ray_cast(point, below) is None
+        scene.set(f"/extensions/{SHAPES}/shapes/0/plane/{key}", 4.0)
+        assert scene.ray_cast(point, below) is not None
+        pointer = f"/extensions/{SHAPES}/shapes/0/plane/doubleSided"
+        assert scene.get(pointer) is False
+        scene.set(pointer, True)
+        assert scene.get(pointer) is True
