@@ -145,12 +145,8 @@ class Component:
             massive = self.solver.massive
             pull = self.field(state.com[massive], self.model.frames.node[massive])
             force[massive] += self.model.tree.masses[massive, None] * pull
-        swerve = self._anchor_swerve()
-        if swerve is None:
-            self._apply_to_links(force, torque, state)
-        else:
-            excess = self.model.tree.masses[:, None] * (state.linear_jacobian @ swerve)
-            self._apply_to_links(force + excess, torque, state)
+        swerve = self.model.tree.masses[:, None] * (state.linear_jacobian @ self._anchor_swerve())
+        self._apply_to_links(force + swerve, torque, state)
         if self.solver.row_count or self.solver.whirls:
             weight = self.model.tree.masses[:, None] * gravity
             step = self.solver.solve(
@@ -174,20 +170,16 @@ class Component:
                 result[first : first + 6] = acceleration
         return result
 
-    def _anchor_swerve(self) -> FloatArray | None:
-        """Accelerations of all velocities that the engine alone takes anchors to have, or ``None``.
+    def _anchor_swerve(self) -> FloatArray:
+        """Accelerations of all velocities that the engine alone takes anchors to have.
 
         It turns the velocity v of a mass-0 base with its spin w, an acceleration of w x v, and what
         hangs on the base feels it (measured: 1 m/s and 1 rad/s tilt a pendulum by 0.1 rad).
         """
-        result: FloatArray | None = None
+        result = np.zeros(len(self.velocities))
         for node, first in self.model.anchor_index.items():
             velocity = self.anchors[node].velocity
-            swerve = cross(velocity[3:], velocity[:3])
-            if swerve.any():
-                if result is None:
-                    result = np.zeros(len(self.velocities))
-                result[first : first + 3] = swerve
+            result[first : first + 3] = cross(velocity[3:], velocity[:3])
         return result
 
     def _apply_to_links(self, force: FloatArray, torque: FloatArray, state: TreeState) -> None:
