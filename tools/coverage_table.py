@@ -73,7 +73,7 @@ TREATMENTS: Final[Mapping[str, tuple[str, str]]] = {
     # materials and filters
     "staticFriction": (EXACT, "acts below the slip speed of max(0.05, 1.5 g dt) m/s"),
     "dynamicFriction": (EXACT, "stopping distance within 2 %"),
-    "restitution": (APPROXIMATED, "within 0.05 at 120 to 1000 Hz; hulls landing flat lose up to 0.1 below 480 Hz"),
+    "restitution": (APPROXIMATED, "within 0.05; hulls landing flat lose up to 0.1 below 480 Hz"),
     "frictionCombine": (EXACT, _REST),
     "restitutionCombine": (EXACT, _REST),
     "collisionSystems": (EXACT, "any system in common, as the published samples need"),

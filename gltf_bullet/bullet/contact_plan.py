@@ -51,6 +51,15 @@ PLANE_AS_BOX = IssueKind(
     "origin: flat landings on Bullet's plane lose their bounce",
 )
 
+COMPOUND_TOO_LARGE = IssueKind(
+    "COMPOUND_TOO_LARGE",
+    Severity.WARNING,
+    "the body's colliders need {groups} engine links; only {kept} fit, the others do not collide",
+)
+
+MAX_GROUPS = 120
+"""Links of a body: Bullet drops those beyond 127 without a word (measured)."""
+
 MAX_CLASSES = 24
 """Collision classes that materials may take; a few bits stay for other scenes of the world."""
 
@@ -231,7 +240,10 @@ def _with_surfaces(bodies: BodyPlans, contacts: ContactPlan, diagnostics: Diagno
         ]
         for group, key in zip(plan.groups, keys, strict=True):
             groups += [_surfaced(group, aimed) for aimed in surfaces.aimed(key, group.filter)]
-        planned[node] = plan.with_groups(tuple(groups))
+        if len(groups) > MAX_GROUPS:
+            at = JsonPointer(f"/nodes/{node}")
+            diagnostics.report(COMPOUND_TOO_LARGE, at, groups=len(groups), kept=MAX_GROUPS)
+        planned[node] = plan.with_groups(tuple(groups[:MAX_GROUPS]))
     statics = []
     for static in bodies.statics:
         key = _surface_key(static.material, None)

@@ -94,6 +94,8 @@ class EngineShapes:
         tells the shape's size, or nothing. (A closest-point query would print a warning at every
         reconnection, and a new shape to compare ids with costs 27 KB for good; both measured.)
         """
+        if not pybullet.isConnected(self._client_id):
+            return False
         body_id = pybullet.createMultiBody(
             baseMass=0.0,
             baseCollisionShapeIndex=self._sentinel,

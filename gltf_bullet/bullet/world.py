@@ -20,7 +20,7 @@ from gltf_bullet.bullet.carried import CarriedBodies
 from gltf_bullet.bullet.client import EngineSettings, remove_bodies
 from gltf_bullet.bullet.contact_plan import with_materials
 from gltf_bullet.bullet.contacts import Contacts, read_contacts
-from gltf_bullet.bullet.engine_shapes import EngineShapes, engine_shapes
+from gltf_bullet.bullet.engine_shapes import EngineShapes, engine_life, engine_shapes
 from gltf_bullet.bullet.free_bodies import create_free_bodies, create_statics
 from gltf_bullet.bullet.gravity_fields import GravityFields
 from gltf_bullet.bullet.gravity_forces import GravityForces
@@ -83,8 +83,8 @@ class World:
         self.anchor_motion: dict[int, tuple[FloatArray, FloatArray, FloatArray, FloatArray]] = {}
         """Of animated attachment nodes without motion: position, rotation xyzw now, velocity and
         spin over the coming step."""
+        shapes = self._shapes = engine_shapes(client_id)
         try:
-            shapes = self._shapes = engine_shapes(client_id)
             self._create(shapes, BodyVisuals(client_id, shapes, options, visuals), tree, options)
         except BaseException:
             self.remove()
@@ -452,7 +452,11 @@ class World:
         self.free.restore(state.spins)
 
     def remove(self) -> None:
-        """Take everything out of the world; harmless where the world is gone."""
+        """Take everything out of the world; harmless where the world is gone or was reset."""
+        if engine_life(self.client_id) is not self._shapes or not self._shapes.is_alive():
+            # After resetSimulation our ids name other people's bodies.
+            self._undo.clear()
+            self._created.clear()
         while self._undo:
             self._undo.pop()()
         remove_bodies(self.client_id, self._created)

@@ -6,7 +6,9 @@ import numpy as np
 
 from gltf_bullet.bullet.bodies import BodyPlans
 from gltf_bullet.bullet.contact_plan import (
+    COMPOUND_TOO_LARGE,
     MATERIALS_APPROXIMATED,
+    MAX_GROUPS,
     PLANE_AS_BOX,
     plan_contacts,
 )
@@ -106,3 +108,14 @@ def test_a_plane_that_things_bounce_on_becomes_a_box(diagnostics: Diagnostics) -
     planned, _ = plan_contacts(bodies, diagnostics)
     assert isinstance(planned.statics[0].shape.shape, BoxPlan)
     diagnostics.take(PLANE_AS_BOX)
+
+
+def test_a_body_of_more_links_than_the_engine_holds_says_what_it_loses(
+    diagnostics: Diagnostics,
+) -> None:
+    """Mass and inertia are those of the whole body all the same."""
+    crowded = body(0, rubber(0.5))
+    crowded = crowded.with_groups(crowded.groups * (MAX_GROUPS + 5))
+    planned, _ = plan_contacts(BodyPlans(bodies={0: crowded}, statics=()), diagnostics)
+    assert len(planned.bodies[0].groups) == MAX_GROUPS
+    assert diagnostics.take(COMPOUND_TOO_LARGE).values["groups"] == MAX_GROUPS + 5

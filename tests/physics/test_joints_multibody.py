@@ -18,6 +18,7 @@ from gltf_bullet.bullet.multibody import (
 )
 from gltf_bullet.errors import EngineError
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, quat_from_rotation_vector
+from tests.physics.scenes import Scenery, world
 
 RNG = np.random.default_rng(3)
 
@@ -146,3 +147,17 @@ def test_links_out_of_depth_first_order_are_a_programming_error(client: int) -> 
     with pytest.raises(ValueError, match="depth-first"):
         create_multibody(client, MultibodySpec(links=links))
     assert depth_first_order([-1, -1, 0]) == [0, 2, 1]
+
+
+def test_a_jointed_body_of_150_hulls_says_what_does_not_collide() -> None:
+    scenery = Scenery()
+    cone = scenery.shape("cylinder", height=0.2, radiusBottom=0.1, radiusTop=0.05)
+    parts = [scenery.node(f"Part{k}", at=(0.3 * k, 0, 0), shape=cone) for k in range(150)]
+    ball = scenery.entry("physicsJoints", limits=[{"linearAxes": [0, 1, 2], "min": 0, "max": 0}])
+    anchor = scenery.node("Anchor")
+    scenery.node(
+        "Body", children=parts, motion={"mass": 1.0}, joint={"connectedNode": anchor, "joint": ball}
+    )
+    with world(scenery.bytes()) as scene:
+        assert {"BODY_HAS_TOO_MANY_GROUPS"} <= {issue.code for issue in scene.issues}
+        scene.step(3)

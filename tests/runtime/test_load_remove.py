@@ -16,6 +16,7 @@ import gltf_bullet as gb
 from gltf_bullet.bullet.bare import BareBodies
 from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.cli.bench_assets import bodies_gltf, grid, mesh_scene_gltf
+from tests.physics.scenes import Scenery, world
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
 
@@ -134,3 +135,24 @@ def test_200_cycles_of_a_mesh_scene_cost_no_more_memory_than_bare_pybullet() -> 
         bare = pool.submit(bare_growth, cycles, bodies + 1).result()
     assert (body_count, constraint_count) == (0, 0)
     assert grown <= bare + 1.0 * cycles + 500.0
+
+
+def test_a_scene_of_before_a_reset_removes_nobody_elses_bodies() -> None:
+    """Body ids are used again after resetSimulation."""
+    scenery = Scenery()
+    ball = scenery.shape("sphere", radius=0.5)
+    for k in range(3):
+        scenery.node(f"Ball{k}", at=(2 * k, 0, 0), shape=ball, motion={"mass": 1})
+    with world(scenery.bytes()) as old:
+        client = old.client_id
+        pybullet.resetSimulation(physicsClientId=client)
+        shape = pybullet.createCollisionShape(
+            pybullet.GEOM_SPHERE, radius=0.5, physicsClientId=client
+        )
+        for k in range(3):
+            pybullet.createMultiBody(1.0, shape, basePosition=[3 * k, 0, 0], physicsClientId=client)
+        old.remove()
+        assert pybullet.getNumBodies(physicsClientId=client) == 3
+        new = gb.load_gltf(scenery.bytes(), client)
+        new.remove()
+        assert pybullet.getNumBodies(physicsClientId=client) == 3
