@@ -65,6 +65,7 @@ class Component:
         """Of single axes, balls (in the child's axes), bases, moving anchors [m/s, rad/s]."""
         self.applied = np.zeros(model.free_count)
         """Force of the solve on each velocity in the last step, motors apart [N, N m]."""
+        self._pushed_back = np.zeros(model.free_count, dtype=bool)
         self._frames_of_piece = [
             np.flatnonzero(model.frames.piece == k) for k in range(len(body_ids))
         ]
@@ -208,6 +209,7 @@ class Component:
 
     def _apply(self, step: StepForces, state: TreeState) -> None:
         self.applied = step.row_forces
+        self._pushed_back = step.pushed_back
         self._apply_generalized(step.generalized, state)
         for k in range(len(self.body_ids)):
             self._set_motors(k, step)
@@ -273,7 +275,7 @@ class Component:
             states = pybullet.getJointStates(body, axes, physicsClientId=self.client_id)
             for state, index in zip(states, where.tolist(), strict=True):
                 driven = np.flatnonzero((rows.coordinate == index) & rows.is_drive)
-                if len(driven):
+                if len(driven) and not self._pushed_back[index]:
                     forces[driven[0]] += state[3]
         return forces
 

@@ -43,6 +43,18 @@ UNRESOLVED = 0.5
 FLOOR = 1e-10
 """Relative softness of every row: two rows may ask for the same thing."""
 
+PUSH_BACK = 1.0
+"""Share of a hard limit's violation that a motor aims to take back in one step. The solve knows no
+contacts, and the engine's own limits lose to heavy ones (measured at 240 Hz: 10 kg at 0.8 m on an
+arm of 1 kg sink 1.12 degrees into its stop; with 1.0 0.26, with 1.5 0.18, but then a ragdoll does
+not come to rest)."""
+
+PUSH_BACK_FROM = 1e-5
+"""[m, rad] Violations that the solve leaves by itself are smaller."""
+
+PUSH_BACK_FORCE = 1e9
+"""[N, N m] As much as it takes."""
+
 IntArray = npt.NDArray[np.intp]
 BoolArray = npt.NDArray[np.bool_]
 
@@ -59,6 +71,8 @@ class StepForces:
     """[n], largest force of a velocity motor; 0: none."""
     motor_speed: FloatArray
     """[n]"""
+    pushed_back: BoolArray
+    """[n], where the motor belongs to a hard limit, not to a drive."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -188,13 +202,20 @@ class ComponentSolver:
         self.impulses = impulse[: self.row_count]
         after = velocity_free[:free] + inverse @ impulse
         self.after = np.concatenate([after, velocities[free:]])
-        self._last_rows = (rows[:, :free].T @ impulse) / dt
+        forces = (rows[:, :free].T @ impulse) / dt
+        # Of the next step only what lasts can be foretold: a one-sided limit that chatters made
+        # light bodies on long levers gain energy without end.
+        lasting = np.concatenate([(low != 0.0) & (high != 0.0), np.ones(extra, dtype=bool)])
+        self._last_rows = (rows[:, :free].T @ (impulse * lasting)) / dt
         owed = self._owed(values, velocities, dt)
+        speed = self._motor_speed(values, velocities, after, owed, inverse, dt)
+        pushed_back = self._push_back(values, owed, speed, dt)
         return StepForces(
-            generalized=self._last_rows + (bias - centred)[:free],
+            generalized=forces + (bias - centred)[:free],
             row_forces=(jacobian[:, :free].T @ self.impulses) / dt,
             motor_force=owed,
-            motor_speed=self._motor_speed(values, velocities, after, owed, inverse, dt),
+            motor_speed=speed,
+            pushed_back=pushed_back,
         )
 
     def memory(self) -> SolverMemory:
@@ -341,6 +362,21 @@ class ComponentSolver:
                 speed[index] += math.copysign(extra, after[index])
         self._expected = after
         return speed
+
+    def _push_back(
+        self, values: FloatArray, force: FloatArray, speed: FloatArray, dt: float
+    ) -> BoolArray:
+        """Turn the motors of axes outside of their hard limits into stops, in place."""
+        rows = self.model.rows
+        beyond = np.minimum(0.0, rows.upper - values) + np.maximum(0.0, rows.lower - values)
+        acts = (rows.coordinate >= 0) & ~rows.is_drive & np.isinf(rows.stiffness)
+        acts &= (np.abs(beyond) > PUSH_BACK_FROM) & ~self.recovering
+        index = rows.coordinate[acts]
+        force[index] = PUSH_BACK_FORCE
+        speed[index] = PUSH_BACK * beyond[acts] / dt
+        pushed = np.zeros(len(force), dtype=bool)
+        pushed[index] = True
+        return pushed
 
     def _owed(self, values: FloatArray, velocities: FloatArray, dt: float) -> FloatArray:
         """Per velocity: the force that the springs' law still owes when the axis is held."""
