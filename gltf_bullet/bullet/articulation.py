@@ -304,7 +304,9 @@ class Component:
         self._watching = bool(self.solver.recovering.any())
 
     def _set_native(self, index: int, lower: float, upper: float) -> None:
-        if self._native.get(index, (-UNLIMITED, UNLIMITED)) == (lower, upper):
+        # An unlimited one is set at load as well: a row that comes into being later would be there
+        # in a replay from the start, and move its last bits (measured).
+        if self._native.get(index) == (lower, upper):
             return
         self._native[index] = (lower, upper)
         body, link = self._link_of_axis[index]
