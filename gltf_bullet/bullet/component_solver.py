@@ -16,6 +16,7 @@ import numpy.typing as npt
 from gltf_bullet.bullet.articulation_model import ComponentModel
 from gltf_bullet.bullet.articulation_plan import ComponentPlan, LinkFrame
 from gltf_bullet.bullet.component_geometry import BAUMGARTE, ComponentGeometry
+from gltf_bullet.bullet.contact_motors import ContactMotors
 from gltf_bullet.bullet.joint_dynamics import (
     TreeState,
     at_velocity,
@@ -42,18 +43,6 @@ UNRESOLVED = 0.5
 
 FLOOR = 1e-10
 """Relative softness of every row: two rows may ask for the same thing."""
-
-PUSH_BACK = 1.0
-"""Share of a hard limit's violation that a motor aims to take back in one step. The solve knows no
-contacts, and the engine's own limits lose to heavy ones (measured at 240 Hz: 10 kg at 0.8 m on an
-arm of 1 kg sink 1.12 degrees into its stop; with 1.0 0.26, with 1.5 0.18, but then a ragdoll does
-not come to rest)."""
-
-PUSH_BACK_FROM = 1e-5
-"""[m, rad] Violations that the solve leaves by itself are smaller."""
-
-PUSH_BACK_FORCE = 1e9
-"""[N, N m] As much as it takes."""
 
 IntArray = npt.NDArray[np.intp]
 BoolArray = npt.NDArray[np.bool_]
@@ -111,7 +100,7 @@ class ComponentSolver:
         self._guess: npt.NDArray[np.int8] | None = None
         self._gain_scale = np.ones(self.row_count)
         self._last_rows = np.zeros(model.free_count)
-        self._expected = np.zeros(model.free_count)
+        self.motors = ContactMotors(model)
         self._joint_velocities = np.flatnonzero(~model.tree.is_base[: model.free_count])
         tree, frames = model.tree, model.frames
         self.massive: IntArray = np.flatnonzero((tree.masses > 0.0) & (frames.piece >= 0))
@@ -207,13 +196,14 @@ class ComponentSolver:
         # light bodies on long levers gain energy without end.
         lasting = np.concatenate([(low != 0.0) & (high != 0.0), np.ones(extra, dtype=bool)])
         self._last_rows = (rows[:, :free].T @ (impulse * lasting)) / dt
-        owed = self._owed(values, velocities, dt)
-        speed = self._motor_speed(values, velocities, after, owed, inverse, dt)
-        pushed_back = self._push_back(values, owed, speed, dt)
+        scale = self._gain_scale
+        force = self.motors.owed(values, velocities, self.impulses / dt, scale)
+        speed = self.motors.speeds(values, velocities, after, force, inverse, scale, dt)
+        pushed_back = self.motors.push_back(values, self.recovering, force, speed, dt)
         return StepForces(
             generalized=forces + (bias - centred)[:free],
             row_forces=(jacobian[:, :free].T @ self.impulses) / dt,
-            motor_force=owed,
+            motor_force=force,
             motor_speed=speed,
             pushed_back=pushed_back,
         )
@@ -225,14 +215,14 @@ class ComponentSolver:
             self.impulses.copy(),
             self.recovering.copy(),
             self._last_rows.copy(),
-            self._expected.copy(),
+            self.motors.expected.copy(),
             guess,
         )
 
     def recall(self, memory: SolverMemory) -> None:
         """Take back :meth:`memory`."""
         self.impulses, self.recovering = memory.impulses.copy(), memory.recovering.copy()
-        self._last_rows, self._expected = memory.last_rows.copy(), memory.expected.copy()
+        self._last_rows, self.motors.expected = memory.last_rows.copy(), memory.expected.copy()
         # The guess only decides the path to the solution, but that is enough to move the last bit.
         self._guess = None if memory.guess is None else memory.guess.copy()
 
@@ -331,73 +321,3 @@ class ComponentSolver:
         high = np.where(drive, rows.max_force * dt, high)
         idle = unbounded | (~hard & (stiffness == 0.0) & (damping == 0.0))
         return softness, target, np.where(idle, 0.0, low), np.where(idle, 0.0, high)
-
-    def _motor_speed(
-        self,
-        values: FloatArray,
-        velocities: FloatArray,
-        after: FloatArray,
-        owed: FloatArray,
-        inverse: FloatArray,
-        dt: float,
-    ) -> FloatArray:
-        """The speed that the motors aim at: the solve's, more where the axis is held fast.
-
-        The engine's solver raises a motor's impulse by mass times missing speed per iteration:
-        aiming at the free speed, k = 1e6 against a wall at 60 Hz gave 22 of 100 kN (measured).
-        The aim is what the spring's energy could reach, so that a sudden release is harmless.
-        """
-        rows = self.model.rows
-        speed = after.copy()
-        springs = np.flatnonzero((rows.coordinate >= 0) & rows.is_drive & (rows.stiffness > 0.0))
-        for r in springs.tolist():
-            index = int(rows.coordinate[r])
-            expected = self._expected[index]
-            held = abs(velocities[index]) < 0.2 * abs(expected)
-            if held and owed[index] > 0.0 and expected * after[index] > 0.0:
-                inverse_mass = float(inverse[index, r])
-                reach = math.sqrt(rows.stiffness[r] * self._gain_scale[r] * inverse_mass)
-                reach *= abs(rows.position_target[r] - values[r])
-                extra = min(reach, owed[index] * dt * inverse_mass)
-                speed[index] += math.copysign(extra, after[index])
-        self._expected = after
-        return speed
-
-    def _push_back(
-        self, values: FloatArray, force: FloatArray, speed: FloatArray, dt: float
-    ) -> BoolArray:
-        """Turn the motors of axes outside of their hard limits into stops, in place."""
-        rows = self.model.rows
-        beyond = np.minimum(0.0, rows.upper - values) + np.maximum(0.0, rows.lower - values)
-        acts = (rows.coordinate >= 0) & ~rows.is_drive & np.isinf(rows.stiffness)
-        acts &= (np.abs(beyond) > PUSH_BACK_FROM) & ~self.recovering
-        index = rows.coordinate[acts]
-        force[index] = PUSH_BACK_FORCE
-        speed[index] = PUSH_BACK * beyond[acts] / dt
-        pushed = np.zeros(len(force), dtype=bool)
-        pushed[index] = True
-        return pushed
-
-    def _owed(self, values: FloatArray, velocities: FloatArray, dt: float) -> FloatArray:
-        """Per velocity: the force that the springs' law still owes when the axis is held."""
-        rows = self.model.rows
-        owed = np.zeros(self.model.free_count)
-        spring = (rows.coordinate >= 0) & np.isfinite(rows.stiffness)
-        if not spring.any():
-            return owed
-        index = rows.coordinate[spring]
-        value, drive = values[spring], rows.is_drive[spring]
-        beyond = np.minimum(0.0, rows.upper[spring] - value) + np.maximum(
-            0.0, rows.lower[spring] - value
-        )
-        error = np.where(drive, rows.position_target[spring] - value, beyond)
-        lag = rows.velocity_target[spring] - velocities[index]
-        law = self._gain_scale[spring] * (
-            rows.stiffness[spring] * error + rows.damping[spring] * lag
-        )
-        law = np.clip(law, -rows.max_force[spring], rows.max_force[spring])
-        law = np.where(drive | (beyond != 0.0), law, 0.0)
-        used = self.impulses[spring] / dt
-        rest = np.where(law * used >= 0.0, np.abs(law) - np.abs(used), 0.0)
-        np.add.at(owed, index, np.maximum(rest, 0.0))
-        return owed
