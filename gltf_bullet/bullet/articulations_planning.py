@@ -32,23 +32,6 @@ __all__ = ["plan_articulations"]
 
 IntArray = npt.NDArray[np.intp]
 
-JOINT_WITHIN_ONE_BODY = IssueKind(
-    "JOINT_WITHIN_ONE_BODY",
-    Severity.WARNING,
-    "both nodes of the joint ({node} and {connected}) belong to the body of node {body}; "
-    "the joint is ignored",
-)
-JOINT_HOLDS_NO_BODY = IssueKind(
-    "JOINT_HOLDS_NO_BODY",
-    Severity.WARNING,
-    "neither node of the joint ({node} and {connected}) belongs to a dynamic body; "
-    "the joint is ignored",
-)
-JOINT_NODE_UNKNOWN = IssueKind(
-    "JOINT_NODE_UNKNOWN",
-    Severity.ERROR,
-    "the joint names node {node}, which must be one of {count} nodes; the joint is ignored",
-)
 JOINT_WITHOUT_EFFECT = IssueKind(
     "JOINT_WITHOUT_EFFECT",
     Severity.INFO,
@@ -100,8 +83,6 @@ def plan_articulations(
     static_pairs: set[tuple[int, int]] = set()
     for node in sorted(joints):
         joint = joints[node]
-        if not _nodes_exist(joint, len(motion_node_of), diagnostics):
-            continue
         frame_a = _world_frame(node, world_from_node, world_rotations_xyzw)
         side_a = _side(node, frame_a, body_plans, motion_node_of, moving)
         if joint.connected_node is None:
@@ -109,8 +90,8 @@ def plan_articulations(
         else:
             frame_b = _world_frame(joint.connected_node, world_from_node, world_rotations_xyzw)
             side_b = _side(joint.connected_node, frame_b, body_plans, motion_node_of, moving)
-        if not _has_effect(joint, side_a, side_b, diagnostics):
-            continue
+        if side_a.body == side_b.body:
+            continue  # within one body, or on none: the reader has said so
         if not joint.enable_collision:
             _exclude(joint, side_a, side_b, pairs, static_pairs)
         if not joint.description.limits and not joint.description.drives:
@@ -183,31 +164,6 @@ def _side(
         return Side(body=motion, anchor=WORLD, frame=frame, motion=motion)
     anchor = motion if plan.kind is MotionKind.KINEMATIC else WORLD
     return Side(body=-1, anchor=anchor, frame=frame, motion=motion)
-
-
-def _nodes_exist(joint: Joint, count: int, diagnostics: Diagnostics) -> bool:
-    for node in (joint.node, joint.connected_node):
-        if node is not None and not 0 <= node < count:
-            diagnostics.report(JOINT_NODE_UNKNOWN, joint.pointer, node=node, count=count)
-            return False
-    return True
-
-
-def _has_effect(joint: Joint, a: Side, b: Side, diagnostics: Diagnostics) -> bool:
-    connected = "the world" if joint.connected_node is None else joint.connected_node
-    if a.body < 0 and b.body < 0:
-        diagnostics.report(JOINT_HOLDS_NO_BODY, joint.pointer, node=joint.node, connected=connected)
-        return False
-    if a.body == b.body:
-        diagnostics.report(
-            JOINT_WITHIN_ONE_BODY,
-            joint.pointer,
-            node=joint.node,
-            connected=connected,
-            body=a.body,
-        )
-        return False
-    return True
 
 
 def _report_sag(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.bullet.plan import BodyPlan, ColliderGroup, StaticPlan
+from gltf_bullet.bullet.plan import VELOCITY_CLAMP, BodyPlan, ColliderGroup, StaticPlan
 from gltf_bullet.bullet.shape_plan import (
     BoxPlan,
     CapsulePlan,
@@ -57,6 +57,11 @@ INFINITE_AS_LARGE = IssueKind(
     "INFINITE_AS_LARGE",
     Severity.INFO,
     "infinite {what} stands as {value:.3g}, {factor:.0e} times the largest finite one around",
+)
+VELOCITY_LIMITED = IssueKind(
+    "VELOCITY_LIMITED",
+    Severity.WARNING,
+    "a speed of {got:.3g} {unit} is more than the engine keeps; {allowed:.0e} {unit} is used",
 )
 
 COMPOUND_LIMIT = 16
@@ -230,6 +235,8 @@ class _MassPlanner:
             self._derived[key] = self._mass_properties(motion, colliders, linear_map)
         mass, inertia, body_from_inertial = self._derived[key]
         fixed = motion.kind is MotionKind.STATIC
+        linear = self._limited(motion.linear_velocity, motion, "linearVelocity", "m/s")
+        angular = self._limited(motion.angular_velocity, motion, "angularVelocity", "rad/s")
         return BodyPlan(
             node=node,
             kind=motion.kind,
@@ -237,15 +244,23 @@ class _MassPlanner:
             mass=mass,
             inertia_diagonal=inertia,
             body_from_inertial=body_from_inertial,
-            linear_velocity=(
-                (0.0, 0.0, 0.0) if fixed else world_from_body.rotate(motion.linear_velocity)
-            ),
-            angular_velocity=(
-                (0.0, 0.0, 0.0) if fixed else world_from_body.rotate(motion.angular_velocity)
-            ),
+            linear_velocity=(0.0, 0.0, 0.0) if fixed else world_from_body.rotate(linear),
+            angular_velocity=(0.0, 0.0, 0.0) if fixed else world_from_body.rotate(angular),
             gravity_factor=motion.gravity_factor,
             groups=_group(colliders),
         )
+
+    def _limited(self, velocity: Vec3, motion: Motion, key: str, unit: str) -> Vec3:
+        speed = math.hypot(*velocity)
+        if speed <= VELOCITY_CLAMP:
+            return velocity
+        self._diagnostics.report(
+            VELOCITY_LIMITED, motion.pointer / key, got=speed, unit=unit, allowed=VELOCITY_CLAMP
+        )
+        largest = max(map(abs, velocity))  # the length itself may overflow
+        x, y, z = (v / largest for v in velocity)
+        share = VELOCITY_CLAMP / math.hypot(x, y, z)
+        return (x * share, y * share, z * share)
 
     def _mass_properties(
         self, motion: Motion, colliders: list[_PlacedCollider], linear_map: FloatArray

@@ -18,7 +18,7 @@ from gltf_bullet.bullet.body_access import link_state, velocity_before_turn
 from gltf_bullet.bullet.engine_shapes import EngineShapes
 from gltf_bullet.bullet.gyroscope import gyroscopic_torques
 from gltf_bullet.bullet.multibody import LinkJoint, LinkSpec, MultibodySpec, create_multibody
-from gltf_bullet.bullet.plan import BodyPlan, StaticPlan
+from gltf_bullet.bullet.plan import VELOCITY_CLAMP, BodyPlan, StaticPlan
 from gltf_bullet.bullet.visuals import BodyVisuals
 from gltf_bullet.model import MotionKind
 from gltf_bullet.transforms import (
@@ -34,9 +34,6 @@ from gltf_bullet.transforms import (
 )
 
 __all__ = ["FreeBodies", "create_free_bodies", "create_statics"]
-
-_VELOCITY_CLAMP = 1e5
-"""[m/s, rad/s]; the engine's default of 100 stops fast bodies (measured)."""
 
 _MANY_STATICS = 64
 """From here on static colliders are cheaper in maximal coordinates."""
@@ -193,7 +190,7 @@ def _create_batch(
             body_id, -1, linearDamping=0.0, angularDamping=0.0, physicsClientId=client_id
         )
         pybullet.changeDynamics(
-            body_id, -1, maxJointVelocity=_VELOCITY_CLAMP, physicsClientId=client_id
+            body_id, -1, maxJointVelocity=VELOCITY_CLAMP, physicsClientId=client_id
         )
         if plan.mass > 0.0:
             pybullet.changeDynamics(

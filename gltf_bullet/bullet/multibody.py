@@ -17,6 +17,7 @@ from gltf_bullet.bullet.multibody_spec import (
     MultibodySpec,
     depth_first_order,
 )
+from gltf_bullet.bullet.plan import VELOCITY_CLAMP
 from gltf_bullet.errors import EngineError
 from gltf_bullet.transforms import IDENTITY_POSE
 
@@ -28,9 +29,6 @@ __all__ = [
     "create_multibody",
     "depth_first_order",
 ]
-
-_VELOCITY_CLAMP = 1e5
-"""[m/s, rad/s]; the engine's default of 100 stops fast bodies."""
 
 
 _ENGINE_JOINT = {
@@ -147,9 +145,7 @@ def _settle_dynamics(client_id: int, body_id: int, spec: MultibodySpec) -> None:
     pybullet.changeDynamics(
         body_id, -1, linearDamping=0.0, angularDamping=0.0, physicsClientId=client_id
     )
-    pybullet.changeDynamics(
-        body_id, -1, maxJointVelocity=_VELOCITY_CLAMP, physicsClientId=client_id
-    )
+    pybullet.changeDynamics(body_id, -1, maxJointVelocity=VELOCITY_CLAMP, physicsClientId=client_id)
     if spec.mass > 0.0:
         pybullet.changeDynamics(
             body_id, -1, localInertiaDiagonal=spec.inertia_diagonal, physicsClientId=client_id

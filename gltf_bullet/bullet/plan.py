@@ -13,7 +13,18 @@ from gltf_bullet.bullet.shape_plan import PlacedShape
 from gltf_bullet.model import DEFAULT_MATERIAL, CollisionFilter, MotionKind, PhysicsMaterial
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3
 
-__all__ = ["BodyPlan", "ColliderGroup", "ContactClass", "StaticPlan", "SurfaceKey", "SurfacePlan"]
+__all__ = [
+    "VELOCITY_CLAMP",
+    "BodyPlan",
+    "ColliderGroup",
+    "ContactClass",
+    "StaticPlan",
+    "SurfaceKey",
+    "SurfacePlan",
+]
+
+VELOCITY_CLAMP = 1e5
+"""[m/s, rad/s] More the engine cuts off; its default of 100 stops fast bodies (measured)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,10 +9,7 @@ import pytest
 
 from gltf_bullet.bullet.articulation_plan import WORLD, ArticulationPlans, ClosureKind
 from gltf_bullet.bullet.articulations_planning import (
-    JOINT_HOLDS_NO_BODY,
     JOINT_LIMIT_SAGS,
-    JOINT_NODE_UNKNOWN,
-    JOINT_WITHIN_ONE_BODY,
     JOINT_WITHOUT_EFFECT,
     plan_articulations,
 )
@@ -24,7 +21,8 @@ from gltf_bullet.bullet.joint_freedoms import (
 )
 from gltf_bullet.bullet.joint_rows import JOINT_DRIVE_ON_LOCKED_AXIS, RowMetric
 from gltf_bullet.bullet.multibody_spec import LinkJoint, depth_first_order
-from gltf_bullet.bullet.plan import BodyPlan
+from gltf_bullet.bullet.piece_links import BODY_HAS_TOO_MANY_GROUPS, PIECE_LINKS
+from gltf_bullet.bullet.plan import BodyPlan, ColliderGroup
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.model import (
     DriveMode,
@@ -59,6 +57,7 @@ class World:
         self.owners = list(range(len(bodies)))
         self.kinds = kinds or {}
         self.joints: dict[int, Joint] = {}
+        self.groups: dict[int, tuple[ColliderGroup, ...]] = {}
 
     def node(self, owner: int, position, turn=(0.0, 0.0, 0.0)) -> int:
         rotation = quat_from_rotation_vector(np.array(turn, dtype=float))
@@ -86,6 +85,7 @@ class World:
                 world_from_body=self.poses[k],
                 mass=1.0,
                 inertia_diagonal=(1.0, 1.0, 1.0),
+                groups=self.groups.get(k, ()),
             )
             for k, owner in enumerate(self.owners)
             if owner == k
@@ -296,22 +296,26 @@ def test_a_long_rope_is_cut_into_multibodies_within_the_engine_limits(
         diagnostics.take(JOINT_TREE_SPLIT)
 
 
-def test_joints_without_meaning_are_reported_and_ignored(diagnostics: Diagnostics) -> None:
+def test_joints_without_meaning_are_ignored(diagnostics: Diagnostics) -> None:
+    """The reader has reported the first two: JOINT_WITHIN_BODY, JOINT_MOVES_NOTHING."""
     world = World((0.0, 0.0, 0.0), (1.0, 0.0, 0.0))
     world.join(0, 0, (0, 0, 0), WELD)
     world.join(-1, -1, (0, 0, 0), WELD)
     world.join(0, 1, (0, 0, 0))
-    world.joints[999] = Joint(node=999, connected_node=0, description=JointDescription())
     plans = world.plan(diagnostics)
     assert not plans.components
     assert plans.free_bodies == (0, 1)
-    for kind in (
-        JOINT_WITHIN_ONE_BODY,
-        JOINT_HOLDS_NO_BODY,
-        JOINT_WITHOUT_EFFECT,
-        JOINT_NODE_UNKNOWN,
-    ):
-        diagnostics.take(kind)
+    diagnostics.take(JOINT_WITHOUT_EFFECT)
+
+
+def test_a_jointed_body_says_which_collider_groups_found_no_link(diagnostics: Diagnostics) -> None:
+    """The first group is on the body's own link; of the others half a multibody's links."""
+    world = World((0.0, 0.0, 0.0))
+    world.groups[0] = (ColliderGroup(shapes=(), collider_nodes=()),) * 80
+    world.join(-1, 0, (0, 0, 0), HINGE_Y)
+    world.plan(diagnostics)
+    issue = diagnostics.take(BODY_HAS_TOO_MANY_GROUPS)
+    assert (issue.values["groups"], issue.values["kept"]) == (79, PIECE_LINKS // 2)
 
 
 def test_enable_collision_keeps_the_pair(diagnostics: Diagnostics) -> None:

@@ -11,9 +11,11 @@ from gltf_bullet.bullet.bodies import (
     INERTIA_UNDEFINED,
     INFINITE_AS_LARGE,
     MASS_UNDEFINED,
+    VELOCITY_LIMITED,
     BodyPlans,
     plan_bodies,
 )
+from gltf_bullet.bullet.plan import VELOCITY_CLAMP
 from gltf_bullet.bullet.shapes import ShapePlanner
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import Box, Collider, Motion, PhysicsMaterial, PhysicsScene, Sphere
@@ -141,6 +143,26 @@ def test_a_body_without_mass_and_shapes_gets_one_kilogram_and_a_ball_of_half_a_m
     diagnostics.take(INERTIA_UNDEFINED)
 
 
+def test_a_given_inertia_needs_no_mass(diagnostics: Diagnostics) -> None:
+    motion = Motion(inertia_diagonal=(1.0, 2.0, 2.0))
+    assert plan(PhysicsScene(motions={0: motion}), diagnostics, parents=[-1]).bodies[0].mass == 1.0
+    diagnostics.take(MASS_UNDEFINED)
+
+
+@pytest.mark.parametrize("stated", [1e10, 1e300])
+def test_speeds_that_the_engine_does_not_keep_are_limited(
+    stated: float, diagnostics: Diagnostics
+) -> None:
+    motion = Motion(
+        mass=1.0, inertia_diagonal=(1, 1, 1), linear_velocity=(3 * stated, 0.0, -4 * stated)
+    )
+    found = plan(PhysicsScene(motions={0: motion}), diagnostics, parents=[-1]).bodies[0]
+    assert found.linear_velocity == pytest.approx(
+        (0.6 * VELOCITY_CLAMP, 0.0, -0.8 * VELOCITY_CLAMP)
+    )
+    assert diagnostics.take(VELOCITY_LIMITED).values["got"] == pytest.approx(5 * stated)
+
+
 def test_infinite_components_are_a_billion_times_the_largest_finite_one(
     diagnostics: Diagnostics,
 ) -> None:
@@ -148,9 +170,12 @@ def test_infinite_components_are_a_billion_times_the_largest_finite_one(
     found = plan(PhysicsScene(motions={0: motion}), diagnostics, parents=[-1]).bodies[0]
     assert found.inertia_diagonal == (2.0, 3.0e9, 3.0)
     diagnostics.take(INFINITE_AS_LARGE)
+    balls = (1.0, 1.0, 1.0)
     heavy = PhysicsScene(
-        motions={0: Motion(mass=math.inf, inertia_diagonal=(1, 1, 1)), 1: Motion(mass=7.0)}
+        motions={
+            0: Motion(mass=math.inf, inertia_diagonal=balls),
+            1: Motion(mass=7.0, inertia_diagonal=balls),
+        }
     )
     assert plan(heavy, diagnostics, parents=[-1, -1]).bodies[0].mass == 7.0e9
     diagnostics.take(INFINITE_AS_LARGE)
-    diagnostics.take(INERTIA_UNDEFINED)

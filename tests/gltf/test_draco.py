@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,19 @@ def test_compressed_triangles_are_decoded(read_root: ReadRoot, diagnostics: Diag
 
 def test_bad_data_is_reported(read_root: ReadRoot, diagnostics: Diagnostics) -> None:
     pytest.importorskip("DracoPy")
+    mesh = read_mesh(read_root(draco_root()), 0, diagnostics)
+    assert mesh is not None
+    assert mesh.primitives == ()
+    assert diagnostics.take(DRACO_UNREADABLE).pointer == PLACE
+
+
+def test_what_the_decoder_refuses_is_reported(
+    read_root: ReadRoot, diagnostics: Diagnostics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def decode(data: bytes) -> None:
+        raise ValueError(f"{len(data)} bytes")
+
+    monkeypatch.setitem(sys.modules, "DracoPy", SimpleNamespace(decode=decode))
     mesh = read_mesh(read_root(draco_root()), 0, diagnostics)
     assert mesh is not None
     assert mesh.primitives == ()
