@@ -13,6 +13,8 @@ from hypothesis import settings
 
 from gltf_bullet.diagnostics import Diagnostics
 
+pytest_plugins = ["tests.issue_code_census"]
+
 # Timings are no assertions: the machine may be busy.
 settings.register_profile("gltf_bullet", deadline=None)
 settings.load_profile("gltf_bullet")

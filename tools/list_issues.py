@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-__all__ = ["issue_table", "readme_with_table"]
+__all__ = ["declared_codes", "issue_table", "readme_with_table"]
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 PACKAGE: Final = ROOT / "gltf_bullet"
@@ -43,6 +43,11 @@ def _text(node: ast.expr) -> str:
     if isinstance(node, ast.Attribute):
         return node.attr
     return str(ast.literal_eval(node))
+
+
+def declared_codes(package: Path = PACKAGE) -> frozenset[str]:
+    """The codes of every ``IssueKind`` in the package."""
+    return frozenset(code for code, *_ in _kinds(package))
 
 
 def issue_table(package: Path = PACKAGE) -> str:
