@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,13 +11,11 @@ import numpy.typing as npt
 
 from gltf_bullet.bullet.articulations import ArticulationState, create_articulations
 from gltf_bullet.bullet.body_access import (
-    ZERO,
     apply_base_impulse,
     link_state,
     set_base_pose,
     set_base_velocity,
 )
-from gltf_bullet.bullet.carried import CarriedBodies
 from gltf_bullet.bullet.client import EngineSettings, remove_bodies
 from gltf_bullet.bullet.contact_plan import with_materials
 from gltf_bullet.bullet.contacts import Contacts, read_contacts
@@ -27,7 +26,8 @@ from gltf_bullet.bullet.gravity_forces import GravityForces
 from gltf_bullet.bullet.link_contacts import LinkContacts, SolidLink, solid_links
 from gltf_bullet.bullet.own_bodies import OwnBodies
 from gltf_bullet.bullet.pair_rules import EngineLink, PairRules
-from gltf_bullet.bullet.plan import BodyPlan
+from gltf_bullet.bullet.plan import VELOCITY_CLAMP, BodyPlan
+from gltf_bullet.bullet.prescribed_motion import PrescribedMotion, PrescribedNodes
 from gltf_bullet.bullet.queries import ColliderIndex, LinkColliders
 from gltf_bullet.bullet.shape_plan import PlacedShape
 from gltf_bullet.bullet.snapshots import EngineSnapshot
@@ -51,7 +51,7 @@ class WorldState:
     articulations: ArticulationState
     slip: tuple[dict[EngineLink, float], dict[int, float]]
     spins: tuple[FloatArray | None, FloatArray | None]
-    carried: tuple[tuple[int, ...], tuple[int, ...]]
+    prescribed: PrescribedNodes
 
 
 class World:
@@ -75,11 +75,6 @@ class World:
         self.pair_rules = PairRules(client_id)
         self._created: list[int] = []
         self._undo: list[Callable[[], None]] = [self.pair_rules.release]
-        self._carried: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
-        self._carried_bodies: set[int] = set()
-        self._carried_statics: set[int] = set()
-        self._carriage = CarriedBodies(client_id, [], [])
-        self._targets: tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]] | None = None
         self.anchor_motion: dict[int, tuple[FloatArray, FloatArray, FloatArray, FloatArray]] = {}
         """Of animated attachment nodes without motion: position, rotation xyzw now, velocity and
         spin over the coming step."""
@@ -130,6 +125,8 @@ class World:
             ):
                 shapes.settle_margin(shapes.shape_id(group.shapes), group.shapes, body_id, link)
         visuals.create_scenery(self._created)
+        if self._created:
+            shapes.mark(self._created[0])
         if visuals.needs_finish:
             for node, body in bodies.items():
                 visuals.finish(body, self.links_of(node))
@@ -144,6 +141,13 @@ class World:
             slip_friction=options.slip_friction,
         )
         self._undo.append(self._links.release)
+        self.prescribed = PrescribedMotion(
+            self.client_id,
+            self.plan.bodies,
+            self.static_ids,
+            self.free,
+            lambda node: self._links.renew(set(self.links_of(node))),
+        )
         self.colliders = ColliderIndex(self.client_id, shapes, dict(self._link_colliders()))
 
     # --- what is where ------------------------------------------------------------------------
@@ -259,9 +263,17 @@ class World:
         return True
 
     def set_velocity(self, node: int, linear_in_node: Vec3, angular_in_node: Vec3) -> bool:
-        """Set a free body's velocity [m/s] and spin [rad/s]; ``False`` for links of chains."""
+        """Set a free body's velocity [m/s] and spin [rad/s]; ``False`` for links of chains.
+
+        Raises:
+            ValueError: It is beyond what the engine lets a body have.
+        """
         if node not in self._id_of_free:
             return False
+        for name, values in (("velocity", linear_in_node), ("spin", angular_in_node)):
+            # Squares of larger floats overflow: hypot does not.
+            if not math.hypot(*values) <= VELOCITY_CLAMP:
+                raise ValueError(f"{name} {values!r}; the engine ends at {VELOCITY_CLAMP:g}")
         turn = self.rotation_of(node)
         set_base_velocity(
             self.client_id,
@@ -295,11 +307,7 @@ class World:
         """Apply what the engine does not know for the coming step."""
         self._links.before_step(settings)
         self.free.before_step(settings.time_step, settings.gravity)
-        if self._targets is not None:
-            self._carriage.drive(
-                self._targets[0], self._targets[1], settings.time_step, self._targets[2]
-            )
-            self._targets = None
+        self.prescribed.before_step(settings.time_step)
         for node in self.plan.articulations.moving_anchors:
             self._announce_anchor(node, settings.time_step)
         self.articulations.before_step(settings.time_step, settings.gravity)
@@ -335,57 +343,6 @@ class World:
             np.concatenate([rotations, jointed_rotations]),
         )
 
-    # --- prescribed motion --------------------------------------------------------------------
-
-    def carry(self, static_nodes: Sequence[int], body_nodes: Sequence[int]) -> None:
-        """Prescribe the poses of these static colliders and bodies from now on, and of no others.
-
-        Released dynamic bodies go on with the velocity that they have.
-        """
-        released = self._carried_bodies - set(body_nodes)
-        taken = set(body_nodes) - self._carried_bodies
-        for node in sorted(released | taken):
-            if self.plan.bodies.bodies[node].kind is MotionKind.DYNAMIC:
-                self.free.set_kinematic(node, kinematic=node in taken)
-                self._links.renew(set(self.links_of(node)))
-        for node in self._carried_statics - set(static_nodes):
-            set_base_velocity(self.client_id, self.static_ids[node], ZERO, ZERO)
-        for node in released:
-            plan = self.plan.bodies.bodies[node]
-            if plan.kind is MotionKind.KINEMATIC:
-                set_base_velocity(
-                    self.client_id,
-                    self._id_of_free[node],
-                    plan.linear_velocity,
-                    plan.angular_velocity,
-                )
-        self._carried_bodies, self._carried_statics = set(body_nodes), set(static_nodes)
-        self._carried = (tuple(static_nodes), tuple(body_nodes))
-        offset_of = {s.node: s.shape.body_from_shape for s in self.plan.bodies.statics}
-        self._carriage = CarriedBodies(
-            self.client_id,
-            [*map(self.static_ids.__getitem__, static_nodes),
-             *map(self._id_of_free.__getitem__, body_nodes)],
-            [*map(offset_of.__getitem__, static_nodes),
-             *(self.plan.bodies.bodies[node].body_from_inertial for node in body_nodes)],
-        )  # fmt: skip
-
-    def prescribe(
-        self, positions: FloatArray, rotations_xyzw: FloatArray, is_jump: npt.NDArray[np.bool_]
-    ) -> None:
-        """Targets of the coming step, in the order of :meth:`carry`, statics first.
-
-        Args:
-            positions: Of the nodes' frames [m], shape [k, 3].
-            rotations_xyzw: Shape [k, 4].
-            is_jump: Which are put there at once, shape [k].
-        """
-        self._targets = (positions, rotations_xyzw, is_jump)
-
-    def can_be_carried(self, node: int) -> bool:
-        """Whether a body's pose can be prescribed: it is no link of an articulation."""
-        return node in self._id_of_free
-
     # --- single bodies ------------------------------------------------------------------------
 
     def velocities_of(self, node: int) -> tuple[FloatArray, FloatArray]:
@@ -408,7 +365,7 @@ class World:
         Kinematic and static bodies have infinite mass: nothing happens.
         """
         plan: BodyPlan = self.plan.bodies.bodies[node]
-        if plan.kind is not MotionKind.DYNAMIC or node in self._carried_bodies:
+        if plan.kind is not MotionKind.DYNAMIC or self.prescribed.holds(node):
             return
         if node not in self._id_of_free:
             self.articulations.apply_impulse(node, np.array(linear), np.array(angular))
@@ -434,12 +391,12 @@ class World:
             articulations=self.articulations.state(),
             slip=self._links.state(),
             spins=self.free.state(),
-            carried=self._carried,
+            prescribed=self.prescribed.nodes,
         )
 
     def restore(self, state: WorldState, engine: EngineSnapshot | OwnBodies) -> None:
         """Put everything back: the whole world as the engine does it, or our own bodies only."""
-        self.carry(*state.carried)
+        self.prescribed.choose(*state.prescribed)
         self._links.restore(state.slip)
         if isinstance(engine, OwnBodies):
             engine.restore(self.client_id, self._created)

@@ -71,7 +71,7 @@ class AnimationDriver:
             return
         ahead = self.animator.compose_ahead(world_from_node, self._simulated)
         positions, rotations = self._rigid(ahead, self._carried)
-        self._world.prescribe(positions, rotations, self.animator.jumped[self._carried])
+        self._world.prescribed.aim(positions, rotations, self.animator.jumped[self._carried])
         for node in self._anchors:
             self._announce(node, world_from_node, ahead, time_step)
 
@@ -92,10 +92,10 @@ class AnimationDriver:
         carried = [
             node
             for node, plan in bodies.bodies.items()
-            if self._world.can_be_carried(node)
+            if self._world.prescribed.is_possible(node)
             and (animator.driven[node] or (plan.kind is not MotionKind.DYNAMIC and moved[node]))
         ]
-        self._world.carry(statics, carried)
+        self._world.prescribed.choose(statics, carried)
         self._carried = np.array([*statics, *carried], dtype=np.intp)
         self._simulated[:] = False
         self._simulated[[node for node in bodies.bodies if node not in set(carried)]] = True

@@ -76,7 +76,11 @@ def set_value(scene: Scene, pointer: str, value: Any) -> None:
     if physics == scene.physics and not isinstance(target.item, Motion):
         return
     changed = find_target(physics, pointer)
-    if changed is not None and _changed_in_place(scene, changed, physics):
+    try:
+        is_done = changed is not None and _changed_in_place(scene, changed, physics)
+    except ValueError as error:
+        raise ValueError(f"{pointer}: {error}") from error
+    if is_done:
         scene.physics = physics
         return
     scene.rebuild(physics)

@@ -273,6 +273,8 @@ def test_lengths_are_read_only(scene: gb.Scene) -> None:
         (MOTION.format(1) + "mass", math.nan, ValueError),
         (MOTION.format(1) + "isKinematic", 1, TypeError),
         (MOTION.format(1) + "linearVelocity", (1, 2), ValueError),
+        (MOTION.format(1) + "linearVelocity", (1e300, 0, 0), ValueError),
+        (MOTION.format(1) + "angularVelocity", (0, 2e5, 0), ValueError),
         (MOTION.format(0) + "mass", 1.0, KeyError),
         ("/nodes/1/rotation", (0, 0, 0, 0), ValueError),
         (TABLE + "physicsMaterials/0/frictionCombine", "average", KeyError),
