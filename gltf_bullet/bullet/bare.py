@@ -12,7 +12,7 @@ import pybullet
 from gltf_bullet.bullet.client import remove_bodies
 from gltf_bullet.transforms import Vec3
 
-__all__ = ["BareBodies", "load_urdfs", "urdf_file"]
+__all__ = ["BareBodies", "count_in_world", "load_urdfs", "urdf_file"]
 
 _URDF = """<robot name="body"><link name="base">
 <inertial><mass value="1"/>
@@ -40,10 +40,18 @@ def load_urdfs(client_id: int, path: str, positions: Sequence[Vec3]) -> None:
         pybullet.loadURDF(path, position, physicsClientId=client_id)
 
 
+def count_in_world(client_id: int) -> tuple[int, int]:
+    """How many bodies and constraints there are."""
+    return (
+        int(pybullet.getNumBodies(physicsClientId=client_id)),
+        int(pybullet.getNumConstraints(physicsClientId=client_id)),
+    )
+
+
 class BareBodies:
     """Creates and removes bodies of one shared shape.
 
-    Bullet itself keeps about 0.85 KB for each of them (measured): no library above it can do
+    Bullet itself keeps about 0.87 KB for each of them (measured): no library above it can do
     better.
     """
 

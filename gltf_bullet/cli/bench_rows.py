@@ -6,17 +6,16 @@ import gc
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from gltf_bullet.bullet.bare import BareBodies, load_urdfs, urdf_file
+from gltf_bullet.bullet.bare import load_urdfs, urdf_file
 from gltf_bullet.bullet.client import step_simulation
 from gltf_bullet.bullet.headless import headless_world
-from gltf_bullet.cli.bench_assets import bodies_gltf, grid, mesh_scene_gltf, pile
+from gltf_bullet.cli.bench_assets import bodies_gltf, grid, pile
+from gltf_bullet.cli.bench_memory import measure_growth
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.asset import read_asset
 from gltf_bullet.runtime.load import load_gltf
@@ -27,10 +26,7 @@ __all__ = ["ROWS", "BenchRow", "Measurement"]
 ONE_BY_ONE = LoadOptions(batch_size=10**9)
 COUNT = 1000
 
-CYCLES = 300
-WARM_UP_CYCLES = 100
-MESH_BODIES = 10
-PAGE_KB = 4
+MESH_BODIES = 11
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,43 +137,10 @@ def _step_pairs(scene: Scene, repeats: int, chunk: int) -> Iterator[tuple[float,
 
 
 def _memory(repeats: int) -> Measurement:
-    """Resident memory per load/remove cycle beyond what Bullet keeps for as many bodies [KB]."""
-    # Fresh processes: freed memory of earlier rows would be used first and hide any growth.
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
-        ours = pool.submit(_own_growth, repeats).result()
-        theirs = pool.submit(_bare_growth, repeats).result()
+    """Memory per load/remove cycle beyond what Bullet keeps for as many bodies [KB]."""
+    cycles = 100 * repeats
+    ours, theirs = (growth.heap_kb / cycles for growth in measure_growth(MESH_BODIES, cycles))
     return Measurement(ours=ours, theirs=theirs, unit="KB/cycle", value=ours - theirs)
-
-
-def _own_growth(repeats: int) -> float:
-    asset = read_asset(mesh_scene_gltf(MESH_BODIES))
-    with headless_world() as client:
-        return _growth(lambda: asset.instantiate(client).remove(), repeats)
-
-
-def _bare_growth(repeats: int) -> float:
-    with headless_world() as client:
-        bodies = BareBodies(client)
-        return _growth(lambda: bodies.cycle(MESH_BODIES + 1), repeats)
-
-
-def _growth(cycle: Callable[[], object], repeats: int) -> float:
-    for _ in range(WARM_UP_CYCLES):
-        cycle()
-    grown = []
-    for _ in range(max(1, repeats // 2)):
-        gc.collect()
-        before = _resident_kb()
-        for _ in range(CYCLES):
-            cycle()
-        gc.collect()
-        grown.append((_resident_kb() - before) / CYCLES)
-    return statistics.median(grown)
-
-
-def _resident_kb() -> float:
-    """Resident memory of this process; Linux only."""
-    return PAGE_KB * float(Path("/proc/self/statm").read_text().split()[1])
 
 
 ROWS = tuple(
@@ -200,7 +163,7 @@ ROWS = tuple(
          _steps(bodies_gltf("box", pile(500), floor=True), 240, 5)),
         ("step-falling", "scene.step / stepSimulation, 1000 boxes in free fall", 3.6,
          _steps(bodies_gltf("box", grid(COUNT, 1000.0)), 10, 20)),
-        ("memory", "memory per load/remove of 11 bodies with meshes, minus bare PyBullet's", 1.0,
+        ("memory", "heap per load/remove of 11 bodies with meshes, minus bare PyBullet's", 1.0,
          _memory),
     )
 )  # fmt: skip

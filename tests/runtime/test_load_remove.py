@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import ctypes
-import gc
-import sys
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
-from multiprocessing import get_context
+from collections.abc import Iterator
 from pathlib import Path
 
 import pybullet
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.bare import BareBodies
 from gltf_bullet.bullet.headless import headless_world
-from gltf_bullet.cli.bench_assets import bodies_gltf, grid, mesh_scene_gltf
+from gltf_bullet.cli.bench_assets import bodies_gltf, grid
+from gltf_bullet.cli.bench_memory import can_measure_growth, measure_growth
 from tests.physics.scenes import Scenery, world
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
@@ -95,81 +89,12 @@ def test_removing_after_a_reset_or_a_disconnection_is_harmless() -> None:
     second.remove()
 
 
-class _HeapInfo(ctypes.Structure):
-    """``struct mallinfo2`` of glibc."""
-
-    _fields_ = [
-        (name, ctypes.c_size_t)
-        for name in (
-            *("arena", "ordblks", "smblks", "hblks", "hblkhd"),
-            *("usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"),
-        )
-    ]
-
-
-def heap_kb() -> float:
-    """What C code has allocated and not freed: exact, where the process size only grows in steps.
-
-    Python's objects are not in it; ``sys.getallocatedblocks`` counts those.
-    """
-    libc = ctypes.CDLL("libc.so.6")
-    libc.mallinfo2.restype = _HeapInfo
-    gc.collect()
-    info = libc.mallinfo2()
-    return float(info.uordblks + info.hblkhd) / 1024.0
-
-
-@dataclass(frozen=True)
-class Growth:
-    heap_kb: float
-    python_blocks: int
-    bodies: int
-    constraints: int
-
-
-def growth(cycle: Callable[[], object], cycles: int, client: int) -> Growth:
-    for _ in range(50):
-        cycle()
-    heap, blocks = heap_kb(), sys.getallocatedblocks()
-    for _ in range(cycles):
-        cycle()
-    return Growth(
-        heap_kb=heap_kb() - heap,
-        python_blocks=sys.getallocatedblocks() - blocks,
-        bodies=pybullet.getNumBodies(client),
-        constraints=pybullet.getNumConstraints(client),
-    )
-
-
-def own_growth(cycles: int, bodies: int) -> Growth:
-    """What load/remove cycles leave; in a fresh process."""
-    asset = gb.read_asset(mesh_scene_gltf(bodies - 1))
-    with headless_world() as client:
-        return growth(lambda: asset.instantiate(client).remove(), cycles, client)
-
-
-def bare_growth(cycles: int, bodies: int) -> Growth:
-    with headless_world() as client:
-        bare = BareBodies(client)
-        return growth(lambda: bare.cycle(bodies), cycles, client)
-
-
-def has_mallinfo2() -> bool:
-    try:
-        return hasattr(ctypes.CDLL("libc.so.6"), "mallinfo2")
-    except OSError:
-        return False
-
-
-@pytest.mark.skipif(not has_mallinfo2(), reason="asks glibc 2.33 or later")
+@pytest.mark.skipif(not can_measure_growth(), reason="asks glibc 2.33 or later")
 def test_200_cycles_of_a_mesh_scene_cost_no_more_memory_than_bare_pybullet() -> None:
     """Bullet itself keeps about 0.87 KB per created and removed body (measured), we nothing."""
-    cycles, bodies = 200, 6
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
-        own = pool.submit(own_growth, cycles, bodies).result()
-        # Where no other scene stands in the world, one body of a moment tells whether it is new.
-        bare = pool.submit(bare_growth, cycles, bodies + 1).result()
-    assert (own.bodies, own.constraints) == (0, 0)
+    cycles = 200
+    own, bare = measure_growth(6, cycles)
+    assert own.bodies_and_constraints == (0, 0)
     assert own.heap_kb <= bare.heap_kb + 0.1 * cycles
     assert own.python_blocks <= bare.python_blocks + 2 * cycles
 
