@@ -10,7 +10,12 @@ import pybullet
 
 from gltf_bullet.bullet.articulation_model import ComponentModel
 from gltf_bullet.bullet.articulation_plan import ComponentPlan
-from gltf_bullet.bullet.component_solver import ComponentSolver, SolverMemory, StepForces
+from gltf_bullet.bullet.component_solver import (
+    ComponentSolver,
+    RowProblem,
+    SolverMemory,
+    StepForces,
+)
 from gltf_bullet.bullet.joint_axes import BALL
 from gltf_bullet.bullet.joint_dynamics import TreeState, cross, evaluate_tree, mass_matrix
 from gltf_bullet.bullet.joint_solve import MassFactor
@@ -135,11 +140,14 @@ class Component:
 
     # --- the step -----------------------------------------------------------------------------
 
-    def before_step(self, dt: float, gravity: FloatArray) -> None:
-        """Apply forces, torques and motors for one engine step of ``dt`` seconds."""
+    def prepare(self, dt: float, gravity: FloatArray) -> RowProblem | None:
+        """Apply the known forces of one engine step of ``dt`` seconds, and state its rows.
+
+        ``None`` where the step needs nothing of the solve.
+        """
         acceleration = self._anchor_acceleration()
         if not self.solver.acts and acceleration is None and self.field is None:
-            return
+            return None
         state = self.read()
         force, torque = self.solver.known_forces(state, gravity, acceleration)
         if self.field is not None:
@@ -148,12 +156,20 @@ class Component:
             force[massive] += self.model.tree.masses[massive, None] * pull
         swerve = self.model.tree.masses[:, None] * (state.linear_jacobian @ self._anchor_swerve())
         self._apply_to_links(force + swerve, torque, state)
-        if self.solver.row_count or self.solver.whirls:
-            weight = self.model.tree.masses[:, None] * gravity
-            step = self.solver.solve(
-                state, self.positions, self.velocities, force + weight, torque, dt
-            )
-            self._apply(step, state)
+        if not (self.solver.row_count or self.solver.whirls):
+            return None
+        weight = self.model.tree.masses[:, None] * gravity
+        return self.solver.assemble(
+            state, self.positions, self.velocities, force + weight, torque, dt
+        )
+
+    def finish(self, step: StepForces) -> None:
+        """Give the engine what the solve has found."""
+        self.applied = step.row_forces
+        self._pushed_back = step.pushed_back
+        self._apply_generalized(step.generalized, self.solver.solved_state())
+        for k in range(len(self.body_ids)):
+            self._set_motors(k, step)
 
     def after_step(self) -> None:
         """Hand axes that have come back inside to the engine's own limits as well."""
@@ -206,13 +222,6 @@ class Component:
             pybullet.applyExternalTorque(
                 body, link, torque.tolist(), pybullet.WORLD_FRAME, physicsClientId=self.client_id
             )
-
-    def _apply(self, step: StepForces, state: TreeState) -> None:
-        self.applied = step.row_forces
-        self._pushed_back = step.pushed_back
-        self._apply_generalized(step.generalized, state)
-        for k in range(len(self.body_ids)):
-            self._set_motors(k, step)
 
     def add_forces(self, generalized: FloatArray) -> None:
         """Apply more forces in the same step, on top of the solve's; shape [free_count]."""

@@ -13,6 +13,7 @@ from gltf_bullet.bullet.articulation import AnchorMotion, Component
 from gltf_bullet.bullet.articulation_model import compile_component
 from gltf_bullet.bullet.articulation_plan import ArticulationPlans, PiecePlan
 from gltf_bullet.bullet.component_solver import SolverMemory
+from gltf_bullet.bullet.contact_coupling import ContactCoupling
 from gltf_bullet.bullet.cross_closures import CrossSolver
 from gltf_bullet.bullet.joint_axes import BALL
 from gltf_bullet.bullet.joint_closures import Closures
@@ -176,6 +177,8 @@ class Articulations:
         self._cross = CrossSolver(
             plans.cross_closures, [component.solver for component in self.components]
         )
+        self.contacts = ContactCoupling(client_id, self.components)
+        """The joint-space solves of one step, coupled where contacts carry forces."""
         self.controls = JointControls(self.components)
         """Freedoms, drives and limits, to read and to change."""
         self.closures = Closures(client_id, self.components, anchors, created, plans.cross_closures)
@@ -242,8 +245,8 @@ class Articulations:
         """Apply all joint forces for one engine step of ``dt`` seconds."""
         pull = np.array(gravity, dtype=np.float64)
         self._move_bases()
-        for component in self.components:
-            component.before_step(dt, pull)
+        problems = [component.prepare(dt, pull) for component in self.components]
+        self.contacts.solve(problems, dt, pull)
         self.closures.tighten()
         if self.plans.cross_closures:
             for number, forces in self._cross.forces(dt).items():

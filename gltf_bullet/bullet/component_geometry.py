@@ -79,6 +79,16 @@ class ComponentGeometry:
         linear = state.linear_jacobian[index] + arm @ state.angular_jacobian[index]
         return np.concatenate([linear, state.angular_jacobian[index]])[:size]
 
+    def normal_row(
+        self, state: TreeState, frame: int, point: FloatArray, direction: FloatArray
+    ) -> FloatArray:
+        """Velocity row [n] of a point moving with a frame, along a direction."""
+        arm = cross(point - state.com[frame], direction)
+        row: FloatArray = (
+            direction @ state.linear_jacobian[frame] + arm @ state.angular_jacobian[frame]
+        )
+        return row
+
     def _position(self, state: TreeState, index: int, frame: LinkFrame) -> FloatArray:
         positions, _ = self._attachments(
             state,

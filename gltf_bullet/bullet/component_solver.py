@@ -24,10 +24,10 @@ from gltf_bullet.bullet.joint_dynamics import (
     generalized_forces,
     mass_matrix,
 )
-from gltf_bullet.bullet.joint_solve import MassFactor, solve_bounded, spring_rows
+from gltf_bullet.bullet.joint_solve import MassFactor, spring_rows
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["ComponentSolver", "SolverMemory", "StepForces"]
+__all__ = ["ComponentSolver", "RowProblem", "SolverMemory", "StepForces"]
 
 RECOVERY_TIME = 0.06
 """[s] Time constant with which a limit violated at load, or at a change, is restored."""
@@ -62,6 +62,35 @@ class StepForces:
     """[n]"""
     pushed_back: BoolArray
     """[n], where the motor belongs to a hard limit, not to a drive."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class RowProblem:
+    """The rows of one component over one step; m rows, of which closures are the last."""
+
+    dt: float
+    """[s]"""
+    values: FloatArray
+    """Of the joints' rows."""
+    velocities: FloatArray
+    """[n], now."""
+    velocity_free: FloatArray
+    """[n], after the step if no row did anything."""
+    rows: FloatArray
+    """[m, free_count]"""
+    inverse: FloatArray
+    """[free_count, m], M^-1 rows^T."""
+    matrix: FloatArray
+    """[m, m], softness included."""
+    right: FloatArray
+    """[m]"""
+    low: FloatArray
+    """[m], of the impulses."""
+    high: FloatArray
+    """[m]"""
+    guess: npt.NDArray[np.int8] | None
+    inertial: FloatArray
+    """[free_count], forces that correct the engine's Coriolis and gyroscopic terms."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,7 +168,7 @@ class ComponentSolver:
             )
         return force, torque
 
-    def solve(
+    def assemble(
         self,
         state: TreeState,
         positions: FloatArray,
@@ -147,8 +176,8 @@ class ComponentSolver:
         force: FloatArray,
         torque: FloatArray,
         dt: float,
-    ) -> StepForces:
-        """Forces of all rows over the coming step.
+    ) -> RowProblem:
+        """The bounded problem of all rows over the coming step; contacts may be added to it.
 
         Args:
             state: Now.
@@ -178,31 +207,60 @@ class ComponentSolver:
             values, jacobian @ velocity_free, diagonal[: self.row_count], dt
         )
         extra = len(closing)
-        soft = np.concatenate([softness, np.zeros(extra)])
-        matrix[np.diag_indices_from(matrix)] += soft + FLOOR * (diagonal.max(initial=0.0) or 1.0)
-        impulse, self._guess = solve_bounded(
-            matrix,
-            np.concatenate([target, closing_target]) - rows @ velocity_free,
-            np.concatenate([low, np.full(extra, -math.inf)]),
-            np.concatenate([high, np.full(extra, math.inf)]),
-            self._guess,
+        matrix[np.diag_indices_from(matrix)] += np.concatenate([softness, np.zeros(extra)])
+        matrix[np.diag_indices_from(matrix)] += FLOOR * (diagonal.max(initial=0.0) or 1.0)
+        return RowProblem(
+            dt=dt,
+            values=values,
+            velocities=velocities,
+            velocity_free=velocity_free,
+            rows=rows[:, :free],
+            inverse=inverse,
+            matrix=matrix,
+            right=np.concatenate([target, closing_target]) - rows @ velocity_free,
+            low=np.concatenate([low, np.full(extra, -math.inf)]),
+            high=np.concatenate([high, np.full(extra, math.inf)]),
+            guess=self._guess,
+            inertial=(bias - centred)[:free],
         )
+
+    def finish(
+        self,
+        problem: RowProblem,
+        impulse: FloatArray,
+        guess: npt.NDArray[np.int8],
+        push: FloatArray | None = None,
+    ) -> StepForces:
+        """What the engine shall apply, from the solution of a problem.
+
+        Args:
+            problem: From :meth:`assemble`, of this step.
+            impulse: Of all rows.
+            guess: The rows' states, from ``solve_bounded``.
+            push: What contacts change of the velocities [free_count]; the engine does it itself.
+        """
+        free, dt = self.model.free_count, problem.dt
+        low, high = problem.low[: self.row_count], problem.high[: self.row_count]
+        self._guess = guess
         # Closures are engine constraints as well, which then only correct what contacts do.
         self.impulses = impulse[: self.row_count]
-        after = velocity_free[:free] + inverse @ impulse
-        self.after = np.concatenate([after, velocities[free:]])
-        forces = (rows[:, :free].T @ impulse) / dt
+        after = problem.velocity_free[:free] + problem.inverse @ impulse
+        if push is not None:
+            after = after + push
+        self.after = np.concatenate([after, problem.velocities[free:]])
+        forces = (problem.rows.T @ impulse) / dt
         # Of the next step only what lasts can be foretold: a one-sided limit that chatters made
         # light bodies on long levers gain energy without end.
-        lasting = np.concatenate([(low != 0.0) & (high != 0.0), np.ones(extra, dtype=bool)])
-        self._last_rows = (rows[:, :free].T @ (impulse * lasting)) / dt
-        scale = self._gain_scale
+        lasting = np.ones(len(impulse), dtype=bool)
+        lasting[: self.row_count] = (low != 0.0) & (high != 0.0)
+        self._last_rows = (problem.rows.T @ (impulse * lasting)) / dt
+        values, velocities, scale = problem.values, problem.velocities, self._gain_scale
         force = self.motors.owed(values, velocities, self.impulses / dt, scale)
-        speed = self.motors.speeds(values, velocities, after, force, inverse, scale, dt)
+        speed = self.motors.speeds(values, velocities, after, force, problem.inverse, scale, dt)
         pushed_back = self.motors.push_back(values, self.recovering, force, speed, dt)
         return StepForces(
-            generalized=forces + (bias - centred)[:free],
-            row_forces=(jacobian[:, :free].T @ self.impulses) / dt,
+            generalized=forces + problem.inertial,
+            row_forces=(problem.rows[: self.row_count].T @ self.impulses) / dt,
             motor_force=force,
             motor_speed=speed,
             pushed_back=pushed_back,
