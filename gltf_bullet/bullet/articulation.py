@@ -1,4 +1,4 @@
-"""One component in the engine: reads its links, asks the solver, applies forces and motors."""
+"""One component in the engine: reads its links, states its rows, applies what was found."""
 
 from __future__ import annotations
 
@@ -69,8 +69,7 @@ class Component:
         self.velocities = np.zeros(len(model.tree.freedom_frame))
         """Of single axes, balls (in the child's axes), bases, moving anchors [m/s, rad/s]."""
         self.applied = np.zeros(model.free_count)
-        """Force of the solve on each velocity in the last step, motors apart [N, N m]."""
-        self._pushed_back = np.zeros(model.free_count, dtype=bool)
+        """Force of the solve on each velocity in the last step [N, N m]."""
         self._frames_of_piece = [
             np.flatnonzero(model.frames.piece == k) for k in range(len(body_ids))
         ]
@@ -85,7 +84,6 @@ class Component:
             where = np.array([index for _, index in single], dtype=np.intp)
             self._axes_of_piece.append(([link for link, _ in single], where))
         self._balls = [(f.piece, f.link, i) for f, i in placed if f.freedom.axis == BALL]
-        self._motor_links: list[set[int]] = [set() for _ in body_ids]
         self._native: dict[int, tuple[float, float]] = {}
         self._watching = False
         rows = model.rows
@@ -149,15 +147,37 @@ class Component:
         if not self.solver.acts and acceleration is None and self.field is None:
             return None
         state = self.read()
+        force, torque = self._known_forces(state, gravity, acceleration)
+        swerve = self.model.tree.masses[:, None] * (state.linear_jacobian @ self._anchor_swerve())
+        self._apply_to_links(force + swerve, torque, state)
+        if not (self.solver.row_count or self.solver.whirls):
+            return None
+        return self._assemble(state, force, torque, dt, gravity)
+
+    def state_rows(self, dt: float, gravity: FloatArray) -> RowProblem:
+        """The rows of a component that a contact draws in, though it needs nothing itself."""
+        state = self.read()
+        force, torque = self._known_forces(state, gravity, self._anchor_acceleration())
+        return self._assemble(state, force, torque, dt, gravity)
+
+    def _known_forces(
+        self, state: TreeState, gravity: FloatArray, acceleration: FloatArray | None
+    ) -> tuple[FloatArray, FloatArray]:
         force, torque = self.solver.known_forces(state, gravity, acceleration)
         if self.field is not None:
             massive = self.solver.massive
             pull = self.field(state.com[massive], self.model.frames.node[massive])
             force[massive] += self.model.tree.masses[massive, None] * pull
-        swerve = self.model.tree.masses[:, None] * (state.linear_jacobian @ self._anchor_swerve())
-        self._apply_to_links(force + swerve, torque, state)
-        if not (self.solver.row_count or self.solver.whirls):
-            return None
+        return force, torque
+
+    def _assemble(
+        self,
+        state: TreeState,
+        force: FloatArray,
+        torque: FloatArray,
+        dt: float,
+        gravity: FloatArray,
+    ) -> RowProblem:
         weight = self.model.tree.masses[:, None] * gravity
         return self.solver.assemble(
             state, self.positions, self.velocities, force + weight, torque, dt
@@ -166,10 +186,7 @@ class Component:
     def finish(self, step: StepForces) -> None:
         """Give the engine what the solve has found."""
         self.applied = step.row_forces
-        self._pushed_back = step.pushed_back
         self._apply_generalized(step.generalized, self.solver.solved_state())
-        for k in range(len(self.body_ids)):
-            self._set_motors(k, step)
 
     def after_step(self) -> None:
         """Hand axes that have come back inside to the engine's own limits as well."""
@@ -253,39 +270,9 @@ class Component:
                     physicsClientId=self.client_id,
                 )
 
-    def _set_motors(self, k: int, step: StepForces) -> None:
-        axes, where = self._axes_of_piece[k]
-        running = self._motor_links[k]
-        wanted = [
-            (link, int(index))
-            for link, index in zip(axes, where, strict=True)
-            if step.motor_force[index] > 0.0 or link in running
-        ]
-        if not wanted:
-            return
-        pybullet.setJointMotorControlArray(
-            self.body_ids[k],
-            [link for link, _ in wanted],
-            pybullet.VELOCITY_CONTROL,
-            targetVelocities=[float(step.motor_speed[index]) for _, index in wanted],
-            forces=[float(step.motor_force[index]) for _, index in wanted],
-            physicsClientId=self.client_id,
-        )
-        self._motor_links[k] = {link for link, index in wanted if step.motor_force[index] > 0.0}
-
     def drive_forces(self) -> FloatArray:
-        """What each row did in the last step, motors of drives included, [row_count]."""
-        rows = self.model.rows
-        forces = self.solver.impulses / self.solver.last_dt
-        for k, body in enumerate(self.body_ids):
-            axes, where = self._axes_of_piece[k]
-            if not self._motor_links[k]:
-                continue
-            states = pybullet.getJointStates(body, axes, physicsClientId=self.client_id)
-            for state, index in zip(states, where.tolist(), strict=True):
-                driven = np.flatnonzero((rows.coordinate == index) & rows.is_drive)
-                if len(driven) and not self._pushed_back[index]:
-                    forces[driven[0]] += state[3]
+        """What each row did in the last step, [row_count]."""
+        forces: FloatArray = self.solver.impulses / self.solver.last_dt
         return forces
 
     # --- limits -------------------------------------------------------------------------------

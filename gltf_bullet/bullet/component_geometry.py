@@ -75,19 +75,14 @@ class ComponentGeometry:
     ) -> FloatArray:
         """Velocity rows of a point moving with a frame: 3 linear, then 3 angular; [size, n]."""
         index = self.model.frames.index[frame.piece, frame.link]
-        arm = cross(point - state.com[index], np.eye(3))
-        linear = state.linear_jacobian[index] + arm @ state.angular_jacobian[index]
+        (linear,) = self.point_jacobians(state, np.array([index]), point[None])
         return np.concatenate([linear, state.angular_jacobian[index]])[:size]
 
-    def normal_row(
-        self, state: TreeState, frame: int, point: FloatArray, direction: FloatArray
-    ) -> FloatArray:
-        """Velocity row [n] of a point moving with a frame, along a direction."""
-        arm = cross(point - state.com[frame], direction)
-        row: FloatArray = (
-            direction @ state.linear_jacobian[frame] + arm @ state.angular_jacobian[frame]
-        )
-        return row
+    def point_jacobians(self, state: TreeState, frames: IntArray, points: FloatArray) -> FloatArray:
+        """Velocities [k, 3, n] of points [k, 3] that move with frames [k]."""
+        arm = cross((points - state.com[frames])[:, None], np.eye(3))
+        jacobian: FloatArray = state.linear_jacobian[frames] + arm @ state.angular_jacobian[frames]
+        return jacobian
 
     def _position(self, state: TreeState, index: int, frame: LinkFrame) -> FloatArray:
         positions, _ = self._attachments(

@@ -1,8 +1,7 @@
-"""One component's joint-space solve: from link poses and velocities to forces and motor targets.
+"""One component's joint-space solve: from link poses and velocities to joint forces.
 
 Pure numpy, no engine. The solve knows gravity, gravity factors, Coriolis and gyroscopic terms and
-the acceleration of moving anchors, but no contacts; what a drive's law still owes when a contact
-holds the axis back is returned as a motor's force limit.
+the acceleration of moving anchors; contacts are added by ``contact_island``.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import numpy.typing as npt
 from gltf_bullet.bullet.articulation_model import ComponentModel
 from gltf_bullet.bullet.articulation_plan import ComponentPlan, LinkFrame
 from gltf_bullet.bullet.component_geometry import BAUMGARTE, ComponentGeometry
-from gltf_bullet.bullet.contact_motors import ContactMotors
 from gltf_bullet.bullet.joint_dynamics import (
     TreeState,
     at_velocity,
@@ -56,12 +54,6 @@ class StepForces:
     """[n], per velocity: joint forces and torques, ball torques, and force and torque on bases."""
     row_forces: FloatArray
     """[n], the part of ``generalized`` that comes from drives and limits."""
-    motor_force: FloatArray
-    """[n], largest force of a velocity motor; 0: none."""
-    motor_speed: FloatArray
-    """[n]"""
-    pushed_back: BoolArray
-    """[n], where the motor belongs to a hard limit, not to a drive."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -70,8 +62,6 @@ class RowProblem:
 
     dt: float
     """[s]"""
-    values: FloatArray
-    """Of the joints' rows."""
     velocities: FloatArray
     """[n], now."""
     velocity_free: FloatArray
@@ -100,7 +90,6 @@ class SolverMemory:
     impulses: FloatArray
     recovering: BoolArray
     last_rows: FloatArray
-    expected: FloatArray
     guess: npt.NDArray[np.int8] | None
 
 
@@ -129,7 +118,6 @@ class ComponentSolver:
         self._guess: npt.NDArray[np.int8] | None = None
         self._gain_scale = np.ones(self.row_count)
         self._last_rows = np.zeros(model.free_count)
-        self.motors = ContactMotors(model)
         self._joint_velocities = np.flatnonzero(~model.tree.is_base[: model.free_count])
         tree, frames = model.tree, model.frames
         self.massive: IntArray = np.flatnonzero((tree.masses > 0.0) & (frames.piece >= 0))
@@ -211,7 +199,6 @@ class ComponentSolver:
         matrix[np.diag_indices_from(matrix)] += FLOOR * (diagonal.max(initial=0.0) or 1.0)
         return RowProblem(
             dt=dt,
-            values=values,
             velocities=velocities,
             velocity_free=velocity_free,
             rows=rows[:, :free],
@@ -254,16 +241,9 @@ class ComponentSolver:
         lasting = np.ones(len(impulse), dtype=bool)
         lasting[: self.row_count] = (low != 0.0) & (high != 0.0)
         self._last_rows = (problem.rows.T @ (impulse * lasting)) / dt
-        values, velocities, scale = problem.values, problem.velocities, self._gain_scale
-        force = self.motors.owed(values, velocities, self.impulses / dt, scale)
-        speed = self.motors.speeds(values, velocities, after, force, problem.inverse, scale, dt)
-        pushed_back = self.motors.push_back(values, self.recovering, force, speed, dt)
         return StepForces(
             generalized=forces + problem.inertial,
             row_forces=(problem.rows[: self.row_count].T @ self.impulses) / dt,
-            motor_force=force,
-            motor_speed=speed,
-            pushed_back=pushed_back,
         )
 
     def memory(self) -> SolverMemory:
@@ -273,14 +253,13 @@ class ComponentSolver:
             self.impulses.copy(),
             self.recovering.copy(),
             self._last_rows.copy(),
-            self.motors.expected.copy(),
             guess,
         )
 
     def recall(self, memory: SolverMemory) -> None:
         """Take back :meth:`memory`."""
         self.impulses, self.recovering = memory.impulses.copy(), memory.recovering.copy()
-        self._last_rows, self.motors.expected = memory.last_rows.copy(), memory.expected.copy()
+        self._last_rows = memory.last_rows.copy()
         # The guess only decides the path to the solution, but that is enough to move the last bit.
         self._guess = None if memory.guess is None else memory.guess.copy()
 

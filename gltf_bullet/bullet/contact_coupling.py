@@ -7,31 +7,26 @@ lies on an arm's load weighs on the arm as well.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.articulation import Component
 from gltf_bullet.bullet.component_solver import RowProblem
-from gltf_bullet.bullet.contact_island import ContactPoint, FreeMass, Side, solve_island
+from gltf_bullet.bullet.contact_island import ContactTable, FreeMass, solve_island
+from gltf_bullet.bullet.free_mass import read_free_mass
 from gltf_bullet.bullet.joint_solve import solve_bounded
-from gltf_bullet.transforms import FloatArray, matrices_from_quats
+from gltf_bullet.transforms import FloatArray
 
 __all__ = ["ContactCoupling"]
 
 MOST_POINTS = 96
-"""Contacts of one island that are solved with the joints; a pile beyond is left to the engine
-(the cost grows with the third power: 1 ms at 60, measured)."""
-
-
-class _Island:
-    """Contacts, components and free bodies that hang together in this step."""
-
-    def __init__(self) -> None:
-        self.components: set[int] = set()
-        self.free: dict[int, FreeMass] = {}
-        self.points: list[ContactPoint] = []
+"""Contacts of one island that are solved with the joints, the nearest first. What lies further up
+a heap is left to the engine: a drive below then carries its weight only as its law says, and a
+hard limit gives way a little. (The cost grows with the third power.)"""
 
 
 class ContactCoupling:
@@ -47,135 +42,158 @@ class ContactCoupling:
         for number, component in enumerate(self._components):
             for k, body in enumerate(component.body_ids):
                 self._where[body] = (number, _frame_of_links(component, k))
-        self._inertia_of: dict[int, tuple[float, FloatArray]] = {}
 
     def solve(self, problems: Sequence[RowProblem | None], dt: float, gravity: FloatArray) -> None:
-        """Solve the problems of one step and give the engine what they ask for."""
-        left = {number for number, problem in enumerate(problems) if problem is not None}
-        for number in sorted(left):
-            if number not in left or not self._components[number].solver.row_count:
+        """Solve the problems of one step and give the engine what they ask for.
+
+        Args:
+            problems: By component, ``None`` where the step needs nothing.
+            dt: [s]
+            gravity: Of the world [m/s^2].
+        """
+        waiting = {n: problem for n, problem in enumerate(problems) if problem is not None}
+        for number in list(waiting):
+            if number not in waiting or not self._components[number].solver.row_count:
                 continue
-            island = self._island(number, problems, dt, gravity)
-            if not island.points or len(island.points) > MOST_POINTS:
+            island = _Island(self._client_id, self._where, dt, gravity, self.gravity_factor)
+            island.grow(number, self._components)
+            inside = {
+                n: waiting.pop(n) if n in waiting else self._components[n].state_rows(dt, gravity)
+                for n in sorted(island.components)
+            }
+            if not island.has_contacts:
+                self._alone(number, inside[number])
                 continue
-            left -= island.components
-            numbers = sorted(island.components)
-            inside = {n: p for n in numbers if (p := problems[n]) is not None}
-            solvers = {n: self._components[n].solver for n in numbers}
-            found = solve_island(solvers, inside, island.free, island.points, dt)
+            solvers = {n: self._components[n].solver for n in inside}
+            found = solve_island(solvers, inside, island.free, island.table(), dt)
             for n, problem in inside.items():
                 step = solvers[n].finish(
                     problem, found.impulses[n], found.states[n], found.pushes[n]
                 )
                 self._components[n].finish(step)
-        for number in sorted(left):
-            problem = problems[number]
-            if problem is None:
-                continue
-            impulse, guess = solve_bounded(
-                problem.matrix, problem.right, problem.low, problem.high, problem.guess
-            )
-            component = self._components[number]
-            component.finish(component.solver.finish(problem, impulse, guess))
+        for number, problem in waiting.items():
+            self._alone(number, problem)
 
-    # --- reading ------------------------------------------------------------------------------
+    def _alone(self, number: int, problem: RowProblem) -> None:
+        impulse, guess = solve_bounded(
+            problem.matrix, problem.right, problem.low, problem.high, problem.guess
+        )
+        component = self._components[number]
+        component.finish(component.solver.finish(problem, impulse, guess))
 
-    def _island(
-        self, start: int, problems: Sequence[RowProblem | None], dt: float, gravity: FloatArray
-    ) -> _Island:
-        """Everything that touches a component, directly or through what it touches."""
-        island = _Island()
-        island.components.add(start)
-        waiting = list(self._components[start].body_ids)
-        done: set[int] = set()
-        while waiting and len(island.points) <= MOST_POINTS:
-            body = waiting.pop()
-            done.add(body)
-            for row in pybullet.getContactPoints(bodyA=body, physicsClientId=self._client_id) or ():
-                first, second = row[1], row[2]
-                other = second if first == body else first
-                if other in done and other != body:
-                    continue
-                sides = []
-                for one, link in ((first, row[3]), (second, row[4])):
-                    side = self._side(island, problems, one, link, dt, gravity)
-                    if side is None:
-                        break
-                    sides.append(side)
-                if len(sides) < 2:
-                    continue
-                island.points.append(
-                    ContactPoint(
-                        first=sides[0],
-                        second=sides[1],
-                        position=0.5 * (np.array(row[5]) + np.array(row[6])),
-                        normal=np.array(row[7]),
-                        distance=row[8],
-                        presses=row[9] > 0.0,
-                    )
-                )
-                if other not in done and other not in waiting:
-                    number = self._where.get(other, (-1, {}))[0]
-                    if number >= 0:
-                        island.components.add(number)
-                        waiting += [
-                            b
-                            for b in self._components[number].body_ids
-                            if b not in done and b not in waiting
-                        ]
-                    elif other in island.free:
-                        waiting.append(other)
-        return island
 
-    def _side(
+_Side = tuple[int, int]
+"""Component number and frame, or -1 and the row of a free mass."""
+
+
+class _Island:
+    """Contacts, components and free bodies that hang together in one step."""
+
+    def __init__(
         self,
-        island: _Island,
-        problems: Sequence[RowProblem | None],
-        body: int,
-        link: int,
+        client_id: int,
+        where: Mapping[int, tuple[int, dict[int, int]]],
         dt: float,
         gravity: FloatArray,
-    ) -> Side | None:
-        """One side of a contact; ``None`` where nothing is known of the body."""
-        known = self._where.get(body)
-        if known is not None:
-            number, frames = known
-            if problems[number] is None or link not in frames:
-                return None
-            return Side(component=number, frame=frames[link])
-        if body in island.free:
-            return Side(free=body)
-        if pybullet.getNumJoints(body, physicsClientId=self._client_id):
-            return None
-        mass, moments = self._mass_of(body)
-        position, rotation = pybullet.getBasePositionAndOrientation(body, self._client_id)
-        velocity = np.concatenate(pybullet.getBaseVelocity(body, self._client_id))
-        com = np.array(position)
-        if mass == 0.0:
-            return Side(com=com, velocity=velocity)
-        turn = matrices_from_quats(np.array(rotation))
-        pull = self.gravity_factor.get(body, 1.0) * gravity
-        island.free[body] = FreeMass(
-            com=com,
-            mass=mass,
-            inverse_inertia=turn @ np.diag(1.0 / moments) @ turn.T,
-            velocity=velocity,
-            velocity_free=velocity + dt * np.concatenate([pull, np.zeros(3)]),
-        )
-        return Side(free=body)
+        gravity_factor: Mapping[int, float],
+    ) -> None:
+        self._client_id = client_id
+        self._where = where
+        self._dt = dt
+        self._gravity = gravity
+        self._gravity_factor = gravity_factor
+        self.components: set[int] = set()
+        self.free: list[FreeMass] = []
+        self._row_of_free: dict[tuple[int, int], int] = {}
+        """By body, and by link where links of a body move apart."""
+        self._points: list[tuple[Any, ...]] = []
+        """Rows of ``getContactPoints``."""
+        self._sides: list[tuple[_Side, _Side]] = []
+        self._friction: dict[tuple[int, int], float] = {}
 
-    def _mass_of(self, body: int) -> tuple[float, FloatArray]:
-        info = pybullet.getDynamicsInfo(body, -1, physicsClientId=self._client_id)
-        return float(info[0]), np.maximum(np.array(info[2]), 1e-12)
+    @property
+    def has_contacts(self) -> bool:
+        """Whether there is anything beside the rows of the components."""
+        return bool(self._points)
+
+    def grow(self, start: int, components: Sequence[Component]) -> None:
+        """Take in everything that touches a component, directly or through what it touches."""
+        self.components.add(start)
+        queue, done = deque(components[start].body_ids), set[int]()
+        while queue and len(self._points) < MOST_POINTS:
+            body = queue.popleft()
+            done.add(body)
+            for row in pybullet.getContactPoints(bodyA=body, physicsClientId=self._client_id) or ():
+                other = row[2] if row[1] == body else row[1]
+                if other in done and other != body:
+                    continue
+                self._points.append(row)
+                self._sides.append((self._side(row[1], row[3]), self._side(row[2], row[4])))
+                side = self._sides[-1][0 if row[1] == other else 1]
+                fresh: Sequence[int] = ()
+                if side[0] >= 0:
+                    if side[0] not in self.components:
+                        self.components.add(side[0])
+                        fresh = components[side[0]].body_ids
+                elif self.free[side[1]].inverse_mass:
+                    fresh = (other,)
+                queue += [b for b in fresh if b not in done and b not in queue]
+
+    def table(self) -> ContactTable:
+        """All contacts that can be solved."""
+
+        def column(number: int) -> FloatArray:
+            return np.array([point[number] for point in self._points], dtype=np.float64)
+
+        sides = np.array(self._sides, dtype=np.intp)
+        return ContactTable(
+            position=0.5 * (column(5) + column(6)),
+            directions=np.stack([column(7), column(11), column(13)], axis=1),
+            forces=np.stack([column(9), column(10), column(12)], axis=1),
+            distance=column(8),
+            friction=np.array(
+                [
+                    self._friction_of(point[1], point[3]) * self._friction_of(point[2], point[4])
+                    for point in self._points
+                ]
+            ),
+            component=sides[:, :, 0],
+            index=sides[:, :, 1],
+        )
+
+    def _side(self, body: int, link: int) -> _Side:
+        if body in self._where:
+            number, frames = self._where[body]
+            return number, frames[link]
+        key = (body, link) if self._is_fixed_robot(body) else (body, -1)
+        if key not in self._row_of_free:
+            self._row_of_free[key] = len(self.free)
+            pull = self._gravity_factor.get(body, 1.0) * self._gravity
+            self.free.append(read_free_mass(self._client_id, *key, self._dt * pull))
+        return -1, self._row_of_free[key]
+
+    def _is_fixed_robot(self, body: int) -> bool:
+        """Whether it is somebody else's articulation with a base of mass 0."""
+        client = self._client_id
+        return bool(
+            pybullet.getNumJoints(body, physicsClientId=client)
+            and pybullet.getDynamicsInfo(body, -1, physicsClientId=client)[0] == 0.0
+        )
+
+    def _friction_of(self, body: int, link: int) -> float:
+        known = self._friction.get((body, link))
+        if known is None:
+            info = pybullet.getDynamicsInfo(body, link, physicsClientId=self._client_id)
+            known = self._friction[body, link] = float(info[1])
+        return known
 
 
 def _frame_of_links(component: Component, piece: int) -> dict[int, int]:
     """The frame that each link of a piece moves with, its own or its body's."""
-    frames = component.model.frames
-    plan = component.plan.pieces[piece]
-    result = {int(frames.link[k]): k for k in range(len(frames.piece)) if frames.piece[k] == piece}
+    frames, plan = component.model.frames, component.plan.pieces[piece]
+    result = {int(frames.link[k]): k for k in np.flatnonzero(frames.piece == piece).tolist()}
     link_of_node = dict(plan.bodies)
     for link, (node, _) in enumerate(plan.owners):
-        if link not in result and node in link_of_node and link_of_node[node] in result:
+        if link not in result and link_of_node.get(node) in result:
             result[link] = result[link_of_node[node]]
     return result

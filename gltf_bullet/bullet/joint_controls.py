@@ -170,7 +170,7 @@ class JointControls:
         return FreedomState(
             position=(state[0],),
             velocity=(state[1],),
-            # The engine reports its motor; the solve's own share is a plain joint torque.
+            # The solve's share is a plain joint torque; the engine reports a user's own motor.
             applied_force=(float(component.applied[index]) + state[3],),
             lower=lower,
             upper=upper,

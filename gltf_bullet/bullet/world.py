@@ -119,6 +119,9 @@ class World:
             self._created,
         )
         self._id_of_free = dict(zip(self.free.nodes.tolist(), self.free.ids, strict=True))
+        self.articulations.contacts.gravity_factor = {
+            self._id_of_free[node]: bodies[node].gravity_factor for node in self._id_of_free
+        }
         for node in self.articulations.nodes.tolist():
             for group, (body_id, link) in zip(
                 bodies[node].groups, self.links_of(node), strict=False

@@ -71,7 +71,8 @@ class Bench:
     owners: list[int] = field(default_factory=list)
     bodies: dict[int, BodyPlan] = field(default_factory=dict)
     joints: dict[int, Joint] = field(default_factory=dict)
-    sizes: dict[int, tuple[float, float, float]] = field(default_factory=dict)
+    sizes: dict[int, tuple[float, float, float] | float] = field(default_factory=dict)
+    """Half extents of a box, or the radius of a sphere."""
     moving: list[int] = field(default_factory=list)
 
     def body(
@@ -181,9 +182,16 @@ class Bench:
     def _shapes(self, node: int) -> list[int]:
         if node not in self.sizes:
             return [-1]
+        size = self.sizes[node]
+        if isinstance(size, float):
+            return [
+                pybullet.createCollisionShape(
+                    pybullet.GEOM_SPHERE, radius=size, physicsClientId=self.client
+                )
+            ]
         return [
             pybullet.createCollisionShape(
-                pybullet.GEOM_BOX, halfExtents=self.sizes[node], physicsClientId=self.client
+                pybullet.GEOM_BOX, halfExtents=size, physicsClientId=self.client
             )
         ]
 

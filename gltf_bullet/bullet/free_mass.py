@@ -1,0 +1,81 @@
+"""Bodies that are not ours to solve, as one mass each: what a drive or a limit presses on."""
+
+from __future__ import annotations
+
+import numpy as np
+import pybullet
+
+from gltf_bullet.bullet.contact_island import FreeMass
+from gltf_bullet.transforms import FloatArray, matrices_from_quats
+
+__all__ = ["read_free_mass"]
+
+
+def read_free_mass(client_id: int, body: int, link: int, gain: FloatArray) -> FreeMass:
+    """Mass, inertia and motion of a body as it is now.
+
+    Somebody else's robot counts as one rigid body, as if its motors held its joints; where its
+    base is fixed, as a surface that moves as its link does.
+
+    Args:
+        client_id: The world.
+        body: Body id.
+        link: -1, or a link of a robot with a fixed base.
+        gain: What gravity adds to the velocity within the step [m/s].
+    """
+    position, rotation = pybullet.getBasePositionAndOrientation(body, client_id)
+    linear, angular = pybullet.getBaseVelocity(body, client_id)
+    if link >= 0:
+        state = pybullet.getLinkState(body, link, computeLinkVelocity=1, physicsClientId=client_id)
+        position, linear, angular = state[0], state[6], state[7]
+    com, velocity = np.array(position), np.array([*linear, *angular])
+    mass, inertia = _inertia(client_id, body, -1, rotation)
+    if mass == 0.0:
+        return FreeMass(
+            com=com,
+            inverse_mass=0.0,
+            inverse_inertia=np.zeros((3, 3)),
+            velocity=velocity,
+            velocity_free=velocity,
+        )
+    joints = pybullet.getNumJoints(body, physicsClientId=client_id)
+    if joints:
+        moved, mass, inertia = _composite(client_id, body, joints, com, mass, inertia)
+        velocity[:3] += np.cross(velocity[3:], moved - com)
+        com = moved
+    velocity_free = velocity.copy()
+    velocity_free[:3] += gain
+    return FreeMass(
+        com=com,
+        inverse_mass=1.0 / mass,
+        inverse_inertia=np.asarray(np.linalg.inv(inertia), dtype=np.float64),
+        velocity=velocity,
+        velocity_free=velocity_free,
+    )
+
+
+def _inertia(
+    client_id: int, body: int, link: int, rotation: tuple[float, ...]
+) -> tuple[float, FloatArray]:
+    """Mass and inertia about the centre of mass, world axes."""
+    info = pybullet.getDynamicsInfo(body, link, physicsClientId=client_id)
+    turn = matrices_from_quats(np.array(rotation))
+    moments = np.maximum(np.array(info[2]), 1e-12)
+    return float(info[0]), turn @ np.diag(moments) @ turn.T
+
+
+def _composite(
+    client_id: int, body: int, joints: int, com: FloatArray, mass: float, inertia: FloatArray
+) -> tuple[FloatArray, float, FloatArray]:
+    """Centre of mass, mass and inertia of base and links as one rigid body."""
+    parts = [(com, mass, inertia)]
+    states = pybullet.getLinkStates(body, list(range(joints)), physicsClientId=client_id)
+    for link, state in enumerate(states):
+        parts.append((np.array(state[0]), *_inertia(client_id, body, link, state[1])))
+    total = sum(part_mass for _, part_mass, _ in parts)
+    centre = sum((part_mass * place for place, part_mass, _ in parts), np.zeros(3)) / total
+    whole = np.zeros((3, 3))
+    for place, part_mass, part in parts:
+        arm = place - centre
+        whole += part + part_mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+    return centre, total, whole
