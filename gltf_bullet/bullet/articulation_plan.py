@@ -146,6 +146,8 @@ class CrossClosure:
     """Its frames count pieces within their own components; ``joint`` is -1."""
     first_component: int
     second_component: int
+    planned: JointPlan | None = None
+    """The joint, where it is in neither component; its frames likewise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -179,7 +179,10 @@ class Articulations:
         )
         self.contacts = ContactCoupling(client_id, self.components)
         """The joint-space solves of one step, coupled where contacts carry forces."""
-        self.controls = JointControls(self.components)
+        self.controls = JointControls(
+            self.components,
+            [(c.first_component, c.planned) for c in plans.cross_closures if c.planned],
+        )
         """Freedoms, drives and limits, to read and to change."""
         self.closures = Closures(client_id, self.components, anchors, created, plans.cross_closures)
 

@@ -31,6 +31,7 @@ def split_component(
     if len(plan.pieces) == 1 or not _is_separable(plan):
         return [plan], []
     parts = [_part(plan, piece) for piece in range(len(plan.pieces))]
+    kept = {joint.joint.node for part in parts for joint in part.joints}
     cross = [
         CrossClosure(
             closure=replace(
@@ -38,11 +39,22 @@ def split_component(
             ),
             first_component=first_number + max(0, closure.first.piece),
             second_component=first_number + max(0, closure.second.piece),
+            planned=_between(plan.joints[closure.joint], closure, kept),
         )
         for closure in plan.closures
         if _piece_of(closure) is None
     ]
     return parts, cross
+
+
+def _between(joint: JointPlan, closure: Closure, kept: set[int]) -> JointPlan | None:
+    """A joint that is in neither part, with its frames in the order of the closure's."""
+    if joint.joint.node in kept:
+        return None
+    frames = sorted(
+        (joint.frame_a, joint.frame_b), key=lambda frame: frame.piece != closure.first.piece
+    )
+    return replace(joint, frame_a=_local(frames[0]), frame_b=_local(frames[1]), freedoms=())
 
 
 def _is_separable(plan: ComponentPlan) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.articulation import Component
+from gltf_bullet.bullet.articulation_plan import JointPlan
 from gltf_bullet.bullet.joint_axes import BALL, merge_axis
 from gltf_bullet.bullet.joint_rows import RowMetric
 from gltf_bullet.model import DriveMode, FreedomKind, JointDrive, JointLimit
@@ -66,7 +67,15 @@ class DriveHandle:
 class JointControls:
     """All freedoms, drives and limits of a scene's articulations."""
 
-    def __init__(self, components: Sequence[Component]) -> None:
+    def __init__(
+        self, components: Sequence[Component], between: Sequence[tuple[int, JointPlan]] = ()
+    ) -> None:
+        """Index the joints.
+
+        Args:
+            components: Of one scene.
+            between: Joints that connect two components, with the number of the first.
+        """
         self._components = tuple(components)
         self.drives: tuple[DriveHandle, ...] = tuple(self._find_drives())
         """In the order of components and rows; acting drives only."""
@@ -75,6 +84,10 @@ class JointControls:
         self._limits: dict[int, list[JointLimit]] = {}
         for number, component in enumerate(self._components):
             self._index(number, component)
+        for number, planned in between:
+            self._rows[planned.joint.node] = (number, [])
+            self._limits[planned.joint.node] = list(planned.joint.description.limits)
+            self._freedoms[planned.joint.node] = []
         self._drive_rows = [
             (
                 component,

@@ -97,7 +97,7 @@ def inspect_asset(asset: Asset, options: LoadOptions | None = None) -> Inspectio
             }
             for trigger in physics.triggers.values()
         ],
-        joints=list(describe_joints(plan.articulations.components, tree.names)),
+        joints=list(describe_joints(plan.articulations, tree.names)),
         issues=(*asset.issues, *diagnostics.issues),
     )
 

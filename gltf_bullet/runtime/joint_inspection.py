@@ -6,10 +6,16 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
-from gltf_bullet.bullet.articulation_plan import ComponentPlan, FreedomPlan, JointPlan, LinkFrame
+from gltf_bullet.bullet.articulation_plan import (
+    ArticulationPlans,
+    ComponentPlan,
+    FreedomPlan,
+    JointPlan,
+    LinkFrame,
+)
 from gltf_bullet.bullet.joint_axes import BALL
 from gltf_bullet.bullet.joint_rows import RowMetric
-from gltf_bullet.model import FreedomKind, JointLimit
+from gltf_bullet.model import FreedomKind, Joint, JointLimit
 
 __all__ = ["describe_joints"]
 
@@ -18,19 +24,17 @@ Row: TypeAlias = dict[str, Any]
 _AXES = ("x", "y", "z")
 
 
-def describe_joints(components: Sequence[ComponentPlan], names: Sequence[str]) -> Iterator[Row]:
+def describe_joints(plans: ArticulationPlans, names: Sequence[str]) -> Iterator[Row]:
     """One row per simulated joint, components in order, joints in the order of the file.
+
+    Joints between two components come last, with the first one's number.
 
     ``parent`` and ``child`` are the ends of the joint in the multibody's tree: of a closure, its
     first and second node's. ``body`` is a motion node, or ``None`` for an end that does not move
     by forces; then ``anchor`` is a node that moves by itself, or ``None`` for the fixed world.
     """
-    for number, component in enumerate(components):
-        node_of = {
-            (index, link): node
-            for index, piece in enumerate(component.pieces)
-            for node, link in piece.bodies
-        }
+    nodes_of = [_node_of_links(component) for component in plans.components]
+    for number, (component, node_of) in enumerate(zip(plans.components, nodes_of, strict=True)):
         for index, planned in enumerate(component.joints):
             joint = planned.joint
             closed_by = next((c.kind.value for c in component.closures if c.joint == index), None)
@@ -39,10 +43,7 @@ def describe_joints(components: Sequence[ComponentPlan], names: Sequence[str]) -
                 ends.reverse()
             parent, child = (_end(end, node_of, names) for end in ends)
             yield {
-                "node": joint.node,
-                "name": names[joint.node],
-                "connected_node": joint.connected_node,
-                "component": number,
+                **_whose(joint, number, names),
                 "parent": parent,
                 "child": child,
                 "links": sorted({component.freedoms[k].link for k in planned.freedoms}),
@@ -53,6 +54,36 @@ def describe_joints(components: Sequence[ComponentPlan], names: Sequence[str]) -
                 ],
                 "limits": list(_other_limits(component, index)),
             }
+    for cross in plans.cross_closures:
+        if cross.planned is None:
+            continue
+        yield {
+            **_whose(cross.planned.joint, cross.first_component, names),
+            "parent": _end(cross.planned.frame_a, nodes_of[cross.first_component], names),
+            "child": _end(cross.planned.frame_b, nodes_of[cross.second_component], names),
+            "links": [],
+            "enable_collision": cross.planned.joint.enable_collision,
+            "closed_by": cross.closure.kind.value,
+            "freedoms": [],
+            "limits": [],
+        }
+
+
+def _whose(joint: Joint, component: int, names: Sequence[str]) -> Row:
+    return {
+        "node": joint.node,
+        "name": names[joint.node],
+        "connected_node": joint.connected_node,
+        "component": component,
+    }
+
+
+def _node_of_links(component: ComponentPlan) -> dict[tuple[int, int], int]:
+    return {
+        (index, link): node
+        for index, piece in enumerate(component.pieces)
+        for node, link in piece.bodies
+    }
 
 
 def _hangs_on_second(planned: JointPlan) -> bool:

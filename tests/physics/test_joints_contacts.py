@@ -148,6 +148,7 @@ def test_a_chain_between_two_anchors_stays_on_both(bench: Bench) -> None:
 ROPE = """
 import json
 import numpy as np
+from gltf_bullet.runtime.joint_inspection import describe_joints
 from tests.physics.joint_bench import BALL, Bench
 
 bench, above, joints = Bench(), -1, []
@@ -158,8 +159,12 @@ for k in range(200):
 bench.start()
 bench.run(1.0)
 gaps = [float(np.linalg.norm(bench.relative(joint).translation)) for joint in joints]
+described = describe_joints(bench.art.plans, [f"node {k}" for k in range(len(bench.poses))])
 print(json.dumps({"gaps": gaps, "tip": bench.position(above).tolist(),
-                  "bodies": len(bench.art.body_ids)}), flush=True)
+                  "bodies": len(bench.art.body_ids),
+                  "joints": list(bench.art.controls.joint_nodes),
+                  "described": sorted(row["node"] for row in described),
+                  "expected": sorted(joints)}), flush=True)
 """
 
 
@@ -173,6 +178,7 @@ def test_a_rope_of_two_hundred_segments_hangs_together_and_the_engine_says_nothi
     assert said == []
     found = json.loads(result)
     assert found["bodies"] > 1, "more than the engine's 127 links"
+    assert found["joints"] == found["described"] == found["expected"], "the cut ones as well"
     assert max(found["gaps"]) < 1e-3
     assert found["tip"] == pytest.approx([0, 0, -199.5 * 0.05], abs=5e-3)
 
