@@ -46,8 +46,9 @@ FLOATING = -2
 JOINT_LOOP_CLOSED = IssueKind(
     "JOINT_LOOP_CLOSED",
     Severity.INFO,
-    "the joint closes a loop; it is held by {how} outside of the tree "
-    "(closure error up to about {error} m)",
+    "the joint closes a loop; it is held by {how} outside of the tree (closure error about "
+    "{error} m where ends of the loop pass at 1 m/s in steps of 1/240 s; it grows with the square "
+    "of both)",
 )
 JOINT_TREE_SPLIT = IssueKind(
     "JOINT_TREE_SPLIT",
@@ -135,12 +136,10 @@ class _Builder:
             how, closure = "a point constraint", ClosureKind.POINT
         else:
             how, closure = "a welded chain", ClosureKind.WELD
-        values: dict[str, object] = {"how": how}
         if kind is JOINT_TREE_SPLIT:
-            values["links"] = PIECE_LINKS
-        else:
-            values["error"] = 0.0001
-        self.diagnostics.report(kind, sided.joint.pointer, **values)
+            self.diagnostics.report(kind, sided.joint.pointer, how=how, links=PIECE_LINKS)
+        elif closure is not ClosureKind.ELEMENT:  # Those are rows of the solve, as in the tree.
+            self.diagnostics.report(kind, sided.joint.pointer, how=how, error=0.0001)
         is_reversed, host = False, -1
         if closure is ClosureKind.WELD:
             # The chain grows on the side with more room; a cut-off piece is empty.

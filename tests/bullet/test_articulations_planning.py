@@ -274,7 +274,6 @@ def test_a_loop_of_hinges_is_welded_and_a_rope_between_two_trees_is_a_force(
     kinds = sorted(closure.kind.value for closure in component.closures)
     assert kinds == ["element", "weld"]
     diagnostics.take(JOINT_LOOP_CLOSED)
-    diagnostics.take(JOINT_LOOP_CLOSED)
 
 
 def test_a_long_rope_is_cut_into_multibodies_within_the_engine_limits(
