@@ -61,7 +61,9 @@ def test_a_capsule_ends_at_its_poles_and_a_cylinder_at_its_discs() -> None:
 def test_a_hull_shows_no_edges_within_flat_faces() -> None:
     lines = wireframe(HullPlan(PointSet(CUBE)))
     np.testing.assert_allclose(lengths(lines), np.full(12, 2.0))
-    parts = ConvexPartsPlan((PointSet(CUBE), PointSet(CUBE + np.array([3.0, 0.0, 0.0]))), TriangleSet([], []))
+    parts = ConvexPartsPlan(
+        (PointSet(CUBE), PointSet(CUBE + np.array([3.0, 0.0, 0.0]))), TriangleSet([], [])
+    )
     assert len(wireframe(parts)) == 24
 
 
