@@ -6,40 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from gltf_bullet.viewer.layers import LAYERS
+from gltf_bullet.viewer.keys import KEYS, LAYERS
 from gltf_bullet.viewer.session import Session
 
-__all__ = ["KEYS", "Commands", "Control", "key_lines"]
-
-KEYS: Final[dict[str, tuple[str, str]]] = {
-    " ": ("play", "play or pause"),
-    ".": ("step", "pause and take one step"),
-    "r": ("reset", "back to the start"),
-    "l": ("reload", "read the file again"),
-    "f": ("frame", "aim the camera at everything"),
-    "x": ("x-ray", "make bodies translucent"),
-    "h": ("help", "show or hide these keys"),
-    "c": ("colliders", "collider wireframes"),
-    "t": ("triggers", "triggers, yellow where somebody is inside"),
-    "j": ("joints", "joint frames, limits, drive targets"),
-    "m": ("inertia", "centres of mass, axes of inertia"),
-    "v": ("velocities", "velocities and spins"),
-    "k": ("contacts", "contacts with normals and forces"),
-    "n": ("names", "names of nodes"),
-}
-"""Key, command and meaning. Bullet's own keys are switched off in our window, but for Escape."""
-
-MOUSE_LINES: Final = (
-    ("Esc", "close the window"),
-    ("drag", "pull a body"),
-    ("Ctrl or Alt + drag", "turn the view; wheel: zoom; with the middle button: move"),
-)
-
-
-def key_lines() -> tuple[str, ...]:
-    """All keys and mouse actions, one line each."""
-    shown = [("Space" if key == " " else key, text) for key, (_, text) in KEYS.items()]
-    return tuple(f"{key:>5}  {text}" for key, text in (*shown, *MOUSE_LINES))
+__all__ = ["Commands", "Control"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,8 @@ import numpy as np
 import numpy.typing as npt
 import pybullet
 
-from gltf_bullet.viewer.layers import LAYERS, SceneLayers
+from gltf_bullet.viewer.keys import LAYERS
+from gltf_bullet.viewer.layers import SceneLayers
 from gltf_bullet.viewer.strokes import Labels, Strokes
 
 if TYPE_CHECKING:

@@ -29,18 +29,7 @@ from gltf_bullet.viewer.wireframes import wireframe
 if TYPE_CHECKING:
     from gltf_bullet.runtime.scene import Scene
 
-__all__ = ["COLORS", "LAYERS", "SceneLayers"]
-
-LAYERS: Final = (
-    "colliders",
-    "triggers",
-    "joints",
-    "inertia",
-    "velocities",
-    "contacts",
-    "names",
-)
-"""Everything that can be switched on and off."""
+__all__ = ["COLORS", "SceneLayers", "equivalent_half_extents"]
 
 COLORS: Final[Mapping[str, Vec3]] = {
     "static": (0.25, 0.35, 0.75),

@@ -12,9 +12,9 @@ import pybullet
 from gltf_bullet.errors import EngineError
 from gltf_bullet.runtime.placement import UpAxis
 from gltf_bullet.transforms import FloatArray, Vec3
-from gltf_bullet.viewer.commands import Commands, key_lines
+from gltf_bullet.viewer.commands import Commands
 from gltf_bullet.viewer.debug_draw import STILL, DebugDraw, DebugItems
-from gltf_bullet.viewer.layers import LAYERS
+from gltf_bullet.viewer.keys import LAYERS, key_lines
 from gltf_bullet.viewer.scenery import scenery_points
 from gltf_bullet.viewer.session import Session
 from gltf_bullet.viewer.strokes import Labels, Strokes

@@ -13,8 +13,8 @@ import pytest
 
 from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.model import DriveMode, FreedomKind, JointDrive, JointLimit
-from gltf_bullet.viewer.commands import KEYS, Commands, key_lines
-from gltf_bullet.viewer.layers import LAYERS
+from gltf_bullet.viewer.commands import Commands
+from gltf_bullet.viewer.keys import KEYS, LAYERS, key_lines
 from gltf_bullet.viewer.session import LONGEST_CATCH_UP, Session, drive_slider
 from tools.gltf_builder import GltfBuilder
 
