@@ -18,7 +18,7 @@ from gltf_bullet.viewer.keys import LAYERS, key_lines
 from gltf_bullet.viewer.scenery import scenery_points
 from gltf_bullet.viewer.session import Session
 from gltf_bullet.viewer.strokes import Labels, Strokes
-from gltf_bullet.viewer.window import Window
+from gltf_bullet.viewer.window import PanelEvents, Window
 from gltf_bullet.viewer.xray import XRay
 
 __all__ = ["Viewer", "view"]
@@ -27,6 +27,7 @@ FRAME_SECONDS = 1.0 / 60.0
 WATCH_SECONDS = 0.25
 DRAW_SECONDS = 0.05
 ISSUE_LINES = 4
+GRIP_COLOR = (0.9, 0.0, 0.9)
 LINE_CHARACTERS = 100
 
 Say = Callable[[str], None]
@@ -90,8 +91,8 @@ class Viewer:
         for command, value in events.sliders:
             self.commands.slide(command, value)
         now = time.monotonic()
-        # A body that hangs on the mouse must not be taken away from under it.
-        if not events.is_dragging and now - self._watched_at > WATCH_SECONDS:
+        self._drag(events)
+        if now - self._watched_at > WATCH_SECONDS:
             self._watched_at = now
             self.session.reload_if_changed()
         self._follow_session()
@@ -100,11 +101,26 @@ class Viewer:
             self._draw()
             self._drawn_at = time.monotonic()
 
+    def _drag(self, events: PanelEvents) -> None:
+        """Take, pull and release bodies with the mouse."""
+        dragging = self.session.dragging
+        if dragging is None:
+            return
+        for pixel in events.presses:
+            dragging.take(*self.window.ray(pixel))
+        if dragging.is_active and events.pointer is not None:
+            dragging.move(*self.window.ray(events.pointer))
+        if events.is_released:
+            dragging.release()
+
     def _draw(self) -> None:
         """The layers and the words on top in one go, since each pause costs two frames."""
         strokes, labels = Strokes.join([]), Labels.none()
         if self.draw is not None:
             strokes, labels = self.draw.picture()
+        if self.session.dragging is not None:
+            grip = Strokes.of(self.session.dragging.line(), GRIP_COLOR)
+            strokes = Strokes.join([strokes, grip])
         words = self.window.overlay(self.overlay_lines(), (0.0, 0.0, 0.0))
         tolerance = STILL * self.draw.layers.size if self.draw is not None else 0.0
         self._items.show(strokes, Labels.join([labels, words]), tolerance)

@@ -18,6 +18,7 @@ from gltf_bullet.runtime.asset import read_asset
 from gltf_bullet.runtime.placement import UpAxis
 from gltf_bullet.runtime.render_meshes import has_render_meshes
 from gltf_bullet.runtime.scene import Scene
+from gltf_bullet.viewer.dragging import Dragging
 from gltf_bullet.viewer.file_watch import FileWatch, referenced_files
 
 __all__ = ["DriveSlider", "Session", "drive_slider"]
@@ -115,6 +116,8 @@ class Session:
         self._visuals = visuals
         self._clock = clock
         self._loading = loading
+        self.dragging: Dragging | None = None
+        """The mouse's grip on the scene; ``None`` without one."""
         self._owed = 0.0
         self._targets: dict[int, float] = {}
         self._watch = FileWatch(())
@@ -151,6 +154,7 @@ class Session:
         if self.scene is not None:
             self.scene.remove()
         self.scene = scene
+        self.dragging = Dragging(scene)
         self.loads += 1
         self._owed = 0.0
         self._targets.clear()
@@ -178,6 +182,8 @@ class Session:
         due, taken = int(self._owed / step), 0
         deadline = self._clock() + LONGEST_CATCH_UP
         while taken < due and self._clock() < deadline:
+            if self.dragging is not None:
+                self.dragging.pull(step)
             self.scene.step()
             taken += 1
         self.is_behind = taken < due
@@ -194,6 +200,8 @@ class Session:
         """Back to the start; drives keep the targets that were set by hand."""
         self._owed = 0.0
         if self.scene is not None:
+            if self.dragging is not None:
+                self.dragging.release()
             self.scene.reset()
             self._apply_targets()
 

@@ -22,6 +22,10 @@ from gltf_bullet.viewer.strokes import Labels
 
 __all__ = ["PanelEvents", "Window", "display_held"]
 
+_MOUSE_BUTTON = 2
+"""The kind of PyBullet's mouse events that are no movement."""
+_CAMERA_KEYS = (pybullet.B3G_ALT, pybullet.B3G_CONTROL)
+
 WITHOUT_DISPLAY = (
     "run it under `xvfb-run -s '-screen 0 1280x900x24'`, or make a picture without a window: "
     "`gltf-bullet simulate FILE --png out.png`"
@@ -36,6 +40,8 @@ MARGIN = 1.15
 PANEL_PIXELS = 250
 """Width of the panels to both sides of the picture."""
 LINE_PIXELS = 20
+OVERLAY_DEPTH = 0.98
+"""About a metre before the camera: close by, single precision makes texts tremble."""
 SLIDER_STEP = 1e-9
 PANEL_SECONDS = 0.1
 """[s] Between two looks at the panel: each value is a call of its own."""
@@ -89,8 +95,12 @@ class PanelEvents:
     """Commands of buttons that were clicked."""
     sliders: tuple[tuple[str, float], ...] = ()
     """Commands and values of sliders that were moved."""
-    is_dragging: bool = False
-    """Whether the left mouse button is down: a body may hang on it."""
+    presses: tuple[tuple[float, float], ...] = ()
+    """Pixels where the left mouse button went down, without a key that turns the camera."""
+    pointer: tuple[float, float] | None = None
+    """Pixel of the mouse; ``None``: it did not move."""
+    is_released: bool = False
+    """Whether the left mouse button went up last."""
 
 
 class Window:
@@ -119,7 +129,6 @@ class Window:
         self._controls: tuple[tuple[Control, int], ...] = ()
         self._read: dict[str, float] = {}
         self._read_at = -np.inf
-        self._is_dragging = False
         self._set(pybullet.COV_ENABLE_Y_AXIS_UP, y_up)
         # Three pictures that PyBullet would draw over ours at the cost of three more frames.
         self._set(pybullet.COV_ENABLE_RGB_BUFFER_PREVIEW, False)
@@ -127,7 +136,8 @@ class Window:
         self._set(pybullet.COV_ENABLE_SEGMENTATION_MARK_PREVIEW, False)
         # Bullet's own keys mean other things; one of them writes /tmp/timings. Escape stays.
         self._set(pybullet.COV_ENABLE_KEYBOARD_SHORTCUTS, False)
-        self._set(pybullet.COV_ENABLE_MOUSE_PICKING, True)
+        # Bullet's own picking does nothing to most jointed bodies, see dragging.py.
+        self._set(pybullet.COV_ENABLE_MOUSE_PICKING, False)
         self._set(pybullet.COV_ENABLE_GUI, True)
 
     def _set(self, flag: int, on: bool) -> None:
@@ -172,6 +182,12 @@ class Window:
     def _camera(self) -> tuple[Any, ...]:
         values: tuple[Any, ...] = pybullet.getDebugVisualizerCamera(physicsClientId=self.client_id)
         return values
+
+    def ray(self, pixel: tuple[float, float]) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """From the eye through a pixel: begin and end [m], and where the camera looks."""
+        width, height, view, projection, _, forward = self._camera()[:6]
+        ends = unproject(np.array([pixel] * 2), (width, height), view, projection, (-1.0, 0.9999))
+        return ends[0], ends[1], np.array(forward)
 
     def overlay(self, lines: Sequence[str], color: tuple[float, float, float]) -> Labels:
         """Lines of text in the upper left of the picture, where the camera is now."""
@@ -225,15 +241,23 @@ class Window:
             for code, state in pressed.items()
             if state & pybullet.KEY_WAS_TRIGGERED and 0 <= code < 128
         ]
-        for kind, _, _, button, state in pybullet.getMouseEvents(physicsClientId=self.client_id):
-            if kind == 2 and button == 0:
-                self._is_dragging = bool(state & pybullet.KEY_WAS_TRIGGERED)
+        turns_camera = any(pressed.get(key, 0) & pybullet.KEY_IS_DOWN for key in _CAMERA_KEYS)
+        presses: list[tuple[float, float]] = []
+        pointer, is_released = None, False
+        for kind, x, y, button, state in pybullet.getMouseEvents(physicsClientId=self.client_id):
+            pointer = (x, y)
+            if kind == _MOUSE_BUTTON and button == 0:
+                is_released = bool(state & pybullet.KEY_WAS_RELEASED)
+                if not is_released and not turns_camera:
+                    presses.append((x, y))
         buttons, sliders = self._panel_events()
         return PanelEvents(
             keys=tuple(keys),
             buttons=tuple(buttons),
             sliders=tuple(sliders),
-            is_dragging=self._is_dragging,
+            presses=tuple(presses),
+            pointer=pointer,
+            is_released=is_released,
         )
 
     def _panel_events(self) -> tuple[list[str], list[tuple[str, float]]]:
@@ -275,7 +299,11 @@ def framing_distance(
 
 
 def unproject(
-    pixels: FloatArray, size: tuple[int, int], view: Sequence[float], projection: Sequence[float]
+    pixels: FloatArray,
+    size: tuple[int, int],
+    view: Sequence[float],
+    projection: Sequence[float],
+    depths: float | tuple[float, ...] = OVERLAY_DEPTH,
 ) -> FloatArray:
     """Points of the world in front of these pixels, shape [k, 3].
 
@@ -284,6 +312,7 @@ def unproject(
         size: Width and height of the picture [pixels].
         view: As PyBullet gives it, column by column.
         projection: Likewise.
+        depths: In normalized device coordinates, -1 (nearest) to 1, one or one per pixel.
     """
     world_from_clip = np.linalg.inv(
         np.reshape(projection, (4, 4), order="F") @ np.reshape(view, (4, 4), order="F")
@@ -291,8 +320,7 @@ def unproject(
     clip = np.zeros((len(pixels), 4))
     clip[:, 0] = 2.0 * pixels[:, 0] / size[0] - 1.0
     clip[:, 1] = 1.0 - 2.0 * pixels[:, 1] / size[1]
-    # About a metre before the camera: close by, single precision makes texts tremble.
-    clip[:, 2] = 0.98
+    clip[:, 2] = depths
     clip[:, 3] = 1.0
     points = clip @ world_from_clip.T
     world: FloatArray = points[:, :3] / points[:, 3:]
