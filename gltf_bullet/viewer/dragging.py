@@ -56,7 +56,9 @@ class Dragging:
             return False
         point = start + hit.fraction * (end - start)
         matrix = self._scene.world_from_node(body.node)
-        in_body: FloatArray = np.linalg.solve(matrix[:3, :3], point - matrix[:3, 3])
+        in_body = np.asarray(
+            np.linalg.solve(matrix[:3, :3], point - matrix[:3, 3]), dtype=np.float64
+        )
         self._grip = _Grip(body.node, in_body, float((point - start) @ forward))
         self._target = point
         return True
