@@ -180,15 +180,16 @@ class SceneLayers:
         return Strokes.join(parts)
 
     def _inertia_strokes(self) -> Strokes:
-        world_from_inertial, plans = self._inertial_frames()
-        parts = []
-        for matrix, plan in zip(world_from_inertial, plans, strict=True):
-            mark = placed(axes_cross(np.full(3, 0.08 * self.size)), matrix)
-            parts.append(Strokes.of(mark, COLORS["center of mass"]))
-            if plan.kind is MotionKind.DYNAMIC:
-                lines = placed(axes_cross(equivalent_half_extents(plan)), matrix)
-                parts.append(Strokes(lines, np.array(_AXES)))
-        return Strokes.join(parts)
+        matrices, plans = self._inertial_frames()
+        marks = np.tile(axes_cross(np.full(3, 0.08 * self.size)), (len(plans), 1, 1))
+        marks = placed(marks, np.repeat(matrices, 3, axis=0))
+        moving = [k for k, plan in enumerate(plans) if plan.kind is MotionKind.DYNAMIC]
+        lines = np.zeros((0, 2, 3))
+        if moving:
+            axes = [axes_cross(equivalent_half_extents(plans[k])) for k in moving]
+            lines = placed(np.concatenate(axes), np.repeat(matrices[moving], 3, axis=0))
+        colors = np.tile(np.array(_AXES), (len(moving), 1))
+        return Strokes.join([Strokes.of(marks, COLORS["center of mass"]), Strokes(lines, colors)])
 
     def _velocity_strokes(self) -> Strokes:
         world_from_inertial, plans = self._inertial_frames()

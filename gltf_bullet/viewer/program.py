@@ -28,7 +28,7 @@ WATCH_SECONDS = 0.25
 DRAW_SECONDS = 0.05
 ISSUE_LINES = 4
 GRIP_COLOR = (0.9, 0.0, 0.9)
-LINE_CHARACTERS = 100
+LINE_CHARACTERS = 84
 
 Say = Callable[[str], None]
 
@@ -189,7 +189,7 @@ class Viewer:
         if session.problem:
             lines.append("the file as it is now cannot be loaded:")
             lines += _shortened(session.problem)
-        lines += _shortened([str(issue) for issue in session.issues])
+        lines += _shortened([f"{issue.code} {issue.pointer}" for issue in session.issues])
         if self.draw is not None:
             lines += [f"not all is drawn: {notice}" for notice in self.draw.notices]
         lines += key_lines() if self._helps else ["h: keys"]
