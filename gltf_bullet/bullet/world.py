@@ -300,11 +300,6 @@ class World:
         return True
 
     @property
-    def carried_nodes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Static colliders and bodies whose poses animations prescribe at present."""
-        return self._carried
-
-    @property
     def body_ids(self) -> tuple[int, ...]:
         """Everything that was created, statics and scenery included."""
         return tuple(self._created)

@@ -136,7 +136,7 @@ class SceneLayers:
         return Labels.none()
 
     def _collider_strokes(self) -> Strokes:
-        carried = set(self._world.carried_nodes[1])
+        carried = set(self._world.prescribed.nodes[1])
         gone = self._world.free.gone
         kinds = [
             "kinematic" if kind == "dynamic" and node in carried else kind

@@ -74,6 +74,22 @@ def test_colours_tell_kinds_apart(client: int) -> None:
         assert len(of_color(strokes, kind.value))
 
 
+def test_a_body_that_an_animation_moves_is_kinematic_meanwhile(client: int) -> None:
+    builder = GltfBuilder()
+    shapes = {"shapes": [{"type": "box", "box": {"size": [1, 1, 1]}}]}
+    builder.root_extension("KHR_implicit_shapes", shapes)
+    physics = {"motion": {"mass": 1.0}, "collider": {"geometry": {"shape": 0}}}
+    node = builder.node("Moved", extensions={"KHR_physics_rigid_bodies": physics})
+    builder.animation("Up", [(node, "translation", [0.0, 1.0], [[0, 0, 0], [0, 1, 0]])])
+    scene = gb.load_gltf(builder.gltf(), client)
+    layers = SceneLayers(scene)
+    scene.step(3)
+    assert len(of_color(layers.strokes("colliders"), "kinematic")) == 12
+    scene.animations["Up"].stop()
+    scene.step()
+    assert len(of_color(layers.strokes("colliders"), "dynamic")) == 12
+
+
 def test_a_collider_that_meets_nothing_is_grey() -> None:
     a = CollisionFilter(systems=frozenset("a"), collide_with=frozenset("b"))
     b = CollisionFilter(systems=frozenset("b"), collide_with=frozenset("a"))
