@@ -28,7 +28,7 @@ import pybullet
 
 from gltf_bullet.viewer.keys import LAYERS
 from gltf_bullet.viewer.layers import SceneLayers
-from gltf_bullet.viewer.strokes import Labels, Strokes
+from gltf_bullet.viewer.strokes import Labels, Strokes, shown_text
 
 if TYPE_CHECKING:
     from gltf_bullet.runtime.scene import Scene
@@ -152,7 +152,7 @@ class DebugItems:
         for row in rows:
             known = self._texts[row] if row < len(self._texts) else -1
             item = pybullet.addUserDebugText(
-                labels.texts[row],
+                shown_text(labels.texts[row]),
                 positions[row],
                 colors[row],
                 TEXT_SIZE,

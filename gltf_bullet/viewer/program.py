@@ -187,7 +187,7 @@ class Viewer:
         session = self.session
         lines = [session.status()]
         if session.problem:
-            lines.append("the file as it is now cannot be loaded:")
+            lines.append("the file as it is now does not work:")
             lines += _shortened(session.problem)
         lines += _shortened([f"{issue.code} {issue.pointer}" for issue in session.issues])
         if self.draw is not None:

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from gltf_bullet.bullet.client import engine_settings
+from gltf_bullet.bullet.client import engine_settings, require_client
 from gltf_bullet.diagnostics import Issue
 from gltf_bullet.errors import AssetError, GltfBulletError, TranslationError
 from gltf_bullet.model import FreedomKind, JointDrive, JointLimit
@@ -30,6 +30,9 @@ WIDEST_LINEAR = 1.0
 WIDEST_SPEED = 10.0
 """[rad/s] of sliders for speeds of turning, at least."""
 
+NAME_CHARACTERS = 18
+"""More of a joint's name does not fit beside its value in the panel."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriveSlider:
@@ -46,6 +49,7 @@ class DriveSlider:
 def drive_slider(name: str, drive: JointDrive, limits: tuple[JointLimit, ...]) -> DriveSlider:
     """The slider of a drive: its joint's limits, or a usual range where there are none."""
     turns = drive.kind is FreedomKind.ANGULAR
+    name = name if len(name) <= NAME_CHARACTERS else f"{name[: NAME_CHARACTERS - 2]}.."
     what = f"{name} {'turn' if turns else 'move'} {'xyz'[drive.axis]}"
     if drive.stiffness <= 0.0:
         widest = max(2.0 * abs(drive.velocity_target), WIDEST_SPEED if turns else WIDEST_LINEAR)
@@ -105,7 +109,7 @@ class Session:
         self.scene: Scene | None = None
         """``None`` as long as the file could not be loaded."""
         self.problem: tuple[str, ...] = ()
-        """Why the file as it is now could not be loaded; empty: it could."""
+        """Why the file as it is now could not be loaded or run; empty: it could."""
         self.loads = 0
         """How many times a scene was loaded: a new number, a new scene."""
         self.playing = play
@@ -182,9 +186,8 @@ class Session:
         due, taken = int(self._owed / step), 0
         deadline = self._clock() + LONGEST_CATCH_UP
         while taken < due and self._clock() < deadline:
-            if self.dragging is not None:
-                self.dragging.pull(step)
-            self.scene.step()
+            if not self._step(self.scene, step):
+                return taken
             taken += 1
         self.is_behind = taken < due
         self._owed = 0.0 if self.is_behind else self._owed - taken * step
@@ -194,7 +197,20 @@ class Session:
         """Pause, and take one step."""
         self.playing = False
         if self.scene is not None:
-            self.scene.step()
+            self._step(self.scene, engine_settings(self.client_id).time_step)
+
+    def _step(self, scene: Scene, time_step: float) -> bool:
+        """One step; ``False`` and a pause where the file makes it fail (an animated property)."""
+        try:
+            if self.dragging is not None:
+                self.dragging.pull(time_step)
+            scene.step()
+        except (GltfBulletError, ValueError, TypeError, KeyError) as error:
+            require_client(self.client_id)  # a closed window is not the file's fault
+            self.playing = False
+            self.problem = (f"stopped after {scene.time:.3f} s: {error}",)
+            return False
+        return True
 
     def reset(self) -> None:
         """Back to the start; drives keep the targets that were set by hand."""

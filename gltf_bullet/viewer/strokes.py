@@ -10,7 +10,7 @@ import numpy as np
 
 from gltf_bullet.transforms import FloatArray, Vec3
 
-__all__ = ["Labels", "Strokes", "arc", "arrows", "axes_cross", "circle", "placed"]
+__all__ = ["Labels", "Strokes", "arc", "arrows", "axes_cross", "circle", "placed", "shown_text"]
 
 Color: TypeAlias = Vec3
 """Red, green, blue in 0..1."""
@@ -128,3 +128,16 @@ def arrows(starts: FloatArray, vectors: FloatArray, head: float = 0.2) -> FloatA
     shafts = np.stack([starts, tips], axis=1)
     sides = [np.stack([tips, back + s * 0.5 * head * lengths * across], axis=1) for s in (1, -1)]
     return np.concatenate([shafts, *sides])
+
+
+LONGEST_TEXT = 200
+
+
+def shown_text(text: str) -> str:
+    """A text as PyBullet's window can show it: one line of ASCII, not too long.
+
+    It looks glyphs up by signed bytes: others would be read from before the table. Labels of the
+    panel with them stay empty (measured).
+    """
+    line = " ".join(text.split("\n")).encode("ascii", "replace").decode("ascii")
+    return "".join(c if c.isprintable() else "?" for c in line)[:LONGEST_TEXT]

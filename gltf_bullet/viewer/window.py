@@ -18,7 +18,7 @@ import pybullet
 from gltf_bullet.errors import EngineError
 from gltf_bullet.transforms import FloatArray
 from gltf_bullet.viewer.commands import Control
-from gltf_bullet.viewer.strokes import Labels
+from gltf_bullet.viewer.strokes import Labels, shown_text
 
 __all__ = ["PanelEvents", "Window", "display_held"]
 
@@ -213,7 +213,7 @@ class Window:
             low, high = (1.0, 0.0) if control.is_button else (control.low, control.high)
             start = 0.0 if control.is_button else control.start
             item = pybullet.addUserDebugParameter(
-                control.label, low, high, start, physicsClientId=self.client_id
+                shown_text(control.label), low, high, start, physicsClientId=self.client_id
             )
             made.append((control, item))
         return tuple(made)

@@ -9,7 +9,7 @@ import pytest
 
 from gltf_bullet.viewer import debug_draw
 from gltf_bullet.viewer.debug_draw import DebugItems
-from gltf_bullet.viewer.strokes import Labels, Strokes
+from gltf_bullet.viewer.strokes import LONGEST_TEXT, Labels, Strokes, shown_text
 
 
 class FakeWindow:
@@ -141,6 +141,12 @@ def test_texts_are_replaced_and_removed_likewise(window: FakeWindow) -> None:
     assert [v[0] for v in window.items.values()] == ["a"]
     items.show(nothing, NOTHING, 0.01)
     assert window.items == {}
+
+
+def test_texts_are_what_the_window_can_show() -> None:
+    # It finds glyphs by signed bytes: what is not ASCII would be read from outside of its table.
+    assert shown_text("T\u00fcr 1\nopen\t\u4e2d") == "T?r 1 open??"
+    assert len(shown_text("x" * 5000)) == LONGEST_TEXT
 
 
 def test_a_slow_window_gets_its_lines_bit_by_bit(window: FakeWindow) -> None:

@@ -117,7 +117,7 @@ def test_a_broken_edit_keeps_the_old_scene_and_a_good_one_is_loaded(
     path.write_text(good[: len(good) // 2], encoding="utf-8")
     state = program.until(lambda s: s["problem"], "the problem is shown")
     assert state["loads"] == 1
-    assert any("cannot be loaded" in line for line in state["overlay"])
+    assert any("does not work" in line for line in state["overlay"])
     before = state["time"]
     program.until(lambda s: s["time"] > before, "the old scene goes on")
     assert any(line.startswith("SAY") and "JSON" in line for line in program.lines)

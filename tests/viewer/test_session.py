@@ -12,6 +12,7 @@ import pybullet
 import pytest
 
 from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.errors import EngineError
 from gltf_bullet.model import DriveMode, FreedomKind, JointDrive, JointLimit
 from gltf_bullet.viewer.commands import Commands
 from gltf_bullet.viewer.keys import KEYS, LAYERS, key_lines
@@ -204,6 +205,53 @@ def test_a_file_that_comes_later_is_loaded_then(client: int, tmp_path: Path) -> 
     assert session.reload_if_changed()
     assert session.loads == 1
     assert session.problem == ()
+
+
+def test_a_changed_buffer_counts_as_a_change_of_the_file(client: int, tmp_path: Path) -> None:
+    builder = GltfBuilder()
+    node = builder.node("Moved")
+    builder.animation("Up", [(node, "translation", [0.0, 1.0], [[0, 0, 0], [0, 1, 0]])])
+    (content,) = builder.buffers()
+    document = builder.json()
+    document["buffers"][0]["uri"] = "moved.bin"
+    (tmp_path / "moved.bin").write_bytes(content)
+    path = tmp_path / "moved.gltf"
+    path.write_text(json.dumps(document))
+    session = Session(path, client, clock=Clock())
+    assert (session.problem, session.loads) == ((), 1)
+    (tmp_path / "moved.bin").unlink()
+    session.reload_if_changed()
+    assert session.reload_if_changed()
+    assert "moved.bin" in session.problem[0]
+    (tmp_path / "moved.bin").write_bytes(content)
+    session.reload_if_changed()
+    assert session.reload_if_changed()
+    assert (session.problem, session.loads) == ((), 2)
+
+
+def test_a_file_that_fails_while_it_runs_is_paused(client: int) -> None:
+    session = Session(ASSETS / "falling_box.gltf", client, clock=Clock())
+    assert session.scene is not None
+
+    def fail() -> None:
+        raise ValueError("mass is -1; must be > 0")
+
+    end = session.scene.on_step(fail)
+    assert session.advance(1.0) == 0
+    assert not session.playing
+    assert "mass is -1" in session.problem[0]
+    end()
+    session.step_once()
+    session.playing = True
+    assert session.advance(0.1) > 0
+    pybullet.disconnect(client)
+    with pytest.raises(EngineError):
+        session.advance(0.1)
+
+
+def test_long_names_leave_room_for_the_unit() -> None:
+    slider = drive_slider("A" * 80, drive(FreedomKind.LINEAR, stiffness=1.0), ())
+    assert slider.label == f"{'A' * 16}.. move y [m]"
 
 
 def test_bodies_are_made_within_what_the_window_asks_for(client: int, door: Path) -> None:
