@@ -18,8 +18,11 @@ def main(headless: bool = False, steps: int = 480) -> gb.Scene:
     """A door that swings between its limits beside a goal that balls roll through."""
     client = pybullet.connect(pybullet.DIRECT if headless else pybullet.GUI)
     pybullet.setGravity(0.0, 0.0, -9.81, physicsClientId=client)
-    pybullet.resetDebugVisualizerCamera(6.0, 30.0, -25.0, [0.5, 1.0, 0.8], physicsClientId=client)
-    door = gb.load_gltf(ASSETS / "hinge_door.gltf", client, position=(0.0, 3.0, 0.0))
+    pybullet.resetDebugVisualizerCamera(6.0, 30.0, -25.0, [1.5, 0.0, 0.8], physicsClientId=client)
+    # The door's file has no meshes: its colliders are shown instead.
+    solid = gb.LoadOptions(visuals="collider")
+    place = (0.5, -2.0, 0.0)
+    door = gb.load_gltf(ASSETS / "hinge_door.gltf", client, position=place, options=solid)
     goal = gb.load_gltf(ASSETS / "goal_line.gltf", client)
 
     joints = gb.viewer.DebugDraw(door, show=("joints", "inertia"))
