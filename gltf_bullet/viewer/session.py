@@ -110,6 +110,7 @@ class Session:
         """``None`` as long as the file could not be loaded."""
         self.problem: tuple[str, ...] = ()
         """Why the file as it is now could not be loaded or run; empty: it could."""
+        self._has_stopped = False
         self.loads = 0
         """How many times a scene was loaded: a new number, a new scene."""
         self.playing = play
@@ -154,7 +155,7 @@ class Session:
         except (GltfBulletError, OSError) as error:
             self.problem = (str(error),)
             return False
-        self.problem = ()
+        self._has_stopped, self.problem = False, ()
         if self.scene is not None:
             self.scene.remove()
         self.scene = scene
@@ -208,6 +209,7 @@ class Session:
         except (GltfBulletError, ValueError, TypeError, KeyError) as error:
             require_client(self.client_id)  # a closed window is not the file's fault
             self.playing = False
+            self._has_stopped = True
             self.problem = (f"stopped after {scene.time:.3f} s: {error}",)
             return False
         return True
@@ -219,6 +221,8 @@ class Session:
             if self.dragging is not None:
                 self.dragging.release()
             self.scene.reset()
+            if self._has_stopped:
+                self._has_stopped, self.problem = False, ()
             self._apply_targets()
 
     # --- drives -------------------------------------------------------------------------------

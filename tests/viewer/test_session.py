@@ -241,6 +241,8 @@ def test_a_file_that_fails_while_it_runs_is_paused(client: int) -> None:
     assert not session.playing
     assert "mass is -1" in session.problem[0]
     end()
+    session.reset()
+    assert session.problem == ()
     session.step_once()
     session.playing = True
     assert session.advance(0.1) > 0
