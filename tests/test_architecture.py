@@ -99,6 +99,7 @@ def test_there_are_no_rooms_without_a_name() -> None:
         "gltf_bullet.bullet.articulations_planning",
         "gltf_bullet.bullet.world_plan",
         "gltf_bullet.runtime.inspection",
+        "gltf_bullet.viewer.layers",
         "gltf_bullet.cli",
     ],
 )

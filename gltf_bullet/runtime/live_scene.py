@@ -62,6 +62,7 @@ class LiveScene:
         self._at_start: SceneState | None = None
         self._keeps_start = True
         self._listeners: list[Callable[[], object]] = []
+        self._when_removed: list[Callable[[], object]] = []
         self._events: tuple[TriggerEvent, ...] = ()
         self.animations = Animations(asset.animations, play=options.play_animations)
         """The file's animations: play, pause, stop, seek, speed, loop, time of each."""
@@ -111,6 +112,10 @@ class LiveScene:
     def world(self) -> World:
         """The engine side of this scene."""
         return self._stage.world
+
+    def frames_now(self) -> NodeFrames:
+        """Where all nodes stand now: matrices with scale, and rotations free of it."""
+        return self._stage.frames_now()
 
     # --- stepping -----------------------------------------------------------------------------
 
@@ -235,6 +240,18 @@ class LiveScene:
             return
         self._removed = True
         self._stage.remove()
+        for callback in self._when_removed:
+            callback()
+        self._when_removed.clear()
+
+    @property
+    def is_removed(self) -> bool:
+        """Whether :meth:`remove` was called."""
+        return self._removed
+
+    def on_remove(self, callback: Callable[[], object]) -> None:
+        """Call ``callback`` once, at the end of :meth:`remove`."""
+        self._when_removed.append(callback)
 
     def require_alive(self) -> None:
         """Raise where the scene is gone.
