@@ -93,18 +93,24 @@ def reacher() -> PhysicsBuilder:
         ("ForearmMesh", forearm, [0.4, 0.05, 0.05], blue),
     ):
         b.node(name, parent=body, mesh=box_mesh(b, size, color))
+    # The field notices nothing but the tip.
+    pointer = b.collision_filter(collisionSystems=["Tip"])
+    seeker = b.collision_filter(collideWithSystems=["Tip"])
     b.node("Tip", parent=forearm, translation=[0.2, 0, 0], mesh=box_mesh(b, [0.06] * 3, blue),
-           extensions=physics(shape=tip))  # fmt: skip
+           extensions=physics(shape=tip, collision_filter=pointer))  # fmt: skip
     # Y points up: positive angles turn the arm from X towards -Z.
     for name, first, second, at, reach, torque in (
-        ("Shoulder", base, arm, [0, 0.325, 0], 3, 2),
-        ("Elbow", arm, forearm, [0.5, 0.325, 0], 2.6, 1),
+        ("Shoulder", base, arm, [0, 0.325, 0], 3, 4),
+        ("Elbow", arm, forearm, [0.5, 0.325, 0], 2.6, 2),
     ):
-        drive = motor("angular", 1, 0, 0.2, maxForce=torque)
+        drive = motor("angular", 1, 0, 0.5 * torque, maxForce=torque)
         axis = b.joint(*hinge(1, -reach, reach), drives=[drive])
         b.connect(name, first, second, at, axis)
     motion = physics({"isKinematic": True})[BODIES]
-    field = {"geometry": {"shape": b.shape("sphere", radius=0.08)}}
+    field = {
+        "geometry": {"shape": b.shape("sphere", radius=0.08)},
+        "collisionFilter": seeker,
+    }
     b.node("Goal", translation=[0.4, 0.325, -0.5], mesh=box_mesh(b, [0.09] * 3, red),
            extensions={BODIES: motion | {"trigger": field}})  # fmt: skip
     return b

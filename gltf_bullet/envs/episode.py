@@ -76,7 +76,8 @@ class Episode:
             self._config.on_reset(scene, rng)
         self._step = 0
         self._events = []
-        return self._outline.observations.read(scene), {"randomization": drawn}
+        observed = self._outline.observations.read(scene, has_stepped=False)
+        return observed, {"randomization": drawn}
 
     def act(self, action: npt.NDArray[np.floating]) -> None:
         """Tell the drives what to do in the coming step.
