@@ -54,6 +54,10 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
             KeyError: The asset lacks something that the config names.
             ValueError: ``count`` < 1, or nothing says how far a drive may go.
         """
+        # First of all: a vector environment of gymnasium is closed even where this raises.
+        self._client_id: int | None = None
+        self._episodes: list[Episode] = []
+        self._body_ids: list[tuple[int, ...]] = []
         if count < 1:
             raise ValueError(f"count is {count}; must be >= 1")
         self.path = os.fspath(path)
@@ -65,9 +69,6 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         self.single_action_space = spaces.Box(-1.0, 1.0, (len(self._outline.actions),), np.float32)
         self.observation_space = batch_space(self.single_observation_space, count)
         self.action_space = batch_space(self.single_action_space, count)
-        self._client_id: int | None = None
-        self._episodes: list[Episode] = []
-        self._body_ids: list[tuple[int, ...]] = []
         self._rngs: list[np.random.Generator] = [np.random.default_rng() for _ in range(count)]
         self._ended = np.zeros(count, dtype=np.bool_)
 
