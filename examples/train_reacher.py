@@ -11,16 +11,23 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.vec_env import SubprocVecEnv
+from stable_baselines3.common.vec_env import SubprocVecEnv, VecMonitor
 
 import gltf_bullet as gb
-from gltf_bullet.envs import DriveAction, EnvConfig, GltfEnv, roll_out, terms
-from gltf_bullet.envs.showing import write_curve, write_episode
+from gltf_bullet.envs import (
+    DriveAction,
+    EnvConfig,
+    GltfEnv,
+    Policy,
+    roll_out,
+    terms,
+    write_curve,
+    write_episode,
+)
 
 ASSET = Path(__file__).parent / "assets" / "reacher.gltf"
 GOAL = gb.read_asset(ASSET).tree.names.index("Goal")
@@ -76,15 +83,13 @@ def reached(model: PPO, episodes: int = 40) -> float:
     return float(np.mean([rollout.is_terminated for rollout in found]))
 
 
-def policy_of(model: PPO) -> Any:
+def policy_of(model: PPO) -> Policy:
     """The mean action of the model, without exploration."""
     return lambda observed: model.predict(observed, deterministic=True)[0]
 
 
 def main(folder: Path = Path("out"), steps: int = 60_000, workers: int = 2) -> tuple[float, float]:
     """Train; gives the share of goals reached before and after."""
-    from stable_baselines3.common.vec_env import VecMonitor
-
     envs = VecMonitor(SubprocVecEnv([make_env] * workers, start_method="spawn"))
     model = PPO("MlpPolicy", envs, n_steps=1024 // workers, batch_size=128, n_epochs=10,
                 learning_rate=1e-3, gamma=0.97, ent_coef=0.0, seed=0, device="cpu",
@@ -97,7 +102,9 @@ def main(folder: Path = Path("out"), steps: int = 60_000, workers: int = 2) -> t
     print(f"goals reached before {before:.0%}, after {after:.0%}")
     folder.mkdir(parents=True, exist_ok=True)
     write_curve(folder / "reacher.png", curve.steps, curve.returns, steps_are="steps")
-    write_episode(make_env(), policy_of(model), folder / "reacher", seed=3)
+    env = make_env()
+    write_episode(env, policy_of(model), folder / "reacher", seed=3)
+    env.close()
     return before, after
 
 

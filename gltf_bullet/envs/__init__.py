@@ -11,7 +11,7 @@ from gltf_bullet.envs import terms
 from gltf_bullet.envs.config import Camera, DriveAction, EnvConfig, StepContext, Term
 from gltf_bullet.envs.distributed import RolloutPool
 from gltf_bullet.envs.gltf_env import GltfEnv
-from gltf_bullet.envs.rollouts import Rollout, roll_out
+from gltf_bullet.envs.rollouts import Policy, Rollout, roll_out
 from gltf_bullet.envs.showing import write_curve, write_episode
 from gltf_bullet.envs.vector_env import GltfVectorEnv
 
@@ -21,6 +21,7 @@ __all__ = [
     "EnvConfig",
     "GltfEnv",
     "GltfVectorEnv",
+    "Policy",
     "Rollout",
     "RolloutPool",
     "StepContext",
