@@ -85,17 +85,17 @@ def reacher() -> PhysicsBuilder:
     table = box_mesh(b, [2, 0.02, 2], b.material("Table", color=[0.8, 0.8, 0.82, 1]))
     b.node("Table", translation=[0, -0.01, 0], mesh=table)
     base = b.body("Post", [0, 0.15, 0], post)
-    arm = b.body("UpperArm", [0.25, 0.325, 0], upper, 1)
-    forearm = b.body("Forearm", [0.7, 0.325, 0], fore, 0.5)
+    # The field notices nothing but the tip; colliders without a filter would be noticed as well.
+    link, pointer = (b.collision_filter(collisionSystems=[name]) for name in ("Links", "Tip"))
+    seeker = b.collision_filter(collideWithSystems=["Tip"])
+    arm = b.body("UpperArm", [0.25, 0.325, 0], upper, 1, collision_filter=link)
+    forearm = b.body("Forearm", [0.7, 0.325, 0], fore, 0.5, collision_filter=link)
     for name, body, size, color in (
         ("PostMesh", base, [0.08, 0.3, 0.08], grey),
         ("UpperArmMesh", arm, [0.5, 0.05, 0.06], blue),
         ("ForearmMesh", forearm, [0.4, 0.05, 0.05], blue),
     ):
         b.node(name, parent=body, mesh=box_mesh(b, size, color))
-    # The field notices nothing but the tip.
-    pointer = b.collision_filter(collisionSystems=["Tip"])
-    seeker = b.collision_filter(collideWithSystems=["Tip"])
     b.node("Tip", parent=forearm, translation=[0.2, 0, 0], mesh=box_mesh(b, [0.06] * 3, blue),
            extensions=physics(shape=tip, collision_filter=pointer))  # fmt: skip
     # Y points up: positive angles turn the arm from X towards -Z.
