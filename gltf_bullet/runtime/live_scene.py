@@ -92,10 +92,15 @@ class LiveScene:
         self.require_alive()
         old = self._stage
         moving = old.moving_physics(self.physics, physics)
+        self._remake(physics, moving, frames or old.frames_now())
+
+    def _remake(self, physics: PhysicsScene, moving: PhysicsScene, frames: NodeFrames) -> None:
+        """Replace all bodies; ``moving`` is the model with the velocities to start with."""
+        old = self._stage
         plan = plan_scene(
             self.asset,
             moving,
-            frames or old.frames_now(),
+            frames,
             self._scene_index,
             self.options,
             self._animator.weights,
@@ -207,9 +212,20 @@ class LiveScene:
         Raises:
             EngineError: The world holds other bodies than the saved one.
         """
+        self.return_to(state, state.physics)
+
+    def return_to(self, state: SceneState, physics: PhysicsScene) -> None:
+        """As :meth:`restore_state`, but with an edited model of the same links and joints.
+
+        Raises:
+            EngineError: The world holds other bodies than the saved one.
+        """
         self.require_alive()
-        if state.physics != self.physics or not self._stage.was_made_from(state.stage.frames):
-            self.rebuild(state.physics, state.stage.frames)
+        frames = state.stage.frames
+        # First of all: bodies and followers are made from it.
+        self._animator.local[:] = state.stage.local
+        if physics != self.physics or not self._stage.was_made_from(frames):
+            self._remake(physics, physics, frames)
         self._stage.restore(state.stage)
         self._time = state.time
         self._reports.recall(state.stage.triggers, state.stage.matrices)

@@ -42,6 +42,8 @@ class StageState:
     triggers: TriggerMemory
     frames: NodeFrames
     """What the bodies were made from: only bodies made alike go on alike, to the last bit."""
+    local: FloatArray
+    """parent_from_node of all nodes, as edited and animated, shape [node_count, 4, 4]."""
 
 
 class Stage:
@@ -204,6 +206,7 @@ class Stage:
             matrices=self.world_from_node.copy(),
             triggers=self.triggers.memory(),
             frames=self.plan.frames,
+            local=self.driver.animator.local.copy(),
         )
 
     def was_made_from(self, frames: NodeFrames) -> bool:
