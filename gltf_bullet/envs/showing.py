@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,11 @@ from PIL import Image
 from gltf_bullet.envs.gltf_env import GltfEnv
 from gltf_bullet.envs.rollouts import Policy, Rollout, roll_out
 from gltf_bullet.runtime.recording import record
+from gltf_bullet.runtime.scene import Scene
 
 __all__ = ["write_curve", "write_episode"]
+
+_Seen = TypeVar("_Seen")
 
 _TICK = 0.01
 """[s] GIFs count time in hundredths."""
@@ -77,28 +80,21 @@ def write_episode(
     """
     stem = Path(stem)
     stem.parent.mkdir(parents=True, exist_ok=True)
-    env.reset(seed=seed)
-    scene = env.scene
-    recording = record(scene, fps=fps)
     interval = max(round(1.0 / (fps * _TICK)), 2) * _TICK
-    frames: list[Image.Image] = []
-
-    def film() -> None:
-        if scene.time - start >= len(frames) * interval - 1e-9:
-            frames.append(Image.fromarray(scene.render(*size)))
-
-    if hasattr(policy, "reset"):
-        policy.reset()
-
-    def watched(observed: Any) -> npt.NDArray[np.floating]:
-        film()
-        return policy(observed)
-
-    start = scene.time
+    rollout, boxes = _watched(env, policy, seed, interval, lambda scene: scene.framed_box())
+    # The camera stands where it sees the whole course, so the episode is played again for it.
+    corners = np.array(boxes)
+    whole = corners[:, 0].min(axis=0), corners[:, 1].max(axis=0)
+    env.reset(seed=seed)
+    recording = record(env.scene, fps=fps)
     try:
-        # The reset of the roll-out is the very one that the recording has begun with.
-        rollout = roll_out(env, watched, seed)
-        film()
+        _, frames = _watched(
+            env,
+            policy,
+            seed,
+            interval,
+            lambda scene: Image.fromarray(scene.render(*size, box=whole)),
+        )
         recording.export_glb(stem.with_suffix(".glb"), name="Episode")
     finally:
         recording.stop()
@@ -111,3 +107,25 @@ def write_episode(
         optimize=True,
     )
     return rollout
+
+
+def _watched(
+    env: GltfEnv, policy: Policy, seed: int, interval: float, look: Callable[[Scene], _Seen]
+) -> tuple[Rollout, list[_Seen]]:
+    """Play an episode and look at it at the start and every ``interval`` seconds."""
+    found: list[_Seen] = []
+
+    def watch() -> None:
+        # A reset has put the clock to zero.
+        if env.scene.time >= len(found) * interval - 1e-9:
+            found.append(look(env.scene))
+
+    def watched(observed: Any) -> npt.NDArray[np.floating]:
+        watch()
+        return policy(observed)
+
+    if hasattr(policy, "reset"):
+        policy.reset()
+    rollout = roll_out(env, watched, seed)
+    watch()
+    return rollout, found

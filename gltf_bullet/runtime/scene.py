@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.bullet.camera import PixelArray, render
+from gltf_bullet.bullet.camera import PixelArray, framed_box, render
 from gltf_bullet.bullet.client import (
     PhysicsClient,
     require_client,
@@ -286,10 +286,18 @@ class Scene(LiveScene):
             lambda node: may_collide(ray_filter, colliders[node].filter),
         )
 
-    def render(self, width: int = 800, height: int = 600) -> PixelArray:
+    def render(
+        self,
+        width: int = 800,
+        height: int = 600,
+        *,
+        box: tuple[FloatArray, FloatArray] | None = None,
+    ) -> PixelArray:
         """A picture of the world, framed on this scene; RGB, shape [height, width, 3].
 
-        What is seen of the scene is chosen by :attr:`LoadOptions.visuals`.
+        What is seen of the scene is chosen by :attr:`LoadOptions.visuals`. For films, whose camera
+        shall stand still, give the ``box`` to frame: lowest and highest corner in the world, as
+        :meth:`framed_box` tells them for one moment.
         """
         self.require_alive()
         return render(
@@ -299,7 +307,14 @@ class Scene(LiveScene):
             up=self._placement.up,
             width=width,
             height=height,
+            box=box,
         )
+
+    def framed_box(self) -> tuple[FloatArray, FloatArray]:
+        """Lowest and highest corner of what :meth:`render` would frame now [m]."""
+        self.require_alive()
+        moving = {body.body_id for body in self.bodies.values()}
+        return framed_box(self.client_id, self._stage.world.body_ids, moving)
 
     # --- state --------------------------------------------------------------------------------
 
