@@ -88,7 +88,7 @@ def policy_of(model: PPO) -> Policy:
     return lambda observed: model.predict(observed, deterministic=True)[0]
 
 
-def main(folder: Path = Path("out"), steps: int = 60_000, workers: int = 2) -> tuple[float, float]:
+def main(folder: Path = Path("out"), steps: int = 40_000, workers: int = 2) -> tuple[float, float]:
     """Train; gives the share of goals reached before and after."""
     envs = VecMonitor(SubprocVecEnv([make_env] * workers, start_method="spawn"))
     model = PPO("MlpPolicy", envs, n_steps=1024 // workers, batch_size=128, n_epochs=10,
@@ -110,5 +110,5 @@ def main(folder: Path = Path("out"), steps: int = 60_000, workers: int = 2) -> t
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=60_000)
+    parser.add_argument("--steps", type=int, default=40_000)
     main(steps=parser.parse_args().steps)

@@ -180,6 +180,22 @@ def test_randomised_values_are_recorded_and_act(make: Make) -> None:
     assert (masses[0] < masses[1]) == (speeds[0] > speeds[1])
 
 
+def test_a_randomised_size_is_the_size_that_the_body_rests_on(make: Make) -> None:
+    pointer = "/extensions/KHR_implicit_shapes/shapes/0/box/size"
+    config = EnvConfig(randomization={pointer: ((0.4, 0.6, 0.8), (0.5, 0.7, 0.9))}, frame_skip=720)
+    env = make(FOLDER / "falling_box.gltf", config)
+    sizes = []
+    for seed in (1, 2):
+        _, info = env.reset(seed=seed)
+        sizes.append(info["randomization"][pointer])
+        assert ((sizes[-1] >= (0.4, 0.6, 0.8)) & (sizes[-1] <= (0.5, 0.7, 0.9))).all()
+        assert env.scene.get(pointer) == pytest.approx(sizes[-1])
+        observed, *_ = env.step(np.zeros(0, np.float32))
+        # It lies on one of its faces.
+        assert np.abs(0.5 * sizes[-1] - observed[2]).min() < 2e-3
+    assert (sizes[0] != sizes[1]).all()
+
+
 def test_a_trigger_that_is_crossed_within_one_step_is_latched(make: Make) -> None:
     config = EnvConfig(
         bodies=(),
