@@ -55,11 +55,15 @@ class Gait:
 
 
 def train(
-    pool: RolloutPool, *, generations: int = 25, pairs: int = 8, spread: float = 0.2
+    pool: RolloutPool, *, generations: int, pairs: int = 8, spread: float = 0.2
 ) -> tuple[npt.NDArray[np.float64], list[float]]:
-    """Go uphill along mirrored random directions; gives the weights and the way of each [m]."""
+    """Go uphill along mirrored random directions, in ever smaller steps.
+
+    Gives the best weights, and how far those of each generation went [m].
+    """
     rng = np.random.default_rng(0)
     weights, curve = np.zeros(24), []
+    best = weights
     with Progress(transient=True) as progress:
         bar = progress.add_task("", total=2 * pairs + 1)
         for generation in range(generations + 1):
@@ -70,25 +74,26 @@ def train(
                 on_progress=lambda done, _: progress.update(bar, completed=done),
             )
             curve.append(rollouts[0].total)
+            best = weights if curve[-1] == max(curve) else best
             progress.print(f"generation {generation:2}: {curve[-1]:5.2f} m")
             ways = np.array([rollout.total for rollout in rollouts[1:]]).reshape(pairs, 2)
             gain = (ways[:, 0] - ways[:, 1]) / max(float(ways.std()), 1e-6)
-            if generation < generations:
-                weights = weights + 0.15 * gain @ directions / np.sqrt(pairs)
-    return weights, curve
+            rate = 0.15 * 0.9**generation
+            weights = weights + rate * gain @ directions / np.sqrt(pairs)
+    return best, curve
 
 
 def main(
     folder: Path = Path("out"),
     *,
-    generations: int = 25,
+    generations: int = 12,
     workers: int = 2,
     address: str | None = None,
 ) -> list[float]:
     """Train; gives how far the walker walks after every generation [m]."""
     with RolloutPool(ASSET, CONFIG, workers=workers, address=address) as pool:
         weights, curve = train(pool, generations=generations)
-    print(f"way in 4 s: before {curve[0]:.2f} m, after {curve[-1]:.2f} m")
+    print(f"way in 4 s: before {curve[0]:.2f} m, after {max(curve):.2f} m")
     env = GltfEnv(ASSET, CONFIG)
     write_episode(env, Gait(weights), folder / "walker")
     env.close()
@@ -98,7 +103,7 @@ def main(
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--generations", type=int, default=25)
+    parser.add_argument("--generations", type=int, default=12)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--address", help="of a running Ray cluster; 'auto' for the local one")
     chosen = parser.parse_args()

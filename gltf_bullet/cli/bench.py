@@ -37,7 +37,7 @@ def bench(
 ) -> None:
     """Measure loading, stepping and memory as ratios to bare PyBullet; medians, A and B by turns.
 
-    Examples: gltf-bullet bench load-boxes step-resting --repeats 5; gltf-bullet bench train
+    Example: gltf-bullet bench load-boxes step-resting --repeats 5, or gltf-bullet bench train
     """
     if rows == ["train"]:
         _bench_train(repeats, as_json)
