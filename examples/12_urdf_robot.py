@@ -1,6 +1,6 @@
 """A robot from a URDF file drives in a glTF scene, under code that knows PyBullet ids alone.
 
-python examples/11_urdf_robot.py
+python examples/12_urdf_robot.py
 """
 
 from __future__ import annotations
