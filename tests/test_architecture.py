@@ -28,13 +28,15 @@ ROOMS_BEFORE["runtime"] = _BASE | {"scene", "gltf", "model", "dialects", "bullet
 _ALL_BELOW = ROOMS_BEFORE["runtime"] | {"runtime"}
 ROOMS_BEFORE["envs"] = _ALL_BELOW
 ROOMS_BEFORE["viewer"] = _ALL_BELOW
-ROOMS_BEFORE["cli"] = _ALL_BELOW | {"viewer"}
+ROOMS_BEFORE["cli"] = _ALL_BELOW | {"viewer", "envs"}
 ROOMS_BEFORE["__main__"] = {"cli"}
 
 MAY_IMPORT = {
     "pybullet": {"bullet", "viewer"},
     "pybullet_utils": {"bullet", "viewer"},
-    "gymnasium": {"envs"},
+    "gymnasium": {"envs", "cli"},
+    "ray": {"envs"},
+    "matplotlib": {"envs"},
     "typer": {"cli"},
     "rich": {"cli"},
     "coacd": {"bullet"},

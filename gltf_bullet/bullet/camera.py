@@ -11,7 +11,7 @@ import pybullet
 
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["PixelArray", "render"]
+__all__ = ["PixelArray", "framed_box", "render"]
 
 PixelArray: TypeAlias = npt.NDArray[np.uint8]
 
@@ -35,6 +35,7 @@ def render(
     up: npt.ArrayLike = (0.0, 0.0, 1.0),
     width: int = 800,
     height: int = 600,
+    box: tuple[FloatArray, FloatArray] | None = None,
 ) -> PixelArray:
     """Draw the world as it stands.
 
@@ -45,11 +46,12 @@ def render(
         up: Upwards in the picture, world axes.
         width: [pixels]
         height: [pixels]
+        box: Lowest and highest corner of what to frame instead, for a camera that stands still.
 
     Returns:
         RGB, shape [height, width, 3].
     """
-    low, high = _framed_box(client_id, body_ids, moving_ids)
+    low, high = framed_box(client_id, body_ids, moving_ids) if box is None else box
     center = 0.5 * (low + high)
     axes = _picture_axes(np.asarray(up, dtype=np.float64))
     towards_eye = axes @ (np.array(VIEW_FROM) / np.linalg.norm(VIEW_FROM))
@@ -78,9 +80,10 @@ def render(
     return image
 
 
-def _framed_box(
+def framed_box(
     client_id: int, body_ids: Iterable[int], moving_ids: Collection[int]
 ) -> tuple[FloatArray, FloatArray]:
+    """Lowest and highest corner of what :func:`render` frames now [m], world axes."""
     moving: list[FloatArray] = []
     resting: list[FloatArray] = []
     for body_id in body_ids:

@@ -52,6 +52,11 @@ class GravityForces:
             for component in articulations.components:
                 component.field = self._changes_of_links
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether the file leaves gravity to the engine."""
+        return self._fields.is_idle
+
     def before_step(self, engine: Vec3, world_from_node: FloatArray) -> None:
         """Apply the forces.
 

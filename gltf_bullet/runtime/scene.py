@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.bullet.camera import PixelArray, render
+from gltf_bullet.bullet.camera import PixelArray, framed_box, render
 from gltf_bullet.bullet.client import (
     PhysicsClient,
     require_client,
@@ -27,6 +27,7 @@ from gltf_bullet.runtime.live_scene import LiveScene, SceneState
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.planning import ScenePlan, first_plan
 from gltf_bullet.runtime.pointer_access import get_value, set_value
+from gltf_bullet.runtime.restart import restart
 from gltf_bullet.runtime.trigger_events import TriggerEvent, TriggerView
 from gltf_bullet.transforms import FloatArray, Vec3
 
@@ -285,10 +286,18 @@ class Scene(LiveScene):
             lambda node: may_collide(ray_filter, colliders[node].filter),
         )
 
-    def render(self, width: int = 800, height: int = 600) -> PixelArray:
+    def render(
+        self,
+        width: int = 800,
+        height: int = 600,
+        *,
+        box: tuple[FloatArray, FloatArray] | None = None,
+    ) -> PixelArray:
         """A picture of the world, framed on this scene; RGB, shape [height, width, 3].
 
-        What is seen of the scene is chosen by :attr:`LoadOptions.visuals`.
+        What is seen of the scene is chosen by :attr:`LoadOptions.visuals`. For films, whose camera
+        shall stand still, give the ``box`` to frame: lowest and highest corner in the world, as
+        :meth:`framed_box` tells them for one moment.
         """
         self.require_alive()
         return render(
@@ -298,7 +307,14 @@ class Scene(LiveScene):
             up=self._placement.up,
             width=width,
             height=height,
+            box=box,
         )
+
+    def framed_box(self) -> tuple[FloatArray, FloatArray]:
+        """Lowest and highest corner of what :meth:`render` would frame now [m]."""
+        self.require_alive()
+        moving = {body.body_id for body in self.bodies.values()}
+        return framed_box(self.client_id, self._stage.world.body_ids, moving)
 
     # --- state --------------------------------------------------------------------------------
 
@@ -311,6 +327,23 @@ class Scene(LiveScene):
         self.require_alive()
         stage = self._stage.state(own_bodies_only=True)
         return SceneState(stage=stage, time=self.time, physics=self.physics)
+
+    def restart(self, state: SceneState, values: Mapping[str, Any]) -> None:
+        """:meth:`restore_state`, then :meth:`set` for every pointer: an episode's start.
+
+        Bodies are made anew at most once, and not at all where the same values can be set in place.
+
+        Args:
+            state: Of this scene or another one of the asset.
+            values: Pointer to value.
+
+        Raises:
+            KeyError: As of :meth:`set`; then values may be set in part.
+            TypeError: A value is of another type.
+            ValueError: A value is out of range.
+        """
+        self.require_alive()
+        restart(self, state, values)
 
     # --- pointers -----------------------------------------------------------------------------
 
