@@ -350,6 +350,11 @@ class FreeBodies:
         """Take back a :meth:`state`."""
         self._spin_guess, self._last_rotations = state
 
+    @property
+    def watches_spins(self) -> bool:
+        """Whether two successive readings tell which bodies tumble fast: read them every step."""
+        return bool(len(self._tumblers))
+
     def _note_spin(self, rotations: FloatArray) -> None:
         """Estimate spins from two successive rotations: free, and enough to find the fast ones."""
         if not len(self._tumblers):

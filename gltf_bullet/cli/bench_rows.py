@@ -111,19 +111,25 @@ def _whole_load(repeats: int) -> Measurement:
     return _ratio(ours, theirs)
 
 
-def _steps(data: bytes, settle: int, chunk: int) -> Callable[[int], Measurement]:
+def _steps(
+    data: bytes, settle: int, chunk: int, *, at_once: bool = False
+) -> Callable[[int], Measurement]:
+    """Steps one by one, as a control loop makes them, or ``scene.step(chunk)``."""
+
     def measure(repeats: int) -> Measurement:
         with headless_world() as client:
             scene = load_gltf(data, client)
             for _ in range(settle):
                 scene.step()
-            ours, theirs = zip(*_step_pairs(scene, repeats, chunk), strict=True)
+            ours, theirs = zip(*_step_pairs(scene, repeats, chunk, at_once), strict=True)
         return _ratio(list(ours), list(theirs))
 
     return measure
 
 
-def _step_pairs(scene: Scene, repeats: int, chunk: int) -> Iterator[tuple[float, float]]:
+def _step_pairs(
+    scene: Scene, repeats: int, chunk: int, at_once: bool
+) -> Iterator[tuple[float, float]]:
     """Milliseconds per step of ours and of theirs, in the same world by turns."""
     client = scene.client_id
 
@@ -131,9 +137,13 @@ def _step_pairs(scene: Scene, repeats: int, chunk: int) -> Iterator[tuple[float,
         for _ in range(chunk):
             step_simulation(client)
 
+    def ours() -> None:
+        for _ in range(1 if at_once else chunk):
+            scene.step(chunk if at_once else 1)
+
     for _ in range(4 * repeats):
         theirs = _timed(bare) / chunk
-        yield _timed(lambda: scene.step(chunk)) / chunk, theirs
+        yield _timed(ours) / chunk, theirs
 
 
 def _memory(repeats: int) -> Measurement:
@@ -163,6 +173,8 @@ ROWS = tuple(
          _steps(bodies_gltf("box", pile(500), floor=True), 240, 5)),
         ("step-falling", "scene.step / stepSimulation, 1000 boxes in free fall", 3.6,
          _steps(bodies_gltf("box", grid(COUNT, 1000.0)), 10, 20)),
+        ("step-ahead", "scene.step(20) / 20 x stepSimulation, 1000 boxes in free fall", 1.5,
+         _steps(bodies_gltf("box", grid(COUNT, 1000.0)), 10, 20, at_once=True)),
         ("memory", "heap per load/remove of 11 bodies with meshes, minus bare PyBullet's", 1.0,
          _memory),
     )

@@ -103,8 +103,13 @@ class Stage:
 
     @property
     def steps_by_nodes(self) -> bool:
-        """Whether a step needs the nodes where the step before has brought them."""
-        return self.driver.has_work or not self.triggers.is_idle or not self._gravity.is_idle
+        """Whether a step needs the bodies read, or the nodes placed, after the step before."""
+        return (
+            self.driver.has_work
+            or not self.triggers.is_idle
+            or not self._gravity.is_idle
+            or self.world.free.watches_spins
+        )
 
     def refresh(self) -> None:
         """Read the bodies and place all nodes, without a step."""

@@ -101,6 +101,26 @@ def test_a_tumbling_body_keeps_energy_and_angular_momentum(
     assert drift < max(0.01, 2.0 * lean)
 
 
+def test_a_body_tumbles_the_same_in_one_call_and_step_by_step() -> None:
+    """What is known of its spin is read after every step, also where nobody looks at the nodes."""
+    scenery = Scenery()
+    box = scenery.shape("box", size=[0.2, 0.4, 0.6])
+    scenery.node(
+        "Top",
+        shape=box,
+        motion={"mass": 1, "inertiaDiagonal": [1, 2, 2.5]},
+    )
+    rotations = []
+    for chunk in (1, 240):
+        with world(scenery.bytes(), gravity=0.0) as scene:
+            scene.step(2)
+            scene.apply_impulse("Top", (0, 0, 0), (0.1, 12, 0.1))
+            for _ in range(240 // chunk):
+                scene.step(chunk)
+            rotations.append(scene.world_from_node("Top"))
+    assert np.array_equal(*rotations)
+
+
 def test_the_inertia_orientation_turns_the_principal_axes() -> None:
     half = math.radians(50.0) / 2.0
     orientation = np.array([0.0, math.sin(half), 0.0, math.cos(half)])
