@@ -52,6 +52,11 @@ class GravityForces:
             for component in articulations.components:
                 component.field = self._changes_of_links
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether the engine's gravity is all there is."""
+        return self._fields.is_idle
+
     def before_step(self, engine: Vec3, world_from_node: FloatArray) -> None:
         """Apply the forces.
 

@@ -112,6 +112,11 @@ class LiveScene:
         """The engine side of this scene."""
         return self._stage.world
 
+    @property
+    def has_engine_gravity(self) -> bool:
+        """Whether the engine's gravity is all there is: the file states none of its own."""
+        return self._stage.has_engine_gravity
+
     # --- stepping -----------------------------------------------------------------------------
 
     @property
