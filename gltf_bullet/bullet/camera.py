@@ -23,7 +23,7 @@ VIEW_FROM = (0.55, -0.75, 0.42)
 MARGIN = 1.08
 """Room around what is framed."""
 AROUND = 0.15
-"""How far around what moves the scenery counts, in sizes of what moves."""
+"""How far around what moves large scenery counts, in sizes of what moves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -176,10 +176,13 @@ def _framed_box(moving: FloatArray, resting: FloatArray) -> tuple[FloatArray, Fl
         moving, resting = resting, resting[:0]
     if not len(moving):
         return np.full(3, -1.0), np.full(3, 1.0)
-    low, high = moving[:, 0].min(axis=0), moving[:, 1].max(axis=0)
-    reach = AROUND * float((high - low).max())
-    inner_low, inner_high = low - reach, high + reach
+    low = start_low = moving[:, 0].min(axis=0)
+    high = start_high = moving[:, 1].max(axis=0)
+    size = float((high - low).max())
     for box in resting:
+        # A door frame is wanted whole, a floor as far as things stand on it.
+        reach = size if float(np.ptp(box, axis=0).max()) <= 2.0 * size else AROUND * size
+        inner_low, inner_high = start_low - reach, start_high + reach
         near_low = np.maximum(box[0], inner_low)
         near_high = np.minimum(box[1], inner_high)
         if (near_low <= near_high).all():
