@@ -17,6 +17,9 @@ __all__ = ["Camera", "ViewMatrices", "framing_camera", "picture_axes", "view_mat
 ENDLESS = 1e4
 """[m] Boxes larger than this are planes without an end and do not count for the framing."""
 
+FARTHEST = 1e6
+"""[m] What is beyond it has been flung away; single precision cannot frame it."""
+
 FIELD_OF_VIEW_DEG = 40.0
 VIEW_FROM = (0.55, -0.75, 0.42)
 """Direction from the middle of the picture to the camera: right, towards the viewer, up."""
@@ -164,10 +167,10 @@ def framing_camera(
 
 def _usable(boxes: FloatArray) -> FloatArray:
     boxes = np.asarray(boxes, dtype=np.float64).reshape(-1, 2, 3)
+    # NaN is not below anything.
+    boxes = boxes[np.abs(boxes).max(axis=(1, 2), initial=0.0) < FARTHEST]
     sizes = np.ptp(boxes, axis=1).max(axis=1, initial=0.0)
-    usable: FloatArray = boxes[
-        np.isfinite(boxes).all(axis=(1, 2)) & (sizes > 0.0) & (sizes < ENDLESS)
-    ]
+    usable: FloatArray = boxes[(sizes > 0.0) & (sizes < ENDLESS)]
     return usable
 
 

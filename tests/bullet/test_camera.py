@@ -47,7 +47,8 @@ def test_small_scenery_nearby_is_seen_whole_and_a_floor_in_part() -> None:
 
 def test_planes_without_an_end_and_nothing_at_all_are_framed() -> None:
     endless = box((-1e30, -1e30, -1e30), (1e30, 1e30, 0))
-    for resting in (NOTHING, endless):
+    lost, broken = box((1e300, 0, 0), (1e300, 1, 1)), box((np.nan, 0, 0), (1, 1, 1))
+    for resting in (NOTHING, endless, lost, broken):
         camera = framing_camera(NOTHING, resting, (0, 0, 1), 1.0)
         assert np.isfinite(camera.world_from_camera).all()
 
