@@ -54,7 +54,10 @@ def test_films_show_the_fall_from_one_place(run: Run, falling: Path, tmp_path: P
     frames = [np.asarray(frame) for frame in imageio.get_reader(mp4)]
     assert [frame.shape for frame in frames] == [(80, 120, 3)] * 23
     rows = [orange_row(frame) for frame in frames]
-    assert rows[0] + 20 < rows[10] + 10 < rows[-1]
+    # The way fallen grows as t^2; the picture's perspective bends that a little.
+    assert rows[-1] > rows[0] + 15
+    share = (rows[10] - rows[0]) / (rows[-1] - rows[0])
+    assert share == pytest.approx((10 / 22) ** 2, abs=0.07)
     # What stands still stays at its place in the picture: the sky in the corner.
     assert all(np.abs(frame[2, 2].astype(int) - SKY).max() < 12 for frame in frames)
     with Image.open(gif) as animation:
