@@ -12,7 +12,15 @@ import numpy.typing as npt
 from gltf_bullet.scene import Lens, OrthographicLens, PerspectiveLens
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["Camera", "ViewMatrices", "framing_camera", "picture_axes", "view_matrices"]
+__all__ = [
+    "Camera",
+    "ViewMatrices",
+    "camera_on_box",
+    "framed_box",
+    "framing_camera",
+    "picture_axes",
+    "view_matrices",
+]
 
 ENDLESS = 1e4
 """[m] Boxes larger than this are planes without an end and do not count for the framing."""
@@ -156,7 +164,20 @@ def framing_camera(
         up: Upwards in the picture, world axes.
         aspect_ratio: Width over height of the picture.
     """
-    low, high = _framed_box(_usable(moving), _usable(resting))
+    return camera_on_box(*framed_box(moving, resting), up, aspect_ratio)
+
+
+def camera_on_box(
+    low: FloatArray, high: FloatArray, up: npt.ArrayLike, aspect_ratio: float
+) -> Camera:
+    """A camera that sees one box whole, as :func:`framing_camera` does.
+
+    Args:
+        low: Lowest corner [m], shape [3].
+        high: Highest corner [m], shape [3].
+        up: Upwards in the picture, world axes.
+        aspect_ratio: Width over height of the picture.
+    """
     center = 0.5 * (low + high)
     axes = picture_axes(np.asarray(up, dtype=np.float64))
     towards_eye = axes @ (np.array(VIEW_FROM) / np.linalg.norm(VIEW_FROM))
@@ -174,7 +195,9 @@ def _usable(boxes: FloatArray) -> FloatArray:
     return usable
 
 
-def _framed_box(moving: FloatArray, resting: FloatArray) -> tuple[FloatArray, FloatArray]:
+def framed_box(moving: FloatArray, resting: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Lowest and highest corner of what :func:`framing_camera` sees [m], shape [3] each."""
+    moving, resting = _usable(moving), _usable(resting)
     if not len(moving):
         moving, resting = resting, resting[:0]
     if not len(moving):

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gltf_bullet.bullet.camera import Camera
+from gltf_bullet.bullet.camera import Camera, camera_on_box, framed_box
 from gltf_bullet.bullet.pictures import PixelArray, Renderer
 from gltf_bullet.bullet.visuals import ShownLink
 from gltf_bullet.runtime.handles import ByNode
 from gltf_bullet.runtime.live_scene import LiveScene
-from gltf_bullet.runtime.pictures import CameraView, Picture, ScenePictures, cameras_of
+from gltf_bullet.runtime.pictures import (
+    DEFAULT_SIZE,
+    CameraView,
+    Picture,
+    ScenePictures,
+    cameras_of,
+)
 from gltf_bullet.transforms import FloatArray
 
 __all__ = ["PictureScene"]
@@ -63,9 +69,22 @@ class PictureScene(LiveScene):
         size: tuple[int, int] | None = None,
         *,
         renderer: Renderer = "tiny",
+        box: tuple[FloatArray, FloatArray] | None = None,
     ) -> PixelArray:
-        """Only the colours of :meth:`render`, shape [height, width, 3]."""
+        """Only the colours of :meth:`render`, shape [height, width, 3].
+
+        For films, whose camera shall stand still, give the ``box`` to frame: lowest and highest
+        corner in the world, as :meth:`framed_box` tells them for one moment.
+        """
+        if camera is None and box is not None:
+            width, height = size or DEFAULT_SIZE
+            camera = camera_on_box(*box, self.up, width / height)
         return self._take(camera, size, renderer, with_nodes=False).rgb
+
+    def framed_box(self) -> tuple[FloatArray, FloatArray]:
+        """Lowest and highest corner of what a picture without a camera would frame now [m]."""
+        self.require_alive()
+        return framed_box(*self.pictures.boxes())
 
     def _take(
         self,

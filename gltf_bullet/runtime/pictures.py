@@ -21,7 +21,7 @@ from gltf_bullet.transforms import FloatArray, decompose_trs, matrices_from_quat
 if TYPE_CHECKING:
     from gltf_bullet.runtime.picture_scene import PictureScene
 
-__all__ = ["CameraView", "Picture", "ScenePictures", "cameras_of"]
+__all__ = ["DEFAULT_SIZE", "CameraView", "Picture", "ScenePictures", "cameras_of"]
 
 DEFAULT_SIZE = (800, 600)
 NOTHING, OTHERS = -1, -2

@@ -144,6 +144,15 @@ def test_wrong_arguments_are_refused(arguments: dict[str, object]) -> None:
         scene.render(**arguments)  # type: ignore[arg-type]
 
 
+def test_a_box_of_the_moment_frames_as_no_box_does() -> None:
+    with loaded(camera_scene()) as scene:
+        framed = scene.render_rgb(size=(64, 48))
+        assert np.array_equal(scene.render_rgb(size=(64, 48), box=scene.framed_box()), framed)
+        low, high = scene.framed_box()
+        wider = scene.render_rgb(size=(64, 48), box=(low - 5.0, high + 5.0))
+        assert not np.array_equal(wider, framed)
+
+
 def test_looking_needs_a_direction() -> None:
     with pytest.raises(ValueError, match="no direction of view"):
         gb.Camera.looking((0, 0, 1), (0, 0, 0), up=(0, 0, 1))
