@@ -1,9 +1,10 @@
 """A cart learns to balance its pole by an evolution strategy in plain NumPy, in about a minute.
 
+pip install 'gltf_bullet[gym,train]'
 python examples/train_cart_pole.py
 
 Prints the mean return of every generation and writes the learning curve to ``out/cart_pole.png``
-and the trained episode as an animated ``out/cart_pole.glb``.
+and a trained episode to ``out/cart_pole.glb`` and ``out/cart_pole.gif``.
 """
 
 from __future__ import annotations
@@ -12,10 +13,18 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image, ImageDraw
 
 import gltf_bullet as gb
-from gltf_bullet.envs import DriveAction, EnvConfig, GltfEnv, terms
+from gltf_bullet.envs import (
+    DriveAction,
+    EnvConfig,
+    GltfEnv,
+    Policy,
+    roll_out,
+    terms,
+    write_curve,
+    write_episode,
+)
 
 ASSET = Path(__file__).parent / "assets" / "cart_pole.gltf"
 STEPS = 200
@@ -39,20 +48,14 @@ CONFIG = EnvConfig(
 )
 
 
-def episode(env: GltfEnv, weights: Weights, seed: int) -> float:
-    """The return of the linear policy with these weights, shape [4]."""
-    observed, _ = env.reset(seed=seed)
-    total, ended = 0.0, False
-    while not ended:
-        action = np.array([np.tanh(weights @ observed)], np.float32)
-        observed, reward, fallen, timeout, _ = env.step(action)
-        total, ended = total + reward, fallen or timeout
-    return total
+def linear(weights: Weights) -> Policy:
+    """The policy with these weights, shape [4]."""
+    return lambda observed: np.array([np.tanh(weights @ observed)], np.float32)
 
 
 def evaluate(env: GltfEnv, weights: Weights, first_seed: int = 10_000) -> float:
     """Mean return over ten episodes; training has not seen those of the default seeds."""
-    return float(np.mean([episode(env, weights, first_seed + k) for k in range(10)]))
+    return float(np.mean([roll_out(env, linear(weights), first_seed + k).total for k in range(10)]))
 
 
 def train(
@@ -69,7 +72,7 @@ def train(
         directions = rng.standard_normal((pairs, 4))
         returns = np.array(
             [
-                [episode(env, weights + sign * spread * d, seed) for sign in (1, -1)]
+                [roll_out(env, linear(weights + sign * spread * d), seed).total for sign in (1, -1)]
                 for seed, d in enumerate(directions, start=pairs * generation)
             ]
         )
@@ -82,17 +85,6 @@ def train(
     return weights, curve
 
 
-def draw_curve(curve: list[float], path: Path, width: int = 480, height: int = 240) -> None:
-    """A line of mean returns over generations; the upper border is the largest return."""
-    picture = Image.new("RGB", (width, height), "white")
-    x = np.linspace(20, width - 20, len(curve))
-    y = height - 20 - (height - 40) * np.array(curve) / STEPS
-    pen = ImageDraw.Draw(picture)
-    pen.rectangle((20, 20, width - 20, height - 20), outline="grey")
-    pen.line(list(zip(x.tolist(), y.tolist(), strict=True)), fill="blue", width=2)
-    picture.save(path)
-
-
 def main(folder: Path = Path("out")) -> tuple[float, float]:
     """Train; gives the mean return before and after."""
     env = GltfEnv(ASSET, CONFIG)
@@ -103,12 +95,8 @@ def main(folder: Path = Path("out")) -> tuple[float, float]:
         print(
             f"return before {before:.1f}, after {after:.1f} of {STEPS}; weights {weights.round(2)}"
         )
-        folder.mkdir(parents=True, exist_ok=True)
-        draw_curve(curve, folder / "cart_pole.png")
-        env.reset(seed=0)
-        recording = gb.record(env.scene)
-        episode(env, weights, seed=0)
-        recording.export_glb(folder / "cart_pole.glb")
+        write_episode(env, linear(weights), folder / "cart_pole")
+        write_curve(folder / "cart_pole.png", range(len(curve)), curve, title="Cart-pole")
     finally:
         env.close()
     return before, after

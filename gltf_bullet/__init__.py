@@ -104,6 +104,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
+    if name == "viewer":
+        return import_module("gltf_bullet.viewer")
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(_LAZY[name]), name)

@@ -28,13 +28,15 @@ ROOMS_BEFORE["runtime"] = _BASE | {"scene", "gltf", "model", "dialects", "bullet
 _ALL_BELOW = ROOMS_BEFORE["runtime"] | {"runtime"}
 ROOMS_BEFORE["envs"] = _ALL_BELOW
 ROOMS_BEFORE["viewer"] = _ALL_BELOW
-ROOMS_BEFORE["cli"] = _ALL_BELOW | {"viewer"}
+ROOMS_BEFORE["cli"] = _ALL_BELOW | {"viewer", "envs"}
 ROOMS_BEFORE["__main__"] = {"cli"}
 
 MAY_IMPORT = {
     "pybullet": {"bullet", "viewer"},
     "pybullet_utils": {"bullet", "viewer"},
-    "gymnasium": {"envs"},
+    "gymnasium": {"envs", "cli"},
+    "ray": {"envs"},
+    "matplotlib": {"envs"},
     "typer": {"cli"},
     "rich": {"cli"},
     "coacd": {"bullet"},
@@ -99,6 +101,7 @@ def test_there_are_no_rooms_without_a_name() -> None:
         "gltf_bullet.bullet.articulations_planning",
         "gltf_bullet.bullet.world_plan",
         "gltf_bullet.runtime.inspection",
+        "gltf_bullet.viewer.layers",
         "gltf_bullet.cli",
     ],
 )

@@ -28,6 +28,14 @@ def test_an_exported_name_exists_and_is_described(name: str) -> None:
     assert inspect.getdoc(value), f"{name} has no docstring"
 
 
+def test_the_viewer_is_there_without_an_import_of_its_own() -> None:
+    assert gb.viewer.LAYERS[0] == "colliders"
+    for name in gb.viewer.__all__:
+        assert getattr(gb.viewer, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'DebugDrawer'"):
+        gb.viewer.DebugDrawer  # noqa: B018  # the access is the test
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'load_urdf'"):
         gb.load_urdf  # noqa: B018  # the access is the test

@@ -27,9 +27,20 @@ class JointBuilder(PhysicsBuilder):
         super().__init__()
         self._places: dict[int, Place] = {WORLD: (0.0, 0.0, 0.0)}
 
-    def body(self, name: str, at: Place, shape: int, mass: float = 0.0, **motion: Any) -> int:
+    def body(
+        self,
+        name: str,
+        at: Place,
+        shape: int,
+        mass: float = 0.0,
+        *,
+        collision_filter: int | None = None,
+        **motion: Any,
+    ) -> int:
         """Add a body; static without a mass."""
-        extensions = physics({"mass": mass, **motion} if mass else None, shape)
+        extensions = physics(
+            {"mass": mass, **motion} if mass else None, shape, collision_filter=collision_filter
+        )
         index = self.node(name, translation=_rounded(at), extensions=extensions)
         self._places[index] = at
         return index

@@ -195,8 +195,9 @@ class ComponentSolver:
             values, jacobian @ velocity_free, diagonal[: self.row_count], dt
         )
         extra = len(closing)
-        matrix[np.diag_indices_from(matrix)] += np.concatenate([softness, np.zeros(extra)])
-        matrix[np.diag_indices_from(matrix)] += FLOOR * (diagonal.max(initial=0.0) or 1.0)
+        softened = np.full(len(rows), FLOOR * (diagonal.max(initial=0.0) or 1.0))
+        softened[: self.row_count] += softness
+        matrix.flat[:: len(rows) + 1] += softened
         return RowProblem(
             dt=dt,
             velocities=velocities,

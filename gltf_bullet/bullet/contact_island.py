@@ -158,7 +158,7 @@ def solve_island(
     diagonal = between.diagonal().copy()
     # A locked axis cannot slide at all: its row is empty.
     reluctance = INERTIA_OF_FORCES * diagonal + EMPTY * (diagonal.max() or 1.0)
-    between[np.diag_indices_from(between)] += reluctance
+    between.flat[:: len(between) + 1] += reluctance
     matrix[count:, count:] = between
     right[count:] += reluctance * contact.last
     _calm(matrix, right, count, contact, solvers, slices)

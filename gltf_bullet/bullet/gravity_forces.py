@@ -54,7 +54,7 @@ class GravityForces:
 
     @property
     def is_idle(self) -> bool:
-        """Whether the engine's gravity is all there is."""
+        """Whether the file leaves gravity to the engine."""
         return self._fields.is_idle
 
     def before_step(self, engine: Vec3, world_from_node: FloatArray) -> None:

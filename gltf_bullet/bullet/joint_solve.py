@@ -116,10 +116,11 @@ def solve_bounded(
     for _ in range(20 + 4 * count):
         x = np.where(state < 0, low, np.where(state > 0, high, 0.0))
         free = np.flatnonzero(state == 0)
-        if len(free):
+        if len(free) == count:
+            x = _solve_block(matrix, right)
+        elif len(free):
             held = right - matrix @ x
-            block = matrix[np.ix_(free, free)]
-            x[free] = _solve_block(block, held[free])
+            x[free] = _solve_block(matrix[free[:, None], free], held[free])
         residual = matrix @ x - right
         below = (state == 0) & (x < low - 1e-12 * (1.0 + np.abs(x)))
         above = (state == 0) & (x > high + 1e-12 * (1.0 + np.abs(x)))

@@ -38,6 +38,9 @@ def open_world(*, gravity: Vec3, time_step: float, window: bool = False) -> int:
     client_id: int = pybullet.connect(pybullet.GUI if window else pybullet.DIRECT)
     if client_id < 0:
         raise EngineError("PyBullet refused another connection")
+    if window:
+        # Without the engine's side panels.
+        pybullet.configureDebugVisualizer(pybullet.COV_ENABLE_GUI, 0, physicsClientId=client_id)
     pybullet.setGravity(*gravity, physicsClientId=client_id)
     pybullet.setTimeStep(time_step, physicsClientId=client_id)
     pybullet.setPhysicsEngineParameter(deterministicOverlappingPairs=1, physicsClientId=client_id)

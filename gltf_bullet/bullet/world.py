@@ -369,10 +369,8 @@ class World:
 
     def velocities_of(self, node: int) -> tuple[FloatArray, FloatArray]:
         """Velocity of the centre of mass [m/s] and spin [rad/s] of a body, world axes."""
-        if node in self._id_of_free:
-            _, _, linear, angular = link_state(self.client_id, self._id_of_free[node], -1)
-            return np.array(linear), np.array(angular)
-        return self.articulations.velocities_of(node)
+        _, _, linear, angular = link_state(self.client_id, *self.link_of(node))
+        return np.array(linear), np.array(angular)
 
     def rotation_of(self, node: int) -> FloatArray:
         """world_from_body of a motion node as a rotation matrix, shape [3, 3]."""

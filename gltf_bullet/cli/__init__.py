@@ -16,6 +16,7 @@ from gltf_bullet.cli.check import check
 from gltf_bullet.cli.convert import convert
 from gltf_bullet.cli.inspect import inspect
 from gltf_bullet.cli.simulate import simulate
+from gltf_bullet.cli.view import view
 from gltf_bullet.errors import AssetError, GltfBulletError
 
 __all__ = ["app", "main"]
@@ -29,7 +30,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (inspect, check, simulate, bake, convert, bench):
+for command in (inspect, check, simulate, view, bake, convert, bench):
     app.command()(command)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
 import typer
 
@@ -12,9 +13,23 @@ if TYPE_CHECKING:
 __all__ = ["bench"]
 
 
+class _Row(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def measure(self) -> Callable[[int], Any]: ...
+
+
+_Chosen = TypeVar("_Chosen", bound=_Row)
+
+
 def bench(
     rows: Annotated[
-        list[str] | None, typer.Argument(help="Rows to run, by name; all without any.")
+        list[str] | None,
+        typer.Argument(
+            help="Rows to run, by name; all without any. 'train' alone: environment steps per "
+            "second (needs the extra gym)."
+        ),
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Pairs of measurements per row.")] = 5,
     list_rows: Annotated[bool, typer.Option("--list", help="Only list the rows.")] = False,
@@ -22,8 +37,11 @@ def bench(
 ) -> None:
     """Measure loading, stepping and memory as ratios to bare PyBullet; medians, A and B by turns.
 
-    Example: gltf-bullet bench load-boxes step-resting --repeats 5
+    Example: gltf-bullet bench load-boxes step-resting --repeats 5, or gltf-bullet bench train
     """
+    if rows == ["train"]:
+        _bench_train(repeats, as_json)
+        return
     from gltf_bullet.cli.bench_rows import ROWS
     from gltf_bullet.cli.output import console, print_json, print_table
 
@@ -48,7 +66,50 @@ def bench(
     )
 
 
-def _run(chosen: list[BenchRow], repeats: int) -> list[tuple[BenchRow, Measurement]]:
+def _bench_train(repeats: int, as_json: bool) -> None:
+    from gltf_bullet.cli.output import console, print_json, print_table
+
+    try:
+        from gltf_bullet.cli.bench_train import TRAIN_ROWS
+    except ImportError as error:
+        typer.echo(f"error: {error}; pip install 'gltf_bullet[gym]'", err=True)
+        raise typer.Exit(1) from error
+    results = _run(TRAIN_ROWS, repeats)
+    if as_json:
+        print_json(
+            [
+                {
+                    "row": row.name,
+                    "steps_per_second": found.ours,
+                    "pybullet_steps_per_second": found.theirs,
+                    "ratio": found.ratio,
+                    "reset_ms": found.our_reset,
+                    "pybullet_reset_ms": found.their_reset,
+                }
+                for row, found in results
+            ]
+        )
+        return
+    print_table(
+        console(),
+        "Cart-pole, 4 engine steps per action: environment steps per second, reset per environment",
+        ("Row", "What", "Ours/s>", "PyBullet/s>", "Times slower>", "Reset [ms]>", "PyBullet's>"),
+        (
+            (
+                row.name,
+                row.what,
+                f"{found.ours:.0f}",
+                f"{found.theirs:.0f}",
+                f"{found.ratio:.1f}",
+                f"{found.our_reset:.3g}",
+                f"{found.their_reset:.3g}",
+            )
+            for row, found in results
+        ),
+    )
+
+
+def _run(chosen: Sequence[_Chosen], repeats: int) -> list[tuple[_Chosen, Any]]:
     from rich.progress import Progress
 
     from gltf_bullet.cli.output import console

@@ -11,7 +11,7 @@ from typing import Any
 
 from gltf_bullet.transforms import Vec3
 
-__all__ = ["bodies_gltf", "grid", "mesh_scene_gltf", "pile"]
+__all__ = ["bodies_gltf", "cart_pole_gltf", "grid", "mesh_scene_gltf", "pile"]
 
 _BODIES = "KHR_physics_rigid_bodies"
 _SHAPES = "KHR_implicit_shapes"
@@ -116,5 +116,55 @@ def _file(
         "nodes": nodes,
         **({"extensions": {_SHAPES: {"shapes": shapes}}} if shapes else {}),
         **members,
+    }
+    return json.dumps(root).encode()
+
+
+def cart_pole_gltf() -> bytes:
+    """A cart of 1 kg on a slide, driven with at most 10 N, with a pole of 0.1 kg and 1 m."""
+    free = [("linear", [0, 1, 2]), ("angular", [0, 1, 2])]
+    slide, hinge = (
+        [
+            {f"{kind}Axes": [axis for axis in axes if (kind, axis) != left], "min": 0, "max": 0}
+            for kind, axes in free
+        ]
+        for left in (("linear", 0), ("angular", 2))
+    )
+    drive = {"type": "linear", "mode": "force", "axis": 0, "damping": 0.1, "maxForce": 10}
+
+    def body(name: str, height: float, mass: float, shape: int, child: int) -> dict[str, Any]:
+        extension = {"motion": {"mass": mass}, **_collider(shape)[_BODIES]}
+        return {
+            "name": name,
+            "translation": [0, height, 0],
+            "children": [child],
+            "extensions": {_BODIES: extension},
+        }
+
+    def joint(name: str, height: float, connected: int, index: int) -> dict[str, Any]:
+        return {
+            "name": name,
+            "translation": [0, height, 0],
+            "extensions": {_BODIES: {"joint": {"connectedNode": connected, "joint": index}}},
+        }
+
+    nodes = [
+        joint("Slide", 0.62, 1, 0),
+        body("Cart", 0.62, 1.0, 0, 2),
+        joint("Hinge", 0.1, 4, 1),
+        body("Pole", 1.22, 0.1, 1, 4),
+        {"name": "Foot", "translation": [0, -0.5, 0]},
+    ]
+    boxes = ([0.5, 0.2, 0.3], [0.06, 1, 0.06])
+    root = {
+        "asset": {"version": "2.0"},
+        "extensionsUsed": [_BODIES, _SHAPES],
+        "extensions": {
+            _SHAPES: {"shapes": [{"type": "box", "box": {"size": size}} for size in boxes]},
+            _BODIES: {"physicsJoints": [{"limits": slide, "drives": [drive]}, {"limits": hinge}]},
+        },
+        "scenes": [{"nodes": [0, 1, 3]}],
+        "scene": 0,
+        "nodes": nodes,
     }
     return json.dumps(root).encode()

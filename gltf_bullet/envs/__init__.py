@@ -1,14 +1,18 @@
 """Assets as Gymnasium environments; needs the extra ``gym``.
 
 Importing this room registers ``gltf_bullet/Gltf-v0``; where nothing imports it,
-``gymnasium.make("gltf_bullet.envs:gltf_bullet/Gltf-v0", path=...)`` does.
+``gymnasium.make("gltf_bullet.envs:gltf_bullet/Gltf-v0", path=...)`` does. Gymnasium has no other
+way since 1.0: it no longer looks for entry points of installed packages.
 """
 
 import gymnasium
 
 from gltf_bullet.envs import terms
 from gltf_bullet.envs.config import Camera, DriveAction, EnvConfig, StepContext, Term
+from gltf_bullet.envs.distributed import RolloutPool
 from gltf_bullet.envs.gltf_env import GltfEnv
+from gltf_bullet.envs.rollouts import Policy, Rollout, roll_out
+from gltf_bullet.envs.showing import write_curve, write_episode
 from gltf_bullet.envs.vector_env import GltfVectorEnv
 
 __all__ = [
@@ -17,10 +21,20 @@ __all__ = [
     "EnvConfig",
     "GltfEnv",
     "GltfVectorEnv",
+    "Policy",
+    "Rollout",
+    "RolloutPool",
     "StepContext",
     "Term",
+    "roll_out",
     "terms",
+    "write_curve",
+    "write_episode",
 ]
 
 if "gltf_bullet/Gltf-v0" not in gymnasium.registry:
-    gymnasium.register(id="gltf_bullet/Gltf-v0", entry_point="gltf_bullet.envs.gltf_env:GltfEnv")
+    gymnasium.register(
+        id="gltf_bullet/Gltf-v0",
+        entry_point="gltf_bullet.envs.gltf_env:GltfEnv",
+        vector_entry_point="gltf_bullet.envs.vector_env:make_vector_env",
+    )

@@ -83,6 +83,10 @@ class EnvConfig:
     """Bodies to observe; ``None``: the free ones, which no joint holds."""
     triggers: tuple[NodeKey, ...] | None = None
     """Triggers to observe; ``None``: all."""
+    nodes: tuple[NodeKey, ...] = ()
+    """Any nodes whose place is observed."""
+    contacts: tuple[NodeKey, ...] = ()
+    """Bodies or static colliders whose contact with anything is observed."""
     camera: Camera | None = None
     """Needs ``flat=False``."""
     flat: bool = True

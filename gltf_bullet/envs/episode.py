@@ -67,16 +67,16 @@ class Episode:
     def begin(self, rng: np.random.Generator) -> tuple[Observation, dict[str, Any]]:
         """Go back to the start and randomise from there; what ``Env.reset`` gives."""
         scene = self.scene
-        scene.restore_state(self._start)
-        self._outline.actions.reset(scene)
         drawn = draw(self._config, rng)
-        for pointer, value in drawn.items():
-            scene.set(pointer, value)
+        # Before the values: a randomised drive shall stay as it was drawn.
+        self._outline.actions.reset(scene)
+        scene.restart(self._start, drawn)
         if self._config.on_reset is not None:
             self._config.on_reset(scene, rng)
         self._step = 0
         self._events = []
-        return self._outline.observations.read(scene), {"randomization": drawn}
+        observed = self._outline.observations.read(scene, has_stepped=False)
+        return observed, {"randomization": drawn}
 
     def act(self, action: npt.NDArray[np.floating]) -> None:
         """Tell the drives what to do in the coming step.

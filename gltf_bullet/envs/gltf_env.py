@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import Any
 
 import gymnasium
@@ -35,7 +36,7 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        path: str | os.PathLike[str] | bytes,
         config: EnvConfig | None = None,
         *,
         render_mode: str | None = None,
@@ -43,7 +44,7 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
         """Read the file and make the spaces.
 
         Args:
-            path: A ``.gltf`` or ``.glb`` file.
+            path: A ``.gltf`` or ``.glb`` file, or the bytes of a self-contained one.
             config: What is controlled, seen and rewarded; ``None``: everything, and no reward.
             render_mode: ``"rgb_array"``, ``"human"`` (PyBullet's window, opened at the first
                 reset), or ``None``.
@@ -67,6 +68,7 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
             "render_fps": round(1.0 / (self.config.frame_skip * self.config.time_step)),
         }
         self._outline = outline_of(self.path, self.config)
+        self._due = 0.0
         self.observation_space = self._outline.observations.space
         self.action_space = spaces.Box(-1.0, 1.0, (len(self._outline.actions),), np.float32)
         self._client_id: int | None = None
@@ -113,7 +115,15 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
         episode.act(action)
         episode.scene.step(self.config.frame_skip)
         episode.latch()
+        if self.render_mode == "human":
+            self._keep_pace()
         return episode.finish()
+
+    def _keep_pace(self) -> None:
+        """Wait until the step's simulated time has passed on the clock: people are watching."""
+        now = time.monotonic()
+        self._due = max(self._due + self.config.frame_skip * self.config.time_step, now)
+        time.sleep(self._due - now)
 
     def render(self) -> npt.NDArray[np.uint8] | None:
         """A picture, shape [height, width, 3], with ``render_mode="rgb_array"``; else ``None``."""

@@ -1,4 +1,4 @@
-"""What an environment shows of a scene: joints, bodies, triggers, a picture."""
+"""What an environment shows of a scene: joints, bodies, places, triggers, contacts, pictures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from gltf_bullet.envs.config import EnvConfig
+from gltf_bullet.envs.config import EnvConfig, NodeKey
 from gltf_bullet.model import MotionKind
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.runtime.trigger_events import TriggerEvent
@@ -21,7 +21,8 @@ Observation: TypeAlias = "npt.NDArray[np.float32] | dict[str, npt.NDArray[Any]]"
 
 _LARGEST = float(np.finfo(np.float32).max)
 _BODY_LOW = np.array([-_LARGEST] * 3 + [-1.0] * 4 + [-_LARGEST] * 6)
-_BODY_SIZE = len(_BODY_LOW)
+_CONTACT_LOW = np.array([0.0] + [-_LARGEST] * 3)
+_CONTACT_HIGH = np.array([1.0] + [_LARGEST] * 3)
 
 
 class Observations:
@@ -31,7 +32,8 @@ class Observations:
         """Resolve names.
 
         Raises:
-            KeyError: The asset has no such joint, body or trigger.
+            KeyError: The asset has no such joint, body, trigger or node.
+            ValueError: A node to observe contacts of has no collider.
         """
         joints = config.joints if config.joints is not None else tuple(scene.joints)
         self.joint_nodes = tuple(scene.joints[key].node for key in joints)
@@ -48,14 +50,20 @@ class Observations:
         triggers = config.triggers if config.triggers is not None else tuple(scene.triggers)
         self.trigger_nodes = tuple(scene.triggers[key].node for key in triggers)
         """Trigger nodes, in order."""
+        self.place_nodes = tuple(scene.node(key).index for key in config.nodes)
+        """Nodes whose place is observed, in order."""
+        self.contact_nodes = tuple(_solid_node(scene, key) for key in config.contacts)
+        """Motion nodes, or static collider nodes, in order."""
         self._camera = config.camera
         self._is_flat = config.flat
         self._freedom_count = len(self._joint_numbers(scene)[0])
         self.space: spaces.Space[Any] = self._space()
         """A Box of shape [n], or a Dict of ``joint_positions``, ``joint_velocities``, ``bodies``
         (rows of position [m], rotation xyzw, velocity [m/s] and spin [rad/s] of the node's body,
-        world axes), ``triggers`` (1: something is or was
-        inside in the step) and ``camera``, as far as there are any.
+        world axes), ``nodes`` (rows of position [m]), ``triggers`` (1: something is or was inside
+        in the step), ``contacts`` (rows of 1 for touching and the sum of all contact forces [N],
+        world axes, of the last engine step; zeros at a reset) and ``camera``, as far as there are
+        any; in this order where they are one vector.
         """
 
     def _space(self) -> spaces.Space[Any]:
@@ -67,11 +75,17 @@ class Observations:
         if self.body_nodes:
             low = np.tile(_BODY_LOW, (len(self.body_nodes), 1))
             parts["bodies"] = (low, -low)
+        if self.place_nodes:
+            anywhere = np.full((len(self.place_nodes), 3), _LARGEST)
+            parts["nodes"] = (-anywhere, anywhere)
         if self.trigger_nodes:
             parts["triggers"] = (
                 np.zeros(len(self.trigger_nodes)),
                 np.ones(len(self.trigger_nodes)),
             )
+        if self.contact_nodes:
+            shape = (len(self.contact_nodes), 1)
+            parts["contacts"] = (np.tile(_CONTACT_LOW, shape), np.tile(_CONTACT_HIGH, shape))
         if self._is_flat:
             nothing = np.zeros(0)
             low = np.concatenate([nothing, *(low.ravel() for low, _ in parts.values())])
@@ -79,16 +93,19 @@ class Observations:
             return _box(low, high)
         found: dict[str, spaces.Space[Any]] = {key: _box(*ends) for key, ends in parts.items()}
         if self._camera is not None:
-            shape = (self._camera.height, self._camera.width, 3)
-            found["camera"] = spaces.Box(0, 255, shape, np.uint8)
+            picture = (self._camera.height, self._camera.width, 3)
+            found["camera"] = spaces.Box(0, 255, picture, np.uint8)
         return spaces.Dict(found)
 
-    def read(self, scene: Scene, events: Sequence[TriggerEvent] = ()) -> Observation:
+    def read(
+        self, scene: Scene, events: Sequence[TriggerEvent] = (), *, has_stepped: bool = True
+    ) -> Observation:
         """The scene as it is now, in :attr:`space`.
 
         Args:
             scene: Of the same asset.
             events: Of the whole step: a trigger that was entered and left within it counts.
+            has_stepped: Whether the engine's contacts belong to this episode.
         """
         parts: dict[str, npt.NDArray[Any]] = {}
         if self._freedom_count:
@@ -97,6 +114,8 @@ class Observations:
             parts["joint_velocities"] = _narrow(velocities)
         if self.body_nodes:
             parts["bodies"] = _narrow([_body_row(scene, node) for node in self.body_nodes])
+        if self.place_nodes:
+            parts["nodes"] = _narrow(scene.node_matrices[list(self.place_nodes), :3, 3])
         if self.trigger_nodes:
             entered = {event.trigger_node for event in events if event.kind == "entered"}
             inside = [
@@ -104,6 +123,8 @@ class Observations:
                 for node in self.trigger_nodes
             ]
             parts["triggers"] = np.array(inside, dtype=np.float32)
+        if self.contact_nodes:
+            parts["contacts"] = _narrow(_contact_rows(scene, self.contact_nodes, has_stepped))
         if self._is_flat:
             return np.concatenate(
                 [np.zeros(0, np.float32), *(part.ravel() for part in parts.values())]
@@ -132,6 +153,35 @@ def _narrow(values: Any) -> npt.NDArray[np.float32]:
     """As float32 within its finite range: a body that was flung away still has a position."""
     wide = np.nan_to_num(np.array(values, dtype=np.float64), posinf=_LARGEST, neginf=-_LARGEST)
     return np.clip(wide, -_LARGEST, _LARGEST).astype(np.float32)
+
+
+def _solid_node(scene: Scene, key: NodeKey) -> int:
+    """The motion node whose body a node belongs to, or the node itself as a static collider."""
+    node = scene.node(key).index
+    owner = int(scene.world.plan.motion_node_of[node])
+    if owner < 0 and node not in scene.world.static_ids:
+        raise ValueError(f"{key!r} is neither part of a body nor a static collider")
+    return node if owner < 0 else owner
+
+
+def _contact_rows(scene: Scene, nodes: Sequence[int], has_stepped: bool) -> npt.NDArray[np.float64]:
+    """Touching (1 or 0) and the sum of contact forces [N], world axes, shape [k, 4]."""
+    rows = np.zeros((len(nodes), 4))
+    if not has_stepped:
+        return rows
+    found = scene.contacts()
+    forces = found.normal_forces[:, None] * found.normals + found.friction_forces
+    motion_of = scene.world.plan.motion_node_of
+    for colliders, sign in ((found.node_a, 1.0), (found.node_b, -1.0)):
+        owners = np.where(motion_of[colliders] < 0, colliders, motion_of[colliders])
+        # -1: a body that is not of this scene.
+        owners = np.where(colliders < 0, -1, owners)
+        for row, node in enumerate(nodes):
+            mine = owners == node
+            # Points that are only near each other push nothing; they are no touch.
+            rows[row, 0] = max(rows[row, 0], float((found.normal_forces[mine] > 0.0).any()))
+            rows[row, 1:] += sign * forces[mine].sum(axis=0)
+    return rows
 
 
 def _body_row(scene: Scene, node: int) -> npt.NDArray[np.float64]:

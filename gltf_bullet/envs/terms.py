@@ -13,7 +13,16 @@ import numpy as np
 from gltf_bullet.envs.config import NodeKey, StepContext
 from gltf_bullet.runtime.scene import Scene
 
-__all__ = ["Alive", "Below", "ControlCost", "Distance", "Height", "JointOutside", "TriggerEntered"]
+__all__ = [
+    "Alive",
+    "Below",
+    "ControlCost",
+    "Distance",
+    "Height",
+    "JointOutside",
+    "Speed",
+    "TriggerEntered",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +64,21 @@ class Height:
     def __call__(self, scene: Scene, context: StepContext) -> float:
         """Above the world's origin, weighted."""
         return self.weight * float(scene.world_from_node(self.node)[self.axis, 3])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speed:
+    """How fast a body moves along a world axis."""
+
+    body: NodeKey
+    axis: int = 0
+    weight: float = 1.0
+    """Per metre per second."""
+
+    def __call__(self, scene: Scene, context: StepContext) -> float:
+        """Velocity of its centre of mass, weighted."""
+        linear, _ = scene.velocities_of(scene.bodies[self.body].node)
+        return self.weight * float(linear[self.axis])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

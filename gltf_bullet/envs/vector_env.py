@@ -19,7 +19,7 @@ from gltf_bullet.envs.config import EnvConfig
 from gltf_bullet.envs.episode import Episode, instantiate, outline_of
 from gltf_bullet.runtime.asset import read_asset
 
-__all__ = ["GltfVectorEnv"]
+__all__ = ["GltfVectorEnv", "make_vector_env"]
 
 
 class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
@@ -34,7 +34,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        path: str | os.PathLike[str] | bytes,
         count: int,
         config: EnvConfig | None = None,
         *,
@@ -43,7 +43,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         """Read the file and make the spaces; the world is opened at the first reset.
 
         Args:
-            path: A ``.gltf`` or ``.glb`` file.
+            path: A ``.gltf`` or ``.glb`` file, or the bytes of a self-contained one.
             count: How many copies.
             config: As for a single environment; a camera sees all copies.
             spacing: [m] between copies along the world's X axis. 0: all at the same place, with the
@@ -54,6 +54,10 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
             KeyError: The asset lacks something that the config names.
             ValueError: ``count`` < 1, or nothing says how far a drive may go.
         """
+        # First of all: a vector environment of gymnasium is closed even where this raises.
+        self._client_id: int | None = None
+        self._episodes: list[Episode] = []
+        self._body_ids: list[tuple[int, ...]] = []
         if count < 1:
             raise ValueError(f"count is {count}; must be >= 1")
         self.path = os.fspath(path)
@@ -65,9 +69,6 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         self.single_action_space = spaces.Box(-1.0, 1.0, (len(self._outline.actions),), np.float32)
         self.observation_space = batch_space(self.single_observation_space, count)
         self.action_space = batch_space(self.single_action_space, count)
-        self._client_id: int | None = None
-        self._episodes: list[Episode] = []
-        self._body_ids: list[tuple[int, ...]] = []
         self._rngs: list[np.random.Generator] = [np.random.default_rng() for _ in range(count)]
         self._ended = np.zeros(count, dtype=np.bool_)
 
@@ -136,12 +137,12 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
             if not ended:
                 episode.act(action)
         scenes = [episode.scene for episode in self._episodes]
-        for _ in range(self.config.frame_skip):
+        for left in reversed(range(self.config.frame_skip)):
             for scene in scenes:
                 scene.before_step()
             step_simulation(self._client_id)
             for scene, episode in zip(scenes, self._episodes, strict=True):
-                scene.after_step()
+                scene.after_step(more_follow=left > 0)
                 episode.latch()
         return self._judge()
 
@@ -217,3 +218,10 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_client_id": None, "_episodes": [], "_body_ids": []}
+
+
+def make_vector_env(
+    num_envs: int, path: str | os.PathLike[str] | bytes, **more: Any
+) -> GltfVectorEnv:
+    """``gymnasium.make_vec("gltf_bullet/Gltf-v0", num_envs=16, path=...)`` ends here."""
+    return GltfVectorEnv(path, num_envs, **more)

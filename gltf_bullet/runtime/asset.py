@@ -15,6 +15,7 @@ from gltf_bullet.dialects.registry import EXTENSION_UNSUPPORTED, check_extension
 from gltf_bullet.errors import AssetError, InvalidAssetError, UnsupportedAssetError
 from gltf_bullet.gltf.animations import read_animations
 from gltf_bullet.gltf.document import AssetSource, Document, read_document
+from gltf_bullet.gltf.writing import encode_glb, self_contained
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.collision_meshes import collision_mesh
@@ -63,6 +64,14 @@ class Asset:
                     driven.add(track.node)
         moved = np.flatnonzero(self.tree.nearest_at_or_above(marked) >= 0)
         return AnimatedNodes(moved=frozenset(moved.tolist()), driven=frozenset(driven))
+
+    def to_glb(self) -> bytes:
+        """The whole file, with all buffers and images that it refers to, as a ``.glb``.
+
+        Raises:
+            ContainerError: A buffer cannot be read.
+        """
+        return encode_glb(*self_contained(self.document, Diagnostics()))
 
     def instantiate(
         self,

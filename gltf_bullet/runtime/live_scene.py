@@ -62,6 +62,7 @@ class LiveScene:
         self._at_start: SceneState | None = None
         self._keeps_start = True
         self._listeners: list[Callable[[], object]] = []
+        self._when_removed: list[Callable[[], object]] = []
         self._events: tuple[TriggerEvent, ...] = ()
         self.animations = Animations(asset.animations, play=options.play_animations)
         """The file's animations: play, pause, stop, seek, speed, loop, time of each."""
@@ -92,10 +93,15 @@ class LiveScene:
         self.require_alive()
         old = self._stage
         moving = old.moving_physics(self.physics, physics)
+        self._remake(physics, moving, frames or old.frames_now())
+
+    def _remake(self, physics: PhysicsScene, moving: PhysicsScene, frames: NodeFrames) -> None:
+        """Replace all bodies; ``moving`` is the model with the velocities to start with."""
+        old = self._stage
         plan = plan_scene(
             self.asset,
             moving,
-            frames or old.frames_now(),
+            frames,
             self._scene_index,
             self.options,
             self._animator.weights,
@@ -111,6 +117,10 @@ class LiveScene:
     def world(self) -> World:
         """The engine side of this scene."""
         return self._stage.world
+
+    def frames_now(self) -> NodeFrames:
+        """Where all nodes stand now: matrices with scale, and rotations free of it."""
+        return self._stage.frames_now()
 
     @property
     def has_engine_gravity(self) -> bool:
@@ -136,10 +146,10 @@ class LiveScene:
             EngineError: The client was disconnected.
         """
         events: list[TriggerEvent] = []
-        for _ in range(count):
+        for number in range(count):
             self.before_step()
             step_simulation(self.client_id)
-            self.after_step()
+            self.after_step(more_follow=number + 1 < count)
             events += self._events
         self._events = tuple(events)
 
@@ -151,12 +161,22 @@ class LiveScene:
         self._follow_animations()
         self._stage.before_step(engine_settings(self.client_id))
 
-    def after_step(self) -> None:
-        """Read the bodies, refresh all node transforms, advance :attr:`time`."""
+    def after_step(self, *, more_follow: bool = False) -> None:
+        """Read the bodies, refresh all node transforms, advance :attr:`time`.
+
+        Args:
+            more_follow: Another step follows before anybody looks at the nodes: they are only
+                refreshed where triggers, fields, animations or callbacks of this scene need them.
+        """
         self.require_alive()
         settings = engine_settings(self.client_id)
         self._time += settings.time_step
         self._stage.after_step(settings)
+        looked_at = self._stage.steps_by_nodes or self._listeners or not self._watch.is_idle
+        if more_follow and not looked_at:
+            self._events = ()
+            return
+        self._stage.refresh()
         self._reports.after_step(
             self._stage.world_from_node,
             time=self._time,
@@ -202,9 +222,20 @@ class LiveScene:
         Raises:
             EngineError: The world holds other bodies than the saved one.
         """
+        self.return_to(state, state.physics)
+
+    def return_to(self, state: SceneState, physics: PhysicsScene) -> None:
+        """As :meth:`restore_state`, but with an edited model of the same links and joints.
+
+        Raises:
+            EngineError: The world holds other bodies than the saved one.
+        """
         self.require_alive()
-        if state.physics != self.physics:
-            self.rebuild(state.physics)
+        frames = state.stage.frames
+        # First of all: bodies and followers are made from it.
+        self._animator.local[:] = state.stage.local
+        if physics != self.physics or not self._stage.was_made_from(frames):
+            self._remake(physics, physics, frames)
         self._stage.restore(state.stage)
         self._time = state.time
         self._reports.recall(state.stage.triggers, state.stage.matrices)
@@ -240,6 +271,18 @@ class LiveScene:
             return
         self._removed = True
         self._stage.remove()
+        for callback in self._when_removed:
+            callback()
+        self._when_removed.clear()
+
+    @property
+    def is_removed(self) -> bool:
+        """Whether :meth:`remove` was called."""
+        return self._removed
+
+    def on_remove(self, callback: Callable[[], object]) -> None:
+        """Call ``callback`` once, at the end of :meth:`remove`."""
+        self._when_removed.append(callback)
 
     def require_alive(self) -> None:
         """Raise where the scene is gone.

@@ -25,10 +25,11 @@ from gltf_bullet.transforms import FloatArray, decompose_trs, matrices_from_trs
 if TYPE_CHECKING:
     from gltf_bullet.runtime.scene import Scene
 
-__all__ = ["get_value", "set_value"]
+__all__ = ["edited_at", "get_value", "is_set_in_place", "set_value"]
 
 _NODE_FIELDS = {"translation": 3, "rotation": 4, "scale": 3}
 _LENGTH = ".length"
+_VELOCITIES = ("linear_velocity", "angular_velocity")
 
 
 def get_value(scene: Scene, pointer: str) -> Any:
@@ -69,10 +70,7 @@ def set_value(scene: Scene, pointer: str, value: Any) -> None:
     if target is None:
         _from_document(scene, pointer)  # raises where the pointer leads nowhere
         raise KeyError(f"{pointer} is used by nothing in this scene, or cannot be changed")
-    try:
-        physics = edited(scene.physics, target, value)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"{pointer}: {error}") from error
+    physics = edited_at(scene.physics, target, pointer, value)
     if physics == scene.physics and not isinstance(target.item, Motion):
         return
     changed = find_target(physics, pointer)
@@ -137,7 +135,7 @@ def _get_motion(scene: Scene, target: PointerTarget) -> Any:
     motion: Motion = target.item
     node = next(n for n, m in scene.physics.motions.items() if m is motion)
     plan = scene.world.plan.bodies.bodies[node]
-    if target.field in ("linear_velocity", "angular_velocity"):
+    if target.field in _VELOCITIES:
         linear, angular = scene.velocities_in_node(node)
         return np.array(linear if target.field == "linear_velocity" else angular)
     value = target.value
@@ -150,6 +148,29 @@ def _get_motion(scene: Scene, target: PointerTarget) -> Any:
         }
         value = derived[target.field]
     return np.array(value) if isinstance(value, tuple) else value
+
+
+def edited_at(
+    physics: PhysicsScene, target: PointerTarget, pointer: str, value: Any
+) -> PhysicsScene:
+    """The model with another value at a pointer.
+
+    Raises:
+        TypeError: The value is of another type.
+        ValueError: The value is out of range.
+    """
+    try:
+        return edited(physics, target, value)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{pointer}: {error}") from error
+
+
+def is_set_in_place(target: PointerTarget) -> bool:
+    """Whether the engine mostly takes a change without new bodies."""
+    item = target.item
+    if isinstance(item, Motion):
+        return item.kind is MotionKind.DYNAMIC and target.field in _VELOCITIES
+    return isinstance(item, (PhysicsMaterial, JointDrive, JointLimit))
 
 
 def _changed_in_place(scene: Scene, new: PointerTarget, physics: PhysicsScene) -> bool:
@@ -184,7 +205,7 @@ def _changed_in_place(scene: Scene, new: PointerTarget, physics: PhysicsScene) -
 
 def _changed_motion(scene: Scene, motion: Motion, field: str) -> bool:
     node = next(n for n, m in scene.physics.motions.items() if m.pointer == motion.pointer)
-    if field in ("linear_velocity", "angular_velocity") and motion.kind is MotionKind.DYNAMIC:
+    if field in _VELOCITIES and motion.kind is MotionKind.DYNAMIC:
         linear, angular = scene.velocities_in_node(node)
         if field == "linear_velocity":
             linear = motion.linear_velocity

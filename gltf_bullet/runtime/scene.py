@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from gltf_bullet.runtime.picture_scene import PictureScene
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.planning import ScenePlan, first_plan
 from gltf_bullet.runtime.pointer_access import get_value, set_value
+from gltf_bullet.runtime.restart import restart
 from gltf_bullet.runtime.trigger_events import TriggerEvent, TriggerView
 from gltf_bullet.transforms import FloatArray, Vec3
 
@@ -296,6 +297,23 @@ class Scene(PictureScene):
         self.require_alive()
         stage = self._stage.state(own_bodies_only=True)
         return SceneState(stage=stage, time=self.time, physics=self.physics)
+
+    def restart(self, state: SceneState, values: Mapping[str, Any]) -> None:
+        """:meth:`restore_state`, then :meth:`set` for every pointer: an episode's start.
+
+        Bodies are made anew at most once, and not at all where the same values can be set in place.
+
+        Args:
+            state: Of this scene or another one of the asset.
+            values: Pointer to value.
+
+        Raises:
+            KeyError: As of :meth:`set`; then values may be set in part.
+            TypeError: A value is of another type.
+            ValueError: A value is out of range.
+        """
+        self.require_alive()
+        restart(self, state, values)
 
     # --- pointers -----------------------------------------------------------------------------
 

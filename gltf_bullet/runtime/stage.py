@@ -42,6 +42,10 @@ class StageState:
     players: tuple[PlayerState, ...]
     matrices: FloatArray
     triggers: TriggerMemory
+    frames: NodeFrames
+    """What the bodies were made from: only bodies made alike go on alike, to the last bit."""
+    local: FloatArray
+    """parent_from_node of all nodes, as edited and animated, shape [node_count, 4, 4]."""
 
 
 class Stage:
@@ -98,9 +102,13 @@ class Stage:
         self.world.before_step(settings)
 
     def after_step(self, settings: EngineSettings) -> None:
-        """Read the bodies and place all nodes."""
+        """Note what the step did to the bodies; :meth:`refresh` places the nodes."""
         self.world.after_step(settings)
-        self.refresh()
+
+    @property
+    def steps_by_nodes(self) -> bool:
+        """Whether a step needs the nodes where the step before has brought them."""
+        return self.driver.has_work or not self.triggers.is_idle or not self._gravity.is_idle
 
     def refresh(self) -> None:
         """Read the bodies and place all nodes, without a step."""
@@ -226,6 +234,16 @@ class Stage:
             players=self.driver.animator.state(),
             matrices=self.world_from_node.copy(),
             triggers=self.triggers.memory(),
+            frames=self.plan.frames,
+            local=self.driver.animator.local.copy(),
+        )
+
+    def was_made_from(self, frames: NodeFrames) -> bool:
+        """Whether the bodies were made where, and as large as, ``frames`` have them."""
+        mine = self.plan.frames
+        return frames is mine or (
+            np.array_equal(frames.world_from_node, mine.world_from_node)
+            and np.array_equal(frames.rotations_xyzw, mine.rotations_xyzw)
         )
 
     def restore(self, state: StageState) -> None:

@@ -12,9 +12,10 @@ import pytest
 from PIL import Image
 
 import gltf_bullet as gb
+from gltf_bullet.viewer.keys import key_lines
 from tests.cli.conftest import Run
 
-COMMANDS = ("inspect", "check", "simulate", "convert", "bench")
+COMMANDS = ("inspect", "check", "simulate", "view", "convert", "bench")
 
 
 # --- help and usage ---------------------------------------------------------------------------
@@ -32,6 +33,12 @@ def test_every_command_has_help_with_an_example(run: Run, command: str) -> None:
     outcome = run(command, "--help")
     assert outcome.code == 0
     assert f"Example: gltf-bullet {command}" in " ".join(outcome.out.split())
+
+
+def test_the_help_of_view_lists_the_keys(run: Run) -> None:
+    lines = [line.strip() for line in run("view", "--help").out.splitlines()]
+    for line in key_lines():
+        assert line.strip() in lines
 
 
 @pytest.mark.parametrize(
@@ -55,6 +62,13 @@ def test_every_command_has_help_with_an_example(run: Run, command: str) -> None:
         ("simulate", "a.glb", "--renderer", "ink"),
         ("simulate", "a.glb", "--visuals", "all"),
         ("simulate", "a.glb", "--gravity", "0", "inf", "0"),
+        ("view",),
+        ("view", "a.glb", "--speed", "-1"),
+        ("view", "a.glb", "--dt", "0"),
+        ("view", "a.glb", "--gravity", "inf"),
+        ("view", "a.glb", "--size", "10", "10"),
+        ("view", "a.glb", "--show", "colliders,bones"),
+        ("view", "a.glb", "--up-axis", "x"),
         ("convert", "a.glb"),
         ("convert", "a.glb", "b.obj"),
         ("convert", "a.glb", "b.glb", "--to", "omi"),

@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind
 from gltf_bullet.dialects.filters import FILTER_BOTH_LISTS
-from gltf_bullet.dialects.joint_drives import DRIVE_PAIR_INCOMPLETE
-from gltf_bullet.dialects.joint_limits import (
-    AXIS_REPEATED,
-    LIMIT_AXES_EMPTY,
-    LIMIT_BOTH_AXES,
-    LIMIT_RANGE_EMPTY,
-    LIMIT_RESTRICTS_NOTHING,
-    LIMIT_WITHOUT_AXES,
-)
 from gltf_bullet.dialects.khr_geometry import GEOMETRY_AMBIGUOUS, GEOMETRY_MISSING
 from gltf_bullet.dialects.mass_properties import INERTIA_NEGATIVE, MASS_NEGATIVE
 from gltf_bullet.dialects.materials import COMBINE_MODE_UNKNOWN
 from gltf_bullet.dialects.precedence import DIALECT_SHADOWED
 from gltf_bullet.dialects.properties import LIST_EMPTY, UNKNOWN_PROPERTY
 from gltf_bullet.dialects.references import (
-    JOINT_MOVES_NOTHING,
-    JOINT_WITHIN_BODY,
     TRIGGER_NODE_IS_COMPOUND,
     TRIGGER_NODE_NOT_BELOW,
     TRIGGER_NODE_WITHOUT_TRIGGER,
@@ -40,8 +28,6 @@ from gltf_bullet.dialects.triggers import (
 from gltf_bullet.gltf.fields import (
     INDEX_OUT_OF_RANGE,
     NOT_UNIT_LENGTH,
-    REQUIRED_MISSING,
-    VALUE_NOT_ALLOWED,
     VALUE_OUT_OF_RANGE,
     WRONG_TYPE,
 )
@@ -49,35 +35,21 @@ from gltf_bullet.model import (
     Box,
     CollisionFilter,
     CombineMode,
-    DriveMode,
-    FreedomKind,
-    JointDrive,
-    JointLimit,
     Motion,
     MotionKind,
     PhysicsMaterial,
-    PhysicsScene,
 )
-
-Read = Callable[..., PhysicsScene]
-Json = dict[str, Any]
-
-KHR = "KHR_physics_rigid_bodies"
-SHAPES = {"KHR_implicit_shapes": {"shapes": [{"type": "box"}]}}
-BOX = {"geometry": {"shape": 0}}
-NODE = f"/nodes/0/extensions/{KHR}"
-LIMIT_AT = f"/extensions/{KHR}/physicsJoints/0/limits/0"
-DRIVE_AT = f"/extensions/{KHR}/physicsJoints/0/drives/0"
-
-
-def on_node(*, children: list[int] | None = None, **properties: Any) -> Json:
-    node: Json = {"extensions": {KHR: properties}}
-    return node | ({"children": children} if children else {})
-
-
-def root(**tables: Any) -> Json:
-    return {**SHAPES, KHR: tables}
-
+from tests.dialects.khr_nodes import (
+    BOX,
+    DRIVE,
+    KHR,
+    NODE,
+    SHAPES,
+    Json,
+    Read,
+    on_node,
+    root,
+)
 
 # --- motion -------------------------------------------------------------------------------------
 
@@ -339,204 +311,6 @@ def test_the_rules_of_compound_triggers(
     scene = read(nodes, SHAPES)
     assert 3 in scene.triggers
     assert diagnostics.take(kind).pointer == f"{NODE}/trigger{place}"
-
-
-# --- joints -------------------------------------------------------------------------------------
-
-
-def read_joint(read: Read, description: Json) -> Any:
-    nodes = [
-        on_node(motion={}, joint={"connectedNode": 1, "joint": 0, "enableCollision": True}),
-        {},
-    ]
-    return read(nodes, {KHR: {"physicsJoints": [description]}}).joints[0]
-
-
-def test_every_property_of_a_limit_is_read(read: Read) -> None:
-    limit = {"linearAxes": [2, 0], "min": -1, "max": 2, "stiffness": 3, "damping": 4}
-    joint = read_joint(read, {"limits": [limit]})
-    assert (joint.node, joint.connected_node, joint.enable_collision) == (0, 1, True)
-    assert joint.pointer == f"{NODE}/joint"
-    assert joint.description.limits == (
-        JointLimit(
-            kind=FreedomKind.LINEAR,
-            axes=(0, 2),
-            minimum=-1.0,
-            maximum=2.0,
-            stiffness=3.0,
-            damping=4.0,
-        ),
-    )
-    assert joint.description.limits[0].pointer == LIMIT_AT
-
-
-def test_a_limit_is_hard_and_open_where_nothing_is_said(read: Read) -> None:
-    joint = read_joint(read, {"limits": [{"angularAxes": [1], "max": 0}]})
-    assert joint.description.limits == (
-        JointLimit(
-            kind=FreedomKind.ANGULAR,
-            axes=(1,),
-            minimum=-math.inf,
-            maximum=0.0,
-            stiffness=math.inf,
-            damping=0.0,
-        ),
-    )
-
-
-@pytest.mark.parametrize(
-    ("limit", "kind", "place"),
-    [
-        ({"min": 0}, LIMIT_WITHOUT_AXES, ""),
-        ({"linearAxes": [0], "angularAxes": [0], "min": 0}, LIMIT_BOTH_AXES, ""),
-        ({"linearAxes": [0], "min": 1, "max": 0}, LIMIT_RANGE_EMPTY, ""),
-        ({"linearAxes": [], "min": 0}, LIMIT_AXES_EMPTY, "/linearAxes"),
-        ({"angularAxes": [3], "min": 0}, INDEX_OUT_OF_RANGE, "/angularAxes/0"),
-        ({"angularAxes": ["x"], "min": 0}, WRONG_TYPE, "/angularAxes/0"),
-        ({"linearAxes": 0, "min": 0}, WRONG_TYPE, "/linearAxes"),
-    ],
-)
-def test_a_limit_that_cannot_be_used_is_left_out(
-    read: Read, diagnostics: Diagnostics, limit: Json, kind: IssueKind, place: str
-) -> None:
-    assert not read_joint(read, {"limits": [limit]}).description.limits
-    assert diagnostics.take(kind).pointer == LIMIT_AT + place
-
-
-@pytest.mark.parametrize(
-    ("limit", "kind", "place"),
-    [
-        ({"linearAxes": [1, 1], "min": 0}, AXIS_REPEATED, "/linearAxes"),
-        ({"linearAxes": [1]}, LIMIT_RESTRICTS_NOTHING, ""),
-        ({"linearAxes": [1], "min": 0, "stiffness": -1}, VALUE_OUT_OF_RANGE, "/stiffness"),
-        ({"linearAxes": [1], "min": 0, "damping": -1}, VALUE_OUT_OF_RANGE, "/damping"),
-        ({"linearAxes": [1], "min": 0, "springConstant": 1}, UNKNOWN_PROPERTY, "/springConstant"),
-    ],
-)
-def test_a_doubtful_limit_is_reported_and_kept(
-    read: Read, diagnostics: Diagnostics, limit: Json, kind: IssueKind, place: str
-) -> None:
-    assert read_joint(read, {"limits": [limit]}).description.limits[0].axes == (1,)
-    assert diagnostics.take(kind).pointer == LIMIT_AT + place
-
-
-DRIVE = {"type": "linear", "mode": "force", "axis": 2}
-
-
-def test_every_property_of_a_drive_is_read(read: Read) -> None:
-    rest = {
-        "maxForce": 1,
-        "positionTarget": 2,
-        "velocityTarget": 3,
-        "stiffness": 4,
-        "damping": 5,
-    }
-    joint = read_joint(read, {"drives": [DRIVE | rest]})
-    assert joint.description.drives == (
-        JointDrive(
-            kind=FreedomKind.LINEAR,
-            mode=DriveMode.FORCE,
-            axis=2,
-            max_force=1.0,
-            position_target=2.0,
-            velocity_target=3.0,
-            stiffness=4.0,
-            damping=5.0,
-        ),
-    )
-    assert joint.description.drives[0].pointer == DRIVE_AT
-
-
-def test_a_drive_is_unlimited_where_nothing_is_said(read: Read) -> None:
-    drive = {"type": "angular", "mode": "acceleration", "axis": 0}
-    joint = read_joint(read, {"drives": [drive]})
-    assert joint.description.drives == (
-        JointDrive(
-            kind=FreedomKind.ANGULAR, mode=DriveMode.ACCELERATION, axis=0, max_force=math.inf
-        ),
-    )
-
-
-@pytest.mark.parametrize("missing", ["type", "mode", "axis"])
-def test_a_drive_needs_type_mode_and_axis(
-    read: Read, diagnostics: Diagnostics, missing: str
-) -> None:
-    drive = {key: value for key, value in DRIVE.items() if key != missing}
-    assert not read_joint(read, {"drives": [drive]}).description.drives
-    issue = diagnostics.take(REQUIRED_MISSING)
-    assert issue.pointer == DRIVE_AT
-    assert issue.values["key"] == missing
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "kind"),
-    [
-        ("type", "rotary", VALUE_NOT_ALLOWED),
-        ("mode", "impulse", VALUE_NOT_ALLOWED),
-        ("axis", 3, INDEX_OUT_OF_RANGE),
-        ("axis", 0.5, WRONG_TYPE),
-    ],
-)
-def test_a_drive_that_cannot_be_used_is_left_out(
-    read: Read, diagnostics: Diagnostics, key: str, value: object, kind: IssueKind
-) -> None:
-    assert not read_joint(read, {"drives": [DRIVE | {key: value}]}).description.drives
-    assert diagnostics.take(kind).pointer == f"{DRIVE_AT}/{key}"
-
-
-@pytest.mark.parametrize("key", ["maxForce", "stiffness", "damping"])
-def test_a_negative_gain_is_an_error(read: Read, diagnostics: Diagnostics, key: str) -> None:
-    pair = {"positionTarget": 0, "velocityTarget": 0, "stiffness": 0, "damping": 0}
-    read_joint(read, {"drives": [DRIVE | pair | {key: -1}]})
-    assert diagnostics.take(VALUE_OUT_OF_RANGE).pointer == f"{DRIVE_AT}/{key}"
-
-
-@pytest.mark.parametrize("key", ["positionTarget", "velocityTarget", "stiffness", "damping"])
-def test_half_a_pair_is_accepted_with_a_zero_for_the_other_half(
-    read: Read, diagnostics: Diagnostics, key: str
-) -> None:
-    drive = read_joint(read, {"drives": [DRIVE | {key: 1}]}).description.drives[0]
-    gains_and_targets = {
-        "positionTarget": drive.position_target,
-        "velocityTarget": drive.velocity_target,
-        "stiffness": drive.stiffness,
-        "damping": drive.damping,
-    }
-    assert gains_and_targets == {name: float(name == key) for name in gains_and_targets}
-    assert diagnostics.take(DRIVE_PAIR_INCOMPLETE).pointer == DRIVE_AT
-
-
-@pytest.mark.parametrize(
-    ("joint", "kind", "place"),
-    [
-        ({"joint": 0}, REQUIRED_MISSING, ""),
-        ({"connectedNode": 1}, REQUIRED_MISSING, ""),
-        ({"joint": 0, "connectedNode": 2}, INDEX_OUT_OF_RANGE, "/connectedNode"),
-        ({"joint": 1, "connectedNode": 1}, INDEX_OUT_OF_RANGE, "/joint"),
-    ],
-)
-def test_a_joint_with_a_missing_end_is_left_out(
-    read: Read, diagnostics: Diagnostics, joint: Json, kind: IssueKind, place: str
-) -> None:
-    nodes = [on_node(motion={}, joint=joint), {}]
-    assert not read(nodes, {KHR: {"physicsJoints": [{}]}}).joints
-    assert diagnostics.take(kind).pointer == f"{NODE}/joint{place}"
-
-
-def test_a_joint_within_one_body_is_warned_about(read: Read, diagnostics: Diagnostics) -> None:
-    joint = {"joint": 0, "connectedNode": 1}
-    nodes = [on_node(children=[1], motion={}, joint=joint), {}]
-    read(nodes, {KHR: {"physicsJoints": [{}]}})
-    assert diagnostics.take(JOINT_WITHIN_BODY).pointer == f"{NODE}/joint"
-
-
-@pytest.mark.parametrize("motion", [{}, {"motion": {"isKinematic": True}}])
-def test_a_joint_that_can_move_nothing_is_warned_about(
-    read: Read, diagnostics: Diagnostics, motion: Json
-) -> None:
-    nodes = [on_node(joint={"joint": 0, "connectedNode": 1}, **motion), {}]
-    read(nodes, {KHR: {"physicsJoints": [{}]}})
-    assert diagnostics.take(JOINT_MOVES_NOTHING).pointer == f"{NODE}/joint"
 
 
 # --- the object on the node ---------------------------------------------------------------------

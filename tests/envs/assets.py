@@ -14,11 +14,17 @@ from gltf_bullet.envs import DriveAction, EnvConfig, GltfEnv, terms
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "assets"
 CART_POLE = FOLDER / "cart_pole.gltf"
 GOAL_LINE = FOLDER / "goal_line.gltf"
+REACHER = FOLDER / "reacher.gltf"
+WALKER = FOLDER / "walker.gltf"
 POLE_MASS = "/nodes/5/extensions/KHR_physics_rigid_bodies/motion/mass"
 
 
 def nudge(scene: gb.Scene, rng: np.random.Generator) -> None:
     scene.apply_impulse("Pole", angular=(0.0, rng.uniform(-0.02, 0.02), 0.0))
+
+
+def shove(scene: gb.Scene, rng: np.random.Generator) -> None:
+    scene.apply_impulse("Torso", linear=(*rng.uniform(-1.0, 1.0, 2), 0.0))
 
 
 BALANCE = EnvConfig(
@@ -28,12 +34,28 @@ BALANCE = EnvConfig(
     max_episode_steps=8,
     on_reset=nudge,
 )
+REACH = EnvConfig(
+    actions=tuple(DriveAction(joint=name, low=-3, high=3) for name in ("Shoulder", "Elbow")),
+    bodies=(),
+    nodes=("Tip", "Goal"),
+    rewards=(terms.Distance(node="Tip", target="Goal"),),
+    terminations=(terms.TriggerEntered(trigger="Goal"),),
+    randomization={"/nodes/12/translation": ((0.2, 0.325, -0.6), (0.7, 0.325, 0.6))},
+    max_episode_steps=30,
+)
+WALK = EnvConfig(
+    bodies=("Torso",),
+    contacts=tuple(f"{leg}Shin" for leg in ("FrontLeft", "BackLeft", "BackRight", "FrontRight")),
+    rewards=(terms.Speed(body="Torso"), terms.ControlCost()),
+    terminations=(terms.Below(node="Torso", height=0.26),),
+    max_episode_steps=30,
+)
 RANDOM_MASS = replace(BALANCE, randomization={POLE_MASS: (0.05, 0.5)})
 
 
-def pushes(count: int) -> npt.NDArray[np.float32]:
-    """The same actions for everyone, shape [count, 1]."""
-    return np.random.default_rng(0).uniform(-1.0, 1.0, (count, 1)).astype(np.float32)
+def pushes(count: int, size: int = 1) -> npt.NDArray[np.float32]:
+    """The same actions for everyone, shape [count, size]."""
+    return np.random.default_rng(0).uniform(-1.0, 1.0, (count, size)).astype(np.float32)
 
 
 def roll(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -13,6 +15,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 
+import gltf_bullet as gb
 from gltf_bullet.envs import Camera, DriveAction, EnvConfig, GltfEnv, terms
 from gltf_bullet.errors import EngineError
 from tests.envs.assets import (
@@ -22,8 +25,13 @@ from tests.envs.assets import (
     GOAL_LINE,
     POLE_MASS,
     RANDOM_MASS,
+    REACH,
+    REACHER,
+    WALK,
+    WALKER,
     pushes,
     roll,
+    shove,
 )
 
 Make = Callable[..., GltfEnv]
@@ -45,7 +53,13 @@ def make() -> Iterator[Make]:
 
 @pytest.mark.parametrize(
     ("asset", "config"),
-    [("cart_pole", BALANCE), ("hinge_door", None), ("goal_line", None)],
+    [
+        ("cart_pole", BALANCE),
+        ("reacher", REACH),
+        ("walker", WALK),
+        ("hinge_door", None),
+        ("goal_line", None),
+    ],
 )
 def test_gymnasium_finds_nothing_to_warn_about(
     asset: str, config: EnvConfig | None, monkeypatch: pytest.MonkeyPatch
@@ -58,14 +72,47 @@ def test_gymnasium_finds_nothing_to_warn_about(
     env.close()
 
 
-def test_equally_seeded_instances_are_equal_to_the_bit_and_others_are_not(make: Make) -> None:
-    actions = pushes(20)
-    first, rewards = roll(make(CART_POLE, RANDOM_MASS), actions, seed=3)
-    second, rewards_again = roll(make(CART_POLE, RANDOM_MASS), actions, seed=3)
-    other, _ = roll(make(CART_POLE, RANDOM_MASS), actions, seed=4)
+@pytest.mark.parametrize(
+    ("path", "config"),
+    [(CART_POLE, RANDOM_MASS), (REACHER, REACH), (WALKER, replace(WALK, on_reset=shove))],
+    ids=["cart_pole", "reacher", "walker"],
+)
+def test_equally_seeded_instances_are_equal_to_the_bit_and_others_are_not(
+    make: Make, path: Path, config: EnvConfig
+) -> None:
+    env = make(path, config)
+    actions = pushes(40, len(env.action_space.low))
+    first, rewards = roll(env, actions, seed=3)
+    second, rewards_again = roll(make(path, config), actions, seed=3)
+    once_more, _ = roll(env, actions, seed=3)
+    other, _ = roll(make(path, config), actions, seed=4)
     assert (first == second).all()
+    assert (first == once_more).all()
     assert rewards == rewards_again
     assert not np.allclose(first, other, atol=1e-4)
+
+
+def test_the_bytes_of_a_file_are_as_good_as_its_path(make: Make) -> None:
+    data = gb.read_asset(REACHER).to_glb()
+    expected, _ = roll(make(REACHER, REACH), pushes(10, 2), seed=1)
+    env = GltfEnv(data, REACH)
+    found, _ = roll(pickle.loads(pickle.dumps(env)), pushes(10, 2), seed=1)  # noqa: S301
+    assert (found == expected).all()
+
+
+def test_gymnasium_finds_the_name_without_an_import_of_ours() -> None:
+    program = (
+        "import gymnasium\n"
+        "name = 'gltf_bullet.envs:gltf_bullet/Gltf-v0'\n"
+        f"env = gymnasium.make(name, path={str(GOAL_LINE)!r})\n"
+        "print(type(env.unwrapped).__name__)\n"
+        f"envs = gymnasium.make_vec(name, num_envs=3, path={str(GOAL_LINE)!r})\n"
+        "print(type(envs.unwrapped).__name__, envs.num_envs)\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.splitlines()[-2:] == ["GltfEnv", "GltfVectorEnv 3"]
 
 
 def test_a_pickled_environment_starts_without_a_world_and_runs_alike(make: Make) -> None:
@@ -133,6 +180,22 @@ def test_randomised_values_are_recorded_and_act(make: Make) -> None:
     assert (masses[0] < masses[1]) == (speeds[0] > speeds[1])
 
 
+def test_a_randomised_size_is_the_size_that_the_body_rests_on(make: Make) -> None:
+    pointer = "/extensions/KHR_implicit_shapes/shapes/0/box/size"
+    config = EnvConfig(randomization={pointer: ((0.4, 0.6, 0.8), (0.5, 0.7, 0.9))}, frame_skip=720)
+    env = make(FOLDER / "falling_box.gltf", config)
+    sizes = []
+    for seed in (1, 2):
+        _, info = env.reset(seed=seed)
+        sizes.append(info["randomization"][pointer])
+        assert ((sizes[-1] >= (0.4, 0.6, 0.8)) & (sizes[-1] <= (0.5, 0.7, 0.9))).all()
+        assert env.scene.get(pointer) == pytest.approx(sizes[-1])
+        observed, *_ = env.step(np.zeros(0, np.float32))
+        # It lies on one of its faces.
+        assert np.abs(0.5 * sizes[-1] - observed[2]).min() < 2e-3
+    assert (sizes[0] != sizes[1]).all()
+
+
 def test_a_trigger_that_is_crossed_within_one_step_is_latched(make: Make) -> None:
     config = EnvConfig(
         bodies=(),
@@ -162,6 +225,56 @@ def test_episodes_are_truncated_and_terminated(make: Make) -> None:
     low = make(CART_POLE, config)
     low.reset(seed=0)
     assert low.step(still)[2] is True
+
+
+def test_places_of_nodes_follow_the_goal_and_the_arm(make: Make) -> None:
+    env = make(REACHER, replace(REACH, randomization={}))
+    observed, _ = env.reset(seed=0)
+    # The arm starts along X with its tip at 0.9 m; glTF's (0.4, 0.325, -0.5) stands up in Z.
+    assert observed[4:10] == pytest.approx([0.9, 0.0, 0.325, 0.4, 0.5, 0.325], abs=1e-6)
+    observed, *_ = env.step(np.array([1.0, 1.0], np.float32))
+    shoulder, elbow = observed[:2].tolist()
+    tip = [
+        0.5 * np.cos(shoulder) + 0.4 * np.cos(shoulder + elbow),
+        0.5 * np.sin(shoulder) + 0.4 * np.sin(shoulder + elbow),
+    ]
+    assert abs(shoulder) + abs(elbow) > 1e-3
+    assert observed[4:6] == pytest.approx(tip, abs=1e-5)
+
+
+def test_a_goal_that_is_moved_needs_no_new_bodies(make: Make) -> None:
+    env = make(REACHER, REACH)
+    env.reset(seed=0)
+    bodies = env.scene.world.body_ids
+    observed, info = env.reset()
+    x, y, z = info["randomization"]["/nodes/12/translation"]
+    assert env.scene.world.body_ids == bodies
+    assert observed[7:10] == pytest.approx([x, -z, y], abs=1e-6)
+
+
+def test_the_goal_is_reached_where_the_tip_is(make: Make) -> None:
+    env = make(REACHER, replace(REACH, randomization={}))
+    env.reset(seed=0)
+    env.scene.set("/nodes/12/translation", (0.9, 0.325, 0.05))
+    observed, _, terminated, _, _ = env.step(np.zeros(2, np.float32))
+    assert terminated
+    assert observed[-1] == 1.0
+
+
+def test_feet_carry_the_weight_and_the_ground_feels_it(make: Make) -> None:
+    config = replace(WALK, flat=False, contacts=(*WALK.contacts, "Ground"), frame_skip=240)
+    env = make(WALKER, config)
+    observed, _ = env.reset(seed=0)
+    assert not observed["contacts"].any()
+    observed, *_ = env.step(np.zeros(8, np.float32))
+    contacts = observed["contacts"]
+    weight = (2.4 + 4 * (0.2 + 0.3)) * 9.81
+    assert contacts[:, 0].tolist() == [1.0] * 5
+    assert contacts[:4, 3].sum() == pytest.approx(weight, rel=0.01)
+    assert contacts[4, 1:] == pytest.approx(-contacts[:4, 1:].sum(axis=0), abs=1e-3)
+    assert contacts[:4, 3] == pytest.approx([weight / 4] * 4, rel=0.1)
+    with pytest.raises(ValueError, match="neither part of a body nor a static collider"):
+        make(WALKER, replace(WALK, contacts=("Tile0",)))
 
 
 def test_dictionaries_hold_bodies_and_pictures(make: Make) -> None:

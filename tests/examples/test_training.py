@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 import gltf_bullet as gb
 from tests.examples.test_examples import FOLDER, load
@@ -16,7 +17,22 @@ def test_the_cart_learns_to_balance_its_pole(tmp_path: Path) -> None:
     before, after = module.main(tmp_path)
     assert before < 0.5 * module.STEPS
     assert after > 0.9 * module.STEPS
-    assert (tmp_path / "cart_pole.png").stat().st_size > 0
+    assert Image.open(tmp_path / "cart_pole.png").size == (960, 540)
+    with Image.open(tmp_path / "cart_pole.gif") as film:
+        # 200 steps of a 60th of a second are 3 1/3 s: at 20 frames per second 67, the first one
+        # included.
+        assert film.n_frames == 67
     animations = gb.read_asset(tmp_path / "cart_pole.glb").animations
     # Cart and pole both slide; the pole also turns.
     assert {track.target_path for track in animations[-1].tracks} == {"translation", "rotation"}
+
+
+@pytest.mark.ray
+def test_the_walker_learns_its_first_steps_over_ray(tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    module = load(FOLDER / "train_ray.py")
+    curve = module.main(tmp_path, generations=1)
+    # Standing still goes nowhere; a generation later it is on its way.
+    assert abs(curve[0]) < 0.01
+    assert max(curve) > 0.2
+    assert {path.name for path in tmp_path.iterdir()} == {"walker.png", "walker.glb", "walker.gif"}

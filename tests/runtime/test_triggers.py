@@ -2,67 +2,33 @@
 
 from __future__ import annotations
 
-import json
 import math
 import pickle
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pybullet
 import pytest
 
 import gltf_bullet as gb
-
-DT = 1.0 / 240.0
-G = 9.81
-
-BOX, BALL, SLAB, CAPSULE, CYLINDER, CONE, PLANE, SHEET, BIG = range(9)
-SHAPES = [
-    {"type": "box", "box": {"size": [1, 1, 1]}},
-    {"type": "sphere", "sphere": {"radius": 0.1}},
-    {"type": "box", "box": {"size": [2, 0.002, 2]}},
-    {"type": "capsule", "capsule": {"radiusBottom": 0.5, "radiusTop": 0.5, "height": 0.5}},
-    {"type": "cylinder", "cylinder": {"radiusBottom": 0.5, "radiusTop": 0.5, "height": 1}},
-    {"type": "cylinder", "cylinder": {"radiusBottom": 0.5, "radiusTop": 0, "height": 1}},
-    {"type": "plane", "plane": {}},
-    {"type": "plane", "plane": {"sizeX": 1, "sizeZ": 1}},
-    {"type": "sphere", "sphere": {"radius": 0.5}},
-]
-
-
-def node(at: Any = (0, 0, 0), children: Any = (), name: str = "", **physics: Any) -> dict[str, Any]:
-    result: dict[str, Any] = {"translation": [float(x) for x in at], "name": name}
-    if children:
-        result["children"] = list(children)
-    if physics:
-        result["extensions"] = {"KHR_physics_rigid_bodies": physics}
-    return result
-
-
-def solid(shape: int, **more: Any) -> dict[str, Any]:
-    return {"geometry": {"shape": shape}, **more}
-
-
-def ball(at: Any, velocity: Any = (0, 0, 0), **more: Any) -> dict[str, Any]:
-    motion = {"mass": 1.0, "linearVelocity": list(velocity), "gravityFactor": 0.0}
-    motion.update(more.pop("motion", {}))
-    return node(at, motion=motion, collider=solid(BALL, **more))
-
-
-def asset(*nodes: dict[str, Any], **extra: Any) -> bytes:
-    below = {child for entry in nodes for child in entry.get("children", ())}
-    document = {
-        "asset": {"version": "2.0"},
-        "extensionsUsed": ["KHR_physics_rigid_bodies", "KHR_implicit_shapes"],
-        "extensions": {"KHR_implicit_shapes": {"shapes": SHAPES}},
-        "scene": 0,
-        "scenes": [{"nodes": [k for k in range(len(nodes)) if k not in below]}],
-        "nodes": list(nodes),
-    }
-    document["extensions"].update(extra.pop("extensions", {}))  # type: ignore[attr-defined]
-    document.update(extra)
-    return json.dumps(document).encode()
+from tests.runtime.trigger_scenes import (
+    BALL,
+    BIG,
+    BOX,
+    CAPSULE,
+    CONE,
+    CYLINDER,
+    DT,
+    PLANE,
+    SHEET,
+    SLAB,
+    G,
+    ball,
+    load,
+    node,
+    solid,
+    told,
+)
 
 
 @pytest.fixture
@@ -72,14 +38,6 @@ def client() -> Iterator[int]:
     pybullet.setTimeStep(DT, physicsClientId=number)
     yield number
     pybullet.disconnect(number)
-
-
-def load(client: int, *nodes: dict[str, Any], **extra: Any) -> gb.Scene:
-    return gb.load_gltf(asset(*nodes, **extra), client, up_axis="y")
-
-
-def told(events: Any) -> list[tuple[str, int, int, int]]:
-    return [(e.kind, e.trigger_node, e.collider_node, e.motion_node) for e in events]
 
 
 @pytest.mark.parametrize(
@@ -429,82 +387,3 @@ def test_a_jointed_body_is_sensed_when_it_swings_through(client: int) -> None:
     around = 0.101 / math.sqrt(2 * G)
     times = [quarter - around, quarter + around]
     assert [event.time for event in events] == pytest.approx(times, abs=3 * DT)
-
-
-# --- mesh volumes ---------------------------------------------------------------------------------
-
-
-def mesh_scene(client: int, *nodes: dict[str, Any], **builder: Any) -> gb.Scene:
-    """Nodes beside an L-shaped mesh 0, three unit cubes about an edge, 1 m deep."""
-    from tools.gltf_builder import GltfBuilder
-
-    outline = np.array([[0, 0], [2, 0], [2, 1], [1, 1], [1, 2], [0, 2]], dtype=float)
-    cap = np.array([[0, 1, 3], [1, 2, 3], [0, 3, 5], [3, 4, 5]])
-    sides = [
-        t for k in range(6)
-        for t in ([k, (k + 1) % 6, k + 6], [(k + 1) % 6, (k + 1) % 6 + 6, k + 6])
-    ]  # fmt: skip
-    points = np.concatenate([np.c_[outline, np.zeros(6)], np.c_[outline, np.ones(6)]])
-    b = GltfBuilder()
-    b.mesh(points, np.concatenate([cap[:, ::-1], cap + 6, sides]))
-    b.root_extension("KHR_implicit_shapes", {"shapes": SHAPES})
-    for entry in nodes:
-        b.node(
-            entry.get("name", ""),
-            translation=entry["translation"],
-            children=entry.get("children", ()),
-            extensions=entry.get("extensions"),
-        )
-    return gb.load_gltf(b.gltf(), client, up_axis="y", **builder)
-
-
-@pytest.mark.parametrize("convex", [False, True])
-def test_a_small_ball_deep_inside_a_mesh_trigger_is_sensed(
-    client: int, convex: bool, tmp_path: Any
-) -> None:
-    geometry = {"mesh": 0, "convexHull": convex}
-    scene = mesh_scene(
-        client,
-        node(trigger={"geometry": geometry}),
-        ball((0.5, 0.5, 0.5)),
-        ball((1.7, 0.5, 0.5)),
-        ball((0.5, 1.7, 0.5)),
-        ball((1.4, 1.4, 0.5)),
-        ball((1.6, 1.6, 0.5)),
-        options=gb.LoadOptions(cache_folder=tmp_path),
-    )
-    scene.step()
-    # (1.4, 1.4) lies in the notch: in the hull (below x + y = 3), not in the L. (1.6, 1.6) is
-    # 0.2 / sqrt(2) = 0.141 m outside the hull: more than the ball's radius.
-    assert scene.triggers[0].overlapping == ((1, 2, 3, 4) if convex else (1, 2, 3))
-    assert scene.triggers[0].shape_kind == ("convex" if convex else "mesh")
-
-
-def test_hull_colliders_enter_a_hull_trigger_without_the_engines_margin(client: int) -> None:
-    # The faces are 0.4 mm apart; Bullet's own margins would add 1 mm for each hull.
-    geometry = {"mesh": 0, "convexHull": True}
-    still = {"gravityFactor": 0.0, "mass": 1.0}
-    for gap, expected in ((4e-4, ()), (-4e-4, (1,))):
-        scene = mesh_scene(
-            client,
-            node(trigger={"geometry": geometry}),
-            node((2.0 + gap, 0.0, 0.0), motion=still, collider={"geometry": geometry}),
-        )
-        scene.step()
-        assert scene.triggers[0].overlapping == expected
-        scene.remove()
-
-
-def test_a_moving_mesh_below_a_kill_plane_is_sensed(client: int) -> None:
-    # Bullet finds nothing between a plane and a triangle mesh.
-    scene = mesh_scene(
-        client,
-        node((0, 0, 0), trigger=solid(PLANE)),
-        node((0, 0.5, 0), motion={"mass": 1.0}, collider={"geometry": {"mesh": 0}}),
-        options=gb.LoadOptions(concave="bvh"),
-    )
-    events: list[gb.TriggerEvent] = []
-    scene.on_trigger(events.append)
-    scene.step(120)
-    assert told(events) == [("entered", 0, 1, 1)]
-    assert events[0].time == pytest.approx(math.sqrt(2 * 0.5 / G), abs=2 * DT)

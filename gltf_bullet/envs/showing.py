@@ -1,0 +1,131 @@
+"""What training came to, to look at: a learning curve, and an episode as a GLB and a GIF."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from gltf_bullet.envs.gltf_env import GltfEnv
+from gltf_bullet.envs.rollouts import Policy, Rollout, roll_out
+from gltf_bullet.runtime.recording import record
+from gltf_bullet.runtime.scene import Scene
+
+__all__ = ["write_curve", "write_episode"]
+
+_Seen = TypeVar("_Seen")
+
+_TICK = 0.01
+"""[s] GIFs count time in hundredths."""
+
+
+def write_curve(
+    path: str | os.PathLike[str],
+    steps: Sequence[float],
+    returns: Sequence[float],
+    *,
+    steps_are: str = "generation",
+    title: str = "",
+) -> None:
+    """Draw mean returns over the course of training; needs the extra ``train``.
+
+    Args:
+        path: A picture file that matplotlib can write: ``.png``, ``.svg`` or ``.pdf``.
+        steps: Where along the course.
+        returns: Mean return there.
+        steps_are: What ``steps`` count.
+        title: Above the picture.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError("curves need matplotlib: pip install 'gltf_bullet[train]'") from error
+    # A figure of its own draws into files without a display and leaves pyplot's alone.
+    figure = Figure(figsize=(6.4, 3.6), layout="constrained")
+    axes = figure.add_subplot(xlabel=steps_are, ylabel="mean return", title=title)
+    axes.plot(list(steps), list(returns), marker=".")
+    axes.grid(alpha=0.3)
+    figure.savefig(path, dpi=150)
+
+
+def write_episode(
+    env: GltfEnv,
+    policy: Policy,
+    stem: str | os.PathLike[str],
+    *,
+    seed: int = 0,
+    fps: float = 20.0,
+    size: tuple[int, int] = (400, 300),
+) -> Rollout:
+    """Play an episode and write it as ``stem.glb``, an animation of the file, and ``stem.gif``.
+
+    Args:
+        env: Any; its world need not be open yet.
+        policy: Asked in every step.
+        stem: Path without suffix; its folder is made.
+        seed: Of the reset.
+        fps: Frames per second, at most.
+        size: Width and height of the GIF [pixels].
+
+    Raises:
+        OSError: A file cannot be written.
+    """
+    stem = Path(stem)
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    interval = max(round(1.0 / (fps * _TICK)), 2) * _TICK
+    rollout, boxes = _watched(env, policy, seed, interval, lambda scene: scene.framed_box())
+    # The camera stands where it sees the whole course, so the episode is played again for it.
+    corners = np.array(boxes)
+    whole = corners[:, 0].min(axis=0), corners[:, 1].max(axis=0)
+    env.reset(seed=seed)
+    recording = record(env.scene, fps=fps)
+    try:
+        _, frames = _watched(
+            env,
+            policy,
+            seed,
+            interval,
+            lambda scene: Image.fromarray(scene.render_rgb(size=size, box=whole)),
+        )
+        recording.export_glb(stem.with_suffix(".glb"), name="Episode")
+    finally:
+        recording.stop()
+    frames[0].save(
+        stem.with_suffix(".gif"),
+        save_all=True,
+        append_images=frames[1:],
+        duration=round(interval * 1000),
+        loop=0,
+        optimize=True,
+    )
+    return rollout
+
+
+def _watched(
+    env: GltfEnv, policy: Policy, seed: int, interval: float, look: Callable[[Scene], _Seen]
+) -> tuple[Rollout, list[_Seen]]:
+    """Play an episode and look at it at the start and every ``interval`` seconds."""
+    found: list[_Seen] = []
+
+    def watch() -> None:
+        # A reset has put the clock to zero.
+        if env.scene.time >= len(found) * interval - 1e-9:
+            found.append(look(env.scene))
+
+    def watched(observed: Any) -> npt.NDArray[np.floating]:
+        watch()
+        return policy(observed)
+
+    if hasattr(policy, "reset"):
+        policy.reset()
+    rollout = roll_out(env, watched, seed)
+    watch()
+    return rollout, found

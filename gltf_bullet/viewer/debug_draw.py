@@ -1,0 +1,388 @@
+"""Debug drawing in a PyBullet window: layers of lines and texts that follow a scene.
+
+What was measured (PyBullet 3.2.7, software OpenGL, 1000 x 700) decides how this works:
+
+- One ``addUserDebugLine`` waits for the frame that is being drawn, 7 to 50 ms, new or replaced,
+  parented or not. While rendering is paused (``COV_ENABLE_RENDERING``) it takes 0.01 ms, and
+  pausing and going on costs two frames, 30 to 60 ms, whether 1 or 2000 lines are replaced between.
+  So everything that changed goes into one pause, and items that are parented to a body, and follow
+  it for nothing, would save nothing.
+- Between two pauses the window needs time for a frame, or it stands still: the next picture waits
+  for twice the time that the last one took.
+- ``addUserDebugPoints`` takes 3000 points in one call, but writes their colours over the index
+  buffer that the window's own panel draws its text with: all labels of sliders and buttons are gone
+  until the window closes. It is not used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import warnings
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pybullet
+
+from gltf_bullet.viewer.keys import LAYERS
+from gltf_bullet.viewer.layers import SceneLayers
+from gltf_bullet.viewer.strokes import Labels, Strokes, shown_text
+
+if TYPE_CHECKING:
+    from gltf_bullet.runtime.scene import Scene
+
+__all__ = ["DebugDraw", "DebugItems", "has_window"]
+
+LINE_WIDTH = 2.0
+TEXT_SIZE = 1.2
+STILL = 1e-3
+"""Lines that moved by less than this part of the scene's mark size stay as they are."""
+TEXT_STILL = 1e-6
+"""[m] Likewise of texts, which may stand close before the camera."""
+BUDGET = 0.3
+"""[s] Longest time for the lines of one picture; the rest follows in the next ones. Needed where
+other programs keep all cores busy: a call may take 30 ms then."""
+REST = 2.0
+"""Time for frames after a picture, in times that it took."""
+
+
+class DebugItems:
+    """Lines and texts in one window, of which only those that changed are sent."""
+
+    def __init__(self, client_id: int, *, pause_rendering: bool) -> None:
+        self._client_id = client_id
+        self._pauses = pause_rendering
+        self._lines: list[int] = []
+        self._drawn = Strokes.join([])
+        self._texts: list[int] = []
+        self._labels = Labels.none()
+        self._rests_until = -np.inf
+        self._cursor = 0
+
+    @property
+    def line_count(self) -> int:
+        """How many lines stand in the window."""
+        return len(self._lines)
+
+    @property
+    def is_resting(self) -> bool:
+        """Whether the window needs time for frames before the next picture."""
+        return time.monotonic() < self._rests_until
+
+    def show(self, strokes: Strokes, labels: Labels, tolerance: float) -> int:
+        """Draw these and nothing else; returns how many items were sent to the window.
+
+        Where that takes too long, further calls go on with it.
+
+        Raises:
+            pybullet.error: The window was closed.
+        """
+        shared = min(len(self._lines), len(strokes))
+        moved = np.abs(strokes.segments[:shared] - self._drawn.segments[:shared])
+        changed = (moved > tolerance).any(axis=(1, 2))
+        changed |= (strokes.colors[:shared] != self._drawn.colors[:shared]).any(axis=1)
+        rows = np.flatnonzero(changed)
+        texts = self._changed_texts(labels)
+        surplus = len(self._lines) > len(strokes) or len(self._texts) > len(labels)
+        if not (len(rows) or shared < len(strokes) or texts or surplus):
+            return 0
+        begin = time.monotonic()
+        with self._paused():
+            self._send_texts(labels, texts)
+            sent = self._send_lines(strokes, rows, begin + BUDGET)
+        end = time.monotonic()
+        self._rests_until = end + REST * (end - begin)
+        return sent + len(texts)
+
+    def _changed_texts(self, labels: Labels) -> list[int]:
+        before = self._labels
+        return [
+            k
+            for k in range(len(labels))
+            if k >= len(before)
+            or labels.texts[k] != before.texts[k]
+            or (labels.colors[k] != before.colors[k]).any()
+            or np.abs(labels.positions[k] - before.positions[k]).max() > TEXT_STILL
+        ]
+
+    def _send_lines(self, strokes: Strokes, changed: npt.NDArray[np.intp], deadline: float) -> int:
+        """Replace changed lines, then add missing ones; what is late waits for the next picture."""
+        # Each picture goes on where the last one had to stop.
+        place = int(np.searchsorted(changed, self._cursor))
+        replaced = self._send_rows(strokes, np.roll(changed, -place), deadline)
+        if len(replaced) < len(changed):
+            self._cursor = replaced[-1] + 1
+        missing = np.arange(len(self._lines), len(strokes))
+        added = self._send_rows(strokes, missing, deadline)
+        while len(self._lines) > len(strokes):
+            self._remove(self._lines.pop())
+        # What was not sent stays as it was drawn, or slow movement would never be seen.
+        sent, count = [*replaced, *added], len(self._lines)
+        segments, colors = strokes.segments[:count].copy(), strokes.colors[:count].copy()
+        kept = np.setdiff1d(np.arange(min(count, len(self._drawn))), sent)
+        segments[kept], colors[kept] = self._drawn.segments[kept], self._drawn.colors[kept]
+        self._drawn = Strokes(segments, colors)
+        return len(sent)
+
+    def _send_rows(
+        self, strokes: Strokes, rows: npt.NDArray[np.intp], deadline: float
+    ) -> list[int]:
+        """Send these lines until it is too late, but at least one; returns those that were sent."""
+        sent: list[int] = []
+        for row in rows.tolist():
+            known = self._lines[row] if row < len(self._lines) else -1
+            item = pybullet.addUserDebugLine(
+                *strokes.segments[row].tolist(),
+                strokes.colors[row].tolist(),
+                LINE_WIDTH,
+                replaceItemUniqueId=known,
+                physicsClientId=self._client_id,
+            )
+            if known < 0:
+                self._lines.append(item)
+            sent.append(row)
+            if time.monotonic() > deadline:
+                break
+        return sent
+
+    def _send_texts(self, labels: Labels, rows: list[int]) -> None:
+        positions, colors = labels.positions.tolist(), labels.colors.tolist()
+        for row in rows:
+            known = self._texts[row] if row < len(self._texts) else -1
+            item = pybullet.addUserDebugText(
+                shown_text(labels.texts[row]),
+                positions[row],
+                colors[row],
+                TEXT_SIZE,
+                replaceItemUniqueId=known,
+                physicsClientId=self._client_id,
+            )
+            if known < 0:
+                self._texts.append(item)
+        while len(self._texts) > len(labels):
+            self._remove(self._texts.pop())
+        kept = sorted(set(range(len(labels))) - set(rows))
+        drawn = labels.positions.copy()
+        drawn[kept] = self._labels.positions[kept]
+        self._labels = Labels(drawn, labels.texts, labels.colors)
+
+    def _remove(self, item: int) -> None:
+        pybullet.removeUserDebugItem(item, physicsClientId=self._client_id)
+
+    @contextlib.contextmanager
+    def _paused(self) -> Iterator[None]:
+        if self._pauses:
+            self._render(False)
+        try:
+            yield
+        finally:
+            if self._pauses and pybullet.isConnected(self._client_id):
+                self._render(True)
+
+    def _render(self, on: bool) -> None:
+        pybullet.configureDebugVisualizer(
+            pybullet.COV_ENABLE_RENDERING, int(on), physicsClientId=self._client_id
+        )
+
+    def clear(self) -> None:
+        """Remove everything that was drawn; nothing happens where the window is closed."""
+        with contextlib.suppress(pybullet.error):
+            self.show(Strokes.join([]), Labels.none(), 0.0)
+
+
+class DebugDraw:
+    """Draws what a scene's physics looks like into the window of its PyBullet client.
+
+    ::
+
+        with gb.viewer.DebugDraw(scene, show=("colliders", "contacts")) as draw:
+            while pybullet.isConnected(client):
+                scene.step()
+                draw.update()
+
+    Other bodies in the world are left alone, and so are other debug items. Everything that was
+    drawn goes away with :meth:`close` and with the scene.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        *,
+        show: Iterable[str] = ("colliders",),
+        rate: float = 20.0,
+        max_lines: int = 6000,
+        max_texts: int = 300,
+        pause_rendering: bool = True,
+    ) -> None:
+        """Prepare the layers; the first :meth:`update` draws.
+
+        Args:
+            scene: What to draw. Where its client has no window (DIRECT), :meth:`update` draws
+                nothing and :meth:`strokes` works all the same.
+            show: Layers of :data:`~gltf_bullet.viewer.LAYERS` to begin with.
+            rate: Pictures per second of wall time at most; each costs about two frames.
+            max_lines: Lines at most; a ``RuntimeWarning`` says once what is left out.
+            max_texts: Texts at most, likewise.
+            pause_rendering: Pause the window while lines change. A script that has switched
+                ``COV_ENABLE_RENDERING`` off itself says ``False``: PyBullet cannot tell us.
+
+        Raises:
+            ValueError: An unknown layer, or a rate that is not above 0.
+        """
+        if not rate > 0.0:
+            raise ValueError(f"rate is {rate}; must be > 0")
+        self.scene = scene
+        self.layers = SceneLayers(scene)
+        self.max_lines = max_lines
+        self.max_texts = max_texts
+        self.notices: tuple[str, ...] = ()
+        """What the last picture had to leave out; empty: nothing."""
+        self._period = 1.0 / rate
+        self._last = -np.inf
+        self._warned = False
+        self._closed = False
+        self._shown: dict[str, bool] = dict.fromkeys(LAYERS, False)
+        self._items = DebugItems(scene.client_id, pause_rendering=pause_rendering)
+        self.show(*show)
+        scene.on_remove(self.close)
+
+    # --- toggles ------------------------------------------------------------------------------
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The layers that are on."""
+        return tuple(layer for layer, on in self._shown.items() if on)
+
+    def show(self, *layers: str) -> None:
+        """Switch layers on.
+
+        Raises:
+            ValueError: There is no such layer.
+        """
+        self._switch(layers, on=True)
+
+    def hide(self, *layers: str) -> None:
+        """Switch layers off.
+
+        Raises:
+            ValueError: There is no such layer.
+        """
+        self._switch(layers, on=False)
+
+    def toggle(self, layer: str) -> bool:
+        """Switch a layer; returns whether it is on now.
+
+        Raises:
+            ValueError: There is no such layer.
+        """
+        self._switch((layer,), on=not self._shown.get(layer, False))
+        return self._shown[layer]
+
+    def _switch(self, layers: Iterable[str], *, on: bool) -> None:
+        for layer in layers:
+            if layer not in self._shown:
+                raise ValueError(f"{layer!r} is no layer; there are {', '.join(LAYERS)}")
+            self._shown[layer] = on
+        self._last = -np.inf
+
+    # --- drawing ------------------------------------------------------------------------------
+
+    def strokes(self, layer: str) -> Strokes:
+        """The line segments of one layer now, for renderers of your own.
+
+        Raises:
+            KeyError: There is no such layer.
+        """
+        return self.layers.strokes(layer)
+
+    def labels(self, layer: str) -> Labels:
+        """The texts of one layer now."""
+        return self.layers.labels(layer)
+
+    def update(self, *, force: bool = False) -> int:
+        """Draw the scene as it stands, unless the last picture is too young.
+
+        Args:
+            force: Draw in any case.
+
+        Returns:
+            How many items were sent to the window: 0 where nothing changed, where the picture is
+            too young, and where there is no window, or no longer one.
+
+        Raises:
+            SceneRemovedError: The scene was removed.
+        """
+        self.scene.require_alive()
+        young = self._items.is_resting or time.monotonic() - self._last < self._period
+        if self._closed or (young and not force) or not has_window(self.scene.client_id):
+            return 0
+        strokes, labels = self.picture()
+        try:
+            sent = self._items.show(strokes, labels, STILL * self.layers.size)
+        except pybullet.error:
+            if pybullet.isConnected(self.scene.client_id):
+                raise
+            return 0
+        self._last = time.monotonic()
+        return sent
+
+    def picture(self) -> tuple[Strokes, Labels]:
+        """All shown layers now, cut to ``max_lines`` and ``max_texts``; wireframes first.
+
+        Raises:
+            SceneRemovedError: The scene was removed.
+        """
+        order = ("contacts", "velocities", "joints", "inertia", "triggers", "colliders", "names")
+        shown = [layer for layer in order if self._shown[layer]]
+        parts, notices, room = [], [], self.max_lines
+        for layer in shown:
+            lines = self.layers.strokes(layer)
+            if len(lines) > room:
+                notices.append(f"{layer}: {room} of {len(lines)} lines (max_lines)")
+                lines = Strokes(lines.segments[:room], lines.colors[:room])
+            room -= len(lines)
+            parts.append(lines)
+        labels = Labels.join([self.layers.labels(layer) for layer in shown])
+        if len(labels) > self.max_texts:
+            notices.append(f"names: {self.max_texts} of {len(labels)} texts (max_texts)")
+            few = slice(self.max_texts)
+            labels = Labels(labels.positions[few], labels.texts[few], labels.colors[few])
+        self._tell(tuple(notices))
+        # Layers that keep their number of lines stand first: the others move nobody's row.
+        steady = [p for layer, p in zip(shown, parts, strict=True) if layer not in _RESTLESS]
+        restless = [p for layer, p in zip(shown, parts, strict=True) if layer in _RESTLESS]
+        return Strokes.join([*steady, *restless]), labels
+
+    def _tell(self, notices: tuple[str, ...]) -> None:
+        self.notices = notices
+        if notices and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"debug drawing leaves out {'; '.join(notices)}", RuntimeWarning, stacklevel=4
+            )
+
+    def close(self) -> None:
+        """Remove everything that was drawn; twice is harmless."""
+        if self._closed:
+            return
+        self._closed = True
+        if pybullet.isConnected(self.scene.client_id):
+            self._items.clear()
+
+    def __enter__(self) -> DebugDraw:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+_RESTLESS = frozenset({"contacts", "velocities"})
+"""Layers whose number of lines changes from step to step."""
+
+
+def has_window(client_id: int) -> bool:
+    """Whether a client is connected to a world with a window."""
+    info = pybullet.getConnectionInfo(physicsClientId=client_id)
+    return bool(info["isConnected"]) and info["connectionMethod"] != pybullet.DIRECT

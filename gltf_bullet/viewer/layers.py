@@ -1,0 +1,397 @@
+"""What there is to draw of a scene, layer by layer, as arrays; nothing here draws.
+
+Colliders, triggers and axes of inertia are rigid: their segments are made once and moved with their
+nodes' frames in one multiplication. The rest is made anew each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from gltf_bullet.bullet.plan import BodyPlan
+from gltf_bullet.bullet.shape_plan import InfinitePlanePlan, PlacedShape
+from gltf_bullet.model import CollisionFilter, JointLimit, MotionKind, may_collide
+from gltf_bullet.scene import NodeFrames
+from gltf_bullet.transforms import FloatArray, Vec3, matrices_from_quats
+from gltf_bullet.viewer.joint_strokes import (
+    drive_segments,
+    frame_segments,
+    limit_segments,
+    pointer_segments,
+)
+from gltf_bullet.viewer.strokes import Labels, Strokes, arrows, axes_cross, placed
+from gltf_bullet.viewer.wireframes import wireframe
+
+if TYPE_CHECKING:
+    from gltf_bullet.runtime.scene import Scene
+
+__all__ = ["COLORS", "SceneLayers", "equivalent_half_extents"]
+
+COLORS: Final[Mapping[str, Vec3]] = {
+    "static": (0.25, 0.35, 0.75),
+    "dynamic": (0.0, 0.65, 0.15),
+    "kinematic": (0.95, 0.55, 0.0),
+    "disabled": (0.55, 0.55, 0.55),
+    "trigger": (0.75, 0.0, 0.75),
+    "occupied": (1.0, 0.9, 0.0),
+    "limit": (0.0, 0.6, 0.75),
+    "soft limit": (0.45, 0.75, 0.8),
+    "pointer": (0.1, 0.1, 0.1),
+    "drive": (0.85, 0.0, 0.45),
+    "center of mass": (0.05, 0.05, 0.05),
+    "velocity": (0.0, 0.45, 1.0),
+    "spin": (0.55, 0.25, 0.9),
+    "contact normal": (1.0, 0.85, 0.0),
+    "contact force": (0.9, 0.1, 0.05),
+    "name": (0.1, 0.1, 0.1),
+}
+"""What the colours of the strokes mean."""
+
+_AXES: Final = ((0.85, 0.1, 0.1), (0.1, 0.6, 0.1), (0.15, 0.2, 0.9))
+"""x, y, z."""
+
+VELOCITY_TIME: Final = 0.2
+"""[s] An arrow of velocity ends where the body would be after this time."""
+SMALLEST: Final = 0.01
+"""Arrows shorter than this part of the scene's mark size are left out."""
+
+
+class SceneLayers:
+    """The layers of one scene; sizes adapt to it."""
+
+    def __init__(self, scene: Scene) -> None:
+        """Prepare what is rigid; made anew when the scene rebuilds its bodies."""
+        self._scene = scene
+        self._prepare()
+
+    def _prepare(self) -> None:
+        scene = self._scene
+        self._world = scene.world
+        self._bodies = scene.world.plan.bodies.bodies
+        frames = scene.frames_now()
+        colliders = self._placed_colliders()
+        self.size = _mark_size([shape for _, shape, _ in colliders], frames)
+        """[m] Of marks: a usual half extent of the scene's colliders."""
+        self._collider_nodes = np.array([node for node, _, _ in colliders], dtype=np.intp)
+        self._collider_kinds = [kind for _, _, kind in colliders]
+        self._colliders = _RigidLines([(owner, shape) for owner, shape, _ in colliders])
+        volumes = scene.world.plan.triggers.volumes
+        self._volume_of_trigger = np.array([v.trigger for v in volumes], dtype=np.intp)
+        self._triggers = _RigidLines([(v.node, v.shape) for v in volumes])
+        self._fixed_ends = _matrices(frames)
+        self._weight = _usual_weight(scene)
+
+    def _placed_colliders(self) -> list[tuple[int, PlacedShape, str]]:
+        """Colliders with the node whose rigid frame carries them, and their colour key."""
+        plan = self._scene.world.plan.bodies
+        found: list[tuple[int, PlacedShape, str]] = []
+        filters: list[tuple[int, CollisionFilter | None, bool]] = []
+        for static in plan.statics:
+            found.append((static.node, static.shape, "static"))
+            filters.append((-1, static.filter, True))
+        for body in plan.bodies.values():
+            for group in body.groups:
+                for shape in group.shapes:
+                    found.append((body.node, shape, body.kind.value))
+                    filters.append((body.node, group.filter, body.kind is not MotionKind.DYNAMIC))
+        disabled = _meets_nothing(filters)
+        return [
+            (owner, shape, "disabled" if off else kind)
+            for (owner, shape, kind), off in zip(found, disabled, strict=True)
+        ]
+
+    # --- layers -------------------------------------------------------------------------------
+
+    def strokes(self, layer: str) -> Strokes:
+        """The line segments of a layer now.
+
+        Raises:
+            KeyError: There is no such layer.
+            SceneRemovedError: The scene was removed.
+        """
+        self._scene.require_alive()
+        if self._scene.world is not self._world:
+            self._prepare()
+        layers: dict[str, Callable[[], Strokes]] = {
+            "colliders": self._collider_strokes,
+            "triggers": self._trigger_strokes,
+            "joints": self._joint_strokes,
+            "inertia": self._inertia_strokes,
+            "velocities": self._velocity_strokes,
+            "contacts": self._contact_strokes,
+            "names": lambda: Strokes.join([]),
+        }
+        return layers[layer]()
+
+    def labels(self, layer: str) -> Labels:
+        """The texts of a layer now: names of nodes, and who is inside a trigger."""
+        if layer == "names":
+            return self._name_labels()
+        if layer == "triggers":
+            return self._trigger_labels()
+        return Labels.none()
+
+    def _collider_strokes(self) -> Strokes:
+        carried = set(self._world.prescribed.nodes[1])
+        gone = self._world.free.gone
+        kinds = [
+            "kinematic" if kind == "dynamic" and node in carried else kind
+            for node, kind in zip(self._collider_nodes.tolist(), self._collider_kinds, strict=True)
+        ]
+        colors = np.array([COLORS[kind] for kind in kinds]).reshape(-1, 3)
+        present = np.array([node not in gone for node in self._collider_nodes.tolist()], dtype=bool)
+        return self._colliders.strokes(_matrices(self._scene.frames_now()), colors, present)
+
+    def _trigger_strokes(self) -> Strokes:
+        occupied = self._occupied()
+        colors = np.array(
+            [
+                COLORS["occupied" if node in occupied else "trigger"]
+                for node in self._volume_of_trigger.tolist()
+            ]
+        ).reshape(-1, 3)
+        return self._triggers.strokes(_matrices(self._scene.frames_now()), colors)
+
+    def _occupied(self) -> dict[int, int]:
+        """Trigger nodes with somebody inside, and how many colliders that is."""
+        inside = {node: len(view.overlapping) for node, view in self._scene.triggers.items()}
+        return {node: count for node, count in inside.items() if count}
+
+    def _joint_strokes(self) -> Strokes:
+        frames = _matrices(self._scene.frames_now())
+        controls = self._scene.joint_controls
+        positions, speeds = controls.drive_targets()
+        parts = []
+        for node, joint in self._scene.joints.items():
+            world_from_a = frames[node]
+            connected = joint.model.connected_node
+            # Without a connected node attachment frame b is the world, where the joint was built.
+            world_from_b = self._fixed_ends[node] if connected is None else frames[connected]
+            parts += _attachment(world_from_a, world_from_b, joint.limits, self.size)
+        for drive, position, speed in zip(controls.drives, positions, speeds, strict=True):
+            model = self._scene.joints[drive.joint_node].drives[drive.drive]
+            lines = drive_segments(model, float(position), float(speed), self.size)
+            world_from_a = frames[drive.joint_node]
+            parts.append(Strokes.of(placed(lines, world_from_a), COLORS["drive"]))
+        return Strokes.join(parts)
+
+    def _inertia_strokes(self) -> Strokes:
+        matrices, plans = self._inertial_frames()
+        marks = np.tile(axes_cross(np.full(3, 0.08 * self.size)), (len(plans), 1, 1))
+        marks = placed(marks, np.repeat(matrices, 3, axis=0))
+        moving = [k for k, plan in enumerate(plans) if plan.kind is MotionKind.DYNAMIC]
+        lines = np.zeros((0, 2, 3))
+        if moving:
+            axes = [axes_cross(equivalent_half_extents(plans[k])) for k in moving]
+            lines = placed(np.concatenate(axes), np.repeat(matrices[moving], 3, axis=0))
+        colors = np.tile(np.array(_AXES), (len(moving), 1))
+        return Strokes.join([Strokes.of(marks, COLORS["center of mass"]), Strokes(lines, colors)])
+
+    def _velocity_strokes(self) -> Strokes:
+        world_from_inertial, plans = self._inertial_frames()
+        found = [self._scene.velocities_of(plan.node) for plan in plans]
+        linear = np.array([v for v, _ in found]).reshape(-1, 3)
+        angular = np.array([w for _, w in found]).reshape(-1, 3)
+        centers = world_from_inertial[:, :3, 3]
+        parts = []
+        # A turn per second is as long as the mark size.
+        for vectors, name in (
+            (VELOCITY_TIME * linear, "velocity"),
+            (self.size / (2.0 * np.pi) * angular, "spin"),
+        ):
+            seen = np.linalg.norm(vectors, axis=1) > SMALLEST * self.size
+            parts.append(Strokes.of(arrows(centers[seen], vectors[seen]), COLORS[name]))
+        return Strokes.join(parts)
+
+    def _contact_strokes(self) -> Strokes:
+        contacts = self._scene.contacts()
+        points, normals = contacts.positions, contacts.normals
+        forces = contacts.normal_forces[:, None] * normals + contacts.friction_forces
+        vectors = forces * (self.size / self._weight)
+        seen = np.linalg.norm(vectors, axis=1) > SMALLEST * self.size
+        normal_lines = np.stack([points, points + 0.3 * self.size * normals], axis=1)
+        return Strokes.join(
+            [
+                Strokes.of(normal_lines, COLORS["contact normal"]),
+                Strokes.of(arrows(points[seen], vectors[seen]), COLORS["contact force"]),
+            ]
+        )
+
+    def _name_labels(self) -> Labels:
+        names = self._scene.asset.tree.names
+        nodes = [node for node, name in enumerate(names) if name]
+        positions = self._scene.node_matrices[nodes, :3, 3]
+        colors = np.tile(COLORS["name"], (len(nodes), 1))
+        return Labels(positions.reshape(-1, 3), tuple(names[node] for node in nodes), colors)
+
+    def _trigger_labels(self) -> Labels:
+        occupied = self._occupied()
+        nodes = sorted(occupied)
+        positions = self._scene.node_matrices[nodes, :3, 3].reshape(-1, 3)
+        texts = tuple(f"{occupied[node]} inside" for node in nodes)
+        return Labels(positions, texts, np.tile(COLORS["trigger"], (len(nodes), 1)))
+
+    # --- frames -------------------------------------------------------------------------------
+
+    def _inertial_frames(self) -> tuple[FloatArray, list[BodyPlan]]:
+        """world_from_inertial of the bodies that are still there, shape [k, 4, 4]."""
+        gone = self._world.free.gone
+        plans = [plan for node, plan in self._bodies.items() if node not in gone]
+        if not plans:
+            return np.zeros((0, 4, 4)), []
+        frames = _matrices(self._scene.frames_now())[[plan.node for plan in plans]]
+        return frames @ np.stack([plan.body_from_inertial.matrix() for plan in plans]), plans
+
+    def bounds(self) -> tuple[FloatArray, FloatArray] | None:
+        """Lowest and highest corner [m] of what can be seen or bumped into; ``None``: nothing.
+
+        Colliders, triggers and joint frames count; planes without an end do not.
+        """
+        frames = _matrices(self._scene.frames_now())
+        points = [
+            lines.segments.reshape(-1, 3)
+            for lines in (
+                self._colliders.strokes(frames, bounded_only=True),
+                self._triggers.strokes(frames, bounded_only=True),
+            )
+        ]
+        points.append(frames[sorted(self._scene.joints), :3, 3].reshape(-1, 3))
+        stacked = np.concatenate(points)
+        if not len(stacked):
+            return None
+        return stacked.min(axis=0), stacked.max(axis=0)
+
+
+class _RigidLines:
+    """Wireframes that move with the frames of their nodes."""
+
+    def __init__(self, shapes: list[tuple[int, PlacedShape]]) -> None:
+        lines = [
+            placed(wireframe(shape.shape), shape.body_from_shape.matrix()) for _, shape in shapes
+        ]
+        counts = [len(part) for part in lines]
+        self._segments = np.concatenate([np.zeros((0, 2, 3)), *lines])
+        self._rows = np.repeat(np.arange(len(shapes)), counts)
+        self._nodes = np.repeat(np.array([node for node, _ in shapes], dtype=np.intp), counts)
+        endless = [isinstance(shape.shape, InfinitePlanePlan) for _, shape in shapes]
+        self._endless = np.repeat(np.array(endless, dtype=bool), counts)
+
+    def strokes(
+        self,
+        world_from_node: FloatArray,
+        colors: FloatArray | None = None,
+        present: npt.NDArray[np.bool_] | None = None,
+        *,
+        bounded_only: bool = False,
+    ) -> Strokes:
+        """All of them now.
+
+        Args:
+            world_from_node: Rigid frames of all nodes, shape [node_count, 4, 4].
+            colors: Per shape, shape [shape_count, 3].
+            present: Which shapes to draw, shape [shape_count]; ``None``: all.
+            bounded_only: Leave out planes without an end.
+        """
+        segments, rows, nodes = self._segments, self._rows, self._nodes
+        keep = np.ones(len(rows), dtype=bool) if present is None else present[rows]
+        if bounded_only:
+            keep = keep & ~self._endless
+        if not keep.all():
+            segments, rows, nodes = segments[keep], rows[keep], nodes[keep]
+        world = placed(segments, world_from_node[nodes])
+        return Strokes(world, np.zeros((len(world), 3)) if colors is None else colors[rows])
+
+
+def _attachment(
+    world_from_a: FloatArray,
+    world_from_b: FloatArray,
+    limits: tuple[JointLimit, ...],
+    size: float,
+) -> list[Strokes]:
+    """Both frames of a joint, what its limits allow, and where it stands in them."""
+    parts = [
+        Strokes(placed(frame_segments(0.5 * size), world_from_a), np.array(_AXES)),
+        Strokes(placed(frame_segments(0.25 * size), world_from_b), np.array(_AXES)),
+    ]
+    for limit in limits:
+        lines = limit_segments(limit, size, 20.0 * size)
+        name = "limit" if np.isinf(limit.stiffness) else "soft limit"
+        parts.append(Strokes.of(placed(lines, world_from_a), COLORS[name]))
+    # The pointer starts at a's origin, so that it meets the arc also where b has moved off.
+    world_from_pointer = world_from_b.copy()
+    world_from_pointer[:3, 3] = world_from_a[:3, 3]
+    pointers = placed(pointer_segments(limits, 1.1 * size), world_from_pointer)
+    parts.append(Strokes.of(pointers, COLORS["pointer"]))
+    return parts
+
+
+def equivalent_half_extents(plan: BodyPlan) -> FloatArray:
+    """Half extents of the uniform box with a body's mass and principal moments [m], shape [3].
+
+    I_x = m (h_y^2 + h_z^2) / 3 and so on, solved for the h.
+    """
+    moments = np.array(plan.inertia_diagonal)
+    squares = 1.5 * (moments.sum() - 2.0 * moments) / plan.mass
+    extents: FloatArray = np.sqrt(np.maximum(squares, 0.0))
+    return extents
+
+
+def _meets_nothing(filters: list[tuple[int, CollisionFilter | None, bool]]) -> list[bool]:
+    """Whether the filters keep a collider from meeting any other.
+
+    Args:
+        filters: Per collider its body (-1: none), its filter, and whether no force moves it: two
+            such never meet anyway and do not count.
+    """
+    kinds: dict[tuple[int, CollisionFilter | None, bool], None] = dict.fromkeys(filters)
+    allowed: dict[tuple[CollisionFilter | None, CollisionFilter | None], bool] = {}
+
+    def meets(a: CollisionFilter | None, b: CollisionFilter | None) -> bool:
+        if (a, b) not in allowed:
+            allowed[a, b] = may_collide(a, b)
+        return allowed[a, b]
+
+    verdicts = {}
+    for kind in kinds:
+        body, own, unmoved = kind
+        if own is None:
+            verdicts[kind] = False
+            continue
+        partners = [
+            other
+            for other_body, other, other_unmoved in kinds
+            if not (unmoved and other_unmoved) and (other_body != body or body < 0)
+        ]
+        verdicts[kind] = bool(partners) and not any(meets(own, other) for other in partners)
+    return [verdicts[entry] for entry in filters]
+
+
+def _matrices(frames: NodeFrames) -> FloatArray:
+    """Rigid frames of all nodes, scale left out, shape [node_count, 4, 4]."""
+    result = np.zeros((len(frames.rotations_xyzw), 4, 4))
+    result[:, :3, :3] = matrices_from_quats(frames.rotations_xyzw)
+    result[:, :3, 3] = frames.positions
+    result[:, 3, 3] = 1.0
+    return result
+
+
+def _mark_size(shapes: list[PlacedShape], frames: NodeFrames) -> float:
+    reaches = [
+        float(np.ptp(wireframe(s.shape).reshape(-1, 3), axis=0).max()) / 2.0
+        for s in shapes
+        if not isinstance(s.shape, InfinitePlanePlan)
+    ]
+    if reaches:
+        return max(float(np.median(reaches)), 1e-3)
+    spread = np.ptp(frames.positions, axis=0).max() if len(frames.positions) else 0.0
+    return max(0.1 * float(spread), 0.1)
+
+
+def _usual_weight(scene: Scene) -> float:
+    """[N] Force that is drawn as long as the mark size."""
+    masses = [body.mass for body in scene.bodies.values() if body.mass > 0.0]
+    return 9.81 * float(np.median(masses)) if masses else 1.0

@@ -1,0 +1,284 @@
+"""The loop of ``gltf-bullet view``: input, time, reloading, drawing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pybullet
+
+from gltf_bullet.errors import EngineError
+from gltf_bullet.runtime.placement import UpAxis
+from gltf_bullet.transforms import FloatArray, Vec3
+from gltf_bullet.viewer.commands import Commands
+from gltf_bullet.viewer.debug_draw import STILL, DebugDraw, DebugItems
+from gltf_bullet.viewer.keys import LAYERS, key_lines
+from gltf_bullet.viewer.scenery import scenery_points
+from gltf_bullet.viewer.session import Session
+from gltf_bullet.viewer.strokes import Labels, Strokes
+from gltf_bullet.viewer.window import PanelEvents, Window
+from gltf_bullet.viewer.xray import XRay
+
+__all__ = ["Viewer", "view"]
+
+FRAME_SECONDS = 1.0 / 60.0
+WATCH_SECONDS = 0.25
+DRAW_SECONDS = 0.05
+ISSUE_LINES = 4
+GRIP_COLOR = (0.9, 0.0, 0.9)
+LINE_CHARACTERS = 84
+
+Say = Callable[[str], None]
+
+
+class Viewer:
+    """A session in a window."""
+
+    def __init__(
+        self, session: Session, window: Window, *, show: Sequence[str], say: Say = print
+    ) -> None:
+        """Bring both together and show the first scene.
+
+        Args:
+            session: The file.
+            window: Where it is shown.
+            show: Layers that are on at first.
+            say: Takes lines for the terminal.
+        """
+        self.session = session
+        self.window = window
+        self.draw: DebugDraw | None = None
+        self._say = say
+        self._shown = tuple(show)
+        self._helps = False
+        self._xray = XRay(window.client_id)
+        self._items = DebugItems(window.client_id, pause_rendering=True)
+        self._drawn_at = self._watched_at = -np.inf
+        self._loads = -1
+        self._problem: tuple[str, ...] = ()
+        self.commands = Commands(
+            session,
+            {
+                "frame": self.frame,
+                "x-ray": self._xray.toggle,
+                "help": self._toggle_help,
+                "issue": self._say_issues,
+                **{layer: self._toggler(layer) for layer in LAYERS},
+            },
+        )
+        self._follow_session()
+
+    @property
+    def lines_drawn(self) -> int:
+        """How many line segments stand in the window."""
+        return self._items.line_count
+
+    # --- one turn of the loop -----------------------------------------------------------------
+
+    def turn(self, elapsed: float) -> None:
+        """Handle input, advance by ``elapsed`` seconds of the clock, draw.
+
+        Raises:
+            EngineError: The engine failed; also where the window was closed in between.
+            pybullet.error: Likewise.
+        """
+        events = self.window.events()
+        self.commands.press_keys(events.keys)
+        for command in events.buttons:
+            self.commands.do(command)
+        for command, value in events.sliders:
+            self.commands.slide(command, value)
+        now = time.monotonic()
+        self._drag(events)
+        if now - self._watched_at > WATCH_SECONDS:
+            self._watched_at = now
+            self.session.reload_if_changed()
+        self._follow_session()
+        self.session.advance(elapsed)
+        if now - self._drawn_at > DRAW_SECONDS and not self._items.is_resting:
+            self._draw()
+            self._drawn_at = time.monotonic()
+
+    def _drag(self, events: PanelEvents) -> None:
+        """Take, pull and release bodies with the mouse."""
+        dragging = self.session.dragging
+        if dragging is None:
+            return
+        for pixel in events.presses:
+            dragging.take(*self.window.ray(pixel))
+        if dragging.is_active and events.pointer is not None:
+            dragging.move(*self.window.ray(events.pointer))
+        if events.is_released:
+            dragging.release()
+
+    def _draw(self) -> None:
+        """The layers and the words on top in one go, since each pause costs two frames."""
+        strokes, labels = Strokes.join([]), Labels.none()
+        if self.draw is not None:
+            strokes, labels = self.draw.picture()
+        if self.session.dragging is not None:
+            grip = Strokes.of(self.session.dragging.line(), GRIP_COLOR)
+            strokes = Strokes.join([strokes, grip])
+        words = self.window.overlay(self.overlay_lines(), (0.0, 0.0, 0.0))
+        tolerance = STILL * self.draw.layers.size if self.draw is not None else 0.0
+        self._items.show(strokes, Labels.join([labels, words]), tolerance)
+
+    def _follow_session(self) -> None:
+        """Show a scene that was loaded, and say what is wrong with one that was not."""
+        session = self.session
+        if session.problem != self._problem:
+            self._problem = session.problem
+            for line in session.problem:
+                self._say(f"{session.path}: {line}")
+        if session.loads == self._loads:
+            return
+        first = session.loads <= 1
+        self._loads = session.loads
+        if self.draw is not None:
+            self._shown = self.draw.shown
+            self.draw.close()
+            self.draw = None
+        self._xray.forget()
+        if session.scene is not None:
+            self.draw = DebugDraw(session.scene, show=self._shown)
+            self._say(f"{session.path}: {session.scene}")
+            self._say_issues()
+            if first:
+                self.frame()
+        self.window.set_panel(self.commands.controls())
+
+    # --- what keys and buttons do -------------------------------------------------------------
+
+    def frame(self) -> None:
+        """Aim the camera at everything that the file has."""
+        scene = self.session.scene
+        if scene is None or self.draw is None:
+            return
+        corners: list[FloatArray] = [scenery_points(scene)]
+        bounds = self.draw.layers.bounds()
+        if bounds is not None:
+            corners.append(np.stack(bounds))
+        points = np.concatenate(corners)
+        if not len(points):
+            points = scene.node_matrices[:, :3, 3]
+        if len(points):
+            self.window.frame(points.min(axis=0), points.max(axis=0))
+
+    def _toggler(self, layer: str) -> Callable[[], object]:
+        def toggle() -> None:
+            if self.draw is not None:
+                self.draw.toggle(layer)
+
+        return toggle
+
+    def _toggle_help(self) -> None:
+        self._helps = not self._helps
+
+    def _say_issues(self) -> None:
+        for issue in self.session.issues:
+            self._say(f"{self.session.path}#{issue}")
+
+    # --- words --------------------------------------------------------------------------------
+
+    def overlay_lines(self) -> list[str]:
+        """What stands on top of the picture."""
+        session = self.session
+        lines = [session.status()]
+        if session.problem:
+            lines.append("the file as it is now does not work:")
+            lines += _shortened(session.problem)
+        lines += _shortened([f"{issue.code} {issue.pointer}" for issue in session.issues])
+        if self.draw is not None:
+            lines += [f"not all is drawn: {notice}" for notice in self.draw.notices]
+        lines += key_lines() if self._helps else ["h: keys"]
+        return lines
+
+
+def _shortened(lines: Sequence[str]) -> list[str]:
+    room = LINE_CHARACTERS
+    shown = [line if len(line) <= room else f"{line[: room - 3]}..." for line in lines]
+    shown = shown[:ISSUE_LINES]
+    more = len(lines) - len(shown)
+    return [*shown, f"and {more} more in the terminal"] if more else shown
+
+
+def view(
+    path: Path,
+    *,
+    up_axis: UpAxis = "z",
+    gravity: Vec3 = (0.0, 0.0, -9.81),
+    time_step: float = 1.0 / 240.0,
+    speed: float = 1.0,
+    play: bool = True,
+    visuals: str = "auto",
+    show: Sequence[str] = ("joints",),
+    floor: bool = False,
+    size: tuple[int, int] = (1280, 800),
+    seconds: float = float("inf"),
+    say: Say = print,
+    each_turn: Callable[[Viewer], object] | None = None,
+) -> None:
+    """Show a file in a window until it is closed.
+
+    Args:
+        path: The glTF file; problems with it are shown, and it is read again when it changes.
+        up_axis: ``"z"`` turns the asset up into a Z-up world, ``"y"`` keeps glTF's axes.
+        gravity: [m/s^2], world axes.
+        time_step: [s]
+        speed: Simulated seconds per second.
+        play: Whether time runs from the start.
+        visuals: ``"mesh"``, ``"collider"``, or ``"auto"``: meshes where the file has any.
+        show: Layers that are on at first.
+        floor: Put a floor through the world's origin.
+        size: Width and height of the window [pixels].
+        seconds: Close the window after this time of the clock [s].
+        say: Takes lines for the terminal.
+        each_turn: Called after each turn of the loop, about 60 times per second.
+
+    Raises:
+        EngineError: There is no display.
+    """
+    window = Window(width=size[0], height=size[1], y_up=up_axis == "y")
+    try:
+        pybullet.setGravity(*gravity, physicsClientId=window.client_id)
+        pybullet.setTimeStep(time_step, physicsClientId=window.client_id)
+        if floor:
+            _add_floor(window.client_id, up_axis)
+        session = Session(
+            path,
+            window.client_id,
+            up_axis=up_axis,
+            visuals=visuals,
+            play=play,
+            speed=speed,
+            loading=window.paused,
+        )
+        viewer = Viewer(session, window, show=show, say=say)
+        _loop(viewer, time.monotonic() + seconds, each_turn)
+    except (EngineError, pybullet.error):
+        # Closing the window takes the world away in the middle of whatever is being done.
+        if window.is_open:
+            raise
+    finally:
+        window.close()
+
+
+def _loop(viewer: Viewer, end: float, each_turn: Callable[[Viewer], object] | None) -> None:
+    before = time.monotonic()
+    while viewer.window.is_open and before < end:
+        now = time.monotonic()
+        viewer.turn(now - before)
+        before = now
+        if each_turn is not None:
+            each_turn(viewer)
+        time.sleep(max(0.0, FRAME_SECONDS - (time.monotonic() - now)))
+
+
+def _add_floor(client_id: int, up_axis: UpAxis) -> None:
+    normal = [0.0, 0.0, 1.0] if up_axis == "z" else [0.0, 1.0, 0.0]
+    shape = pybullet.createCollisionShape(
+        pybullet.GEOM_PLANE, planeNormal=normal, physicsClientId=client_id
+    )
+    pybullet.createMultiBody(0.0, shape, physicsClientId=client_id)

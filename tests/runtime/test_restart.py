@@ -1,0 +1,164 @@
+"""Going back to a start with some values changed makes the bodies anew at most once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pybullet
+import pytest
+
+import gltf_bullet as gb
+
+ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
+MOTION = "/nodes/{}/extensions/KHR_physics_rigid_bodies/motion/{}"
+POLE_MASS, CART_MASS = MOTION.format(5, "mass"), MOTION.format(1, "mass")
+DRIVE = "/extensions/KHR_physics_rigid_bodies/physicsJoints/0/drives/0/{}"
+
+
+@pytest.fixture
+def client() -> Iterator[int]:
+    client = pybullet.connect(pybullet.DIRECT)
+    pybullet.setGravity(0, 0, -9.81, physicsClientId=client)
+    pybullet.setPhysicsEngineParameter(deterministicOverlappingPairs=1, physicsClientId=client)
+    yield client
+    pybullet.disconnect(client)
+
+
+def made_anew(scene: gb.Scene, monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Receives an entry whenever the scene makes its bodies anew."""
+    found: list[object] = []
+    make = scene._remake
+
+    def noted(physics: object, *rest: object) -> None:
+        found.append(physics)
+        make(physics, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(scene, "_remake", noted)
+    return found
+
+
+def test_several_values_cost_one_set_of_bodies(
+    client: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = gb.load_gltf(ASSETS / "cart_pole.gltf", client)
+    start = scene.save_state()
+    found = made_anew(scene, monkeypatch)
+    for number in range(1, 4):
+        scene.step(30)
+        scene.restart(start, {POLE_MASS: 0.1 * number, CART_MASS: 1.0 + number})
+        assert len(found) == number
+        assert scene.bodies["Pole"].mass == pytest.approx(0.1 * number)
+        assert scene.bodies["Cart"].mass == pytest.approx(1.0 + number)
+        assert scene.time == 0.0
+        assert scene.world_from_node("Pole")[:3, 3] == pytest.approx([0, 0, 1.22])
+    scene.restart(start, {})
+    assert scene.bodies["Pole"].mass == pytest.approx(0.1)
+    assert scene.bodies["Cart"].mass == pytest.approx(1.0)
+
+
+def test_values_that_are_set_in_place_cost_none(
+    client: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = gb.load_gltf(ASSETS / "walker.gltf", client)
+    start = scene.save_state()
+    found = made_anew(scene, monkeypatch)
+    bodies = scene.world.body_ids
+    friction = "/extensions/KHR_physics_rigid_bodies/physicsMaterials/0/dynamicFriction"
+    for value in (0.3, 0.9):  # values between ask for links that the file's own do not
+        scene.step(10)
+        scene.restart(start, {friction: value, DRIVE.format("maxForce"): 10 * value})
+        assert scene.get(friction) == pytest.approx(value)
+        assert scene.joints["FrontLeftHip"].drives[0].max_force == pytest.approx(10 * value)
+    assert not found
+    assert scene.world.body_ids == bodies
+
+
+def test_a_free_body_starts_with_the_velocity_that_it_is_given(
+    client: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene = gb.load_gltf(ASSETS / "falling_box.gltf", client)
+    start = scene.save_state()
+    found = made_anew(scene, monkeypatch)
+    crate = scene.node("Crate").index
+    for speed in (1.0, 2.0):
+        scene.step(10)
+        scene.restart(start, {MOTION.format(crate, "linearVelocity"): (speed, 0.0, 0.0)})
+        # In the node's axes, which are turned.
+        moving = np.linalg.norm(scene.bodies["Crate"].linear_velocity)
+        assert moving == pytest.approx(speed, abs=1e-6)
+    assert not found
+
+
+def test_a_restart_is_a_new_scene_with_those_values_to_the_bit(client: int) -> None:
+    scene = gb.load_gltf(ASSETS / "cart_pole.gltf", client)
+    start = scene.save_state()
+
+    def course() -> bytes:
+        scene.restart(start, {POLE_MASS: 0.3, DRIVE.format("velocityTarget"): 1.0})
+        scene.apply_impulse("Pole", angular=(0.0, 0.01, 0.0))
+        places = []
+        for _ in range(60):
+            scene.step()
+            places.append(scene.node_matrices.tobytes())
+        return b"".join(places)
+
+    first = course()
+    scene.restart(start, {CART_MASS: 5.0})
+    scene.step(17)
+    assert course() == first
+    other = gb.load_gltf(ASSETS / "cart_pole.gltf", client, position=(0, 20, 0))
+    other.set(POLE_MASS, 0.3)
+    other.set(DRIVE.format("velocityTarget"), 1.0)
+    other.apply_impulse("Pole", angular=(0.0, 0.01, 0.0))
+    other.step(60)
+    moved = other.world_from_node("Pole")[:3, 3] - (0, 20, 0)
+    assert moved == pytest.approx(scene.world_from_node("Pole")[:3, 3], abs=1e-6)
+
+
+def test_a_scaled_static_collider_is_as_before_again(client: int) -> None:
+    scene = gb.load_gltf(ASSETS / "falling_box.gltf", client)
+    start = scene.save_state()
+    floor = scene.node("Floor").index
+    scene.restart(start, {f"/nodes/{floor}/scale": (1.0, 3.0, 1.0)})
+    top = scene.ray_cast((3, 3, 9), (3, 3, -9))
+    scene.restart(start, {})
+    again = scene.ray_cast((3, 3, 9), (3, 3, -9))
+    assert top is not None
+    assert again is not None
+    # The floor is a box of 1 m whose node is at -0.5 m: three times as high it reaches up to 1 m.
+    assert top.position[2] == pytest.approx(1.0, abs=1e-3)
+    assert again.position[2] == pytest.approx(0.0, abs=1e-3)
+
+
+def test_a_node_that_was_moved_on_its_body_is_back(client: int) -> None:
+    scene = gb.load_gltf(ASSETS / "walker.gltf", client)
+    start = scene.save_state()
+    nose = scene.node("Nose").index
+    before = scene.local_matrix(nose)
+    scene.restart(start, {f"/nodes/{nose}/translation": (0.5, 0.0, 0.0)})
+    scene.step()
+    assert scene.local_matrix(nose)[0, 3] == pytest.approx(0.5)
+    scene.restart(start, {})
+    scene.step()
+    assert np.allclose(scene.local_matrix(nose), before, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("pointer", "value", "error"),
+    [
+        (POLE_MASS, -1.0, ValueError),
+        (POLE_MASS, "heavy", TypeError),
+        ("/nodes/99/translation", (0, 0, 0), KeyError),
+        ("/nowhere", 1.0, KeyError),
+    ],
+)
+def test_wrong_values_are_refused(
+    client: int, pointer: str, value: object, error: type[Exception]
+) -> None:
+    scene = gb.load_gltf(ASSETS / "cart_pole.gltf", client)
+    start = scene.save_state()
+    with pytest.raises(error, match=pointer.replace("/", ".")):
+        scene.restart(start, {pointer: value})
+    scene.step()
