@@ -23,6 +23,7 @@ from gltf_bullet.errors import (
 from gltf_bullet.options import LoadOptions
 
 if TYPE_CHECKING:
+    from gltf_bullet.bullet.camera import Camera
     from gltf_bullet.bullet.contacts import Contacts
     from gltf_bullet.bullet.queries import RayHit
     from gltf_bullet.dialects.khr_writer import write_physics
@@ -31,18 +32,25 @@ if TYPE_CHECKING:
     from gltf_bullet.runtime.joint_handles import DegreeOfFreedom, Joint
     from gltf_bullet.runtime.live_scene import SceneState
     from gltf_bullet.runtime.load import load_gltf
+    from gltf_bullet.runtime.pictures import CameraView, Picture
     from gltf_bullet.runtime.recording import Recording, record
     from gltf_bullet.runtime.scene import Scene
     from gltf_bullet.runtime.trigger_events import TriggerEvent, TriggerView
+    from gltf_bullet.scene.cameras import OrthographicLens, PerspectiveLens
 
 # What needs the engine is imported at first use: reading and converting files works without it.
 _LAZY = {
     "Asset": "gltf_bullet.runtime.asset",
     "Body": "gltf_bullet.runtime.handles",
+    "Camera": "gltf_bullet.bullet.camera",
+    "CameraView": "gltf_bullet.runtime.pictures",
     "Contacts": "gltf_bullet.bullet.contacts",
     "DegreeOfFreedom": "gltf_bullet.runtime.joint_handles",
     "Joint": "gltf_bullet.runtime.joint_handles",
     "NodeView": "gltf_bullet.runtime.handles",
+    "OrthographicLens": "gltf_bullet.scene.cameras",
+    "PerspectiveLens": "gltf_bullet.scene.cameras",
+    "Picture": "gltf_bullet.runtime.pictures",
     "RayHit": "gltf_bullet.bullet.queries",
     "Recording": "gltf_bullet.runtime.recording",
     "Report": "gltf_bullet.runtime.asset",
@@ -61,6 +69,8 @@ __all__ = [
     "Asset",
     "AssetError",
     "Body",
+    "Camera",
+    "CameraView",
     "Contacts",
     "ContainerError",
     "DegreeOfFreedom",
@@ -71,6 +81,9 @@ __all__ = [
     "Joint",
     "LoadOptions",
     "NodeView",
+    "OrthographicLens",
+    "PerspectiveLens",
+    "Picture",
     "RayHit",
     "Recording",
     "Report",

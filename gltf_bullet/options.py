@@ -31,6 +31,16 @@ class LoadOptions:
     """Where decompositions are kept; ``None``: the user's cache folder."""
     visuals: Literal["mesh", "collider", "none"] = "mesh"
     """What cameras see: the file's meshes, the collision shapes, or nothing."""
+    visual_vertices: int = 2_000_000
+    """Drawn vertices of all bodies together; beyond it meshes become coarser. PyBullet keeps a copy
+    per body, 170 bytes per vertex."""
+    visual_texels: int = 2**26
+    """Texels of all bodies together; beyond it textures become coarser. PyBullet keeps a copy per
+    body, 3 bytes per texel."""
+    visual_files: bool = False
+    """Hand meshes to PyBullet as files instead of from memory: two to five times slower, and what
+    PyBullet's EGL renderer needs. Set it in clients where you loaded that plugin: a mesh from
+    memory ends the process there."""
     batch_size: int = 64
     """From this many equal bodies on they are created in one call, seven times faster. PyBullet
     then answers ``getNumBodies`` and ``getBodyInfo`` for them only after ``syncBodyInfo()``."""
@@ -53,6 +63,9 @@ class LoadOptions:
             raise ValueError(f"visuals is {self.visuals!r}; must be mesh, collider or none")
         if self.world_gravity not in ("file", "engine"):
             raise ValueError(f"world_gravity is {self.world_gravity!r}; must be file or engine")
+        for name in ("visual_vertices", "visual_texels"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; must be > 0")
         if not 4 <= self.max_hull_points <= 4096:
             raise ValueError(f"max_hull_points is {self.max_hull_points}; must be in 4..4096")
         if not 1 <= self.max_convex_parts <= 200:

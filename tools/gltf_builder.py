@@ -44,8 +44,8 @@ class GltfBuilder:
         self._asset: JsonDict = {"version": "2.0", "generator": generator}
         self._lists: dict[str, list[JsonDict]] = {
             name: []
-            for name in ("nodes", "meshes", "materials", "skins", "animations", "cameras",
-                         "accessors", "bufferViews")
+            for name in ("nodes", "meshes", "materials", "textures", "samplers", "images", "skins",
+                         "animations", "cameras", "accessors", "bufferViews")
         }  # fmt: skip
         self._root_extensions: JsonDict = {}
         self._required: list[str] = []
@@ -137,6 +137,40 @@ class GltfBuilder:
         entry: JsonDict = {"name": name} if name else {}
         entry["pbrMetallicRoughness"] = {"baseColorFactor": _plain(color), "metallicFactor": 0}
         return self._add("materials", entry | members)
+
+    def image(self, data: bytes, mime_type: str = "image/png", *, as_uri: bool = False) -> int:
+        """Add an encoded image to the buffer, or as a data URI."""
+        if as_uri:
+            text = base64.b64encode(data).decode()
+            return self._add("images", {"uri": f"data:{mime_type};base64,{text}"})
+        entry = {"mimeType": mime_type, "bufferView": self.buffer_view(data)}
+        return self._add("images", entry)
+
+    def texture(self, image: int, wraps: tuple[int, int] | None = None, **members: Any) -> int:
+        """Add a texture; ``wraps`` are OpenGL's codes along u and v."""
+        entry: JsonDict = {"source": image, **members}
+        if wraps is not None:
+            entry["sampler"] = self._add("samplers", {"wrapS": wraps[0], "wrapT": wraps[1]})
+        return self._add("textures", entry)
+
+    def textured(
+        self,
+        texture: int,
+        *,
+        color: Sequence[float] = (1.0, 1.0, 1.0, 1.0),
+        info: Mapping[str, Any] | None = None,
+        **members: Any,
+    ) -> int:
+        """Add a material with a base colour texture; ``info`` goes beside the texture's index."""
+        surface = {"baseColorTexture": {"index": texture, **(info or {})}, "metallicFactor": 0}
+        if tuple(color) != (1.0, 1.0, 1.0, 1.0):
+            surface["baseColorFactor"] = _plain(color)
+        return self._add("materials", {"pbrMetallicRoughness": surface} | members)
+
+    def camera(self, name: str = "", **members: Any) -> int:
+        """Add a camera: ``perspective={...}`` or ``orthographic={...}``."""
+        entry: JsonDict = {"name": name} if name else {}
+        return self._add("cameras", entry | {"type": next(iter(members)), **members})
 
     def skin(
         self,

@@ -1,107 +1,214 @@
-"""Pictures of a world without a display: PyBullet's software renderer, framed on some bodies."""
+"""Cameras: where they stand, what they frame, and the matrices that PyBullet's renderers want."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from typing import TypeAlias
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import pybullet
 
+from gltf_bullet.scene import Lens, OrthographicLens, PerspectiveLens
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["PixelArray", "framed_box", "render"]
-
-PixelArray: TypeAlias = npt.NDArray[np.uint8]
+__all__ = [
+    "Camera",
+    "ViewMatrices",
+    "camera_on_box",
+    "framed_box",
+    "framing_camera",
+    "picture_axes",
+    "view_matrices",
+]
 
 ENDLESS = 1e4
 """[m] Boxes larger than this are planes without an end and do not count for the framing."""
 
+FARTHEST = 1e6
+"""[m] What is beyond it has been flung away; single precision cannot frame it."""
+
 FIELD_OF_VIEW_DEG = 40.0
 VIEW_FROM = (0.55, -0.75, 0.42)
 """Direction from the middle of the picture to the camera: right, towards the viewer, up."""
-LIGHT_FROM = (-0.4, -0.6, 1.0)
 MARGIN = 1.08
 """Room around what is framed."""
-SKY = (226, 232, 240)
+AROUND = 0.15
+"""How far around what moves large scenery counts, in sizes of what moves."""
 
 
-def render(
-    client_id: int,
-    body_ids: Iterable[int],
-    *,
-    moving_ids: Collection[int] = (),
-    up: npt.ArrayLike = (0.0, 0.0, 1.0),
-    width: int = 800,
-    height: int = 600,
-    box: tuple[FloatArray, FloatArray] | None = None,
-) -> PixelArray:
-    """Draw the world as it stands.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Camera:
+    """A camera in the world; it looks along -Z of its frame, +Y is up in the picture."""
+
+    world_from_camera: FloatArray
+    """Rigid, shape [4, 4]."""
+    lens: Lens
+
+    @staticmethod
+    def looking(
+        eye: Sequence[float],
+        target: Sequence[float],
+        *,
+        up: Sequence[float] = (0.0, 0.0, 1.0),
+        vertical_field_of_view_deg: float = FIELD_OF_VIEW_DEG,
+        near: float | None = None,
+    ) -> Camera:
+        """A perspective camera at ``eye`` that looks at ``target``.
+
+        Args:
+            eye: World [m].
+            target: World [m].
+            up: What is upwards in the picture, world axes.
+            vertical_field_of_view_deg: Angle between the upper and the lower edge.
+            near: Nearest distance that is seen [m]; ``None``: a fiftieth of that to the target.
+
+        Raises:
+            ValueError: Eye and target are one point, or ``up`` is the direction of view.
+        """
+        back = np.asarray(eye, dtype=np.float64) - np.asarray(target, dtype=np.float64)
+        distance = float(np.linalg.norm(back))
+        right = np.cross(np.asarray(up, dtype=np.float64), back)
+        if not distance > 0.0 or not float(np.linalg.norm(right)) > 1e-9 * distance:
+            raise ValueError(f"no direction of view from {eye} to {target} with {up} upwards")
+        back, right = back / distance, right / np.linalg.norm(right)
+        matrix = np.eye(4)
+        matrix[:3, :3] = np.stack([right, np.cross(back, right), back], axis=1)
+        matrix[:3, 3] = eye
+        lens = PerspectiveLens(
+            vertical_field_of_view=math.radians(vertical_field_of_view_deg),
+            near=0.02 * distance if near is None else near,
+        )
+        return Camera(world_from_camera=matrix, lens=lens)
+
+    def aspect_ratio(self) -> float | None:
+        """Width over height that the lens asks for, if it does."""
+        if isinstance(self.lens, OrthographicLens):
+            return self.lens.half_width / self.lens.half_height
+        return self.lens.aspect_ratio
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ViewMatrices:
+    """A camera as PyBullet wants it."""
+
+    view: FloatArray
+    """camera_from_world, shape [4, 4]."""
+    projection: FloatArray
+    """Shape [4, 4]."""
+    pulled_back: float
+    """[m] that the view stands behind the camera."""
+
+    def distances(self, depth: FloatArray) -> FloatArray:
+        """From PyBullet's depth values to metres along the direction of view."""
+        a, b = self.projection[2, 2], self.projection[2, 3]
+        if self.projection[3, 2] == 0.0 and a == -0.5:
+            # TinyRenderer turns what it takes for perspective into OpenGL's depth; undo that.
+            near, far = b / (a - 1.0), b / (a + 1.0)
+            clip = (far * near - 2.0 * far * near * depth) / (depth * (far - near) - far)
+            return np.asarray((clip - b) / -a - self.pulled_back, np.float64)
+        clip = 2.0 * depth - 1.0
+        if self.projection[3, 2] == 0.0:
+            return np.asarray((b - clip) / a, np.float64)
+        return np.asarray(b / (a + clip), np.float64)
+
+
+def view_matrices(
+    camera: Camera, aspect_ratio: float, reach: float, *, for_tiny_renderer: bool
+) -> ViewMatrices:
+    """The matrices of a camera.
 
     Args:
-        client_id: The world; everything in it is drawn.
-        body_ids: The bodies to frame; planes without an end are left out of the framing.
-        moving_ids: Those of them that matter most: scenery is framed only as far as they are wide.
-        up: Upwards in the picture, world axes.
-        width: [pixels]
-        height: [pixels]
-        box: Lowest and highest corner of what to frame instead, for a camera that stands still.
-
-    Returns:
-        RGB, shape [height, width, 3].
+        camera: Where it stands and its lens.
+        aspect_ratio: Width over height of the picture.
+        reach: Distance to the farthest thing [m], for lenses without an end.
+        for_tiny_renderer: TinyRenderer takes every projection for perspective: with an orthographic
+            one it draws nothing (measured). One whose depth row is made for it, and an eye far
+            behind the camera, since back faces are told by the line to the eye, is drawn right.
     """
-    low, high = framed_box(client_id, body_ids, moving_ids) if box is None else box
+    view = np.asarray(np.linalg.inv(camera.world_from_camera), np.float64)
+    lens = camera.lens
+    projection = np.zeros((4, 4))
+    if isinstance(lens, PerspectiveLens):
+        slope = math.tan(0.5 * lens.vertical_field_of_view)
+        near = lens.near
+        far = lens.far if lens.far is not None else max(1.1 * reach, 100.0 * near)
+        projection[0, 0], projection[1, 1] = 1.0 / (slope * aspect_ratio), 1.0 / slope
+        projection[2, 2] = -(far + near) / (far - near)
+        projection[2, 3] = -2.0 * far * near / (far - near)
+        projection[3, 2] = -1.0
+        return ViewMatrices(view=view, projection=projection, pulled_back=0.0)
+    half_height = max(lens.half_height, lens.half_width / aspect_ratio)
+    projection[0, 0], projection[1, 1] = 1.0 / (half_height * aspect_ratio), 1.0 / half_height
+    projection[3, 3] = 1.0
+    if not for_tiny_renderer:
+        projection[2, 2] = -2.0 / (lens.far - lens.near)
+        projection[2, 3] = -(lens.far + lens.near) / (lens.far - lens.near)
+        return ViewMatrices(view=view, projection=projection, pulled_back=0.0)
+    pulled_back = 50.0 * max(half_height, half_height * aspect_ratio)
+    view[2, 3] -= pulled_back
+    # With depth row (-a, b) it drops what is nearer than 0 or farther than b / (1 - a).
+    projection[2, 2], projection[2, 3] = -0.5, 0.5 * (lens.far + pulled_back)
+    return ViewMatrices(view=view, projection=projection, pulled_back=pulled_back)
+
+
+def framing_camera(
+    moving: FloatArray, resting: FloatArray, up: npt.ArrayLike, aspect_ratio: float
+) -> Camera:
+    """A camera that sees some boxes, from the front, the right and above.
+
+    Args:
+        moving: Boxes that matter most; the others are framed only near them. Lowest and highest
+            corner of each [m], shape [n, 2, 3].
+        resting: The others; boxes without an end do not count.
+        up: Upwards in the picture, world axes.
+        aspect_ratio: Width over height of the picture.
+    """
+    return camera_on_box(*framed_box(moving, resting), up, aspect_ratio)
+
+
+def camera_on_box(
+    low: FloatArray, high: FloatArray, up: npt.ArrayLike, aspect_ratio: float
+) -> Camera:
+    """A camera that sees one box whole, as :func:`framing_camera` does.
+
+    Args:
+        low: Lowest corner [m], shape [3].
+        high: Highest corner [m], shape [3].
+        up: Upwards in the picture, world axes.
+        aspect_ratio: Width over height of the picture.
+    """
     center = 0.5 * (low + high)
-    axes = _picture_axes(np.asarray(up, dtype=np.float64))
+    axes = picture_axes(np.asarray(up, dtype=np.float64))
     towards_eye = axes @ (np.array(VIEW_FROM) / np.linalg.norm(VIEW_FROM))
-    distance = _distance(0.5 * (high - low), towards_eye, axes[:, 2], width / height)
+    distance = _distance(0.5 * (high - low), towards_eye, axes[:, 2], aspect_ratio)
     eye = center + distance * towards_eye
-    view = pybullet.computeViewMatrix(eye.tolist(), center.tolist(), axes[:, 2].tolist())
-    projection = pybullet.computeProjectionMatrixFOV(
-        FIELD_OF_VIEW_DEG, width / height, 0.02 * distance, 40.0 * distance
-    )
-    _, _, pixels, _, segmentation = pybullet.getCameraImage(
-        width,
-        height,
-        view,
-        projection,
-        lightDirection=(axes @ np.array(LIGHT_FROM)).tolist(),
-        lightColor=[1.0, 1.0, 1.0],
-        lightAmbientCoeff=0.55,
-        lightDiffuseCoeff=0.5,
-        lightSpecularCoeff=0.1,
-        shadow=0,
-        renderer=pybullet.ER_TINY_RENDERER,
-        physicsClientId=client_id,
-    )
-    image = np.array(pixels, dtype=np.uint8).reshape(height, width, 4)[:, :, :3].copy()
-    image[np.array(segmentation).reshape(height, width) < 0] = SKY
-    return image
+    return Camera.looking(eye.tolist(), center.tolist(), up=axes[:, 2].tolist())
 
 
-def framed_box(
-    client_id: int, body_ids: Iterable[int], moving_ids: Collection[int]
-) -> tuple[FloatArray, FloatArray]:
-    """Lowest and highest corner of what :func:`render` frames now [m], world axes."""
-    moving: list[FloatArray] = []
-    resting: list[FloatArray] = []
-    for body_id in body_ids:
-        count = pybullet.getNumJoints(body_id, physicsClientId=client_id)
-        for link in range(-1, count):
-            box = np.array(pybullet.getAABB(body_id, link, physicsClientId=client_id))
-            size = np.ptp(box, axis=0)
-            if np.isfinite(box).all() and 0.0 < size.max() < ENDLESS:
-                (moving if body_id in moving_ids else resting).append(box)
-    if not moving:
-        moving, resting = resting, []
-    if not moving:
+def _usable(boxes: FloatArray) -> FloatArray:
+    boxes = np.asarray(boxes, dtype=np.float64).reshape(-1, 2, 3)
+    # NaN is not below anything.
+    boxes = boxes[np.abs(boxes).max(axis=(1, 2), initial=0.0) < FARTHEST]
+    sizes = np.ptp(boxes, axis=1).max(axis=1, initial=0.0)
+    usable: FloatArray = boxes[(sizes > 0.0) & (sizes < ENDLESS)]
+    return usable
+
+
+def framed_box(moving: FloatArray, resting: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Lowest and highest corner of what :func:`framing_camera` sees [m], shape [3] each."""
+    moving, resting = _usable(moving), _usable(resting)
+    if not len(moving):
+        moving, resting = resting, resting[:0]
+    if not len(moving):
         return np.full(3, -1.0), np.full(3, 1.0)
-    boxes = np.array(moving)
-    low, high = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
-    reach = float((high - low).max())
-    inner_low, inner_high = low - reach, high + reach
+    low = start_low = moving[:, 0].min(axis=0)
+    high = start_high = moving[:, 1].max(axis=0)
+    size = float((high - low).max())
     for box in resting:
+        # A door frame is wanted whole, a floor as far as things stand on it.
+        reach = size if float(np.ptp(box, axis=0).max()) <= 2.0 * size else AROUND * size
+        inner_low, inner_high = start_low - reach, start_high + reach
         near_low = np.maximum(box[0], inner_low)
         near_high = np.minimum(box[1], inner_high)
         if (near_low <= near_high).all():
@@ -121,7 +228,7 @@ def _distance(half: FloatArray, towards_eye: FloatArray, up: FloatArray, aspect:
     return max(float((np.maximum(across, upwards) + corners @ towards_eye).max()), 1e-3)
 
 
-def _picture_axes(up: FloatArray) -> FloatArray:
+def picture_axes(up: FloatArray) -> FloatArray:
     """world_from_picture: columns right, away from the viewer, up."""
     third = up / np.linalg.norm(up)
     helper = np.eye(3)[int(np.argmin(np.abs(third)))]

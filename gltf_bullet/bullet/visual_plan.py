@@ -1,35 +1,76 @@
-"""What cameras see of each body, as pure data: coloured triangles in the frame of the body."""
+"""What cameras see of each body, as pure data: textured triangles in the frame of the body."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose
 
-__all__ = ["NO_VISUALS", "Color", "VisualMesh", "VisualPlans", "flat_shaded"]
+__all__ = [
+    "NO_VISUALS",
+    "WHITE",
+    "Color",
+    "NodeVisual",
+    "Texture",
+    "VisualMesh",
+    "VisualPlans",
+    "flat_shaded",
+]
 
 Color: TypeAlias = tuple[float, float, float, float]
 """RGBA in 0..1 as a screen shows it (sRGB, not linear)."""
 
+WHITE: Color = (1.0, 1.0, 1.0, 1.0)
+
+
+class Texture:
+    """Immutable RGB pixels as a screen shows them, first row on top; compared by content."""
+
+    __slots__ = ("digest", "pixels")
+
+    def __init__(self, pixels: npt.NDArray[np.uint8]) -> None:
+        """Take over ``pixels``, shape [height, width, 3]."""
+        self.pixels = np.ascontiguousarray(pixels)
+        self.pixels.setflags(write=False)
+        digest = hashlib.blake2b(repr(pixels.shape).encode(), digest_size=16)
+        digest.update(self.pixels.tobytes())
+        self.digest = digest.digest()
+
+    @property
+    def size(self) -> int:
+        """The number of pixels."""
+        return int(self.pixels.shape[0] * self.pixels.shape[1])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Texture) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
 
 class VisualMesh:
-    """Immutable triangles with a normal and a colour per vertex, compared by content."""
+    """Immutable triangles with one colour and at most one texture, compared by content."""
 
-    __slots__ = ("_digest", "color_of_vertex", "colors", "normals", "points", "triangles")
+    __slots__ = (
+        "color", "digest", "normals", "part_of_triangle", "points", "texture", "triangles", "uvs",
+    )  # fmt: skip
 
     def __init__(
         self,
         points: FloatArray,
         normals: FloatArray,
         triangles: npt.NDArray[np.int64],
-        colors: Sequence[Color],
-        color_of_vertex: npt.NDArray[np.int64],
+        *,
+        color: Color = WHITE,
+        texture: Texture | None = None,
+        uvs: FloatArray | None = None,
+        part_of_triangle: npt.NDArray[np.int64] | None = None,
     ) -> None:
         """Take over the arrays.
 
@@ -37,32 +78,70 @@ class VisualMesh:
             points: In the frame of the body [m], shape [vertex_count, 3].
             normals: Unit, shape [vertex_count, 3].
             triangles: Shape [triangle_count, 3].
-            colors: The palette.
-            color_of_vertex: Index into it, shape [vertex_count].
+            color: Times the texture.
+            texture: Repeats beyond its edges.
+            uvs: Of the texture, v grows downwards, shape [vertex_count, 2].
+            part_of_triangle: Which of the nodes it belongs to, shape [triangle_count].
         """
         self.points, self.normals, self.triangles = points, normals, triangles
-        self.colors, self.color_of_vertex = tuple(colors), color_of_vertex
-        digest = hashlib.blake2b(repr(self.colors).encode(), digest_size=16)
-        for array in (points, normals, triangles, color_of_vertex):
+        self.color, self.texture = color, texture
+        self.uvs = np.full((len(points), 2), 0.5) if uvs is None else uvs
+        if part_of_triangle is None:
+            part_of_triangle = np.zeros(len(triangles), dtype=np.int64)
+        self.part_of_triangle = part_of_triangle
+        digest = hashlib.blake2b(repr((color, texture and texture.digest)).encode(), digest_size=16)
+        for array in (points, normals, triangles, self.uvs, part_of_triangle):
             array.setflags(write=False)
             digest.update(array.tobytes())
-        self._digest = digest.digest()
+        self.digest = digest.digest()
+
+    @property
+    def is_transparent(self) -> bool:
+        """Whether what stands behind is seen through it."""
+        return self.color[3] < 1.0
+
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Lowest and highest coordinates [m], shape [3] each."""
+        if not len(self.points):
+            return np.zeros(3), np.zeros(3)
+        return self.points.min(axis=0), self.points.max(axis=0)
+
+    def part(self, number: int) -> VisualMesh:
+        """The triangles of one node, without colours."""
+        used = self.triangles[self.part_of_triangle == number]
+        kept, inverse = np.unique(used, return_inverse=True)
+        return VisualMesh(
+            self.points[kept], self.normals[kept], inverse.reshape(-1, 3).astype(np.int64)
+        )
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, VisualMesh) and self._digest == other._digest
+        return isinstance(other, VisualMesh) and self.digest == other.digest
 
     def __hash__(self) -> int:
-        return hash(self._digest)
+        return hash(self.digest)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NodeVisual:
+    """The meshes of some nodes as one."""
+
+    mesh: VisualMesh
+    nodes: tuple[int, ...]
+    """glTF nodes, in the order of ``mesh.part_of_triangle``."""
+    carrier: int | None = None
+    """Of scenery: the animated node that it follows."""
+    world_from_mesh: Pose = IDENTITY_POSE
+    """Of scenery: where it stands at load."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class VisualPlans:
     """The render meshes of a scene."""
 
-    bodies: Mapping[int, VisualMesh] = field(default_factory=dict)
+    bodies: Mapping[int, NodeVisual] = field(default_factory=dict)
     """In the body frame, by motion node; bodies without a mesh are not listed."""
-    scenery: tuple[VisualMesh, ...] = ()
-    """What no body carries, in the world's frame: one mesh per root of the scene."""
+    scenery: tuple[NodeVisual, ...] = ()
+    """What no body carries."""
 
 
 NO_VISUALS = VisualPlans()

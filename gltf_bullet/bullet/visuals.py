@@ -1,15 +1,17 @@
 """Visual shapes: render meshes, collision shapes in the colour of their kind, or nothing.
 
-Visual shapes are kept per client by content, as collision shapes are. Most bodies get one shared
-dummy: a body without any visual makes Bullet tessellate its collision shape (150-220 us per round
-body, measured).
+Visual shapes and textures are kept per client by content, as collision shapes are. Most bodies get
+one shared dummy: a body without any visual makes Bullet tessellate its collision shape (150-220 us
+per round body, measured).
+
+A mesh from memory costs 0.5 ms per 1000 vertices and body, as a file twice to five times that
+(measured), so files are for clients with the EGL plugin only, which cannot do without.
 """
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -18,12 +20,26 @@ import pybullet
 from gltf_bullet.bullet.engine_shapes import MAX_INDICES, MAX_VERTICES, EngineShapes
 from gltf_bullet.bullet.hulls import convex_hull
 from gltf_bullet.bullet.plan import BodyPlan, ColliderGroup, StaticPlan
-from gltf_bullet.bullet.shape_plan import BvhPlan, ConvexPartsPlan, HullPlan, PlacedShape
-from gltf_bullet.bullet.visual_plan import Color, VisualMesh, VisualPlans, flat_shaded
+from gltf_bullet.bullet.shape_plan import (
+    BvhPlan,
+    ConvexPartsPlan,
+    HullPlan,
+    InfinitePlanePlan,
+    PlacedShape,
+)
+from gltf_bullet.bullet.visual_files import MeshFiles, load_texture
+from gltf_bullet.bullet.visual_plan import (
+    Color,
+    NodeVisual,
+    VisualMesh,
+    VisualPlans,
+    flat_shaded,
+)
 from gltf_bullet.model import MotionKind
 from gltf_bullet.options import LoadOptions
+from gltf_bullet.transforms import FloatArray, quats_from_matrices
 
-__all__ = ["BodyVisuals"]
+__all__ = ["BodyVisuals", "ShownLink", "mesh_arguments", "move_links"]
 
 STATIC_COLOR: Color = (0.66, 0.68, 0.71, 1.0)
 COLOR_OF_KIND: dict[MotionKind, Color] = {
@@ -33,10 +49,10 @@ COLOR_OF_KIND: dict[MotionKind, Color] = {
 }
 """Of collision shapes in pictures."""
 
-PALETTE_CELL = 8
-"""[pixels] side of one colour in a palette texture, so that filtering cannot mix neighbours."""
-
 BULLET_SHOWS_IT = -1
+
+SHEET = 50.0
+"""[m] from the middle of a plane to its edge, where a mesh stands for it."""
 
 
 class _EngineVisuals:
@@ -44,15 +60,42 @@ class _EngineVisuals:
 
     def __init__(self) -> None:
         self.id_by_content: dict[object, int] = {}
-        self.texture_by_palette: dict[tuple[Color, ...], int] = {}
+        self.id_by_texture: dict[bytes, int] = {}
+        self.files = MeshFiles()
 
 
 _VISUALS_OF_SHAPES: WeakKeyDictionary[EngineShapes, _EngineVisuals] = WeakKeyDictionary()
 """The shape table of a client is renewed when its world is: both sets of ids live as long."""
 
 _ListsOfMesh = dict[str, list[list[float]] | list[int]]
-_LISTS: dict[VisualMesh, _ListsOfMesh] = {}
+_LISTS: dict[bytes, _ListsOfMesh] = {}
 """The same list object again leaks nothing; a fresh one leaks itself at every call (measured)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ShownLink:
+    """A link that shows nodes of the file."""
+
+    body_id: int
+    link: int
+    visual: NodeVisual
+    owner: int | None
+    """The motion node or animated node that it stands with; ``None``: it stands still."""
+
+
+def move_links(client_id: int, links: Sequence[ShownLink], matrices: FloatArray) -> None:
+    """Put bodies that only show something where they belong.
+
+    Args:
+        client_id: The world.
+        links: Bases of bodies.
+        matrices: Rigid, in the same order, shape [k, 4, 4].
+    """
+    rotations = quats_from_matrices(matrices[:, :3, :3]).tolist()
+    for shown, matrix, rotation in zip(links, matrices, rotations, strict=True):
+        pybullet.resetBasePositionAndOrientation(
+            shown.body_id, matrix[:3, 3].tolist(), rotation, physicsClientId=client_id
+        )
 
 
 class BodyVisuals:
@@ -65,7 +108,10 @@ class BodyVisuals:
         self._dummy = shapes.dummy_visual
         self._shows_colliders = options.visuals == "collider"
         self._plans = plans
+        self._as_files = options.visual_files
         self._known = _VISUALS_OF_SHAPES.setdefault(shapes, _EngineVisuals())
+        self.shown: list[ShownLink] = []
+        """Every link that shows a mesh of the file, in the order of creation."""
 
     @property
     def needs_finish(self) -> bool:
@@ -78,8 +124,8 @@ class BodyVisuals:
             if not plan.groups:
                 return self._dummy
             return self._of_colliders(plan.groups[0].shapes, COLOR_OF_KIND[plan.kind])
-        mesh = self._plans.bodies.get(plan.node) if self._plans.bodies else None
-        return self._dummy if mesh is None else self._of_mesh(mesh)
+        visual = self._plans.bodies.get(plan.node) if self._plans.bodies else None
+        return self._dummy if visual is None else self._of_mesh(visual.mesh)
 
     def of_group(self, plan: BodyPlan, group: ColliderGroup) -> int:
         """The visual shape of a further collider group of a body."""
@@ -95,14 +141,16 @@ class BodyVisuals:
 
     def create_scenery(self, created: list[int]) -> None:
         """One body without a collision shape per mesh that no body carries."""
-        for mesh in self._plans.scenery:
+        for visual in self._plans.scenery:
             body_id = pybullet.createMultiBody(
                 baseMass=0.0,
-                baseVisualShapeIndex=self._of_mesh(mesh),
+                baseVisualShapeIndex=self._of_mesh(visual.mesh),
+                basePosition=visual.world_from_mesh.translation,
+                baseOrientation=visual.world_from_mesh.rotation_xyzw,
                 physicsClientId=self._client_id,
             )
             created.append(body_id)
-            self._apply_palette(mesh, body_id, -1)
+            self._show(visual, body_id, -1, visual.carrier)
 
     def finish(self, plan: BodyPlan, links: Iterable[tuple[int, int]]) -> None:
         """Paint a body that exists: what its visual shapes could not say.
@@ -113,9 +161,9 @@ class BodyVisuals:
         """
         links = list(links)
         if not self._shows_colliders:
-            mesh = self._plans.bodies.get(plan.node)
-            if mesh is not None:
-                self._apply_palette(mesh, *links[0])
+            visual = self._plans.bodies.get(plan.node)
+            if visual is not None:
+                self._show(visual, *links[0], plan.node)
             return
         for group, (body_id, link) in zip(plan.groups, links, strict=False):
             self._paint(group.shapes, body_id, link, COLOR_OF_KIND[plan.kind])
@@ -133,16 +181,22 @@ class BodyVisuals:
                 body_id, link, rgbaColor=color, physicsClientId=self._client_id
             )
 
-    def _apply_palette(self, mesh: VisualMesh, body_id: int, link: int) -> None:
-        if len(mesh.colors) < 2:
-            return
-        texture = self._known.texture_by_palette.get(mesh.colors)
+    def _show(self, visual: NodeVisual, body_id: int, link: int, owner: int | None) -> None:
+        self.shown.append(ShownLink(body_id=body_id, link=link, visual=visual, owner=owner))
+        texture = visual.mesh.texture
         if texture is None:
-            texture = _load_palette(mesh.colors, self._client_id)
-            self._known.texture_by_palette[mesh.colors] = texture
+            return
+        known = self._known.id_by_texture.get(texture.digest)
+        if known is None:
+            known = load_texture(self._client_id, texture)
+            self._known.id_by_texture[texture.digest] = known
         pybullet.changeVisualShape(
-            body_id, link, textureUniqueId=texture, physicsClientId=self._client_id
+            body_id, link, textureUniqueId=known, physicsClientId=self._client_id
         )
+
+    def close(self) -> None:
+        """All bodies exist: remove the files that they were made of."""
+        self._known.files.clear()
 
     def _of_colliders(self, shapes: tuple[PlacedShape, ...], color: Color) -> int:
         """Bullet draws its primitives by itself; meshes are drawn from their triangles."""
@@ -150,27 +204,34 @@ class BodyVisuals:
         known = self._known.id_by_content.get(key)
         if known is None:
             mesh = _mesh_of_collider(shapes[0], color)
+            if self._as_files and isinstance(shapes[0].shape, InfinitePlanePlan):
+                # The EGL plugin draws no plane, and crashes where nothing else is to be seen.
+                mesh = _sheet(shapes[0], color)
             known = BULLET_SHOWS_IT if mesh is None else self._of_mesh(mesh)
             self._known.id_by_content[key] = known
         return known
 
     def _of_mesh(self, mesh: VisualMesh) -> int:
-        known = self._known.id_by_content.get(mesh)
-        if known is None:
-            known = self._create(mesh)
-            self._known.id_by_content[mesh] = known
+        key = (mesh.digest, self._as_files)
+        known = self._known.id_by_content.get(key)
+        if self._as_files:
+            # Read at every creation of a body, so it must be there again.
+            path = self._known.files.path(mesh)
+            if known is None:
+                known = self._create(mesh, fileName=path)
+        elif known is None:
+            fits = len(mesh.points) <= MAX_VERTICES and mesh.triangles.size <= MAX_INDICES
+            known = self._create(mesh, **mesh_arguments(mesh)) if fits else self._dummy
+        self._known.id_by_content[key] = known
         return known
 
-    def _create(self, mesh: VisualMesh) -> int:
-        if len(mesh.points) > MAX_VERTICES or mesh.triangles.size > MAX_INDICES:
-            return self._dummy
-        color = mesh.colors[0] if len(mesh.colors) == 1 else (1.0, 1.0, 1.0, 1.0)
+    def _create(self, mesh: VisualMesh, **geometry: object) -> int:
         visual_id: int = pybullet.createVisualShape(
             pybullet.GEOM_MESH,
-            rgbaColor=color,
+            rgbaColor=mesh.color,
             specularColor=[0.1, 0.1, 0.1],
             physicsClientId=self._client_id,
-            **_lists(mesh),
+            **geometry,
         )
         return visual_id if visual_id >= 0 else self._dummy
 
@@ -190,36 +251,30 @@ def _mesh_of_collider(placed: PlacedShape, color: Color) -> VisualMesh | None:
         return None
     matrix = placed.body_from_shape.matrix()
     corners, normals, indices = flat_shaded(points @ matrix[:3, :3].T + matrix[:3, 3], triangles)
-    return VisualMesh(corners, normals, indices, (color,), np.zeros(len(corners), dtype=np.int64))
+    return VisualMesh(corners, normals, indices, color=color)
 
 
-def _lists(mesh: VisualMesh) -> _ListsOfMesh:
-    known = _LISTS.get(mesh)
+def _sheet(placed: PlacedShape, color: Color) -> VisualMesh:
+    """A large square for a plane, whose normal is +Y."""
+    square = np.array([(-1, 0, 1), (1, 0, 1), (1, 0, -1), (-1, 0, -1)], dtype=np.float64)
+    matrix = placed.body_from_shape.matrix()
+    points = SHEET * square @ matrix[:3, :3].T + matrix[:3, 3]
+    triangles = np.array([(0, 1, 2), (0, 2, 3)], dtype=np.int64)
+    corners, normals, indices = flat_shaded(points, triangles)
+    return VisualMesh(corners, normals, indices, color=color)
+
+
+def mesh_arguments(mesh: VisualMesh) -> _ListsOfMesh:
+    """What ``createVisualShape`` takes, the same lists every time."""
+    known = _LISTS.get(mesh.digest)
     if known is None:
-        u = (mesh.color_of_vertex + 0.5) / len(mesh.colors)
+        # The v of PyBullet's textures grows upwards in all of its renderers (measured).
+        uvs = np.stack([mesh.uvs[:, 0], 1.0 - mesh.uvs[:, 1]], axis=1)
         known = {
             "vertices": mesh.points.tolist(),
             "indices": mesh.triangles.reshape(-1).tolist(),
             "normals": mesh.normals.tolist(),
-            "uvs": np.stack([u, np.full(len(u), 0.5)], axis=1).tolist(),
+            "uvs": uvs.tolist(),
         }
-        _LISTS[mesh] = known
+        _LISTS[mesh.digest] = known
     return known
-
-
-def _load_palette(colors: tuple[Color, ...], client_id: int) -> int:
-    """A texture with one cell per colour: a body has one visual, its parts several colours."""
-    from PIL import Image  # few scenes need it
-
-    row = np.array([[round(255.0 * channel) for channel in color[:3]] for color in colors])
-    cells = row.astype(np.uint8).repeat(PALETTE_CELL, axis=0)
-    pixels = np.broadcast_to(cells, (PALETTE_CELL, *cells.shape))
-    # A fresh name each time: file contents are cached by path for the life of the client.
-    handle, path = tempfile.mkstemp(prefix="gltf_bullet_", suffix=".png")
-    os.close(handle)
-    try:
-        Image.fromarray(np.ascontiguousarray(pixels)).save(path)
-        texture: int = pybullet.loadTexture(path, physicsClientId=client_id)
-    finally:
-        os.unlink(path)
-    return texture

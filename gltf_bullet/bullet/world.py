@@ -33,7 +33,7 @@ from gltf_bullet.bullet.shape_plan import PlacedShape
 from gltf_bullet.bullet.snapshots import EngineSnapshot
 from gltf_bullet.bullet.triggers import Triggers
 from gltf_bullet.bullet.visual_plan import NO_VISUALS, VisualPlans
-from gltf_bullet.bullet.visuals import BodyVisuals
+from gltf_bullet.bullet.visuals import BodyVisuals, ShownLink
 from gltf_bullet.bullet.world_plan import WorldPlan
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import MotionKind, PhysicsScene
@@ -79,11 +79,16 @@ class World:
         """Of animated attachment nodes without motion: position, rotation xyzw now, velocity and
         spin over the coming step."""
         shapes = self._shapes = engine_shapes(client_id)
+        painter = BodyVisuals(client_id, shapes, options, visuals)
         try:
-            self._create(shapes, BodyVisuals(client_id, shapes, options, visuals), tree, options)
+            self._create(shapes, painter, tree, options)
         except BaseException:
             self.remove()
             raise
+        finally:
+            painter.close()
+        self.shown: tuple[ShownLink, ...] = tuple(painter.shown)
+        """Links that show meshes of the file."""
         self.body_nodes: npt.NDArray[np.intp] = np.concatenate(
             [self.free.nodes, self.articulations.nodes]
         )
@@ -298,6 +303,20 @@ class World:
             inertial.rotation_xyzw,
         )
         return True
+
+    @property
+    def moving_ids(self) -> set[int]:
+        """The bodies of motion nodes."""
+        return {self.link_of(node)[0] for node in self.plan.bodies.bodies}
+
+    @property
+    def collider_node_of_link(self) -> dict[EngineLink, int]:
+        """The first collider node of each link."""
+        return {
+            link: colliders.nodes[0]
+            for link, colliders in self._link_colliders()
+            if colliders.nodes
+        }
 
     @property
     def body_ids(self) -> tuple[int, ...]:

@@ -130,7 +130,7 @@ class Observations:
                 [np.zeros(0, np.float32), *(part.ravel() for part in parts.values())]
             )
         if self._camera is not None:
-            parts["camera"] = scene.render(self._camera.width, self._camera.height)
+            parts["camera"] = scene.render_rgb(size=(self._camera.width, self._camera.height))
         return parts
 
     def _joint_numbers(self, scene: Scene) -> tuple[list[float], list[float]]:

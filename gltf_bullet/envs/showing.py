@@ -93,7 +93,7 @@ def write_episode(
             policy,
             seed,
             interval,
-            lambda scene: Image.fromarray(scene.render(*size, box=whole)),
+            lambda scene: Image.fromarray(scene.render_rgb(size=size, box=whole)),
         )
         recording.export_glb(stem.with_suffix(".glb"), name="Episode")
     finally:

@@ -100,6 +100,8 @@ class ReadLimits:
     """Size of the file and of each of its buffers [bytes]."""
     max_accessor_values: int = 2**28
     """Numbers in one accessor: elements times components."""
+    max_image_pixels: int = 2**26
+    """Width times height of one image."""
     max_json_depth: int = 128
     """Levels of arrays and objects; glTF itself needs about ten."""
 

@@ -20,6 +20,7 @@ from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.collision_meshes import collision_mesh
 from gltf_bullet.runtime.placement import Placement, UpAxis
+from gltf_bullet.runtime.render_meshes import plan_visuals
 from gltf_bullet.scene import Animation, NodeFrames, NodeTree
 
 if TYPE_CHECKING:
@@ -182,15 +183,26 @@ def check(source: AssetSource, *, options: LoadOptions | None = None) -> Report:
     if not diagnostics.has_errors:
         tree = asset.tree
         frames = NodeFrames.at_load(tree, np.eye(4), np.array([0.0, 0.0, 0.0, 1.0]))
-        plan_world(
+        wanted = options or LoadOptions()
+        world = plan_world(
             within(asset.physics, tree.nodes_of_scene(None)),
             tree,
             frames,
             lambda shape: collision_mesh(
                 shape, asset.document, frames.world_from_node, diagnostics
             ),
-            options or LoadOptions(),
+            wanted,
             diagnostics,
-            asset.animated_nodes(running=(options or LoadOptions()).play_animations),
+            asset.animated_nodes(running=wanted.play_animations),
         )
+        if wanted.visuals == "mesh":
+            plan_visuals(
+                asset.document,
+                frames,
+                world.motion_node_of,
+                None,
+                wanted,
+                diagnostics,
+                asset.animations,
+            )
     return Report(path=asset.path, issues=diagnostics.issues)

@@ -122,6 +122,11 @@ class LiveScene:
         """Where all nodes stand now: matrices with scale, and rotations free of it."""
         return self._stage.frames_now()
 
+    @property
+    def has_engine_gravity(self) -> bool:
+        """Whether the engine's gravity is all there is: the file states none of its own."""
+        return self._stage.has_engine_gravity
+
     # --- stepping -----------------------------------------------------------------------------
 
     @property

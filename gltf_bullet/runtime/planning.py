@@ -100,7 +100,14 @@ def plan_scene(
     visuals = NO_VISUALS
     if options.visuals == "mesh":
         visuals = plan_visuals(
-            asset.document, frames, world.motion_node_of, scene_index, diagnostics
+            asset.document,
+            frames,
+            world.motion_node_of,
+            scene_index,
+            options,
+            diagnostics,
+            asset.animations,
+            deformation,
         )
     if diagnostics.has_errors:
         raise InvalidAssetError(asset.path, diagnostics.issues)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.bullet.camera import PixelArray, framed_box, render
 from gltf_bullet.bullet.client import (
     PhysicsClient,
     require_client,
@@ -23,7 +22,8 @@ from gltf_bullet.runtime.asset import Asset
 from gltf_bullet.runtime.export import write_pose
 from gltf_bullet.runtime.handles import Body, ByNode, Nodes, NodeView
 from gltf_bullet.runtime.joint_handles import Joint
-from gltf_bullet.runtime.live_scene import LiveScene, SceneState
+from gltf_bullet.runtime.live_scene import SceneState
+from gltf_bullet.runtime.picture_scene import PictureScene
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.planning import ScenePlan, first_plan
 from gltf_bullet.runtime.pointer_access import get_value, set_value
@@ -34,7 +34,7 @@ from gltf_bullet.transforms import FloatArray, Vec3
 __all__ = ["Scene", "SceneState"]
 
 
-class Scene(LiveScene):
+class Scene(PictureScene):
     """A loaded asset. Make one with :func:`gltf_bullet.load_gltf` or ``Asset.instantiate``.
 
     All public poses, points and velocities are in the Bullet world, in metres and seconds.
@@ -285,36 +285,6 @@ class Scene(LiveScene):
             np.array(ends, dtype=np.float64).reshape(-1, 3),
             lambda node: may_collide(ray_filter, colliders[node].filter),
         )
-
-    def render(
-        self,
-        width: int = 800,
-        height: int = 600,
-        *,
-        box: tuple[FloatArray, FloatArray] | None = None,
-    ) -> PixelArray:
-        """A picture of the world, framed on this scene; RGB, shape [height, width, 3].
-
-        What is seen of the scene is chosen by :attr:`LoadOptions.visuals`. For films, whose camera
-        shall stand still, give the ``box`` to frame: lowest and highest corner in the world, as
-        :meth:`framed_box` tells them for one moment.
-        """
-        self.require_alive()
-        return render(
-            self.client_id,
-            self._stage.world.body_ids,
-            moving_ids={body.body_id for body in self.bodies.values()},
-            up=self._placement.up,
-            width=width,
-            height=height,
-            box=box,
-        )
-
-    def framed_box(self) -> tuple[FloatArray, FloatArray]:
-        """Lowest and highest corner of what :meth:`render` would frame now [m]."""
-        self.require_alive()
-        moving = {body.body_id for body in self.bodies.values()}
-        return framed_box(self.client_id, self._stage.world.body_ids, moving)
 
     # --- state --------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ mass, the size of a shape) makes a new stage from where everything stands.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,6 +16,7 @@ from gltf_bullet.bullet.client import EngineSettings
 from gltf_bullet.bullet.own_bodies import OwnBodies
 from gltf_bullet.bullet.snapshots import EngineSnapshot
 from gltf_bullet.bullet.triggers import TriggerMemory, Triggers
+from gltf_bullet.bullet.visuals import ShownLink, move_links
 from gltf_bullet.bullet.world import World, WorldState
 from gltf_bullet.model import MotionKind, PhysicsScene
 from gltf_bullet.options import LoadOptions
@@ -26,7 +28,7 @@ from gltf_bullet.runtime.node_sync import NodeSync
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.planning import ScenePlan
 from gltf_bullet.scene import NodeFrames
-from gltf_bullet.transforms import FloatArray, split_linear
+from gltf_bullet.transforms import FloatArray, matrices_from_quats, split_linear
 
 __all__ = ["Stage", "StageState"]
 
@@ -77,6 +79,8 @@ class Stage:
         except BaseException:
             self.world.remove()
             raise
+        self._carried = [s for s in self.world.shown if s.visual.carrier is not None]
+        """Meshes that follow an animated node without a body."""
         self.driver = AnimationDriver(animator, self.world, asset.tree, frames)
         self._sync = NodeSync(
             asset.tree,
@@ -114,6 +118,31 @@ class Stage:
     def refresh(self) -> None:
         """Read the bodies and place all nodes, without a step."""
         self._sync.update(*self.world.world_from_bodies())
+        self._move_scenery()
+
+    def _move_scenery(self) -> None:
+        if self._carried:
+            move_links(self.world.client_id, self._carried, self.shown_matrices(self._carried))
+
+    def shown_matrices(self, links: Sequence[ShownLink]) -> FloatArray:
+        """Where shown meshes stand, rigid, shape [len(links), 4, 4]."""
+        result = np.tile(np.eye(4), (len(links), 1, 1))
+        for number, link in enumerate(links):
+            if link.owner is None:
+                result[number] = link.visual.world_from_mesh.matrix()
+        carried = [number for number, link in enumerate(links) if link.owner is not None]
+        owners = [link.owner for link in links if link.owner is not None]
+        if owners:
+            rotated = self.world_from_node[owners][:, :3, :3] @ np.linalg.pinv(self._maps[owners])
+            rotations, _, _ = split_linear(rotated)
+            result[carried, :3, :3] = matrices_from_quats(rotations)
+            result[carried, :3, 3] = self.world_from_node[owners][:, :3, 3]
+        return result
+
+    @property
+    def has_engine_gravity(self) -> bool:
+        """Whether the engine's gravity is all there is."""
+        return self._gravity.is_idle
 
     # --- nodes --------------------------------------------------------------------------------
 
@@ -227,6 +256,7 @@ class Stage:
         self.world.restore(state.world, state.engine)
         self.driver.restore(state.players)
         self._sync.world_from_node[:] = state.matrices
+        self._move_scenery()
 
     def remove(self) -> None:
         """Take everything out of the world."""

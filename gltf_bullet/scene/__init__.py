@@ -7,6 +7,7 @@ from gltf_bullet.scene.animation import (
     Interpolation,
     sample_track,
 )
+from gltf_bullet.scene.cameras import Lens, OrthographicLens, PerspectiveLens
 from gltf_bullet.scene.frames import NodeFrames
 from gltf_bullet.scene.nodes import NodeTree
 
@@ -15,7 +16,10 @@ __all__ = [
     "AnimationSampler",
     "AnimationTrack",
     "Interpolation",
+    "Lens",
     "NodeFrames",
     "NodeTree",
+    "OrthographicLens",
+    "PerspectiveLens",
     "sample_track",
 ]

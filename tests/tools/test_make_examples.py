@@ -12,6 +12,7 @@ from tools.make_examples import EXAMPLES, FOLDER, write_examples
 from tools.make_joint_examples import JOINT_EXAMPLES, write_joint_examples
 from tools.make_training_assets import TRAINING_ASSETS, write_training_assets
 from tools.make_trigger_examples import TRIGGER_EXAMPLES, write_trigger_examples
+from tools.make_visual_examples import VISUAL_EXAMPLES, write_visual_examples
 
 
 def test_the_committed_assets_are_what_the_tool_writes(tmp_path: Path) -> None:
@@ -21,6 +22,7 @@ def test_the_committed_assets_are_what_the_tool_writes(tmp_path: Path) -> None:
         *write_joint_examples(tmp_path),
         *write_training_assets(tmp_path),
         *write_trigger_examples(tmp_path),
+        *write_visual_examples(tmp_path),
     ]
     assert sorted(path.name for path in written) == sorted(p.name for p in FOLDER.glob("*.gltf"))
     for path in written:
@@ -30,7 +32,15 @@ def test_the_committed_assets_are_what_the_tool_writes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [*CONTACT_EXAMPLES, *EXAMPLES, *JOINT_EXAMPLES, *TRAINING_ASSETS, *TRIGGER_EXAMPLES]
+    "name",
+    [
+        *CONTACT_EXAMPLES,
+        *EXAMPLES,
+        *JOINT_EXAMPLES,
+        *TRAINING_ASSETS,
+        *TRIGGER_EXAMPLES,
+        *VISUAL_EXAMPLES,
+    ],
 )
 def test_an_example_asset_has_nothing_wrong(name: str) -> None:
     report = gb.check(FOLDER / f"{name}.gltf")

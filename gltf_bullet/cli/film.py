@@ -1,0 +1,174 @@
+"""The pictures of ``gltf-bullet simulate``: which frames, from where, by which renderer.
+
+A film without a camera of the file frames everything that moves while it runs: the simulation runs
+once to see how far that is, and a second time, from its start and identical, to be drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import typer
+
+from gltf_bullet.cli.media import Frames, PixelArray, require_media, write_picture
+from gltf_bullet.transforms import FloatArray, Vec3
+
+if TYPE_CHECKING:
+    from gltf_bullet.bullet.camera import Camera
+    from gltf_bullet.options import LoadOptions
+    from gltf_bullet.runtime.live_scene import SceneState
+    from gltf_bullet.runtime.scene import Scene
+
+__all__ = ["Film", "FilmOptions"]
+
+BOXES_PER_SECOND = 15.0
+ESCAPED = 3.0
+"""What goes farther away than this many times the size at the start is not framed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilmOptions:
+    """What the user asked for."""
+
+    png: Path | None
+    filmstrip: Path | None
+    strip_frames: int
+    mp4: Path | None
+    gif: Path | None
+    fps: float
+    size: tuple[int, int]
+    camera: str | None
+    renderer: str
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether more than the last frame is wanted."""
+        return any(path is not None for path in (self.filmstrip, self.mp4, self.gif))
+
+
+class Film:
+    """Draws one simulation."""
+
+    def __init__(self, options: FilmOptions) -> None:
+        self._options = options
+        if options.mp4 is not None:
+            require_media("imageio.v2", "--mp4")
+            require_media("imageio_ffmpeg", "--mp4")
+        self._uses_egl = False
+        self._scene: Scene | None = None
+        self._start: SceneState | None = None
+        self._boxes: tuple[list[FloatArray], FloatArray] | None = None
+        self._steps, self._box_steps, self._dt = 0, 1, 0.0
+
+    @contextmanager
+    def world(self, *, gravity: Vec3, time_step: float) -> Iterator[int]:
+        """The world to simulate in, with EGL where it is wanted and works."""
+        from gltf_bullet.bullet.egl import driver_talk_aside, egl_works, load_egl
+        from gltf_bullet.bullet.private_world import close_world, open_world
+
+        options = self._options
+        if options.renderer == "egl":
+            self._uses_egl = egl_works()
+            if not self._uses_egl:
+                typer.echo("note: EGL does not work here; drawn in software", err=True)
+        with ExitStack() as stack:
+            if self._uses_egl:
+                stack.enter_context(driver_talk_aside())
+            client = open_world(gravity=gravity, time_step=time_step)
+            stack.callback(close_world, client)
+            if self._uses_egl:
+                load_egl(client)
+            yield client
+
+    def load_options(self, visuals: str) -> LoadOptions:
+        """How the file must be loaded for what is wanted."""
+        from gltf_bullet.options import LoadOptions
+
+        if not (self._options.is_moving or self._options.png is not None):
+            visuals = "none"
+        return LoadOptions(visuals=visuals, visual_files=self._uses_egl)  # type: ignore[arg-type]
+
+    def begin(self, scene: Scene, steps: int, dt: float) -> None:
+        """Look at the scene before its first step; ends the program without the camera."""
+        self._scene, self._steps, self._dt = scene, steps, dt
+        self._box_steps = max(1, round(1.0 / (BOXES_PER_SECOND * dt)))
+        name = self._options.camera
+        if name is not None:
+            try:
+                scene.require_camera(int(name) if name.isdecimal() else name)
+            except KeyError as error:
+                raise typer.BadParameter(str(error.args[0]), param_hint="--camera") from None
+        if self._options.is_moving:
+            self._start = scene.save_state()
+            moving, resting = scene.pictures.boxes()
+            self._boxes = ([moving], resting)
+
+    def watch(self, step: int) -> None:
+        """See how far things go; after every step of the first run."""
+        if self._boxes is not None and self._scene is not None and step % self._box_steps == 0:
+            self._boxes[0].append(self._scene.pictures.boxes()[0])
+
+    def roll(self, run: Callable[[Callable[[int], None]], None]) -> None:
+        """Draw all that was asked for, running the simulation again where films are."""
+        scene, options = self._scene, self._options
+        if scene is None:
+            return
+        if self._start is not None:
+            camera = self._camera()
+            film_steps = max(1, round(1.0 / (options.fps * self._dt)))
+            frames = Frames(
+                mp4=options.mp4,
+                gif=options.gif,
+                filmstrip=options.filmstrip,
+                fps=1.0 / (film_steps * self._dt),
+            )
+            strip = set(np.linspace(0, self._steps, options.strip_frames).round().astype(int))
+            has_film = options.mp4 is not None or options.gif is not None
+            has_strip = options.filmstrip is not None
+
+            def show(step: int) -> None:
+                in_film = has_film and step % film_steps == 0
+                in_strip = has_strip and step in strip
+                if in_film or in_strip:
+                    pixels = self._draw(camera)
+                    if in_film:
+                        frames.add_moving(pixels)
+                    if in_strip:
+                        frames.add_strip(scene.time, pixels)
+
+            scene.restore_state(self._start)
+            run(show)
+            frames.close()
+        if options.png is not None:
+            write_picture(options.png, self._draw(options.camera))
+
+    def _camera(self) -> str | Camera | None:
+        """One camera for the whole film."""
+        from gltf_bullet.bullet.camera import framing_camera
+
+        if self._options.camera is not None or self._boxes is None or self._scene is None:
+            return self._options.camera
+        all_moving, resting = self._boxes
+        first = all_moving[0]
+        moving = np.concatenate(all_moving)
+        if len(first):
+            low, high = first[:, 0].min(axis=0), first[:, 1].max(axis=0)
+            reach = ESCAPED * float((high - low).max())
+            centers = moving.mean(axis=1)
+            near = (np.abs(centers - 0.5 * (low + high)) <= reach).all(axis=1)
+            moving = moving[near]
+        width, height = self._options.size
+        return framing_camera(moving, resting, self._scene.up, width / height)
+
+    def _draw(self, camera: str | Camera | None) -> PixelArray:
+        if self._scene is None:
+            raise ValueError("no scene")
+        key = int(camera) if isinstance(camera, str) and camera.isdecimal() else camera
+        return self._scene.render_rgb(
+            key, self._options.size, renderer="hardware" if self._uses_egl else "tiny"
+        )

@@ -1,0 +1,119 @@
+"""Pictures over time as files: MP4, GIF, and a filmstrip."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import typer
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+__all__ = ["Frames", "PixelArray", "require_media", "write_picture"]
+
+PixelArray = npt.NDArray[np.uint8]
+
+STRIP_GAP = 6
+STRIP_LABEL = 26
+"""[pixels]"""
+STRIP_BACKGROUND = (255, 255, 255)
+STRIP_INK = (60, 66, 74)
+
+
+def require_media(module: str, what: str) -> Any:
+    """A module of the extra ``media``, or a clear end of the program."""
+    try:
+        return import_module(module)
+    except ImportError:
+        typer.echo(
+            f"error: {what} needs the extra media: pip install 'gltf_bullet[media]'", err=True
+        )
+        raise typer.Exit(1) from None
+
+
+def write_picture(path: Path, pixels: PixelArray) -> None:
+    """A picture file; folders are made."""
+    from PIL import Image
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(pixels).save(path)
+
+
+class Frames:
+    """Takes frames one by one and writes what was asked for."""
+
+    def __init__(
+        self, *, mp4: Path | None, gif: Path | None, filmstrip: Path | None, fps: float
+    ) -> None:
+        self._gif, self._strip, self._fps = gif, filmstrip, fps
+        self._gif_frames: list[Image] = []
+        self._strip_frames: list[tuple[float, PixelArray]] = []
+        self._movie: Any = None
+        if mp4 is not None:
+            imageio = require_media("imageio.v2", "--mp4")
+            mp4.parent.mkdir(parents=True, exist_ok=True)
+            self._movie = imageio.get_writer(
+                mp4, fps=fps, codec="libx264", pixelformat="yuv420p", macro_block_size=2, quality=8
+            )
+
+    def add_moving(self, pixels: PixelArray) -> None:
+        """The next frame of the films."""
+        from PIL import Image
+
+        if self._movie is not None:
+            # H.264 wants even sizes.
+            height, width = (size // 2 * 2 for size in pixels.shape[:2])
+            self._movie.append_data(pixels[:height, :width])
+        if self._gif is not None:
+            frame = Image.fromarray(pixels)
+            self._gif_frames.append(frame.quantize(128, dither=Image.Dither.NONE))
+
+    def add_strip(self, time: float, pixels: PixelArray) -> None:
+        """The next picture of the filmstrip, at ``time`` [s]."""
+        self._strip_frames.append((time, pixels))
+
+    def close(self) -> None:
+        """Finish all files."""
+        if self._movie is not None:
+            self._movie.close()
+        if self._gif is not None and self._gif_frames:
+            self._gif.parent.mkdir(parents=True, exist_ok=True)
+            # GIF counts in hundredths: rounded so that the whole takes as long as it should.
+            ends = np.round(np.arange(len(self._gif_frames) + 1) * 100.0 / self._fps)
+            self._gif_frames[0].save(
+                self._gif,
+                save_all=True,
+                append_images=self._gif_frames[1:],
+                duration=(np.diff(ends) * 10.0).astype(int).tolist(),
+                loop=0,
+                optimize=False,
+            )
+        if self._strip is not None and self._strip_frames:
+            write_picture(self._strip, filmstrip(self._strip_frames))
+
+
+def filmstrip(frames: Sequence[tuple[float, PixelArray]]) -> PixelArray:
+    """Frames side by side, time running along the strip and written below each."""
+    from PIL import Image, ImageDraw, ImageFont
+
+    height, width = frames[0][1].shape[:2]
+    size = (len(frames) * (width + STRIP_GAP) - STRIP_GAP, height + STRIP_LABEL)
+    sheet = Image.new("RGB", size, STRIP_BACKGROUND)
+    draw = ImageDraw.Draw(sheet)
+    font = ImageFont.load_default(size=15)
+    for number, (time, pixels) in enumerate(frames):
+        left = number * (width + STRIP_GAP)
+        sheet.paste(Image.fromarray(pixels), (left, 0))
+        draw.text(
+            (left + width / 2, height + STRIP_LABEL / 2),
+            f"{time:.2f} s",
+            fill=STRIP_INK,
+            font=font,
+            anchor="mm",
+        )
+    return np.asarray(sheet)

@@ -1,0 +1,93 @@
+"""Texels by texture coordinate, beyond the edges as the sampler says (glTF 2.0, "Samplers")."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gltf_bullet.gltf.materials import Wrap
+from gltf_bullet.transforms import FloatArray
+
+__all__ = ["near_origin", "region_of", "sampled", "wrapped"]
+
+IntArray = npt.NDArray[np.int64]
+
+
+def wrapped(indices: npt.NDArray[np.integer[Any]], size: int, wrap: Wrap) -> IntArray:
+    """Texel numbers inside of 0..size-1 for any, of the same shape."""
+    whole = np.asarray(indices, dtype=np.int64)
+    if wrap is Wrap.CLAMP:
+        return np.clip(whole, 0, size - 1)
+    if wrap is Wrap.REPEAT:
+        return whole % size
+    folded = whole % (2 * size)
+    return np.where(folded < size, folded, 2 * size - 1 - folded)
+
+
+def sampled(
+    pixels: npt.NDArray[np.uint8], uvs: FloatArray, wraps: tuple[Wrap, Wrap]
+) -> npt.NDArray[np.uint8]:
+    """The nearest texels, shape [..., channels], at ``uvs`` of shape [..., 2]."""
+    height, width = pixels.shape[:2]
+    columns = wrapped(np.floor(_bounded(uvs[..., 0]) * width), width, wraps[0])
+    rows = wrapped(np.floor(_bounded(uvs[..., 1]) * height), height, wraps[1])
+    found: npt.NDArray[np.uint8] = pixels[rows, columns]
+    return found
+
+
+def region_of(
+    pixels: npt.NDArray[np.uint8], uvs: FloatArray, wraps: tuple[Wrap, Wrap], largest: int
+) -> tuple[npt.NDArray[np.uint8], FloatArray, float]:
+    """The part of an endless texture that ``uvs`` [n, 2] touch, texel by texel.
+
+    Returns:
+        Its pixels, at most ``largest`` on a side; the coordinates in it, 0..1; and how many times
+        coarser it had to become (1: not at all).
+    """
+    size = np.array([pixels.shape[1], pixels.shape[0]])
+    texels = _bounded(uvs) * size
+    # Rounding of coordinates like 1/3 must not add a row of texels.
+    low = np.floor(texels.min(axis=0) + 1e-4).astype(np.int64)
+    high = np.maximum(np.ceil(texels.max(axis=0) - 1e-4).astype(np.int64), low + 1)
+    spans = high - low
+    counts = np.minimum(spans, largest)
+    columns, rows = (
+        wrapped(
+            low[k] + ((np.arange(counts[k]) + 0.5) * spans[k] / counts[k]).astype(np.int64),
+            int(size[k]),
+            wraps[k],
+        )
+        for k in range(2)
+    )
+    inside = np.clip((texels - low) / spans, 0.0, 1.0)
+    return pixels[np.ix_(rows, columns)], inside, float((spans / counts).max())
+
+
+def near_origin(
+    uvs: FloatArray, triangles: IntArray, wraps: tuple[Wrap, Wrap]
+) -> tuple[FloatArray, IntArray, IntArray]:
+    """Shift each triangle by whole tiles, so that all of them lie side by side near the origin.
+
+    Returns:
+        Coordinates of the new vertices, triangles of them, and which old vertex each of them is.
+    """
+    # Where nothing repeats, a period of 0 shifts nothing.
+    periods = np.array([{Wrap.REPEAT: 1.0, Wrap.MIRROR: 2.0}.get(wrap, 0.0) for wrap in wraps])
+    lowest = uvs[triangles].min(axis=1)
+    shifts = np.floor(lowest / np.where(periods > 0.0, periods, 1.0) + 1e-6) * periods
+    rows = np.concatenate(
+        [triangles.reshape(-1, 1), np.repeat(shifts, 3, axis=0).astype(np.int64)], axis=1
+    )
+    kept, inverse = np.unique(rows, axis=0, return_inverse=True)
+    return (
+        uvs[kept[:, 0]] - kept[:, 1:],
+        inverse.reshape(-1, 3).astype(np.int64),
+        kept[:, 0],
+    )
+
+
+def _bounded(values: FloatArray) -> FloatArray:
+    """Coordinates far out of any use would overflow as integers."""
+    return np.clip(values, -1e6, 1e6)

@@ -1,0 +1,213 @@
+"""Pictures, films, filmstrips and plots of ``gltf-bullet simulate``, read back."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import imageio.v2 as imageio
+import numpy as np
+import pytest
+from PIL import Image
+
+from gltf_bullet.bullet.egl import egl_works
+from gltf_bullet.bullet.pictures import SKY
+from gltf_bullet.cli.media import STRIP_GAP, STRIP_LABEL, filmstrip
+from gltf_bullet.runtime.telemetry import Telemetry
+from tests.cli.conftest import Run
+from tests.physics.scenes import G, Scenery, world
+
+SMALL = ("--size", "120", "80")
+
+
+def orange_row(pixels: np.ndarray) -> float:
+    """The mean row, 0 at the top, of what is orange: dynamic collision shapes."""
+    red, green, blue = pixels.astype(int)[..., :3].transpose(2, 0, 1)
+    rows, _ = np.nonzero((red > 1.4 * green) & (green > 1.3 * blue))
+    assert len(rows) > 3
+    return float(rows.mean())
+
+
+@pytest.fixture
+def falling(tmp_path: Path) -> Path:
+    """A ball that falls 3 m onto a floor."""
+    scenery = Scenery()
+    scenery.node(
+        "Ball", at=(0, 4, 0), shape=scenery.shape("sphere", radius=0.5), motion={"mass": 2}
+    )
+    scenery.node("Floor", at=(0, -0.5, 0), shape=scenery.shape("box", size=[4, 1, 4]))
+    path = tmp_path / "falling.gltf"
+    path.write_bytes(scenery.bytes())
+    return path
+
+
+def test_films_show_the_fall_from_one_place(run: Run, falling: Path, tmp_path: Path) -> None:
+    mp4, gif, strip = (tmp_path / "out" / f"fall.{end}" for end in ("mp4", "gif", "png"))
+    outcome = run(
+        "simulate", falling, "--seconds", "0.75", "--mp4", mp4, "--gif", gif,
+        "--filmstrip", strip, "--frames", "4", *SMALL,
+    )  # fmt: skip
+    assert outcome.code == 0, outcome.err
+    # 30 frames per second from 0 to 0.75 s: at 0, 8, ... 176 of 180 steps.
+    frames = [np.asarray(frame) for frame in imageio.get_reader(mp4)]
+    assert [frame.shape for frame in frames] == [(80, 120, 3)] * 23
+    rows = [orange_row(frame) for frame in frames]
+    # The way fallen grows as t^2; the picture's perspective bends that a little.
+    assert rows[-1] > rows[0] + 15
+    share = (rows[10] - rows[0]) / (rows[-1] - rows[0])
+    assert share == pytest.approx((10 / 22) ** 2, abs=0.07)
+    # What stands still stays at its place in the picture: the sky in the corner.
+    assert all(np.abs(frame[2, 2].astype(int) - SKY).max() < 12 for frame in frames)
+    with Image.open(gif) as animation:
+        assert animation.n_frames == 23
+        durations = []
+        for number in range(animation.n_frames):
+            animation.seek(number)
+            durations.append(animation.info["duration"])
+    assert sum(durations) == pytest.approx(23 * 1000 / 30, abs=10)
+    sheet = np.asarray(Image.open(strip).convert("RGB"))
+    assert sheet.shape == (80 + STRIP_LABEL, 4 * 120 + 3 * STRIP_GAP, 3)
+    parts = [sheet[:80, k * (120 + STRIP_GAP) :][:, :120] for k in range(4)]
+    found = [orange_row(part) for part in parts]
+    assert found == sorted(found)
+    assert np.abs(parts[0].astype(int) - frames[0]).mean() < 6
+
+
+def test_the_second_run_ends_where_the_first_did(run: Run, falling: Path, tmp_path: Path) -> None:
+    plain = json.loads(run("simulate", falling, "--seconds", "1", "--json").out)
+    filmed = json.loads(
+        run(
+            "simulate", falling, "--seconds", "1", "--json", "--gif", tmp_path / "a.gif", *SMALL
+        ).out
+    )
+    assert filmed == plain
+
+
+def test_a_picture_through_a_camera_of_the_file(run: Run, assets: Path, tmp_path: Path) -> None:
+    toys, found = assets / "toy_blocks.gltf", []
+    for number, camera in enumerate(("Front", "FrontCamera", "8")):
+        png = tmp_path / f"{number}.png"
+        outcome = run(
+            "simulate", toys, "--seconds", "0", "--png", png, "--camera", camera,
+            "--size", "160", "100",
+        )  # fmt: skip
+        assert outcome.code == 0, outcome.err
+        found.append(np.asarray(Image.open(png)))
+    assert np.array_equal(found[0], found[1])
+    assert np.array_equal(found[0], found[2])
+
+
+def test_an_unknown_camera_is_one_clear_line(run: Run, assets: Path, tmp_path: Path) -> None:
+    outcome = run(
+        "simulate", assets / "toy_blocks.gltf", "--png", tmp_path / "a.png", "--camera", "Sky"
+    )
+    assert outcome.code == 2
+    assert "Front" in outcome.err
+    assert "Traceback" not in outcome.err
+
+
+def test_a_plot_has_a_panel_per_kind_of_number(run: Run, assets: Path, tmp_path: Path) -> None:
+    heights = []
+    for name in ("falling_box", "vehicle"):
+        path = tmp_path / f"{name}.png"
+        outcome = run("simulate", assets / f"{name}.gltf", "--seconds", "0.5", "--plot", path)
+        assert outcome.code == 0, outcome.err
+        picture = np.asarray(Image.open(path).convert("RGB"))
+        # Lines in matplotlib's colours are there.
+        blue = np.abs(picture.astype(int) - (31, 119, 180)).max(axis=2) < 8
+        assert blue.sum() > 200
+        heights.append(picture.shape[0])
+    # Three panels without joints, four with.
+    assert heights == [720, 960]
+
+
+def test_telemetry_of_a_fall_keeps_its_energy() -> None:
+    """Heights as of symplectic Euler; the sum of energies within its error."""
+    scenery = Scenery()
+    ball = scenery.shape("sphere", radius=0.5)
+    scenery.node("Ball", at=(0, 9, 0), shape=ball, motion={"mass": 2, "angularVelocity": [0, 3, 0]})
+    with world(scenery.bytes()) as scene:
+        telemetry = Telemetry(scene)
+        telemetry.sample()
+        for _ in range(10):
+            scene.step(24)
+            telemetry.sample()
+    t = np.array(telemetry.times)
+    assert np.allclose(t, np.arange(11) / 10)
+    assert np.allclose(telemetry.heights["Ball"], 9 - 0.5 * G * t * (t + 1 / 240), atol=1e-4)
+    assert np.allclose(telemetry.speeds["Ball"], G * t, atol=1e-3)
+    turning = 0.5 * (0.4 * 2 * 0.5**2) * 3**2
+    assert telemetry.kinetic[0] == pytest.approx(turning, rel=1e-3)
+    assert telemetry.kinetic[-1] == pytest.approx(turning + 0.5 * 2 * G**2, rel=1e-3)
+    assert telemetry.potential[0] == pytest.approx(2 * G * 9)
+    total = np.add(telemetry.kinetic, telemetry.potential)
+    assert np.abs(total - total[0]).max() < 2 * G * 0.5 * G * 1.0 / 240 * 1.01
+
+
+def test_telemetry_follows_joints(assets: Path) -> None:
+    with world(str(assets / "hinge_door.gltf")) as scene:
+        telemetry = Telemetry(scene)
+        scene.step(10)
+        telemetry.sample()
+        (name,) = telemetry.joints
+        assert name == "HingeOnDoor angular y"
+        freedom = next(iter(scene.joints.values())).degrees_of_freedom[0]
+        assert telemetry.joints[name] == [freedom.position]
+
+
+def test_a_filmstrip_names_the_times() -> None:
+    frames = [(0.0, np.zeros((10, 60, 3), np.uint8)), (0.5, np.full((10, 60, 3), 9, np.uint8))]
+    sheet = filmstrip(frames)
+    assert (sheet[:10, :60] == 0).all()
+    assert (sheet[:10, 60 + STRIP_GAP :] == 9).all()
+    below = sheet[10:]
+    assert (below.min(axis=2) < 128).any()
+
+
+@pytest.mark.parametrize(
+    ("option", "module"), [("--mp4", "imageio_ffmpeg"), ("--plot", "matplotlib")]
+)
+def test_a_missing_extra_is_named_before_anything_runs(
+    run: Run,
+    falling: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    option: str,
+    module: str,
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    path = tmp_path / ("a.mp4" if option == "--mp4" else "a.png")
+    outcome = run("simulate", falling, option, path)
+    assert outcome.code == 1
+    assert "pip install 'gltf_bullet[media]'" in outcome.err
+    assert not path.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "arguments", [("toy_blocks", "--camera", "Front"), ("shape_zoo",), ("ragdoll",)]
+)
+def test_egl_draws_what_the_software_renderer_draws(
+    assets: Path, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    """Up to light, filtering and shadows; standard output stays clean."""
+    if not egl_works():
+        pytest.skip("EGL does not start here")
+    name, *camera = arguments
+    pictures = []
+    for renderer in ("tiny", "egl"):
+        png = tmp_path / f"{renderer}.png"
+        command = [sys.executable, "-m", "gltf_bullet", "simulate", str(assets / f"{name}.gltf")]
+        # A process of its own: the plugin may end it.
+        done = subprocess.run(
+            [*command, *camera, "--seconds", "0.5", "--size", "320", "200", "--json",
+             "--png", str(png), "--renderer", renderer],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        json.loads(done.stdout)
+        pictures.append(np.asarray(Image.open(png)).astype(int))
+    sky = [(np.abs(picture - SKY).max(axis=2) == 0) for picture in pictures]
+    assert (sky[0] != sky[1]).mean() < 0.1
+    assert np.median(np.abs(pictures[0] - pictures[1])[~sky[0] & ~sky[1]]) < 60
