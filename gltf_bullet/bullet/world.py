@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,13 +23,13 @@ from gltf_bullet.bullet.engine_shapes import EngineShapes, engine_life, engine_s
 from gltf_bullet.bullet.free_bodies import create_free_bodies, create_statics
 from gltf_bullet.bullet.gravity_fields import GravityFields
 from gltf_bullet.bullet.gravity_forces import GravityForces
-from gltf_bullet.bullet.link_contacts import LinkContacts, SolidLink, solid_links
+from gltf_bullet.bullet.link_contacts import LinkContacts
+from gltf_bullet.bullet.link_table import LinkTable
 from gltf_bullet.bullet.own_bodies import OwnBodies
 from gltf_bullet.bullet.pair_rules import EngineLink, PairRules
 from gltf_bullet.bullet.plan import VELOCITY_CLAMP, BodyPlan
 from gltf_bullet.bullet.prescribed_motion import PrescribedMotion, PrescribedNodes
-from gltf_bullet.bullet.queries import ColliderIndex, LinkColliders
-from gltf_bullet.bullet.shape_plan import PlacedShape
+from gltf_bullet.bullet.queries import ColliderIndex
 from gltf_bullet.bullet.snapshots import EngineSnapshot
 from gltf_bullet.bullet.triggers import Triggers
 from gltf_bullet.bullet.visual_plan import NO_VISUALS, VisualPlans
@@ -124,6 +124,7 @@ class World:
             self._created,
         )
         self._id_of_free = dict(zip(self.free.nodes.tolist(), self.free.ids, strict=True))
+        self._table = LinkTable(self.plan, self.static_ids, self._id_of_free, self.articulations)
         self.articulations.contacts.gravity_factor = {
             self._id_of_free[node]: bodies[node].gravity_factor for node in self._id_of_free
         }
@@ -139,12 +140,12 @@ class World:
             for node, body in bodies.items():
                 visuals.finish(body, self.links_of(node))
         self.pair_rules.forbid(self.articulations.excluded_links)
-        self.pair_rules.forbid(self._jointed_pairs(tree))
+        self.pair_rules.forbid(self._table.jointed_pairs(tree))
         self._links = LinkContacts(
             self.client_id,
             shapes,
             self.plan.contacts,
-            self._solid_links(),
+            self._table.solid_links(),
             self.pair_rules,
             slip_friction=options.slip_friction,
         )
@@ -156,22 +157,17 @@ class World:
             self.free,
             lambda node: self._links.renew(set(self.links_of(node))),
         )
-        self.colliders = ColliderIndex(self.client_id, shapes, dict(self._link_colliders()))
+        self.colliders = ColliderIndex(self.client_id, shapes, dict(self._table.link_colliders()))
 
     # --- what is where ------------------------------------------------------------------------
 
     def link_of(self, node: int) -> EngineLink:
         """The engine link of a motion node's body."""
-        if node in self._id_of_free:
-            return self._id_of_free[node], -1
-        return self.articulations.link_of[node]
+        return self._table.link_of(node)
 
     def links_of(self, node: int) -> list[EngineLink]:
         """The engine links of a body's collider groups, in the order of the plan's groups."""
-        if node in self._id_of_free:
-            count = max(1, len(self.plan.bodies.bodies[node].groups))
-            return [(self._id_of_free[node], link - 1) for link in range(count)]
-        return self.articulations.links_of(node)
+        return self._table.links_of(node)
 
     def create_triggers(self, linear_maps: FloatArray, world_from_node: FloatArray) -> Triggers:
         """The scene's triggers; they leave no bodies in the world.
@@ -215,51 +211,6 @@ class World:
             links = [(self.static_ids[node], -1)]
         return read_contacts(self.client_id, self.colliders, links)
 
-    def _jointed_pairs(self, tree: NodeTree) -> Iterator[tuple[EngineLink, EngineLink]]:
-        """Links of bodies that are jointed without ``enableCollision``."""
-        plans = self.plan.articulations
-        for first, second in sorted(plans.excluded_pairs):
-            for a in self.links_of(first):
-                yield from ((a, b) for b in self.links_of(second))
-        for node, attachment in sorted(plans.excluded_static_pairs):
-            for a in self.links_of(node):
-                yield from ((a, b) for b in self._static_links(attachment, tree))
-
-    def _static_links(self, attachment: int, tree: NodeTree) -> list[EngineLink]:
-        """The colliders that stand for "the other body" where that is the fixed world.
-
-        Those of the nearest node with a collider at or above the attachment; under a static motion
-        node everything that belongs to it.
-        """
-        owner = int(self.plan.motion_node_of[attachment])
-        if owner >= 0:
-            return self.links_of(owner)
-        for node in (attachment, *tree.ancestors(attachment)):
-            if node in self.static_ids:
-                return [(self.static_ids[node], -1)]
-        return []
-
-    def _link_colliders(self) -> Iterator[tuple[EngineLink, LinkColliders]]:
-        for static in self.plan.bodies.statics:
-            # The placement is in the body's pose, the shape stands at its origin.
-            shape = (PlacedShape(static.shape.shape),)
-            yield (self.static_ids[static.node], -1), LinkColliders((static.node,), shape)
-        for node, plan in self.plan.bodies.bodies.items():
-            for group, (body_id, link) in zip(plan.groups, self.links_of(node), strict=False):
-                inertial = plan.body_from_inertial
-                colliders = (
-                    LinkColliders(group.collider_nodes, group.shapes, inertial)
-                    if link < 0
-                    else LinkColliders(group.collider_nodes, group.shapes)
-                )
-                yield (body_id, link), colliders
-
-    def _solid_links(self) -> Iterator[SolidLink]:
-        return solid_links(
-            ((self.static_ids[static.node], static) for static in self.plan.bodies.statics),
-            ((plan, self.links_of(node)) for node, plan in self.plan.bodies.bodies.items()),
-        )
-
     def change_materials(self, physics: PhysicsScene) -> bool:
         """Give the colliders their materials anew; ``False`` where other links are needed."""
         found = with_materials(self.plan.bodies, physics.colliders, Diagnostics())
@@ -267,7 +218,8 @@ class World:
             return False
         bodies, contacts = found
         self.plan = replace(self.plan, bodies=bodies, contacts=contacts)
-        self._links.change(contacts, self._solid_links())
+        self._table.bodies = bodies
+        self._links.change(contacts, self._table.solid_links())
         return True
 
     def set_velocity(self, node: int, linear_in_node: Vec3, angular_in_node: Vec3) -> bool:
@@ -314,7 +266,7 @@ class World:
         """The first collider node of each link."""
         return {
             link: colliders.nodes[0]
-            for link, colliders in self._link_colliders()
+            for link, colliders in self._table.link_colliders()
             if colliders.nodes
         }
 
