@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import pybullet
 
-from gltf_bullet.bullet.body_access import link_state, velocity_before_turn
+from gltf_bullet.bullet.body_access import velocity_before_turn
 from gltf_bullet.bullet.engine_shapes import EngineShapes
-from gltf_bullet.bullet.gyroscope import gyroscopic_torques
 from gltf_bullet.bullet.multibody import LinkJoint, LinkSpec, MultibodySpec, create_multibody
 from gltf_bullet.bullet.plan import VELOCITY_CLAMP, BodyPlan, StaticPlan
+from gltf_bullet.bullet.tumblers import SpinState, Tumblers
 from gltf_bullet.bullet.visuals import BodyVisuals
 from gltf_bullet.model import MotionKind
 from gltf_bullet.transforms import (
@@ -26,20 +26,15 @@ from gltf_bullet.transforms import (
     FloatArray,
     Quat,
     Vec3,
-    matrices_from_quats,
     quat_conjugate,
     quat_multiply,
     quat_rotate,
-    rotation_vector_from_quat,
 )
 
 __all__ = ["FreeBodies", "create_free_bodies", "create_statics"]
 
 _MANY_STATICS = 64
 """From here on static colliders are cheaper in maximal coordinates."""
-
-_ENERGY_DRIFT = 1e-4
-"""Relative energy error per second above which a tumbling body gets the gyroscopic correction."""
 
 
 def create_statics(
@@ -243,14 +238,11 @@ class FreeBodies:
         )
         dynamic = np.array([plan.kind is MotionKind.DYNAMIC for plan in plans], dtype=bool)
         lopsided = np.ptp(moments, axis=1) > 1e-6 * moments.max(axis=1, initial=0.0)
-        self._tumblers = np.flatnonzero(dynamic & lopsided)
-        self._moments = moments
+        self._tumblers = Tumblers(client_id, self.ids, np.flatnonzero(dynamic & lopsided), moments)
         self.gone: set[int] = set()
         """Motion nodes whose bodies the user removed."""
         starts = [plan.world_from_body @ plan.body_from_inertial for plan in plans]
         self._poses = [(pose.translation, pose.rotation_xyzw) for pose in starts]
-        self._spin_guess: FloatArray | None = None
-        self._last_rotations: FloatArray | None = None
 
     def world_from_bodies(self) -> tuple[FloatArray, FloatArray]:
         """Read body frames: positions [m] (k, 3) and rotations xyzw (k, 4), one read per body."""
@@ -265,7 +257,7 @@ class FreeBodies:
             chain.from_iterable(chain.from_iterable(poses)), float, 7 * len(poses)
         ).reshape(-1, 7)
         positions, rotations = flat[:, :3], flat[:, 3:]
-        self._note_spin(rotations)
+        self._tumblers.note(rotations)
         if not self._has_inertial_frame:
             return positions, rotations
         body_rotations = quat_multiply(rotations, quat_conjugate(self._inertial_rotations))
@@ -286,8 +278,7 @@ class FreeBodies:
     def _forget(self, row: int) -> None:
         """Ask the engine no more about a body that was removed."""
         self.gone.add(self.plans[row].node)
-        self._tumblers = self._tumblers[self._tumblers != row]
-        self._spin_guess = self._last_rotations = None
+        self._tumblers.forget(row)
         body_id = self.ids[row]
         self._carried = [entry for entry in self._carried if entry[0] != body_id]
         self._lifted = [entry for entry in self._lifted if entry[0] != body_id]
@@ -319,8 +310,7 @@ class FreeBodies:
                 pybullet.WORLD_FRAME,
                 physicsClientId=self._client_id,
             )
-        if len(self._tumblers):
-            self._steady_tumblers(time_step)
+        self._tumblers.steady(time_step)
 
     def set_kinematic(self, node: int, *, kinematic: bool) -> None:
         """Take a dynamic body out of the simulation, or give it back; its velocity stays.
@@ -342,60 +332,15 @@ class FreeBodies:
             )
         pybullet.resetBaseVelocity(body_id, linear, angular, physicsClientId=self._client_id)
 
-    def state(self) -> tuple[FloatArray | None, FloatArray | None]:
+    def state(self) -> SpinState:
         """What the next step remembers of the last one."""
-        return self._spin_guess, self._last_rotations
+        return self._tumblers.state
 
-    def restore(self, state: tuple[FloatArray | None, FloatArray | None]) -> None:
+    def restore(self, state: SpinState) -> None:
         """Take back a :meth:`state`."""
-        self._spin_guess, self._last_rotations = state
+        self._tumblers.state = state
 
     @property
     def watches_spins(self) -> bool:
         """Whether two successive readings tell which bodies tumble fast: read them every step."""
-        return bool(len(self._tumblers))
-
-    def _note_spin(self, rotations: FloatArray) -> None:
-        """Estimate spins from two successive rotations: free, and enough to find the fast ones."""
-        if not len(self._tumblers):
-            return
-        now = rotations[self._tumblers]
-        if self._last_rotations is not None:
-            turned = quat_multiply(now, quat_conjugate(self._last_rotations))
-            self._spin_guess = rotation_vector_from_quat(turned)
-        self._last_rotations = now.copy()
-
-    def _steady_tumblers(self, time_step: float) -> None:
-        """Torque that keeps angular momentum through the step.
-
-        Bullet integrates ``w x I w`` explicitly: a body tumbling at 5 rad/s gained half its energy
-        in 5 s at 240 Hz (measured).
-        """
-        if self._spin_guess is not None and self._last_rotations is not None:
-            spins = quat_rotate(quat_conjugate(self._last_rotations), self._spin_guess / time_step)
-            picked = self._tumblers[self._drifts(spins, self._moments[self._tumblers], time_step)]
-        else:
-            picked = self._tumblers
-        if not len(picked):
-            return
-        states = [link_state(self._client_id, self.ids[index], -1) for index in picked.tolist()]
-        frames = matrices_from_quats(np.array([state[1] for state in states]))
-        inertia = (frames * self._moments[picked, None, :]) @ np.swapaxes(frames, 1, 2)
-        torques = gyroscopic_torques(inertia, np.array([state[3] for state in states]), time_step)
-        for index, torque in zip(picked.tolist(), torques.tolist(), strict=True):
-            pybullet.applyExternalTorque(
-                self.ids[index],
-                -1,
-                torque,
-                pybullet.WORLD_FRAME,
-                physicsClientId=self._client_id,
-            )
-
-    @staticmethod
-    def _drifts(spins: FloatArray, moments: FloatArray, time_step: float) -> npt.NDArray[np.bool_]:
-        """Where the explicit term would change the energy by more than the threshold per second."""
-        momenta = moments * spins
-        torques = np.cross(spins, momenta)
-        growth = (torques * torques / moments).sum(axis=1) * time_step
-        fast: npt.NDArray[np.bool_] = growth > _ENERGY_DRIFT * (spins * momenta).sum(axis=1)
-        return fast
+        return self._tumblers.are_any
