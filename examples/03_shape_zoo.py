@@ -38,4 +38,6 @@ def check(scene: gb.Scene) -> None:
 
 
 if __name__ == "__main__":
-    check(main(picture=Path("shape_zoo.png")))
+    Path("out").mkdir(exist_ok=True)
+    # Without a screen the same runs without a window.
+    check(main(headless=not gb.has_display(), picture=Path("out/shape_zoo.png")))

@@ -25,6 +25,7 @@ from gltf_bullet.options import LoadOptions
 if TYPE_CHECKING:
     from gltf_bullet.bullet.camera import Camera
     from gltf_bullet.bullet.contacts import Contacts
+    from gltf_bullet.bullet.private_world import has_display
     from gltf_bullet.bullet.queries import RayHit
     from gltf_bullet.dialects.khr_writer import write_physics
     from gltf_bullet.runtime.asset import Asset, Report, check, read_asset
@@ -59,6 +60,7 @@ _LAZY = {
     "TriggerEvent": "gltf_bullet.runtime.trigger_events",
     "TriggerView": "gltf_bullet.runtime.trigger_events",
     "check": "gltf_bullet.runtime.asset",
+    "has_display": "gltf_bullet.bullet.private_world",
     "load_gltf": "gltf_bullet.runtime.load",
     "read_asset": "gltf_bullet.runtime.asset",
     "record": "gltf_bullet.runtime.recording",
@@ -96,6 +98,7 @@ __all__ = [
     "TriggerView",
     "UnsupportedAssetError",
     "check",
+    "has_display",
     "load_gltf",
     "read_asset",
     "record",

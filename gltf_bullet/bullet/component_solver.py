@@ -90,6 +90,7 @@ class SolverMemory:
     impulses: FloatArray
     recovering: BoolArray
     last_rows: FloatArray
+    last_dt: float
     guess: npt.NDArray[np.int8] | None
 
 
@@ -254,13 +255,14 @@ class ComponentSolver:
             self.impulses.copy(),
             self.recovering.copy(),
             self._last_rows.copy(),
+            self.last_dt,
             guess,
         )
 
     def recall(self, memory: SolverMemory) -> None:
         """Take back :meth:`memory`."""
         self.impulses, self.recovering = memory.impulses.copy(), memory.recovering.copy()
-        self._last_rows = memory.last_rows.copy()
+        self._last_rows, self.last_dt = memory.last_rows.copy(), memory.last_dt
         # The guess only decides the path to the solution, but that is enough to move the last bit.
         self._guess = None if memory.guess is None else memory.guess.copy()
 

@@ -8,8 +8,9 @@ lies on an arm's load weighs on the arm as well.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
+from weakref import WeakSet
 
 import numpy as np
 import pybullet
@@ -21,27 +22,46 @@ from gltf_bullet.bullet.free_mass import read_free_mass
 from gltf_bullet.bullet.joint_solve import solve_bounded
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["ContactCoupling"]
+__all__ = ["ContactCoupling", "ContactMemory"]
 
-MOST_POINTS = 96
-"""Contacts of one island that are solved with the joints, the nearest first. What lies further up
-a heap is left to the engine: a drive below then carries its weight only as its law says, and a
-hard limit gives way a little. (The cost grows with the third power.)"""
+MOST_POINTS = 48
+"""Contacts of one island that are solved with the joints: from the component outwards, and of one
+body those that press hardest. What lies further up a heap is left to the engine: a drive below then
+carries its weight only as its law says. (The cost grows with the third power: 200 boxes on one lift
+took 300 ms per step.)"""
+
+ContactRow: TypeAlias = tuple[Any, ...]
+"""One row of ``getContactPoints``."""
+
+ContactMemory: TypeAlias = tuple[tuple[int, tuple[ContactRow, ...]], ...]
+"""Contacts by body; -2 - k stands for the scene's k-th body."""
 
 
 class ContactCoupling:
     """The solves of all components of a scene, with the contacts between them."""
 
     def __init__(self, client_id: int, components: Sequence[Component]) -> None:
-        self._client_id = client_id
-        self._components = tuple(components)
+        self.client_id = client_id
+        self.components = tuple(components)
         self.gravity_factor: Mapping[int, float] = {}
-        """Of free bodies, by body id; 1 where it does not say."""
-        self._where: dict[int, tuple[int, dict[int, int]]] = {}
+        """Of the scene's free bodies, by body id."""
+        self.where: dict[int, tuple[int, dict[int, int]]] = {}
         """Body id -> component number, and the frame of each of its links."""
-        for number, component in enumerate(self._components):
+        for number, component in enumerate(self.components):
             for k, body in enumerate(component.body_ids):
-                self._where[body] = (number, _frame_of_links(component, k))
+                self.where[body] = (number, _frame_of_links(component, k))
+        self.neighbours: WeakSet[ContactCoupling] = WeakSet((self,))
+        """Of all scenes in the world, this one included."""
+        self._held: dict[int, tuple[ContactRow, ...]] | None = None
+
+    def join(self, neighbours: WeakSet[ContactCoupling]) -> None:
+        """Know the other scenes of the world, as they know this one from now on."""
+        neighbours.add(self)
+        self.neighbours = neighbours
+
+    def leave(self) -> None:
+        """Be no neighbour any more: the bodies are gone."""
+        self.neighbours.discard(self)
 
     def solve(self, problems: Sequence[RowProblem | None], dt: float, gravity: FloatArray) -> None:
         """Solve the problems of one step and give the engine what they ask for.
@@ -52,34 +72,88 @@ class ContactCoupling:
             gravity: Of the world [m/s^2].
         """
         waiting = {n: problem for n, problem in enumerate(problems) if problem is not None}
+        idle = {n for n, problem in enumerate(problems) if problem is None}
         for number in list(waiting):
-            if number not in waiting or not self._components[number].solver.row_count:
+            if number not in waiting or not self.components[number].solver.row_count:
                 continue
-            island = _Island(self._client_id, self._where, dt, gravity, self.gravity_factor)
-            island.grow(number, self._components)
-            inside = {
-                n: waiting.pop(n) if n in waiting else self._components[n].state_rows(dt, gravity)
-                for n in sorted(island.components)
-            }
+            island = _Island(self, dt, gravity)
+            island.grow(number)
             if not island.has_contacts:
-                self._alone(number, inside[number])
+                self._alone(number, waiting.pop(number))
                 continue
-            solvers = {n: self._components[n].solver for n in inside}
+            inside, solvers = {}, {}
+            for n in sorted(island.components):
+                component = island.known[n]
+                solvers[n] = component.solver
+                problem = problems[n] if n < len(problems) else None
+                inside[n] = component.state_rows(dt, gravity) if problem is None else problem
             found = solve_island(solvers, inside, island.free, island.table(), dt)
             for n, problem in inside.items():
-                step = solvers[n].finish(
-                    problem, found.impulses[n], found.states[n], found.pushes[n]
-                )
-                self._components[n].finish(step)
+                # What another island has solved already, or another scene will, is context here:
+                # forces given to the engine twice add up.
+                if n in waiting or n in idle:
+                    waiting.pop(n, None)
+                    idle.discard(n)
+                    step = solvers[n].finish(
+                        problem, found.impulses[n], found.states[n], found.pushes[n]
+                    )
+                    island.known[n].finish(step)
         for number, problem in waiting.items():
             self._alone(number, problem)
+        self._held = None
 
     def _alone(self, number: int, problem: RowProblem) -> None:
         impulse, guess = solve_bounded(
             problem.matrix, problem.right, problem.low, problem.high, problem.guess
         )
-        component = self._components[number]
+        component = self.components[number]
         component.finish(component.solver.finish(problem, impulse, guess))
+
+    # --- contacts -----------------------------------------------------------------------------
+
+    def contacts_of(self, body: int) -> tuple[ContactRow, ...]:
+        """What a body touches, itself first in each row."""
+        if self._held is not None:
+            return self._held.get(body, ())
+        return pybullet.getContactPoints(bodyA=body, physicsClientId=self.client_id) or ()
+
+    def hold(self) -> None:
+        """Keep the contacts for the next solve: they are about to be made anew, without forces."""
+        if self._held is None:
+            self._held = self._read()
+
+    def memory(self, own: Sequence[int]) -> ContactMemory:
+        """The contacts that the next solve reckons with; ``own`` are the scene's bodies."""
+        held = self._read() if self._held is None else self._held
+        code = {body: -2 - k for k, body in enumerate(own)}
+        return _renamed(held.items(), code)
+
+    def recall(self, memory: ContactMemory, own: Sequence[int]) -> None:
+        """Take back a :meth:`memory` for the next solve."""
+        code = {-2 - k: body for k, body in enumerate(own)}
+        self._held = dict(_renamed(memory, code))
+
+    def _read(self) -> dict[int, tuple[ContactRow, ...]]:
+        if not any(component.solver.row_count for component in self.components):
+            return {}
+        rows = pybullet.getContactPoints(physicsClientId=self.client_id) or ()
+        bodies = sorted({body for row in rows for body in row[1:3]})
+        return {
+            body: pybullet.getContactPoints(bodyA=body, physicsClientId=self.client_id) or ()
+            for body in bodies
+        }
+
+
+def _renamed(
+    contacts: Iterable[tuple[int, tuple[ContactRow, ...]]], code: Mapping[int, int]
+) -> ContactMemory:
+    return tuple(
+        (
+            code.get(body, body),
+            tuple((r[0], code.get(r[1], r[1]), code.get(r[2], r[2]), *r[3:]) for r in rows),
+        )
+        for body, rows in contacts
+    )
 
 
 _Side = tuple[int, int]
@@ -89,25 +163,20 @@ _Side = tuple[int, int]
 class _Island:
     """Contacts, components and free bodies that hang together in one step."""
 
-    def __init__(
-        self,
-        client_id: int,
-        where: Mapping[int, tuple[int, dict[int, int]]],
-        dt: float,
-        gravity: FloatArray,
-        gravity_factor: Mapping[int, float],
-    ) -> None:
-        self._client_id = client_id
-        self._where = where
+    def __init__(self, coupling: ContactCoupling, dt: float, gravity: FloatArray) -> None:
+        self._coupling = coupling
+        self._client_id = coupling.client_id
         self._dt = dt
         self._gravity = gravity
-        self._gravity_factor = gravity_factor
+        self.known: list[Component] = list(coupling.components)
+        """By number: the scene's own, then those of other scenes that it touches."""
+        self._number_of: dict[Component, int] = {}
+        """Of other scenes' components."""
         self.components: set[int] = set()
         self.free: list[FreeMass] = []
         self._row_of_free: dict[tuple[int, int], int] = {}
         """By body, and by link where links of a body move apart."""
-        self._points: list[tuple[Any, ...]] = []
-        """Rows of ``getContactPoints``."""
+        self._points: list[ContactRow] = []
         self._sides: list[tuple[_Side, _Side]] = []
         self._friction: dict[tuple[int, int], float] = {}
 
@@ -116,25 +185,29 @@ class _Island:
         """Whether there is anything beside the rows of the components."""
         return bool(self._points)
 
-    def grow(self, start: int, components: Sequence[Component]) -> None:
+    def grow(self, start: int) -> None:
         """Take in everything that touches a component, directly or through what it touches."""
         self.components.add(start)
-        queue, done = deque(components[start].body_ids), set[int]()
+        queue, done = deque(self.known[start].body_ids), set[int]()
         while queue and len(self._points) < MOST_POINTS:
             body = queue.popleft()
             done.add(body)
-            for row in pybullet.getContactPoints(bodyA=body, physicsClientId=self._client_id) or ():
+            rows = self._coupling.contacts_of(body)
+            if len(self._points) + len(rows) > MOST_POINTS:
+                rows = tuple(sorted(rows, key=_by_force)[: MOST_POINTS - len(self._points)])
+            for row in rows:
                 other = row[2] if row[1] == body else row[1]
                 if other in done and other != body:
                     continue
+                sides = self._side(row[1], row[3]), self._side(row[2], row[4])
                 self._points.append(row)
-                self._sides.append((self._side(row[1], row[3]), self._side(row[2], row[4])))
-                side = self._sides[-1][0 if row[1] == other else 1]
+                self._sides.append(sides)
+                side = sides[0 if row[1] == other else 1]
                 fresh: Sequence[int] = ()
                 if side[0] >= 0:
                     if side[0] not in self.components:
                         self.components.add(side[0])
-                        fresh = components[side[0]].body_ids
+                        fresh = self.known[side[0]].body_ids
                 elif self.free[side[1]].inverse_mass:
                     fresh = (other,)
                 queue += [b for b in fresh if b not in done and b not in queue]
@@ -162,15 +235,30 @@ class _Island:
         )
 
     def _side(self, body: int, link: int) -> _Side:
-        if body in self._where:
-            number, frames = self._where[body]
-            return number, frames[link]
+        for coupling in (self._coupling, *self._coupling.neighbours):
+            if body in coupling.where:
+                number, frames = coupling.where[body]
+                if coupling is not self._coupling:
+                    number = self._number(coupling.components[number])
+                return number, frames[link]
         key = (body, link) if self._is_fixed_robot(body) else (body, -1)
         if key not in self._row_of_free:
             self._row_of_free[key] = len(self.free)
-            pull = self._gravity_factor.get(body, 1.0) * self._gravity
-            self.free.append(read_free_mass(self._client_id, *key, self._dt * pull))
+            gain = self._dt * self._gravity_factor(body) * self._gravity
+            self.free.append(read_free_mass(self._client_id, *key, gain))
         return -1, self._row_of_free[key]
+
+    def _number(self, component: Component) -> int:
+        if component not in self._number_of:
+            self._number_of[component] = len(self.known)
+            self.known.append(component)
+        return self._number_of[component]
+
+    def _gravity_factor(self, body: int) -> float:
+        for coupling in self._coupling.neighbours:
+            if body in coupling.gravity_factor:
+                return coupling.gravity_factor[body]
+        return 1.0
 
     def _is_fixed_robot(self, body: int) -> bool:
         """Whether it is somebody else's articulation with a base of mass 0."""
@@ -186,6 +274,11 @@ class _Island:
             info = pybullet.getDynamicsInfo(body, link, physicsClientId=self._client_id)
             known = self._friction[body, link] = float(info[1])
         return known
+
+
+def _by_force(row: ContactRow) -> tuple[float, float]:
+    """Sorts the strongest contact first, then the deepest."""
+    return -row[9], row[8]
 
 
 def _frame_of_links(component: Component, piece: int) -> dict[int, int]:

@@ -42,7 +42,7 @@ from step to step; a stop that answers each of them in full keeps a heap of limb
 (measured: a ragdoll at rest 0.05 to 0.1 m/s with 0, below 0.005 with 0.3; 1 overshoots)."""
 
 EMPTY = 1e-12
-"""Absolute softness of contact rows, as a share of the largest one's inverse mass."""
+"""Share of the largest inverse mass below which a row can move nothing."""
 
 IntArray = npt.NDArray[np.intp]
 StateArray = npt.NDArray[np.int8]
@@ -157,7 +157,10 @@ def solve_island(
     between = contact.rows @ inverse
     diagonal = between.diagonal().copy()
     # A locked axis cannot slide at all: its row is empty.
-    reluctance = INERTIA_OF_FORCES * diagonal + EMPTY * (diagonal.max() or 1.0)
+    largest = diagonal.max() or 1.0
+    reluctance = np.where(
+        diagonal > EMPTY * largest, INERTIA_OF_FORCES * diagonal, INERTIA_OF_FORCES * largest
+    )
     between.flat[:: len(between) + 1] += reluctance
     matrix[count:, count:] = between
     right[count:] += reluctance * contact.last

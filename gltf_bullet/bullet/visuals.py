@@ -23,6 +23,7 @@ from gltf_bullet.bullet.plan import BodyPlan, ColliderGroup, StaticPlan
 from gltf_bullet.bullet.shape_plan import (
     BvhPlan,
     ConvexPartsPlan,
+    CylinderPlan,
     HullPlan,
     InfinitePlanePlan,
     PlacedShape,
@@ -50,6 +51,8 @@ COLOR_OF_KIND: dict[MotionKind, Color] = {
 """Of collision shapes in pictures."""
 
 BULLET_SHOWS_IT = -1
+
+CYLINDER_SIDES = 48
 
 SHEET = 50.0
 """[m] from the middle of a plane to its edge, where a mesh stands for it."""
@@ -203,7 +206,7 @@ class BodyVisuals:
         key = (shapes, color)
         known = self._known.id_by_content.get(key)
         if known is None:
-            mesh = _mesh_of_collider(shapes[0], color)
+            mesh = _mesh_of_collider(shapes, color)
             if self._as_files and isinstance(shapes[0].shape, InfinitePlanePlan):
                 # The EGL plugin draws no plane, and crashes where nothing else is to be seen.
                 mesh = _sheet(shapes[0], color)
@@ -236,9 +239,17 @@ class BodyVisuals:
         return visual_id if visual_id >= 0 else self._dummy
 
 
-def _mesh_of_collider(placed: PlacedShape, color: Color) -> VisualMesh | None:
+def _mesh_of_collider(shapes: tuple[PlacedShape, ...], color: Color) -> VisualMesh | None:
+    placed = shapes[0]
     shape = placed.shape
-    if isinstance(shape, HullPlan):
+    if isinstance(shape, CylinderPlan) and len(shapes) == 1:
+        # Bullet itself draws one as a dented ball of 42 points (seen).
+        turn = np.linspace(0.0, 2.0 * np.pi, CYLINDER_SIDES, endpoint=False)
+        x, z = shape.radius * np.cos(turn), shape.radius * np.sin(turn)
+        ends = [np.stack([x, np.full_like(x, y * shape.height), z], axis=1) for y in (-0.5, 0.5)]
+        hull = convex_hull(np.concatenate(ends), 2 * CYLINDER_SIDES)
+        points, triangles = hull.points, hull.triangles
+    elif isinstance(shape, HullPlan):
         hull = convex_hull(shape.vertices.points, len(shape.vertices.points))
         points, triangles = hull.points, hull.triangles
     elif isinstance(shape, BvhPlan):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ from gltf_bullet.bullet.body_access import (
     set_base_velocity,
 )
 from gltf_bullet.bullet.client import EngineSettings, remove_bodies
+from gltf_bullet.bullet.contact_coupling import ContactCoupling, ContactMemory
 from gltf_bullet.bullet.contact_plan import with_materials
 from gltf_bullet.bullet.contacts import Contacts, read_contacts
 from gltf_bullet.bullet.engine_shapes import EngineShapes, engine_life, engine_shapes
@@ -43,6 +45,9 @@ from gltf_bullet.transforms import FloatArray, Pose, Vec3
 
 __all__ = ["World", "WorldState"]
 
+_COUPLINGS: WeakKeyDictionary[EngineShapes, WeakSet[ContactCoupling]] = WeakKeyDictionary()
+"""Of all scenes in one life of a client's world."""
+
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class WorldState:
@@ -52,6 +57,7 @@ class WorldState:
     slip: tuple[dict[EngineLink, float], dict[int, float]]
     spins: tuple[FloatArray | None, FloatArray | None]
     prescribed: PrescribedNodes
+    contacts: ContactMemory
 
 
 class World:
@@ -124,6 +130,8 @@ class World:
             self._created,
         )
         self._id_of_free = dict(zip(self.free.nodes.tolist(), self.free.ids, strict=True))
+        self.articulations.contacts.join(_COUPLINGS.setdefault(shapes, WeakSet()))
+        self._undo.append(self.articulations.contacts.leave)
         self._table = LinkTable(self.plan, self.static_ids, self._id_of_free, self.articulations)
         self.articulations.contacts.gravity_factor = {
             self._id_of_free[node]: bodies[node].gravity_factor for node in self._id_of_free
@@ -355,6 +363,7 @@ class World:
 
     def renew_contacts(self) -> None:
         """Make all collision pairs of the scene anew, in one fixed order."""
+        self.articulations.contacts.hold()
         self._links.renew_in_order()
 
     def state(self) -> WorldState:
@@ -364,6 +373,7 @@ class World:
             slip=self._links.state(),
             spins=self.free.state(),
             prescribed=self.prescribed.nodes,
+            contacts=self.articulations.contacts.memory(self._created),
         )
 
     def restore(self, state: WorldState, engine: EngineSnapshot | OwnBodies) -> None:
@@ -379,6 +389,7 @@ class World:
             engine.restore(self.client_id)
         self.articulations.restore(state.articulations)
         self.free.restore(state.spins)
+        self.articulations.contacts.recall(state.contacts, self._created)
 
     def remove(self) -> None:
         """Take everything out of the world; harmless where the world is gone or was reset."""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gltf_bullet.bullet.joint_solve import MassFactor, _solve_slowly, solve_bounded, spring_rows
+from gltf_bullet.bullet.joint_solve import MassFactor, _sweep, solve_bounded, spring_rows
 
 
 def random_spd(rng: np.random.Generator, size: int) -> np.ndarray:
@@ -115,8 +115,9 @@ def test_a_singular_mass_matrix_is_regularised() -> None:
     np.testing.assert_allclose(mass @ solution, [2.0, 2.0], rtol=1e-6)
 
 
-@given(st.integers(1, 12), st.integers(0, 2**32 - 1))
-def test_the_slow_way_finds_the_same_impulses(count: int, seed: int) -> None:
+@settings(max_examples=20)
+@given(st.integers(1, 6), st.integers(0, 2**32 - 1))
+def test_sweeps_end_at_the_same_impulses(count: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     root = rng.normal(size=(count, count))
     matrix = root @ root.T + 0.1 * np.eye(count)
@@ -124,5 +125,15 @@ def test_the_slow_way_finds_the_same_impulses(count: int, seed: int) -> None:
     low = np.where(rng.random(count) < 0.5, 0.0, -0.3)
     high = np.where(rng.random(count) < 0.5, np.inf, 0.4)
     fast, _ = solve_bounded(matrix, right, low, high)
-    slow, _ = _solve_slowly(matrix, right, low, high)
-    assert np.allclose(fast, slow, atol=1e-6)
+    x = np.clip(np.zeros(count), low, high)
+    for _ in range(200):
+        x, _ = _sweep(matrix, right, low, high, x)
+    assert np.allclose(fast, x, atol=1e-4)
+
+
+def test_rows_without_numbers_give_impulses_within_their_bounds() -> None:
+    found, _ = solve_bounded(
+        np.full((2, 2), np.nan), np.ones(2), np.zeros(2), np.array([1.0, np.inf])
+    )
+    assert np.isfinite(found).all()
+    assert (found >= 0.0).all()

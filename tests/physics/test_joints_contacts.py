@@ -15,6 +15,7 @@ import numpy as np
 import pybullet
 import pytest
 
+from gltf_bullet.bullet.articulations import create_articulations
 from gltf_bullet.bullet.plan import ColliderGroup
 from tests.physics.joint_bench import ANGULAR, BALL, LINEAR, Bench, drive, hinge, lock, slider, span
 
@@ -55,6 +56,56 @@ def test_two_drives_that_press_on_each_other_settle_where_their_springs_balance(
     before = bench.position(bodies[0])[0]
     bench.run(0.5)
     assert bench.position(bodies[0])[0] == pytest.approx(before, abs=1e-4), "no jitter"
+
+
+@pytest.mark.parametrize("stiffness", [1e4, 1e6])
+def test_drives_of_two_scenes_in_one_world_press_on_each_other(
+    bench: Bench, stiffness: float
+) -> None:
+    """As above, but each body belongs to articulations of its own."""
+    bench.gravity = WEIGHTLESS
+    other = Bench(dt=bench.dt, gravity=WEIGHTLESS)
+    bodies = []
+    for one, start, sign, k in ((bench, -0.15, 1, 2 * stiffness), (other, 0.15, -1, stiffness)):
+        body = one.body((start, 0, 0), mass=2, half=(0.1, 0.1, 0.1))
+        spring = drive(LINEAR, 0, stiffness=k, damping=k / 50, position_target=sign * 0.2)
+        one.connect(-1, body, (start, 0, 0), slider(0), [spring])
+        bodies.append(body)
+    bench.start()
+    other.client = bench.client
+    other.art = create_articulations(bench.client, other.plan(), other.bodies, other._shapes)
+    other.art.contacts.join(bench.art.contacts.neighbours)
+    for _ in range(round(3.0 / bench.dt)):
+        for one in (bench, other):
+            one.art.before_step(bench.dt, WEIGHTLESS)
+        pybullet.stepSimulation(physicsClientId=bench.client)
+        for one in (bench, other):
+            one.art.after_step()
+    assert bench.position(bodies[0])[0] + 0.1 == pytest.approx(0.05, abs=1e-3)
+    assert other.position(bodies[1])[0] - 0.1 == pytest.approx(0.05, abs=1e-3)
+
+
+def test_a_row_of_lifts_with_planks_between_them_sinks_by_its_load(bench: Bench) -> None:
+    """More contacts than one island takes: where islands meet, no force is given twice."""
+    count, stiffness, mass, plank = 24, 1e4, 5.0, 2.0
+    joints = []
+    for k in range(count):
+        lift = bench.body((k, 0, 0), mass=mass, half=(0.3, 0.3, 0.05))
+        spring = drive(LINEAR, 2, stiffness=stiffness, damping=500.0)
+        joints.append(bench.connect(-1, lift, (k, 0, 0), slider(2), [spring]))
+    bench.start()
+    for k in range(count - 1):
+        bench.box((k + 0.5, 0, 0.071), (0.45, 0.05, 0.02), plank)
+    bench.run(3.0)
+    handles = [bench.art.controls.freedoms(joint)[0] for joint in joints]
+    carried = []
+    for _ in range(round(0.5 / bench.dt)):
+        bench.step()
+        states = [bench.art.controls.freedom_state(handle) for handle in handles]
+        carried.append(-stiffness * sum(state.position[0] for state in states))
+    load = count * mass + (count - 1) * plank
+    # Where islands meet, each foresees the other's share only roughly; twice would be 1.5 or more.
+    assert np.mean(carried) == pytest.approx(load * G, rel=0.06)
 
 
 @pytest.mark.parametrize("enable_collision", [True, False])
