@@ -158,7 +158,7 @@ ROWS = tuple(
     for name, what, goal, measure in (
         ("load-boxes", "load_gltf 1000 boxes one by one / loadURDF x 1000", 1.3,
          _load("box", ONE_BY_ONE)),
-        ("load-boxes-batched", "load_gltf 1000 boxes / loadURDF x 1000", 0.4,
+        ("load-boxes-batched", "load_gltf 1000 boxes / loadURDF x 1000", 1.3,
          _load("box", LoadOptions())),
         ("instance-boxes", "Asset.instantiate 1000 boxes / loadURDF x 1000", 0.4,
          _instances("box")),
