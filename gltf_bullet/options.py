@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
-__all__ = ["LoadOptions"]
+__all__ = ["LoadOptions", "Visuals"]
+
+Visuals: TypeAlias = Literal["mesh", "collider", "none"]
+"""What a scene shows of its bodies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +32,7 @@ class LoadOptions:
     """Concavity that coacd tolerates, relative to the mesh's size (its own default)."""
     cache_folder: str | os.PathLike[str] | None = None
     """Where decompositions are kept; ``None``: the user's cache folder."""
-    visuals: Literal["mesh", "collider", "none"] = "mesh"
+    visuals: Visuals = "mesh"
     """What cameras see: the file's meshes, the collision shapes, or nothing."""
     visual_vertices: int = 2_000_000
     """Drawn vertices of all bodies together; beyond it meshes become coarser. PyBullet keeps a copy

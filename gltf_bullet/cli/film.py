@@ -20,7 +20,7 @@ from gltf_bullet.transforms import FloatArray, Vec3
 
 if TYPE_CHECKING:
     from gltf_bullet.bullet.camera import Camera
-    from gltf_bullet.options import LoadOptions
+    from gltf_bullet.options import LoadOptions, Visuals
     from gltf_bullet.runtime.live_scene import SceneState
     from gltf_bullet.runtime.scene import Scene
 
@@ -85,13 +85,13 @@ class Film:
                 load_egl(client)
             yield client
 
-    def load_options(self, visuals: str) -> LoadOptions:
+    def load_options(self, visuals: Visuals) -> LoadOptions:
         """How the file must be loaded for what is wanted."""
         from gltf_bullet.options import LoadOptions
 
         if not (self._options.is_moving or self._options.png is not None):
             visuals = "none"
-        return LoadOptions(visuals=visuals, visual_files=self._uses_egl)  # type: ignore[arg-type]
+        return LoadOptions(visuals=visuals, visual_files=self._uses_egl)
 
     def begin(self, scene: Scene, steps: int, dt: float) -> None:
         """Look at the scene before its first step; ends the program without the camera."""

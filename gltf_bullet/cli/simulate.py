@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from gltf_bullet.options import Visuals
     from gltf_bullet.runtime.asset import Asset
     from gltf_bullet.runtime.scene import Scene
 
@@ -113,12 +114,11 @@ def require(good: bool, option: str, allowed: str) -> None:
         raise typer.BadParameter(f"must be {allowed}", param_hint=option)
 
 
-def _visuals(asset: Asset, wanted: str) -> str:
+def _visuals(asset: Asset, wanted: str) -> Visuals:
     from gltf_bullet.runtime.render_meshes import has_render_meshes
 
-    if wanted != "auto":
-        return wanted
-    return "mesh" if has_render_meshes(asset.tree) else "collider"
+    shows_meshes = wanted == "mesh" or (wanted == "auto" and has_render_meshes(asset.tree))
+    return "mesh" if shows_meshes else "collider"
 
 
 def _rows(

@@ -134,7 +134,7 @@ class Window:
         self._set(pybullet.COV_ENABLE_RGB_BUFFER_PREVIEW, False)
         self._set(pybullet.COV_ENABLE_DEPTH_BUFFER_PREVIEW, False)
         self._set(pybullet.COV_ENABLE_SEGMENTATION_MARK_PREVIEW, False)
-        # Bullet's own keys mean other things; one of them writes /tmp/timings. Escape stays.
+        # Bullet's own keys mean other things; one of them writes a file of timings. Escape stays.
         self._set(pybullet.COV_ENABLE_KEYBOARD_SHORTCUTS, False)
         # Bullet's own picking does nothing to most jointed bodies, see dragging.py.
         self._set(pybullet.COV_ENABLE_MOUSE_PICKING, False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -112,3 +113,22 @@ def assert_pixel(
 
 def assert_sky(picture: gb.Picture, x: float, y: float) -> None:
     assert_pixel(picture, x, y, SKY, lit=False)
+
+
+def camera_scene() -> GltfBuilder:
+    """The corner image, 2 m wide at z = 0, seen from z = 4 in two ways and from below once."""
+    builder = GltfBuilder()
+    texture = builder.texture(builder.image(png(corner_image())))
+    builder.node("Quad", mesh=quad(builder, builder.textured(texture)))
+    narrow = builder.camera(
+        "Narrow", perspective={"yfov": 2 * math.atan(1 / 4), "znear": 0.1, "aspectRatio": 1.0}
+    )
+    flat = builder.camera(
+        "Flat", orthographic={"xmag": 2.0, "ymag": 1.0, "znear": 0.5, "zfar": 10.0}
+    )
+    builder.node("Front", camera=narrow, translation=(0, 0, 4), scale=(3, 3, 3))
+    builder.node("Wide", camera=flat, translation=(0, 0, 4))
+    # A quarter turn about its line of sight: what was right is up.
+    turned = (0, 0, math.sqrt(0.5), math.sqrt(0.5))
+    builder.node("Turned", camera=flat, translation=(0, 0, 4), rotation=turned)
+    return builder

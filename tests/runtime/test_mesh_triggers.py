@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pybullet
 import pytest
 
 import gltf_bullet as gb
@@ -20,16 +19,14 @@ from tests.runtime.trigger_scenes import (
     node,
     solid,
     told,
+    y_up_world,
 )
 
 
 @pytest.fixture
 def client() -> Iterator[int]:
-    number = pybullet.connect(pybullet.DIRECT)
-    pybullet.setGravity(0, -G, 0, physicsClientId=number)
-    pybullet.setTimeStep(DT, physicsClientId=number)
-    yield number
-    pybullet.disconnect(number)
+    with y_up_world() as number:
+        yield number
 
 
 def mesh_scene(client: int, *nodes: dict[str, Any], **builder: Any) -> gb.Scene:

@@ -28,16 +28,14 @@ from tests.runtime.trigger_scenes import (
     node,
     solid,
     told,
+    y_up_world,
 )
 
 
 @pytest.fixture
 def client() -> Iterator[int]:
-    number = pybullet.connect(pybullet.DIRECT)
-    pybullet.setGravity(0, -G, 0, physicsClientId=number)
-    pybullet.setTimeStep(DT, physicsClientId=number)
-    yield number
-    pybullet.disconnect(number)
+    with y_up_world() as number:
+        yield number
 
 
 @pytest.mark.parametrize(

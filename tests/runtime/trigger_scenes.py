@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+
+import pybullet
 
 import gltf_bullet as gb
 
@@ -56,6 +60,16 @@ def asset(*nodes: dict[str, Any], **extra: Any) -> bytes:
     document["extensions"].update(extra.pop("extensions", {}))  # type: ignore[attr-defined]
     document.update(extra)
     return json.dumps(document).encode()
+
+
+@contextmanager
+def y_up_world() -> Iterator[int]:
+    """A client whose gravity points down glTF's y."""
+    number = pybullet.connect(pybullet.DIRECT)
+    pybullet.setGravity(0, -G, 0, physicsClientId=number)
+    pybullet.setTimeStep(DT, physicsClientId=number)
+    yield number
+    pybullet.disconnect(number)
 
 
 def load(client: int, *nodes: dict[str, Any], **extra: Any) -> gb.Scene:
