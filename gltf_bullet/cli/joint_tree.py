@@ -12,7 +12,7 @@ __all__ = ["joint_tree"]
 
 
 def joint_tree(joints: Sequence[dict[str, Any]]) -> Tree:
-    """Draw rows of :func:`~gltf_bullet.runtime.joint_inspection.describe_joints`.
+    """Draw rows of :func:`~gltf_bullet.runtime.inspect.joints.describe_joints`.
 
     One branch per component and root; joints that close loops stand after the trees.
     """

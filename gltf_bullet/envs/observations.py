@@ -12,7 +12,7 @@ from gymnasium import spaces
 from gltf_bullet.envs.config import EnvConfig, NodeKey
 from gltf_bullet.model import MotionKind
 from gltf_bullet.runtime.scene import Scene
-from gltf_bullet.runtime.trigger_events import TriggerEvent
+from gltf_bullet.runtime.views.triggers import TriggerEvent
 from gltf_bullet.transforms import quats_from_matrices
 
 __all__ = ["Observation", "Observations"]

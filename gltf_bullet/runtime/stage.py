@@ -13,16 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from gltf_bullet.bullet.client import EngineSettings
-from gltf_bullet.bullet.own_bodies import OwnBodies
-from gltf_bullet.bullet.snapshots import EngineSnapshot
-from gltf_bullet.bullet.triggers import TriggerMemory, Triggers
-from gltf_bullet.bullet.visuals import ShownLink, move_links
-from gltf_bullet.bullet.world import World, WorldState
+from gltf_bullet.bullet.rendering.visuals import ShownLink, move_links
+from gltf_bullet.bullet.state.body_states import OwnBodies
+from gltf_bullet.bullet.state.snapshots import EngineSnapshot
+from gltf_bullet.bullet.triggers.triggers import TriggerMemory, Triggers
+from gltf_bullet.bullet.world.engine_world import World, WorldState
 from gltf_bullet.model import MotionKind, PhysicsScene
 from gltf_bullet.options import LoadOptions
-from gltf_bullet.runtime.animation_driver import AnimationDriver
-from gltf_bullet.runtime.animation_players import PlayerState
-from gltf_bullet.runtime.animator import Animator
+from gltf_bullet.runtime.animation.animator import Animator
+from gltf_bullet.runtime.animation.driver import AnimationDriver
+from gltf_bullet.runtime.animation.players import PlayerState
 from gltf_bullet.runtime.asset import Asset
 from gltf_bullet.runtime.node_sync import NodeSync
 from gltf_bullet.runtime.placement import Placement

@@ -14,9 +14,9 @@ from gltf_bullet.diagnostics import Issue
 from gltf_bullet.errors import AssetError, GltfBulletError, TranslationError
 from gltf_bullet.model import FreedomKind, JointDrive, JointLimit
 from gltf_bullet.options import LoadOptions
+from gltf_bullet.rendering.render_meshes import has_render_meshes
 from gltf_bullet.runtime.asset import read_asset
 from gltf_bullet.runtime.placement import UpAxis
-from gltf_bullet.runtime.render_meshes import has_render_meshes
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.viewer.dragging import Dragging
 from gltf_bullet.viewer.file_watch import FileWatch, referenced_files

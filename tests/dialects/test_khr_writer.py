@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.dialects import physics_to_khr, read_physics, write_physics
-from gltf_bullet.dialects.khr_scene import (
+from gltf_bullet.dialects.khr.scene import (
     COMPOUND_FILTER_NOT_IN_KHR,
     JOINT_TO_WORLD_NOT_IN_KHR,
     MESH_NOT_IN_KHR,
     SHAPE_NOT_IN_KHR,
     STATIC_MOTION_NOT_IN_KHR,
 )
-from gltf_bullet.dialects.khr_writer import ANIMATION_POINTER_STALE
+from gltf_bullet.dialects.khr.writer import ANIMATION_POINTER_STALE
 from gltf_bullet.gltf import Document, read_document
 from gltf_bullet.model import (
     Box,

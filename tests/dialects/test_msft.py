@@ -17,12 +17,12 @@ from gltf_bullet.dialects.joint_limits import (
     LIMIT_WITHOUT_RANGE_LOCKED,
 )
 from gltf_bullet.dialects.mass_properties import INERTIA_NEGATIVE
-from gltf_bullet.dialects.msft_camel_collision_primitives import (
+from gltf_bullet.dialects.msft.camel_collision_primitives import (
     CAPSULE_HEIGHT_LOOSE,
     COLLIDER_TYPE_UNCLEAR,
     SIZE_MISSING,
 )
-from gltf_bullet.dialects.msft_camel_rigid_bodies import (
+from gltf_bullet.dialects.msft.camel_rigid_bodies import (
     COLLIDER_TWICE,
     MATERIAL_WITHOUT_COLLIDER,
 )

@@ -12,10 +12,10 @@ from gltf_bullet.diagnostics import Diagnostics, IssueKind
 from gltf_bullet.dialects.joint_drives import DRIVE_GAIN_UNUSED
 from gltf_bullet.dialects.joint_limits import LIMIT_WITHOUT_AXES
 from gltf_bullet.dialects.mass_properties import INERTIA_NEGATIVE, MASS_NEGATIVE
-from gltf_bullet.dialects.omi_physics_body import COLLIDER_WITHOUT_SHAPE, INERTIA_PARTLY_ZERO
-from gltf_bullet.dialects.omi_physics_gravity import LINE_POINTS, PRIORITY_NOT_WHOLE
-from gltf_bullet.dialects.omi_physics_joint import LEGACY_JOINT_PLACE
-from gltf_bullet.dialects.omi_physics_shape import LEGACY_RADIUS
+from gltf_bullet.dialects.omi.physics_body import COLLIDER_WITHOUT_SHAPE, INERTIA_PARTLY_ZERO
+from gltf_bullet.dialects.omi.physics_gravity import LINE_POINTS, PRIORITY_NOT_WHOLE
+from gltf_bullet.dialects.omi.physics_joint import LEGACY_JOINT_PLACE
+from gltf_bullet.dialects.omi.physics_shape import LEGACY_RADIUS
 from gltf_bullet.dialects.references import (
     GRAVITY_WITHOUT_TRIGGER,
     TRIGGER_ADOPTS_DESCENDANTS,

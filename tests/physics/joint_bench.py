@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.articulations import Articulations, create_articulations
-from gltf_bullet.bullet.articulations_planning import plan_articulations
-from gltf_bullet.bullet.plan import BodyPlan, ColliderGroup
+from gltf_bullet.bullet.joints.articulation_set import Articulations, create_articulations
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import (
     DriveMode,
@@ -21,6 +19,8 @@ from gltf_bullet.model import (
     JointLimit,
     MotionKind,
 )
+from gltf_bullet.planning.body_plans import BodyPlan, ColliderGroup
+from gltf_bullet.planning.joints.articulations import plan_articulations
 from gltf_bullet.transforms import (
     IDENTITY_POSE,
     Pose,

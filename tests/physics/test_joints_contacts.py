@@ -15,8 +15,8 @@ import numpy as np
 import pybullet
 import pytest
 
-from gltf_bullet.bullet.articulations import create_articulations
-from gltf_bullet.bullet.plan import ColliderGroup
+from gltf_bullet.bullet.joints.articulation_set import create_articulations
+from gltf_bullet.planning.body_plans import ColliderGroup
 from tests.physics.joint_bench import ANGULAR, BALL, LINEAR, Bench, drive, hinge, lock, slider, span
 
 WEIGHTLESS = (0.0, 0.0, 0.0)
@@ -199,7 +199,7 @@ def test_a_chain_between_two_anchors_stays_on_both(bench: Bench) -> None:
 ROPE = """
 import json
 import numpy as np
-from gltf_bullet.runtime.joint_inspection import describe_joints
+from gltf_bullet.runtime.inspect.joints import describe_joints
 from tests.physics.joint_bench import BALL, Bench
 
 bench, above, joints = Bench(), -1, []
