@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gltf_bullet.bullet.client import engine_settings, step_simulation
-from gltf_bullet.bullet.world.engine_world import World
+from gltf_bullet.bullet.world.engine_world import EngineWorld
 from gltf_bullet.errors import SceneRemovedError
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
@@ -114,7 +114,7 @@ class LiveScene:
         self._at_start = None
 
     @property
-    def world(self) -> World:
+    def world(self) -> EngineWorld:
         """The engine side of this scene."""
         return self._stage.world
 

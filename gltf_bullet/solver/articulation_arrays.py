@@ -1,7 +1,7 @@
-"""A component compiled into arrays: frames, freedoms and rows for the joint-space solve.
+"""An articulation compiled into arrays: frames, dofs and rows for the joint-space solve.
 
-Pure. Frames are the links that move mass, carry a freedom or hold an attachment, of all pieces of
-a component, followed by one frame per anchor. Freedoms come first, then the velocities of moving
+Pure. Frames are the links that move mass, carry a dof or hold an attachment, of all multibodies of
+an articulation, followed by one frame per anchor. Dofs come first, then the velocities of moving
 anchors, which are prescribed.
 """
 
@@ -14,16 +14,21 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.model import DriveMode, FreedomKind
+from gltf_bullet.model import DofKind, DriveMode
 from gltf_bullet.planning.body_plans import BodyPlan
-from gltf_bullet.planning.joints.articulation_plan import WORLD, ComponentPlan, LinkFrame, PiecePlan
+from gltf_bullet.planning.joints.articulation_plan import (
+    WORLD,
+    ArticulationPlan,
+    LinkFrame,
+    MultibodyPlan,
+)
 from gltf_bullet.planning.joints.axes import BALL
 from gltf_bullet.planning.joints.rows import RowMetric
 from gltf_bullet.solver.dynamics import TreeModel
 from gltf_bullet.solver.metrics import LINEAR_METRICS, MetricRows
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose, matrices_from_quats
 
-__all__ = ["ComponentModel", "FrameTable", "RowTable", "compile_component"]
+__all__ = ["ArticulationArrays", "FrameTable", "RowTable", "build_articulation_arrays"]
 
 IntArray = npt.NDArray[np.intp]
 BoolArray = npt.NDArray[np.bool_]
@@ -34,7 +39,7 @@ class RowTable:
     """Rows of the solve as arrays; the runtime changes targets, limits and gains in place."""
 
     joints: IntArray
-    """[r], index into the component's joints."""
+    """[r], index into the articulation's joints."""
     coordinate: IntArray
     """[r], velocity index of COORDINATE rows, -1 for measured ones."""
     lower: FloatArray
@@ -64,12 +69,12 @@ class RowTable:
 class FrameTable:
     """Which engine link each frame is."""
 
-    piece: IntArray
+    multibody: IntArray
     """[f], -1 for anchors."""
     link: IntArray
     """[f]; -1 for a base, the anchor's node (or WORLD) for anchors."""
     index: Mapping[tuple[int, int], int]
-    """(piece, link) -> frame."""
+    """(multibody, link) -> frame."""
     frame_from_inertial_xyzw: FloatArray
     """[f, 4]"""
     node: IntArray
@@ -79,84 +84,87 @@ class FrameTable:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class ComponentModel:
-    """Everything that the solve needs of a component, engine ids apart."""
+class ArticulationArrays:
+    """Everything that the solve needs of an articulation, engine ids apart."""
 
     tree: TreeModel
     frames: FrameTable
     rows: RowTable
     free_count: int
     """Velocities that the solve may change; the rest belongs to moving anchors."""
-    freedom_index: tuple[int, ...]
-    """Per planned freedom its (first) velocity index."""
+    dof_index: tuple[int, ...]
+    """Per planned dof its (first) velocity index."""
     base_index: Mapping[int, int]
-    """First of six velocities of a floating piece's base."""
+    """First of six velocities of a floating multibody's base."""
     anchor_index: Mapping[int, int]
     """First of six prescribed velocities of a moving anchor, by node."""
     anchor_frames: Mapping[int, int]
     """Frame of each anchor, by node."""
 
 
-def compile_component(plan: ComponentPlan, body_plans: Mapping[int, BodyPlan]) -> ComponentModel:
-    """Lay out frames, velocities and rows of a component."""
+def build_articulation_arrays(
+    plan: ArticulationPlan, body_plans: Mapping[int, BodyPlan]
+) -> ArticulationArrays:
+    """Lay out frames, velocities and rows of an articulation."""
     frames = _frame_table(plan, body_plans)
     columns = _Columns(frames, plan)
-    freedom_index = tuple(
-        columns.add_freedom(f.piece, f.link, f.freedom.axis == BALL, f.freedom.kind)
-        for f in plan.freedoms
+    dof_index = tuple(
+        columns.add_dof(f.multibody, f.link, f.dof.axis == BALL, f.dof.kind) for f in plan.dofs
     )
     base_index = {
         index: columns.add_base(frames.index[(index, -1)], index)
-        for index, piece in enumerate(plan.pieces)
-        if piece.is_floating
+        for index, multibody in enumerate(plan.multibodies)
+        if multibody.is_floating
     }
     free_count = len(columns.owner)
     anchor_frames = {
-        int(frames.link[k]): k for k in range(len(frames.piece)) if frames.piece[k] == -1
+        int(frames.link[k]): k for k in range(len(frames.multibody)) if frames.multibody[k] == -1
     }
     anchor_index = {}
     for node, frame in anchor_frames.items():
         if node != WORLD:
-            pieces = [k for k, piece in enumerate(plan.pieces) if piece.anchor == node]
-            anchor_index[node] = columns.add_base(frame, *pieces)
-    return ComponentModel(
+            multibodies = [
+                k for k, multibody in enumerate(plan.multibodies) if multibody.anchor == node
+            ]
+            anchor_index[node] = columns.add_base(frame, *multibodies)
+    return ArticulationArrays(
         tree=columns.tree_model(),
         frames=frames,
-        rows=_row_table(plan, frames, freedom_index),
+        rows=_row_table(plan, frames, dof_index),
         free_count=free_count,
-        freedom_index=freedom_index,
+        dof_index=dof_index,
         base_index=base_index,
         anchor_index=anchor_index,
         anchor_frames=anchor_frames,
     )
 
 
-def _frame_table(plan: ComponentPlan, body_plans: Mapping[int, BodyPlan]) -> FrameTable:
+def _frame_table(plan: ArticulationPlan, body_plans: Mapping[int, BodyPlan]) -> FrameTable:
     keys: list[tuple[int, int]] = []
     anchors: set[int] = set()
-    for index, piece in enumerate(plan.pieces):
-        carriers = {f.link for f in plan.freedoms if f.piece == index}
-        if piece.is_floating:
+    for index, multibody in enumerate(plan.multibodies):
+        carriers = {f.link for f in plan.dofs if f.multibody == index}
+        if multibody.is_floating:
             keys.append((index, -1))
         else:
-            anchors.add(piece.anchor)
+            anchors.add(multibody.anchor)
         keys += [
             (index, link)
-            for link, spec in enumerate(piece.spec.links)
+            for link, spec in enumerate(multibody.spec.links)
             if spec.mass > 0.0 or link in carriers
         ]
     used: list[LinkFrame] = [f for j in plan.joints for f in (j.frame_a, j.frame_b)]
-    used += [f for c in plan.closures for f in (c.first, c.second)]
-    anchors |= {frame.link for frame in used if frame.piece < 0}
+    used += [f for c in plan.loop_constraints for f in (c.first, c.second)]
+    anchors |= {frame.link for frame in used if frame.multibody < 0}
     keys += [(-1, anchor) for anchor in sorted(anchors)]
     node_of = {
         (index, link): node
-        for index, piece in enumerate(plan.pieces)
-        for node, link in piece.bodies
+        for index, multibody in enumerate(plan.multibodies)
+        for node, link in multibody.bodies
     }
     nodes = [node_of.get(key, -1) if key[0] >= 0 else -1 for key in keys]
     return FrameTable(
-        piece=np.array([key[0] for key in keys], dtype=np.intp),
+        multibody=np.array([key[0] for key in keys], dtype=np.intp),
         link=np.array([key[1] for key in keys], dtype=np.intp),
         index={key: k for k, key in enumerate(keys)},
         frame_from_inertial_xyzw=np.array(
@@ -169,18 +177,18 @@ def _frame_table(plan: ComponentPlan, body_plans: Mapping[int, BodyPlan]) -> Fra
     )
 
 
-def _inertial(plan: ComponentPlan, key: tuple[int, int]) -> Pose:
-    piece, link = key
-    if piece < 0:
+def _inertial(plan: ArticulationPlan, key: tuple[int, int]) -> Pose:
+    multibody, link = key
+    if multibody < 0:
         return IDENTITY_POSE
-    spec = plan.pieces[piece].spec
+    spec = plan.multibodies[multibody].spec
     return spec.base_from_inertial if link < 0 else spec.links[link].link_from_inertial
 
 
 class _Columns:
     """Collects velocities: owners, axes and which frames they move."""
 
-    def __init__(self, frames: FrameTable, plan: ComponentPlan) -> None:
+    def __init__(self, frames: FrameTable, plan: ArticulationPlan) -> None:
         self.frames = frames
         self.plan = plan
         self.owner: list[int] = []
@@ -188,26 +196,28 @@ class _Columns:
         self.linear: list[bool] = []
         self.base: list[bool] = []
         self.moves: list[FloatArray] = []
-        self.ancestors = [_ancestors(piece) for piece in plan.pieces]
+        self.ancestors = [_ancestors(multibody) for multibody in plan.multibodies]
 
-    def add_freedom(self, piece: int, link: int, is_ball: bool, kind: FreedomKind) -> int:
+    def add_dof(self, multibody: int, link: int, is_ball: bool, kind: DofKind) -> int:
         first = len(self.owner)
-        frame = self.frames.index[(piece, link)]
+        frame = self.frames.index[(multibody, link)]
         moved = np.array(
             [
-                1.0 if p == piece and k >= 0 and link in self.ancestors[piece][k] else 0.0
-                for p, k in zip(self.frames.piece.tolist(), self.frames.link.tolist(), strict=True)
+                1.0 if p == multibody and k >= 0 and link in self.ancestors[multibody][k] else 0.0
+                for p, k in zip(
+                    self.frames.multibody.tolist(), self.frames.link.tolist(), strict=True
+                )
             ]
         )
-        spec = self.plan.pieces[piece].spec.links[link]
+        spec = self.plan.multibodies[multibody].spec.links[link]
         axes = [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)] if is_ball else [spec.axis]
         for axis in axes:
-            self._add(frame, axis, kind is FreedomKind.LINEAR, False, moved)
+            self._add(frame, axis, kind is DofKind.LINEAR, False, moved)
         return first
 
-    def add_base(self, frame: int, *pieces: int) -> int:
+    def add_base(self, frame: int, *multibodies: int) -> int:
         first = len(self.owner)
-        moved = np.isin(self.frames.piece, pieces).astype(np.float64)
+        moved = np.isin(self.frames.multibody, multibodies).astype(np.float64)
         moved[frame] = 1.0
         for k in range(6):
             axis = [0.0, 0.0, 0.0]
@@ -234,9 +244,9 @@ class _Columns:
         inertial = [_inertial(self.plan, key) for key in keys]
         count = len(keys)
         masses, inertias = np.zeros(count), np.zeros((count, 3))
-        for k, (piece, link) in enumerate(keys):
-            if piece >= 0:
-                spec = self.plan.pieces[piece].spec
+        for k, (multibody, link) in enumerate(keys):
+            if multibody >= 0:
+                spec = self.plan.multibodies[multibody].spec
                 source = spec if link < 0 else spec.links[link]
                 masses[k], inertias[k] = source.mass, source.inertia_diagonal
         return TreeModel(
@@ -246,24 +256,24 @@ class _Columns:
                 np.array([pose.rotation_xyzw for pose in inertial]).reshape(-1, 4)
             ),
             com_in_frame=np.array([pose.translation for pose in inertial]).reshape(-1, 3),
-            freedom_frame=np.array(self.owner, dtype=np.intp),
-            freedom_axis=np.array(self.axis).reshape(-1, 3),
+            dof_frame=np.array(self.owner, dtype=np.intp),
+            dof_axis=np.array(self.axis).reshape(-1, 3),
             is_linear=np.array(self.linear, dtype=bool),
             is_base=np.array(self.base, dtype=bool),
             moves=np.stack(self.moves, axis=1) if self.moves else np.zeros((count, 0)),
         )
 
 
-def _ancestors(piece: PiecePlan) -> list[frozenset[int]]:
+def _ancestors(multibody: MultibodyPlan) -> list[frozenset[int]]:
     """Per link the links at or above it."""
     result: list[frozenset[int]] = []
-    for link, spec in enumerate(piece.spec.links):
+    for link, spec in enumerate(multibody.spec.links):
         above = result[spec.parent] if spec.parent >= 0 else frozenset()
         result.append(above | {link})
     return result
 
 
-def _row_table(plan: ComponentPlan, frames: FrameTable, freedom_index: tuple[int, ...]) -> RowTable:
+def _row_table(plan: ArticulationPlan, frames: FrameTable, dof_index: tuple[int, ...]) -> RowTable:
     count = len(plan.rows)
     coordinate = np.full(count, -1, dtype=np.intp)
     lower, upper = np.full(count, -math.inf), np.full(count, math.inf)
@@ -276,7 +286,7 @@ def _row_table(plan: ComponentPlan, frames: FrameTable, freedom_index: tuple[int
         joint = plan.joints[planned.joint]
         row = planned.row
         if row.metric is RowMetric.COORDINATE:
-            coordinate[r] = freedom_index[planned.freedom]
+            coordinate[r] = dof_index[planned.dof]
         else:
             measured.append(r)
         if row.drive >= 0:
@@ -289,8 +299,8 @@ def _row_table(plan: ComponentPlan, frames: FrameTable, freedom_index: tuple[int
             continue
         limits = [joint.joint.description.limits[k] for k in row.limits]
         if row.metric is RowMetric.COORDINATE and all(k.stiffness == math.inf for k in limits):
-            freedom = plan.freedoms[planned.freedom].freedom
-            lower[r], upper[r] = freedom.lower, freedom.upper
+            dof = plan.dofs[planned.dof].dof
+            lower[r], upper[r] = dof.lower, dof.upper
             stiffness[r] = math.inf
         else:
             limit = limits[0]
@@ -320,10 +330,10 @@ def _row_table(plan: ComponentPlan, frames: FrameTable, freedom_index: tuple[int
         ),
         is_linear=np.array([row.metric in LINEAR_METRICS for row in rows], dtype=bool),
         frame_a=np.array(
-            [frames.index[(j.frame_a.piece, j.frame_a.link)] for j in joints], dtype=np.intp
+            [frames.index[(j.frame_a.multibody, j.frame_a.link)] for j in joints], dtype=np.intp
         ),
         frame_b=np.array(
-            [frames.index[(j.frame_b.piece, j.frame_b.link)] for j in joints], dtype=np.intp
+            [frames.index[(j.frame_b.multibody, j.frame_b.link)] for j in joints], dtype=np.intp
         ),
         local_a=_stacked([j.frame_a.link_from_frame for j in joints]),
         local_b=_stacked([j.frame_b.link_from_frame for j in joints]),

@@ -1,4 +1,4 @@
-"""One component's joint-space solve: from link poses and velocities to joint forces.
+"""One articulation's joint-space solve: from link poses and velocities to joint forces.
 
 Pure numpy, no engine. The solve knows gravity, gravity factors, Coriolis and gyroscopic terms and
 the acceleration of moving anchors; contacts are added by ``contact_island``.
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.planning.joints.articulation_plan import ComponentPlan, LinkFrame
-from gltf_bullet.solver.articulation_arrays import ComponentModel
+from gltf_bullet.planning.joints.articulation_plan import ArticulationPlan, LinkFrame
+from gltf_bullet.solver.articulation_arrays import ArticulationArrays
 from gltf_bullet.solver.bounded_solve import MassFactor, spring_rows
 from gltf_bullet.solver.dynamics import (
     TreeState,
@@ -22,10 +22,10 @@ from gltf_bullet.solver.dynamics import (
     generalized_forces,
     mass_matrix,
 )
-from gltf_bullet.solver.geometry import BAUMGARTE, ComponentGeometry
+from gltf_bullet.solver.geometry import BAUMGARTE, ArticulationGeometry
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["ComponentSolver", "RowProblem", "SolverMemory", "StepForces"]
+__all__ = ["ArticulationSolver", "RowProblem", "SolverMemory", "StepForces"]
 
 RECOVERY_TIME = 0.06
 """[s] Time constant with which a limit violated at load, or at a change, is restored."""
@@ -37,7 +37,7 @@ CENTRING_PASSES = 3
 """An odd number: with two a whipping rope explodes (measured)."""
 
 UNRESOLVED = 0.5
-"""Share of its velocity that a component may turn over in one step by inertia alone."""
+"""Share of its velocity that an articulation may turn over in one step by inertia alone."""
 
 FLOOR = 1e-10
 """Relative softness of every row: two rows may ask for the same thing."""
@@ -58,7 +58,7 @@ class StepForces:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RowProblem:
-    """The rows of one component over one step; m rows, of which closures are the last."""
+    """The rows of one articulation over one step; m rows, loop constraints last."""
 
     dt: float
     """[s]"""
@@ -94,12 +94,12 @@ class SolverMemory:
     guess: npt.NDArray[np.int8] | None
 
 
-class ComponentSolver:
-    """The rows of one component and what they remember between steps."""
+class ArticulationSolver:
+    """The rows of one articulation and what they remember between steps."""
 
-    def __init__(self, plan: ComponentPlan, model: ComponentModel) -> None:
+    def __init__(self, plan: ArticulationPlan, model: ArticulationArrays) -> None:
         self.model = model
-        self.geometry = ComponentGeometry(plan, model)
+        self.geometry = ArticulationGeometry(plan, model)
         self.row_count = len(model.rows.lower)
         self.impulses = np.zeros(self.row_count)
         """Of each row in the last step [N s, N m s]."""
@@ -107,7 +107,7 @@ class ComponentSolver:
         """Rows that were violated at load or by a change, on their way back."""
         self.factor = MassFactor(np.eye(model.free_count))
         """Of the mass matrix of the last solve."""
-        self.after = np.zeros(len(model.tree.freedom_frame))
+        self.after = np.zeros(len(model.tree.dof_frame))
         """Velocities [n] that the last solve expects after the step."""
         self.whip = 0.0
         """Share of its velocity that inertia alone turned over in the last step."""
@@ -121,7 +121,7 @@ class ComponentSolver:
         self._last_rows = np.zeros(model.free_count)
         self._joint_velocities = np.flatnonzero(~model.tree.is_base[: model.free_count])
         tree, frames = model.tree, model.frames
-        self.massive: IntArray = np.flatnonzero((tree.masses > 0.0) & (frames.piece >= 0))
+        self.massive: IntArray = np.flatnonzero((tree.masses > 0.0) & (frames.multibody >= 0))
         self._lifted = bool((frames.gravity_factor[self.massive] != 1.0).any())
 
     @property
@@ -179,7 +179,7 @@ class ComponentSolver:
         free = self.model.free_count
         self.last_dt = dt
         values, jacobian = self.geometry.measure(state, positions)
-        closing, closing_target = self.geometry.closure_rows(state, dt)
+        closing, closing_target = self.geometry.loop_constraint_rows(state, dt)
         rows = np.concatenate([jacobian, closing])
         applied = generalized_forces(state, force, torque)
         bias = bias_forces(self.model.tree, state)
@@ -231,7 +231,7 @@ class ComponentSolver:
         free, dt = self.model.free_count, problem.dt
         low, high = problem.low[: self.row_count], problem.high[: self.row_count]
         self._guess = guess
-        # Closures are engine constraints as well, which then only correct what contacts do.
+        # Loop constraints are engine constraints as well, which then only correct what contacts do.
         self.impulses = impulse[: self.row_count]
         after = problem.velocity_free[:free] + problem.inverse @ impulse
         if push is not None:
@@ -318,7 +318,7 @@ class ComponentSolver:
     def solved_state(self) -> TreeState:
         """Poses and Jacobians of the last solve."""
         if self._state is None:
-            raise ValueError("the component has not been solved yet")
+            raise ValueError("the articulation has not been solved yet")
         return self._state
 
     # --- rows ---------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ Pure numpy, independent of the engine. Each row i watches a velocity ``J_i v`` a
 
 with ``v' = v_free + M^-1 J^T impulse``. A spring with damper is a row whose softness is
 1 / (dt (theta dt k + d)); a hard limit has softness 0 and an impulse of one sign. All rows of a
-component are solved together: gains per axis are wrong in coupled chains (measured: a three-link
+articulation are solved together: gains per axis are wrong in coupled chains (measured: a three-link
 arm with k = 1e5 jitters by 0.17 rad at 60 Hz).
 """
 

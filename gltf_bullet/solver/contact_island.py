@@ -1,4 +1,4 @@
-"""Joint-space solves that contacts couple: one bounded problem over components and free bodies.
+"""Joint-space solves that contacts couple: one bounded problem over articulations and free bodies.
 
 Pure numpy, no engine. A drive that knows the contact it presses on computes the force that its law
 asks for with the contact in place, however stiff it is; without, two stiff drives that press on
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.solver.articulation_solve import ComponentSolver, RowProblem
+from gltf_bullet.solver.articulation_solve import ArticulationSolver, RowProblem
 from gltf_bullet.solver.bounded_solve import solve_bounded
 from gltf_bullet.solver.dynamics import cross
 from gltf_bullet.transforms import FloatArray
@@ -78,15 +78,15 @@ class ContactTable:
     """[p], m, at the last collision detection, negative inside."""
     friction: FloatArray
     """[p], coefficient of the pair."""
-    component: IntArray
-    """[p, 2], number of each side's component, -1 for bodies without joints."""
+    articulation: IntArray
+    """[p, 2], number of each side's articulation, -1 for bodies without joints."""
     index: IntArray
-    """[p, 2], frame of the component, or row of the free masses."""
+    """[p, 2], frame of the articulation, or row of the free masses."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class IslandSolution:
-    """Per component number: impulses of its rows, their states, and what contacts do to it."""
+    """Per articulation number: impulses of its rows, their states, and what contacts do to it."""
 
     impulses: dict[int, FloatArray]
     states: dict[int, StateArray]
@@ -96,7 +96,7 @@ class IslandSolution:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _ContactRows:
-    """m rows over the velocities of all components and free masses of an island."""
+    """m rows over the velocities of all articulations and free masses of an island."""
 
     rows: FloatArray
     """[m, width]"""
@@ -113,24 +113,24 @@ class _Layout:
     """Which columns of an island belong to whom."""
 
     def __init__(self, problems: Mapping[int, RowProblem], free: Sequence[FreeMass]) -> None:
-        self.of_component: dict[int, slice] = {}
+        self.of_articulation: dict[int, slice] = {}
         start = 0
         for number, problem in problems.items():
             size = problem.rows.shape[1]
-            self.of_component[number] = slice(start, start + size)
+            self.of_articulation[number] = slice(start, start + size)
             start += size
         self.first_of_free = start + 6 * np.arange(len(free))
         self.width = start + 6 * len(free)
 
 
 def solve_island(
-    solvers: Mapping[int, ComponentSolver],
+    solvers: Mapping[int, ArticulationSolver],
     problems: Mapping[int, RowProblem],
     free: Sequence[FreeMass],
     table: ContactTable,
     dt: float,
 ) -> IslandSolution:
-    """Solve the rows of all components together with their contacts.
+    """Solve the rows of all articulations together with their contacts.
 
     Args:
         solvers: By number.
@@ -151,7 +151,7 @@ def solve_island(
     for number, problem in problems.items():
         where = slices[number] = slice(start, start + len(problem.right))
         matrix[where, where] = problem.matrix
-        coupling = problem.rows @ inverse[layout.of_component[number]]
+        coupling = problem.rows @ inverse[layout.of_articulation[number]]
         matrix[where, count:], matrix[count:, where] = coupling, coupling.T
         start = where.stop
     between = contact.rows @ inverse
@@ -176,7 +176,7 @@ def solve_island(
     return IslandSolution(
         impulses={number: impulse[where] for number, where in slices.items()},
         states={number: state[where] for number, where in slices.items()},
-        pushes={number: change[where] for number, where in layout.of_component.items()},
+        pushes={number: change[where] for number, where in layout.of_articulation.items()},
     )
 
 
@@ -185,7 +185,7 @@ def _calm(
     right: FloatArray,
     count: int,
     contact: _ContactRows,
-    solvers: Mapping[int, ComponentSolver],
+    solvers: Mapping[int, ArticulationSolver],
     slices: Mapping[int, slice],
 ) -> None:
     """Let hard limits go on with the impulses that they had, in place."""
@@ -217,14 +217,14 @@ def _started(problem: RowProblem) -> StateArray:
 
 
 def _inverse(
-    solvers: Mapping[int, ComponentSolver],
+    solvers: Mapping[int, ArticulationSolver],
     free: Sequence[FreeMass],
     rows: FloatArray,
     layout: _Layout,
 ) -> FloatArray:
     """M^-1 rows^T, [width, m]."""
     inverse = np.zeros((layout.width, len(rows)))
-    for number, where in layout.of_component.items():
+    for number, where in layout.of_articulation.items():
         inverse[where] = solvers[number].factor.solve(rows[:, where].T)
     for body, first in zip(free, layout.first_of_free.tolist(), strict=True):
         inverse[first : first + 3] = body.inverse_mass * rows[:, first : first + 3].T
@@ -233,7 +233,7 @@ def _inverse(
 
 
 def _contact_rows(
-    solvers: Mapping[int, ComponentSolver],
+    solvers: Mapping[int, ArticulationSolver],
     problems: Mapping[int, RowProblem],
     free: Sequence[FreeMass],
     table: ContactTable,
@@ -244,8 +244,8 @@ def _contact_rows(
     rows = np.zeros((count, 3, layout.width))
     now, after = np.zeros((count, 3)), np.zeros((count, 3))
     for side, sign in ((0, 1.0), (1, -1.0)):
-        for number, columns in layout.of_component.items():
-            touched = np.flatnonzero(table.component[:, side] == number)
+        for number, columns in layout.of_articulation.items():
+            touched = np.flatnonzero(table.articulation[:, side] == number)
             solver, problem = solvers[number], problems[number]
             jacobian = solver.geometry.point_jacobians(
                 solver.solved_state(), table.index[touched, side], table.position[touched]
@@ -254,7 +254,7 @@ def _contact_rows(
             after[touched] += sign * (jacobian @ problem.velocity_free)
             size = columns.stop - columns.start
             rows[touched, :, columns] += sign * (table.directions[touched] @ jacobian[:, :, :size])
-        touched = np.flatnonzero(table.component[:, side] < 0)
+        touched = np.flatnonzero(table.articulation[:, side] < 0)
         if not len(touched):
             continue
         which = table.index[touched, side]

@@ -2,7 +2,7 @@
 
 Pure numpy. PyBullet's own ``calculateMassMatrix`` is wrong with spherical links and does not see
 masses changed later (measured), and it knows nothing of trees joined by constraints. All vectors
-are in world axes. *Frames* are the links that matter (bases included), *freedoms* are scalar
+are in world axes. *Frames* are the links that matter (bases included), *dofs* are scalar
 velocities; a ball counts three, a floating or moving base six.
 """
 
@@ -32,7 +32,7 @@ IntArray = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class TreeModel:
-    """What does not change while a component moves; f frames, n freedoms."""
+    """What does not change while an articulation moves; f frames, n dofs."""
 
     masses: FloatArray
     """[f], kg; 0 for links that only pass motion on."""
@@ -42,16 +42,16 @@ class TreeModel:
     """[f, 3, 3]"""
     com_in_frame: FloatArray
     """[f, 3], m"""
-    freedom_frame: IntArray
-    """[n], the frame whose joint (or base) the freedom belongs to."""
-    freedom_axis: FloatArray
+    dof_frame: IntArray
+    """[n], the frame whose joint (or base) the dof belongs to."""
+    dof_axis: FloatArray
     """[n, 3], in that frame; in the world for a base."""
     is_linear: BoolArray
     """[n]"""
     is_base: BoolArray
     """[n]: axes fixed in the world, velocities of the centre of mass of the base."""
     moves: FloatArray
-    """[f, n], 1 where the freedom moves the frame, else 0."""
+    """[f, n], 1 where the dof moves the frame, else 0."""
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
@@ -73,13 +73,13 @@ class TreeState:
     angular_velocity: FloatArray
     """[f, 3]"""
     linear_bias: FloatArray
-    """[f, 3], acceleration of the centres of mass when no freedom accelerates."""
+    """[f, 3], acceleration of the centres of mass when no dof accelerates."""
     angular_bias: FloatArray
     """[f, 3]"""
     axis: FloatArray
-    """[n, 3], of each freedom."""
+    """[n, 3], of each dof."""
     pivot: FloatArray
-    """[n, 3], a point on the axis of each freedom."""
+    """[n, 3], a point on the axis of each dof."""
 
 
 _NEXT = np.array([1, 2, 0])
@@ -105,16 +105,16 @@ def evaluate_tree(
         model: The tree.
         com: Centres of mass [f, 3].
         inertial_xyzw: Rotations of the inertial frames [f, 4].
-        velocity: Freedom velocities [n].
+        velocity: Dof velocities [n].
     """
     principal = matrices_from_quats(inertial_xyzw)
     rotation = principal @ np.swapaxes(model.frame_from_inertial_rotation, -1, -2)
     origin = com - np.einsum("fij,fj->fi", rotation, model.com_in_frame)
-    owner = model.freedom_frame
-    axis = np.einsum("nij,nj->ni", rotation[owner], model.freedom_axis)
+    owner = model.dof_frame
+    axis = np.einsum("nij,nj->ni", rotation[owner], model.dof_axis)
     pivot = origin[owner]
     if model.is_base.any():
-        axis = np.where(model.is_base[:, None], model.freedom_axis, axis)
+        axis = np.where(model.is_base[:, None], model.dof_axis, axis)
         pivot = np.where(model.is_base[:, None], com[owner], pivot)
     linear = model.is_linear[None, :, None]
     moves = model.moves[:, :, None]
@@ -139,8 +139,8 @@ def evaluate_tree(
 
 def at_velocity(model: TreeModel, state: TreeState, velocity: FloatArray) -> TreeState:
     """The same instant and poses at other velocities [n]; Jacobians are shared."""
-    owner, axis, pivot, com = model.freedom_frame, state.axis, state.pivot, state.com
-    # Sums over the freedoms that move a frame are products with ``moves``; a turn about an axis
+    owner, axis, pivot, com = model.dof_frame, state.axis, state.pivot, state.com
+    # Sums over the dofs that move a frame are products with ``moves``; a turn about an axis
     # through p moves c by  w x (c - p), so the sums of w and of w x p are all that is needed.
     rate = axis * velocity[:, None]
     slides = np.where(model.is_linear[:, None], rate, 0.0)
@@ -169,8 +169,8 @@ def at_velocity(model: TreeModel, state: TreeState, velocity: FloatArray) -> Tre
 
 def mass_matrix(model: TreeModel, state: TreeState) -> FloatArray:
     """M of the kinetic energy 1/2 v M v; shape [n, n]."""
-    n = len(model.freedom_frame)
-    rows = 3 * len(model.masses)  # A welded component has no freedom for -1 to divide by.
+    n = len(model.dof_frame)
+    rows = 3 * len(model.masses)  # A welded articulation has no dof for -1 to divide by.
     jv = state.linear_jacobian.reshape(rows, n)
     jw = state.angular_jacobian
     weighted = np.repeat(model.masses, 3)[:, None] * jv
@@ -180,7 +180,7 @@ def mass_matrix(model: TreeModel, state: TreeState) -> FloatArray:
 
 
 def generalized_forces(state: TreeState, force: FloatArray, torque: FloatArray) -> FloatArray:
-    """What forces at the centres of mass and torques [f, 3] do on the freedoms [n]."""
+    """What forces at the centres of mass and torques [f, 3] do on the dofs [n]."""
     result: FloatArray = np.einsum("fkn,fk->n", state.linear_jacobian, force) + np.einsum(
         "fkn,fk->n", state.angular_jacobian, torque
     )
@@ -188,7 +188,7 @@ def generalized_forces(state: TreeState, force: FloatArray, torque: FloatArray) 
 
 
 def bias_forces(model: TreeModel, state: TreeState) -> FloatArray:
-    """Coriolis, centrifugal and gyroscopic forces on the freedoms, without gravity; [n].
+    """Coriolis, centrifugal and gyroscopic forces on the dofs, without gravity; [n].
 
     The equation of motion is ``M dv/dt + bias = generalized forces``.
     """

@@ -1,4 +1,4 @@
-"""What the rows of a component watch: values and velocity rows from its link poses.
+"""What the rows of an articulation watch: values and velocity rows from its link poses.
 
 Pure numpy, no engine: attachment frames, the metrics of limits and drives, closing rows.
 """
@@ -8,49 +8,53 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.planning.joints.articulation_plan import ClosureKind, ComponentPlan, LinkFrame
-from gltf_bullet.solver.articulation_arrays import ComponentModel
+from gltf_bullet.planning.joints.articulation_plan import (
+    ArticulationPlan,
+    LinkFrame,
+    LoopConstraintKind,
+)
+from gltf_bullet.solver.articulation_arrays import ArticulationArrays
 from gltf_bullet.solver.dynamics import TreeState, cross
 from gltf_bullet.solver.metrics import measure_rows
 from gltf_bullet.transforms import FloatArray, quat_multiply, quats_from_matrices
 
-__all__ = ["BAUMGARTE", "ComponentGeometry"]
+__all__ = ["BAUMGARTE", "ArticulationGeometry"]
 
 BAUMGARTE = 0.2
 """Share of a small violation that one step removes."""
 
-CLOSURE_GAP = 0.01
-"""[m] Largest gap of a closure that the solve reckons with; the engine closes larger ones."""
+LOOP_GAP = 0.01
+"""[m] Largest gap of a loop constraint that the solve reckons with; the engine closes larger."""
 
 IntArray = npt.NDArray[np.intp]
 BoolArray = npt.NDArray[np.bool_]
 
 
-class ComponentGeometry:
-    """Places and rates of a component's attachment frames."""
+class ArticulationGeometry:
+    """Places and rates of an articulation's attachment frames."""
 
-    def __init__(self, plan: ComponentPlan, model: ComponentModel) -> None:
+    def __init__(self, plan: ArticulationPlan, model: ArticulationArrays) -> None:
         self.model = model
         frames = model.frames
         self.row_count = len(model.rows.lower)
-        self.closures = [
+        self.loop_constraints = [
             (
-                frames.index[(c.first.piece, c.first.link)],
-                frames.index[(c.second.piece, c.second.link)],
+                frames.index[(c.first.multibody, c.first.link)],
+                frames.index[(c.second.multibody, c.second.link)],
                 c,
             )
-            for c in plan.closures
-            if c.kind is not ClosureKind.ELEMENT
+            for c in plan.loop_constraints
+            if c.kind is not LoopConstraintKind.ELEMENT
         ]
-        """(first frame, second frame, closure) of what engine constraints hold."""
-        self.closure_gaps = np.zeros((len(self.closures), 3))
+        """(first frame, second frame, loop constraint) of what engine constraints hold."""
+        self.loop_constraint_gaps = np.zeros((len(self.loop_constraints), 3))
         """Second end minus first, in the world at the last solve, clipped [m]."""
 
     def measure(self, state: TreeState, positions: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Value [r] and velocity row [r, n] of every row."""
         rows = self.model.rows
         values = np.zeros(self.row_count)
-        jacobian = np.zeros((self.row_count, len(self.model.tree.freedom_frame)))
+        jacobian = np.zeros((self.row_count, len(self.model.tree.dof_frame)))
         direct = np.flatnonzero(rows.coordinate >= 0)
         values[direct] = positions[rows.coordinate[direct]]
         jacobian[direct, rows.coordinate[direct]] = 1.0
@@ -67,14 +71,14 @@ class ComponentGeometry:
 
     def frame_position(self, state: TreeState, frame: LinkFrame) -> FloatArray:
         """World position of a frame; also of an anchor's."""
-        index = self.model.frames.index[frame.piece, frame.link]
+        index = self.model.frames.index[frame.multibody, frame.link]
         return self._position(state, index, frame)
 
     def point_rows(
         self, state: TreeState, frame: LinkFrame, point: FloatArray, size: int
     ) -> FloatArray:
         """Velocity rows of a point moving with a frame: 3 linear, then 3 angular; [size, n]."""
-        index = self.model.frames.index[frame.piece, frame.link]
+        index = self.model.frames.index[frame.multibody, frame.link]
         (linear,) = self.point_jacobians(state, np.array([index]), point[None])
         return np.concatenate([linear, state.angular_jacobian[index]])[:size]
 
@@ -113,7 +117,7 @@ class ComponentGeometry:
         is_linear: BoolArray,
     ) -> FloatArray:
         """Rows of "b relative to a along (or about) a direction, at a point"."""
-        rows = np.zeros((len(direction), len(self.model.tree.freedom_frame)))
+        rows = np.zeros((len(direction), len(self.model.tree.dof_frame)))
         for frame, sign in ((frame_b, 1.0), (frame_a, -1.0)):
             arm = cross(point - state.com[frame], direction)
             linear = np.where(is_linear[:, None], direction, 0.0)
@@ -124,15 +128,15 @@ class ComponentGeometry:
             )
         return rows
 
-    def closure_rows(self, state: TreeState, dt: float) -> tuple[FloatArray, FloatArray]:
+    def loop_constraint_rows(self, state: TreeState, dt: float) -> tuple[FloatArray, FloatArray]:
         """Equality rows for what the engine's constraints hold, and their velocity targets."""
-        if not self.closures:
-            return np.zeros((0, len(self.model.tree.freedom_frame))), np.zeros(0)
+        if not self.loop_constraints:
+            return np.zeros((0, len(self.model.tree.dof_frame))), np.zeros(0)
         blocks, targets = [], []
-        for number, (first, second, closure) in enumerate(self.closures):
-            size = 6 if closure.kind is ClosureKind.WELD else 3
-            a = self._position(state, first, closure.first)
-            b = self._position(state, second, closure.second)
+        for number, (first, second, loop_constraint) in enumerate(self.loop_constraints):
+            size = 6 if loop_constraint.kind is LoopConstraintKind.WELD else 3
+            a = self._position(state, first, loop_constraint.first)
+            b = self._position(state, second, loop_constraint.second)
             blocks.append(
                 self._direction_rows(
                     state,
@@ -144,7 +148,7 @@ class ComponentGeometry:
                 )
             )
             target = np.zeros(size)
-            self.closure_gaps[number] = np.clip(b - a, -CLOSURE_GAP, CLOSURE_GAP)
-            target[:3] = -BAUMGARTE / dt * self.closure_gaps[number]
+            self.loop_constraint_gaps[number] = np.clip(b - a, -LOOP_GAP, LOOP_GAP)
+            target[:3] = -BAUMGARTE / dt * self.loop_constraint_gaps[number]
             targets.append(target)
         return np.concatenate(blocks), np.concatenate(targets)

@@ -153,8 +153,8 @@ def test_telemetry_follows_joints(assets: Path) -> None:
         telemetry.sample()
         (name,) = telemetry.joints
         assert name == "HingeOnDoor angular y"
-        freedom = next(iter(scene.joints.values())).degrees_of_freedom[0]
-        assert telemetry.joints[name] == [freedom.position]
+        dof = next(iter(scene.joints.values())).degrees_of_freedom[0]
+        assert telemetry.joints[name] == [dof.position]
 
 
 def test_a_filmstrip_names_the_times() -> None:

@@ -31,8 +31,8 @@ from gltf_bullet.model import (
     CollisionFilter,
     CombineMode,
     Cylinder,
+    DofKind,
     DriveMode,
-    FreedomKind,
     Joint,
     JointDescription,
     JointDrive,
@@ -118,7 +118,7 @@ limits = st.builds(
         stiffness=stiffness,
         damping=damping,
     ),
-    st.sampled_from(FreedomKind),
+    st.sampled_from(DofKind),
     st.sets(st.integers(0, 2), min_size=1),
     ranges | ranges.map(lambda r: (-math.inf, r[1])) | ranges.map(lambda r: (r[0], math.inf)),
     gains | st.just(math.inf),
@@ -126,7 +126,7 @@ limits = st.builds(
 )
 drives = st.builds(
     JointDrive,
-    kind=st.sampled_from(FreedomKind),
+    kind=st.sampled_from(DofKind),
     axis=st.integers(0, 2),
     mode=st.sampled_from(DriveMode),
     max_force=gains | st.just(math.inf),

@@ -34,7 +34,7 @@ from gltf_bullet.model import (
     CollisionFilter,
     CombineMode,
     Cylinder,
-    FreedomKind,
+    DofKind,
     JointLimit,
     MeshPart,
     MeshShape,
@@ -245,7 +245,7 @@ def test_a_wrong_tensor_is_reported(
 
 LIMIT = {"linearAxes": [0], "min": -1, "max": 1, "springConstant": 2, "springDamping": 3}
 EXPECTED = JointLimit(
-    kind=FreedomKind.LINEAR, axes=(0,), minimum=-1.0, maximum=1.0, stiffness=2.0, damping=3.0
+    kind=DofKind.LINEAR, axes=(0,), minimum=-1.0, maximum=1.0, stiffness=2.0, damping=3.0
 )
 
 

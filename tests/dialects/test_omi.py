@@ -36,7 +36,7 @@ from gltf_bullet.model import (
     CollisionFilter,
     CombineMode,
     Cylinder,
-    FreedomKind,
+    DofKind,
     GravityField,
     GravityFieldKind,
     GravityVolume,
@@ -255,14 +255,14 @@ def test_a_limit_with_both_kinds_of_axes_means_two_limits(read: Read) -> None:
     assert joint.pointer == "/nodes/0/extensions/OMI_physics_joint"
     assert joint.description.limits == tuple(
         JointLimit(kind=kind, axes=axes, minimum=0.0, maximum=0.0, damping=1.0)
-        for kind, axes in ((FreedomKind.LINEAR, (0, 1, 2)), (FreedomKind.ANGULAR, (1,)))
+        for kind, axes in ((DofKind.LINEAR, (0, 1, 2)), (DofKind.ANGULAR, (1,)))
     )
 
 
 def test_an_empty_list_of_axes_limits_nothing(read: Read) -> None:
     limit = {"linearAxes": [], "angularAxes": [1], "min": 0}
     limits = read_joint(read, {"limits": [limit]}).description.limits
-    assert [(entry.kind, entry.axes) for entry in limits] == [(FreedomKind.ANGULAR, (1,))]
+    assert [(entry.kind, entry.axes) for entry in limits] == [(DofKind.ANGULAR, (1,))]
 
 
 @pytest.mark.parametrize("limit", [{"min": 0}, {"linearAxes": [], "angularAxes": [], "min": 0}])

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pybullet
 
-from gltf_bullet.bullet.bodies.gyroscopic_bodies import SpinState, Tumblers
+from gltf_bullet.bullet.bodies.gyroscopic_bodies import GyroscopicBodies, SpinState
 from gltf_bullet.bullet.bodies.link_states import velocity_before_turn
 from gltf_bullet.bullet.bodies.multibody import LinkJoint, LinkSpec, MultibodySpec, create_multibody
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
@@ -238,7 +238,9 @@ class FreeBodies:
         )
         dynamic = np.array([plan.kind is MotionKind.DYNAMIC for plan in plans], dtype=bool)
         lopsided = np.ptp(moments, axis=1) > 1e-6 * moments.max(axis=1, initial=0.0)
-        self._tumblers = Tumblers(client_id, self.ids, np.flatnonzero(dynamic & lopsided), moments)
+        self._tumblers = GyroscopicBodies(
+            client_id, self.ids, np.flatnonzero(dynamic & lopsided), moments
+        )
         self.gone: set[int] = set()
         """Motion nodes whose bodies the user removed."""
         starts = [plan.world_from_body @ plan.body_from_inertial for plan in plans]

@@ -20,7 +20,7 @@ from gltf_bullet.transforms import (
     rotation_vector_from_quat,
 )
 
-__all__ = ["SpinState", "Tumblers"]
+__all__ = ["GyroscopicBodies", "SpinState"]
 
 _ENERGY_DRIFT = 1e-4
 """Relative energy error per second above which a tumbling body gets the gyroscopic correction."""
@@ -29,7 +29,7 @@ SpinState: TypeAlias = tuple[FloatArray | None, FloatArray | None]
 """Turns within the last step [k, 3] and rotations after it [k, 4]."""
 
 
-class Tumblers:
+class GyroscopicBodies:
     """Bodies whose principal moments differ.
 
     Bullet integrates ``w x I w`` explicitly: a body tumbling at 5 rad/s gained half its energy in

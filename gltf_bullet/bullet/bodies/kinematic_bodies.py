@@ -22,10 +22,10 @@ from gltf_bullet.transforms import (
     rotation_vector_from_quat,
 )
 
-__all__ = ["CarriedBodies"]
+__all__ = ["KinematicBodies"]
 
 
-class CarriedBodies:
+class KinematicBodies:
     """Bases of multibodies that poses are prescribed for."""
 
     def __init__(self, client_id: int, ids: Sequence[int], frame_from_inertial: Sequence[Pose]):

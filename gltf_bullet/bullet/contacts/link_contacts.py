@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from gltf_bullet.bullet.client import EngineSettings, detect_collisions
 from gltf_bullet.bullet.contacts.collision_classes import ClassedLink, collision_classes
 from gltf_bullet.bullet.contacts.pair_rules import EngineLink, PairRules
-from gltf_bullet.bullet.contacts.restitution_tuning import Surfaces
+from gltf_bullet.bullet.contacts.restitution_tuning import RestitutionTuning
 from gltf_bullet.bullet.contacts.slip_friction import SlipFriction
 from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes
 from gltf_bullet.planning.body_plans import BodyPlan, ColliderGroup, StaticPlan
@@ -79,7 +79,7 @@ class LinkContacts:
 
     def _apply(self, contacts: ContactPlan, links: list[SolidLink]) -> None:
         surfaces = [(link, part.surface) for link, part in links]
-        self._surfaces = Surfaces(self._client_id, contacts, surfaces)
+        self._surfaces = RestitutionTuning(self._client_id, contacts, surfaces)
         self._slip = SlipFriction(
             self._client_id,
             contacts,

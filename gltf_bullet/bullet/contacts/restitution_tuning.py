@@ -17,7 +17,7 @@ from gltf_bullet.planning.contacts.pair_factors import restitution_factors
 from gltf_bullet.planning.contacts.surfaces import ContactPlan
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["Surfaces"]
+__all__ = ["RestitutionTuning"]
 
 _FIXED_EXCESS, _PUSHED_EXCESS = 0.02, 0.04
 """Restitution that recovery from penetration adds against fixed and pushed partners (measured)."""
@@ -30,7 +30,7 @@ against 0.08 by default, and the softness is nil."""
 _ERP_DAMPING = 0.96e12
 
 
-class Surfaces:
+class RestitutionTuning:
     """The surfaces of one scene's links."""
 
     def __init__(

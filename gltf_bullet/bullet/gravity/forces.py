@@ -10,7 +10,7 @@ import pybullet
 
 from gltf_bullet.bullet.bodies.free_bodies import FreeBodies
 from gltf_bullet.bullet.gravity.fields import GravityFields
-from gltf_bullet.bullet.joints.articulation_set import Articulations
+from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.transforms import FloatArray, Vec3
@@ -27,7 +27,7 @@ class GravityForces:
         fields: GravityFields,
         bodies: Mapping[int, BodyPlan],
         free: FreeBodies,
-        articulations: Articulations,
+        articulations: ArticulationSet,
     ) -> None:
         self._client_id = client_id
         self._fields = fields
@@ -49,8 +49,8 @@ class GravityForces:
         self._masses = np.array([plan.mass for _, plan in falling])
         if not fields.is_idle:
             # Joints must know these forces: their solve balances them.
-            for component in articulations.components:
-                component.field = self._changes_of_links
+            for articulation in articulations.articulations:
+                articulation.field = self._changes_of_links
 
     @property
     def is_idle(self) -> bool:

@@ -1,4 +1,4 @@
-"""One component in the engine: reads its links, states its rows, applies what was found."""
+"""One articulation in the engine: reads its links, states its rows, applies what was found."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pybullet
 
-from gltf_bullet.planning.joints.articulation_plan import ComponentPlan
+from gltf_bullet.planning.joints.articulation_plan import ArticulationPlan
 from gltf_bullet.planning.joints.axes import BALL
-from gltf_bullet.solver.articulation_arrays import ComponentModel
+from gltf_bullet.solver.articulation_arrays import ArticulationArrays
 from gltf_bullet.solver.articulation_solve import (
-    ComponentSolver,
+    ArticulationSolver,
     RowProblem,
     SolverMemory,
     StepForces,
@@ -21,7 +21,7 @@ from gltf_bullet.solver.bounded_solve import MassFactor
 from gltf_bullet.solver.dynamics import TreeState, cross, evaluate_tree, mass_matrix
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["AnchorMotion", "Component"]
+__all__ = ["AnchorMotion", "Articulation"]
 
 
 NATIVE_LIMIT_FORCE = 1e9
@@ -44,21 +44,21 @@ class AnchorMotion:
         self.acceleration = np.zeros(6)
 
 
-class Component:
-    """Execution of one :class:`ComponentPlan`."""
+class Articulation:
+    """Execution of one :class:`ArticulationPlan`."""
 
     def __init__(
         self,
         client_id: int,
-        plan: ComponentPlan,
-        model: ComponentModel,
+        plan: ArticulationPlan,
+        model: ArticulationArrays,
         body_ids: Sequence[int],
         anchors: Mapping[int, AnchorMotion],
     ) -> None:
         self.client_id = client_id
         self.plan = plan
         self.model = model
-        self.solver = ComponentSolver(plan, model)
+        self.solver = ArticulationSolver(plan, model)
         self.body_ids = tuple(body_ids)
         self.anchors = anchors
         self.positions = np.zeros(model.free_count)
@@ -66,24 +66,24 @@ class Component:
         self.field: Callable[[FloatArray, npt.NDArray[np.intp]], FloatArray] | None = None
         """Accelerations [m/s^2] that the engine does not know, from centres of mass in the world
         [k, 3] and motion nodes [k]."""
-        self.velocities = np.zeros(len(model.tree.freedom_frame))
+        self.velocities = np.zeros(len(model.tree.dof_frame))
         """Of single axes, balls (in the child's axes), bases, moving anchors [m/s, rad/s]."""
         self.applied = np.zeros(model.free_count)
         """Force of the solve on each velocity in the last step [N, N m]."""
-        self._frames_of_piece = [
-            np.flatnonzero(model.frames.piece == k) for k in range(len(body_ids))
+        self._frames_of_multibody = [
+            np.flatnonzero(model.frames.multibody == k) for k in range(len(body_ids))
         ]
-        self._links_of_piece = [
+        self._links_of_multibody = [
             [int(link) for link in model.frames.link[frames] if link >= 0]
-            for frames in self._frames_of_piece
+            for frames in self._frames_of_multibody
         ]
-        placed = list(zip(plan.freedoms, model.freedom_index, strict=True))
-        self._axes_of_piece: list[tuple[list[int], npt.NDArray[np.intp]]] = []
+        placed = list(zip(plan.dofs, model.dof_index, strict=True))
+        self._axes_of_multibody: list[tuple[list[int], npt.NDArray[np.intp]]] = []
         for k in range(len(body_ids)):
-            single = [(f.link, i) for f, i in placed if f.piece == k and f.freedom.axis != BALL]
+            single = [(f.link, i) for f, i in placed if f.multibody == k and f.dof.axis != BALL]
             where = np.array([index for _, index in single], dtype=np.intp)
-            self._axes_of_piece.append(([link for link, _ in single], where))
-        self._balls = [(f.piece, f.link, i) for f, i in placed if f.freedom.axis == BALL]
+            self._axes_of_multibody.append(([link for link, _ in single], where))
+        self._balls = [(f.multibody, f.link, i) for f, i in placed if f.dof.axis == BALL]
         self._native: dict[int, tuple[float, float]] = {}
         self._watching = False
         rows = model.rows
@@ -91,7 +91,7 @@ class Component:
             (rows.coordinate >= 0) & np.isinf(rows.stiffness) & ~rows.is_drive
         ).tolist()
         self._link_of_axis = {
-            index: (body_ids[f.piece], f.link) for f, index in placed if f.freedom.axis != BALL
+            index: (body_ids[f.multibody], f.link) for f, index in placed if f.dof.axis != BALL
         }
 
     # --- reading ------------------------------------------------------------------------------
@@ -99,12 +99,12 @@ class Component:
     def read(self) -> TreeState:
         """Link poses and joint velocities from the engine, as a tree state."""
         frames = self.model.frames
-        com = np.zeros((len(frames.piece), 3))
-        rotation = np.zeros((len(frames.piece), 4))
+        com = np.zeros((len(frames.multibody), 3))
+        rotation = np.zeros((len(frames.multibody), 4))
         rotation[:, 3] = 1.0
         client = self.client_id
         for k, body in enumerate(self.body_ids):
-            indices, links = self._frames_of_piece[k], self._links_of_piece[k]
+            indices, links = self._frames_of_multibody[k], self._links_of_multibody[k]
             base = self.model.base_index.get(k)
             if base is not None:
                 com[indices[0]], rotation[indices[0]] = pybullet.getBasePositionAndOrientation(
@@ -120,7 +120,7 @@ class Component:
                 )
                 com[indices] = [state[0] for state in states]
                 rotation[indices] = [state[1] for state in states]
-            axes, where = self._axes_of_piece[k]
+            axes, where = self._axes_of_multibody[k]
             if axes:
                 joint_states = pybullet.getJointStates(body, axes, physicsClientId=client)
                 self.positions[where] = [state[0] for state in joint_states]
@@ -155,7 +155,7 @@ class Component:
         return self._assemble(state, force, torque, dt, gravity)
 
     def state_rows(self, dt: float, gravity: FloatArray) -> RowProblem:
-        """The rows of a component that a contact draws in, though it needs nothing itself."""
+        """The rows of an articulation that a contact draws in, though it needs nothing itself."""
         state = self.read()
         force, torque = self._known_forces(state, gravity, self._anchor_acceleration())
         return self._assemble(state, force, torque, dt, gravity)
@@ -220,7 +220,7 @@ class Component:
         frames, massive = self.model.frames, self.solver.massive
         acting = massive[((force[massive] != 0.0) | (torque[massive] != 0.0)).any(axis=1)]
         for frame in acting.tolist():
-            body, link = self.body_ids[frames.piece[frame]], int(frames.link[frame])
+            body, link = self.body_ids[frames.multibody[frame]], int(frames.link[frame])
             self._push(body, link, force[frame], torque[frame], state.com[frame])
 
     def _push(
@@ -246,7 +246,7 @@ class Component:
 
     def _apply_generalized(self, forces: FloatArray, state: TreeState) -> None:
         for k, body in enumerate(self.body_ids):
-            axes, where = self._axes_of_piece[k]
+            axes, where = self._axes_of_multibody[k]
             if axes:
                 pybullet.setJointMotorControlArray(
                     body,
@@ -257,7 +257,7 @@ class Component:
                 )
             base = self.model.base_index.get(k)
             if base is not None and forces[base : base + 6].any():
-                point = state.com[self._frames_of_piece[k][0]]
+                point = state.com[self._frames_of_multibody[k][0]]
                 self._push(body, -1, forces[base : base + 3], forces[base + 3 : base + 6], point)
         for k, link, first in self._balls:
             turn = forces[first : first + 3]
@@ -340,7 +340,7 @@ class Component:
                     velocities[base + 3 : base + 6].tolist(),
                     physicsClientId=client,
                 )
-            axes, where = self._axes_of_piece[k]
+            axes, where = self._axes_of_multibody[k]
             for link, index in zip(axes, where.tolist(), strict=True):
                 position = pybullet.getJointState(body, link, physicsClientId=client)[0]
                 pybullet.resetJointState(

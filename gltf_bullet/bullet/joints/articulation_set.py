@@ -10,18 +10,18 @@ import numpy.typing as npt
 import pybullet
 
 from gltf_bullet.bullet.bodies.multibody import create_multibody
-from gltf_bullet.bullet.joints.articulation import AnchorMotion, Component
+from gltf_bullet.bullet.joints.articulation import AnchorMotion, Articulation
 from gltf_bullet.bullet.joints.contact_coupling import ContactCoupling
 from gltf_bullet.bullet.joints.joint_controls import JointControls
-from gltf_bullet.bullet.joints.loop_constraints import Closures
+from gltf_bullet.bullet.joints.loop_constraints import LoopConstraints
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.planning.body_plans import BodyPlan
-from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans, PiecePlan
+from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans, MultibodyPlan
 from gltf_bullet.planning.joints.axes import BALL
 from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
-from gltf_bullet.solver.articulation_arrays import compile_component
+from gltf_bullet.solver.articulation_arrays import build_articulation_arrays
 from gltf_bullet.solver.articulation_solve import SolverMemory
-from gltf_bullet.solver.cut_constraints import CrossSolver
+from gltf_bullet.solver.cut_constraints import CutConstraintSolver
 from gltf_bullet.transforms import (
     FloatArray,
     Quat,
@@ -31,14 +31,14 @@ from gltf_bullet.transforms import (
     quat_rotate,
 )
 
-__all__ = ["ArticulationState", "Articulations", "create_articulations"]
+__all__ = ["ArticulationSet", "ArticulationState", "create_articulations"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ArticulationState:
     """What ``pybullet.saveState`` leaves out; treat as opaque."""
 
-    components: tuple[SolverMemory, ...]
+    articulations: tuple[SolverMemory, ...]
     anchors: dict[int, tuple[FloatArray, FloatArray, FloatArray, FloatArray]]
     cross_loads: FloatArray
 
@@ -50,8 +50,8 @@ def create_articulations(
     shape_ids_of: Callable[[int], Sequence[int]],
     visuals: BodyVisuals | None = None,
     created: list[int] | None = None,
-) -> Articulations:
-    """Create every component of ``plans``.
+) -> ArticulationSet:
+    """Create every articulation of ``plans``.
 
     Args:
         client_id: The PyBullet world.
@@ -69,32 +69,32 @@ def create_articulations(
     anchors = {
         node: AnchorMotion(*_anchor_pose(node, plans, body_plans)) for node in plans.moving_anchors
     }
-    components: list[Component] = []
-    for plan in plans.components:
+    articulations: list[Articulation] = []
+    for plan in plans.articulations:
         ids = []
-        for piece in plan.pieces:
+        for multibody in plan.multibodies:
             body = create_multibody(
-                client_id, _with_shapes(piece, body_plans, shape_ids_of, visuals)
+                client_id, _with_shapes(multibody, body_plans, shape_ids_of, visuals)
             )
             created.append(body)
             ids.append(body)
-        model = compile_component(plan, body_plans)
-        component = Component(client_id, plan, model, ids, anchors)
-        _place(component)
-        components.append(component)
-    articulations = Articulations(client_id, plans, body_plans, components, anchors, created)
-    articulations.start_velocities()
-    return articulations
+        model = build_articulation_arrays(plan, body_plans)
+        articulation = Articulation(client_id, plan, model, ids, anchors)
+        _place(articulation)
+        articulations.append(articulation)
+    result = ArticulationSet(client_id, plans, body_plans, articulations, anchors, created)
+    result.start_velocities()
+    return result
 
 
 def _with_shapes(
-    piece: PiecePlan,
+    multibody: MultibodyPlan,
     body_plans: Mapping[int, BodyPlan],
     shape_ids_of: Callable[[int], Sequence[int]],
     visuals: BodyVisuals | None,
 ) -> MultibodySpec:
     shapes: dict[int, Sequence[int]] = {
-        node: tuple(shape_ids_of(node)) or (-1,) for node, _ in piece.bodies
+        node: tuple(shape_ids_of(node)) or (-1,) for node, _ in multibody.bodies
     }
 
     def visual_of(node: int, group: int) -> int:
@@ -104,15 +104,15 @@ def _with_shapes(
         return visuals.of_body(plan) if group == 0 else visuals.of_group(plan, plan.groups[group])
 
     links = []
-    for link, (node, group) in zip(piece.spec.links, piece.owners, strict=True):
+    for link, (node, group) in zip(multibody.spec.links, multibody.owners, strict=True):
         shape = shapes[node][group] if node >= 0 and group < len(shapes[node]) else -1
         links.append(replace(link, shape_id=shape, visual_id=visual_of(node, group)))
-    base_shape = shapes[piece.root_node][0] if piece.is_floating else -1
+    base_shape = shapes[multibody.root_node][0] if multibody.is_floating else -1
     return replace(
-        piece.spec,
+        multibody.spec,
         links=tuple(links),
         shape_id=base_shape,
-        visual_id=visual_of(piece.root_node, 0),
+        visual_id=visual_of(multibody.root_node, 0),
     )
 
 
@@ -124,23 +124,23 @@ def _anchor_pose(
     return np.array(pose.translation), np.array(pose.rotation_xyzw)
 
 
-def _place(component: Component) -> None:
+def _place(articulation: Articulation) -> None:
     """Put the joints where the file has the bodies, and set native limits where they hold."""
-    client = component.client_id
-    for planned, row in zip(component.plan.freedoms, component.model.freedom_index, strict=True):
-        body, freedom = component.body_ids[planned.piece], planned.freedom
-        if freedom.axis == BALL:
+    client = articulation.client_id
+    for planned, row in zip(articulation.plan.dofs, articulation.model.dof_index, strict=True):
+        body, dof = articulation.body_ids[planned.multibody], planned.dof
+        if dof.axis == BALL:
             pybullet.resetJointStateMultiDof(
                 body, planned.link, planned.ball_xyzw, [0.0, 0.0, 0.0], physicsClientId=client
             )
             continue
-        component.positions[row] = freedom.position
-        pybullet.resetJointState(body, planned.link, freedom.position, 0.0, physicsClientId=client)
-    component.mark_recovering()
-    component.refresh_native_limits()
+        articulation.positions[row] = dof.position
+        pybullet.resetJointState(body, planned.link, dof.position, 0.0, physicsClientId=client)
+    articulation.mark_recovering()
+    articulation.refresh_native_limits()
 
 
-class Articulations:
+class ArticulationSet:
     """The jointed bodies of one scene in motion."""
 
     def __init__(
@@ -148,13 +148,13 @@ class Articulations:
         client_id: int,
         plans: ArticulationPlans,
         body_plans: Mapping[int, BodyPlan],
-        components: Sequence[Component],
+        articulations: Sequence[Articulation],
         anchors: dict[int, AnchorMotion],
         created: list[int],
     ) -> None:
         self.client_id = client_id
         self.plans = plans
-        self.components = tuple(components)
+        self.articulations = tuple(articulations)
         self._body_plans = body_plans
         self._anchors = anchors
         self._bases: list[tuple[int, int]] = []
@@ -166,37 +166,41 @@ class Articulations:
         """Pairs of links that must not collide: of one body, or jointed without
         ``enableCollision`` and both of this scene's articulations."""
         self._frame_of: dict[int, tuple[int, int]] = {}
-        for number, component in enumerate(self.components):
-            self._index(number, component)
+        for number, articulation in enumerate(self.articulations):
+            self._index(number, articulation)
         self.nodes: npt.NDArray[np.intp] = np.array(list(self.link_of), dtype=np.intp)
         """Motion nodes in the order of :meth:`world_from_bodies`."""
         inertial = [body_plans[node].body_from_inertial for node in self.link_of]
         self._inertial_positions = np.array([p.translation for p in inertial]).reshape(-1, 3)
         self._inertial_rotations = np.array([p.rotation_xyzw for p in inertial]).reshape(-1, 4)
         self._exclude()
-        self._cross = CrossSolver(
-            plans.cross_closures, [component.solver for component in self.components]
+        self._cross = CutConstraintSolver(
+            plans.cut_constraints, [articulation.solver for articulation in self.articulations]
         )
-        self.contacts = ContactCoupling(client_id, self.components)
+        self.contacts = ContactCoupling(client_id, self.articulations)
         """The joint-space solves of one step, coupled where contacts carry forces."""
         self.controls = JointControls(
-            self.components,
-            [(c.first_component, c.planned) for c in plans.cross_closures if c.planned],
+            self.articulations,
+            [(c.first_articulation, c.planned) for c in plans.cut_constraints if c.planned],
         )
-        """Freedoms, drives and limits, to read and to change."""
-        self.closures = Closures(client_id, self.components, anchors, created, plans.cross_closures)
+        """Dofs, drives and limits, to read and to change."""
+        self.loop_constraints = LoopConstraints(
+            client_id, self.articulations, anchors, created, plans.cut_constraints
+        )
 
-    def _index(self, number: int, component: Component) -> None:
-        for piece, body in zip(component.plan.pieces, component.body_ids, strict=True):
-            if piece.anchor >= 0:
-                self._bases.append((piece.anchor, body))
-            for node, link in piece.bodies:
+    def _index(self, number: int, articulation: Articulation) -> None:
+        for multibody, body in zip(
+            articulation.plan.multibodies, articulation.body_ids, strict=True
+        ):
+            if multibody.anchor >= 0:
+                self._bases.append((multibody.anchor, body))
+            for node, link in multibody.bodies:
                 self.link_of[node] = (body, link)
                 self.group_links_of[node] = []
-            for link, (node, group) in enumerate(piece.owners):
+            for link, (node, group) in enumerate(multibody.owners):
                 if group > 0:
                     self.group_links_of[node].append((body, link))
-        for frame, node in enumerate(component.model.frames.node.tolist()):
+        for frame, node in enumerate(articulation.model.frames.node.tolist()):
             if node >= 0:
                 self._frame_of[node] = (number, frame)
 
@@ -216,8 +220,8 @@ class Articulations:
 
     @property
     def body_ids(self) -> tuple[int, ...]:
-        """Every multibody of the components."""
-        return tuple(body for component in self.components for body in component.body_ids)
+        """Every multibody of the articulations."""
+        return tuple(body for articulation in self.articulations for body in articulation.body_ids)
 
     # --- the step -----------------------------------------------------------------------------
 
@@ -248,20 +252,20 @@ class Articulations:
         """Apply all joint forces for one engine step of ``dt`` seconds."""
         pull = np.array(gravity, dtype=np.float64)
         self._move_bases()
-        problems = [component.prepare(dt, pull) for component in self.components]
+        problems = [articulation.prepare(dt, pull) for articulation in self.articulations]
         self.contacts.solve(problems, dt, pull)
-        self.closures.tighten()
-        if self.plans.cross_closures:
+        self.loop_constraints.tighten()
+        if self.plans.cut_constraints:
             for number, forces in self._cross.forces(dt).items():
-                self.components[number].add_forces(forces)
+                self.articulations[number].add_forces(forces)
 
     def after_step(self) -> None:
         """Native limits of axes that have come back inside."""
-        for component in self.components:
-            component.after_step()
+        for articulation in self.articulations:
+            articulation.after_step()
 
     def _move_bases(self) -> None:
-        for node, body in (*self._bases, *self.closures.ghosts):
+        for node, body in (*self._bases, *self.loop_constraints.ghosts):
             anchor = self._anchors[node]
             pybullet.resetBasePositionAndOrientation(
                 body,
@@ -281,10 +285,12 @@ class Articulations:
     def world_from_bodies(self) -> tuple[npt.NDArray[np.intp], FloatArray, FloatArray]:
         """Motion nodes (k,), body frame positions [m] (k, 3) and rotations xyzw (k, 4)."""
         rows: list[tuple[Vec3, Quat]] = []
-        for component in self.components:
-            for piece, body in zip(component.plan.pieces, component.body_ids, strict=True):
-                links = [link for _, link in piece.bodies if link >= 0]
-                if piece.is_floating:
+        for articulation in self.articulations:
+            for multibody, body in zip(
+                articulation.plan.multibodies, articulation.body_ids, strict=True
+            ):
+                links = [link for _, link in multibody.bodies if link >= 0]
+                if multibody.is_floating:
                     rows.append(
                         pybullet.getBasePositionAndOrientation(body, physicsClientId=self.client_id)
                     )
@@ -310,7 +316,7 @@ class Articulations:
     def velocities_of(self, node: int) -> tuple[FloatArray, FloatArray]:
         """Linear velocity of the centre of mass [m/s] and angular velocity [rad/s], world axes."""
         number, frame = self._frame_of[node]
-        state = self.components[number].read()
+        state = self.articulations[number].read()
         return state.linear_velocity[frame].copy(), state.angular_velocity[frame].copy()
 
     def velocities(self) -> tuple[FloatArray, FloatArray]:
@@ -320,9 +326,9 @@ class Articulations:
         """
         linear, angular = np.zeros((len(self.nodes), 3)), np.zeros((len(self.nodes), 3))
         where = {node: k for k, node in enumerate(self.nodes.tolist())}
-        for component in self.components:
-            state = component.read()
-            for frame, node in enumerate(component.model.frames.node.tolist()):
+        for articulation in self.articulations:
+            state = articulation.read()
+            for frame, node in enumerate(articulation.model.frames.node.tolist()):
                 if node >= 0:
                     linear[where[node]] = state.linear_velocity[frame]
                     angular[where[node]] = state.angular_velocity[frame]
@@ -337,7 +343,7 @@ class Articulations:
         world axes.
         """
         number, frame = self._frame_of[node]
-        self.components[number].apply_impulse(
+        self.articulations[number].apply_impulse(
             frame, np.array(linear, dtype=np.float64), np.array(angular, dtype=np.float64)
         )
 
@@ -355,11 +361,13 @@ class Articulations:
 
     def start_velocities(self) -> None:
         """Start all bodies with their authored velocities, as far as the joints allow."""
-        for component in self.components:
-            nodes = [node for piece in component.plan.pieces for node, _ in piece.bodies]
+        for articulation in self.articulations:
+            nodes = [
+                node for multibody in articulation.plan.multibodies for node, _ in multibody.bodies
+            ]
             plans = {node: self._body_plans[node] for node in nodes}
             if any(any(p.linear_velocity) or any(p.angular_velocity) for p in plans.values()):
-                component.project_velocities(
+                articulation.project_velocities(
                     {node: np.array(p.linear_velocity) for node, p in plans.items()},
                     {node: np.array(p.angular_velocity) for node, p in plans.items()},
                 )
@@ -369,7 +377,7 @@ class Articulations:
     def state(self) -> ArticulationState:
         """What has to be restored beside ``pybullet.restoreState``."""
         return ArticulationState(
-            components=tuple(component.memory() for component in self.components),
+            articulations=tuple(articulation.memory() for articulation in self.articulations),
             anchors={
                 node: (
                     anchor.position.copy(),
@@ -384,8 +392,8 @@ class Articulations:
 
     def restore(self, state: ArticulationState) -> None:
         """Take back :meth:`state`; call after ``pybullet.restoreState``."""
-        for component, memory in zip(self.components, state.components, strict=True):
-            component.recall(memory)
+        for articulation, memory in zip(self.articulations, state.articulations, strict=True):
+            articulation.recall(memory)
         self._cross.loads = state.cross_loads.copy()
         for node, (position, rotation, velocity, acceleration) in state.anchors.items():
             anchor = self._anchors[node]

@@ -1,7 +1,7 @@
-"""Which components of a scene contacts couple in a step: read from the engine, then solved.
+"""Which articulations of a scene contacts couple in a step: read from the engine, then solved.
 
-The contacts are those of the engine's last collision detection. From every component with drives
-or limits they are followed through free bodies and other components, as far as they reach: what
+The contacts are those of the engine's last collision detection. From every articulation with drives
+or limits they are followed through free bodies and other articulations, as far as they reach: what
 lies on an arm's load weighs on the arm as well.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.bodies.foreign_bodies import read_free_mass
-from gltf_bullet.bullet.joints.articulation import Component
+from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.solver.articulation_solve import RowProblem
 from gltf_bullet.solver.bounded_solve import solve_bounded
 from gltf_bullet.solver.contact_island import ContactTable, FreeMass, solve_island
@@ -25,10 +25,10 @@ from gltf_bullet.transforms import FloatArray
 __all__ = ["ContactCoupling", "ContactMemory"]
 
 MOST_POINTS = 48
-"""Contacts of one island that are solved with the joints: from the component outwards, and of one
-body those that press hardest. What lies further up a heap is left to the engine: a drive below then
-carries its weight only as its law says. (The cost grows with the third power: 200 boxes on one lift
-took 300 ms per step.)"""
+"""Contacts of one island that are solved with the joints: from the articulation outwards, and of
+one body those that press hardest. What lies further up a heap is left to the engine: a drive below
+then carries its weight only as its law says. (The cost grows with the third power: 200 boxes on one
+lift took 300 ms per step.)"""
 
 ContactRow: TypeAlias = tuple[Any, ...]
 """One row of ``getContactPoints``."""
@@ -38,18 +38,18 @@ ContactMemory: TypeAlias = tuple[tuple[int, tuple[ContactRow, ...]], ...]
 
 
 class ContactCoupling:
-    """The solves of all components of a scene, with the contacts between them."""
+    """The solves of all articulations of a scene, with the contacts between them."""
 
-    def __init__(self, client_id: int, components: Sequence[Component]) -> None:
+    def __init__(self, client_id: int, articulations: Sequence[Articulation]) -> None:
         self.client_id = client_id
-        self.components = tuple(components)
+        self.articulations = tuple(articulations)
         self.gravity_factor: Mapping[int, float] = {}
         """Of the scene's free bodies, by body id."""
         self.where: dict[int, tuple[int, dict[int, int]]] = {}
-        """Body id -> component number, and the frame of each of its links."""
-        for number, component in enumerate(self.components):
-            for k, body in enumerate(component.body_ids):
-                self.where[body] = (number, _frame_of_links(component, k))
+        """Body id -> articulation number, and the frame of each of its links."""
+        for number, articulation in enumerate(self.articulations):
+            for k, body in enumerate(articulation.body_ids):
+                self.where[body] = (number, _frame_of_links(articulation, k))
         self.neighbours: WeakSet[ContactCoupling] = WeakSet((self,))
         """Of all scenes in the world, this one included."""
         self._held: dict[int, tuple[ContactRow, ...]] | None = None
@@ -67,14 +67,14 @@ class ContactCoupling:
         """Solve the problems of one step and give the engine what they ask for.
 
         Args:
-            problems: By component, ``None`` where the step needs nothing.
+            problems: By articulation, ``None`` where the step needs nothing.
             dt: [s]
             gravity: Of the world [m/s^2].
         """
         waiting = {n: problem for n, problem in enumerate(problems) if problem is not None}
         idle = {n for n, problem in enumerate(problems) if problem is None}
         for number in list(waiting):
-            if number not in waiting or not self.components[number].solver.row_count:
+            if number not in waiting or not self.articulations[number].solver.row_count:
                 continue
             island = _Island(self, dt, gravity)
             island.grow(number)
@@ -82,11 +82,11 @@ class ContactCoupling:
                 self._alone(number, waiting.pop(number))
                 continue
             inside, solvers = {}, {}
-            for n in sorted(island.components):
-                component = island.known[n]
-                solvers[n] = component.solver
+            for n in sorted(island.articulations):
+                articulation = island.known[n]
+                solvers[n] = articulation.solver
                 problem = problems[n] if n < len(problems) else None
-                inside[n] = component.state_rows(dt, gravity) if problem is None else problem
+                inside[n] = articulation.state_rows(dt, gravity) if problem is None else problem
             found = solve_island(solvers, inside, island.free, island.table(), dt)
             for n, problem in inside.items():
                 # What another island has solved already, or another scene will, is context here:
@@ -106,8 +106,8 @@ class ContactCoupling:
         impulse, guess = solve_bounded(
             problem.matrix, problem.right, problem.low, problem.high, problem.guess
         )
-        component = self.components[number]
-        component.finish(component.solver.finish(problem, impulse, guess))
+        articulation = self.articulations[number]
+        articulation.finish(articulation.solver.finish(problem, impulse, guess))
 
     # --- contacts -----------------------------------------------------------------------------
 
@@ -134,7 +134,7 @@ class ContactCoupling:
         self._held = dict(_renamed(memory, code))
 
     def _read(self) -> dict[int, tuple[ContactRow, ...]]:
-        if not any(component.solver.row_count for component in self.components):
+        if not any(articulation.solver.row_count for articulation in self.articulations):
             return {}
         rows = pybullet.getContactPoints(physicsClientId=self.client_id) or ()
         bodies = sorted({body for row in rows for body in row[1:3]})
@@ -157,22 +157,22 @@ def _renamed(
 
 
 _Side = tuple[int, int]
-"""Component number and frame, or -1 and the row of a free mass."""
+"""Articulation number and frame, or -1 and the row of a free mass."""
 
 
 class _Island:
-    """Contacts, components and free bodies that hang together in one step."""
+    """Contacts, articulations and free bodies that hang together in one step."""
 
     def __init__(self, coupling: ContactCoupling, dt: float, gravity: FloatArray) -> None:
         self._coupling = coupling
         self._client_id = coupling.client_id
         self._dt = dt
         self._gravity = gravity
-        self.known: list[Component] = list(coupling.components)
+        self.known: list[Articulation] = list(coupling.articulations)
         """By number: the scene's own, then those of other scenes that it touches."""
-        self._number_of: dict[Component, int] = {}
-        """Of other scenes' components."""
-        self.components: set[int] = set()
+        self._number_of: dict[Articulation, int] = {}
+        """Of other scenes' articulations."""
+        self.articulations: set[int] = set()
         self.free: list[FreeMass] = []
         self._row_of_free: dict[tuple[int, int], int] = {}
         """By body, and by link where links of a body move apart."""
@@ -182,12 +182,12 @@ class _Island:
 
     @property
     def has_contacts(self) -> bool:
-        """Whether there is anything beside the rows of the components."""
+        """Whether there is anything beside the rows of the articulations."""
         return bool(self._points)
 
     def grow(self, start: int) -> None:
-        """Take in everything that touches a component, directly or through what it touches."""
-        self.components.add(start)
+        """Take in everything that touches an articulation, directly or through what it touches."""
+        self.articulations.add(start)
         queue, done = deque(self.known[start].body_ids), set[int]()
         while queue and len(self._points) < MOST_POINTS:
             body = queue.popleft()
@@ -205,8 +205,8 @@ class _Island:
                 side = sides[0 if row[1] == other else 1]
                 fresh: Sequence[int] = ()
                 if side[0] >= 0:
-                    if side[0] not in self.components:
-                        self.components.add(side[0])
+                    if side[0] not in self.articulations:
+                        self.articulations.add(side[0])
                         fresh = self.known[side[0]].body_ids
                 elif self.free[side[1]].inverse_mass:
                     fresh = (other,)
@@ -230,7 +230,7 @@ class _Island:
                     for point in self._points
                 ]
             ),
-            component=sides[:, :, 0],
+            articulation=sides[:, :, 0],
             index=sides[:, :, 1],
         )
 
@@ -239,7 +239,7 @@ class _Island:
             if body in coupling.where:
                 number, frames = coupling.where[body]
                 if coupling is not self._coupling:
-                    number = self._number(coupling.components[number])
+                    number = self._number(coupling.articulations[number])
                 return number, frames[link]
         key = (body, link) if self._is_fixed_robot(body) else (body, -1)
         if key not in self._row_of_free:
@@ -248,11 +248,11 @@ class _Island:
             self.free.append(read_free_mass(self._client_id, *key, gain))
         return -1, self._row_of_free[key]
 
-    def _number(self, component: Component) -> int:
-        if component not in self._number_of:
-            self._number_of[component] = len(self.known)
-            self.known.append(component)
-        return self._number_of[component]
+    def _number(self, articulation: Articulation) -> int:
+        if articulation not in self._number_of:
+            self._number_of[articulation] = len(self.known)
+            self.known.append(articulation)
+        return self._number_of[articulation]
 
     def _gravity_factor(self, body: int) -> float:
         for coupling in self._coupling.neighbours:
@@ -281,10 +281,12 @@ def _by_force(row: ContactRow) -> tuple[float, float]:
     return -row[9], row[8]
 
 
-def _frame_of_links(component: Component, piece: int) -> dict[int, int]:
-    """The frame that each link of a piece moves with, its own or its body's."""
-    frames, plan = component.model.frames, component.plan.pieces[piece]
-    result = {int(frames.link[k]): k for k in np.flatnonzero(frames.piece == piece).tolist()}
+def _frame_of_links(articulation: Articulation, multibody: int) -> dict[int, int]:
+    """The frame that each link of a multibody moves with, its own or its body's."""
+    frames, plan = articulation.model.frames, articulation.plan.multibodies[multibody]
+    result = {
+        int(frames.link[k]): k for k in np.flatnonzero(frames.multibody == multibody).tolist()
+    }
     link_of_node = dict(plan.bodies)
     for link, (node, _) in enumerate(plan.owners):
         if link not in result and link_of_node.get(node) in result:

@@ -12,33 +12,33 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.joints.articulation import Component
-from gltf_bullet.model import DriveMode, FreedomKind, JointDrive, JointLimit
+from gltf_bullet.bullet.joints.articulation import Articulation
+from gltf_bullet.model import DofKind, DriveMode, JointDrive, JointLimit
 from gltf_bullet.planning.joints.articulation_plan import JointPlan
 from gltf_bullet.planning.joints.axes import BALL, merge_axis
 from gltf_bullet.planning.joints.rows import RowMetric
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["DriveHandle", "FreedomHandle", "FreedomState", "JointControls"]
+__all__ = ["DofHandle", "DofState", "DriveHandle", "JointControls"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FreedomHandle:
+class DofHandle:
     """A degree of freedom of a glTF joint, as plain PyBullet knows it."""
 
     joint_node: int
     body_id: int
     link_index: int
-    kind: FreedomKind
+    kind: DofKind
     axis: int
     """0, 1, 2 in the joint node's frame, or 3 for a ball (a PyBullet spherical joint)."""
-    component: int
+    articulation: int
     velocity_index: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FreedomState:
-    """Now; a ball has three numbers, other freedoms one."""
+class DofState:
+    """Now; a ball has three numbers, other dofs one."""
 
     position: tuple[float, ...]
     """[m] or [rad]; of a ball the rotation vector of b in a [rad]."""
@@ -58,105 +58,104 @@ class DriveHandle:
     joint_node: int
     drive: int
     """Index in the joint description's ``drives``."""
-    kind: FreedomKind
+    kind: DofKind
     axis: int
-    component: int
+    articulation: int
     row: int
 
 
 class JointControls:
-    """All freedoms, drives and limits of a scene's articulations."""
+    """All dofs, drives and limits of a scene's articulations."""
 
     def __init__(
-        self, components: Sequence[Component], between: Sequence[tuple[int, JointPlan]] = ()
+        self, articulations: Sequence[Articulation], between: Sequence[tuple[int, JointPlan]] = ()
     ) -> None:
         """Index the joints.
 
         Args:
-            components: Of one scene.
-            between: Joints that connect two components, with the number of the first.
+            articulations: Of one scene.
+            between: Joints that connect two articulations, with the number of the first.
         """
-        self._components = tuple(components)
+        self._articulations = tuple(articulations)
         self.drives: tuple[DriveHandle, ...] = tuple(self._find_drives())
-        """In the order of components and rows; acting drives only."""
-        self._freedoms: dict[int, list[FreedomHandle]] = {}
+        """In the order of articulations and rows; acting drives only."""
+        self._dofs: dict[int, list[DofHandle]] = {}
         self._rows: dict[int, tuple[int, list[int]]] = {}
         self._limits: dict[int, list[JointLimit]] = {}
-        for number, component in enumerate(self._components):
-            self._index(number, component)
+        for number, articulation in enumerate(self._articulations):
+            self._index(number, articulation)
         for number, planned in between:
             self._rows[planned.joint.node] = (number, [])
             self._limits[planned.joint.node] = list(planned.joint.description.limits)
-            self._freedoms[planned.joint.node] = []
+            self._dofs[planned.joint.node] = []
         self._drive_rows = [
             (
-                component,
-                np.array([d.row for d in self.drives if d.component == number], dtype=np.intp),
+                articulation,
+                np.array([d.row for d in self.drives if d.articulation == number], dtype=np.intp),
                 np.array(
-                    [k for k, d in enumerate(self.drives) if d.component == number], dtype=np.intp
+                    [k for k, d in enumerate(self.drives) if d.articulation == number],
+                    dtype=np.intp,
                 ),
             )
-            for number, component in enumerate(self._components)
+            for number, articulation in enumerate(self._articulations)
         ]
 
     def _find_drives(self) -> list[DriveHandle]:
         return [
             DriveHandle(
-                joint_node=component.plan.joints[planned.joint].joint.node,
+                joint_node=articulation.plan.joints[planned.joint].joint.node,
                 drive=planned.row.drive,
                 kind=planned.row.kind,
                 axis=planned.row.axis,
-                component=number,
+                articulation=number,
                 row=row,
             )
-            for number, component in enumerate(self._components)
-            for row, planned in enumerate(component.plan.rows)
+            for number, articulation in enumerate(self._articulations)
+            for row, planned in enumerate(articulation.plan.rows)
             if planned.row.drive >= 0
         ]
 
-    def _index(self, number: int, component: Component) -> None:
-        for joint_index, planned in enumerate(component.plan.joints):
+    def _index(self, number: int, articulation: Articulation) -> None:
+        for joint_index, planned in enumerate(articulation.plan.joints):
             node = planned.joint.node
-            rows = [r for r, row in enumerate(component.plan.rows) if row.joint == joint_index]
+            rows = [r for r, row in enumerate(articulation.plan.rows) if row.joint == joint_index]
             self._rows[node] = (number, rows)
             self._limits[node] = list(planned.joint.description.limits)
-            self._freedoms.setdefault(node, [])
-        for freedom, index in zip(
-            component.plan.freedoms, component.model.freedom_index, strict=True
-        ):
-            self._freedoms.setdefault(freedom.joint_node, []).append(
-                FreedomHandle(
-                    joint_node=freedom.joint_node,
-                    body_id=component.body_ids[freedom.piece],
-                    link_index=freedom.link,
-                    kind=freedom.freedom.kind,
-                    axis=freedom.freedom.axis,
-                    component=number,
+            self._dofs.setdefault(node, [])
+        for dof, index in zip(articulation.plan.dofs, articulation.model.dof_index, strict=True):
+            self._dofs.setdefault(dof.joint_node, []).append(
+                DofHandle(
+                    joint_node=dof.joint_node,
+                    body_id=articulation.body_ids[dof.multibody],
+                    link_index=dof.link,
+                    kind=dof.dof.kind,
+                    axis=dof.dof.axis,
+                    articulation=number,
                     velocity_index=index,
                 )
             )
 
-    # --- freedoms -----------------------------------------------------------------------------
+    # --- dofs -----------------------------------------------------------------------------
 
     @property
     def joint_nodes(self) -> tuple[int, ...]:
         """Joint nodes that are simulated, ascending."""
         return tuple(sorted(self._rows))
 
-    def freedoms(self, joint_node: int) -> tuple[FreedomHandle, ...]:
-        """Degrees of freedom of a joint in chain order; empty for welds and force elements.
+    def dofs(self, joint_node: int) -> tuple[DofHandle, ...]:
+        """Degrees of dof of a joint in chain order; empty for welds and force elements.
 
         Raises:
             KeyError: No simulated joint is on that node.
         """
         if joint_node not in self._rows:
             raise KeyError(f"node {joint_node} carries no simulated joint")
-        return tuple(self._freedoms[joint_node])
+        return tuple(self._dofs[joint_node])
 
-    def freedom_state(self, handle: FreedomHandle) -> FreedomState:
+    def dof_state(self, handle: DofHandle) -> DofState:
         """Read one degree of freedom from the engine."""
-        component = self._components[handle.component]
-        client = component.client_id
+        articulation = self._articulations[handle.articulation]
+        client = articulation.client_id
         index = handle.velocity_index
         if handle.axis == BALL:
             position, velocity = pybullet.getJointStateMultiDof(
@@ -164,14 +163,14 @@ class JointControls:
             )[:2]
             plan = next(
                 f
-                for f, i in zip(component.plan.freedoms, component.model.freedom_index, strict=True)
+                for f, i in zip(articulation.plan.dofs, articulation.model.dof_index, strict=True)
                 if i == index
             )
             vector = np.array(pybullet.getAxisAngleFromQuaternion(position)[0])
             angle = pybullet.getAxisAngleFromQuaternion(position)[1]
             turn = vector * math.remainder(angle, math.tau) * (-1.0 if plan.is_reversed else 1.0)
-            force = component.applied[index : index + 3]
-            return FreedomState(
+            force = articulation.applied[index : index + 3]
+            return DofState(
                 position=tuple(turn.tolist()),
                 velocity=tuple(velocity),
                 applied_force=tuple(force.tolist()),
@@ -179,18 +178,18 @@ class JointControls:
                 upper=math.inf,
             )
         state = pybullet.getJointState(handle.body_id, handle.link_index, physicsClientId=client)
-        lower, upper = self._hard_bounds(component, index)
-        return FreedomState(
+        lower, upper = self._hard_bounds(articulation, index)
+        return DofState(
             position=(state[0],),
             velocity=(state[1],),
             # The solve's share is a plain joint torque; the engine reports a user's own motor.
-            applied_force=(float(component.applied[index]) + state[3],),
+            applied_force=(float(articulation.applied[index]) + state[3],),
             lower=lower,
             upper=upper,
         )
 
-    def _hard_bounds(self, component: Component, index: int) -> tuple[float, float]:
-        rows = component.model.rows
+    def _hard_bounds(self, articulation: Articulation, index: int) -> tuple[float, float]:
+        rows = articulation.model.rows
         found = (rows.coordinate == index) & ~rows.is_drive & np.isinf(rows.stiffness)
         if not found.any():
             return -math.inf, math.inf
@@ -218,28 +217,28 @@ class JointControls:
             values = np.array(targets, dtype=np.float64)
             if values.shape != (len(self.drives),) or not np.isfinite(values).all():
                 raise ValueError(f"drive targets must be {len(self.drives)} finite numbers")
-            for component, rows, where in self._drive_rows:
-                getattr(component.model.rows, name)[rows] = values[where]
+            for articulation, rows, where in self._drive_rows:
+                getattr(articulation.model.rows, name)[rows] = values[where]
 
     def drive_targets(self) -> tuple[FloatArray, FloatArray]:
         """Position and velocity targets of all drives."""
         position, velocity = np.zeros(len(self.drives)), np.zeros(len(self.drives))
-        for component, rows, where in self._drive_rows:
-            position[where] = component.model.rows.position_target[rows]
-            velocity[where] = component.model.rows.velocity_target[rows]
+        for articulation, rows, where in self._drive_rows:
+            position[where] = articulation.model.rows.position_target[rows]
+            velocity[where] = articulation.model.rows.velocity_target[rows]
         return position, velocity
 
     def drive_states(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Positions, velocities and forces of the last step of all driven axes."""
         position, velocity, force = (np.zeros(len(self.drives)) for _ in range(3))
-        for component, rows, where in self._drive_rows:
+        for articulation, rows, where in self._drive_rows:
             if not len(rows):
                 continue
-            state = component.read()
-            values, jacobian = component.solver.geometry.measure(state, component.positions)
+            state = articulation.read()
+            values, jacobian = articulation.solver.geometry.measure(state, articulation.positions)
             position[where] = values[rows]
-            velocity[where] = (jacobian @ component.velocities)[rows]
-            force[where] = component.drive_forces()[rows]
+            velocity[where] = (jacobian @ articulation.velocities)[rows]
+            force[where] = articulation.drive_forces()[rows]
         return position, velocity, force
 
     def set_drive(self, joint_node: int, drive: int, values: JointDrive) -> bool:
@@ -250,7 +249,7 @@ class JointControls:
         """
         for handle in self.drives:
             if handle.joint_node == joint_node and handle.drive == drive:
-                rows = self._components[handle.component].model.rows
+                rows = self._articulations[handle.articulation].model.rows
                 r = handle.row
                 rows.stiffness[r], rows.damping[r] = values.stiffness, values.damping
                 rows.max_force[r] = values.max_force
@@ -291,14 +290,14 @@ class JointControls:
             damping=old.damping if damping is None else damping,
         )
         number, row_numbers = self._rows[joint_node]
-        component = self._components[number]
-        acting = [r for r in row_numbers if limit in component.plan.rows[r].row.limits]
+        articulation = self._articulations[number]
+        acting = [r for r in row_numbers if limit in articulation.plan.rows[r].row.limits]
         if not acting or math.isinf(new.stiffness) != math.isinf(old.stiffness):
             return False
         self._limits[joint_node][limit] = new
-        rows = component.model.rows
+        rows = articulation.model.rows
         for r in acting:
-            row = component.plan.rows[r].row
+            row = articulation.plan.rows[r].row
             if row.metric is RowMetric.COORDINATE and math.isinf(new.stiffness):
                 span = merge_axis(self._limits[joint_node], row.kind, row.axis)
                 middle = span.middle if span.lower > span.upper else None
@@ -307,6 +306,6 @@ class JointControls:
             else:
                 rows.lower[r], rows.upper[r] = new.minimum, new.maximum
                 rows.stiffness[r], rows.damping[r] = new.stiffness, new.damping
-        component.mark_recovering()
-        component.refresh_native_limits()
+        articulation.mark_recovering()
+        articulation.refresh_native_limits()
         return True

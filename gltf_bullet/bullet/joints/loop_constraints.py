@@ -2,7 +2,7 @@
 
 Constraint frames are relative to centres of mass. A gap at load would explode under a large force
 (measured: 50 mm released 27 kJ); it never reaches a constraint, because an axis that starts
-displaced stays a freedom of the welded chain and is brought back by the solve (0.1 J).
+displaced stays a dof of the welded chain and is brought back by the solve (0.1 J).
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.bodies.multibody import create_multibody
-from gltf_bullet.bullet.joints.articulation import AnchorMotion, Component
+from gltf_bullet.bullet.joints.articulation import AnchorMotion, Articulation
 from gltf_bullet.planning.joints.articulation_plan import (
     WORLD,
-    Closure,
-    ClosureKind,
-    CrossClosure,
+    CutConstraint,
     LinkFrame,
+    LoopConstraint,
+    LoopConstraintKind,
 )
 from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose
 
-__all__ = ["Closures"]
+__all__ = ["LoopConstraints"]
 
 FORCE_PER_WEIGHT = 1000.0
 """Largest constraint force, in multiples of the weight that may hang on it."""
@@ -42,32 +42,32 @@ CLOSED = 1e-7
 
 @dataclass(slots=True)
 class _Held:
-    """A constraint of one component, and how to show it a larger gap."""
+    """A constraint of one articulation, and how to show it a larger gap."""
 
     constraint: int
-    component: Component
+    articulation: Articulation
     number: int
-    """Place in the component geometry's closures."""
+    """Place in the articulation geometry's loop constraints."""
     pivot: FloatArray
     """[3], in the child's inertial frame."""
     frame: int
-    """Of the child in the component's tree state."""
+    """Of the child in the articulation's tree state."""
     frame_from_inertial: FloatArray
     """[3, 3], of the child."""
     sign: float
     is_shifted: bool = False
 
 
-class Closures:
+class LoopConstraints:
     """All closing constraints of a scene's articulations."""
 
     def __init__(
         self,
         client_id: int,
-        components: Sequence[Component],
+        articulations: Sequence[Articulation],
         anchors: Mapping[int, AnchorMotion],
         created: list[int],
-        cross: Sequence[CrossClosure] = (),
+        cross: Sequence[CutConstraint] = (),
     ) -> None:
         self._client_id = client_id
         self.ghosts: list[tuple[int, int]] = []
@@ -75,15 +75,17 @@ class Closures:
         self._ghost_of: dict[int, int] = {}
         self.constraint_ids: list[int] = []
         self._held: list[_Held] = []
-        for component in components:
-            for number, (_, _, closure) in enumerate(component.solver.geometry.closures):
-                self._create(component, component, closure, anchors, created)
-                self._hold(component, number, closure)
+        for articulation in articulations:
+            for number, (_, _, loop_constraint) in enumerate(
+                articulation.solver.geometry.loop_constraints
+            ):
+                self._create(articulation, articulation, loop_constraint, anchors, created)
+                self._hold(articulation, number, loop_constraint)
         for between in cross:
             self._create(
-                components[between.first_component],
-                components[between.second_component],
-                between.closure,
+                articulations[between.first_articulation],
+                articulations[between.second_articulation],
+                between.loop_constraint,
                 anchors,
                 created,
             )
@@ -91,13 +93,13 @@ class Closures:
     def tighten(self) -> None:
         """Show the engine larger gaps than there are; after the solve, before the step."""
         for held in self._held:
-            geometry = held.component.solver.geometry
-            gap = geometry.closure_gaps[held.number]
+            geometry = held.articulation.solver.geometry
+            gap = geometry.loop_constraint_gaps[held.number]
             is_open = bool(np.abs(gap).max() > CLOSED)
             if not is_open and not held.is_shifted:
                 continue
             held.is_shifted = is_open
-            world_from_frame = held.component.solver.solved_state().rotation[held.frame]
+            world_from_frame = held.articulation.solver.solved_state().rotation[held.frame]
             shift = (held.sign * TIGHTENING * is_open) * gap @ world_from_frame
             pybullet.changeConstraint(
                 held.constraint,
@@ -105,14 +107,16 @@ class Closures:
                 physicsClientId=self._client_id,
             )
 
-    def _hold(self, component: Component, number: int, closure: Closure) -> None:
+    def _hold(
+        self, articulation: Articulation, number: int, loop_constraint: LoopConstraint
+    ) -> None:
         """Remember the constraint just created."""
-        child, sign = closure.second, 1.0
-        if closure.first.piece < 0 and closure.first.link == WORLD:
-            child, sign = closure.first, -1.0
+        child, sign = loop_constraint.second, 1.0
+        if loop_constraint.first.multibody < 0 and loop_constraint.first.link == WORLD:
+            child, sign = loop_constraint.first, -1.0
         inertial = IDENTITY_POSE
-        if child.piece >= 0:
-            spec = component.plan.pieces[child.piece].spec
+        if child.multibody >= 0:
+            spec = articulation.plan.multibodies[child.multibody].spec
             inertial = (
                 spec.base_from_inertial
                 if child.link < 0
@@ -122,10 +126,10 @@ class Closures:
         self._held.append(
             _Held(
                 self.constraint_ids[-1],
-                component,
+                articulation,
                 number,
                 np.array(pivot.translation),
-                component.model.frames.index[child.piece, child.link],
+                articulation.model.frames.index[child.multibody, child.link],
                 inertial.matrix()[:3, :3],
                 sign,
             )
@@ -133,14 +137,16 @@ class Closures:
 
     def _create(
         self,
-        first: Component,
-        second: Component,
-        closure: Closure,
+        first: Articulation,
+        second: Articulation,
+        loop_constraint: LoopConstraint,
         anchors: Mapping[int, AnchorMotion],
         created: list[int],
     ) -> None:
-        parent, parent_link, parent_frame = self._end(first, closure.first, anchors, created)
-        child, child_link, child_frame = self._end(second, closure.second, anchors, created)
+        parent, parent_link, parent_frame = self._end(
+            first, loop_constraint.first, anchors, created
+        )
+        child, child_link, child_frame = self._end(second, loop_constraint.second, anchors, created)
         if parent < 0:
             # The engine wants a body first; the world may only be the child.
             parent, parent_link, parent_frame, child, child_link, child_frame = (
@@ -152,7 +158,9 @@ class Closures:
                 parent_frame,
             )
         kind = (
-            pybullet.JOINT_FIXED if closure.kind is ClosureKind.WELD else pybullet.JOINT_POINT2POINT
+            pybullet.JOINT_FIXED
+            if loop_constraint.kind is LoopConstraintKind.WELD
+            else pybullet.JOINT_POINT2POINT
         )
         constraint = pybullet.createConstraint(
             parent,
@@ -169,27 +177,27 @@ class Closures:
         )
         pybullet.changeConstraint(
             constraint,
-            maxForce=FORCE_PER_WEIGHT * 9.81 * max(closure.load, 1e-3),
+            maxForce=FORCE_PER_WEIGHT * 9.81 * max(loop_constraint.load, 1e-3),
             physicsClientId=self._client_id,
         )
         self.constraint_ids.append(constraint)
 
     def _end(
         self,
-        component: Component,
+        articulation: Articulation,
         frame: LinkFrame,
         anchors: Mapping[int, AnchorMotion],
         created: list[int],
     ) -> tuple[int, int, Pose]:
         """Body, link and the frame relative to that link's centre of mass."""
-        if frame.piece >= 0:
-            spec = component.plan.pieces[frame.piece].spec
+        if frame.multibody >= 0:
+            spec = articulation.plan.multibodies[frame.multibody].spec
             inertial = (
                 spec.base_from_inertial
                 if frame.link < 0
                 else spec.links[frame.link].link_from_inertial
             )
-            body = component.body_ids[frame.piece]
+            body = articulation.body_ids[frame.multibody]
             return body, frame.link, inertial.inverse() @ frame.link_from_frame
         if frame.link == WORLD:
             return -1, -1, frame.link_from_frame

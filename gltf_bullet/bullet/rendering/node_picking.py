@@ -18,10 +18,10 @@ from gltf_bullet.rendering.camera import Camera
 from gltf_bullet.rendering.visual_plans import NodeVisual, VisualMesh
 from gltf_bullet.transforms import FloatArray, quats_from_matrices
 
-__all__ = ["NodeFinder"]
+__all__ = ["NodePicking"]
 
 
-class NodeFinder:
+class NodePicking:
     """Bodies per node in a private world, opened when first asked."""
 
     def __init__(self, visuals: Sequence[NodeVisual]) -> None:

@@ -14,7 +14,7 @@ import pybullet
 
 from gltf_bullet.errors import EngineError
 
-__all__ = ["OwnBodies"]
+__all__ = ["BodyStates"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class _BodyState:
     """Link, position and velocity of every joint that can move."""
 
 
-class OwnBodies:
+class BodyStates:
     """Poses, velocities and joint positions of some bodies, in their order. Picklable."""
 
     __slots__ = ("_states",)

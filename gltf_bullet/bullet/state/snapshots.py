@@ -1,7 +1,7 @@
 """The engine's own state as a value: cheap inside a process, bytes when it is pickled.
 
 ``pybullet.saveState`` holds poses, velocities and contacts of the whole world, but no motors,
-masses, frictions, pair rules or filters (measured): those belong to :class:`World.state`.
+masses, frictions, pair rules or filters (measured): those belong to :class:`EngineWorld.state`.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from gltf_bullet.transforms import (
     rotation_vector_from_quat,
 )
 
-__all__ = ["Motion", "Probe", "Solid", "passage"]
+__all__ = ["Probe", "ScrewMotion", "Solid", "passage"]
 
 _TOLERANCE = 1e-3
 """How near two shapes must come to count as touching in flight, relative to the smaller one."""
@@ -86,7 +86,7 @@ def _height(plane: Solid, plane_pose: Pose, solid: Solid, solid_pose: Pose) -> f
     return float(np.dot(normal, offset)) - support(solid.placed.shape, np.array(down))
 
 
-class Motion:
+class ScrewMotion:
     """A frame on its way through one step: straight, and turning evenly."""
 
     __slots__ = ("_axis", "_begin", "angle", "shift")
@@ -120,9 +120,9 @@ class Motion:
 def passage(
     probe: Probe,
     volume: Solid,
-    volume_motion: Motion,
+    volume_motion: ScrewMotion,
     solid: Solid,
-    solid_motion: Motion,
+    solid_motion: ScrewMotion,
     thickness: float,
 ) -> tuple[float, float] | None:
     """When a solid first and last touches a volume on its way through a step.

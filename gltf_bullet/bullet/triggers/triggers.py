@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes
 from gltf_bullet.bullet.triggers.frames import Balls, Frames, Volumes
-from gltf_bullet.bullet.triggers.overlap_probe import Motion, Probe, Solid, passage
+from gltf_bullet.bullet.triggers.overlap_probe import Probe, ScrewMotion, Solid, passage
 from gltf_bullet.bullet.triggers.overlap_search import IntArray, boxes_overlap, near_pairs
 from gltf_bullet.model import may_collide
 from gltf_bullet.planning.body_plans import BodyPlan
@@ -310,9 +310,9 @@ class Triggers:
             found = passage(
                 self._probe,
                 self._volume_solids[volume],
-                Motion(volumes_before.frames.pose(volume), self._volumes.frames.pose(volume)),
+                ScrewMotion(volumes_before.frames.pose(volume), self._volumes.frames.pose(volume)),
                 self._solids[ball],
-                Motion(before.pose(frame), self._frames.pose(frame)),
+                ScrewMotion(before.pose(frame), self._frames.pose(frame)),
                 min(self._balls.thickness[ball], self._volumes.thickness[volume]),
             )
             if found is not None:

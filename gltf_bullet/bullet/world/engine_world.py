@@ -27,11 +27,11 @@ from gltf_bullet.bullet.joints.articulation_set import ArticulationState, create
 from gltf_bullet.bullet.joints.contact_coupling import ContactCoupling, ContactMemory
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals, ShownLink
 from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes, engine_life, engine_shapes
-from gltf_bullet.bullet.state.body_states import OwnBodies
+from gltf_bullet.bullet.state.body_states import BodyStates
 from gltf_bullet.bullet.state.snapshots import EngineSnapshot
 from gltf_bullet.bullet.triggers.triggers import Triggers
-from gltf_bullet.bullet.world.kinematic_targets import PrescribedMotion, PrescribedNodes
-from gltf_bullet.bullet.world.link_index import LinkTable
+from gltf_bullet.bullet.world.kinematic_targets import KinematicTargets, PrescribedNodes
+from gltf_bullet.bullet.world.link_index import LinkIndex
 from gltf_bullet.bullet.world.ray_casts import ColliderIndex
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import MotionKind, PhysicsScene
@@ -43,14 +43,14 @@ from gltf_bullet.rendering.visual_plans import NO_VISUALS, VisualPlans
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.transforms import FloatArray, Pose, Vec3
 
-__all__ = ["World", "WorldState"]
+__all__ = ["EngineWorld", "EngineWorldState"]
 
 _COUPLINGS: WeakKeyDictionary[EngineShapes, WeakSet[ContactCoupling]] = WeakKeyDictionary()
 """Of all scenes in one life of a client's world."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class WorldState:
+class EngineWorldState:
     """What a scene must take back besides the engine's snapshot; treat as opaque."""
 
     articulations: ArticulationState
@@ -60,7 +60,7 @@ class WorldState:
     contacts: ContactMemory
 
 
-class World:
+class EngineWorld:
     """Everything that one scene put into one PyBullet world."""
 
     def __init__(
@@ -132,7 +132,7 @@ class World:
         self._id_of_free = dict(zip(self.free.nodes.tolist(), self.free.ids, strict=True))
         self.articulations.contacts.join(_COUPLINGS.setdefault(shapes, WeakSet()))
         self._undo.append(self.articulations.contacts.leave)
-        self._table = LinkTable(self.plan, self.static_ids, self._id_of_free, self.articulations)
+        self._table = LinkIndex(self.plan, self.static_ids, self._id_of_free, self.articulations)
         self.articulations.contacts.gravity_factor = {
             self._id_of_free[node]: bodies[node].gravity_factor for node in self._id_of_free
         }
@@ -158,7 +158,7 @@ class World:
             slip_friction=options.slip_friction,
         )
         self._undo.append(self._links.release)
-        self.prescribed = PrescribedMotion(
+        self.prescribed = KinematicTargets(
             self.client_id,
             self.plan.bodies,
             self.static_ids,
@@ -366,9 +366,9 @@ class World:
         self.articulations.contacts.hold()
         self._links.renew_in_order()
 
-    def state(self) -> WorldState:
+    def state(self) -> EngineWorldState:
         """What the engine's own snapshot leaves out."""
-        return WorldState(
+        return EngineWorldState(
             articulations=self.articulations.state(),
             slip=self._links.state(),
             spins=self.free.state(),
@@ -376,11 +376,11 @@ class World:
             contacts=self.articulations.contacts.memory(self._created),
         )
 
-    def restore(self, state: WorldState, engine: EngineSnapshot | OwnBodies) -> None:
+    def restore(self, state: EngineWorldState, engine: EngineSnapshot | BodyStates) -> None:
         """Put everything back: the whole world as the engine does it, or our own bodies only."""
         self.prescribed.choose(*state.prescribed)
         self._links.restore(state.slip)
-        if isinstance(engine, OwnBodies):
+        if isinstance(engine, BodyStates):
             engine.restore(self.client_id, self._created)
             self.renew_contacts()
         else:

@@ -9,19 +9,19 @@ import numpy as np
 import numpy.typing as npt
 
 from gltf_bullet.bullet.bodies.free_bodies import FreeBodies
-from gltf_bullet.bullet.bodies.kinematic_bodies import CarriedBodies
+from gltf_bullet.bullet.bodies.kinematic_bodies import KinematicBodies
 from gltf_bullet.bullet.bodies.link_states import ZERO, set_base_velocity
 from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.bodies import BodyPlans
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["PrescribedMotion", "PrescribedNodes"]
+__all__ = ["KinematicTargets", "PrescribedNodes"]
 
 PrescribedNodes: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 """Nodes of static colliders, and of bodies."""
 
 
-class PrescribedMotion:
+class KinematicTargets:
     """The free bodies and static colliders of a scene whose poses are prescribed."""
 
     def __init__(
@@ -49,7 +49,7 @@ class PrescribedMotion:
         self._id_of_body = dict(zip(free.nodes.tolist(), free.ids, strict=True))
         self.nodes: PrescribedNodes = ((), ())
         """What follows now, in the order of :meth:`follow`."""
-        self._bodies = CarriedBodies(client_id, [], [])
+        self._bodies = KinematicBodies(client_id, [], [])
         self._targets: tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]] | None = None
 
     def is_possible(self, node: int) -> bool:
@@ -84,7 +84,7 @@ class PrescribedMotion:
                 )
         self.nodes = (tuple(static_nodes), tuple(body_nodes))
         offset_of = {s.node: s.shape.body_from_shape for s in self._plan.statics}
-        self._bodies = CarriedBodies(
+        self._bodies = KinematicBodies(
             self._client_id,
             [*map(self._static_ids.__getitem__, static_nodes),
              *map(self._id_of_body.__getitem__, body_nodes)],

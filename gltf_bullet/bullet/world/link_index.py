@@ -6,17 +6,17 @@ from collections.abc import Iterator, Mapping
 
 from gltf_bullet.bullet.contacts.link_contacts import SolidLink, solid_links
 from gltf_bullet.bullet.contacts.pair_rules import EngineLink
-from gltf_bullet.bullet.joints.articulation_set import Articulations
+from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.bullet.world.ray_casts import LinkColliders
 from gltf_bullet.planning.bodies import BodyPlans
 from gltf_bullet.planning.shapes.shape_plans import PlacedShape
 from gltf_bullet.planning.world_plan import WorldPlan
 from gltf_bullet.scene import NodeTree
 
-__all__ = ["LinkTable"]
+__all__ = ["LinkIndex"]
 
 
-class LinkTable:
+class LinkIndex:
     """Answers for nodes; the plan of the bodies changes with their materials."""
 
     def __init__(
@@ -24,7 +24,7 @@ class LinkTable:
         plan: WorldPlan,
         static_ids: Mapping[int, int],
         id_of_free: Mapping[int, int],
-        articulations: Articulations,
+        articulations: ArticulationSet,
     ) -> None:
         """Take what was created.
 

@@ -24,7 +24,7 @@ from gltf_bullet.model import (
     Plane,
     Sphere,
 )
-from gltf_bullet.model.joints import FreedomKind
+from gltf_bullet.model.joints import DofKind
 
 __all__ = [
     "ImplicitShape",
@@ -108,7 +108,7 @@ def encode_description(description: JointDescription) -> JsonOut:
 
 
 def _encode_limit(limit: JointLimit) -> JsonOut:
-    key = "linearAxes" if limit.kind is FreedomKind.LINEAR else "angularAxes"
+    key = "linearAxes" if limit.kind is DofKind.LINEAR else "angularAxes"
     result: JsonOut = {key: list(limit.axes)}
     if limit.minimum != -math.inf:
         result["min"] = limit.minimum

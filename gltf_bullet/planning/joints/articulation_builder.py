@@ -1,6 +1,7 @@
-"""A spanning tree as multibody values: links in depth-first order, rows and closures.
+"""A spanning tree as multibody values: links in depth-first order, rows and loop constraints.
 
-Pure. A component of more than :data:`PIECE_LINKS` links is cut at joints into several pieces.
+Pure. An articulation of more than :data:`MULTIBODY_LINKS` links is cut at joints into several
+multibodies.
 """
 
 from __future__ import annotations
@@ -9,35 +10,35 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
-from gltf_bullet.model import FreedomKind
+from gltf_bullet.model import DofKind
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import (
-    Closure,
-    ClosureKind,
-    ComponentPlan,
-    FreedomPlan,
+    ArticulationPlan,
+    DofPlan,
     JointPlan,
     LinkFrame,
+    LoopConstraint,
+    LoopConstraintKind,
     RowPlan,
 )
 from gltf_bullet.planning.joints.graph import SpanningTree
 from gltf_bullet.planning.joints.layout import JointLayout
 from gltf_bullet.planning.joints.multibody_layout import (
-    PIECE_LINKS,
+    MULTIBODY_LINKS,
+    ArticulationParts,
     BodyFacts,
     Branch,
-    ComponentParts,
-    Piece,
+    MultibodyDraft,
     Side,
     SidedJoint,
-    emit_piece,
+    emit_multibody,
 )
 from gltf_bullet.planning.joints.rows import JointRow, RowMetric
 from gltf_bullet.transforms import IDENTITY_POSE
 
-__all__ = ["build_component"]
+__all__ = ["build_articulation"]
 
-PIECE_COORDINATES = 110
+MULTIBODY_COORDINATES = 110
 """Coordinates of one multibody: the engine reports 128, 7 of them for the base, 4 per ball
 (measured: beyond them a ball's state comes back empty)."""
 
@@ -46,7 +47,7 @@ FLOATING = -2
 JOINT_LOOP_CLOSED = IssueKind(
     "JOINT_LOOP_CLOSED",
     Severity.INFO,
-    "the joint closes a loop; it is held by {how} outside of the tree (closure error about "
+    "the joint closes a loop; it is held by {how} outside of the tree (loop constraint error about "
     "{error} m where ends of the loop pass at 1 m/s in steps of 1/240 s; it grows with the square "
     "of both)",
 )
@@ -58,53 +59,55 @@ JOINT_TREE_SPLIT = IssueKind(
 )
 
 
-def build_component(
+def build_articulation(
     tree: SpanningTree,
     joints: Sequence[SidedJoint],
     bodies: Mapping[int, BodyFacts],
     body_plans: Mapping[int, BodyPlan],
     diagnostics: Diagnostics,
-) -> ComponentPlan:
-    """Lay out the links of one component and collect its joints, rows and closures."""
+) -> ArticulationPlan:
+    """Lay out the links of one articulation and collect its joints, rows and loop constraints."""
     builder = _Builder(
-        ComponentParts(joints=joints, bodies=bodies, body_plans=body_plans, diagnostics=diagnostics)
+        ArticulationParts(
+            joints=joints, bodies=bodies, body_plans=body_plans, diagnostics=diagnostics
+        )
     )
     builder.grow(tree)
     return builder.finish()
 
 
 class _Builder:
-    def __init__(self, parts: ComponentParts) -> None:
+    def __init__(self, parts: ArticulationParts) -> None:
         self.parts = parts
         self.joints = parts.joints
         self.bodies = parts.bodies
         self.diagnostics = parts.diagnostics
-        self.pieces: list[Piece] = []
-        self.piece_of: dict[int, int] = {}
-        self.closing: list[tuple[int, ClosureKind, bool, int]] = []
+        self.multibodies: list[MultibodyDraft] = []
+        self.multibody_of: dict[int, int] = {}
+        self.closing: list[tuple[int, LoopConstraintKind, bool, int]] = []
         self.joint_index: dict[int, int] = {}
         self.subtree: dict[int, float] = {}
 
     def grow(self, tree: SpanningTree) -> None:
-        """Assign bodies to pieces; joints that do not fit any more become closures."""
+        """Assign bodies to multibodies; joints that do not fit any more become loop constraints."""
         self._open(tree.anchor if tree.anchor is not None else FLOATING, tree.root_body)
         for parent, _, child in reversed(tree.steps):
             self.subtree[child] = self.subtree.get(child, 0.0) + self.bodies[child].plan.mass
             self.subtree[parent] = self.subtree.get(parent, 0.0) + self.subtree[child]
         for parent, joint, child in tree.steps:
-            piece_index = self.piece_of[parent] if parent >= 0 else 0
-            piece = self.pieces[piece_index]
+            multibody_index = self.multibody_of[parent] if parent >= 0 else 0
+            multibody = self.multibodies[multibody_index]
             links, coordinates = self._cost(joint, child)
             fits = (
-                piece.link_count + links <= PIECE_LINKS
-                and piece.coordinate_count + coordinates <= PIECE_COORDINATES
+                multibody.link_count + links <= MULTIBODY_LINKS
+                and multibody.coordinate_count + coordinates <= MULTIBODY_COORDINATES
             )
             if fits:
-                piece.link_count += links
-                piece.coordinate_count += coordinates
-                self.piece_of[child] = piece_index
+                multibody.link_count += links
+                multibody.coordinate_count += coordinates
+                self.multibody_of[child] = multibody_index
                 branch = Branch(joint, child, self._is_reversed(joint, child))
-                piece.branches.setdefault(parent, []).append(branch)
+                multibody.branches.setdefault(parent, []).append(branch)
                 continue
             self._open(FLOATING, child)
             self._close(joint, JOINT_TREE_SPLIT, child)
@@ -112,66 +115,71 @@ class _Builder:
             self._close(joint, JOINT_LOOP_CLOSED, -1)
 
     def _open(self, anchor: int, root: int) -> None:
-        piece = Piece(anchor, root, {})
+        multibody = MultibodyDraft(anchor, root, {})
         if root >= 0:
-            piece.link_count = self.parts.group_links(root)
-            piece.coordinate_count = 7
-            self.piece_of[root] = len(self.pieces)
-        self.pieces.append(piece)
+            multibody.link_count = self.parts.group_links(root)
+            multibody.coordinate_count = 7
+            self.multibody_of[root] = len(self.multibodies)
+        self.multibodies.append(multibody)
 
     def _cost(self, joint: int, child: int) -> tuple[int, int]:
         layout = self.joints[joint].layout
-        return len(layout.freedoms) + 1 + self.parts.group_links(child), layout.coordinate_count
+        return len(layout.dofs) + 1 + self.parts.group_links(child), layout.coordinate_count
 
     def _is_reversed(self, joint: int, child: int) -> bool:
         return self.joints[joint].a.body == child
 
     def _close(self, joint: int, kind: IssueKind, child: int) -> None:
-        """Hold a joint outside of the trees; ``child`` is the root of a piece cut off there."""
+        """Hold a joint outside of the trees; ``child`` is the root of a multibody cut off there."""
         sided = self.joints[joint]
         layout = sided.layout
         if layout.locks_nothing:
-            how, closure = "forces", ClosureKind.ELEMENT
+            how, loop_constraint = "forces", LoopConstraintKind.ELEMENT
         elif layout.is_undriven_ball:
-            how, closure = "a point constraint", ClosureKind.POINT
+            how, loop_constraint = "a point constraint", LoopConstraintKind.POINT
         else:
-            how, closure = "a welded chain", ClosureKind.WELD
+            how, loop_constraint = "a welded chain", LoopConstraintKind.WELD
         if kind is JOINT_TREE_SPLIT:
-            self.diagnostics.report(kind, sided.joint.pointer, how=how, links=PIECE_LINKS)
-        elif closure is not ClosureKind.ELEMENT:  # Those are rows of the solve, as in the tree.
+            self.diagnostics.report(kind, sided.joint.pointer, how=how, links=MULTIBODY_LINKS)
+        elif (
+            loop_constraint is not LoopConstraintKind.ELEMENT
+        ):  # Those are rows of the solve, as in the tree.
             self.diagnostics.report(kind, sided.joint.pointer, how=how, error=0.0001)
         is_reversed, host = False, -1
-        if closure is ClosureKind.WELD:
-            # The chain grows on the side with more room; a cut-off piece is empty.
+        if loop_constraint is LoopConstraintKind.WELD:
+            # The chain grows on the side with more room; a cut-off multibody is empty.
             host = child if child >= 0 else self._roomier(sided)
             is_reversed = sided.b.body == host
-            piece = self.pieces[self.piece_of[host]]
-            piece.link_count += len(layout.freedoms) + 1
-            piece.coordinate_count += layout.coordinate_count
-            piece.branches.setdefault(host, []).append(Branch(joint, -1, is_reversed))
-        self.closing.append((joint, closure, is_reversed, host))
+            multibody = self.multibodies[self.multibody_of[host]]
+            multibody.link_count += len(layout.dofs) + 1
+            multibody.coordinate_count += layout.coordinate_count
+            multibody.branches.setdefault(host, []).append(Branch(joint, -1, is_reversed))
+        self.closing.append((joint, loop_constraint, is_reversed, host))
 
     def _roomier(self, sided: SidedJoint) -> int:
         options = [side.body for side in (sided.a, sided.b) if side.body >= 0]
-        return min(options, key=lambda n: self.pieces[self.piece_of[n]].link_count)
+        return min(options, key=lambda n: self.multibodies[self.multibody_of[n]].link_count)
 
-    def finish(self) -> ComponentPlan:
-        """Emit links, freedoms, joints, rows and closures."""
-        emitted = [emit_piece(self.parts, index, piece) for index, piece in enumerate(self.pieces)]
-        freedoms: list[FreedomPlan] = []
-        joint_freedoms: dict[int, tuple[int, ...]] = {}
+    def finish(self) -> ArticulationPlan:
+        """Emit links, dofs, joints, rows and loop constraints."""
+        emitted = [
+            emit_multibody(self.parts, index, multibody)
+            for index, multibody in enumerate(self.multibodies)
+        ]
+        dofs: list[DofPlan] = []
+        joint_dofs: dict[int, tuple[int, ...]] = {}
         ends: dict[int, int] = {}
         link_of: dict[int, LinkFrame] = {}
         for index, result in enumerate(emitted):
             for node, link in result.plan.bodies:
-                link_of[node] = LinkFrame(piece=index, link=link, link_from_frame=IDENTITY_POSE)
-            for joint, planned in result.freedoms.items():
-                joint_freedoms[joint] = tuple(range(len(freedoms), len(freedoms) + len(planned)))
-                freedoms.extend(planned)
+                link_of[node] = LinkFrame(multibody=index, link=link, link_from_frame=IDENTITY_POSE)
+            for joint, planned in result.dofs.items():
+                joint_dofs[joint] = tuple(range(len(dofs), len(dofs) + len(planned)))
+                dofs.extend(planned)
             ends.update(result.chain_ends)
         joints: list[JointPlan] = []
         rows: list[RowPlan] = []
-        used = sorted({*joint_freedoms, *self._tree_joints(), *(c[0] for c in self.closing)})
+        used = sorted({*joint_dofs, *self._tree_joints(), *(c[0] for c in self.closing)})
         position = {joint: k for k, joint in enumerate(used)}
         for joint in used:
             sided = self.joints[joint]
@@ -181,27 +189,27 @@ class _Builder:
                     layout=sided.layout,
                     frame_a=self._frame(sided.a, link_of),
                     frame_b=self._frame(sided.b, link_of),
-                    freedoms=joint_freedoms.get(joint, ()),
+                    dofs=joint_dofs.get(joint, ()),
                 )
             )
-            rows += _rows(position[joint], sided.layout, joint_freedoms.get(joint, ()))
-        closures = [
-            self._closure(position[joint], joint, kind, is_reversed, host, ends, link_of)
+            rows += _rows(position[joint], sided.layout, joint_dofs.get(joint, ()))
+        loop_constraints = [
+            self._loop_constraint(position[joint], joint, kind, is_reversed, host, ends, link_of)
             for joint, kind, is_reversed, host in self.closing
         ]
-        return ComponentPlan(
-            pieces=tuple(result.plan for result in emitted),
-            freedoms=tuple(freedoms),
+        return ArticulationPlan(
+            multibodies=tuple(result.plan for result in emitted),
+            dofs=tuple(dofs),
             joints=tuple(joints),
             rows=tuple(rows),
-            closures=tuple(closures),
+            loop_constraints=tuple(loop_constraints),
         )
 
     def _tree_joints(self) -> set[int]:
         return {
             branch.joint
-            for piece in self.pieces
-            for branches in piece.branches.values()
+            for multibody in self.multibodies
+            for branches in multibody.branches.values()
             for branch in branches
         }
 
@@ -210,40 +218,40 @@ class _Builder:
             body_from_world = self.bodies[side.body].plan.world_from_body.inverse()
             return replace(link_of[side.body], link_from_frame=body_from_world @ side.frame)
         return LinkFrame(
-            piece=-1,
+            multibody=-1,
             link=side.anchor,
             link_from_frame=self.parts.anchor_pose(side).inverse() @ side.frame,
         )
 
-    def _closure(
+    def _loop_constraint(
         self,
         position: int,
         joint: int,
-        kind: ClosureKind,
+        kind: LoopConstraintKind,
         is_reversed: bool,
         host: int,
         ends: Mapping[int, int],
         link_of: Mapping[int, LinkFrame],
-    ) -> Closure:
+    ) -> LoopConstraint:
         sided = self.joints[joint]
         first = self._frame(sided.a, link_of)
         second = self._frame(sided.b, link_of)
-        if kind is ClosureKind.WELD:
+        if kind is LoopConstraintKind.WELD:
             first = LinkFrame(
-                piece=self.piece_of[host], link=ends[joint], link_from_frame=IDENTITY_POSE
+                multibody=self.multibody_of[host], link=ends[joint], link_from_frame=IDENTITY_POSE
             )
             second = self._frame(sided.a if is_reversed else sided.b, link_of)
-        load = sum(self.bodies[node].plan.mass for node in self.piece_of)
-        return Closure(kind=kind, joint=position, first=first, second=second, load=load)
+        load = sum(self.bodies[node].plan.mass for node in self.multibody_of)
+        return LoopConstraint(kind=kind, joint=position, first=first, second=second, load=load)
 
 
-def _rows(joint: int, layout: JointLayout, freedoms: tuple[int, ...]) -> list[RowPlan]:
+def _rows(joint: int, layout: JointLayout, dofs: tuple[int, ...]) -> list[RowPlan]:
     rows = []
     for row in layout.rows:
         if row.metric is not RowMetric.COORDINATE:
             rows.append(RowPlan(joint=joint, row=row))
-        elif freedoms:
-            rows.append(RowPlan(joint=joint, row=row, freedom=freedoms[row.freedom]))
+        elif dofs:
+            rows.append(RowPlan(joint=joint, row=row, dof=dofs[row.dof]))
         else:
             rows.append(RowPlan(joint=joint, row=_as_element(row)))
     return rows
@@ -251,5 +259,5 @@ def _rows(joint: int, layout: JointLayout, freedoms: tuple[int, ...]) -> list[Ro
 
 def _as_element(row: JointRow) -> JointRow:
     """The same row where no link measures the coordinate."""
-    linear = row.kind is FreedomKind.LINEAR
-    return replace(row, metric=RowMetric.OFFSET if linear else RowMetric.TWIST, freedom=-1)
+    linear = row.kind is DofKind.LINEAR
+    return replace(row, metric=RowMetric.OFFSET if linear else RowMetric.TWIST, dof=-1)

@@ -1,7 +1,7 @@
 """Jointed bodies as multibodies: the values that planning yields and execution reads.
 
-A *component* is a set of bodies connected by joints; it becomes one or more *pieces*, each one
-multibody. Joints that the trees cannot hold (loops, second anchors, cuts for size) are *closures*.
+An *articulation* is a set of bodies connected by joints; it becomes one or more *multibodies*.
+Joints that the trees cannot hold (loops, second anchors, cuts for size) are *loop constraints*.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import enum
 from dataclasses import dataclass
 
 from gltf_bullet.model import Joint
-from gltf_bullet.planning.joints.axes import Freedom
+from gltf_bullet.planning.joints.axes import Dof
 from gltf_bullet.planning.joints.layout import JointLayout
 from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
 from gltf_bullet.planning.joints.rows import JointRow
@@ -18,15 +18,15 @@ from gltf_bullet.transforms import IDENTITY_POSE, Pose, Quat
 
 __all__ = [
     "WORLD",
+    "ArticulationPlan",
     "ArticulationPlans",
-    "Closure",
-    "ClosureKind",
-    "ComponentPlan",
-    "CrossClosure",
-    "FreedomPlan",
+    "CutConstraint",
+    "DofPlan",
     "JointPlan",
     "LinkFrame",
-    "PiecePlan",
+    "LoopConstraint",
+    "LoopConstraintKind",
+    "MultibodyPlan",
     "RowPlan",
 ]
 
@@ -36,10 +36,10 @@ WORLD = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkFrame:
-    """A frame fixed to a link of a component, or to an anchor outside of it."""
+    """A frame fixed to a link of an articulation, or to an anchor outside of it."""
 
-    piece: int
-    """Index of the piece within the component; -1 for an anchor."""
+    multibody: int
+    """Index of the multibody within the articulation; -1 for an anchor."""
     link: int
     """Link index, -1 for the base; for an anchor its node, or :data:`WORLD`."""
     link_from_frame: Pose
@@ -47,12 +47,12 @@ class LinkFrame:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FreedomPlan:
+class DofPlan:
     """One degree of freedom (a ball counts as one) and the link that carries it."""
 
     joint_node: int
-    freedom: Freedom
-    piece: int
+    dof: Dof
+    multibody: int
     link: int
     is_reversed: bool
     """The chain runs from frame b to frame a; the engine's axis is negated, the coordinate not."""
@@ -65,25 +65,25 @@ class RowPlan:
     """A row of the joint-space solve."""
 
     joint: int
-    """Index into the component's joints."""
+    """Index into the articulation's joints."""
     row: JointRow
-    freedom: int = -1
-    """Index into the component's freedoms for COORDINATE rows."""
+    dof: int = -1
+    """Index into the articulation's dofs for COORDINATE rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointPlan:
-    """A glTF joint inside a component."""
+    """A glTF joint inside an articulation."""
 
     joint: Joint
     layout: JointLayout
     frame_a: LinkFrame
     frame_b: LinkFrame
-    freedoms: tuple[int, ...]
-    """Indices into the component's freedoms, in layout order; empty for a force element."""
+    dofs: tuple[int, ...]
+    """Indices into the articulation's dofs, in layout order; empty for a force element."""
 
 
-class ClosureKind(enum.Enum):
+class LoopConstraintKind(enum.Enum):
     """How a joint outside of the trees is held."""
 
     POINT = "point"
@@ -95,10 +95,10 @@ class ClosureKind(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Closure:
+class LoopConstraint:
     """A joint that is closed by an engine constraint between two frames."""
 
-    kind: ClosureKind
+    kind: LoopConstraintKind
     joint: int
     first: LinkFrame
     second: LinkFrame
@@ -107,7 +107,7 @@ class Closure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PiecePlan:
+class MultibodyPlan:
     """One multibody."""
 
     anchor: int
@@ -128,34 +128,34 @@ class PiecePlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ComponentPlan:
+class ArticulationPlan:
     """Bodies that joints connect, directly or through others."""
 
-    pieces: tuple[PiecePlan, ...]
-    freedoms: tuple[FreedomPlan, ...]
+    multibodies: tuple[MultibodyPlan, ...]
+    dofs: tuple[DofPlan, ...]
     joints: tuple[JointPlan, ...]
     rows: tuple[RowPlan, ...]
-    closures: tuple[Closure, ...]
+    loop_constraints: tuple[LoopConstraint, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CrossClosure:
-    """A closure between two components that one set of joints was cut into."""
+class CutConstraint:
+    """A loop constraint between two articulations that one set of joints was cut into."""
 
-    closure: Closure
-    """Its frames count pieces within their own components; ``joint`` is -1."""
-    first_component: int
-    second_component: int
+    loop_constraint: LoopConstraint
+    """Its frames count multibodies within their own articulations; ``joint`` is -1."""
+    first_articulation: int
+    second_articulation: int
     planned: JointPlan | None = None
-    """The joint, where it is in neither component; its frames likewise."""
+    """The joint, where it is in neither articulation; its frames likewise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArticulationPlans:
     """Everything about the joints of a scene."""
 
-    components: tuple[ComponentPlan, ...]
-    cross_closures: tuple[CrossClosure, ...]
+    articulations: tuple[ArticulationPlan, ...]
+    cut_constraints: tuple[CutConstraint, ...]
     free_bodies: tuple[int, ...]
     """Motion nodes that no joint holds (and every kinematic and static one)."""
     jointed_bodies: frozenset[int]
@@ -170,5 +170,5 @@ class ArticulationPlans:
     """Nodes whose motion must be announced by ``set_anchor`` each step."""
 
 
-ANCHOR_FRAME = LinkFrame(piece=-1, link=WORLD, link_from_frame=IDENTITY_POSE)
+ANCHOR_FRAME = LinkFrame(multibody=-1, link=WORLD, link_from_frame=IDENTITY_POSE)
 """The world's origin."""

@@ -1,8 +1,8 @@
-"""A component of several multibodies as components of one, with constraints between them.
+"""An articulation of several multibodies as articulations of one, with constraints between them.
 
 Pure. The joint-space solve is dense: one over a rope of 200 balls cost 299 ms per step, eight over
-its pieces a few. What is lost is only that the solve of one piece does not foresee the forces of
-the constraint to the next; the engine's solver still does.
+its multibodies a few. What is lost is only that the solve of one multibody does not foresee the
+forces of the constraint to the next; the engine's solver still does.
 """
 
 from __future__ import annotations
@@ -10,88 +10,99 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gltf_bullet.planning.joints.articulation_plan import (
-    Closure,
-    ClosureKind,
-    ComponentPlan,
-    CrossClosure,
+    ArticulationPlan,
+    CutConstraint,
     JointPlan,
     LinkFrame,
+    LoopConstraint,
+    LoopConstraintKind,
 )
 
-__all__ = ["split_component"]
+__all__ = ["split_articulation"]
 
 
-def split_component(
-    plan: ComponentPlan, first_number: int
-) -> tuple[list[ComponentPlan], list[CrossClosure]]:
-    """One component per piece, numbered from ``first_number``, and what connects them.
+def split_articulation(
+    plan: ArticulationPlan, first_number: int
+) -> tuple[list[ArticulationPlan], list[CutConstraint]]:
+    """One articulation per multibody, numbered from ``first_number``, and what connects them.
 
-    A component whose rows act between two pieces stays whole: its solve needs both.
+    An articulation whose rows act between two multibodies stays whole: its solve needs both.
     """
-    if len(plan.pieces) == 1 or not _is_separable(plan):
+    if len(plan.multibodies) == 1 or not _is_separable(plan):
         return [plan], []
-    parts = [_part(plan, piece) for piece in range(len(plan.pieces))]
+    parts = [_part(plan, multibody) for multibody in range(len(plan.multibodies))]
     kept = {joint.joint.node for part in parts for joint in part.joints}
     cross = [
-        CrossClosure(
-            closure=replace(
-                closure, first=_local(closure.first), second=_local(closure.second), joint=-1
+        CutConstraint(
+            loop_constraint=replace(
+                loop_constraint,
+                first=_local(loop_constraint.first),
+                second=_local(loop_constraint.second),
+                joint=-1,
             ),
-            first_component=first_number + max(0, closure.first.piece),
-            second_component=first_number + max(0, closure.second.piece),
-            planned=_between(plan.joints[closure.joint], closure, kept),
+            first_articulation=first_number + max(0, loop_constraint.first.multibody),
+            second_articulation=first_number + max(0, loop_constraint.second.multibody),
+            planned=_between(plan.joints[loop_constraint.joint], loop_constraint, kept),
         )
-        for closure in plan.closures
-        if _piece_of(closure) is None
+        for loop_constraint in plan.loop_constraints
+        if _multibody_of(loop_constraint) is None
     ]
     return parts, cross
 
 
-def _between(joint: JointPlan, closure: Closure, kept: set[int]) -> JointPlan | None:
-    """A joint that is in neither part, with its frames in the order of the closure's."""
+def _between(joint: JointPlan, loop_constraint: LoopConstraint, kept: set[int]) -> JointPlan | None:
+    """A joint that is in neither part, with its frames in the order of the loop constraint's."""
     if joint.joint.node in kept:
         return None
     frames = sorted(
-        (joint.frame_a, joint.frame_b), key=lambda frame: frame.piece != closure.first.piece
+        (joint.frame_a, joint.frame_b),
+        key=lambda frame: frame.multibody != loop_constraint.first.multibody,
     )
-    return replace(joint, frame_a=_local(frames[0]), frame_b=_local(frames[1]), freedoms=())
+    return replace(joint, frame_a=_local(frames[0]), frame_b=_local(frames[1]), dofs=())
 
 
-def _is_separable(plan: ComponentPlan) -> bool:
+def _is_separable(plan: ArticulationPlan) -> bool:
     return all(
-        closure.kind is not ClosureKind.ELEMENT or _piece_of(closure) is not None
-        for closure in plan.closures
+        loop_constraint.kind is not LoopConstraintKind.ELEMENT
+        or _multibody_of(loop_constraint) is not None
+        for loop_constraint in plan.loop_constraints
     )
 
 
-def _piece_of(closure: Closure) -> int | None:
-    """The one piece that a closure touches, anchors apart; ``None`` when there are two."""
-    pieces = {frame.piece for frame in (closure.first, closure.second) if frame.piece >= 0}
-    return pieces.pop() if len(pieces) == 1 else None
+def _multibody_of(loop_constraint: LoopConstraint) -> int | None:
+    """The one multibody that a loop constraint touches, anchors apart; ``None`` if two."""
+    multibodies = {
+        frame.multibody
+        for frame in (loop_constraint.first, loop_constraint.second)
+        if frame.multibody >= 0
+    }
+    return multibodies.pop() if len(multibodies) == 1 else None
 
 
 def _local(frame: LinkFrame) -> LinkFrame:
-    return frame if frame.piece < 0 else replace(frame, piece=0)
+    return frame if frame.multibody < 0 else replace(frame, multibody=0)
 
 
-def _part(plan: ComponentPlan, piece: int) -> ComponentPlan:
+def _part(plan: ArticulationPlan, multibody: int) -> ArticulationPlan:
     weld_of = {
-        closure.joint: closure for closure in plan.closures if closure.kind is ClosureKind.WELD
+        loop_constraint.joint: loop_constraint
+        for loop_constraint in plan.loop_constraints
+        if loop_constraint.kind is LoopConstraintKind.WELD
     }
     joints: list[JointPlan] = []
     joint_index: dict[int, int] = {}
-    freedom_index = {
+    dof_index = {
         old: new
-        for new, old in enumerate(k for k, f in enumerate(plan.freedoms) if f.piece == piece)
+        for new, old in enumerate(k for k, f in enumerate(plan.dofs) if f.multibody == multibody)
     }
     for old, joint in enumerate(plan.joints):
         frames = [joint.frame_a, joint.frame_b]
         weld = weld_of.get(old)
-        if weld is not None and weld.first.piece == piece:
+        if weld is not None and weld.first.multibody == multibody:
             # The tiny link at the chain's end stands for the frame that it is welded to.
-            frames = [weld.first if f.piece not in (piece, -1) else f for f in frames]
-        inside = all(frame.piece in (piece, -1) for frame in frames)
-        if not inside or all(frame.piece < 0 for frame in frames):
+            frames = [weld.first if f.multibody not in (multibody, -1) else f for f in frames]
+        inside = all(frame.multibody in (multibody, -1) for frame in frames)
+        if not inside or all(frame.multibody < 0 for frame in frames):
             continue
         joint_index[old] = len(joints)
         joints.append(
@@ -99,30 +110,30 @@ def _part(plan: ComponentPlan, piece: int) -> ComponentPlan:
                 joint,
                 frame_a=_local(frames[0]),
                 frame_b=_local(frames[1]),
-                freedoms=tuple(freedom_index[k] for k in joint.freedoms),
+                dofs=tuple(dof_index[k] for k in joint.dofs),
             )
         )
-    return ComponentPlan(
-        pieces=(plan.pieces[piece],),
-        freedoms=tuple(replace(plan.freedoms[old], piece=0) for old in freedom_index),
+    return ArticulationPlan(
+        multibodies=(plan.multibodies[multibody],),
+        dofs=tuple(replace(plan.dofs[old], multibody=0) for old in dof_index),
         joints=tuple(joints),
         rows=tuple(
             replace(
                 row,
                 joint=joint_index[row.joint],
-                freedom=freedom_index[row.freedom] if row.freedom >= 0 else -1,
+                dof=dof_index[row.dof] if row.dof >= 0 else -1,
             )
             for row in plan.rows
             if row.joint in joint_index
         ),
-        closures=tuple(
+        loop_constraints=tuple(
             replace(
-                closure,
-                joint=joint_index[closure.joint],
-                first=_local(closure.first),
-                second=_local(closure.second),
+                loop_constraint,
+                joint=joint_index[loop_constraint.joint],
+                first=_local(loop_constraint.first),
+                second=_local(loop_constraint.second),
             )
-            for closure in plan.closures
-            if _piece_of(closure) == piece
+            for loop_constraint in plan.loop_constraints
+            if _multibody_of(loop_constraint) == multibody
         ),
     )

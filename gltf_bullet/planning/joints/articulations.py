@@ -1,4 +1,4 @@
-"""From the model's joints and the planned bodies to components of multibodies.
+"""From the model's joints and the planned bodies to articulations of multibodies.
 
 Pure. Meaning: DESIGN section 4 (joint coordinates, joint to nothing, jointed bodies) and
 KHR_physics_rigid_bodies, "Joints".
@@ -13,16 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
-from gltf_bullet.model import FreedomKind, Joint, MotionKind
+from gltf_bullet.model import DofKind, Joint, MotionKind
 from gltf_bullet.planning.body_plans import BodyPlan
-from gltf_bullet.planning.joints.articulation_builder import build_component
+from gltf_bullet.planning.joints.articulation_builder import build_articulation
 from gltf_bullet.planning.joints.articulation_plan import (
     WORLD,
+    ArticulationPlan,
     ArticulationPlans,
-    ComponentPlan,
-    CrossClosure,
+    CutConstraint,
 )
-from gltf_bullet.planning.joints.articulation_split import split_component
+from gltf_bullet.planning.joints.articulation_split import split_articulation
 from gltf_bullet.planning.joints.graph import GraphEdge, connected_components, span_component
 from gltf_bullet.planning.joints.layout import JointLayout, plan_joint_layout
 from gltf_bullet.planning.joints.multibody_layout import BodyFacts, Side, SidedJoint
@@ -102,8 +102,8 @@ def plan_articulations(
         sided.append(SidedJoint(joint=joint, layout=layout, a=side_a, b=side_b))
     edges = [_edge(index, joint) for index, joint in enumerate(sided)]
     masses = {node: body.plan.mass for node, body in bodies.items()}
-    components: list[ComponentPlan] = []
-    cross: list[CrossClosure] = []
+    articulations: list[ArticulationPlan] = []
+    cross: list[CutConstraint] = []
     for group in connected_components(bodies, edges):
         inside = set(group)
         own = [
@@ -113,12 +113,15 @@ def plan_articulations(
             or (edge.second_is_body and edge.second in inside)
         ]
         tree = span_component(group, own, masses, WORLD)
-        whole = build_component(tree, sided, bodies, body_plans, diagnostics)
-        parts, between = split_component(whole, len(components))
-        components += parts
+        whole = build_articulation(tree, sided, bodies, body_plans, diagnostics)
+        parts, between = split_articulation(whole, len(articulations))
+        articulations += parts
         cross += between
     jointed = frozenset(
-        node for component in components for piece in component.pieces for node, _ in piece.bodies
+        node
+        for articulation in articulations
+        for multibody in articulation.multibodies
+        for node, _ in multibody.bodies
     )
     anchored = [
         side
@@ -127,8 +130,8 @@ def plan_articulations(
         if side.body < 0 and side.anchor != WORLD
     ]
     return ArticulationPlans(
-        components=tuple(components),
-        cross_closures=tuple(cross),
+        articulations=tuple(articulations),
+        cut_constraints=tuple(cross),
         free_bodies=tuple(sorted(set(body_plans) - jointed)),
         jointed_bodies=jointed,
         excluded_pairs=frozenset(pairs),
@@ -178,7 +181,7 @@ def _report_sag(
     # A solid of radius of gyration k is about 2.5 k across.
     size = 2.5 * math.sqrt(max(plan.inertia_diagonal) / plan.mass)
     for limit in joint.description.limits:
-        if limit.kind is not FreedomKind.LINEAR or not 0.0 < limit.stiffness < math.inf:
+        if limit.kind is not DofKind.LINEAR or not 0.0 < limit.stiffness < math.inf:
             continue
         sag = plan.mass * STANDARD_GRAVITY / limit.stiffness
         if sag > size and plan.gravity_factor != 0.0:
@@ -225,4 +228,4 @@ def _priority(layout: JointLayout) -> float:
     if layout.is_undriven_ball:
         return 1.0
     driven = any(row.drive >= 0 for row in layout.rows)
-    return 2.0 + (6 - layout.freedom_count) / 10.0 + (1.0 if driven else 0.0)
+    return 2.0 + (6 - layout.dof_count) / 10.0 + (1.0 if driven else 0.0)

@@ -9,9 +9,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gltf_bullet.model import FreedomKind, JointLimit
+from gltf_bullet.model import DofKind, JointLimit
 
-__all__ = ["BALL", "FULL_TURN", "LOCK_WIDTH", "AxisRange", "Freedom", "merge_axis"]
+__all__ = ["BALL", "FULL_TURN", "LOCK_WIDTH", "AxisRange", "Dof", "merge_axis"]
 
 BALL = 3
 """Axis number of a spherical degree of freedom: all three rotations at once."""
@@ -42,10 +42,10 @@ class AxisRange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Freedom:
+class Dof:
     """One degree of freedom of the chain (three for a ball)."""
 
-    kind: FreedomKind
+    kind: DofKind
     axis: int
     """0, 1, 2, or :data:`BALL`."""
     position: float = 0.0
@@ -55,7 +55,7 @@ class Freedom:
     upper: float = math.inf
 
 
-def merge_axis(limits: Sequence[JointLimit], kind: FreedomKind, axis: int) -> AxisRange:
+def merge_axis(limits: Sequence[JointLimit], kind: DofKind, axis: int) -> AxisRange:
     """Intersect the hard one-axis limits of an axis, and radial ones of zero radius."""
     lower, upper = -math.inf, math.inf
     for limit in limits:
@@ -63,7 +63,7 @@ def merge_axis(limits: Sequence[JointLimit], kind: FreedomKind, axis: int) -> Ax
             continue
         if len(limit.axes) == 1:
             # A full turn is no limit: the angle's metric never leaves -pi .. pi.
-            full = kind is FreedomKind.ANGULAR and limit.maximum - limit.minimum >= FULL_TURN
+            full = kind is DofKind.ANGULAR and limit.maximum - limit.minimum >= FULL_TURN
             if not full:
                 lower, upper = max(lower, limit.minimum), min(upper, limit.maximum)
         elif limit.maximum <= LOCK_WIDTH:

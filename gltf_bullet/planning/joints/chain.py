@@ -1,6 +1,6 @@
-"""One joint as links: from a parent body's frame through its freedoms to a child body's frame.
+"""One joint as links: from a parent body's frame through its dofs to a child body's frame.
 
-Pure. A chain alternates constant poses with freedoms; met from the connected side it is the same
+Pure. A chain alternates constant poses with dofs; met from the connected side it is the same
 chain inverted, each axis negated and each coordinate kept.
 """
 
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from gltf_bullet.model import FreedomKind
-from gltf_bullet.planning.joints.axes import BALL, Freedom
+from gltf_bullet.model import DofKind
+from gltf_bullet.planning.joints.axes import BALL, Dof
 from gltf_bullet.planning.joints.layout import JointLayout
 from gltf_bullet.planning.joints.multibody_spec import LinkJoint, LinkSpec
 from gltf_bullet.planning.joints.rotations import axis_turn
@@ -23,9 +23,9 @@ _COINCIDENT = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class _Moving:
-    freedom: int
-    """Index into the layout's freedoms."""
-    kind: FreedomKind
+    dof: int
+    """Index into the layout's dofs."""
+    kind: DofKind
     axis: Vec3
     """In the frame reached so far; unused for a ball."""
     is_ball: bool
@@ -38,7 +38,7 @@ class ChainLinks:
     links: tuple[LinkSpec, ...]
     """The last one is the body itself; the first hangs on the parent link (parent -1)."""
     carriers: tuple[int, ...]
-    """Which link carries each freedom of the layout, in layout order."""
+    """Which link carries each dof of the layout, in layout order."""
     is_reversed: bool
 
     def ball_position(self, layout: JointLayout) -> Quat:
@@ -68,20 +68,20 @@ def chain_links(
     elements += _reversed(_elements(layout)) if is_reversed else _elements(layout)
     elements.append(attachment_from_body)
     links: list[LinkSpec] = []
-    carriers = [-1] * len(layout.freedoms)
+    carriers = [-1] * len(layout.dofs)
     pending = IDENTITY_POSE
     last = max((k for k, e in enumerate(elements) if isinstance(e, _Moving)), default=-1)
     for k, element in enumerate(elements):
         if isinstance(element, Pose):
             pending = pending @ element
             continue
-        carriers[element.freedom] = len(links)
+        carriers[element.dof] = len(links)
         if k == last:
             end = IDENTITY_POSE
             for pose in elements[k + 1 :]:
                 if isinstance(pose, Pose):
                     end = end @ pose
-            merged = _body_on_freedom(element, pending, end, body, len(links) - 1)
+            merged = _body_on_dof(element, pending, end, body, len(links) - 1)
             if merged is not None:
                 links.append(merged)
                 return ChainLinks(
@@ -105,28 +105,28 @@ def chain_links(
 def _elements(layout: JointLayout) -> list[Pose | _Moving]:
     elements: list[Pose | _Moving] = [Pose.from_translation(layout.offset)]
     turning: dict[int, int] = {}
-    for index, freedom in enumerate(layout.freedoms):
-        if freedom.kind is FreedomKind.LINEAR:
-            elements.append(_moving(index, freedom))
+    for index, dof in enumerate(layout.dofs):
+        if dof.kind is DofKind.LINEAR:
+            elements.append(_moving(index, dof))
         else:
-            turning[freedom.axis] = index
+            turning[dof.axis] = index
     if layout.rotation.is_ball:
-        elements.append(_moving(turning[BALL], layout.freedoms[turning[BALL]]))
+        elements.append(_moving(turning[BALL], layout.dofs[turning[BALL]]))
     for turn in layout.rotation.turns:
         if turn.is_free:
             index = turning[turn.axis]
-            elements.append(_moving(index, layout.freedoms[index]))
+            elements.append(_moving(index, layout.dofs[index]))
         else:
             elements.append(axis_turn(turn.axis, turn.angle))
     elements.append(Pose(layout.rotation.tail_xyzw, (0.0, 0.0, 0.0)))
     return elements
 
 
-def _moving(index: int, freedom: Freedom) -> _Moving:
-    if freedom.axis == BALL:
-        return _Moving(index, freedom.kind, (0.0, 0.0, 1.0), is_ball=True)
-    x, y, z = (1.0 if k == freedom.axis else 0.0 for k in range(3))
-    return _Moving(index, freedom.kind, (x, y, z), is_ball=False)
+def _moving(index: int, dof: Dof) -> _Moving:
+    if dof.axis == BALL:
+        return _Moving(index, dof.kind, (0.0, 0.0, 1.0), is_ball=True)
+    x, y, z = (1.0 if k == dof.axis else 0.0 for k in range(3))
+    return _Moving(index, dof.kind, (x, y, z), is_ball=False)
 
 
 def _reversed(elements: list[Pose | _Moving]) -> list[Pose | _Moving]:
@@ -143,20 +143,20 @@ def _reversed(elements: list[Pose | _Moving]) -> list[Pose | _Moving]:
 def _link_joint(element: _Moving) -> LinkJoint:
     if element.is_ball:
         return LinkJoint.SPHERICAL
-    if element.kind is FreedomKind.LINEAR:
+    if element.kind is DofKind.LINEAR:
         return LinkJoint.PRISMATIC
     return LinkJoint.REVOLUTE
 
 
-def _body_on_freedom(
+def _body_on_dof(
     element: _Moving, pending: Pose, end: Pose, body: LinkSpec, parent: int
 ) -> LinkSpec | None:
-    """The last freedom and the body as one link, where their frames allow it.
+    """The last dof and the body as one link, where their frames allow it.
 
     A slide may be measured at any point; a turn needs the body's origin on its pivot. A ball's
     position is in the inertial frame, which only a chain of its own keeps at the identity.
     """
-    turns = element.kind is FreedomKind.ANGULAR
+    turns = element.kind is DofKind.ANGULAR
     if element.is_ball or (turns and max(map(abs, end.translation)) > _COINCIDENT):
         return None
     turn_only = Pose(end.rotation_xyzw, (0.0, 0.0, 0.0))

@@ -1,6 +1,6 @@
-"""One multibody of a component: what hangs on what, laid out as links in depth-first order.
+"""One multibody of an articulation: what hangs on what, laid out as links in depth-first order.
 
-Pure. Which bodies share a piece is decided in ``component_builder``.
+Pure. Which bodies share a multibody is decided in ``component_builder``.
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ from dataclasses import dataclass, replace
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
 from gltf_bullet.model import Joint
 from gltf_bullet.planning.body_plans import BodyPlan
-from gltf_bullet.planning.joints.articulation_plan import WORLD, FreedomPlan, PiecePlan
+from gltf_bullet.planning.joints.articulation_plan import WORLD, DofPlan, MultibodyPlan
 from gltf_bullet.planning.joints.chain import chain_links
 from gltf_bullet.planning.joints.layout import JointLayout
 from gltf_bullet.planning.joints.multibody_spec import LinkJoint, LinkSpec, MultibodySpec
 from gltf_bullet.transforms import IDENTITY_POSE, Pose
 
 __all__ = [
-    "PIECE_LINKS",
+    "MULTIBODY_LINKS",
+    "ArticulationParts",
     "BodyFacts",
     "Branch",
-    "ComponentParts",
-    "EmittedPiece",
-    "Piece",
+    "EmittedMultibody",
+    "MultibodyDraft",
     "Side",
     "SidedJoint",
-    "emit_piece",
+    "emit_multibody",
 ]
 
-PIECE_LINKS = 100
+MULTIBODY_LINKS = 100
 """Links of one multibody: below the engine's silent 127, with room for closing chains."""
 
 TINY_MASS_RATIO = 1e-4
@@ -76,8 +76,8 @@ class SidedJoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ComponentParts:
-    """What a component is made of."""
+class ArticulationParts:
+    """What an articulation is made of."""
 
     joints: Sequence[SidedJoint]
     bodies: Mapping[int, BodyFacts]
@@ -88,7 +88,7 @@ class ComponentParts:
 
     def group_links(self, node: int) -> int:
         """Fixed links that a body needs for its further collider groups."""
-        return min(max(0, len(self.bodies[node].plan.groups) - 1), PIECE_LINKS // 2)
+        return min(max(0, len(self.bodies[node].plan.groups) - 1), MULTIBODY_LINKS // 2)
 
     def anchor_pose(self, side: Side) -> Pose:
         """The frame of an anchor at load, without scale."""
@@ -100,7 +100,7 @@ class ComponentParts:
 
 @dataclass(slots=True)
 class Branch:
-    """A child of a body within its piece: a tree joint, or a chain that a weld will close."""
+    """A child of a body within its multibody: a tree joint, or a chain that a weld will close."""
 
     joint: int
     child: int
@@ -109,7 +109,7 @@ class Branch:
 
 
 @dataclass(slots=True)
-class Piece:
+class MultibodyDraft:
     """A multibody in the making."""
 
     anchor: int
@@ -121,22 +121,24 @@ class Piece:
 
 
 @dataclass(slots=True)
-class EmittedPiece:
-    """A piece as values, with what other parts of the plan need to know about it."""
+class EmittedMultibody:
+    """A multibody as values, with what other parts of the plan need to know about it."""
 
-    plan: PiecePlan
-    freedoms: dict[int, list[FreedomPlan]]
+    plan: MultibodyPlan
+    dofs: dict[int, list[DofPlan]]
     """By joint."""
     chain_ends: dict[int, int]
     """Last link of closing chains, by joint."""
 
 
-def emit_piece(parts: ComponentParts, index: int, piece: Piece) -> EmittedPiece:
-    """Lay out the links of the ``index``-th piece, chains and closing chains included."""
+def emit_multibody(
+    parts: ArticulationParts, index: int, multibody: MultibodyDraft
+) -> EmittedMultibody:
+    """Lay out the links of the ``index``-th multibody, chains and closing chains included."""
     links: list[LinkSpec] = []
     owners: list[tuple[int, int]] = []
     bodies: list[tuple[int, int]] = []
-    freedoms: dict[int, list[FreedomPlan]] = {}
+    dofs: dict[int, list[DofPlan]] = {}
     ends: dict[int, int] = {}
 
     def add_groups(node: int, parent: int) -> None:
@@ -156,19 +158,22 @@ def emit_piece(parts: ComponentParts, index: int, piece: Piece) -> EmittedPiece:
             )
             owners.append((node, group))
 
-    if piece.root >= 0:
-        plan = parts.bodies[piece.root].plan
+    if multibody.root >= 0:
+        plan = parts.bodies[multibody.root].plan
         spec = MultibodySpec(
             world_from_base=plan.world_from_body,
             mass=plan.mass,
             inertia_diagonal=plan.inertia_diagonal,
             base_from_inertial=plan.body_from_inertial,
         )
-        bodies.append((piece.root, -1))
-        add_groups(piece.root, -1)
+        bodies.append((multibody.root, -1))
+        add_groups(multibody.root, -1)
     else:
-        spec = MultibodySpec(world_from_base=_base_pose(parts, piece))
-    stack = [(branch, piece.root, -1) for branch in reversed(piece.branches.get(piece.root, []))]
+        spec = MultibodySpec(world_from_base=_base_pose(parts, multibody))
+    stack = [
+        (branch, multibody.root, -1)
+        for branch in reversed(multibody.branches.get(multibody.root, []))
+    ]
     while stack:
         branch, parent_node, parent_link = stack.pop()
         sided = parts.joints[branch.joint]
@@ -209,16 +214,16 @@ def emit_piece(parts: ComponentParts, index: int, piece: Piece) -> EmittedPiece:
             links.append(replace(link, parent=parent))
             owners.append((-1, -1))
         last = len(links) - 1
-        freedoms[branch.joint] = [
-            FreedomPlan(
+        dofs[branch.joint] = [
+            DofPlan(
                 joint_node=sided.joint.node,
-                freedom=freedom,
-                piece=index,
+                dof=dof,
+                multibody=index,
                 link=first + carrier,
                 is_reversed=branch.is_reversed,
                 ball_xyzw=chain.ball_position(sided.layout),
             )
-            for freedom, carrier in zip(sided.layout.freedoms, chain.carriers, strict=True)
+            for dof, carrier in zip(sided.layout.dofs, chain.carriers, strict=True)
         ]
         if branch.child < 0:
             ends[branch.joint] = last
@@ -227,23 +232,24 @@ def emit_piece(parts: ComponentParts, index: int, piece: Piece) -> EmittedPiece:
         bodies.append((branch.child, last))
         add_groups(branch.child, last)
         stack += [
-            (child, branch.child, last) for child in reversed(piece.branches.get(branch.child, []))
+            (child, branch.child, last)
+            for child in reversed(multibody.branches.get(branch.child, []))
         ]
-    return EmittedPiece(
-        PiecePlan(
-            anchor=piece.anchor,
-            root_node=piece.root,
+    return EmittedMultibody(
+        MultibodyPlan(
+            anchor=multibody.anchor,
+            root_node=multibody.root,
             spec=replace(spec, links=tuple(links)),
             owners=tuple(owners),
             bodies=tuple(bodies),
         ),
-        freedoms,
+        dofs,
         ends,
     )
 
 
-def _base_pose(parts: ComponentParts, piece: Piece) -> Pose:
-    for branch in piece.branches.get(-1, []):
+def _base_pose(parts: ArticulationParts, multibody: MultibodyDraft) -> Pose:
+    for branch in multibody.branches.get(-1, []):
         sided = parts.joints[branch.joint]
         return parts.anchor_pose(sided.b if branch.is_reversed else sided.a)
     return IDENTITY_POSE

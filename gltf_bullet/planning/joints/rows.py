@@ -11,15 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
-from gltf_bullet.model import FreedomKind, Joint, JointLimit
-from gltf_bullet.planning.joints.axes import BALL, FULL_TURN, LOCK_WIDTH, Freedom
+from gltf_bullet.model import DofKind, Joint, JointLimit
+from gltf_bullet.planning.joints.axes import BALL, FULL_TURN, LOCK_WIDTH, Dof
 
 __all__ = ["JointRow", "RowMetric", "drive_rows", "limit_rows"]
 
 JOINT_DRIVE_ON_LOCKED_AXIS = IssueKind(
     "JOINT_DRIVE_ON_LOCKED_AXIS",
     Severity.INFO,
-    "the drive acts on the {freedom} axis {axis}, which the limits lock; it has no effect",
+    "the drive acts on the {dof} axis {axis}, which the limits lock; it has no effect",
 )
 
 
@@ -51,65 +51,63 @@ class JointRow:
     """A limit or a drive of one joint, as a row of the joint-space solve."""
 
     metric: RowMetric
-    kind: FreedomKind
+    kind: DofKind
     axis: int
     """The watched axis; the remaining axis for LINE and CONE; 0 for POINT and ANGLE."""
     about: int = -1
     """The tilting axis of SWING."""
-    freedom: int = -1
-    """Index into the layout's freedoms for COORDINATE."""
+    dof: int = -1
+    """Index into the layout's dofs for COORDINATE."""
     limits: tuple[int, ...] = ()
     """Indices of the authored limits that this row enforces."""
     drive: int = -1
     """Index of the authored drive that this row enforces, or -1."""
 
 
-def _freedom_of(freedoms: Sequence[Freedom], kind: FreedomKind, axis: int) -> int:
-    """Index of the one-axis freedom, or of the ball that contains the axis, or -1."""
-    for index, freedom in enumerate(freedoms):
-        if freedom.kind is kind and freedom.axis in (axis, BALL):
+def _dof_of(dofs: Sequence[Dof], kind: DofKind, axis: int) -> int:
+    """Index of the one-axis dof, or of the ball that contains the axis, or -1."""
+    for index, dof in enumerate(dofs):
+        if dof.kind is kind and dof.axis in (axis, BALL):
             return index
     return -1
 
 
-def limit_rows(
-    limits: Sequence[JointLimit], freedoms: Sequence[Freedom], by_twist: bool
-) -> list[JointRow]:
+def limit_rows(limits: Sequence[JointLimit], dofs: Sequence[Dof], by_twist: bool) -> list[JointRow]:
     """Rows for everything that a lock does not do already."""
     rows: list[JointRow] = []
-    for index, freedom in enumerate(freedoms):
-        if freedom.axis == BALL:
+    for index, dof in enumerate(dofs):
+        if dof.axis == BALL:
             continue
-        if freedom.lower > -math.inf or freedom.upper < math.inf:
+        if dof.lower > -math.inf or dof.upper < math.inf:
             merged = tuple(
                 k
                 for k, limit in enumerate(limits)
-                if limit.kind is freedom.kind
-                and freedom.axis in limit.axes
+                if limit.kind is dof.kind
+                and dof.axis in limit.axes
                 and limit.stiffness == math.inf
                 and (len(limit.axes) == 1 or limit.maximum <= LOCK_WIDTH)
             )
             rows.append(
                 JointRow(
                     metric=RowMetric.COORDINATE,
-                    kind=freedom.kind,
-                    axis=freedom.axis,
-                    freedom=index,
+                    kind=dof.kind,
+                    axis=dof.axis,
+                    dof=index,
                     limits=merged,
                 )
             )
     for k, limit in enumerate(limits):
-        rows.extend(_rows_of_limit(k, limit, freedoms, by_twist))
+        rows.extend(_rows_of_limit(k, limit, dofs, by_twist))
     return rows
 
 
 def _rows_of_limit(
-    k: int, limit: JointLimit, freedoms: Sequence[Freedom], by_twist: bool
+    k: int, limit: JointLimit, dofs: Sequence[Dof], by_twist: bool
 ) -> list[JointRow]:
     soft = limit.stiffness != math.inf
     kind = limit.kind
     zero = limit.maximum <= LOCK_WIDTH and len(limit.axes) > 1
-    where = {axis: _freedom_of(freedoms, kind, axis) for axis in limit.axes}
+    where = {axis: _dof_of(dofs, kind, axis) for axis in limit.axes}
     if all(index < 0 for index in where.values()):
         return []
     if len(limit.axes) == 1 or (zero and soft):
@@ -117,12 +115,12 @@ def _rows_of_limit(
         for axis, index in where.items():
             if index < 0:
                 continue
-            ball = freedoms[index].axis == BALL or (by_twist and kind is FreedomKind.ANGULAR)
-            full = kind is FreedomKind.ANGULAR and limit.maximum - limit.minimum >= FULL_TURN
+            ball = dofs[index].axis == BALL or (by_twist and kind is DofKind.ANGULAR)
+            full = kind is DofKind.ANGULAR and limit.maximum - limit.minimum >= FULL_TURN
             if full:
                 continue  # the angle's metric never leaves -pi .. pi
             if not soft and not (ball and len(limit.axes) == 1):
-                continue  # a hard range of a one-axis freedom: merged above
+                continue  # a hard range of a one-axis dof: merged above
             if not ball:
                 metric, about = RowMetric.COORDINATE, -1
             elif len(limit.axes) == 1:
@@ -137,14 +135,14 @@ def _rows_of_limit(
                     kind=kind,
                     axis=axis,
                     about=about,
-                    freedom=index if not ball else -1,
+                    dof=index if not ball else -1,
                     limits=(k,),
                 )
             )
         return rows
     if zero or (limit.minimum <= 0.0 and limit.maximum == math.inf):
         return []
-    linear = kind is FreedomKind.LINEAR
+    linear = kind is DofKind.LINEAR
     if len(limit.axes) == 2:
         remaining = ({0, 1, 2} - set(limit.axes)).pop()
         metric = RowMetric.LINE if linear else RowMetric.CONE
@@ -153,25 +151,23 @@ def _rows_of_limit(
     return [JointRow(metric=metric, kind=kind, axis=0, limits=(k,))]
 
 
-def drive_rows(
-    joint: Joint, freedoms: Sequence[Freedom], diagnostics: Diagnostics
-) -> list[JointRow]:
+def drive_rows(joint: Joint, dofs: Sequence[Dof], diagnostics: Diagnostics) -> list[JointRow]:
     """Rows for the drives; those on locked axes are reported and left out."""
     drives = joint.description.drives
-    angular_axes = {drive.axis for drive in drives if drive.kind is FreedomKind.ANGULAR}
+    angular_axes = {drive.axis for drive in drives if drive.kind is DofKind.ANGULAR}
     rows: list[JointRow] = []
     for k, drive in enumerate(drives):
-        index = _freedom_of(freedoms, drive.kind, drive.axis)
-        locked = index >= 0 and freedoms[index].lower == freedoms[index].upper
-        if index < 0 or (locked and freedoms[index].axis != BALL):
+        index = _dof_of(dofs, drive.kind, drive.axis)
+        locked = index >= 0 and dofs[index].lower == dofs[index].upper
+        if index < 0 or (locked and dofs[index].axis != BALL):
             diagnostics.report(
                 JOINT_DRIVE_ON_LOCKED_AXIS,
                 drive.pointer or joint.pointer,
-                freedom=drive.kind.value,
+                dof=drive.kind.value,
                 axis=drive.axis,
             )
             continue
-        ball = freedoms[index].axis == BALL
+        ball = dofs[index].axis == BALL
         metric = RowMetric.COORDINATE
         if ball:
             # One twist angle is exact for one axis; several of them only make a consistent
@@ -182,7 +178,7 @@ def drive_rows(
                 metric=metric,
                 kind=drive.kind,
                 axis=drive.axis,
-                freedom=-1 if ball else index,
+                dof=-1 if ball else index,
                 drive=k,
             )
         )

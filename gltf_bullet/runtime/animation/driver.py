@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.bullet.world.engine_world import World
+from gltf_bullet.bullet.world.engine_world import EngineWorld
 from gltf_bullet.model import MotionKind
 from gltf_bullet.runtime.animation.animator import Animator
 from gltf_bullet.runtime.animation.players import PlayerState
@@ -32,7 +32,7 @@ class AnimationDriver:
     """Moves what the active animations move."""
 
     def __init__(
-        self, animator: Animator, world: World, tree: NodeTree, frames: NodeFrames
+        self, animator: Animator, world: EngineWorld, tree: NodeTree, frames: NodeFrames
     ) -> None:
         self.animator = animator
         self._world = world

@@ -1,4 +1,4 @@
-"""The planned joints as JSON-ready rows: who hangs on whom, links, ranges, drives, closures."""
+"""The planned joints as JSON-ready rows: who hangs on whom, links, ranges, drives, loops."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
-from gltf_bullet.model import FreedomKind, Joint, JointLimit
+from gltf_bullet.model import DofKind, Joint, JointLimit
 from gltf_bullet.planning.joints.articulation_plan import (
+    ArticulationPlan,
     ArticulationPlans,
-    ComponentPlan,
-    FreedomPlan,
+    DofPlan,
     JointPlan,
     LinkFrame,
 )
@@ -25,19 +25,24 @@ _AXES = ("x", "y", "z")
 
 
 def describe_joints(plans: ArticulationPlans, names: Sequence[str]) -> Iterator[Row]:
-    """One row per simulated joint, components in order, joints in the order of the file.
+    """One row per simulated joint, articulations in order, joints in the order of the file.
 
-    Joints between two components come last, with the first one's number.
+    Joints between two articulations come last, with the first one's number.
 
-    ``parent`` and ``child`` are the ends of the joint in the multibody's tree: of a closure, its
-    first and second node's. ``body`` is a motion node, or ``None`` for an end that does not move
-    by forces; then ``anchor`` is a node that moves by itself, or ``None`` for the fixed world.
+    ``parent`` and ``child`` are the ends of the joint in the multibody's tree: of a loop
+    constraint, its first and second node's. ``body`` is a motion node, or ``None`` for an end that
+    does not move by forces; then ``anchor`` is a node that moves by itself, or ``None`` for the
+    fixed world.
     """
-    nodes_of = [_node_of_links(component) for component in plans.components]
-    for number, (component, node_of) in enumerate(zip(plans.components, nodes_of, strict=True)):
-        for index, planned in enumerate(component.joints):
+    nodes_of = [_node_of_links(articulation) for articulation in plans.articulations]
+    for number, (articulation, node_of) in enumerate(
+        zip(plans.articulations, nodes_of, strict=True)
+    ):
+        for index, planned in enumerate(articulation.joints):
             joint = planned.joint
-            closed_by = next((c.kind.value for c in component.closures if c.joint == index), None)
+            closed_by = next(
+                (c.kind.value for c in articulation.loop_constraints if c.joint == index), None
+            )
             ends = [planned.frame_a, planned.frame_b]
             if closed_by is None and _hangs_on_second(planned):
                 ends.reverse()
@@ -46,89 +51,87 @@ def describe_joints(plans: ArticulationPlans, names: Sequence[str]) -> Iterator[
                 **_whose(joint, number, names),
                 "parent": parent,
                 "child": child,
-                "links": sorted({component.freedoms[k].link for k in planned.freedoms}),
+                "links": sorted({articulation.dofs[k].link for k in planned.dofs}),
                 "enable_collision": joint.enable_collision,
                 "closed_by": closed_by,
-                "freedoms": [
-                    _freedom(component.freedoms[k], component, index) for k in planned.freedoms
-                ],
-                "limits": list(_other_limits(component, index)),
+                "dofs": [_dof(articulation.dofs[k], articulation, index) for k in planned.dofs],
+                "limits": list(_other_limits(articulation, index)),
             }
-    for cross in plans.cross_closures:
+    for cross in plans.cut_constraints:
         if cross.planned is None:
             continue
         yield {
-            **_whose(cross.planned.joint, cross.first_component, names),
-            "parent": _end(cross.planned.frame_a, nodes_of[cross.first_component], names),
-            "child": _end(cross.planned.frame_b, nodes_of[cross.second_component], names),
+            **_whose(cross.planned.joint, cross.first_articulation, names),
+            "parent": _end(cross.planned.frame_a, nodes_of[cross.first_articulation], names),
+            "child": _end(cross.planned.frame_b, nodes_of[cross.second_articulation], names),
             "links": [],
             "enable_collision": cross.planned.joint.enable_collision,
-            "closed_by": cross.closure.kind.value,
-            "freedoms": [],
+            "closed_by": cross.loop_constraint.kind.value,
+            "dofs": [],
             "limits": [],
         }
 
 
-def _whose(joint: Joint, component: int, names: Sequence[str]) -> Row:
+def _whose(joint: Joint, articulation: int, names: Sequence[str]) -> Row:
     return {
         "node": joint.node,
         "name": names[joint.node],
         "connected_node": joint.connected_node,
-        "component": component,
+        "articulation": articulation,
     }
 
 
-def _node_of_links(component: ComponentPlan) -> dict[tuple[int, int], int]:
+def _node_of_links(articulation: ArticulationPlan) -> dict[tuple[int, int], int]:
     return {
         (index, link): node
-        for index, piece in enumerate(component.pieces)
-        for node, link in piece.bodies
+        for index, multibody in enumerate(articulation.multibodies)
+        for node, link in multibody.bodies
     }
 
 
 def _hangs_on_second(planned: JointPlan) -> bool:
     """Links are numbered depth first, so the parent has the smaller number; anchors have none."""
     a, b = planned.frame_a, planned.frame_b
-    return b.piece < 0 or (a.piece >= 0 and a.link > b.link)
+    return b.multibody < 0 or (a.multibody >= 0 and a.link > b.link)
 
 
 def _end(frame: LinkFrame, node_of: dict[tuple[int, int], int], names: Sequence[str]) -> Row:
-    if frame.piece < 0:
+    if frame.multibody < 0:
         anchor = frame.link if frame.link >= 0 else None
         name = "the world" if anchor is None else names[anchor]
-        return {"body": None, "name": name, "anchor": anchor, "piece": None, "link": None}
-    body = node_of[frame.piece, frame.link]
+        return {"body": None, "name": name, "anchor": anchor, "multibody": None, "link": None}
+    body = node_of[frame.multibody, frame.link]
     return {
         "body": body,
         "name": names[body],
         "anchor": None,
-        "piece": frame.piece,
+        "multibody": frame.multibody,
         "link": frame.link,
     }
 
 
-def _freedom(planned: FreedomPlan, component: ComponentPlan, joint: int) -> Row:
-    freedom = planned.freedom
-    drives = component.joints[joint].joint.description.drives
+def _dof(planned: DofPlan, articulation: ArticulationPlan, joint: int) -> Row:
+    dof = planned.dof
+    drives = articulation.joints[joint].joint.description.drives
     used = sorted(
         {
             entry.row.drive
-            for entry in component.rows
+            for entry in articulation.rows
             if entry.joint == joint
             and entry.row.drive >= 0
-            and drives[entry.row.drive].kind is freedom.kind
-            and (freedom.axis == BALL or drives[entry.row.drive].axis == freedom.axis)
+            and drives[entry.row.drive].kind is dof.kind
+            and (dof.axis == BALL or drives[entry.row.drive].axis == dof.axis)
         }
     )
     return {
-        "piece": planned.piece,
+        "multibody": planned.multibody,
         "link": planned.link,
-        "kind": "ball" if freedom.axis == BALL else freedom.kind.value,
-        "axis": "xyz" if freedom.axis == BALL else _AXES[freedom.axis],
-        "unit": _unit(freedom.kind),
-        "lower": _finite(freedom.lower),
-        "upper": _finite(freedom.upper),
-        "position": freedom.position,
+        "kind": "ball" if dof.axis == BALL else dof.kind.value,
+        "axis": "xyz" if dof.axis == BALL else _AXES[dof.axis],
+        "unit": _unit(dof.kind),
+        "lower": _finite(dof.lower),
+        "upper": _finite(dof.upper),
+        "position": dof.position,
         "drives": [
             {
                 "mode": drive.mode.value,
@@ -144,12 +147,12 @@ def _freedom(planned: FreedomPlan, component: ComponentPlan, joint: int) -> Row:
     }
 
 
-def _other_limits(component: ComponentPlan, joint: int) -> Iterator[Row]:
-    """Limits that are no range of one freedom: radial ones, soft ones, twists of a ball."""
-    limits = component.joints[joint].joint.description.limits
+def _other_limits(articulation: ArticulationPlan, joint: int) -> Iterator[Row]:
+    """Limits that are no range of one dof: radial ones, soft ones, twists of a ball."""
+    limits = articulation.joints[joint].joint.description.limits
     acting = {
         k
-        for entry in component.rows
+        for entry in articulation.rows
         if entry.joint == joint
         for k in entry.row.limits
         if entry.row.metric is not RowMetric.COORDINATE or limits[k].stiffness != math.inf
@@ -170,8 +173,8 @@ def _limit(limit: JointLimit) -> Row:
     }
 
 
-def _unit(kind: FreedomKind) -> str:
-    return "m" if kind is FreedomKind.LINEAR else "rad"
+def _unit(kind: DofKind) -> str:
+    return "m" if kind is DofKind.LINEAR else "rad"
 
 
 def _finite(value: float) -> float | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gltf_bullet.bullet.joints.joint_controls import (
+    DofHandle,
+    DofState,
     DriveHandle,
-    FreedomHandle,
-    FreedomState,
     JointControls,
 )
-from gltf_bullet.model import FreedomKind, JointDrive, JointLimit
+from gltf_bullet.model import DofKind, JointDrive, JointLimit
 from gltf_bullet.model import Joint as JointModel
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class DegreeOfFreedom:
 
     __slots__ = ("_controls", "_handle")
 
-    def __init__(self, controls: JointControls, handle: FreedomHandle) -> None:
+    def __init__(self, controls: JointControls, handle: DofHandle) -> None:
         self._controls = controls
         self._handle = handle
 
@@ -43,7 +43,7 @@ class DegreeOfFreedom:
         return self._handle.link_index
 
     @property
-    def kind(self) -> FreedomKind:
+    def kind(self) -> DofKind:
         """Translation or rotation."""
         return self._handle.kind
 
@@ -53,9 +53,9 @@ class DegreeOfFreedom:
         return self._handle.axis
 
     @property
-    def state(self) -> FreedomState:
+    def state(self) -> DofState:
         """Position, velocity, applied force and hard limits now, read in one go."""
-        return self._controls.freedom_state(self._handle)
+        return self._controls.dof_state(self._handle)
 
     @property
     def position(self) -> float | tuple[float, ...]:
@@ -107,7 +107,7 @@ class Joint:
     def degrees_of_freedom(self) -> tuple[DegreeOfFreedom, ...]:
         """The axes along the chain; none for a weld and for purely soft loop joints."""
         return tuple(
-            DegreeOfFreedom(self._controls, handle) for handle in self._controls.freedoms(self.node)
+            DegreeOfFreedom(self._controls, handle) for handle in self._controls.dofs(self.node)
         )
 
     @property

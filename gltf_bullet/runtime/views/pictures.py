@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.bullet.rendering.node_picking import NodeFinder
+from gltf_bullet.bullet.rendering.node_picking import NodePicking
 from gltf_bullet.bullet.rendering.pictures import (
     PixelArray,
     RawPicture,
@@ -105,7 +105,7 @@ class ScenePictures:
         self._several = [
             shown for shown in self._shown if len(np.unique(shown.visual.mesh.part_of_triangle)) > 1
         ]
-        self._finder = NodeFinder([shown.visual for shown in self._several])
+        self._finder = NodePicking([shown.visual for shown in self._several])
 
     @property
     def is_current(self) -> bool:
