@@ -15,6 +15,7 @@ from gltf_bullet.planning.contacts.surfaces import ContactPlan, plan_contacts
 from gltf_bullet.planning.gravity import GravityPlan, plan_gravity
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans
 from gltf_bullet.planning.joints.articulations import plan_articulations
+from gltf_bullet.planning.shapes.decomposition import Decomposer
 from gltf_bullet.planning.shapes.planner import MeshOf, ShapePlanner
 from gltf_bullet.planning.triggers import TriggerPlans, plan_triggers
 from gltf_bullet.scene import NodeFrames, NodeTree
@@ -68,7 +69,8 @@ def plan_world(
     """Plan a scene; findings about what the engine cannot express go to ``diagnostics``."""
     motion_node_of = physics.motion_node_of(tree)
     physics = _hold_animated_joints(physics, motion_node_of, animated, diagnostics)
-    shapes = ShapePlanner(mesh_of, options, diagnostics)
+    decomposer = Decomposer(options)
+    shapes = ShapePlanner(mesh_of, options, diagnostics, decomposer)
     bodies = plan_bodies(
         physics,
         motion_node_of=motion_node_of,
@@ -86,6 +88,7 @@ def plan_world(
         options=options,
         moving_nodes=animated.moved,
         diagnostics=diagnostics,
+        decomposer=decomposer,
     )
     gravity = plan_gravity(
         physics,
