@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from gltf_bullet.cli.loading import Concave, ConcaveOption, load_options
 from gltf_bullet.cli.simulate import DEFAULT_DT, require
 
 __all__ = ["bake"]
@@ -25,6 +26,7 @@ def bake(
     tolerance: Annotated[
         float, typer.Option(min=0.0, help="How far a dropped keyframe may be off [m].")
     ] = 1e-4,
+    concave: ConcaveOption = Concave.AUTO,
 ) -> None:
     """Simulate a file and write the rollout as a glTF animation that any viewer plays.
 
@@ -39,13 +41,13 @@ def bake(
 
     from gltf_bullet.bullet.headless import headless_world
     from gltf_bullet.cli.output import console
-    from gltf_bullet.options import LoadOptions
     from gltf_bullet.runtime.asset import read_asset
     from gltf_bullet.runtime.views.recording import record
 
     asset = read_asset(file)
     with headless_world(gravity=gravity, time_step=dt) as client:
-        scene = asset.instantiate(client, up_axis="y", options=LoadOptions(visuals="none"))
+        with load_options(concave, visuals="none") as options:
+            scene = asset.instantiate(client, up_axis="y", options=options)
         recording = record(scene, fps=fps)
         for _ in track(
             range(round(seconds / dt)), "Simulating", console=console(err=True), transient=True

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gltf_bullet.cli.loading import Concave, ConcaveOption, load_options
+
 if TYPE_CHECKING:
     from gltf_bullet.options import Visuals
     from gltf_bullet.runtime.asset import Asset
@@ -63,6 +65,7 @@ def simulate(
     renderer: Annotated[
         str, typer.Option(help="tiny (software), or egl: OpenGL where it works, else tiny.")
     ] = "tiny",
+    concave: ConcaveOption = Concave.AUTO,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Simulate a file in a Z-up world and show where each body ended.
@@ -99,7 +102,9 @@ def simulate(
     steps = round(seconds / dt)
     row_steps = max(1, round(1.0 / (fps * dt)))
     with film.world(gravity=gravity, time_step=dt) as client:
-        scene = asset.instantiate(client, options=film.load_options(_visuals(asset, visuals)))
+        shown = film.load_options(_visuals(asset, visuals))
+        with load_options(concave, **shown) as options:
+            scene = asset.instantiate(client, options=options)
         film.begin(scene, steps, dt)
         with ExitStack() as stack:
             on_row = _rows(scene, csv_file, plot, file.name, stack)

@@ -102,6 +102,14 @@ class ReadLimits:
     """Numbers in one accessor: elements times components."""
     max_image_pixels: int = 2**26
     """Width times height of one image."""
+    max_decoded_pixels: int = 2**27
+    """Of all images together, as they are in the file: 1 s per 2**25 of them (measured)."""
+    max_shown_pixels: int = 2**22
+    """Of one image as it is kept; what has more is halved until it has not."""
+    max_all_shown_pixels: int = 2**25
+    """Of all images together as they are kept, 4 bytes each; the last ones become smaller."""
+    max_draco_faces: int = 2**23
+    """Triangles that one Draco primitive may announce; few bytes can stand for many."""
     max_json_depth: int = 128
     """Levels of arrays and objects; glTF itself needs about ten."""
 
