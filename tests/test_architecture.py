@@ -84,7 +84,7 @@ def test_there_are_no_rooms_without_a_name() -> None:
         "gltf_bullet.planning.bodies",
         "gltf_bullet.planning.shapes.planner",
         "gltf_bullet.planning.joints.articulations",
-        "gltf_bullet.planning.world_plan",
+        "gltf_bullet.planning.scene_plan",
         "gltf_bullet.runtime.inspect.inspection",
         "gltf_bullet.viewer.layers",
         "gltf_bullet.cli",

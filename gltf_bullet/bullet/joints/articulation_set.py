@@ -39,6 +39,8 @@ class ArticulationState:
     """What ``pybullet.saveState`` leaves out; treat as opaque."""
 
     articulations: tuple[SolverMemory, ...]
+    drives: tuple[JointDrive, ...]
+    """Targets and gains as they acted."""
     anchors: dict[int, tuple[FloatArray, FloatArray, FloatArray, FloatArray]]
     cross_loads: FloatArray
 
@@ -378,6 +380,7 @@ class ArticulationSet:
         """What has to be restored beside ``pybullet.restoreState``."""
         return ArticulationState(
             articulations=tuple(articulation.memory() for articulation in self.articulations),
+            drives=self.controls.drive_values(),
             anchors={
                 node: (
                     anchor.position.copy(),

@@ -113,7 +113,8 @@ class AnimationDriver:
         (position,), (rotation,) = self._rigid(now, only)
         (next_position,), (next_rotation,) = self._rigid(ahead, only)
         turn = quat_multiply(next_rotation, quat_conjugate(rotation))
-        self._world.anchor_motion[node] = (
+        self._world.aim_anchor(
+            node,
             position,
             rotation,
             (next_position - position) / time_step,

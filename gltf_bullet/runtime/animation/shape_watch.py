@@ -15,7 +15,7 @@ from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import MeshShape, PhysicsScene, Shape
 from gltf_bullet.planning.shapes.collision_meshes import collision_mesh
 from gltf_bullet.runtime.animation.animator import Animator
-from gltf_bullet.runtime.asset import Asset
+from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import FloatArray
 
@@ -29,7 +29,7 @@ class ShapeWatch:
     """Compares the shapes of a stage with what the file asks for now."""
 
     def __init__(
-        self, asset: Asset, physics: PhysicsScene, animator: Animator, frames: NodeFrames
+        self, asset: AssetContent, physics: PhysicsScene, animator: Animator, frames: NodeFrames
     ) -> None:
         self._asset = asset
         self._animator = animator

@@ -19,7 +19,7 @@ from gltf_bullet.planning.shapes.planner import MeshOf, ShapePlanner
 from gltf_bullet.planning.triggers import TriggerPlans, plan_triggers
 from gltf_bullet.scene import NodeFrames, NodeTree
 
-__all__ = ["AnimatedNodes", "WorldPlan", "plan_world", "within"]
+__all__ = ["AnimatedNodes", "ScenePlan", "plan_scene", "within"]
 
 
 ANIMATED_AND_JOINTED = IssueKind(
@@ -43,9 +43,11 @@ NOT_ANIMATED = AnimatedNodes()
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class WorldPlan:
+class ScenePlan:
     """Everything that will be created, decided."""
 
+    frames: NodeFrames
+    """Where the nodes stand when it is created."""
     bodies: BodyPlans
     motion_node_of: npt.NDArray[np.intp]
     """Nearest motion node per node, -1 without one, shape [node_count]."""
@@ -56,7 +58,7 @@ class WorldPlan:
     animated: AnimatedNodes
 
 
-def plan_world(
+def plan_scene(
     physics: PhysicsScene,
     tree: NodeTree,
     frames: NodeFrames,
@@ -64,7 +66,7 @@ def plan_world(
     options: LoadOptions,
     diagnostics: Diagnostics,
     animated: AnimatedNodes = NOT_ANIMATED,
-) -> WorldPlan:
+) -> ScenePlan:
     """Plan a scene; findings about what the engine cannot express go to ``diagnostics``."""
     motion_node_of = physics.motion_node_of(tree)
     physics = _hold_animated_joints(physics, motion_node_of, animated, diagnostics)
@@ -105,7 +107,8 @@ def plan_world(
         diagnostics=diagnostics,
         moving_nodes=[n for n in animated.moved if motion_node_of[n] < 0],
     )
-    return WorldPlan(
+    return ScenePlan(
+        frames=frames,
         bodies=bodies,
         motion_node_of=motion_node_of,
         articulations=articulations,
