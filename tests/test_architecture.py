@@ -17,8 +17,9 @@ ROOMS_BEFORE: dict[str, set[str]] = {
     "diagnostics": {"errors"},
     "transforms": set(),
     "options": set(),
+    "suggestions": set(),
 }
-_BASE = {"errors", "diagnostics", "transforms", "options"}
+_BASE = {"errors", "diagnostics", "transforms", "options", "suggestions"}
 ROOMS_BEFORE["scene"] = _BASE
 ROOMS_BEFORE["gltf"] = _BASE | {"scene"}
 ROOMS_BEFORE["model"] = _BASE | {"scene"}
