@@ -43,6 +43,13 @@ class NodeFrames:
             tree.compose_rotations(tree.rotations_xyzw, asset_xyzw),
         )
 
+    def equals(self, other: NodeFrames) -> bool:
+        """Whether all numbers are the same, to the last bit."""
+        return other is self or (
+            np.array_equal(self.world_from_node, other.world_from_node)
+            and np.array_equal(self.rotations_xyzw, other.rotations_xyzw)
+        )
+
     @property
     def positions(self) -> FloatArray:
         """Origins of the nodes [m], shape [node_count, 3]."""

@@ -193,12 +193,6 @@ def _changed_in_place(core: SceneCore, new: PointerTarget, physics: PhysicsScene
         return _changed_motion(core, item, new.field)
     if isinstance(item, PhysicsMaterial):
         return core.world.change_materials(physics)
-    if isinstance(item, JointDrive):
-        for node, joint in physics.joints.items():
-            for index, drive in enumerate(joint.description.drives):
-                if drive is item and node in core.joint_controls:
-                    core.joint_controls.set_drive(node, index, drive)
-        return True
     if isinstance(item, JointLimit):
         return all(
             core.joint_controls.set_limit(
