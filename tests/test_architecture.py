@@ -18,8 +18,9 @@ ROOMS_BEFORE: dict[str, set[str]] = {
     "transforms": set(),
     "options": set(),
     "suggestions": set(),
+    "version": set(),
 }
-_BASE = {"errors", "diagnostics", "transforms", "options", "suggestions"}
+_BASE = {"errors", "diagnostics", "transforms", "options", "suggestions", "version"}
 ROOMS_BEFORE["scene"] = _BASE
 ROOMS_BEFORE["gltf"] = _BASE | {"scene"}
 ROOMS_BEFORE["model"] = _BASE | {"scene"}
@@ -38,6 +39,7 @@ MAY_IMPORT = {
     "gymnasium": {"envs", "cli"},
     "ray": {"envs"},
     "matplotlib": {"envs"},
+    "lazy_loader": set(),
     "typer": {"cli"},
     "rich": {"cli"},
     "coacd": {"bullet"},

@@ -36,9 +36,9 @@ for command in (inspect, check, simulate, view, bake, convert, bench):
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
+        from gltf_bullet.version import __version__
 
-        typer.echo(f"gltf_bullet {version('gltf_bullet')}")
+        typer.echo(f"gltf_bullet {__version__}")
         raise typer.Exit
 
 
