@@ -20,6 +20,7 @@ ROOMS_BEFORE: dict[str, set[str]] = {
     "suggestions": set(),
     "version": set(),
 }
+ROOMS_BEFORE["reference"] = set()
 _BASE = {"errors", "diagnostics", "transforms", "options", "suggestions", "version"}
 ROOMS_BEFORE["scene"] = _BASE
 ROOMS_BEFORE["gltf"] = _BASE | {"scene"}
@@ -30,7 +31,7 @@ ROOMS_BEFORE["runtime"] = _BASE | {"scene", "gltf", "model", "dialects", "bullet
 _ALL_BELOW = ROOMS_BEFORE["runtime"] | {"runtime"}
 ROOMS_BEFORE["envs"] = _ALL_BELOW
 ROOMS_BEFORE["viewer"] = _ALL_BELOW
-ROOMS_BEFORE["cli"] = _ALL_BELOW | {"viewer", "envs"}
+ROOMS_BEFORE["cli"] = _ALL_BELOW | {"viewer", "envs", "reference"}
 ROOMS_BEFORE["__main__"] = {"cli"}
 
 MAY_IMPORT = {
