@@ -1,9 +1,7 @@
 """Load glTF assets with rigid-body physics into PyBullet and keep file and simulation in step.
 
-The rooms, each importing only from those before it: ``errors``, ``diagnostics``, ``transforms``,
-``options``; ``scene`` (node tree); ``gltf`` (the file) and ``model`` (the physics); ``dialects``
-(JSON to model) and ``bullet`` (model to PyBullet); ``runtime`` (a world in motion); ``envs`` and
-``viewer``; ``cli``. ``gltf-bullet explain architecture`` shows them.
+The public names are those of ``__init__.pyi``. ``gltf-bullet explain architecture`` shows the rooms
+of the source, each importing only from those before it.
 """
 
 import lazy_loader

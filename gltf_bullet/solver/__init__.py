@@ -1,0 +1,1 @@
+"""Joint forces from arrays: dynamics, limits, drives and contacts of articulations."""
