@@ -1,4 +1,4 @@
-"""Draws the pictures of README.md with the command line: ``python -m tools.make_readme_images``.
+"""Draws the pictures of README.md and of the reference with the command line: ``python -m tools.make_readme_images``.
 
 Small palettes keep the repository small.
 """
