@@ -12,8 +12,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pybullet
 import pytest
 
+import gltf_bullet as gb
 from tools.list_issues import REFERENCE, ROOT
 
 README = ROOT / "README.md"
@@ -65,6 +68,8 @@ def test_a_page_has_one_title_and_no_long_prose_lines(page: Path) -> None:
 @pytest.mark.parametrize("page", WITH_SNIPPETS, ids=lambda page: page.stem)
 def test_the_snippets_run(page: Path, tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
+    for file in blocks(page, "json"):  # the one that authoring.md writes
+        (tmp_path / "door.gltf").write_text(file, encoding="utf-8")
     program = tmp_path / "snippets.py"
     program.write_text("\n".join(blocks(page, "python")), encoding="utf-8")
     done = subprocess.run(
@@ -77,3 +82,25 @@ def test_the_snippets_run(page: Path, tmp_path: Path) -> None:
         timeout=300,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_the_file_written_by_hand_does_what_its_page_says(tmp_path: Path) -> None:
+    (text,) = blocks(REFERENCE / "authoring.md", "json")
+    client = pybullet.connect(pybullet.DIRECT)
+    try:
+        pybullet.setGravity(0, 0, -9.81, physicsClientId=client)
+        scene = gb.load_gltf(text.encode(), client)
+        assert scene.issues == ()
+        events: list[gb.TriggerEvent] = []
+        scene.on_trigger(events.append)
+        hinge = scene.joints["HingeOnDoor"].degrees_of_freedom[0]
+        turned = []
+        for _ in range(480):
+            scene.step()
+            turned.append(abs(float(np.asarray(hinge.position))))
+        assert [event.kind for event in events] == ["entered", "exited"]
+        assert {event.motion_node for event in events} == {scene.node("Ball").index}
+        assert max(turned) > 1.0  # the ball opened it
+        assert scene.world_from_node("Ball")[0, 3] > 1.5
+    finally:
+        pybullet.disconnect(client)
