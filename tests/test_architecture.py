@@ -21,6 +21,7 @@ MAY_IMPORT = {
     "gymnasium": {"envs", "cli"},
     "ray": {"envs"},
     "matplotlib": {"envs"},
+    "lazy_loader": set(),
     "typer": {"cli"},
     "rich": {"cli"},
     "coacd": {"planning"},
