@@ -10,7 +10,7 @@ from urllib.parse import quote
 from gltf_bullet.diagnostics import Issue, Severity
 
 if TYPE_CHECKING:
-    from gltf_bullet.runtime.asset import Report
+    from gltf_bullet.runtime.report import Report
 
 __all__ = ["sarif_log"]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.placement import UpAxis
-from gltf_bullet.runtime.views.triggers import TriggerEvent
+from gltf_bullet.runtime.trigger_reports import TriggerEvent
 from gltf_bullet.transforms import FloatArray, Vec3
 
 if TYPE_CHECKING:

@@ -89,6 +89,10 @@ class NodeSync:
         above[parents < 0] = self._world_from_asset
         return np.asarray(np.linalg.solve(above, self.world_from_node[nodes]), np.float64)
 
+    def local_matrix(self, node: int) -> FloatArray:
+        """parent_from_node of one node now, shape [4, 4]."""
+        return self.local_matrices(np.array([node])).reshape(4, 4)
+
     def rigid_matrices(self, nodes: Sequence[int] | IntArray) -> FloatArray:
         """world_from_node without the scale and shear of load, shape [k, 4, 4]."""
         result = np.zeros((len(nodes), 4, 4))

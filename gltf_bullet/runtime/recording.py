@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 import os
+
 import numpy as np
 
-from gltf_bullet.runtime.scene import Scene
-from gltf_bullet.runtime.views.export import Track, node_poses, write_posed
 from gltf_bullet.runtime.keyframes import (
     continuous_rotations,
     reduce_rotations,
     reduce_vectors,
 )
+from gltf_bullet.runtime.scene import Scene
+from gltf_bullet.runtime.views.export import Track, node_poses, write_posed
 from gltf_bullet.transforms import FloatArray, decompose_trs
 
 __all__ = ["Recording", "record"]
@@ -37,6 +38,7 @@ class Recording:
     """Frames of one scene: local transforms of every node that physics or animation moves."""
 
     def __init__(self, scene: Scene, fps: float) -> None:
+        scene.core.require_alive()
         self._core = scene.core
         self._interval = 1.0 / fps
         self._start = scene.time

@@ -64,12 +64,13 @@ class Scene:
         self.nodes = Nodes(core)
         """All nodes of the file, in file order."""
         names, plan = asset.tree.names, core.world.plan
+        joint_nodes = core.joint_controls.joint_nodes
         self.bodies: ByNode[Body] = ByNode(
             "bodies", {node: Body(core, node) for node in plan.bodies.bodies}, names
         )
         """Bodies by node index or name."""
         self.joints: ByNode[JointView] = ByNode(
-            "joints", {node: JointView(core, node) for node in self.joint_controls.joint_nodes}, names
+            "joints", {node: JointView(core, node) for node in joint_nodes}, names
         )
         """Simulated joints by node index or name."""
         self.triggers: ByNode[TriggerView] = ByNode(
@@ -129,9 +130,14 @@ class Scene:
         """Apply forces, motors and kinematic velocities for the coming ``stepSimulation``."""
         self.core.before_step()
 
-    def after_step(self) -> None:
-        """Read the bodies, refresh all node transforms, advance :attr:`time`."""
-        self.core.after_step()
+    def after_step(self, *, more_follow: bool = False) -> None:
+        """Read the bodies, refresh all node transforms, advance :attr:`time`.
+
+        Args:
+            more_follow: Another step follows before anybody looks at the nodes: they are only
+                refreshed where triggers, fields, animations or callbacks of this scene need them.
+        """
+        self.core.after_step(more_follow=more_follow)
 
     # --- triggers -----------------------------------------------------------------------------
 
@@ -349,7 +355,7 @@ class Scene:
         """
         self.core.disable_reset()
 
-    def restart(self.core, state: SceneState, values: Mapping[str, Any]) -> None:
+    def restart(self, state: SceneState, values: Mapping[str, Any]) -> None:
         """:meth:`restore_state`, then :meth:`set` for every pointer: an episode's start.
 
         Bodies are made anew at most once, and not at all where the same values can be set in place.

@@ -179,18 +179,12 @@ class SceneCore:
             self._driver.before_step(settings.time_step, self.nodes.world_from_node)
         self.world.before_step(settings, self.nodes.world_from_node)
 
-    def after_step(self) -> None:
-        """Read the bodies, refresh all node transforms, advance :attr:`time`."""
+    def after_step(self, *, more_follow: bool = False) -> None:
+        """Take in a step; see ``Scene.after_step``."""
         self.require_alive()
-        self._finish_step(more_follow=False)
+        self._finish_step(more_follow=more_follow)
 
     def _finish_step(self, *, more_follow: bool) -> None:
-        """Take in a step.
-
-        Args:
-            more_follow: Another step follows before anybody looks at the nodes: they are only
-                refreshed where triggers, fields, animations or callbacks of this scene need them.
-        """
         settings = self.session.settings()
         self.time += settings.time_step
         self.world.after_step(settings)
@@ -207,7 +201,6 @@ class SceneCore:
             self.nodes.world_from_node,
             time=self.time,
             time_step=settings.time_step,
-            gone=self.world.free.gone,
         )
         self.events = self.reports.events
         self.reports.notify()

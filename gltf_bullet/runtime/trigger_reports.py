@@ -6,7 +6,7 @@ event names glTF nodes, which bodies loaded otherwise do not have.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -49,7 +49,6 @@ class TriggerReports:
         *,
         time: float,
         time_step: float,
-        gone: Collection[int] = (),
     ) -> None:
         """Find out who came and went; :meth:`notify` tells the callbacks.
 
@@ -57,10 +56,9 @@ class TriggerReports:
             world_from_node: Of all nodes now, shape [node_count, 4, 4].
             time: At the end of the step [s].
             time_step: Its length [s].
-            gone: Motion nodes whose bodies are no longer in the world.
         """
         self._inside = None
-        crossings = self.triggers.after_step(world_from_node, time_step, gone)
+        crossings = self.triggers.after_step(world_from_node, time_step)
         self.events = tuple(_event(crossing, time, time_step) for crossing in crossings)
 
     def replace_triggers(self, triggers: Triggers, world_from_node: FloatArray) -> None:

@@ -246,7 +246,7 @@ class DebugDraw:
         self._shown: dict[str, bool] = dict.fromkeys(LAYERS, False)
         self._items = DebugItems(scene.client_id, pause_rendering=pause_rendering)
         self.show(*show)
-        scene.on_remove(self.close)
+        scene.core.on_remove(self.close)
 
     # --- toggles ------------------------------------------------------------------------------
 
@@ -314,7 +314,7 @@ class DebugDraw:
         Raises:
             SceneRemovedError: The scene was removed.
         """
-        self.scene.require_alive()
+        self.scene.core.require_alive()
         young = self._items.is_resting or time.monotonic() - self._last < self._period
         if self._closed or (young and not force) or not has_window(self.scene.client_id):
             return 0

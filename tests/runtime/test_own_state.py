@@ -68,7 +68,7 @@ def test_a_scene_goes_back_although_its_bodies_have_been_made_anew(client: int) 
 
 def test_a_scene_without_a_kept_start_says_so(client: int) -> None:
     scene = gb.load_gltf(ASSETS / "falling_box.gltf", client)
-    scene.keep_no_start()
+    scene.disable_reset()
     scene.step()
-    with pytest.raises(RuntimeError, match="keeps no start"):
+    with pytest.raises(RuntimeError, match="disabled"):
         scene.reset()

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pybullet
 
 from gltf_bullet.bullet.contacts.pair_rules import EngineLink
-from gltf_bullet.bullet.world.ray_casts import ColliderIndex
+from gltf_bullet.bullet.shapes.collider_index import ColliderIndex
 from gltf_bullet.transforms import FloatArray
 
 __all__ = ["Contacts", "read_contacts"]

@@ -101,9 +101,7 @@ def move_links(client_id: int, links: Sequence[ShownLink], matrices: FloatArray)
 class BodyVisuals:
     """Chooses the visual shape of every link that a scene creates."""
 
-    def __init__(
-        self, session: EngineSession, options: LoadOptions, plans: VisualPlans
-    ) -> None:
+    def __init__(self, session: EngineSession, options: LoadOptions, plans: VisualPlans) -> None:
         self._client_id = session.client_id
         self._dummy = session.shapes.dummy_visual
         self._shows_colliders = options.visuals == "collider"

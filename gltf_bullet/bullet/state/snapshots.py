@@ -43,9 +43,7 @@ class EngineSnapshot:
             pybullet.restoreState(stateId=self._state_id, physicsClientId=client_id)
         except pybullet.error as error:
             raise EngineError(f"saveState: {error}") from error
-        self._finalizer = weakref.finalize(
-            self, _forget, weakref.ref(session), self._state_id
-        )
+        self._finalizer = weakref.finalize(self, _forget, weakref.ref(session), self._state_id)
 
     def restore(self, client_id: int) -> None:
         """Put a world back into this state; its bodies must be those of the saved one.

@@ -10,6 +10,7 @@ from weakref import WeakSet
 
 import numpy as np
 import numpy.typing as npt
+import pybullet
 
 from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies, create_statics
 from gltf_bullet.bullet.bodies.link_states import (
@@ -27,12 +28,12 @@ from gltf_bullet.bullet.joints.articulation_set import ArticulationState, create
 from gltf_bullet.bullet.joints.contact_coupling import ContactCoupling, ContactMemory
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals, ShownLink
 from gltf_bullet.bullet.session import BodyLease, EngineSession, EngineSettings
+from gltf_bullet.bullet.shapes.collider_index import ColliderIndex
 from gltf_bullet.bullet.state.body_states import BodyStates
 from gltf_bullet.bullet.state.snapshots import EngineSnapshot
 from gltf_bullet.bullet.triggers.triggers import Triggers
 from gltf_bullet.bullet.world.kinematic_targets import KinematicTargets, PrescribedNodes
 from gltf_bullet.bullet.world.link_index import LinkIndex
-from gltf_bullet.bullet.world.ray_casts import ColliderIndex
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import MotionKind, PhysicsScene
 from gltf_bullet.options import LoadOptions
@@ -357,10 +358,13 @@ class EngineWorld:
 
     def world_from_bodies(self) -> tuple[FloatArray, FloatArray]:
         """Read all body frames once: positions [m] (k, 3) and rotations xyzw (k, 4)."""
-        positions, rotations = self.free.world_from_bodies()
-        if not len(self.articulations.nodes):
-            return positions, rotations
-        _, jointed_positions, jointed_rotations = self.articulations.world_from_bodies()
+        try:
+            positions, rotations = self.free.world_from_bodies()
+            if not len(self.articulations.nodes):
+                return positions, rotations
+            _, jointed_positions, jointed_rotations = self.articulations.world_from_bodies()
+        except pybullet.error as error:
+            self.lease.fail(error)
         return (
             np.concatenate([positions, jointed_positions]),
             np.concatenate([rotations, jointed_rotations]),

@@ -9,12 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from gltf_bullet.diagnostics import Issue
 from gltf_bullet.model import DEFAULT_MATERIAL, CollisionFilter, PhysicsMaterial
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.body_plans import BodyPlan
+from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.planning.shapes.shape_plans import (
     BoxPlan,
     BvhPlan,
@@ -26,7 +25,6 @@ from gltf_bullet.planning.shapes.shape_plans import (
     ShapePlan,
     SpherePlan,
 )
-from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.runtime.inspect.joints import describe_joints
 from gltf_bullet.runtime.placement import Placement

@@ -31,7 +31,9 @@ class Body:
     @property
     def _link(self) -> tuple[int, int]:
         self._core.require_alive()
-        return self._core.world.link_of(self.node)
+        link = self._core.world.link_of(self.node)
+        self._core.world.lease.require_body(link[0])
+        return link
 
     @property
     def body_id(self) -> int:
@@ -66,14 +68,12 @@ class Body:
     @property
     def linear_velocity(self) -> FloatArray:
         """Of the centre of mass [m/s], shape [3]."""
-        self._core.require_alive()
-        return self._core.world.velocities_of(self.node)[0]
+        return np.array(link_states.link_state(self._core.client_id, *self._link)[2])
 
     @property
     def angular_velocity(self) -> FloatArray:
         """[rad/s], shape [3]."""
-        self._core.require_alive()
-        return self._core.world.velocities_of(self.node)[1]
+        return np.array(link_states.link_state(self._core.client_id, *self._link)[3])
 
     def apply_impulse(
         self,
@@ -86,7 +86,7 @@ class Body:
             linear: [N s] at the centre of mass, world axes.
             angular: [N m s], world axes.
         """
-        self._core.require_alive()
+        self._core.world.lease.require_body(self.body_id)
         self._core.world.apply_impulse(self.node, linear, angular)
 
     def apply_point_impulse(self, impulse: Sequence[float], position: Sequence[float]) -> None:

@@ -46,6 +46,7 @@ class DegreeOfFreedom:
     def state(self) -> DofState:
         """Position, velocity, applied force and hard limits now, read in one go."""
         self._core.require_alive()
+        self._core.world.lease.require_body(self._handle.body_id)
         return self._core.joint_controls.dof_state(self._handle)
 
     @property

@@ -6,8 +6,6 @@ import operator
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar, overload
 
-import numpy as np
-
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.views.bodies import Body
 from gltf_bullet.suggestions import did_you_mean
@@ -115,7 +113,7 @@ class NodeView:
     def local_matrix(self) -> FloatArray:
         """parent_from_node, shape [4, 4]; follows physics also below moving parents."""
         self._core.require_alive()
-        return self._core.nodes.local_matrices(np.array([self.index])).reshape(4, 4)
+        return self._core.nodes.local_matrix(self.index)
 
     @property
     def translation(self) -> FloatArray:
@@ -179,4 +177,6 @@ class Nodes(Sequence[NodeView]):
             return found[0]
         if found:
             raise KeyError(f"{key!r} names {len(found)} nodes; use an index: {found}")
-        raise KeyError(f"{key!r} names no node of {self._core.asset.path}{did_you_mean(key, names)}")
+        raise KeyError(
+            f"{key!r} names no node of {self._core.asset.path}{did_you_mean(key, names)}"
+        )

@@ -145,8 +145,12 @@ class Pictures:
 
     def framed_box(self) -> tuple[FloatArray, FloatArray]:
         """Lowest and highest corner of what a picture without a camera would frame now [m]."""
+        return framed_box(*self.boxes())
+
+    def boxes(self) -> tuple[FloatArray, FloatArray]:
+        """What moves and what rests: lowest and highest corners [m], shape [n, 2, 3] each."""
         self._core.require_alive()
-        return framed_box(*self._current_painter().boxes())
+        return self._current_painter().boxes()
 
     def require_camera(self, key: int | str) -> CameraView:
         """A camera of the file by node index, node name or its own name.

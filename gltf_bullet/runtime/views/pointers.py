@@ -116,7 +116,7 @@ def _get_node(core: SceneCore, node: int, field: str) -> FloatArray:
     if field == "weights":
         return core.weights_of(node)
     place = list(_NODE_FIELDS).index(field)
-    return decompose_trs(core.nodes.local_matrices(np.array([node])).reshape(4, 4))[place]
+    return decompose_trs(core.nodes.local_matrix(node))[place]
 
 
 def _set_node(core: SceneCore, node: int, field: str, value: Any) -> None:
@@ -128,7 +128,7 @@ def _set_node(core: SceneCore, node: int, field: str, value: Any) -> None:
         return
     if numbers.shape != (_NODE_FIELDS[field],):
         raise ValueError(f"/nodes/{node}/{field}: must have {_NODE_FIELDS[field]} numbers")
-    translation, rotation, scale = decompose_trs(core.nodes.local_matrices(np.array([node])).reshape(4, 4))
+    translation, rotation, scale = decompose_trs(core.nodes.local_matrix(node))
     if field == "translation":
         translation = numbers
     elif field == "rotation":
