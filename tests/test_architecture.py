@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "gymnasium": {"envs", "cli"},
     "ray": {"envs"},
     "matplotlib": {"envs"},
-    "lazy_loader": set(),
+    "lazy_loader": {"viewer"},
     "typer": {"cli"},
     "rich": {"cli"},
     "coacd": {"planning"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -121,6 +122,9 @@ def _print_page(out: Console, markdown: str) -> None:
     if out.is_terminal:
         from rich.markdown import Markdown
 
-        out.print(Markdown(markdown))
+        # A terminal opens no files relative to a page: names of pages for `explain` remain.
+        text = re.sub(r"!\[([^\]]*)\]\([^)]*\)", r"*(picture: \1)*", markdown)
+        text = re.sub(r"\[([^\]]*)\]\((?!https)[^)]*\)", r"**\1**", text)
+        out.print(Markdown(text, hyperlinks=False))
     else:
         sys.stdout.write(markdown)

@@ -17,7 +17,7 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
-from tools.list_issues import REFERENCE, ROOT
+from tools.list_issues import PACKAGE, REFERENCE, ROOT
 
 README = ROOT / "README.md"
 PAGES = [README, *sorted(REFERENCE.glob("*.md"))]
@@ -104,3 +104,10 @@ def test_the_file_written_by_hand_does_what_its_page_says(tmp_path: Path) -> Non
         assert scene.world_from_node("Ball")[0, 3] > 1.5
     finally:
         pybullet.disconnect(client)
+
+
+def test_the_architecture_page_names_every_room() -> None:
+    text = (REFERENCE / "architecture.md").read_text(encoding="utf-8")
+    entries = [*PACKAGE.glob("*.py"), *(path.parent for path in PACKAGE.glob("*/__init__.py"))]
+    rooms = {path.stem for path in entries if not path.stem.startswith("__")}
+    assert rooms == {room for room in rooms if f"`{room}`" in text}

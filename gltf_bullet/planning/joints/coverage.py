@@ -57,11 +57,16 @@ COVERAGE: Final = covers(
     exact(
         "stiffness",
         "damping",
-        "springConstant",
-        "springDamping",
         shown_by=f"{_MECHANICS}::test_a_soft_limit_gives_way_by_the_load_over_its_stiffness",
         when="of limits",
         how=_IMPLICIT,
+    ),
+    exact(
+        "springConstant",
+        "springDamping",
+        shown_by="tests/equivalence/test_one_scene_in_every_dialect.py"
+        "::test_the_scene_reads_the_same_in_every_dialect_with_bodies",
+        how="the spelling of MSFT for stiffness and damping of limits",
     ),
     exact(
         "stiffness",

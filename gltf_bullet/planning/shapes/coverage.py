@@ -101,8 +101,13 @@ COVERAGE: Final = covers(
     approximated("skin", when="joints that move", how=_REBUILT),
     exact(
         "weights",
-        "useNodeWeights",
         shown_by=f"{_CHANGES}::test_authored_morph_weights_shape_the_collider_at_load",
+        when="at load",
+    ),
+    exact(
+        "useNodeWeights",
+        shown_by="tests/dialects/test_mesh_geometry.py"
+        "::test_a_shape_has_weights_of_its_own_or_of_the_node",
         when="at load",
     ),
     approximated("weights", "useNodeWeights", when="weights that change", how=_REBUILT),
