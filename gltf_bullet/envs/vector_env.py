@@ -141,7 +141,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
                 scene.before_step()
             scenes[0].core.session.step()
             for scene, episode in zip(scenes, self._episodes, strict=True):
-                scene.after_step(more_follow=left > 0)
+                scene.core.after_step(more_follow=left > 0)
                 episode.latch()
         return self._judge()
 
@@ -188,7 +188,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
                 scene = instantiate(asset, config, self._client_id, place)
                 self._part(scene.core.world.body_ids)
                 self._body_ids.append(scene.core.world.body_ids)
-                start = scene.save_own_state()
+                start = scene.save_state(own_bodies_only=True)
                 self._episodes.append(Episode(scene, config, self._outline, start))
         except BaseException:
             self.close_extras()

@@ -276,8 +276,8 @@ class SceneCore:
 
     def velocities_in_node(self, node: int) -> tuple[Vec3, Vec3]:
         """Velocity [m/s] and spin [rad/s] of a body in its node's axes, as files hold them."""
-        linear, angular = self.world.velocities_of(node)
-        node_from_world = self.world.rotation_of(node).T
+        linear, angular = self.world.motion.velocities_of(node)
+        node_from_world = self.world.motion.rotation_of(node).T
         vx, vy, vz = (node_from_world @ linear).tolist()
         wx, wy, wz = (node_from_world @ angular).tolist()
         return (vx, vy, vz), (wx, wy, wz)
@@ -287,7 +287,7 @@ class SceneCore:
         self.animator.place(node, parent_from_node)
         frames = self.nodes.frames_with(node, parent_from_node)
         is_free = node in self.world.plan.bodies.bodies and self.nodes.keeps_size(node, frames)
-        if is_free and self.world.teleport(node, frames.pose(node)):
+        if is_free and self.world.motion.teleport(node, frames.pose(node)):
             self.refresh()
         else:
             self.rebuild(self.physics, frames)

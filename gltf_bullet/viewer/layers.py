@@ -191,7 +191,7 @@ class SceneLayers:
 
     def _velocity_strokes(self) -> Strokes:
         world_from_inertial, plans = self._inertial_frames()
-        found = [self._scene.core.world.velocities_of(plan.node) for plan in plans]
+        found = [self._scene.core.world.motion.velocities_of(plan.node) for plan in plans]
         linear = np.array([v for v, _ in found]).reshape(-1, 3)
         angular = np.array([w for _, w in found]).reshape(-1, 3)
         centers = world_from_inertial[:, :3, 3]

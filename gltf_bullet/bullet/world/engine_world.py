@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 from weakref import WeakSet
@@ -13,12 +12,7 @@ import numpy.typing as npt
 import pybullet
 
 from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies, create_statics
-from gltf_bullet.bullet.bodies.link_states import (
-    apply_base_impulse,
-    link_state,
-    set_base_pose,
-    set_base_velocity,
-)
+from gltf_bullet.bullet.bodies.link_states import link_state
 from gltf_bullet.bullet.contacts.contact_points import Contacts, read_contacts
 from gltf_bullet.bullet.contacts.link_contacts import LinkContacts
 from gltf_bullet.bullet.contacts.pair_rules import EngineLink, PairRules
@@ -32,17 +26,17 @@ from gltf_bullet.bullet.shapes.collider_index import ColliderIndex
 from gltf_bullet.bullet.state.body_states import BodyStates
 from gltf_bullet.bullet.state.snapshots import EngineSnapshot
 from gltf_bullet.bullet.triggers.triggers import Triggers
+from gltf_bullet.bullet.world.body_motion import BodyMotion
 from gltf_bullet.bullet.world.kinematic_targets import KinematicTargets, PrescribedNodes
 from gltf_bullet.bullet.world.link_index import LinkIndex
 from gltf_bullet.diagnostics import Diagnostics
-from gltf_bullet.model import MotionKind, PhysicsScene
+from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
-from gltf_bullet.planning.body_plans import VELOCITY_CLAMP, BodyPlan
 from gltf_bullet.planning.contacts.surfaces import with_materials
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.rendering.visual_plans import VisualPlans
 from gltf_bullet.scene import NodeTree
-from gltf_bullet.transforms import FloatArray, Pose, Vec3
+from gltf_bullet.transforms import FloatArray, Pose
 
 __all__ = ["EngineWorld", "EngineWorldState"]
 
@@ -179,6 +173,10 @@ class EngineWorld:
             self.free,
             lambda node: self._links.renew(set(self.links_of(node))),
         )
+        self.motion = BodyMotion(
+            self.client_id, bodies, self.link_of, self.articulations, self.prescribed
+        )
+        """Single bodies: poses, velocities, impulses."""
         self.colliders = ColliderIndex(self.client_id, shapes, dict(self._table.link_colliders()))
 
     # --- what is where ------------------------------------------------------------------------
@@ -209,7 +207,7 @@ class EngineWorld:
             linear_maps=self.plan.frames.linear_maps(),
             world_from_node=self.plan.frames.world_from_node,
             bodies=self.plan.bodies.bodies,
-            velocity_of=lambda node: self.velocities_of(node)[0],
+            velocity_of=lambda node: self.motion.velocities_of(node)[0],
         )
 
     def _create_gravity(self, world_from_asset_xyzw: FloatArray) -> GravityForces:
@@ -244,40 +242,6 @@ class EngineWorld:
         self.plan = replace(self.plan, bodies=bodies, contacts=contacts)
         self._table.bodies = bodies
         self._links.change(contacts, self._table.solid_links())
-        return True
-
-    def set_velocity(self, node: int, linear_in_node: Vec3, angular_in_node: Vec3) -> bool:
-        """Set a free body's velocity [m/s] and spin [rad/s]; ``False`` for links of chains.
-
-        Raises:
-            ValueError: It is beyond what the engine lets a body have.
-        """
-        if node not in self._id_of_free:
-            return False
-        for name, values in (("velocity", linear_in_node), ("spin", angular_in_node)):
-            # Squares of larger floats overflow: hypot does not.
-            if not math.hypot(*values) <= VELOCITY_CLAMP:
-                raise ValueError(f"{name} {values!r}; the engine ends at {VELOCITY_CLAMP:g}")
-        turn = self.rotation_of(node)
-        set_base_velocity(
-            self.client_id,
-            self._id_of_free[node],
-            tuple((turn @ linear_in_node).tolist()),
-            tuple((turn @ angular_in_node).tolist()),
-        )
-        return True
-
-    def teleport(self, node: int, world_from_body: Pose) -> bool:
-        """Put a free body elsewhere, its velocity kept; ``False`` for links of chains."""
-        if node not in self._id_of_free:
-            return False
-        inertial = world_from_body @ self.plan.bodies.bodies[node].body_from_inertial
-        set_base_pose(
-            self.client_id,
-            self._id_of_free[node],
-            inertial.translation,
-            inertial.rotation_xyzw,
-        )
         return True
 
     @property
@@ -368,40 +332,6 @@ class EngineWorld:
         return (
             np.concatenate([positions, jointed_positions]),
             np.concatenate([rotations, jointed_rotations]),
-        )
-
-    # --- single bodies ------------------------------------------------------------------------
-
-    def velocities_of(self, node: int) -> tuple[FloatArray, FloatArray]:
-        """Velocity of the centre of mass [m/s] and spin [rad/s] of a body, world axes."""
-        _, _, linear, angular = link_state(self.client_id, *self.link_of(node))
-        return np.array(linear), np.array(angular)
-
-    def rotation_of(self, node: int) -> FloatArray:
-        """world_from_body of a motion node as a rotation matrix, shape [3, 3]."""
-        inertial = self.plan.bodies.bodies[node].body_from_inertial
-        _, rotation, _, _ = link_state(self.client_id, *self.link_of(node))
-        pose = Pose(rotation, (0.0, 0.0, 0.0)) @ inertial.inverse()
-        return pose.matrix()[:3, :3]
-
-    def apply_impulse(self, node: int, linear: Sequence[float], angular: Sequence[float]) -> None:
-        """Change velocities at once by an impulse [N s] and an angular one [N m s], world axes.
-
-        Kinematic and static bodies have infinite mass: nothing happens.
-        """
-        plan: BodyPlan = self.plan.bodies.bodies[node]
-        if plan.kind is not MotionKind.DYNAMIC or self.prescribed.holds(node):
-            return
-        if node not in self._id_of_free:
-            self.articulations.apply_impulse(node, np.array(linear), np.array(angular))
-            return
-        apply_base_impulse(
-            self.client_id,
-            self._id_of_free[node],
-            plan.mass,
-            plan.inertia_diagonal,
-            linear,
-            angular,
         )
 
     # --- state --------------------------------------------------------------------------------
