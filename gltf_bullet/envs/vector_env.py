@@ -17,6 +17,7 @@ from gltf_bullet.bullet.owned_world import close_world, forbid_contacts, open_wo
 from gltf_bullet.envs.config import EnvConfig
 from gltf_bullet.envs.episode import Episode, instantiate, outline_of
 from gltf_bullet.runtime.asset import read_asset
+from gltf_bullet.transforms import BoolArray
 
 __all__ = ["GltfVectorEnv", "make_vector_env"]
 
@@ -115,8 +116,8 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
     ) -> tuple[
         Any,
         npt.NDArray[np.float64],
-        npt.NDArray[np.bool_],
-        npt.NDArray[np.bool_],
+        BoolArray,
+        BoolArray,
         dict[str, Any],
     ]:
         """Hold one action per copy for ``frame_skip`` engine steps.
@@ -150,8 +151,8 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
     ) -> tuple[
         Any,
         npt.NDArray[np.float64],
-        npt.NDArray[np.bool_],
-        npt.NDArray[np.bool_],
+        BoolArray,
+        BoolArray,
         dict[str, Any],
     ]:
         rewards = np.zeros(self.num_envs)

@@ -8,14 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from gltf_bullet.scene import NodeFrames, NodeTree
-from gltf_bullet.transforms import FloatArray, matrices_from_quats, split_linear
+from gltf_bullet.transforms import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    matrices_from_quats,
+    split_linear,
+)
 
 __all__ = ["NodeSync"]
-
-IntArray = npt.NDArray[np.intp]
 
 
 class NodeSync:
@@ -25,9 +28,9 @@ class NodeSync:
         self,
         tree: NodeTree,
         frames: NodeFrames,
-        body_nodes: npt.NDArray[np.intp],
+        body_nodes: IntArray,
         local: FloatArray,
-        animated: npt.NDArray[np.bool_],
+        animated: BoolArray,
         world_from_asset: FloatArray,
     ) -> None:
         """Prepare the index arrays.

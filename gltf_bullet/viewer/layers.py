@@ -10,13 +10,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from gltf_bullet.model import CollisionFilter, JointLimit, MotionKind, may_collide
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan, PlacedShape
 from gltf_bullet.scene import NodeFrames
-from gltf_bullet.transforms import FloatArray, Vec3, matrices_from_quats
+from gltf_bullet.transforms import BoolArray, FloatArray, Vec3, matrices_from_quats
 from gltf_bullet.viewer.joint_strokes import (
     drive_segments,
     frame_segments,
@@ -281,7 +280,7 @@ class _RigidLines:
         self,
         world_from_node: FloatArray,
         colors: FloatArray | None = None,
-        present: npt.NDArray[np.bool_] | None = None,
+        present: BoolArray | None = None,
         *,
         bounded_only: bool = False,
     ) -> Strokes:

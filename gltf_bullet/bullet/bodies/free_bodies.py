@@ -11,7 +11,6 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 import pybullet
 
 from gltf_bullet.bullet.bodies.gyroscopic_bodies import GyroscopicBodies, SpinState
@@ -24,6 +23,7 @@ from gltf_bullet.planning.body_plans import VELOCITY_CLAMP, BodyPlan, StaticPlan
 from gltf_bullet.transforms import (
     IDENTITY_POSE,
     FloatArray,
+    IntArray,
     Vec3,
     quat_conjugate,
     quat_multiply,
@@ -212,7 +212,7 @@ class FreeBodies:
         self._client_id = client_id
         self.plans = tuple(plans)
         self.ids = tuple(ids)
-        self.nodes: npt.NDArray[np.intp] = np.array([plan.node for plan in plans], dtype=np.intp)
+        self.nodes: IntArray = np.array([plan.node for plan in plans], dtype=np.intp)
         inertial = [plan.body_from_inertial for plan in plans]
         self._inertial_positions = np.array(
             [pose.translation for pose in inertial], dtype=np.float64

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 import pybullet
 
 from gltf_bullet.bullet.bodies.free_bodies import FreeBodies
@@ -13,7 +12,7 @@ from gltf_bullet.bullet.gravity.fields import GravityFields
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.body_plans import BodyPlan
-from gltf_bullet.transforms import FloatArray, Vec3
+from gltf_bullet.transforms import FloatArray, IntArray, Vec3
 
 __all__ = ["GravityForces"]
 
@@ -83,13 +82,11 @@ class GravityForces:
         for row, force in zip(acting.tolist(), forces, strict=True):
             push(self._ids[row], -1, force, points[row], pybullet.WORLD_FRAME, client_id)
 
-    def _changes_of_links(self, points: FloatArray, nodes: npt.NDArray[np.intp]) -> FloatArray:
+    def _changes_of_links(self, points: FloatArray, nodes: IntArray) -> FloatArray:
         factors = np.array([self._factor_of.get(node, 0.0) for node in nodes.tolist()])
         return self._changes(points, nodes, factors)
 
-    def _changes(
-        self, points: FloatArray, nodes: npt.NDArray[np.intp], factors: FloatArray
-    ) -> FloatArray:
+    def _changes(self, points: FloatArray, nodes: IntArray, factors: FloatArray) -> FloatArray:
         """What bodies accelerate more than the engine knows [m/s^2], shape [k, 3]."""
         wanted = self._fields.accelerations(points, nodes, self._engine)
         result: FloatArray = factors[:, None] * (wanted - np.array(self._engine))

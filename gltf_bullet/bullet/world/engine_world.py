@@ -8,7 +8,6 @@ from typing import TypeAlias
 from weakref import WeakSet
 
 import numpy as np
-import numpy.typing as npt
 import pybullet
 
 from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies, create_statics
@@ -36,7 +35,7 @@ from gltf_bullet.planning.contacts.surfaces import with_materials
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.rendering.visual_plans import VisualPlans
 from gltf_bullet.scene import NodeTree
-from gltf_bullet.transforms import FloatArray, Pose
+from gltf_bullet.transforms import FloatArray, IntArray, Pose
 
 __all__ = ["EngineWorld", "EngineWorldState"]
 
@@ -107,9 +106,7 @@ class EngineWorld:
         """Whether all this is still in the world."""
         self.shown: tuple[ShownLink, ...] = tuple(painter.shown)
         """Links that show meshes of the file."""
-        self.body_nodes: npt.NDArray[np.intp] = np.concatenate(
-            [self.free.nodes, self.articulations.nodes]
-        )
+        self.body_nodes: IntArray = np.concatenate([self.free.nodes, self.articulations.nodes])
         """Motion nodes in the order of :meth:`world_from_bodies`."""
 
     def _create(self, visuals: BodyVisuals, tree: NodeTree, options: LoadOptions) -> None:
