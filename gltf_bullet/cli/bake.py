@@ -42,7 +42,7 @@ def bake(
     from gltf_bullet.bullet.headless import headless_world
     from gltf_bullet.cli.output import console
     from gltf_bullet.runtime.asset import read_asset
-    from gltf_bullet.runtime.views.recording import record
+    from gltf_bullet.runtime.recording import record
 
     asset = read_asset(file)
     with headless_world(gravity=gravity, time_step=dt) as client:

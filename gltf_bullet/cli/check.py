@@ -10,7 +10,7 @@ import typer
 from gltf_bullet.cli.loading import Concave, ConcaveOption, load_options
 
 if TYPE_CHECKING:
-    from gltf_bullet.runtime.asset import Report
+    from gltf_bullet.runtime.report import Report
 
 __all__ = ["check"]
 
@@ -33,7 +33,7 @@ def check(
         raise typer.BadParameter("--json and --sarif exclude each other")
     from gltf_bullet.cli.output import console, print_issues, print_json, print_table
     from gltf_bullet.cli.sarif import sarif_log
-    from gltf_bullet.runtime.asset import check as check_file
+    from gltf_bullet.runtime.report import check as check_file
 
     with load_options(concave) as options:
         reports = [check_file(file, options=options) for file in files]

@@ -139,7 +139,7 @@ def _rows(
         takers.append(lambda: write_rows(_csv_rows(scene)))
     if plot is not None:
         from gltf_bullet.cli.plots import write_plot
-        from gltf_bullet.runtime.views.telemetry import Telemetry
+        from gltf_bullet.runtime.telemetry import Telemetry
 
         telemetry = Telemetry(scene)
         takers.append(telemetry.sample)

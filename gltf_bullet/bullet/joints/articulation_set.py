@@ -15,6 +15,7 @@ from gltf_bullet.bullet.joints.contact_coupling import ContactCoupling
 from gltf_bullet.bullet.joints.joint_controls import JointControls
 from gltf_bullet.bullet.joints.loop_constraints import LoopConstraints
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
+from gltf_bullet.model import JointDrive
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans, MultibodyPlan
 from gltf_bullet.planning.joints.axes import BALL
@@ -39,6 +40,8 @@ class ArticulationState:
     """What ``pybullet.saveState`` leaves out; treat as opaque."""
 
     articulations: tuple[SolverMemory, ...]
+    drives: tuple[JointDrive, ...]
+    """Targets and gains as they acted."""
     anchors: dict[int, tuple[FloatArray, FloatArray, FloatArray, FloatArray]]
     cross_loads: FloatArray
 
@@ -347,18 +350,6 @@ class ArticulationSet:
             frame, np.array(linear, dtype=np.float64), np.array(angular, dtype=np.float64)
         )
 
-    def apply_force(self, node: int, force: Vec3 | FloatArray, point: Vec3 | FloatArray) -> None:
-        """A force [N] at a point of the world [m] during the coming step."""
-        body, link = self.link_of[node]
-        pybullet.applyExternalForce(
-            body,
-            link,
-            list(force),
-            list(point),
-            pybullet.WORLD_FRAME,
-            physicsClientId=self.client_id,
-        )
-
     def start_velocities(self) -> None:
         """Start all bodies with their authored velocities, as far as the joints allow."""
         for articulation in self.articulations:
@@ -378,6 +369,7 @@ class ArticulationSet:
         """What has to be restored beside ``pybullet.restoreState``."""
         return ArticulationState(
             articulations=tuple(articulation.memory() for articulation in self.articulations),
+            drives=self.controls.drive_values(),
             anchors={
                 node: (
                     anchor.position.copy(),
@@ -394,6 +386,7 @@ class ArticulationSet:
         """Take back :meth:`state`; call after ``pybullet.restoreState``."""
         for articulation, memory in zip(self.articulations, state.articulations, strict=True):
             articulation.recall(memory)
+        self.controls.restore_drives(state.drives)
         self._cross.loads = state.cross_loads.copy()
         for node, (position, rotation, velocity, acceleration) in state.anchors.items():
             anchor = self._anchors[node]
