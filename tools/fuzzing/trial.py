@@ -88,8 +88,9 @@ def _use(scene: gb.Scene, client: int, user: int, rng: random.Random) -> str:
         if not np.isfinite([*body.linear_velocity, *body.angular_velocity]).all():
             raise Failure("a body's velocity is no longer finite")
     for joint in scene.joints.values():
-        if not np.isfinite([*np.ravel(joint.position), *np.ravel(joint.velocity)]).all():
-            raise Failure("a joint's coordinate is no longer finite")
+        for dof in joint.degrees_of_freedom:
+            if not np.isfinite([*np.ravel(dof.position), *np.ravel(dof.velocity)]).all():
+                raise Failure("a joint's coordinate is no longer finite")
     if saved is not None:
         outcome = _guarded("restore_state", lambda: scene.restore_state(saved))
         if isinstance(outcome, gb.GltfBulletError):
@@ -120,9 +121,7 @@ def _user_body(client: int, rng: random.Random) -> int:
     """A plane and a ball of somebody else, near the asset or far away."""
     plane = pybullet.createCollisionShape(pybullet.GEOM_PLANE, physicsClientId=client)
     pybullet.createMultiBody(0.0, plane, basePosition=[0.0, 0.0, -5.0], physicsClientId=client)
-    ball = pybullet.createCollisionShape(
-        pybullet.GEOM_SPHERE, radius=0.1, physicsClientId=client
-    )
+    ball = pybullet.createCollisionShape(pybullet.GEOM_SPHERE, radius=0.1, physicsClientId=client)
     place = rng.choice(([0.0, 0.0, 3.0], [30.0, 0.0, -4.85]))
     pybullet.setGravity(0.0, 0.0, -9.81, physicsClientId=client)
     return int(pybullet.createMultiBody(1.0, ball, basePosition=place, physicsClientId=client))

@@ -15,6 +15,7 @@ import numpy as np
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.model import Box, Capsule, Cylinder, MeshShape, Plane, Shape, Sphere
 from gltf_bullet.model.mass_properties import Moments, mesh_moments, solid_moments
+from gltf_bullet.number_ranges import SIZE
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.shapes.concave_meshes import ConcavePlanner, hull_shape, tidy
 from gltf_bullet.planning.shapes.decomposition import Decomposer
@@ -49,6 +50,11 @@ SHAPE_DEGENERATE = IssueKind(
 )
 SHAPE_EMPTY = IssueKind(
     "SHAPE_EMPTY", Severity.WARNING, "the mesh gives no usable {what}; the collider is left out"
+)
+SHAPE_TOO_LARGE = IssueKind(
+    "SHAPE_TOO_LARGE",
+    Severity.ERROR,
+    "the shape is {got:.3g} m large, its node's scale included; must be at most {allowed:g} m",
 )
 ROUND_SHAPE_APPROXIMATED = IssueKind(
     "ROUND_SHAPE_APPROXIMATED",
@@ -144,6 +150,10 @@ class ShapePlanner:
     def _plan(
         self, shape: Shape, linear: FloatArray, moving: bool, bvh_allowed: bool, at: JsonPointer
     ) -> PlannedShape | None:
+        reach = self._reach(shape) * float(np.abs(linear).max())
+        if not reach <= SIZE:
+            self._diagnostics.report(SHAPE_TOO_LARGE, at, got=reach, allowed=SIZE)
+            return None
         rotation, scale, shear = split_linear(linear)
         size = np.abs(scale)
         if not size.any():
@@ -179,6 +189,23 @@ class ShapePlanner:
                 at, what=what, points=len(hull.points), deviation=hull.deviation,
             )  # fmt: skip
         return PlannedShape(PlacedShape(HullPlan(PointSet(hull.points))), moments)
+
+    def _reach(self, shape: Shape) -> float:
+        """How far the shape reaches along an axis of its own at most [m]; 0 where infinite."""
+        match shape:
+            case Box(size=size):
+                return max(size)
+            case Sphere(radius=radius):
+                return radius
+            case Capsule(radius_bottom=bottom, radius_top=top, mid_height=height):
+                return max(bottom, top) + height
+            case Cylinder(radius_bottom=bottom, radius_top=top, height=height):
+                return max(bottom, top, height)
+            case Plane(size_x=x, size_z=z):
+                return max((size for size in (x, z) if math.isfinite(size)), default=0.0)
+            case _:
+                mesh = self._mesh(shape)
+                return 0.0 if mesh is None else float(np.abs(mesh.points).max(initial=0.0))
 
     def _plan_plane(
         self, shape: Plane, linear: FloatArray, moving: bool, at: JsonPointer
