@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 from typing import Final, Literal
 
-__all__ = ["GENERAL", "PLACE", "SIZE", "NumberRange", "carried", "range_of"]
+__all__ = ["GENERAL", "PLACE", "SIZE", "WORLD", "NumberRange", "carried", "range_of"]
 
 SINGLE_PRECISION_LARGEST: Final = 3.4028234663852886e38
 SINGLE_PRECISION_SMALLEST: Final = 1.1754943508222875e-38
@@ -38,6 +38,9 @@ GENERAL: Final = NumberRange(SINGLE_PRECISION_LARGEST)
 PLACE: Final = 1e9
 """[m]: 2.5 times the way to the moon; doubles resolve 1e-7 m there. Scales may be as large: the
 shapes that result have limits of their own (``planning/shapes``)."""
+WORLD: Final = 3e10
+"""[m] of a node in the world, transforms of its parents and of the caller included. No power of
+ten, so that rounding in one placement and another does not decide about a file."""
 SIZE: Final = 1e8
 """[m] of a shape, eight times the Earth: volumes are 1e24 and inertias 1e40 at most."""
 

@@ -326,7 +326,9 @@ class _MassPlanner:
         return taken
 
     def _carried_inertia(self, motion: Motion, mass: float, diagonal: Vec3) -> Vec3:
-        smallest = max(mass * SMALLEST_GYRATION**2, max(diagonal) / INFINITE_FACTOR)
+        stated = motion.inertia_diagonal or diagonal
+        largest = max((moment for moment in stated if math.isfinite(moment)), default=0.0)
+        smallest = max(mass * SMALLEST_GYRATION**2, largest / INFINITE_FACTOR)
         if min(diagonal) >= 0.999 * smallest:
             return diagonal
         a, b, c = (max(moment, smallest) for moment in diagonal)

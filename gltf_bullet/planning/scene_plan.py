@@ -8,7 +8,7 @@ import numpy as np
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
 from gltf_bullet.model import MotionKind, PhysicsScene
-from gltf_bullet.number_ranges import PLACE
+from gltf_bullet.number_ranges import WORLD
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.bodies import BodyPlans, plan_bodies
 from gltf_bullet.planning.contacts.surfaces import ContactPlan, plan_contacts
@@ -75,13 +75,13 @@ def within_reach(frames: NodeFrames, diagnostics: Diagnostics) -> NodeFrames:
     scene is planned all the same, to find what else is wrong.
     """
     largest = np.abs(frames.world_from_node).max(axis=(1, 2), initial=0.0)
-    far = np.flatnonzero(~(largest <= PLACE))
+    far = np.flatnonzero(~(largest <= WORLD))
     if not len(far):
         return frames
     first = int(far[0])
     at = ROOT / "nodes" / first
     got, count = float(largest[first]), len(far)
-    diagnostics.report(NODE_TOO_FAR, at, got=got, allowed=PLACE, count=count)
+    diagnostics.report(NODE_TOO_FAR, at, got=got, allowed=WORLD, count=count)
     count = len(frames.world_from_node)
     return NodeFrames(np.tile(np.eye(4), (count, 1, 1)), np.tile([0.0, 0.0, 0.0, 1.0], (count, 1)))
 

@@ -34,6 +34,7 @@ from gltf_bullet.planning.shapes.shape_plans import (
     SpherePlan,
     TriangleSet,
 )
+from gltf_bullet.planning.shapes.sizes import LEAST_THICKNESS, reach_of, with_thickness
 from gltf_bullet.transforms import FloatArray, Pose, split_linear
 
 __all__ = ["MeshOf", "PlannedShape", "ShapePlanner"]
@@ -150,7 +151,10 @@ class ShapePlanner:
     def _plan(
         self, shape: Shape, linear: FloatArray, moving: bool, bvh_allowed: bool, at: JsonPointer
     ) -> PlannedShape | None:
-        reach = self._reach(shape) * float(np.abs(linear).max())
+        reach = reach_of(shape)
+        if isinstance(shape, MeshShape) and (mesh := self._mesh(shape)) is not None:
+            reach = float(np.abs(mesh.points).max(initial=0.0))
+        reach *= float(np.abs(linear).max(initial=0.0))
         if not reach <= SIZE:
             self._diagnostics.report(SHAPE_TOO_LARGE, at, got=reach, allowed=SIZE)
             return None
@@ -171,41 +175,49 @@ class ShapePlanner:
             return self._plan_mesh(shape, linear, moving, bvh_allowed, at)
         if isinstance(shape, Plane):
             return self._plan_plane(shape, linear, moving, at)
+        thick = with_thickness(shape, size)
+        if thick != shape:
+            self._diagnostics.report(
+                SHAPE_DEGENERATE, at, why="a size next to nothing", thickness=LEAST_THICKNESS
+            )
+        shape = thick
         moments = solid_moments(shape).mapped(linear, np.zeros(3))
         turn = Pose(tuple(rotation.tolist()), (0.0, 0.0, 0.0))
         plan = None if float(shear) > 1e-6 else _primitive(shape, size)
         if plan is not None:
             return PlannedShape(PlacedShape(plan, tidy(turn)), moments)
+        try:
+            hull = self._solid_hull(shape, linear, size, float(shear), at)
+        except ValueError as error:
+            self._diagnostics.report(SHAPE_EMPTY, at, what=f"volume ({error})")
+            return None
+        return PlannedShape(PlacedShape(HullPlan(PointSet(hull.points))), moments)
+
+    def _solid_hull(
+        self,
+        shape: Box | Sphere | Capsule | Cylinder,
+        linear: FloatArray,
+        size: FloatArray,
+        shear: float,
+        at: JsonPointer,
+    ) -> Hull:
+        """The hull of a solid that Bullet has no primitive for.
+
+        Raises:
+            ValueError: It is so thin, beside its length, that there is none.
+        """
         if isinstance(shape, Box):
             corners = np.array(
                 [[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]
             )
-            hull = convex_hull(corners * np.array(shape.size) @ linear.T, 8)
-        else:
-            hull = round_hull(shape, linear)
-            what = _describe(shape, size, float(shear))
-            self._diagnostics.report(
-                ROUND_SHAPE_APPROXIMATED,
-                at, what=what, points=len(hull.points), deviation=hull.deviation,
-            )  # fmt: skip
-        return PlannedShape(PlacedShape(HullPlan(PointSet(hull.points))), moments)
-
-    def _reach(self, shape: Shape) -> float:
-        """How far the shape reaches along an axis of its own at most [m]; 0 where infinite."""
-        match shape:
-            case Box(size=size):
-                return max(size)
-            case Sphere(radius=radius):
-                return radius
-            case Capsule(radius_bottom=bottom, radius_top=top, mid_height=height):
-                return max(bottom, top) + height
-            case Cylinder(radius_bottom=bottom, radius_top=top, height=height):
-                return max(bottom, top, height)
-            case Plane(size_x=x, size_z=z):
-                return max((size for size in (x, z) if math.isfinite(size)), default=0.0)
-            case _:
-                mesh = self._mesh(shape)
-                return 0.0 if mesh is None else float(np.abs(mesh.points).max(initial=0.0))
+            return convex_hull(corners * np.array(shape.size) @ linear.T, 8)
+        hull = round_hull(shape, linear)
+        self._diagnostics.report(
+            ROUND_SHAPE_APPROXIMATED,
+            at, what=_describe(shape, size, shear), points=len(hull.points),
+            deviation=hull.deviation,
+        )  # fmt: skip
+        return hull
 
     def _plan_plane(
         self, shape: Plane, linear: FloatArray, moving: bool, at: JsonPointer
