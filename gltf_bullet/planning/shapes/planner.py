@@ -83,6 +83,8 @@ MESH_OPEN = IssueKind(
 MeshOf = Callable[[MeshShape], TriangleSet | None]
 """Gives the (morphed, skinned) triangles of a mesh shape in shape space; ``None``: unreadable."""
 
+NO_SCALE = 1e-12
+"""A scale of less, by itself or beside the others of its node, is none: a product of rounding."""
 INFINITE_EXTENT = 1000.0
 """Half extent [m] of the triangles that stand for a plane infinite along one axis or two-sided."""
 
@@ -158,19 +160,20 @@ class ShapePlanner:
         if not reach <= SIZE:
             self._diagnostics.report(SHAPE_TOO_LARGE, at, got=reach, allowed=SIZE)
             return None
-        rotation, scale, shear = split_linear(linear)
-        size = np.abs(scale)
-        if not size.any():
+        lengths = np.linalg.norm(linear, axis=0)
+        if not lengths.max() > NO_SCALE:
             self._diagnostics.report(SHAPE_DISABLED, at)
             return None
-        if not size.all():
-            thickness = 1e-3 * float(size.max())
+        flat = lengths <= NO_SCALE * lengths.max()
+        if flat.any():
+            thickness = 1e-3 * float(lengths.max())
             self._diagnostics.report(
                 SHAPE_DEGENERATE, at, why="a scale of zero", thickness=thickness
             )
+            linear = np.where(flat, 0.0, linear)
             linear = linear + _missing_axes(linear, thickness)
-            rotation, scale, shear = split_linear(linear)
-            size = np.abs(scale)
+        rotation, scale, shear = split_linear(linear)
+        size = np.abs(scale)
         if isinstance(shape, MeshShape):
             return self._plan_mesh(shape, linear, moving, bvh_allowed, at)
         if isinstance(shape, Plane):
