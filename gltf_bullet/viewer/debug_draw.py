@@ -261,14 +261,6 @@ class DebugDraw:
         """
         self._switch(layers, on=True)
 
-    def hide(self, *layers: str) -> None:
-        """Switch layers off.
-
-        Raises:
-            ValueError: There is no such layer.
-        """
-        self._switch(layers, on=False)
-
     def toggle(self, layer: str) -> bool:
         """Switch a layer; returns whether it is on now.
 

@@ -128,7 +128,6 @@ def plan_articulations(
     return ArticulationPlans(
         articulations=tuple(articulations),
         cut_constraints=tuple(cross),
-        free_bodies=tuple(sorted(set(body_plans) - jointed)),
         jointed_bodies=jointed,
         excluded_pairs=frozenset(pairs),
         excluded_static_pairs=frozenset(static_pairs),
