@@ -67,6 +67,8 @@ VELOCITY_LIMITED = IssueKind(
 COMPOUND_LIMIT = 16
 """Children of one compound shape; Bullet drops more without a word."""
 INFINITE_FACTOR = 1e9
+"""An infinite mass or moment is this many times the largest finite one: a zero in its place
+would stop all rotation (measured)."""
 DEFAULT_RADIUS = 0.5
 """[m] of the ball whose inertia a body without any shape gets."""
 

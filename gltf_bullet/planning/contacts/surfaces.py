@@ -63,7 +63,9 @@ MAX_CLASSES = 24
 """Collision classes that materials may take; a few bits stay for other scenes of the world."""
 
 PLANE_BOX_EXTENT = 1000.0
+"""[m] Half the width of the box that stands for a bouncing plane (DESIGN section 6)."""
 PLANE_BOX_DEPTH = 50.0
+"""[m] Half its depth: nothing that moves below the velocity clamp comes through in a step."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

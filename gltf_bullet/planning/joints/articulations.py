@@ -43,6 +43,7 @@ JOINT_LIMIT_SAGS = IssueKind(
 )
 
 STANDARD_GRAVITY = 9.80665
+"""[m/s^2] The conventional value (CGPM 1901), for judging how far a soft limit sags."""
 
 
 def plan_articulations(

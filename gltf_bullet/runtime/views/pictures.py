@@ -28,6 +28,7 @@ from gltf_bullet.transforms import FloatArray, decompose_trs, matrices_from_quat
 __all__ = ["DEFAULT_SIZE", "CameraView", "Picture", "Pictures"]
 
 DEFAULT_SIZE = (800, 600)
+"""[pixels] Width and height."""
 NOTHING, OTHERS = -1, -2
 
 
