@@ -27,7 +27,7 @@ COUNT = 1000
 """Bodies per load: the number of DESIGN section 8."""
 
 MESH_BODIES = 11
-"""Copies of one mesh, as in the published sample with the most."""
+"""Bodies of one mesh in the row about memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,7 +38,7 @@ __all__ = ["DebugDraw", "DebugItems", "has_window"]
 LINE_WIDTH = 2.0
 """[pixels]"""
 TEXT_SIZE = 1.2
-"""In PyBullet's unit: 1 is about 20 pixels high."""
+"""As ``addUserDebugText`` takes it; 1 is its default."""
 STILL = 1e-3
 """Lines that moved by less than this part of the scene's mark size stay as they are."""
 TEXT_STILL = 1e-6

@@ -131,7 +131,7 @@ def arrows(starts: FloatArray, vectors: FloatArray, head: float = 0.2) -> FloatA
 
 
 LONGEST_TEXT = 200
-"""[characters] Longer ones overflow a buffer of PyBullet (measured)."""
+"""[characters] More than a line of the window holds."""
 
 
 def shown_text(text: str) -> str:

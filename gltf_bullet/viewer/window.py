@@ -44,7 +44,7 @@ LINE_PIXELS = 20
 OVERLAY_DEPTH = 0.98
 """About a metre before the camera: close by, single precision makes texts tremble."""
 SLIDER_STEP = 1e-9
-"""A slider needs a range: added to one of nothing."""
+"""A slider that moved by no more was not moved: its value comes back in single precision."""
 PANEL_SECONDS = 0.1
 """[s] Between two looks at the panel: each value is a call of its own."""
 

@@ -65,7 +65,7 @@ MAX_CLASSES = 24
 PLANE_BOX_EXTENT = 1000.0
 """[m] Half the width of the box that stands for a bouncing plane (DESIGN section 6)."""
 PLANE_BOX_DEPTH = 50.0
-"""[m] Half its depth: nothing that moves below the velocity clamp comes through in a step."""
+"""[m] How far down that box reaches: a body that sinks in by less is still pushed out upwards."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

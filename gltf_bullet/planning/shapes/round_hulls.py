@@ -21,7 +21,7 @@ _SEGMENTS = {Cylinder: 64, Capsule: 24, Sphere: 22}
 _CAP_RINGS = 5
 """Per cap of a capsule, pole included."""
 _SPHERE_RINGS = 11
-"""From pole to pole."""
+"""From pole to pole, or between the poles."""
 
 
 def round_hull(shape: Sphere | Capsule | Cylinder, linear: FloatArray) -> Hull:
