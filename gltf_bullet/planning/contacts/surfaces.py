@@ -128,7 +128,7 @@ def with_materials(
     for node, plan in bodies.bodies.items():
         groups = []
         for group in plan.groups:
-            if group.surface.aimed_at is not None:
+            if group.surface.only_against is not None:
                 continue
             materials = {colliders[k].material or DEFAULT_MATERIAL for k in group.collider_nodes}
             if len(materials) > 1:
@@ -146,7 +146,7 @@ def with_materials(
 def _links(bodies: BodyPlans) -> list[object]:
     """What of the surfaces is built into links."""
     listed: list[object] = [
-        [(g.surface.contact_class, g.surface.aimed_at) for g in plan.groups]
+        [(g.surface.contact_class, g.surface.only_against) for g in plan.groups]
         for plan in bodies.bodies.values()
     ]
     listed += [(static.shape, static.surface.contact_class) for static in bodies.statics]
@@ -334,7 +334,7 @@ class _Surfaces:
                         contacts.targets.restitution[row, partner],
                         contacts.factors.restitution[partner],
                     ),
-                    aimed_at=contacts.keys[partner],
+                    only_against=contacts.keys[partner],
                 )
             )
         return result
