@@ -20,6 +20,7 @@ __all__ = ["Observation", "Observations"]
 Observation: TypeAlias = "npt.NDArray[np.float32] | dict[str, npt.NDArray[Any]]"
 
 _LARGEST = float(np.finfo(np.float32).max)
+"""What float32 can hold: quantities without a bound of their own."""
 _BODY_LOW = np.array([-_LARGEST] * 3 + [-1.0] * 4 + [-_LARGEST] * 6)
 _CONTACT_LOW = np.array([0.0] + [-_LARGEST] * 3)
 _CONTACT_HIGH = np.array([1.0] + [_LARGEST] * 3)

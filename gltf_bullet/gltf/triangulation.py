@@ -11,6 +11,7 @@ from gltf_bullet.transforms import IntArray
 __all__ = ["TRIANGLES", "TRIANGLE_FAN", "TRIANGLE_STRIP", "is_surface", "triangles_of_order"]
 
 TRIANGLES: Final = 4
+"""``mode`` of a primitive (glTF 2.0, "Geometry")."""
 TRIANGLE_STRIP: Final = 5
 TRIANGLE_FAN: Final = 6
 

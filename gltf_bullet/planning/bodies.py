@@ -76,9 +76,9 @@ INERTIA_LIMITED = IssueKind(
 COMPOUND_LIMIT = 16
 """Children of one compound shape; Bullet drops more without a word."""
 INFINITE_FACTOR = 1e9
-"""What stands for infinite, in terms of the largest finite value; also the largest ratio of two
-moments of one body. At 1e18, the square root of which is lost to rounding, free bodies became NaN
-(measured)."""
+"""An infinite mass or moment is this many times the largest finite one: a zero in its place
+would stop all rotation (measured). Also the largest ratio of two finite moments of one body: at
+1e18, the square root of which is lost to rounding, free bodies became NaN (measured)."""
 SMALLEST_GYRATION = 1e-6
 """[m]: a body whose mass is as close together as this turns about it, whatever its moments are."""
 DEFAULT_RADIUS = 0.5

@@ -44,6 +44,7 @@ VISUAL_NOT_ANIMATED = IssueKind(
 )
 
 KEPT_MESHES = 256
+"""Baked meshes that are kept for further instances, at most."""
 
 Owner = tuple[str, int]
 """("body", motion node), ("carrier", animated node) or ("root", root node)."""

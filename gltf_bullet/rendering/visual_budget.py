@@ -30,6 +30,7 @@ MESH_VERTICES = 131072
 MESH_TRIANGLES = 524288 // 3
 """What one mesh from memory may hold; beyond it PyBullet fails or draws another shape."""
 SMALLEST_TEXTURE = 64
+"""[pixels] No texture is made coarser than this."""
 
 
 def within_budget(

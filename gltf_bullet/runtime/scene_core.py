@@ -265,8 +265,8 @@ class SceneCore:
     def shown_matrices(self, links: Sequence[ShownLink]) -> FloatArray:
         """Where shown meshes stand, rigid, shape [len(links), 4, 4]."""
         result = np.empty((len(links), 4, 4))
-        carried = [number for number, link in enumerate(links) if link.owner is not None]
-        result[carried] = self.nodes.rigid_matrices(
+        placed = [number for number, link in enumerate(links) if link.owner is not None]
+        result[placed] = self.nodes.rigid_matrices(
             [link.owner for link in links if link.owner is not None]
         )
         for number, link in enumerate(links):

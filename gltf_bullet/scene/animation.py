@@ -207,6 +207,7 @@ def sample_track(track: AnimationTrack, time: float) -> FloatArray:
 
 
 _NO_NODES: IntArray = np.zeros(0, dtype=np.intp)
+"""Of a sampler without such tracks."""
 
 
 class _TrackGroup:

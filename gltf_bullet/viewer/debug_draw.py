@@ -36,7 +36,9 @@ from gltf_bullet.transforms import IntArray
 __all__ = ["DebugDraw", "DebugItems", "has_window"]
 
 LINE_WIDTH = 2.0
+"""[pixels]"""
 TEXT_SIZE = 1.2
+"""As ``addUserDebugText`` takes it; 1 is its default."""
 STILL = 1e-3
 """Lines that moved by less than this part of the scene's mark size stay as they are."""
 TEXT_STILL = 1e-6
@@ -260,14 +262,6 @@ class DebugDraw:
             ValueError: There is no such layer.
         """
         self._switch(layers, on=True)
-
-    def hide(self, *layers: str) -> None:
-        """Switch layers off.
-
-        Raises:
-            ValueError: There is no such layer.
-        """
-        self._switch(layers, on=False)
 
     def toggle(self, layer: str) -> bool:
         """Switch a layer; returns whether it is on now.

@@ -221,7 +221,7 @@ class FreeBodies:
             [pose.rotation_xyzw for pose in inertial], dtype=np.float64
         ).reshape(-1, 4)
         self._has_inertial_frame = any(pose != IDENTITY_POSE for pose in inertial)
-        self._carried = [
+        self._cruising = [
             (body_id, plan)
             for body_id, plan in zip(ids, plans, strict=True)
             if plan.kind is MotionKind.KINEMATIC
@@ -237,7 +237,7 @@ class FreeBodies:
         )
         dynamic = np.array([plan.kind is MotionKind.DYNAMIC for plan in plans], dtype=bool)
         lopsided = np.ptp(moments, axis=1) > 1e-6 * moments.max(axis=1, initial=0.0)
-        self._tumblers = GyroscopicBodies(
+        self._gyroscopic = GyroscopicBodies(
             client_id, self.ids, np.flatnonzero(dynamic & lopsided), moments
         )
 
@@ -250,7 +250,7 @@ class FreeBodies:
             chain.from_iterable(chain.from_iterable(poses)), float, 7 * len(poses)
         ).reshape(-1, 7)
         positions, rotations = flat[:, :3], flat[:, 3:]
-        self._tumblers.note(rotations)
+        self._gyroscopic.note(rotations)
         if not self._has_inertial_frame:
             return positions, rotations
         body_rotations = quat_multiply(rotations, quat_conjugate(self._inertial_rotations))
@@ -263,7 +263,7 @@ class FreeBodies:
             time_step: [s] of the coming engine step.
             gravity: [m/s^2] of the world.
         """
-        for body_id, plan in self._carried:
+        for body_id, plan in self._cruising:
             pybullet.resetBaseVelocity(
                 body_id,
                 velocity_before_turn(plan.linear_velocity, plan.angular_velocity, time_step),
@@ -280,7 +280,7 @@ class FreeBodies:
                 pybullet.WORLD_FRAME,
                 physicsClientId=self._client_id,
             )
-        self._tumblers.steady(time_step)
+        self._gyroscopic.steady(time_step)
 
     def set_kinematic(self, node: int, *, kinematic: bool) -> None:
         """Take a dynamic body out of the simulation, or give it back; its velocity stays.
@@ -304,13 +304,13 @@ class FreeBodies:
 
     def state(self) -> SpinState:
         """What the next step remembers of the last one."""
-        return self._tumblers.state
+        return self._gyroscopic.state
 
     def restore(self, state: SpinState) -> None:
         """Take back a :meth:`state`."""
-        self._tumblers.state = state
+        self._gyroscopic.state = state
 
     @property
     def watches_spins(self) -> bool:
         """Whether two successive readings tell which bodies tumble fast: read them every step."""
-        return self._tumblers.are_any
+        return self._gyroscopic.are_any

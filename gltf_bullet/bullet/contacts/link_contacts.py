@@ -60,7 +60,7 @@ class LinkContacts:
                 link=link,
                 contact_class=part.surface.contact_class,
                 is_fixed=not part.surface.key.is_dynamic,
-                aimed_at=part.surface.aimed_at,
+                only_against=part.surface.only_against,
             )
             for link, part in links
         ]
@@ -77,7 +77,7 @@ class LinkContacts:
 
     def _apply(self, contacts: ContactPlan, links: list[SolidLink]) -> None:
         surfaces = [(link, part.surface) for link, part in links]
-        self._surfaces = RestitutionTuning(self._client_id, contacts, surfaces)
+        self._restitution = RestitutionTuning(self._client_id, contacts, surfaces)
         self._slip = SlipFriction(
             self._client_id,
             contacts,
@@ -93,7 +93,7 @@ class LinkContacts:
 
     def before_step(self, settings: EngineSettings) -> None:
         """Make restitution right for the time step, where that has changed."""
-        self._surfaces.adapt(settings.time_step / max(settings.substeps, 1))
+        self._restitution.adapt(settings.time_step / max(settings.substeps, 1))
 
     def after_step(self, settings: EngineSettings) -> None:
         """Note which surfaces slide."""

@@ -26,7 +26,7 @@ from gltf_bullet.bullet.state.body_states import BodyStates
 from gltf_bullet.bullet.state.snapshots import EngineSnapshot
 from gltf_bullet.bullet.triggers.triggers import Triggers
 from gltf_bullet.bullet.world.body_motion import BodyMotion
-from gltf_bullet.bullet.world.kinematic_targets import KinematicTargets, PrescribedNodes
+from gltf_bullet.bullet.world.kinematic_targets import KinematicNodes, KinematicTargets
 from gltf_bullet.bullet.world.link_index import LinkIndex
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import PhysicsScene
@@ -56,7 +56,7 @@ class EngineWorldState:
     articulations: ArticulationState
     slip: tuple[dict[EngineLink, float], dict[int, float]]
     spins: tuple[FloatArray | None, FloatArray | None]
-    prescribed: PrescribedNodes
+    kinematic_nodes: KinematicNodes
     contacts: ContactMemory
 
 
@@ -163,7 +163,7 @@ class EngineWorld:
             slip_friction=options.slip_friction,
         )
         self._undo.append(self._links.release)
-        self.prescribed = KinematicTargets(
+        self.kinematic_targets = KinematicTargets(
             self.client_id,
             self.plan.bodies,
             self.static_ids,
@@ -171,7 +171,7 @@ class EngineWorld:
             lambda node: self._links.renew(set(self.links_of(node))),
         )
         self.motion = BodyMotion(
-            self.client_id, bodies, self.link_of, self.articulations, self.prescribed
+            self.client_id, bodies, self.link_of, self.articulations, self.kinematic_targets
         )
         """Single bodies: poses, velocities, impulses."""
         self.colliders = ColliderIndex(self.client_id, shapes, dict(self._table.link_colliders()))
@@ -273,7 +273,7 @@ class EngineWorld:
         self.gravity.before_step(settings.gravity, world_from_node)
         self._links.before_step(settings)
         self.free.before_step(settings.time_step, settings.gravity)
-        self.prescribed.before_step(settings.time_step)
+        self.kinematic_targets.before_step(settings.time_step)
         for node in self.plan.articulations.moving_anchors:
             self._announce_anchor(node, settings.time_step)
         self.articulations.before_step(settings.time_step, settings.gravity)
@@ -344,13 +344,13 @@ class EngineWorld:
             articulations=self.articulations.state(),
             slip=self._links.state(),
             spins=self.free.state(),
-            prescribed=self.prescribed.nodes,
+            kinematic_nodes=self.kinematic_targets.nodes,
             contacts=self.articulations.contacts.memory(self._created),
         )
 
     def restore(self, state: EngineWorldState, engine: EngineSnapshot | BodyStates) -> None:
         """Put everything back: the whole world as the engine does it, or our own bodies only."""
-        self.prescribed.choose(*state.prescribed)
+        self.kinematic_targets.choose(*state.kinematic_nodes)
         self._links.restore(state.slip)
         if isinstance(engine, BodyStates):
             engine.restore(self.client_id, self._created)

@@ -63,7 +63,9 @@ MAX_CLASSES = 24
 """Collision classes that materials may take; a few bits stay for other scenes of the world."""
 
 PLANE_BOX_EXTENT = 1000.0
+"""[m] Half the width of the box that stands for a bouncing plane (DESIGN section 6)."""
 PLANE_BOX_DEPTH = 50.0
+"""[m] How far down that box reaches: a body that sinks in by less is still pushed out upwards."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,7 +128,7 @@ def with_materials(
     for node, plan in bodies.bodies.items():
         groups = []
         for group in plan.groups:
-            if group.surface.aimed_at is not None:
+            if group.surface.only_against is not None:
                 continue
             materials = {colliders[k].material or DEFAULT_MATERIAL for k in group.collider_nodes}
             if len(materials) > 1:
@@ -144,7 +146,7 @@ def with_materials(
 def _links(bodies: BodyPlans) -> list[object]:
     """What of the surfaces is built into links."""
     listed: list[object] = [
-        [(g.surface.contact_class, g.surface.aimed_at) for g in plan.groups]
+        [(g.surface.contact_class, g.surface.only_against) for g in plan.groups]
         for plan in bodies.bodies.values()
     ]
     listed += [(static.shape, static.surface.contact_class) for static in bodies.statics]
@@ -332,7 +334,7 @@ class _Surfaces:
                         contacts.targets.restitution[row, partner],
                         contacts.factors.restitution[partner],
                     ),
-                    aimed_at=contacts.keys[partner],
+                    only_against=contacts.keys[partner],
                 )
             )
         return result

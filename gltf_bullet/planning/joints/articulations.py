@@ -43,6 +43,7 @@ JOINT_LIMIT_SAGS = IssueKind(
 )
 
 STANDARD_GRAVITY = 9.80665
+"""[m/s^2] The conventional value (CGPM 1901), for judging how far a soft limit sags."""
 
 
 def plan_articulations(
@@ -128,7 +129,6 @@ def plan_articulations(
     return ArticulationPlans(
         articulations=tuple(articulations),
         cut_constraints=tuple(cross),
-        free_bodies=tuple(sorted(set(body_plans) - jointed)),
         jointed_bodies=jointed,
         excluded_pairs=frozenset(pairs),
         excluded_static_pairs=frozenset(static_pairs),

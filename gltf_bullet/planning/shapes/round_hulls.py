@@ -22,7 +22,9 @@ _TIP = 1e-6
 """Ratio of two radii below which the smaller one is a tip: qhull loses facets that are a billion
 times smaller than the others."""
 _CAP_RINGS = 5
+"""Per cap of a capsule, pole included."""
 _SPHERE_RINGS = 11
+"""From pole to pole, or between the poles."""
 
 
 def round_hull(shape: Sphere | Capsule | Cylinder, linear: FloatArray) -> Hull:
