@@ -10,6 +10,7 @@ import typer
 
 from gltf_bullet.cli.loading import Concave, ConcaveOption, load_options
 from gltf_bullet.cli.simulate import DEFAULT_DT, require
+from gltf_bullet.output_files import require_another_file
 
 __all__ = ["bake"]
 
@@ -26,6 +27,9 @@ def bake(
     tolerance: Annotated[
         float, typer.Option(min=0.0, help="How far a dropped keyframe may be off [m].")
     ] = 1e-4,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write over the file that was read, too.")
+    ] = False,
     concave: ConcaveOption = Concave.AUTO,
 ) -> None:
     """Simulate a file and write the rollout as a glTF animation that any viewer plays.
@@ -37,6 +41,7 @@ def bake(
     require(0.0 < fps < math.inf, "--fps", "above 0")
     require(all(map(math.isfinite, gravity)), "--gravity", "three finite numbers")
     require(out.suffix.lower() in (".gltf", ".glb"), "OUT", "a .gltf or .glb file")
+    require_another_file(file, out, force=force)
     from rich.progress import track
 
     from gltf_bullet.bullet.headless import headless_world
@@ -54,5 +59,5 @@ def bake(
         ):
             scene.step()
         out.parent.mkdir(parents=True, exist_ok=True)
-        recording.export_glb(out, tolerance=tolerance)
+        recording.export_glb(out, tolerance=tolerance, force=force)
     typer.echo(f"{out}: {recording.frame_count} frames, {recording.duration:g} s")

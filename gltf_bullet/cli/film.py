@@ -141,8 +141,12 @@ class Film:
                         frames.add_strip(scene.time, pixels)
 
             scene.restore_state(self._start)
-            run(show)
-            frames.close()
+            try:
+                run(show)
+                frames.close()
+            except BaseException:
+                frames.discard()
+                raise
         if options.png is not None:
             write_picture(options.png, self._draw(options.camera))
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gltf_bullet.cli.loading import Concave, ConcaveOption, load_options
+from gltf_bullet.output_files import written_aside
 
 if TYPE_CHECKING:
     from gltf_bullet.options import Visuals
@@ -134,7 +135,8 @@ def _rows(
     takers: list[Callable[[], None]] = []
     if csv_file is not None:
         csv_file.parent.mkdir(parents=True, exist_ok=True)
-        stream = stack.enter_context(csv_file.open("w", newline="", encoding="utf-8"))
+        aside = stack.enter_context(written_aside(csv_file))
+        stream = stack.enter_context(aside.open("w", newline="", encoding="utf-8"))
         write_rows = csv.writer(stream).writerows
         write_rows([CSV_COLUMNS])
         takers.append(lambda: write_rows(_csv_rows(scene)))
