@@ -23,48 +23,48 @@ from gltf_bullet.errors import (
 from gltf_bullet.options import LoadOptions
 
 if TYPE_CHECKING:
-    from gltf_bullet.bullet.camera import Camera
-    from gltf_bullet.bullet.contacts import Contacts
-    from gltf_bullet.bullet.private_world import has_display
-    from gltf_bullet.bullet.queries import RayHit
-    from gltf_bullet.dialects.khr_writer import write_physics
+    from gltf_bullet.bullet.contacts.contact_points import Contacts
+    from gltf_bullet.bullet.owned_world import has_display
+    from gltf_bullet.bullet.world.ray_casts import RayHit
+    from gltf_bullet.dialects.khr.writer import write_physics
+    from gltf_bullet.rendering.camera import Camera
     from gltf_bullet.runtime.asset import Asset, Report, check, read_asset
-    from gltf_bullet.runtime.handles import Body, NodeView
-    from gltf_bullet.runtime.joint_handles import DegreeOfFreedom, Joint
-    from gltf_bullet.runtime.live_scene import SceneState
     from gltf_bullet.runtime.load import load_gltf
-    from gltf_bullet.runtime.pictures import CameraView, Picture
-    from gltf_bullet.runtime.recording import Recording, record
     from gltf_bullet.runtime.scene import Scene
-    from gltf_bullet.runtime.trigger_events import TriggerEvent, TriggerView
+    from gltf_bullet.runtime.scene_core import SceneState
+    from gltf_bullet.runtime.views.handles import Body, NodeView
+    from gltf_bullet.runtime.views.joints import DegreeOfFreedom, Joint
+    from gltf_bullet.runtime.views.pictures import CameraView, Picture
+    from gltf_bullet.runtime.views.recording import Recording, record
+    from gltf_bullet.runtime.views.triggers import TriggerEvent, TriggerView
     from gltf_bullet.scene.cameras import OrthographicLens, PerspectiveLens
 
 # What needs the engine is imported at first use: reading and converting files works without it.
 _LAZY = {
     "Asset": "gltf_bullet.runtime.asset",
-    "Body": "gltf_bullet.runtime.handles",
-    "Camera": "gltf_bullet.bullet.camera",
-    "CameraView": "gltf_bullet.runtime.pictures",
-    "Contacts": "gltf_bullet.bullet.contacts",
-    "DegreeOfFreedom": "gltf_bullet.runtime.joint_handles",
-    "Joint": "gltf_bullet.runtime.joint_handles",
-    "NodeView": "gltf_bullet.runtime.handles",
+    "Body": "gltf_bullet.runtime.views.handles",
+    "Camera": "gltf_bullet.rendering.camera",
+    "CameraView": "gltf_bullet.runtime.views.pictures",
+    "Contacts": "gltf_bullet.bullet.contacts.contact_points",
+    "DegreeOfFreedom": "gltf_bullet.runtime.views.joints",
+    "Joint": "gltf_bullet.runtime.views.joints",
+    "NodeView": "gltf_bullet.runtime.views.handles",
     "OrthographicLens": "gltf_bullet.scene.cameras",
     "PerspectiveLens": "gltf_bullet.scene.cameras",
-    "Picture": "gltf_bullet.runtime.pictures",
-    "RayHit": "gltf_bullet.bullet.queries",
-    "Recording": "gltf_bullet.runtime.recording",
+    "Picture": "gltf_bullet.runtime.views.pictures",
+    "RayHit": "gltf_bullet.bullet.world.ray_casts",
+    "Recording": "gltf_bullet.runtime.views.recording",
     "Report": "gltf_bullet.runtime.asset",
     "Scene": "gltf_bullet.runtime.scene",
-    "SceneState": "gltf_bullet.runtime.live_scene",
-    "TriggerEvent": "gltf_bullet.runtime.trigger_events",
-    "TriggerView": "gltf_bullet.runtime.trigger_events",
+    "SceneState": "gltf_bullet.runtime.scene_core",
+    "TriggerEvent": "gltf_bullet.runtime.views.triggers",
+    "TriggerView": "gltf_bullet.runtime.views.triggers",
     "check": "gltf_bullet.runtime.asset",
-    "has_display": "gltf_bullet.bullet.private_world",
+    "has_display": "gltf_bullet.bullet.owned_world",
     "load_gltf": "gltf_bullet.runtime.load",
     "read_asset": "gltf_bullet.runtime.asset",
-    "record": "gltf_bullet.runtime.recording",
-    "write_physics": "gltf_bullet.dialects.khr_writer",
+    "record": "gltf_bullet.runtime.views.recording",
+    "write_physics": "gltf_bullet.dialects.khr.writer",
 }
 
 __all__ = [

@@ -10,7 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from multiprocessing import get_context
 
-from gltf_bullet.bullet.bare import BareBodies, count_in_world
+from gltf_bullet.bullet.baselines.loading import BareBodies, count_in_world
 from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.cli.bench_assets import mesh_scene_gltf
 from gltf_bullet.runtime.asset import read_asset

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from gltf_bullet.bullet.bare import load_urdfs, urdf_file
+from gltf_bullet.bullet.baselines.loading import load_urdfs, urdf_file
 from gltf_bullet.bullet.client import step_simulation
 from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.cli.bench_assets import bodies_gltf, grid, pile

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.vector import AsyncVectorEnv
 
-from gltf_bullet.bullet.bare_cart_pole import BareCartPoles
-from gltf_bullet.bullet.private_world import close_world, open_world
+from gltf_bullet.bullet.baselines.cart_pole import BareCartPoles
+from gltf_bullet.bullet.owned_world import close_world, open_world
 from gltf_bullet.cli.bench_assets import cart_pole_gltf
 from gltf_bullet.envs import DriveAction, EnvConfig, GltfEnv, GltfVectorEnv, terms
 

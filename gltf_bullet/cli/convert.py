@@ -39,7 +39,7 @@ def convert(
         raise typer.BadParameter(f"{target} cannot be written: no such folder", param_hint="OUT")
     from gltf_bullet.cli.output import console, issue_rows, print_issues, print_json
     from gltf_bullet.diagnostics import Diagnostics
-    from gltf_bullet.dialects.khr_writer import write_physics
+    from gltf_bullet.dialects.khr.writer import write_physics
     from gltf_bullet.gltf.writing import self_contained, write_document
     from gltf_bullet.runtime.asset import read_asset
 

@@ -19,10 +19,10 @@ from gltf_bullet.cli.media import Frames, PixelArray, require_media, write_pictu
 from gltf_bullet.transforms import FloatArray, Vec3
 
 if TYPE_CHECKING:
-    from gltf_bullet.bullet.camera import Camera
     from gltf_bullet.options import LoadOptions, Visuals
-    from gltf_bullet.runtime.live_scene import SceneState
+    from gltf_bullet.rendering.camera import Camera
     from gltf_bullet.runtime.scene import Scene
+    from gltf_bullet.runtime.scene_core import SceneState
 
 __all__ = ["Film", "FilmOptions"]
 
@@ -68,8 +68,8 @@ class Film:
     @contextmanager
     def world(self, *, gravity: Vec3, time_step: float) -> Iterator[int]:
         """The world to simulate in, with EGL where it is wanted and works."""
-        from gltf_bullet.bullet.egl import driver_talk_aside, egl_works, load_egl
-        from gltf_bullet.bullet.private_world import close_world, open_world
+        from gltf_bullet.bullet.owned_world import close_world, open_world
+        from gltf_bullet.bullet.rendering.egl import driver_talk_aside, egl_works, load_egl
 
         options = self._options
         if options.renderer == "egl":
@@ -149,7 +149,7 @@ class Film:
 
     def _camera(self) -> str | Camera | None:
         """One camera for the whole film."""
-        from gltf_bullet.bullet.camera import framing_camera
+        from gltf_bullet.rendering.camera import framing_camera
 
         if self._options.camera is not None or self._boxes is None or self._scene is None:
             return self._options.camera

@@ -11,7 +11,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from gltf_bullet.runtime.inspection import Inspection
+    from gltf_bullet.runtime.inspect.inspection import Inspection
 
 __all__ = ["inspect"]
 
@@ -26,7 +26,7 @@ def inspect(
     """
     from gltf_bullet.cli.output import console, issue_rows, print_json
     from gltf_bullet.runtime.asset import read_asset
-    from gltf_bullet.runtime.inspection import inspect_asset
+    from gltf_bullet.runtime.inspect.inspection import inspect_asset
 
     found = inspect_asset(read_asset(file))
     if as_json:

@@ -12,12 +12,12 @@ __all__ = ["joint_tree"]
 
 
 def joint_tree(joints: Sequence[dict[str, Any]]) -> Tree:
-    """Draw rows of :func:`~gltf_bullet.runtime.joint_inspection.describe_joints`.
+    """Draw rows of :func:`~gltf_bullet.runtime.inspect.joints.describe_joints`.
 
-    One branch per component and root; joints that close loops stand after the trees.
+    One branch per articulation and root; joints that close loops stand after the trees.
     """
     root = Tree(Text("Joints", "bold"))
-    closures = [joint for joint in joints if joint["closed_by"]]
+    loop_constraints = [joint for joint in joints if joint["closed_by"]]
     children: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for joint in joints:
         if not joint["closed_by"]:
@@ -27,7 +27,7 @@ def joint_tree(joints: Sequence[dict[str, Any]]) -> Tree:
     for key, below in children.items():
         if key not in carried:
             name = _end(below[0]["parent"], root=True)
-            branch = root.add(Text(f"component {key[0]}: {name}", "cyan"))
+            branch = root.add(Text(f"articulation {key[0]}: {name}", "cyan"))
             stack += [(branch, joint) for joint in reversed(below)]
             while stack:
                 above, joint = stack.pop()
@@ -36,9 +36,9 @@ def joint_tree(joints: Sequence[dict[str, Any]]) -> Tree:
                 _add_axes(node, joint)
                 deeper = children.get(_key(joint, "child"), [])
                 stack += [(node, next_joint) for next_joint in reversed(deeper)]
-    if closures:
-        branch = root.add(Text("closures (joints outside of the trees)", "cyan"))
-        for joint in closures:
+    if loop_constraints:
+        branch = root.add(Text("loop constraints (joints outside of the trees)", "cyan"))
+        for joint in loop_constraints:
             text = (
                 f"joint {joint['node']} {joint['name']} ({joint['closed_by']}) between "
                 f"{_end(joint['parent'])} and {_end(joint['child'])}"
@@ -49,7 +49,7 @@ def joint_tree(joints: Sequence[dict[str, Any]]) -> Tree:
 
 def _key(joint: dict[str, Any], side: str) -> tuple[Any, ...]:
     end = joint[side]
-    return joint["component"], end["body"], end["anchor"]
+    return joint["articulation"], end["body"], end["anchor"]
 
 
 def _end(end: dict[str, Any], *, root: bool = False) -> str:
@@ -57,7 +57,7 @@ def _end(end: dict[str, Any], *, root: bool = False) -> str:
         return str(end["name"]) if end["anchor"] is None else f"node {end['anchor']} {end['name']}"
     what = f"link {end['link']}" if end["link"] >= 0 else "free base" if root else "base"
     # Only what is too large for one multibody has several.
-    where = f" of multibody {end['piece']}" if end["piece"] else ""
+    where = f" of multibody {end['multibody']}" if end["multibody"] else ""
     return f"body {end['body']} {end['name']} ({what}{where})"
 
 
@@ -66,20 +66,20 @@ def _label(text: str, joint: dict[str, Any]) -> Text:
 
 
 def _add_axes(node: Tree, joint: dict[str, Any]) -> None:
-    for freedom in joint["freedoms"]:
-        node.add(Text(_freedom_line(freedom), "dim"))
+    for dof in joint["dofs"]:
+        node.add(Text(_dof_line(dof), "dim"))
     for limit in joint["limits"]:
         node.add(Text(_limit_line(limit), "dim"))
-    if not joint["freedoms"] and not joint["limits"]:
+    if not joint["dofs"] and not joint["limits"]:
         node.add(Text("no degree of freedom", "dim"))
 
 
-def _freedom_line(freedom: dict[str, Any]) -> str:
-    line = f"link {freedom['link']}: {freedom['kind']} {freedom['axis']}"
-    if freedom["kind"] != "ball":
-        line += f", {_range(freedom)}"
-    for drive in freedom["drives"]:
-        about = f" about {drive['axis']}" if freedom["kind"] == "ball" else ""
+def _dof_line(dof: dict[str, Any]) -> str:
+    line = f"link {dof['link']}: {dof['kind']} {dof['axis']}"
+    if dof["kind"] != "ball":
+        line += f", {_range(dof)}"
+    for drive in dof["drives"]:
+        about = f" about {drive['axis']}" if dof["kind"] == "ball" else ""
         line += (
             f", drive ({drive['mode']}){about} to {drive['position_target']:g} with stiffness "
             f"{drive['stiffness']:g}, to {drive['velocity_target']:g}/s with damping "

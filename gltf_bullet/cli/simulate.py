@@ -115,7 +115,7 @@ def require(good: bool, option: str, allowed: str) -> None:
 
 
 def _visuals(asset: Asset, wanted: str) -> Visuals:
-    from gltf_bullet.runtime.render_meshes import has_render_meshes
+    from gltf_bullet.rendering.render_meshes import has_render_meshes
 
     shows_meshes = wanted == "mesh" or (wanted == "auto" and has_render_meshes(asset.tree))
     return "mesh" if shows_meshes else "collider"
@@ -134,7 +134,7 @@ def _rows(
         takers.append(lambda: write_rows(_csv_rows(scene)))
     if plot is not None:
         from gltf_bullet.cli.plots import write_plot
-        from gltf_bullet.runtime.telemetry import Telemetry
+        from gltf_bullet.runtime.views.telemetry import Telemetry
 
         telemetry = Telemetry(scene)
         takers.append(telemetry.sample)

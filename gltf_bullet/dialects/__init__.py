@@ -1,7 +1,7 @@
 """Room 4: one module per extension, JSON -> model; JSON spelling never leaks out of here."""
 
 from gltf_bullet.dialects.assemble import read_physics
-from gltf_bullet.dialects.khr_writer import physics_to_khr, write_physics
+from gltf_bullet.dialects.khr.writer import physics_to_khr, write_physics
 from gltf_bullet.dialects.registry import IMPLEMENTED_EXTENSIONS, check_extensions
 
 __all__ = [

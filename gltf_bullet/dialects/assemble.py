@@ -6,16 +6,14 @@ The only entry that other rooms use: read every dialect in use, then resolve ref
 from __future__ import annotations
 
 from gltf_bullet.diagnostics import Diagnostics
-from gltf_bullet.dialects import (
-    khr_physics_rigid_bodies,
-    msft_camel_rigid_bodies,
-    msft_rigid_bodies,
-    omi_collider,
-    omi_physics_body,
-    omi_physics_gravity,
-    omi_physics_joint,
-    omi_physics_shape,
-)
+from gltf_bullet.dialects.khr import physics_rigid_bodies as khr_physics_rigid_bodies
+from gltf_bullet.dialects.msft import camel_rigid_bodies as msft_camel_rigid_bodies
+from gltf_bullet.dialects.msft import rigid_bodies as msft_rigid_bodies
+from gltf_bullet.dialects.omi import collider as omi_collider
+from gltf_bullet.dialects.omi import physics_body as omi_physics_body
+from gltf_bullet.dialects.omi import physics_gravity as omi_physics_gravity
+from gltf_bullet.dialects.omi import physics_joint as omi_physics_joint
+from gltf_bullet.dialects.omi import physics_shape as omi_physics_shape
 from gltf_bullet.dialects.parts import PhysicsParts
 from gltf_bullet.dialects.precedence import claim_nodes
 from gltf_bullet.dialects.references import resolve_references

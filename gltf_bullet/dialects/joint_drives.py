@@ -12,7 +12,7 @@ from typing import Final
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.properties import known_keys, report_unknown, require
 from gltf_bullet.gltf.fields import JsonObject, read_choice, read_index, read_number
-from gltf_bullet.model import DriveMode, FreedomKind, JointDrive
+from gltf_bullet.model import DofKind, DriveMode, JointDrive
 
 __all__ = ["DRIVE_GAIN_UNUSED", "DRIVE_PAIR_INCOMPLETE", "DriveRules", "parse_drive"]
 
@@ -30,7 +30,7 @@ DRIVE_GAIN_UNUSED = IssueKind(
 _KEYS: Final = known_keys(
     "type", "mode", "axis", "maxForce", "positionTarget", "velocityTarget", "stiffness", "damping"
 )
-_KINDS: Final = {kind.value: kind for kind in FreedomKind}
+_KINDS: Final = {kind.value: kind for kind in DofKind}
 _MODES: Final = {mode.value: mode for mode in DriveMode}
 
 

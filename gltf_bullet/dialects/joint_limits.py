@@ -12,7 +12,7 @@ from typing import Final
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.properties import known_keys, report_unknown
 from gltf_bullet.gltf.fields import JsonObject, read_indices, read_number
-from gltf_bullet.model import FreedomKind, JointLimit
+from gltf_bullet.model import DofKind, JointLimit
 
 __all__ = [
     "AXIS_REPEATED",
@@ -81,8 +81,8 @@ class LimitRules:
 
 
 _LISTS: Final = (
-    ("linearAxes", FreedomKind.LINEAR),
-    ("angularAxes", FreedomKind.ANGULAR),
+    ("linearAxes", DofKind.LINEAR),
+    ("angularAxes", DofKind.ANGULAR),
 )
 
 

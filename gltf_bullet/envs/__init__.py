@@ -8,7 +8,7 @@ way since 1.0: it no longer looks for entry points of installed packages.
 import gymnasium
 
 from gltf_bullet.envs import terms
-from gltf_bullet.envs.config import Camera, DriveAction, EnvConfig, StepContext, Term
+from gltf_bullet.envs.config import CameraObservation, DriveAction, EnvConfig, StepContext, Term
 from gltf_bullet.envs.distributed import RolloutPool
 from gltf_bullet.envs.gltf_env import GltfEnv
 from gltf_bullet.envs.rollouts import Policy, Rollout, roll_out
@@ -16,7 +16,7 @@ from gltf_bullet.envs.showing import write_curve, write_episode
 from gltf_bullet.envs.vector_env import GltfVectorEnv
 
 __all__ = [
-    "Camera",
+    "CameraObservation",
     "DriveAction",
     "EnvConfig",
     "GltfEnv",

@@ -10,13 +10,22 @@ import numpy as np
 
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.placement import UpAxis
-from gltf_bullet.runtime.trigger_events import TriggerEvent
+from gltf_bullet.runtime.views.triggers import TriggerEvent
 from gltf_bullet.transforms import FloatArray, Vec3
 
 if TYPE_CHECKING:
     from gltf_bullet.runtime.scene import Scene
 
-__all__ = ["Camera", "DriveAction", "EnvConfig", "NodeKey", "Range", "StepContext", "Term", "draw"]
+__all__ = [
+    "CameraObservation",
+    "DriveAction",
+    "EnvConfig",
+    "NodeKey",
+    "Range",
+    "StepContext",
+    "Term",
+    "draw",
+]
 
 NodeKey: TypeAlias = "int | str"
 """A glTF node by index or name."""
@@ -63,7 +72,7 @@ class DriveAction:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Camera:
+class CameraObservation:
     """A picture as an observation, framed on the asset."""
 
     width: int = 84
@@ -87,7 +96,7 @@ class EnvConfig:
     """Any nodes whose place is observed."""
     contacts: tuple[NodeKey, ...] = ()
     """Bodies or static colliders whose contact with anything is observed."""
-    camera: Camera | None = None
+    camera: CameraObservation | None = None
     """Needs ``flat=False``."""
     flat: bool = True
     """Observations as one vector instead of a dictionary."""

@@ -14,7 +14,7 @@ from gltf_bullet.envs.observations import Observation, Observations
 from gltf_bullet.gltf.document import AssetSource
 from gltf_bullet.runtime.asset import Asset, read_asset
 from gltf_bullet.runtime.scene import Scene, SceneState
-from gltf_bullet.runtime.trigger_events import TriggerEvent
+from gltf_bullet.runtime.views.triggers import TriggerEvent
 from gltf_bullet.transforms import FloatArray, Vec3
 
 __all__ = ["Episode", "Outline", "instantiate", "outline_of"]

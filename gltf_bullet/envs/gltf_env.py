@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from gltf_bullet.bullet.private_world import NO_DISPLAY, close_world, has_display, open_world
+from gltf_bullet.bullet.owned_world import NO_DISPLAY, close_world, has_display, open_world
 from gltf_bullet.envs.config import EnvConfig
 from gltf_bullet.envs.episode import Episode, instantiate, outline_of
 from gltf_bullet.envs.observations import Observation

@@ -12,7 +12,7 @@ from gymnasium import spaces
 from gltf_bullet.envs.config import EnvConfig, NodeKey
 from gltf_bullet.model import MotionKind
 from gltf_bullet.runtime.scene import Scene
-from gltf_bullet.runtime.trigger_events import TriggerEvent
+from gltf_bullet.runtime.views.triggers import TriggerEvent
 from gltf_bullet.transforms import quats_from_matrices
 
 __all__ = ["Observation", "Observations"]
@@ -56,7 +56,7 @@ class Observations:
         """Motion nodes, or static collider nodes, in order."""
         self._camera = config.camera
         self._is_flat = config.flat
-        self._freedom_count = len(self._joint_numbers(scene)[0])
+        self._dof_count = len(self._joint_numbers(scene)[0])
         self.space: spaces.Space[Any] = self._space()
         """A Box of shape [n], or a Dict of ``joint_positions``, ``joint_velocities``, ``bodies``
         (rows of position [m], rotation xyzw, velocity [m/s] and spin [rad/s] of the node's body,
@@ -67,7 +67,7 @@ class Observations:
         """
 
     def _space(self) -> spaces.Space[Any]:
-        count = self._freedom_count
+        count = self._dof_count
         parts: dict[str, tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]] = {}
         if count:
             everything = np.full(count, _LARGEST)
@@ -108,7 +108,7 @@ class Observations:
             has_stepped: Whether the engine's contacts belong to this episode.
         """
         parts: dict[str, npt.NDArray[Any]] = {}
-        if self._freedom_count:
+        if self._dof_count:
             positions, velocities = self._joint_numbers(scene)
             parts["joint_positions"] = _narrow(positions)
             parts["joint_velocities"] = _narrow(velocities)
@@ -138,8 +138,8 @@ class Observations:
         velocities: list[float] = []
         controls = scene.joint_controls
         for node in self.joint_nodes:
-            for handle in controls.freedoms(node):
-                state = controls.freedom_state(handle)
+            for handle in controls.dofs(node):
+                state = controls.dof_state(handle)
                 positions += state.position
                 velocities += state.velocity
         return positions, velocities

@@ -13,8 +13,8 @@ from PIL import Image
 
 from gltf_bullet.envs.gltf_env import GltfEnv
 from gltf_bullet.envs.rollouts import Policy, Rollout, roll_out
-from gltf_bullet.runtime.recording import record
 from gltf_bullet.runtime.scene import Scene
+from gltf_bullet.runtime.views.recording import record
 
 __all__ = ["write_curve", "write_episode"]
 

@@ -104,12 +104,12 @@ class JointOutside:
     low: float
     """[m] or [rad]"""
     high: float
-    freedom: int = 0
+    dof: int = 0
     """Which of the joint's degrees of freedom."""
 
     def __call__(self, scene: Scene, context: StepContext) -> bool:
         """Whether it is outside."""
-        state = scene.joints[self.joint].degrees_of_freedom[self.freedom].state
+        state = scene.joints[self.joint].degrees_of_freedom[self.dof].state
         return not self.low <= state.position[0] <= self.high
 
 

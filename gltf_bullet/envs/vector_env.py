@@ -14,7 +14,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space, concatenate, create_empty_array
 
 from gltf_bullet.bullet.client import step_simulation
-from gltf_bullet.bullet.private_world import close_world, forbid_contacts, open_world
+from gltf_bullet.bullet.owned_world import close_world, forbid_contacts, open_world
 from gltf_bullet.envs.config import EnvConfig
 from gltf_bullet.envs.episode import Episode, instantiate, outline_of
 from gltf_bullet.runtime.asset import read_asset

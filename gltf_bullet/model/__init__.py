@@ -4,8 +4,8 @@ from gltf_bullet.model.colliders import Collider, Trigger
 from gltf_bullet.model.filters import CollisionFilter, may_collide
 from gltf_bullet.model.gravity import GravityField, GravityFieldKind, GravityVolume, WorldGravity
 from gltf_bullet.model.joints import (
+    DofKind,
     DriveMode,
-    FreedomKind,
     Joint,
     JointDescription,
     JointDrive,
@@ -33,8 +33,8 @@ __all__ = [
     "CollisionFilter",
     "CombineMode",
     "Cylinder",
+    "DofKind",
     "DriveMode",
-    "FreedomKind",
     "GravityField",
     "GravityFieldKind",
     "GravityVolume",

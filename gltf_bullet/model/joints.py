@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from gltf_bullet.diagnostics import ROOT, JsonPointer
 
 __all__ = [
+    "DofKind",
     "DriveMode",
-    "FreedomKind",
     "Joint",
     "JointDescription",
     "JointDrive",
@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 
-class FreedomKind(enum.Enum):
+class DofKind(enum.Enum):
     """Translation or rotation."""
 
     LINEAR = "linear"
@@ -46,7 +46,7 @@ class JointLimit:
     Three: distance (or total angle).
     """
 
-    kind: FreedomKind
+    kind: DofKind
     axes: tuple[int, ...]
     """Ascending axis indices, one to three of 0, 1, 2."""
     minimum: float = -math.inf
@@ -67,7 +67,7 @@ class JointDrive:
     ``stiffness * (position_target - position) + damping * (velocity_target - velocity)``
     """
 
-    kind: FreedomKind
+    kind: DofKind
     axis: int
     mode: DriveMode
     max_force: float = math.inf

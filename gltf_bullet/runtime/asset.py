@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gltf_bullet.bullet.world_plan import AnimatedNodes, plan_world, within
 from gltf_bullet.diagnostics import Diagnostics, Issue, Severity
 from gltf_bullet.dialects.assemble import read_physics
 from gltf_bullet.dialects.registry import EXTENSION_UNSUPPORTED, check_extensions
@@ -18,9 +17,10 @@ from gltf_bullet.gltf.document import AssetSource, Document, read_document
 from gltf_bullet.gltf.writing import encode_glb, self_contained
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
-from gltf_bullet.runtime.collision_meshes import collision_mesh
+from gltf_bullet.planning.shapes.collision_meshes import collision_mesh
+from gltf_bullet.planning.world_plan import AnimatedNodes, plan_world, within
+from gltf_bullet.rendering.render_meshes import plan_visuals
 from gltf_bullet.runtime.placement import Placement, UpAxis
-from gltf_bullet.runtime.render_meshes import plan_visuals
 from gltf_bullet.scene import Animation, NodeFrames, NodeTree
 
 if TYPE_CHECKING:

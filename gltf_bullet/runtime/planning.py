@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gltf_bullet.bullet.visual_plan import NO_VISUALS, VisualPlans
-from gltf_bullet.bullet.world_plan import WorldPlan, plan_world, within
 from gltf_bullet.diagnostics import Diagnostics, Issue, Severity
 from gltf_bullet.errors import InvalidAssetError, TranslationError
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
+from gltf_bullet.planning.shapes.collision_meshes import Deformation, collision_mesh
+from gltf_bullet.planning.world_plan import WorldPlan, plan_world, within
+from gltf_bullet.rendering.render_meshes import plan_visuals
+from gltf_bullet.rendering.visual_plans import NO_VISUALS, VisualPlans
 from gltf_bullet.runtime.asset import Asset
-from gltf_bullet.runtime.collision_meshes import Deformation, collision_mesh
 from gltf_bullet.runtime.placement import Placement
-from gltf_bullet.runtime.render_meshes import plan_visuals
 from gltf_bullet.scene import NodeFrames
 
 __all__ = ["ScenePlan", "first_plan", "plan_scene"]

@@ -13,22 +13,22 @@ from gltf_bullet.bullet.client import (
     PhysicsClient,
     require_client,
 )
-from gltf_bullet.bullet.contacts import Contacts
-from gltf_bullet.bullet.joint_controls import JointControls
-from gltf_bullet.bullet.queries import RayHit, cast_rays
+from gltf_bullet.bullet.contacts.contact_points import Contacts
+from gltf_bullet.bullet.joints.joint_controls import JointControls
+from gltf_bullet.bullet.world.ray_casts import RayHit, cast_rays
 from gltf_bullet.model import PhysicsScene, may_collide
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.asset import Asset
-from gltf_bullet.runtime.export import write_pose
-from gltf_bullet.runtime.handles import Body, ByNode, Nodes, NodeView
-from gltf_bullet.runtime.joint_handles import Joint
-from gltf_bullet.runtime.live_scene import SceneState
-from gltf_bullet.runtime.picture_scene import PictureScene
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.planning import ScenePlan, first_plan
-from gltf_bullet.runtime.pointer_access import get_value, set_value
-from gltf_bullet.runtime.restart import restart
-from gltf_bullet.runtime.trigger_events import TriggerEvent, TriggerView
+from gltf_bullet.runtime.scene_core import SceneState
+from gltf_bullet.runtime.views.export import write_pose
+from gltf_bullet.runtime.views.handles import Body, ByNode, Nodes, NodeView
+from gltf_bullet.runtime.views.joints import Joint
+from gltf_bullet.runtime.views.picture_scene import PictureScene
+from gltf_bullet.runtime.views.pointers import get_value, set_value
+from gltf_bullet.runtime.views.restart import restart
+from gltf_bullet.runtime.views.triggers import TriggerEvent, TriggerView
 from gltf_bullet.transforms import FloatArray, Vec3
 
 __all__ = ["Scene", "SceneState"]

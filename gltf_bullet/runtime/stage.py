@@ -13,16 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from gltf_bullet.bullet.client import EngineSettings
-from gltf_bullet.bullet.own_bodies import OwnBodies
-from gltf_bullet.bullet.snapshots import EngineSnapshot
-from gltf_bullet.bullet.triggers import TriggerMemory, Triggers
-from gltf_bullet.bullet.visuals import ShownLink, move_links
-from gltf_bullet.bullet.world import World, WorldState
+from gltf_bullet.bullet.rendering.visuals import ShownLink, move_links
+from gltf_bullet.bullet.state.body_states import BodyStates
+from gltf_bullet.bullet.state.snapshots import EngineSnapshot
+from gltf_bullet.bullet.triggers.triggers import TriggerMemory, Triggers
+from gltf_bullet.bullet.world.engine_world import EngineWorld, EngineWorldState
 from gltf_bullet.model import MotionKind, PhysicsScene
 from gltf_bullet.options import LoadOptions
-from gltf_bullet.runtime.animation_driver import AnimationDriver
-from gltf_bullet.runtime.animation_players import PlayerState
-from gltf_bullet.runtime.animator import Animator
+from gltf_bullet.runtime.animation.animator import Animator
+from gltf_bullet.runtime.animation.driver import AnimationDriver
+from gltf_bullet.runtime.animation.players import PlayerState
 from gltf_bullet.runtime.asset import Asset
 from gltf_bullet.runtime.node_sync import NodeSync
 from gltf_bullet.runtime.placement import Placement
@@ -37,8 +37,8 @@ __all__ = ["Stage", "StageState"]
 class StageState:
     """A moment of a stage; treat as opaque. Picklable."""
 
-    engine: EngineSnapshot | OwnBodies
-    world: WorldState
+    engine: EngineSnapshot | BodyStates
+    world: EngineWorldState
     players: tuple[PlayerState, ...]
     matrices: FloatArray
     triggers: TriggerMemory
@@ -70,7 +70,7 @@ class Stage:
         self._tree = asset.tree
         self._placement = placement
         self._maps = frames.linear_maps()
-        self.world = World(client_id, plan.world, asset.tree, options, plan.visuals)
+        self.world = EngineWorld(client_id, plan.world, asset.tree, options, plan.visuals)
         try:
             self.triggers: Triggers = self.world.create_triggers(self._maps, frames.world_from_node)
             self._gravity = self.world.create_gravity(
@@ -232,7 +232,7 @@ class Stage:
         if not own_bodies_only:
             self.world.renew_contacts()
         return StageState(
-            engine=OwnBodies(client_id, self.world.body_ids)
+            engine=BodyStates(client_id, self.world.body_ids)
             if own_bodies_only
             else EngineSnapshot(client_id),
             world=self.world.state(),

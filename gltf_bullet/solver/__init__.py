@@ -1,1 +1,1 @@
-"""The joint-space solve, compiled: arrays in, joint forces out. The only room that uses Numba."""
+"""Joint forces from arrays: dynamics, limits, drives and contacts of articulations."""

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from gltf_bullet.model import FreedomKind, JointDrive, JointLimit
+from gltf_bullet.model import DofKind, JointDrive, JointLimit
 from gltf_bullet.transforms import FloatArray
 from gltf_bullet.viewer.strokes import arc, arrows, axes_cross, circle
 
@@ -48,7 +48,7 @@ def limit_segments(limit: JointLimit, size: float, reach: float) -> FloatArray:
     low, high = limit.minimum, limit.maximum
     if low == high == 0.0 or (math.isinf(low) and math.isinf(high)):
         return np.zeros((0, 2, 3))
-    if limit.kind is FreedomKind.LINEAR:
+    if limit.kind is DofKind.LINEAR:
         return _linear(limit, size, reach)
     if len(limit.axes) == 1:
         return _hinge(limit.axes[0], max(low, -math.pi), min(high, math.pi), size)
@@ -110,7 +110,7 @@ def drive_segments(drive: JointDrive, target: float, speed: float, size: float) 
     unit = np.eye(3)[drive.axis]
     u, v = _plane_of(drive.axis)
     if drive.stiffness > 0.0:
-        if drive.kind is FreedomKind.LINEAR:
+        if drive.kind is DofKind.LINEAR:
             mark: FloatArray = axes_cross(np.full(3, 1.5 * TICK * size)) + target * unit
             return mark
         tip = 1.25 * size * (math.cos(target) * u + math.sin(target) * v)
@@ -118,7 +118,7 @@ def drive_segments(drive: JointDrive, target: float, speed: float, size: float) 
     if speed == 0.0:
         return np.zeros((0, 2, 3))
     sign = math.copysign(1.0, speed)
-    if drive.kind is FreedomKind.LINEAR:
+    if drive.kind is DofKind.LINEAR:
         return arrows(np.zeros((1, 3)), (sign * size * unit)[None])
     sweep = arc(u, v, 1.25 * size, 0.0, sign * 0.5 * math.pi, 6)
     tip = arrows(sweep[-1:, 0], sweep[-1:, 1] - sweep[-1:, 0], head=0.8)
@@ -133,7 +133,7 @@ def pointer_segments(limits: tuple[JointLimit, ...], size: float) -> FloatArray:
     unit = np.eye(3)
     ends = []
     for limit in limits:
-        if limit.kind is not FreedomKind.ANGULAR or limit.minimum == limit.maximum == 0.0:
+        if limit.kind is not DofKind.ANGULAR or limit.minimum == limit.maximum == 0.0:
             continue
         if len(limit.axes) == 1:
             ends.append(_plane_of(limit.axes[0])[0])

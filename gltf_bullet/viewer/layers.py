@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.bullet.plan import BodyPlan
-from gltf_bullet.bullet.shape_plan import InfinitePlanePlan, PlacedShape
 from gltf_bullet.model import CollisionFilter, JointLimit, MotionKind, may_collide
+from gltf_bullet.planning.body_plans import BodyPlan
+from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan, PlacedShape
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import FloatArray, Vec3, matrices_from_quats
 from gltf_bullet.viewer.joint_strokes import (

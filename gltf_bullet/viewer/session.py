@@ -12,11 +12,11 @@ from pathlib import Path
 from gltf_bullet.bullet.client import engine_settings, require_client
 from gltf_bullet.diagnostics import Issue
 from gltf_bullet.errors import AssetError, GltfBulletError, TranslationError
-from gltf_bullet.model import FreedomKind, JointDrive, JointLimit
+from gltf_bullet.model import DofKind, JointDrive, JointLimit
 from gltf_bullet.options import LoadOptions
+from gltf_bullet.rendering.render_meshes import has_render_meshes
 from gltf_bullet.runtime.asset import read_asset
 from gltf_bullet.runtime.placement import UpAxis
-from gltf_bullet.runtime.render_meshes import has_render_meshes
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.viewer.dragging import Dragging
 from gltf_bullet.viewer.file_watch import FileWatch, referenced_files
@@ -48,7 +48,7 @@ class DriveSlider:
 
 def drive_slider(name: str, drive: JointDrive, limits: tuple[JointLimit, ...]) -> DriveSlider:
     """The slider of a drive: its joint's limits, or a usual range where there are none."""
-    turns = drive.kind is FreedomKind.ANGULAR
+    turns = drive.kind is DofKind.ANGULAR
     name = name if len(name) <= NAME_CHARACTERS else f"{name[: NAME_CHARACTERS - 2]}.."
     what = f"{name} {'turn' if turns else 'move'} {'xyz'[drive.axis]}"
     if drive.stiffness <= 0.0:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.spatial import ConvexHull, QhullError
 
-from gltf_bullet.bullet.shape_plan import (
+from gltf_bullet.planning.shapes.shape_plans import (
     BoxPlan,
     BvhPlan,
     CapsulePlan,

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gltf_bullet.bullet.overlap_search import boxes_overlap, distances_to_boxes, near_pairs
+from gltf_bullet.bullet.triggers.overlap_search import boxes_overlap, distances_to_boxes, near_pairs
 from gltf_bullet.transforms import matrices_from_quats, quat_normalize
 
 SEEDS = st.integers(0, 2**32 - 1)

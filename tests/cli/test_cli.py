@@ -142,12 +142,14 @@ def test_inspect_draws_joints_as_the_tree_of_their_bodies(run: Run, assets: Path
         (line,) = [line for line in lines if text in line]
         return line.index(text)
 
-    assert depth("component 0: the world") < depth("by joint 7 CrankMotor")
+    assert depth("articulation 0: the world") < depth("by joint 7 CrankMotor")
     assert depth("body 0 Crank (link 1)") < depth("body 2 Coupler (link 3) by")
     assert depth("link 0: angular z, -inf .. inf rad, drive (force)") == depth(
         "body 2 Coupler (link 3) by"
     )
-    assert depth("joint 11 RockerPin (weld) between body 2") == depth("component 0: the world") + 4
+    assert (
+        depth("joint 11 RockerPin (weld) between body 2") == depth("articulation 0: the world") + 4
+    )
 
 
 def test_inspect_shows_cones_beside_the_axes(run: Run, assets: Path) -> None:
@@ -161,7 +163,7 @@ def test_inspect_shows_cones_beside_the_axes(run: Run, assets: Path) -> None:
         if joint["name"] == "LeftShoulder"
     )
     assert (shoulder["parent"]["name"], shoulder["child"]["name"]) == ("Chest", "LeftUpperArm")
-    assert [freedom["axis"] for freedom in shoulder["freedoms"]] == ["x", "y", "z"]
+    assert [dof["axis"] for dof in shoulder["dofs"]] == ["x", "y", "z"]
 
 
 def test_inspect_json_writes_no_infinity(run: Run, assets: Path) -> None:
@@ -171,7 +173,7 @@ def test_inspect_json_writes_no_infinity(run: Run, assets: Path) -> None:
         raise AssertionError(constant)
 
     found = json.loads(outcome.out, parse_constant=refuse)
-    assert [joint["freedoms"][0]["kind"] for joint in found["joints"]] == ["ball"] * 3
+    assert [joint["dofs"][0]["kind"] for joint in found["joints"]] == ["ball"] * 3
 
 
 # --- check ------------------------------------------------------------------------------------

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from gltf_bullet.bullet.egl import egl_works
-from gltf_bullet.bullet.pictures import SKY
+from gltf_bullet.bullet.rendering.egl import egl_works
+from gltf_bullet.bullet.rendering.pictures import SKY
 from gltf_bullet.cli.media import STRIP_GAP, STRIP_LABEL, filmstrip
-from gltf_bullet.runtime.telemetry import Telemetry
+from gltf_bullet.runtime.views.telemetry import Telemetry
 from tests.cli.conftest import Run
 from tests.physics.scenes import G, Scenery, world
 
@@ -153,8 +153,8 @@ def test_telemetry_follows_joints(assets: Path) -> None:
         telemetry.sample()
         (name,) = telemetry.joints
         assert name == "HingeOnDoor angular y"
-        freedom = next(iter(scene.joints.values())).degrees_of_freedom[0]
-        assert telemetry.joints[name] == [freedom.position]
+        dof = next(iter(scene.joints.values())).degrees_of_freedom[0]
+        assert telemetry.joints[name] == [dof.position]
 
 
 def test_a_filmstrip_names_the_times() -> None:

@@ -30,8 +30,8 @@ from gltf_bullet.gltf.fields import (
     WRONG_TYPE,
 )
 from gltf_bullet.model import (
+    DofKind,
     DriveMode,
-    FreedomKind,
     JointDrive,
     JointLimit,
 )
@@ -62,7 +62,7 @@ def test_every_property_of_a_limit_is_read(read: Read) -> None:
     assert joint.pointer == f"{NODE}/joint"
     assert joint.description.limits == (
         JointLimit(
-            kind=FreedomKind.LINEAR,
+            kind=DofKind.LINEAR,
             axes=(0, 2),
             minimum=-1.0,
             maximum=2.0,
@@ -77,7 +77,7 @@ def test_a_limit_is_hard_and_open_where_nothing_is_said(read: Read) -> None:
     joint = read_joint(read, {"limits": [{"angularAxes": [1], "max": 0}]})
     assert joint.description.limits == (
         JointLimit(
-            kind=FreedomKind.ANGULAR,
+            kind=DofKind.ANGULAR,
             axes=(1,),
             minimum=-math.inf,
             maximum=0.0,
@@ -134,7 +134,7 @@ def test_every_property_of_a_drive_is_read(read: Read) -> None:
     joint = read_joint(read, {"drives": [DRIVE | rest]})
     assert joint.description.drives == (
         JointDrive(
-            kind=FreedomKind.LINEAR,
+            kind=DofKind.LINEAR,
             mode=DriveMode.FORCE,
             axis=2,
             max_force=1.0,
@@ -151,9 +151,7 @@ def test_a_drive_is_unlimited_where_nothing_is_said(read: Read) -> None:
     drive = {"type": "angular", "mode": "acceleration", "axis": 0}
     joint = read_joint(read, {"drives": [drive]})
     assert joint.description.drives == (
-        JointDrive(
-            kind=FreedomKind.ANGULAR, mode=DriveMode.ACCELERATION, axis=0, max_force=math.inf
-        ),
+        JointDrive(kind=DofKind.ANGULAR, mode=DriveMode.ACCELERATION, axis=0, max_force=math.inf),
     )
 
 

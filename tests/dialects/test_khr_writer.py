@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.dialects import physics_to_khr, read_physics, write_physics
-from gltf_bullet.dialects.khr_scene import (
+from gltf_bullet.dialects.khr.scene import (
     COMPOUND_FILTER_NOT_IN_KHR,
     JOINT_TO_WORLD_NOT_IN_KHR,
     MESH_NOT_IN_KHR,
     SHAPE_NOT_IN_KHR,
     STATIC_MOTION_NOT_IN_KHR,
 )
-from gltf_bullet.dialects.khr_writer import ANIMATION_POINTER_STALE
+from gltf_bullet.dialects.khr.writer import ANIMATION_POINTER_STALE
 from gltf_bullet.gltf import Document, read_document
 from gltf_bullet.model import (
     Box,
@@ -31,8 +31,8 @@ from gltf_bullet.model import (
     CollisionFilter,
     CombineMode,
     Cylinder,
+    DofKind,
     DriveMode,
-    FreedomKind,
     Joint,
     JointDescription,
     JointDrive,
@@ -118,7 +118,7 @@ limits = st.builds(
         stiffness=stiffness,
         damping=damping,
     ),
-    st.sampled_from(FreedomKind),
+    st.sampled_from(DofKind),
     st.sets(st.integers(0, 2), min_size=1),
     ranges | ranges.map(lambda r: (-math.inf, r[1])) | ranges.map(lambda r: (r[0], math.inf)),
     gains | st.just(math.inf),
@@ -126,7 +126,7 @@ limits = st.builds(
 )
 drives = st.builds(
     JointDrive,
-    kind=st.sampled_from(FreedomKind),
+    kind=st.sampled_from(DofKind),
     axis=st.integers(0, 2),
     mode=st.sampled_from(DriveMode),
     max_force=gains | st.just(math.inf),

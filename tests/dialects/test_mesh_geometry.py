@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind
-from gltf_bullet.dialects.khr_collision_shapes import WEIGHTS_TWICE
+from gltf_bullet.dialects.khr.collision_shapes import WEIGHTS_TWICE
 from gltf_bullet.dialects.mesh_geometry import (
     GEOMETRY_NODE_WITHOUT_MESH,
     NODE_WEIGHTS_MISSING,

@@ -17,12 +17,12 @@ from gltf_bullet.dialects.joint_limits import (
     LIMIT_WITHOUT_RANGE_LOCKED,
 )
 from gltf_bullet.dialects.mass_properties import INERTIA_NEGATIVE
-from gltf_bullet.dialects.msft_camel_collision_primitives import (
+from gltf_bullet.dialects.msft.camel_collision_primitives import (
     CAPSULE_HEIGHT_LOOSE,
     COLLIDER_TYPE_UNCLEAR,
     SIZE_MISSING,
 )
-from gltf_bullet.dialects.msft_camel_rigid_bodies import (
+from gltf_bullet.dialects.msft.camel_rigid_bodies import (
     COLLIDER_TWICE,
     MATERIAL_WITHOUT_COLLIDER,
 )
@@ -34,7 +34,7 @@ from gltf_bullet.model import (
     CollisionFilter,
     CombineMode,
     Cylinder,
-    FreedomKind,
+    DofKind,
     JointLimit,
     MeshPart,
     MeshShape,
@@ -245,7 +245,7 @@ def test_a_wrong_tensor_is_reported(
 
 LIMIT = {"linearAxes": [0], "min": -1, "max": 1, "springConstant": 2, "springDamping": 3}
 EXPECTED = JointLimit(
-    kind=FreedomKind.LINEAR, axes=(0,), minimum=-1.0, maximum=1.0, stiffness=2.0, damping=3.0
+    kind=DofKind.LINEAR, axes=(0,), minimum=-1.0, maximum=1.0, stiffness=2.0, damping=3.0
 )
 
 

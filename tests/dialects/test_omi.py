@@ -12,10 +12,10 @@ from gltf_bullet.diagnostics import Diagnostics, IssueKind
 from gltf_bullet.dialects.joint_drives import DRIVE_GAIN_UNUSED
 from gltf_bullet.dialects.joint_limits import LIMIT_WITHOUT_AXES
 from gltf_bullet.dialects.mass_properties import INERTIA_NEGATIVE, MASS_NEGATIVE
-from gltf_bullet.dialects.omi_physics_body import COLLIDER_WITHOUT_SHAPE, INERTIA_PARTLY_ZERO
-from gltf_bullet.dialects.omi_physics_gravity import LINE_POINTS, PRIORITY_NOT_WHOLE
-from gltf_bullet.dialects.omi_physics_joint import LEGACY_JOINT_PLACE
-from gltf_bullet.dialects.omi_physics_shape import LEGACY_RADIUS
+from gltf_bullet.dialects.omi.physics_body import COLLIDER_WITHOUT_SHAPE, INERTIA_PARTLY_ZERO
+from gltf_bullet.dialects.omi.physics_gravity import LINE_POINTS, PRIORITY_NOT_WHOLE
+from gltf_bullet.dialects.omi.physics_joint import LEGACY_JOINT_PLACE
+from gltf_bullet.dialects.omi.physics_shape import LEGACY_RADIUS
 from gltf_bullet.dialects.references import (
     GRAVITY_WITHOUT_TRIGGER,
     TRIGGER_ADOPTS_DESCENDANTS,
@@ -36,7 +36,7 @@ from gltf_bullet.model import (
     CollisionFilter,
     CombineMode,
     Cylinder,
-    FreedomKind,
+    DofKind,
     GravityField,
     GravityFieldKind,
     GravityVolume,
@@ -255,14 +255,14 @@ def test_a_limit_with_both_kinds_of_axes_means_two_limits(read: Read) -> None:
     assert joint.pointer == "/nodes/0/extensions/OMI_physics_joint"
     assert joint.description.limits == tuple(
         JointLimit(kind=kind, axes=axes, minimum=0.0, maximum=0.0, damping=1.0)
-        for kind, axes in ((FreedomKind.LINEAR, (0, 1, 2)), (FreedomKind.ANGULAR, (1,)))
+        for kind, axes in ((DofKind.LINEAR, (0, 1, 2)), (DofKind.ANGULAR, (1,)))
     )
 
 
 def test_an_empty_list_of_axes_limits_nothing(read: Read) -> None:
     limit = {"linearAxes": [], "angularAxes": [1], "min": 0}
     limits = read_joint(read, {"limits": [limit]}).description.limits
-    assert [(entry.kind, entry.axes) for entry in limits] == [(FreedomKind.ANGULAR, (1,))]
+    assert [(entry.kind, entry.axes) for entry in limits] == [(DofKind.ANGULAR, (1,))]
 
 
 @pytest.mark.parametrize("limit", [{"min": 0}, {"linearAxes": [], "angularAxes": [], "min": 0}])

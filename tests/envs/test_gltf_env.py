@@ -16,7 +16,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import gltf_bullet as gb
-from gltf_bullet.envs import Camera, DriveAction, EnvConfig, GltfEnv, terms
+from gltf_bullet.envs import CameraObservation, DriveAction, EnvConfig, GltfEnv, terms
 from gltf_bullet.errors import EngineError
 from tests.envs.assets import (
     BALANCE,
@@ -278,7 +278,9 @@ def test_feet_carry_the_weight_and_the_ground_feels_it(make: Make) -> None:
 
 
 def test_dictionaries_hold_bodies_and_pictures(make: Make) -> None:
-    config = EnvConfig(flat=False, camera=Camera(width=32, height=24), bodies=("BallMiddle",))
+    config = EnvConfig(
+        flat=False, camera=CameraObservation(width=32, height=24), bodies=("BallMiddle",)
+    )
     env = make(GOAL_LINE, config, render_mode="rgb_array")
     observed, _ = env.reset(seed=0)
     assert observed in env.observation_space
@@ -304,7 +306,7 @@ def test_a_window_without_a_display_is_refused(monkeypatch: pytest.MonkeyPatch) 
         ({"frame_skip": 0}, "frame_skip"),
         ({"time_step": 0.0}, "time_step"),
         ({"max_episode_steps": 0}, "max_episode_steps"),
-        ({"camera": Camera()}, "flat=False"),
+        ({"camera": CameraObservation()}, "flat=False"),
         ({"randomization": {"/nodes/0": (2.0, 1.0)}}, "empty"),
     ],
 )

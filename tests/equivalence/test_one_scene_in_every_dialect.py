@@ -14,7 +14,7 @@ import pytest
 
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.dialects import read_physics
-from gltf_bullet.dialects.msft_camel_collision_primitives import CAPSULE_HEIGHT_LOOSE
+from gltf_bullet.dialects.msft.camel_collision_primitives import CAPSULE_HEIGHT_LOOSE
 from gltf_bullet.gltf import read_document
 from gltf_bullet.model import (
     Box,
@@ -22,7 +22,7 @@ from gltf_bullet.model import (
     Collider,
     CollisionFilter,
     CombineMode,
-    FreedomKind,
+    DofKind,
     Joint,
     JointDescription,
     JointLimit,
@@ -110,10 +110,10 @@ EXPECTED = PhysicsScene(
             enable_collision=True,
             description=JointDescription(
                 limits=(
-                    JointLimit(kind=FreedomKind.LINEAR, axes=(0, 1, 2), minimum=0.0, maximum=0.0),
-                    JointLimit(kind=FreedomKind.ANGULAR, axes=(1, 2), minimum=0.0, maximum=0.0),
+                    JointLimit(kind=DofKind.LINEAR, axes=(0, 1, 2), minimum=0.0, maximum=0.0),
+                    JointLimit(kind=DofKind.ANGULAR, axes=(1, 2), minimum=0.0, maximum=0.0),
                     JointLimit(
-                        kind=FreedomKind.ANGULAR,
+                        kind=DofKind.ANGULAR,
                         axes=(0,),
                         minimum=-1.0,
                         maximum=1.0,

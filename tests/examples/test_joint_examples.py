@@ -33,8 +33,8 @@ def place(scene: gb.Scene, node: str) -> np.ndarray:
     return scene.world_from_node(node)[:3, 3]
 
 
-def position(scene: gb.Scene, joint: str, freedom: int = 0) -> float:
-    return float(scene.joints[joint].degrees_of_freedom[freedom].position)
+def position(scene: gb.Scene, joint: str, dof: int = 0) -> float:
+    return float(scene.joints[joint].degrees_of_freedom[dof].position)
 
 
 def gaps(scene: gb.Scene) -> dict[str, float]:
@@ -156,10 +156,8 @@ def test_the_arm_holds_its_reach_with_the_sag_of_statics_and_goes_where_it_is_to
     most = G * (3 * 0.2 + 2 * 0.4 + 1 * 0.8 + 0.5 * 0.95 + 0.3 * 1.05) / 2e4
     for name in names:
         assert position(scene, f"{name}Axis") == pytest.approx(targets[name], abs=most)
-        freedom = scene.joints[f"{name}Axis"].degrees_of_freedom[0]
-        state = pybullet.getJointState(
-            freedom.body_id, freedom.link_index, physicsClientId=scene.client_id
-        )
+        dof = scene.joints[f"{name}Axis"].degrees_of_freedom[0]
+        state = pybullet.getJointState(dof.body_id, dof.link_index, physicsClientId=scene.client_id)
         assert state[0] == pytest.approx(targets[name], abs=most)
 
 

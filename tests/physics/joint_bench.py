@@ -8,19 +8,19 @@ from dataclasses import dataclass, field
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.articulations import Articulations, create_articulations
-from gltf_bullet.bullet.articulations_planning import plan_articulations
-from gltf_bullet.bullet.plan import BodyPlan, ColliderGroup
+from gltf_bullet.bullet.joints.articulation_set import ArticulationSet, create_articulations
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import (
+    DofKind,
     DriveMode,
-    FreedomKind,
     Joint,
     JointDescription,
     JointDrive,
     JointLimit,
     MotionKind,
 )
+from gltf_bullet.planning.body_plans import BodyPlan, ColliderGroup
+from gltf_bullet.planning.joints.articulations import plan_articulations
 from gltf_bullet.transforms import (
     IDENTITY_POSE,
     Pose,
@@ -30,20 +30,20 @@ from gltf_bullet.transforms import (
     rotation_vector_from_quat,
 )
 
-LINEAR, ANGULAR = FreedomKind.LINEAR, FreedomKind.ANGULAR
+LINEAR, ANGULAR = DofKind.LINEAR, DofKind.ANGULAR
 IDENTITY = (0.0, 0.0, 0.0, 1.0)
 
 
-def lock(kind: FreedomKind, *axes: int, at: float = 0.0) -> JointLimit:
+def lock(kind: DofKind, *axes: int, at: float = 0.0) -> JointLimit:
     return JointLimit(kind=kind, axes=axes, minimum=at, maximum=at)
 
 
-def span(kind: FreedomKind, axes: Sequence[int] | int, low: float, high: float, **soft: float):
+def span(kind: DofKind, axes: Sequence[int] | int, low: float, high: float, **soft: float):
     axes = (axes,) if isinstance(axes, int) else tuple(axes)
     return JointLimit(kind=kind, axes=axes, minimum=low, maximum=high, **soft)
 
 
-def drive(kind: FreedomKind, axis: int, *, acceleration: bool = False, **values: float):
+def drive(kind: DofKind, axis: int, *, acceleration: bool = False, **values: float):
     mode = DriveMode.ACCELERATION if acceleration else DriveMode.FORCE
     return JointDrive(kind=kind, axis=axis, mode=mode, **values)
 
@@ -172,7 +172,7 @@ class Bench:
         pybullet.setTimeStep(self.dt, physicsClientId=self.client)
         self.time = 0.0
         plans = self.plan()
-        self.art: Articulations = create_articulations(
+        self.art: ArticulationSet = create_articulations(
             self.client, plans, self.bodies, self._shapes
         )
         for (a, link_a), (b, link_b) in self.art.excluded_links:
@@ -236,12 +236,12 @@ class Bench:
     def energy(self) -> float:
         """Kinetic plus potential energy [J] of all jointed bodies."""
         total = 0.0
-        for component in self.art.components:
-            state = component.read()
-            for frame, node in enumerate(component.model.frames.node):
+        for articulation in self.art.articulations:
+            state = articulation.read()
+            for frame, node in enumerate(articulation.model.frames.node):
                 if node < 0:
                     continue
-                mass = component.model.tree.masses[frame]
+                mass = articulation.model.tree.masses[frame]
                 v, w = state.linear_velocity[frame], state.angular_velocity[frame]
                 total += 0.5 * mass * v @ v + 0.5 * w @ state.inertia_in_world[frame] @ w
                 total -= mass * np.array(self.gravity) @ state.com[frame]
@@ -266,11 +266,11 @@ class Bench:
 
     def _snapshot(self):
         result = []
-        for component in self.art.components:
-            state = component.read()
-            for frame, node in enumerate(component.model.frames.node):
+        for articulation in self.art.articulations:
+            state = articulation.read()
+            for frame, node in enumerate(articulation.model.frames.node):
                 if node >= 0:
-                    mass = component.model.tree.masses[frame]
+                    mass = articulation.model.tree.masses[frame]
                     inertia = state.inertia_in_world[frame].copy()
                     result.append((mass, state.com[frame], inertia, state.rotation[frame]))
         return result

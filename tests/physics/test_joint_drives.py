@@ -66,8 +66,8 @@ def test_motor_reaches_its_speed_under_load(bench: Bench) -> None:
     joint = bench.connect(-1, body, (0, 0, 0), hinge(1), [motor])
     bench.start()
     bench.run(1.0)
-    handle = bench.art.controls.freedoms(joint)[0]
-    speed = bench.art.controls.freedom_state(handle).velocity[0]
+    handle = bench.art.controls.dofs(joint)[0]
+    speed = bench.art.controls.dof_state(handle).velocity[0]
     assert speed == pytest.approx(2.0, abs=2 * G * 0.5 / 1000 * 1.1)
 
 

@@ -15,8 +15,8 @@ import numpy as np
 import pybullet
 import pytest
 
-from gltf_bullet.bullet.articulations import create_articulations
-from gltf_bullet.bullet.plan import ColliderGroup
+from gltf_bullet.bullet.joints.articulation_set import create_articulations
+from gltf_bullet.planning.body_plans import ColliderGroup
 from tests.physics.joint_bench import ANGULAR, BALL, LINEAR, Bench, drive, hinge, lock, slider, span
 
 WEIGHTLESS = (0.0, 0.0, 0.0)
@@ -97,11 +97,11 @@ def test_a_row_of_lifts_with_planks_between_them_sinks_by_its_load(bench: Bench)
     for k in range(count - 1):
         bench.box((k + 0.5, 0, 0.071), (0.45, 0.05, 0.02), plank)
     bench.run(3.0)
-    handles = [bench.art.controls.freedoms(joint)[0] for joint in joints]
+    handles = [bench.art.controls.dofs(joint)[0] for joint in joints]
     carried = []
     for _ in range(round(0.5 / bench.dt)):
         bench.step()
-        states = [bench.art.controls.freedom_state(handle) for handle in handles]
+        states = [bench.art.controls.dof_state(handle) for handle in handles]
         carried.append(-stiffness * sum(state.position[0] for state in states))
     load = count * mass + (count - 1) * plank
     # Where islands meet, each foresees the other's share only roughly; twice would be 1.5 or more.
@@ -175,7 +175,7 @@ def test_a_driven_four_bar_linkage_stays_closed_at_every_step(bench: Bench) -> N
 
 
 def test_a_chain_between_two_anchors_stays_on_both(bench: Bench) -> None:
-    """Ten links of 0.2 m over 1.6 m, swinging; the second anchor is a closure."""
+    """Ten links of 0.2 m over 1.6 m, swinging; the second anchor is a loop constraint."""
     count, side, width = 10, 0.2, 1.6
     # A V of two straight halves fits at load: its depth follows from Pythagoras.
     depth = math.sqrt((count * side / 2) ** 2 - (width / 2) ** 2)
@@ -199,7 +199,7 @@ def test_a_chain_between_two_anchors_stays_on_both(bench: Bench) -> None:
 ROPE = """
 import json
 import numpy as np
-from gltf_bullet.runtime.joint_inspection import describe_joints
+from gltf_bullet.runtime.inspect.joints import describe_joints
 from tests.physics.joint_bench import BALL, Bench
 
 bench, above, joints = Bench(), -1, []
@@ -243,21 +243,19 @@ def test_a_stop_holds_what_rests_on_the_arm(bench: Bench, load: float, at: float
     bench.start()
     box = bench.box((at, 0, 0.16), (0.1, 0.1, 0.1), load)
     bench.run(2.0)
-    handle = bench.art.controls.freedoms(joint)[0]
+    handle = bench.art.controls.dofs(joint)[0]
     for _ in range(10):
         bench.step()
-        angle = bench.art.controls.freedom_state(handle).position[0]
+        angle = bench.art.controls.dof_state(handle).position[0]
         assert abs(math.degrees(angle)) < 0.01
     weight, lever = load * G * at + 1.0 * G * 0.5, 0.1 + 1.0 * 0.5**2
-    assert -bench.art.controls.freedom_state(handle).applied_force[0] == pytest.approx(
-        weight, rel=0.02
-    )
+    assert -bench.art.controls.dof_state(handle).applied_force[0] == pytest.approx(weight, rel=0.02)
     # Gone, the arm is not thrown up: what the stop carried acts for no more than one step.
     pybullet.resetBasePositionAndOrientation(
         box, (5, 5, 5), (0, 0, 0, 1), physicsClientId=bench.client
     )
     bench.step(2)
-    velocity = bench.art.controls.freedom_state(handle).velocity[0]
+    velocity = bench.art.controls.dof_state(handle).velocity[0]
     assert abs(velocity) < 1.1 * load * G * at * bench.dt / lever
 
 
@@ -271,9 +269,9 @@ def test_a_load_on_a_load_weighs_on_the_drive(bench: Bench) -> None:
     bench.box((0, 0, 0.15), (0.1, 0.1, 0.1), masses[1])
     bench.box((0, 0, 0.35), (0.1, 0.1, 0.1), masses[2])
     bench.run(3.0)
-    handle = bench.art.controls.freedoms(joint)[0]
+    handle = bench.art.controls.dofs(joint)[0]
     sag = sum(masses) * G / stiffness
-    state = bench.art.controls.freedom_state(handle)
+    state = bench.art.controls.dof_state(handle)
     assert state.position[0] == pytest.approx(-sag, rel=1e-3)
     assert state.applied_force[0] == pytest.approx(sum(masses) * G, rel=1e-3)
 
@@ -288,8 +286,8 @@ def test_a_driven_slide_pushes_a_free_door_up_to_its_speed(bench: Bench) -> None
     joint = bench.connect(-1, slide, (-0.16, 0.8, 0), slider(0), [push])
     bench.start()
     bench.run(0.75)
-    handle = bench.art.controls.freedoms(joint)[0]
-    assert bench.art.controls.freedom_state(handle).velocity[0] == pytest.approx(0.2, rel=1e-3)
+    handle = bench.art.controls.dofs(joint)[0]
+    assert bench.art.controls.dof_state(handle).velocity[0] == pytest.approx(0.2, rel=1e-3)
     # The slide has gone 0.15 m; its edge at x = -0.06 + 0.15 leans on the door's face.
     _, _, _, w = bench.pose(door).rotation_xyzw
     assert 2 * math.acos(w) == pytest.approx(math.atan(0.15 / 0.8), rel=0.1)
@@ -342,7 +340,7 @@ def test_the_weight_of_somebody_elses_robot_counts_as_that_of_one_body() -> None
     )  # fmt: skip
     try:
         bench.run(2.0)
-        state = bench.art.controls.freedom_state(bench.art.controls.freedoms(joint)[0])
+        state = bench.art.controls.dof_state(bench.art.controls.dofs(joint)[0])
         assert state.position[0] == pytest.approx(0.0, abs=1e-4)
         assert state.applied_force[0] == pytest.approx((1.0 + 4.0 + 1.0) * G, rel=0.01)
     finally:

@@ -116,11 +116,11 @@ def test_a_hinge_falls_onto_its_stop_and_stays(bench: Bench) -> None:
     limits = [*BALL, lock(ANGULAR, 0, 2), span(ANGULAR, 1, -1, stop)]
     bench.connect(-1, body, (0, 0, 0), limits)
     bench.start()
-    handle = bench.art.controls.freedoms(next(iter(bench.joints)))[0]
+    handle = bench.art.controls.dofs(next(iter(bench.joints)))[0]
     for _ in range(round(2.0 / bench.dt)):
         bench.step()
-        assert bench.art.controls.freedom_state(handle).position[0] < stop + math.radians(0.01)
-    assert bench.art.controls.freedom_state(handle).position[0] == pytest.approx(stop, abs=1e-4)
+        assert bench.art.controls.dof_state(handle).position[0] < stop + math.radians(0.01)
+    assert bench.art.controls.dof_state(handle).position[0] == pytest.approx(stop, abs=1e-4)
 
 
 def test_a_soft_limit_gives_way_by_the_load_over_its_stiffness(bench: Bench) -> None:
@@ -241,7 +241,7 @@ def test_an_accelerating_anchor_swings_what_hangs_on_it(bench: Bench, carrier: s
     assert found == pytest.approx(theta, abs=0.02)
 
 
-def test_bodies_of_one_component_collide_unless_jointed(bench: Bench) -> None:
+def test_bodies_of_one_articulation_collide_unless_jointed(bench: Bench) -> None:
     """Two arms on one trunk fall towards each other and meet; each passes through the trunk."""
     trunk = bench.body((0, 0, 0), mass=5, inertia=(1, 1, 1), half=(0.1, 0.1, 0.1))
     bench.connect(-1, trunk, (0, 0, 0), [lock(LINEAR, 0, 1, 2), lock(ANGULAR, 0, 1, 2)])
@@ -351,7 +351,7 @@ def test_targets_and_limits_change_while_running(bench: Bench) -> None:
     assert bench.art.controls.set_limit(joint, 2, maximum=0.4)
     bench.run(3.0)
     assert bench.relative(joint).translation[0] == pytest.approx(0.4, abs=1e-3)
-    assert not bench.art.controls.set_limit(joint, 0, maximum=0.4), "a lock has no freedom to open"
+    assert not bench.art.controls.set_limit(joint, 0, maximum=0.4), "a lock has no dof to open"
 
 
 def test_a_six_axis_arm_follows_targets_from_plain_pybullet_kinematics(bench: Bench) -> None:
@@ -376,7 +376,7 @@ def test_a_six_axis_arm_follows_targets_from_plain_pybullet_kinematics(bench: Be
         bench.step(2)
     bench.run(1.0)
     for joint, target in zip(joints, solution, strict=True):
-        link = bench.art.controls.freedoms(joint)[0].link_index
+        link = bench.art.controls.dofs(joint)[0].link_index
         state = pybullet.getJointState(hand, link, physicsClientId=bench.client)
         assert state[0] == pytest.approx(target, abs=5e-3)
     assert np.linalg.norm(bench.position(above) - goal) < 0.02

@@ -8,7 +8,7 @@ import numpy as np
 import pybullet
 import pytest
 
-from gltf_bullet.bullet.multibody import (
+from gltf_bullet.bullet.bodies.multibody import (
     MAX_LINKS,
     LinkJoint,
     LinkSpec,

@@ -13,7 +13,7 @@ import pybullet
 from PIL import Image
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.pictures import AMBIENT, DIFFUSE, LIGHT_FROM, SKY, SPECULAR
+from gltf_bullet.bullet.rendering.pictures import AMBIENT, DIFFUSE, LIGHT_FROM, SKY, SPECULAR
 from tools.gltf_builder import GltfBuilder
 
 RED, GREEN, BLUE, YELLOW = (255, 0, 0), (0, 255, 0), (0, 0, 255), (255, 255, 0)

@@ -174,8 +174,8 @@ def test_a_runtime_material_change_acts_on_a_resting_hull() -> None:
 
 def angle_of_arm(scene: gb.Scene) -> float:
     """Of the connected post in the arm's frame: the arm's own turn with the other sign."""
-    (freedom,) = scene.joints["Arm"].degrees_of_freedom
-    return float(freedom.position)
+    (dof,) = scene.joints["Arm"].degrees_of_freedom
+    return float(dof.position)
 
 
 @pytest.mark.parametrize(
@@ -196,8 +196,8 @@ def test_drive_velocity_stiffness_damping_and_max_force(scene: gb.Scene) -> None
     scene.set(drive + "stiffness", 0.0)
     scene.set(drive + "velocityTarget", 0.5)
     scene.step(60)
-    (freedom,) = scene.joints["Arm"].degrees_of_freedom
-    assert freedom.velocity == pytest.approx(0.5, rel=0.05)
+    (dof,) = scene.joints["Arm"].degrees_of_freedom
+    assert dof.velocity == pytest.approx(0.5, rel=0.05)
     scene.set(drive + "damping", 0.0)
     scene.set(drive + "maxForce", 0.0)
     assert scene.get(drive + "damping") == 0.0

@@ -11,7 +11,7 @@ import pytest
 import trimesh
 
 import gltf_bullet as gb
-from gltf_bullet.runtime.keyframes import reduce_rotations, reduce_vectors
+from gltf_bullet.runtime.views.keyframes import reduce_rotations, reduce_vectors
 from gltf_bullet.scene import AnimationSampler
 from gltf_bullet.transforms import matrices_from_quats, quat_from_rotation_vector
 from tests.physics.scenes import Scenery, world

@@ -11,8 +11,8 @@ import pytest
 
 import gltf_bullet as gb
 from gltf_bullet.bullet.headless import headless_world
-from gltf_bullet.bullet.plan import BodyPlan
 from gltf_bullet.model import CollisionFilter, MotionKind
+from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.transforms import IDENTITY_POSE
 from gltf_bullet.viewer import COLORS, LAYERS, DebugDraw, Strokes
 from gltf_bullet.viewer.layers import (

@@ -13,7 +13,7 @@ import pytest
 
 from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.errors import EngineError
-from gltf_bullet.model import DriveMode, FreedomKind, JointDrive, JointLimit
+from gltf_bullet.model import DofKind, DriveMode, JointDrive, JointLimit
 from gltf_bullet.viewer.commands import Commands
 from gltf_bullet.viewer.keys import KEYS, LAYERS, key_lines
 from gltf_bullet.viewer.session import LONGEST_CATCH_UP, Session, drive_slider
@@ -92,7 +92,7 @@ def test_pause_step_and_reset(client: int) -> None:
 
 
 def drive(
-    kind: FreedomKind, *, stiffness: float, target: float = 0.0, speed: float = 0.0
+    kind: DofKind, *, stiffness: float, target: float = 0.0, speed: float = 0.0
 ) -> JointDrive:
     return JointDrive(
         kind=kind,
@@ -107,26 +107,26 @@ def drive(
 
 def test_a_slider_spans_the_limits_of_its_axis() -> None:
     limits = (
-        JointLimit(kind=FreedomKind.ANGULAR, axes=(1,), minimum=-0.5, maximum=2.0),
-        JointLimit(kind=FreedomKind.ANGULAR, axes=(0,), minimum=-9.0, maximum=9.0),
-        JointLimit(kind=FreedomKind.LINEAR, axes=(1,), minimum=-8.0, maximum=8.0),
+        JointLimit(kind=DofKind.ANGULAR, axes=(1,), minimum=-0.5, maximum=2.0),
+        JointLimit(kind=DofKind.ANGULAR, axes=(0,), minimum=-9.0, maximum=9.0),
+        JointLimit(kind=DofKind.LINEAR, axes=(1,), minimum=-8.0, maximum=8.0),
     )
-    slider = drive_slider("Hinge", drive(FreedomKind.ANGULAR, stiffness=5.0, target=0.3), limits)
+    slider = drive_slider("Hinge", drive(DofKind.ANGULAR, stiffness=5.0, target=0.3), limits)
     assert (slider.low, slider.high, slider.start, slider.is_speed) == (-0.5, 2.0, 0.3, False)
     assert slider.label == "Hinge turn y [rad]"
 
 
 def test_a_slider_without_limits_holds_its_target() -> None:
-    free = drive_slider("Arm", drive(FreedomKind.ANGULAR, stiffness=5.0, target=7.0), ())
+    free = drive_slider("Arm", drive(DofKind.ANGULAR, stiffness=5.0, target=7.0), ())
     assert free.low == -math.pi
     assert free.high >= 7.0
-    beyond = JointLimit(kind=FreedomKind.LINEAR, axes=(1,), minimum=0.0, maximum=1.0)
-    slider = drive_slider("Rail", drive(FreedomKind.LINEAR, stiffness=5.0, target=1.5), (beyond,))
+    beyond = JointLimit(kind=DofKind.LINEAR, axes=(1,), minimum=0.0, maximum=1.0)
+    slider = drive_slider("Rail", drive(DofKind.LINEAR, stiffness=5.0, target=1.5), (beyond,))
     assert (slider.low, slider.high) == (0.0, 1.5)
 
 
 def test_a_drive_without_stiffness_has_a_slider_of_speed() -> None:
-    slider = drive_slider("Wheel", drive(FreedomKind.ANGULAR, stiffness=0.0, speed=-30.0), ())
+    slider = drive_slider("Wheel", drive(DofKind.ANGULAR, stiffness=0.0, speed=-30.0), ())
     assert (slider.low, slider.high, slider.start, slider.is_speed) == (-60.0, 60.0, -30.0, True)
     assert slider.label == "Wheel turn y [rad/s]"
 
@@ -252,7 +252,7 @@ def test_a_file_that_fails_while_it_runs_is_paused(client: int) -> None:
 
 
 def test_long_names_leave_room_for_the_unit() -> None:
-    slider = drive_slider("A" * 80, drive(FreedomKind.LINEAR, stiffness=1.0), ())
+    slider = drive_slider("A" * 80, drive(DofKind.LINEAR, stiffness=1.0), ())
     assert slider.label == f"{'A' * 16}.. move y [m]"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gltf_bullet.bullet.shape_plan import (
+from gltf_bullet.planning.shapes.shape_plans import (
     BoxPlan,
     BvhPlan,
     CapsulePlan,

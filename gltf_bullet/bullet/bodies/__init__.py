@@ -1,0 +1,1 @@
+"""Bodies in the engine: creation, poses, velocities, forces of the coming step."""

@@ -1,0 +1,112 @@
+"""Free bodies that the engine alone would tumble wrongly, and the torques that mend it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pybullet
+
+from gltf_bullet.bullet.bodies.link_states import link_state
+from gltf_bullet.solver.gyroscope import gyroscopic_torques
+from gltf_bullet.transforms import (
+    FloatArray,
+    matrices_from_quats,
+    quat_conjugate,
+    quat_multiply,
+    quat_rotate,
+    rotation_vector_from_quat,
+)
+
+__all__ = ["GyroscopicBodies", "SpinState"]
+
+_ENERGY_DRIFT = 1e-4
+"""Relative energy error per second above which a tumbling body gets the gyroscopic correction."""
+
+SpinState: TypeAlias = tuple[FloatArray | None, FloatArray | None]
+"""Turns within the last step [k, 3] and rotations after it [k, 4]."""
+
+
+class GyroscopicBodies:
+    """Bodies whose principal moments differ.
+
+    Bullet integrates ``w x I w`` explicitly: a body tumbling at 5 rad/s gained half its energy in
+    5 s at 240 Hz (measured).
+    """
+
+    def __init__(
+        self, client_id: int, ids: Sequence[int], rows: npt.NDArray[np.intp], moments: FloatArray
+    ) -> None:
+        """Watch some bodies.
+
+        Args:
+            client_id: The world.
+            ids: Of all free bodies.
+            rows: Which of them.
+            moments: Principal ones of all free bodies [n, 3], kg m^2.
+        """
+        self._client_id = client_id
+        self._ids = ids
+        self._rows = rows
+        self._moments = moments
+        self.state: SpinState = (None, None)
+        """What the next step needs to know of the last one."""
+
+    @property
+    def are_any(self) -> bool:
+        """Whether there is anything to watch."""
+        return bool(len(self._rows))
+
+    def forget(self, row: int) -> None:
+        """Ask no more about a body that was removed."""
+        self._rows = self._rows[self._rows != row]
+        self.state = (None, None)
+
+    def note(self, rotations: FloatArray) -> None:
+        """Estimate spins from two successive rotations: free, and enough to find the fast ones.
+
+        Args:
+            rotations: Of the inertial frames of all free bodies [n, 4], after a step.
+        """
+        if not self.are_any:
+            return
+        now = rotations[self._rows]
+        turn, last = self.state
+        if last is not None:
+            turn = rotation_vector_from_quat(quat_multiply(now, quat_conjugate(last)))
+        self.state = (turn, now.copy())
+
+    def steady(self, time_step: float) -> None:
+        """Apply the torques that keep angular momentum through the coming step [s]."""
+        if not self.are_any:
+            return
+        turn, last = self.state
+        picked = self._rows
+        if turn is not None and last is not None:
+            spins = quat_rotate(quat_conjugate(last), turn / time_step)
+            picked = picked[_drifts(spins, self._moments[picked], time_step)]
+        if not len(picked):
+            return
+        states = [link_state(self._client_id, self._ids[row], -1) for row in picked.tolist()]
+        frames = matrices_from_quats(np.array([state[1] for state in states]))
+        inertia = (frames * self._moments[picked, None, :]) @ np.swapaxes(frames, 1, 2)
+        torques = gyroscopic_torques(inertia, np.array([state[3] for state in states]), time_step)
+        for row, torque in zip(picked.tolist(), torques.tolist(), strict=True):
+            pybullet.applyExternalTorque(
+                self._ids[row],
+                -1,
+                torque,
+                pybullet.WORLD_FRAME,
+                physicsClientId=self._client_id,
+            )
+
+
+def _drifts(spins: FloatArray, moments: FloatArray, time_step: float) -> npt.NDArray[np.bool_]:
+    """Where the explicit term would change the energy by more than the threshold per second."""
+    momenta = moments * spins
+    torques = np.cross(spins, momenta)
+    growth = (torques * torques / moments).sum(axis=1) * time_step
+    fast: npt.NDArray[np.bool_] = growth > _ENERGY_DRIFT * (spins * momenta).sum(axis=1)
+    return fast

@@ -1,0 +1,183 @@
+"""The one function that calls ``createMultiBody``, from the values of ``multibody_spec``.
+
+Every trap of that call is handled here and nowhere else: link frames against inertial frames,
+Bullet's depth-first renumbering, default motors and damping, the velocity clamp, self-collision
+flags, silent caps and unknown shape ids.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pybullet
+
+from gltf_bullet.errors import EngineError
+from gltf_bullet.planning.body_plans import VELOCITY_CLAMP
+from gltf_bullet.planning.joints.multibody_spec import (
+    MAX_LINKS,
+    LinkJoint,
+    LinkSpec,
+    MultibodySpec,
+    depth_first_order,
+)
+from gltf_bullet.transforms import IDENTITY_POSE
+
+__all__ = [
+    "MAX_LINKS",
+    "LinkJoint",
+    "LinkSpec",
+    "MultibodySpec",
+    "create_multibody",
+    "depth_first_order",
+]
+
+
+_ENGINE_JOINT = {
+    LinkJoint.FIXED: pybullet.JOINT_FIXED,
+    LinkJoint.REVOLUTE: pybullet.JOINT_REVOLUTE,
+    LinkJoint.PRISMATIC: pybullet.JOINT_PRISMATIC,
+    LinkJoint.SPHERICAL: pybullet.JOINT_SPHERICAL,
+}
+
+
+def create_multibody(client_id: int, spec: MultibodySpec) -> int:
+    """Create the body and return its id: exact inertia, no damping, motors off, no clamps.
+
+    The base pose that PyBullet reports afterwards is ``world_from_base @ base_from_inertial``.
+
+    Raises:
+        EngineError: Too many links, an unknown shape id, or the engine refused.
+        ValueError: Links are not in depth-first order.
+    """
+    links = spec.links
+    if len(links) > MAX_LINKS:
+        raise EngineError(f"a multibody of {len(links)} links; the engine keeps {MAX_LINKS}")
+    parents = [link.parent for link in links]
+    if depth_first_order(parents) != list(range(len(links))):
+        # The engine would renumber them and every index that we hand out would be wrong.
+        raise ValueError(f"links must be in depth-first order; parents are {parents}")
+    _refuse_bad_numbers(spec)
+    has_link_shapes = spec.self_collision and any(link.shape_id >= 0 for link in links)
+    # Without the flag, pair filters between links of one multibody have no effect at all.
+    flags = (
+        pybullet.URDF_USE_SELF_COLLISION | pybullet.URDF_USE_SELF_COLLISION_INCLUDE_PARENT
+        if has_link_shapes
+        else 0
+    )
+    try:
+        body_id = pybullet.createMultiBody(
+            baseMass=spec.mass,
+            baseCollisionShapeIndex=spec.shape_id,
+            baseVisualShapeIndex=spec.visual_id,
+            basePosition=spec.world_from_base.translation,
+            baseOrientation=spec.world_from_base.rotation_xyzw,
+            baseInertialFramePosition=spec.base_from_inertial.translation,
+            baseInertialFrameOrientation=spec.base_from_inertial.rotation_xyzw,
+            linkMasses=[link.mass for link in links],
+            linkCollisionShapeIndices=[link.shape_id for link in links],
+            linkVisualShapeIndices=[link.visual_id for link in links],
+            linkPositions=[link.parent_from_link.translation for link in links],
+            linkOrientations=[link.parent_from_link.rotation_xyzw for link in links],
+            linkInertialFramePositions=[link.link_from_inertial.translation for link in links],
+            linkInertialFrameOrientations=[link.link_from_inertial.rotation_xyzw for link in links],
+            linkParentIndices=[link.parent + 1 for link in links],
+            linkJointTypes=[_ENGINE_JOINT[link.joint] for link in links],
+            linkJointAxis=[link.axis for link in links],
+            flags=flags,
+            physicsClientId=client_id,
+        )
+    except pybullet.error as error:
+        raise EngineError(f"createMultiBody: {error}") from error
+    if body_id < 0:
+        raise EngineError("createMultiBody returned no body")
+    body = int(body_id)
+    try:
+        _refuse_unknown_shapes(client_id, body, spec)
+        _settle_dynamics(client_id, body, spec)
+        _refresh_base_box(client_id, body, spec)
+    except (pybullet.error, EngineError) as error:
+        pybullet.removeBody(body, physicsClientId=client_id)
+        raise EngineError(f"createMultiBody: {error}") from error
+    return body
+
+
+def _refresh_base_box(client_id: int, body_id: int, spec: MultibodySpec) -> None:
+    """The engine files a new base in its broadphase by the wrong frame (measured).
+
+    Where the centre of mass is off the origin, rays would miss it until the first step.
+    """
+    if spec.base_from_inertial != IDENTITY_POSE:
+        world_from_inertial = spec.world_from_base @ spec.base_from_inertial
+        pybullet.resetBasePositionAndOrientation(
+            body_id,
+            world_from_inertial.translation,
+            world_from_inertial.rotation_xyzw,
+            physicsClientId=client_id,
+        )
+
+
+def _refuse_bad_numbers(spec: MultibodySpec) -> None:
+    """NaN and infinities reach the solver unchecked and freeze the process later."""
+    numbers = [spec.mass, *spec.inertia_diagonal]
+    for pose in (spec.world_from_base, spec.base_from_inertial):
+        numbers += [*pose.translation, *pose.rotation_xyzw]
+    for link in spec.links:
+        numbers += [link.mass, *link.inertia_diagonal, *link.axis]
+        for pose in (link.parent_from_link, link.link_from_inertial):
+            numbers += [*pose.translation, *pose.rotation_xyzw]
+    if not bool(np.isfinite(numbers).all()):
+        raise EngineError("a multibody holds a number that is not finite")
+
+
+def _refuse_unknown_shapes(client_id: int, body_id: int, spec: MultibodySpec) -> None:
+    """The engine accepts any shape id; a body that should collide would fall through the floor."""
+    checked: set[int] = set()
+    for index, shape_id in enumerate([spec.shape_id, *(link.shape_id for link in spec.links)]):
+        if shape_id < 0 or shape_id in checked:
+            continue
+        checked.add(shape_id)
+        if not pybullet.getCollisionShapeData(body_id, index - 1, physicsClientId=client_id):
+            raise EngineError(f"collision shape {shape_id} does not exist")
+
+
+def _settle_dynamics(client_id: int, body_id: int, spec: MultibodySpec) -> None:
+    # Calls with damping or maxJointVelocity address the base whatever the link index says, and
+    # drop everything else in the same call: they stay calls of their own (measured).
+    pybullet.changeDynamics(
+        body_id, -1, linearDamping=0.0, angularDamping=0.0, physicsClientId=client_id
+    )
+    pybullet.changeDynamics(body_id, -1, maxJointVelocity=VELOCITY_CLAMP, physicsClientId=client_id)
+    if spec.mass > 0.0:
+        pybullet.changeDynamics(
+            body_id, -1, localInertiaDiagonal=spec.inertia_diagonal, physicsClientId=client_id
+        )
+    single_axis: list[int] = []
+    for index, link in enumerate(spec.links):
+        if link.mass > 0.0:
+            pybullet.changeDynamics(
+                body_id,
+                index,
+                localInertiaDiagonal=link.inertia_diagonal,
+                physicsClientId=client_id,
+            )
+        if link.joint in (LinkJoint.REVOLUTE, LinkJoint.PRISMATIC):
+            single_axis.append(index)
+        elif link.joint is LinkJoint.SPHERICAL:
+            pybullet.setJointMotorControlMultiDof(
+                body_id,
+                index,
+                pybullet.POSITION_CONTROL,
+                targetPosition=[0.0, 0.0, 0.0, 1.0],
+                targetVelocity=[0.0, 0.0, 0.0],
+                positionGain=0.0,
+                velocityGain=0.0,
+                force=[0.0, 0.0, 0.0],
+                physicsClientId=client_id,
+            )
+    if single_axis:
+        pybullet.setJointMotorControlArray(
+            body_id,
+            single_axis,
+            pybullet.VELOCITY_CONTROL,
+            forces=[0.0] * len(single_axis),
+            physicsClientId=client_id,
+        )

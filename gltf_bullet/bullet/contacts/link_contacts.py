@@ -1,0 +1,148 @@
+"""How the links of one scene meet: collision classes, surfaces and slip, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from gltf_bullet.bullet.client import EngineSettings, detect_collisions
+from gltf_bullet.bullet.contacts.collision_classes import ClassedLink, collision_classes
+from gltf_bullet.bullet.contacts.pair_rules import EngineLink, PairRules
+from gltf_bullet.bullet.contacts.restitution_tuning import RestitutionTuning
+from gltf_bullet.bullet.contacts.slip_friction import SlipFriction
+from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes
+from gltf_bullet.planning.body_plans import BodyPlan, ColliderGroup, StaticPlan
+from gltf_bullet.planning.contacts.surfaces import ContactPlan
+from gltf_bullet.planning.shapes.shape_plans import (
+    ConvexPartsPlan,
+    CylinderPlan,
+    HullPlan,
+    ShapePlan,
+)
+
+__all__ = ["LinkContacts", "SolidLink", "solid_links"]
+
+SolidLink = tuple[EngineLink, ColliderGroup | StaticPlan]
+"""A link and what is in it."""
+
+SlipState = tuple[dict[EngineLink, float], dict[int, float]]
+
+_KEEPS_POINTS = (HullPlan, CylinderPlan, ConvexPartsPlan)
+"""Kinds whose contact points at rest are found one by one and kept (measured)."""
+
+
+class LinkContacts:
+    """Groups, masks, friction and restitution of all solid links of one scene."""
+
+    def __init__(
+        self,
+        client_id: int,
+        shapes: EngineShapes,
+        contacts: ContactPlan,
+        links: Iterable[SolidLink],
+        pair_rules: PairRules,
+        *,
+        slip_friction: bool,
+    ) -> None:
+        """Write everything into the engine.
+
+        Args:
+            client_id: The world.
+            shapes: Of this life of the world; its collision classes go with it.
+            contacts: The pairs of surfaces.
+            links: All links with colliders.
+            pair_rules: Of the scene; takes the pairs for which no collision bit is left.
+            slip_friction: Whether friction follows slip.
+        """
+        self._client_id = client_id
+        self._has_slip_friction = slip_friction
+        self._classes = collision_classes(client_id, shapes)
+        links = list(links)
+        self._classed = [
+            ClassedLink(
+                link=link,
+                contact_class=part.surface.contact_class,
+                is_fixed=not part.surface.key.is_dynamic,
+                aimed_at=part.surface.aimed_at,
+            )
+            for link, part in links
+        ]
+        self._split_pairs = contacts.split_pairs
+        self.crowded_classes = self._classes.add(self._classed, self._split_pairs, pair_rules)
+        """Filter classes for which no collision bit was left; they are kept apart pair by pair."""
+        self._apply(contacts, links)
+
+    def change(self, contacts: ContactPlan, links: Iterable[SolidLink]) -> None:
+        """Give the same links other surfaces."""
+        self._apply(contacts, list(links))
+        # Cached contacts of resting hulls keep the old numbers otherwise (measured).
+        self.renew()
+
+    def _apply(self, contacts: ContactPlan, links: list[SolidLink]) -> None:
+        surfaces = [(link, part.surface) for link, part in links]
+        self._surfaces = RestitutionTuning(self._client_id, contacts, surfaces)
+        self._slip = SlipFriction(
+            self._client_id,
+            contacts,
+            surfaces if self._has_slip_friction else [],
+            self._classed,
+            self._classes,
+            {
+                link
+                for link, part in links
+                if any(isinstance(shape, _KEEPS_POINTS) for shape in _shapes(part))
+            },
+        )
+
+    def before_step(self, settings: EngineSettings) -> None:
+        """Make restitution right for the time step, where that has changed."""
+        self._surfaces.adapt(settings.time_step / max(settings.substeps, 1))
+
+    def after_step(self, settings: EngineSettings) -> None:
+        """Note which surfaces slide."""
+        self._slip.after_step(settings.time_step, settings.gravity)
+
+    def renew(self, links: set[EngineLink] | None = None) -> None:
+        """Write groups and masks again, of all links or some: their pairs are made anew."""
+        for classed in self._classed:
+            if links is None or classed.link in links:
+                self._classes.write(classed)
+
+    def renew_in_order(self) -> None:
+        """Make all collision pairs of the scene anew, in one fixed order.
+
+        The order in which contacts came about decides the order in which Bullet solves them. A
+        save and every restore begin with fresh contacts in the same order, so that what follows is
+        identical to the bit, in another process as well.
+        """
+        self.renew()
+        detect_collisions(self._client_id)
+
+    def state(self) -> SlipState:
+        """What ``pybullet.saveState`` leaves out."""
+        return self._slip.state()
+
+    def restore(self, state: SlipState) -> None:
+        """Take back a :meth:`state`."""
+        self._slip.restore(state)
+
+    def release(self) -> None:
+        """Give the collision bits back."""
+        self._classes.discard(self._classed, self._split_pairs)
+        self._classed = []
+
+
+def solid_links(
+    statics: Iterable[tuple[int, StaticPlan]],
+    bodies: Iterable[tuple[BodyPlan, list[EngineLink]]],
+) -> Iterator[SolidLink]:
+    """All links with colliders: static bodies by id, then the collider groups of bodies."""
+    for body_id, static in statics:
+        yield (body_id, -1), static
+    for plan, links in bodies:
+        # A body without colliders has a link all the same.
+        yield from zip(links, plan.groups, strict=False)
+
+
+def _shapes(part: ColliderGroup | StaticPlan) -> list[ShapePlan]:
+    placed = part.shapes if isinstance(part, ColliderGroup) else (part.shape,)
+    return [shape.shape for shape in placed]

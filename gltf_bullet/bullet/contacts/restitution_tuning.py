@@ -1,0 +1,88 @@
+"""Friction and restitution of links, made right for the engine's time step.
+
+Stock Bullet bounces wrongly: a contact made while still apart gives ``e v - gap / dt``, a
+penetrating one adds ``ERP * depth / dt`` (measured: e = 1 gives 0.77 at 240 Hz and 0 at 1000 Hz).
+The recipe here is per body, so that no setting of the world changes: contacts of bouncing surfaces
+begin at the true surface, fixed ones push out slowly, and the factors allow for what is left.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pybullet
+
+from gltf_bullet.bullet.contacts.pair_rules import EngineLink
+from gltf_bullet.planning.body_plans import SurfacePlan
+from gltf_bullet.planning.contacts.pair_factors import restitution_factors
+from gltf_bullet.planning.contacts.surfaces import ContactPlan
+from gltf_bullet.transforms import FloatArray
+
+__all__ = ["RestitutionTuning"]
+
+_FIXED_EXCESS, _PUSHED_EXCESS = 0.02, 0.04
+"""Restitution that recovery from penetration adds against fixed and pushed partners (measured)."""
+_EXCESS_PER_SECOND = 1.96
+"""... and per second of time step (measured at 120 to 1000 Hz)."""
+
+_ERP_STIFFNESS = 0.04e12
+"""``ERP = dt k / (dt k + d)``: with d = 0.96e12 the error reduction of fixed surfaces is 0.04,
+against 0.08 by default, and the softness is nil."""
+_ERP_DAMPING = 0.96e12
+
+
+class RestitutionTuning:
+    """The surfaces of one scene's links."""
+
+    def __init__(
+        self, client_id: int, contacts: ContactPlan, links: list[tuple[EngineLink, SurfacePlan]]
+    ) -> None:
+        self._client_id = client_id
+        self._contacts = contacts
+        self._links = links
+        self._row = contacts.index_of
+        self._time_step = 0.0
+        for (body_id, link_index), surface in links:
+            pybullet.changeDynamics(
+                body_id, link_index, lateralFriction=surface.friction, physicsClientId=client_id
+            )
+            if surface.bounces and surface.key.is_dynamic:
+                # Must be set before the link first meets anything (measured).
+                pybullet.changeDynamics(
+                    body_id, link_index, contactProcessingThreshold=0.0, physicsClientId=client_id
+                )
+
+    def adapt(self, time_step: float) -> None:
+        """Make restitution right for a time step [s]; nothing happens while it stays the same."""
+        if time_step == self._time_step:
+            return
+        self._time_step = time_step
+        wanted = self._engine_restitution(time_step)
+        split = set(self._contacts.factors.split)
+        edges = [edge for edge in self._contacts.targets.edges if edge not in split]
+        factors = restitution_factors(wanted, edges, self._contacts.targets.alone_restitution)
+        for (body_id, link_index), surface in self._links:
+            row = self._row[surface.key]
+            factor = float(factors[row])
+            if surface.aimed_at is not None:
+                partner = self._row[surface.aimed_at]
+                share = float(factors[partner])
+                factor = float(wanted[row, partner]) / share if share > 0.0 else 0.0
+            pybullet.changeDynamics(
+                body_id, link_index, restitution=factor, physicsClientId=self._client_id
+            )
+            if not surface.key.is_dynamic:
+                pybullet.changeDynamics(
+                    body_id,
+                    link_index,
+                    contactStiffness=_ERP_STIFFNESS / time_step,
+                    contactDamping=_ERP_DAMPING,
+                    physicsClientId=self._client_id,
+                )
+
+    def _engine_restitution(self, time_step: float) -> FloatArray:
+        """What Bullet must be told per pair, shape [count, count]."""
+        pushed = np.array([key.is_dynamic for key in self._contacts.keys], dtype=bool)
+        both = pushed[:, None] & pushed[None, :]
+        excess = np.where(both, _PUSHED_EXCESS, _FIXED_EXCESS) + _EXCESS_PER_SECOND * time_step
+        wanted: FloatArray = np.maximum(self._contacts.targets.restitution - excess, 0.0)
+        return wanted

@@ -1,0 +1,155 @@
+"""Gravity volumes at work: the acceleration of every body from the fields that it is in.
+
+OMI_physics_gravity. The engine's own gravity stays the user's: bodies get the difference as a
+force, times their gravity factor.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from gltf_bullet.bullet.triggers.frames import Frames
+from gltf_bullet.model import GravityFieldKind
+from gltf_bullet.planning.gravity import FieldPlan, GravityPlan, GravityVolumePlan
+from gltf_bullet.planning.shapes.point_geometry import PointGeometry
+from gltf_bullet.transforms import FloatArray, Vec3, quat_rotate
+
+__all__ = ["GravityFields"]
+
+BoolArray = npt.NDArray[np.bool_]
+IntArray = npt.NDArray[np.intp]
+
+_NEAREST = 1e-2
+"""Inverse-square fields grow no further below this part of their unit distance."""
+
+
+class GravityFields:
+    """All gravity of one scene."""
+
+    def __init__(
+        self,
+        plan: GravityPlan,
+        *,
+        linear_maps: FloatArray,
+        world_from_node: FloatArray,
+        asset_xyzw: FloatArray,
+    ) -> None:
+        """Prepare the fields.
+
+        Args:
+            plan: From ``plan_gravity``.
+            linear_maps: Scale and shear of all nodes, shape [node_count, 3, 3].
+            world_from_node: Of all nodes at load, scale included, shape [node_count, 4, 4].
+            asset_xyzw: Rotation of the asset in the world, shape [4].
+        """
+        self.is_idle = plan.is_idle
+        """Whether the engine's own gravity is all there is."""
+        self._world = None if plan.world is None else quat_rotate(asset_xyzw, np.array(plan.world))
+        self._volumes = [_Volume(volume, linear_maps, world_from_node) for volume in plan.volumes]
+
+    def follow(self, world_from_node: FloatArray) -> None:
+        """Move the fields with their nodes, shape [node_count, 4, 4]."""
+        for volume in self._volumes:
+            volume.follow(world_from_node)
+
+    def accelerations(self, points: FloatArray, owners: IntArray, engine: Vec3) -> FloatArray:
+        """The gravity of bodies [m/s^2], shape [k, 3].
+
+        Args:
+            points: Their centres of mass in the world [m], shape [k, 3].
+            owners: Their motion nodes, shape [k]; a field does not act on its own body.
+            engine: Gravity of the engine [m/s^2], for the world where the file states none.
+        """
+        total = np.zeros_like(points)
+        is_open = np.ones(len(points), dtype=bool)
+        in_world = np.ones(len(points), dtype=bool)
+        for volume in self._volumes:
+            inside = is_open & volume.contains(points, owners)
+            if not inside.any():
+                continue
+            pull = volume.field(points[inside])
+            total[inside] = pull if volume.plan.replace else total[inside] + pull
+            if volume.plan.stop:
+                is_open &= ~inside
+                if volume.plan.priority >= 0:
+                    in_world &= ~inside
+        total[in_world] += np.array(engine) if self._world is None else self._world
+        return total
+
+
+class _Volume:
+    def __init__(
+        self, plan: GravityVolumePlan, linear_maps: FloatArray, world_from_node: FloatArray
+    ) -> None:
+        self.plan = plan
+        nodes = [plan.node, *(volume.node for volume in plan.volumes)]
+        self._frames = Frames(np.array(nodes, dtype=np.intp), linear_maps, world_from_node)
+        self._places = [PointGeometry(volume.shape) for volume in plan.volumes]
+        self._source = None if plan.field.shape is None else PointGeometry(plan.field.shape)
+
+    def follow(self, world_from_node: FloatArray) -> None:
+        self._frames.move(world_from_node)
+
+    def contains(self, points: FloatArray, owners: IntArray) -> BoolArray:
+        inside = np.zeros(len(points), dtype=bool)
+        for row, (place, volume) in enumerate(
+            zip(self._places, self.plan.volumes, strict=True), start=1
+        ):
+            found = place.contains(self._local(row, points))
+            if volume.own_bodies:
+                found &= ~np.isin(owners, list(volume.own_bodies))
+            inside |= found
+        return inside
+
+    def field(self, points: FloatArray) -> FloatArray:
+        """The field's acceleration at points of the world [m/s^2], shape [k, 3]."""
+        field, frame = self.plan.field, self._frames.rotations[0]
+        if field.kind is GravityFieldKind.DIRECTIONAL:
+            pull = frame @ np.array(field.direction) * field.gravity
+            return np.tile(pull, (len(points), 1))
+        local = self._local(0, points)
+        arms = self._nearest(field, local) - local
+        distances = np.linalg.norm(arms, axis=1)
+        directions = arms / np.where(distances > 0.0, distances, 1.0)[:, None]
+        strengths = np.full(len(points), field.gravity)
+        if field.unit_distance > 0.0:
+            nearest = _NEAREST * field.unit_distance
+            strengths *= (field.unit_distance / np.maximum(distances, nearest)) ** 2
+        result: FloatArray = (strengths[:, None] * directions) @ frame.T
+        return result
+
+    def _local(self, row: int, points: FloatArray) -> FloatArray:
+        local: FloatArray = (points - self._frames.positions[row]) @ self._frames.rotations[row]
+        return local
+
+    def _nearest(self, field: FieldPlan, local: FloatArray) -> FloatArray:
+        match field.kind:
+            case GravityFieldKind.DISC | GravityFieldKind.TORUS:
+                # A filled or hollow circle across the node's Y axis.
+                flat = local * np.array([1.0, 0.0, 1.0])
+                lengths = np.linalg.norm(flat, axis=1)
+                wanted = np.full(len(local), field.radius)
+                if field.kind is GravityFieldKind.DISC:
+                    wanted = np.minimum(lengths, wanted)
+                # On the axis every point of a ring is as near; its pulls cancel out sideways.
+                safe = np.where(lengths > 0.0, lengths, 1.0)
+                nearest: FloatArray = flat * (wanted / safe)[:, None]
+                return nearest
+            case GravityFieldKind.LINE:
+                return _nearest_on_line(field.points, local)
+            case GravityFieldKind.SHAPED if self._source is not None:
+                return self._source.nearest(local)
+            case _:
+                return np.zeros_like(local)
+
+
+def _nearest_on_line(line: FloatArray, points: FloatArray) -> FloatArray:
+    """The nearest points of a polyline, shape [k, 3]."""
+    starts, spans = line[:-1], np.diff(line, axis=0)
+    squares = np.maximum((spans * spans).sum(axis=1), 1e-300)
+    along = ((points[:, None, :] - starts) * spans).sum(axis=2) / squares
+    candidates = starts + np.clip(along, 0.0, 1.0)[:, :, None] * spans
+    gaps = np.linalg.norm(candidates - points[:, None, :], axis=2)
+    nearest: FloatArray = candidates[np.arange(len(points)), gaps.argmin(axis=1)]
+    return nearest

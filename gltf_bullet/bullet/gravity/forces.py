@@ -1,0 +1,111 @@
+"""The difference between a scene's gravity and the engine's, as forces of the coming step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pybullet
+
+from gltf_bullet.bullet.bodies.free_bodies import FreeBodies
+from gltf_bullet.bullet.gravity.fields import GravityFields
+from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
+from gltf_bullet.model import MotionKind
+from gltf_bullet.planning.body_plans import BodyPlan
+from gltf_bullet.transforms import FloatArray, Vec3
+
+__all__ = ["GravityForces"]
+
+
+class GravityForces:
+    """Applies gravity fields to the bodies of one scene."""
+
+    def __init__(
+        self,
+        client_id: int,
+        fields: GravityFields,
+        bodies: Mapping[int, BodyPlan],
+        free: FreeBodies,
+        articulations: ArticulationSet,
+    ) -> None:
+        self._client_id = client_id
+        self._fields = fields
+        self._free = free
+        self._engine: Vec3 = (0.0, 0.0, 0.0)
+        self._factor_of = {
+            node: plan.gravity_factor
+            for node, plan in bodies.items()
+            if plan.kind is MotionKind.DYNAMIC
+        }
+        falling = [
+            (body_id, plan)
+            for body_id, plan in zip(free.ids, free.plans, strict=True)
+            if plan.kind is MotionKind.DYNAMIC and plan.gravity_factor != 0.0
+        ]
+        self._ids = [body_id for body_id, _ in falling]
+        self._nodes = np.array([plan.node for _, plan in falling], dtype=np.intp)
+        self._factors = np.array([plan.gravity_factor for _, plan in falling])
+        self._masses = np.array([plan.mass for _, plan in falling])
+        if not fields.is_idle:
+            # Joints must know these forces: their solve balances them.
+            for articulation in articulations.articulations:
+                articulation.field = self._changes_of_links
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the file leaves gravity to the engine."""
+        return self._fields.is_idle
+
+    def before_step(self, engine: Vec3, world_from_node: FloatArray) -> None:
+        """Apply the forces.
+
+        Args:
+            engine: Gravity of the engine [m/s^2].
+            world_from_node: Of all nodes now, shape [node_count, 4, 4].
+        """
+        if self._fields.is_idle:
+            return
+        self._engine = engine
+        self._fields.follow(world_from_node)
+        if self._free.gone:
+            self._forget(self._free.gone)
+        read, push, client_id = (
+            pybullet.getBasePositionAndOrientation,
+            pybullet.applyExternalForce,
+            self._client_id,
+        )
+        try:
+            # Not as of the last step: where the user has moved a body, a force would turn it.
+            points = [read(body_id, client_id)[0] for body_id in self._ids]
+        except pybullet.error:  # the user removed a body; the next reading notes it
+            return
+        if not points:
+            return
+        changes = self._changes(np.array(points), self._nodes, self._factors)
+        acting = np.flatnonzero(changes.any(axis=1))
+        forces = (self._masses[acting, None] * changes[acting]).tolist()
+        for row, force in zip(acting.tolist(), forces, strict=True):
+            push(self._ids[row], -1, force, points[row], pybullet.WORLD_FRAME, client_id)
+
+    def _forget(self, gone: set[int]) -> None:
+        kept = np.flatnonzero(~np.isin(self._nodes, list(gone)))
+        if len(kept) < len(self._nodes):
+            self._ids = [self._ids[row] for row in kept.tolist()]
+            self._nodes, self._factors, self._masses = (
+                self._nodes[kept],
+                self._factors[kept],
+                self._masses[kept],
+            )
+
+    def _changes_of_links(self, points: FloatArray, nodes: npt.NDArray[np.intp]) -> FloatArray:
+        factors = np.array([self._factor_of.get(node, 0.0) for node in nodes.tolist()])
+        return self._changes(points, nodes, factors)
+
+    def _changes(
+        self, points: FloatArray, nodes: npt.NDArray[np.intp], factors: FloatArray
+    ) -> FloatArray:
+        """What bodies accelerate more than the engine knows [m/s^2], shape [k, 3]."""
+        wanted = self._fields.accelerations(points, nodes, self._engine)
+        result: FloatArray = factors[:, None] * (wanted - np.array(self._engine))
+        return result

@@ -1,0 +1,1 @@
+"""Articulations in the engine: state read, forces applied, loops closed."""

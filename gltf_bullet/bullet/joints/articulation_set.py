@@ -1,0 +1,401 @@
+"""All jointed bodies of a scene in the engine: creation, the step, poses, anchors, state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pybullet
+
+from gltf_bullet.bullet.bodies.multibody import create_multibody
+from gltf_bullet.bullet.joints.articulation import AnchorMotion, Articulation
+from gltf_bullet.bullet.joints.contact_coupling import ContactCoupling
+from gltf_bullet.bullet.joints.joint_controls import JointControls
+from gltf_bullet.bullet.joints.loop_constraints import LoopConstraints
+from gltf_bullet.bullet.rendering.visuals import BodyVisuals
+from gltf_bullet.planning.body_plans import BodyPlan
+from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans, MultibodyPlan
+from gltf_bullet.planning.joints.axes import BALL
+from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
+from gltf_bullet.solver.articulation_arrays import build_articulation_arrays
+from gltf_bullet.solver.articulation_solve import SolverMemory
+from gltf_bullet.solver.cut_constraints import CutConstraintSolver
+from gltf_bullet.transforms import (
+    FloatArray,
+    Quat,
+    Vec3,
+    quat_conjugate,
+    quat_multiply,
+    quat_rotate,
+)
+
+__all__ = ["ArticulationSet", "ArticulationState", "create_articulations"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArticulationState:
+    """What ``pybullet.saveState`` leaves out; treat as opaque."""
+
+    articulations: tuple[SolverMemory, ...]
+    anchors: dict[int, tuple[FloatArray, FloatArray, FloatArray, FloatArray]]
+    cross_loads: FloatArray
+
+
+def create_articulations(
+    client_id: int,
+    plans: ArticulationPlans,
+    body_plans: Mapping[int, BodyPlan],
+    shape_ids_of: Callable[[int], Sequence[int]],
+    visuals: BodyVisuals | None = None,
+    created: list[int] | None = None,
+) -> ArticulationSet:
+    """Create every articulation of ``plans``.
+
+    Args:
+        client_id: The PyBullet world.
+        plans: From ``plan_articulations``.
+        body_plans: By motion node.
+        shape_ids_of: Engine shapes of a motion node's body, one per collider group, in the body
+            frame; ``[-1]`` or empty for none.
+        visuals: Chooses the visuals of the links; without it the engine tessellates their shapes.
+        created: Receives every body id at once, so that a failure half-way can be undone.
+
+    Raises:
+        EngineError: The engine refused a body.
+    """
+    created = [] if created is None else created
+    anchors = {
+        node: AnchorMotion(*_anchor_pose(node, plans, body_plans)) for node in plans.moving_anchors
+    }
+    articulations: list[Articulation] = []
+    for plan in plans.articulations:
+        ids = []
+        for multibody in plan.multibodies:
+            body = create_multibody(
+                client_id, _with_shapes(multibody, body_plans, shape_ids_of, visuals)
+            )
+            created.append(body)
+            ids.append(body)
+        model = build_articulation_arrays(plan, body_plans)
+        articulation = Articulation(client_id, plan, model, ids, anchors)
+        _place(articulation)
+        articulations.append(articulation)
+    result = ArticulationSet(client_id, plans, body_plans, articulations, anchors, created)
+    result.start_velocities()
+    return result
+
+
+def _with_shapes(
+    multibody: MultibodyPlan,
+    body_plans: Mapping[int, BodyPlan],
+    shape_ids_of: Callable[[int], Sequence[int]],
+    visuals: BodyVisuals | None,
+) -> MultibodySpec:
+    shapes: dict[int, Sequence[int]] = {
+        node: tuple(shape_ids_of(node)) or (-1,) for node, _ in multibody.bodies
+    }
+
+    def visual_of(node: int, group: int) -> int:
+        if visuals is None or node < 0:
+            return -1
+        plan = body_plans[node]
+        return visuals.of_body(plan) if group == 0 else visuals.of_group(plan, plan.groups[group])
+
+    links = []
+    for link, (node, group) in zip(multibody.spec.links, multibody.owners, strict=True):
+        shape = shapes[node][group] if node >= 0 and group < len(shapes[node]) else -1
+        links.append(replace(link, shape_id=shape, visual_id=visual_of(node, group)))
+    base_shape = shapes[multibody.root_node][0] if multibody.is_floating else -1
+    return replace(
+        multibody.spec,
+        links=tuple(links),
+        shape_id=base_shape,
+        visual_id=visual_of(multibody.root_node, 0),
+    )
+
+
+def _anchor_pose(
+    node: int, plans: ArticulationPlans, body_plans: Mapping[int, BodyPlan]
+) -> tuple[FloatArray, FloatArray]:
+    plan = body_plans.get(node)
+    pose = plan.world_from_body if plan is not None else plans.anchor_poses[node]
+    return np.array(pose.translation), np.array(pose.rotation_xyzw)
+
+
+def _place(articulation: Articulation) -> None:
+    """Put the joints where the file has the bodies, and set native limits where they hold."""
+    client = articulation.client_id
+    for planned, row in zip(articulation.plan.dofs, articulation.model.dof_index, strict=True):
+        body, dof = articulation.body_ids[planned.multibody], planned.dof
+        if dof.axis == BALL:
+            pybullet.resetJointStateMultiDof(
+                body, planned.link, planned.ball_xyzw, [0.0, 0.0, 0.0], physicsClientId=client
+            )
+            continue
+        articulation.positions[row] = dof.position
+        pybullet.resetJointState(body, planned.link, dof.position, 0.0, physicsClientId=client)
+    articulation.mark_recovering()
+    articulation.refresh_native_limits()
+
+
+class ArticulationSet:
+    """The jointed bodies of one scene in motion."""
+
+    def __init__(
+        self,
+        client_id: int,
+        plans: ArticulationPlans,
+        body_plans: Mapping[int, BodyPlan],
+        articulations: Sequence[Articulation],
+        anchors: dict[int, AnchorMotion],
+        created: list[int],
+    ) -> None:
+        self.client_id = client_id
+        self.plans = plans
+        self.articulations = tuple(articulations)
+        self._body_plans = body_plans
+        self._anchors = anchors
+        self._bases: list[tuple[int, int]] = []
+        self.link_of: dict[int, tuple[int, int]] = {}
+        """(body id, link index) by motion node; -1 is a base."""
+        self.group_links_of: dict[int, list[tuple[int, int]]] = {}
+        """Of the fixed links that carry a body's further collider groups."""
+        self.excluded_links: list[tuple[tuple[int, int], tuple[int, int]]] = []
+        """Pairs of links that must not collide: of one body, or jointed without
+        ``enableCollision`` and both of this scene's articulations."""
+        self._frame_of: dict[int, tuple[int, int]] = {}
+        for number, articulation in enumerate(self.articulations):
+            self._index(number, articulation)
+        self.nodes: npt.NDArray[np.intp] = np.array(list(self.link_of), dtype=np.intp)
+        """Motion nodes in the order of :meth:`world_from_bodies`."""
+        inertial = [body_plans[node].body_from_inertial for node in self.link_of]
+        self._inertial_positions = np.array([p.translation for p in inertial]).reshape(-1, 3)
+        self._inertial_rotations = np.array([p.rotation_xyzw for p in inertial]).reshape(-1, 4)
+        self._exclude()
+        self._cross = CutConstraintSolver(
+            plans.cut_constraints, [articulation.solver for articulation in self.articulations]
+        )
+        self.contacts = ContactCoupling(client_id, self.articulations)
+        """The joint-space solves of one step, coupled where contacts carry forces."""
+        self.controls = JointControls(
+            self.articulations,
+            [(c.first_articulation, c.planned) for c in plans.cut_constraints if c.planned],
+        )
+        """Dofs, drives and limits, to read and to change."""
+        self.loop_constraints = LoopConstraints(
+            client_id, self.articulations, anchors, created, plans.cut_constraints
+        )
+
+    def _index(self, number: int, articulation: Articulation) -> None:
+        for multibody, body in zip(
+            articulation.plan.multibodies, articulation.body_ids, strict=True
+        ):
+            if multibody.anchor >= 0:
+                self._bases.append((multibody.anchor, body))
+            for node, link in multibody.bodies:
+                self.link_of[node] = (body, link)
+                self.group_links_of[node] = []
+            for link, (node, group) in enumerate(multibody.owners):
+                if group > 0:
+                    self.group_links_of[node].append((body, link))
+        for frame, node in enumerate(articulation.model.frames.node.tolist()):
+            if node >= 0:
+                self._frame_of[node] = (number, frame)
+
+    def links_of(self, node: int) -> list[tuple[int, int]]:
+        """All links that carry a body's colliders."""
+        return [self.link_of[node], *self.group_links_of[node]]
+
+    def _exclude(self) -> None:
+        for node in self.link_of:
+            links = self.links_of(node)
+            self.excluded_links += [(a, b) for k, a in enumerate(links) for b in links[k + 1 :]]
+        for first, second in sorted(self.plans.excluded_pairs):
+            if first in self.link_of and second in self.link_of:
+                self.excluded_links += [
+                    (a, b) for a in self.links_of(first) for b in self.links_of(second)
+                ]
+
+    @property
+    def body_ids(self) -> tuple[int, ...]:
+        """Every multibody of the articulations."""
+        return tuple(body for articulation in self.articulations for body in articulation.body_ids)
+
+    # --- the step -----------------------------------------------------------------------------
+
+    def set_anchor(
+        self,
+        node: int,
+        position: Vec3 | FloatArray,
+        rotation_xyzw: Quat | FloatArray,
+        linear_velocity: Vec3 | FloatArray,
+        angular_velocity: Vec3 | FloatArray,
+        dt: float,
+    ) -> None:
+        """Announce a moving anchor's pose now and its velocity over the coming step.
+
+        Call it before :meth:`before_step`, every step. ``node`` is one of ``plans.moving_anchors``:
+        a kinematic motion node or an animated attachment node. Velocities are those of the node's
+        origin, world axes; their change since the last call is the acceleration that swings what
+        hangs on the anchor.
+        """
+        anchor = self._anchors[node]
+        velocity = np.array([*linear_velocity, *angular_velocity], dtype=np.float64)
+        anchor.acceleration = (velocity - anchor.velocity) / dt
+        anchor.position = np.array(position, dtype=np.float64)
+        anchor.rotation_xyzw = np.array(rotation_xyzw, dtype=np.float64)
+        anchor.velocity = velocity
+
+    def before_step(self, dt: float, gravity: Vec3 | FloatArray) -> None:
+        """Apply all joint forces for one engine step of ``dt`` seconds."""
+        pull = np.array(gravity, dtype=np.float64)
+        self._move_bases()
+        problems = [articulation.prepare(dt, pull) for articulation in self.articulations]
+        self.contacts.solve(problems, dt, pull)
+        self.loop_constraints.tighten()
+        if self.plans.cut_constraints:
+            for number, forces in self._cross.forces(dt).items():
+                self.articulations[number].add_forces(forces)
+
+    def after_step(self) -> None:
+        """Native limits of axes that have come back inside."""
+        for articulation in self.articulations:
+            articulation.after_step()
+
+    def _move_bases(self) -> None:
+        for node, body in (*self._bases, *self.loop_constraints.ghosts):
+            anchor = self._anchors[node]
+            pybullet.resetBasePositionAndOrientation(
+                body,
+                anchor.position.tolist(),
+                anchor.rotation_xyzw.tolist(),
+                physicsClientId=self.client_id,
+            )
+            pybullet.resetBaseVelocity(
+                body,
+                anchor.velocity[:3].tolist(),
+                anchor.velocity[3:].tolist(),
+                physicsClientId=self.client_id,
+            )
+
+    # --- bodies -------------------------------------------------------------------------------
+
+    def world_from_bodies(self) -> tuple[npt.NDArray[np.intp], FloatArray, FloatArray]:
+        """Motion nodes (k,), body frame positions [m] (k, 3) and rotations xyzw (k, 4)."""
+        rows: list[tuple[Vec3, Quat]] = []
+        for articulation in self.articulations:
+            for multibody, body in zip(
+                articulation.plan.multibodies, articulation.body_ids, strict=True
+            ):
+                links = [link for _, link in multibody.bodies if link >= 0]
+                if multibody.is_floating:
+                    rows.append(
+                        pybullet.getBasePositionAndOrientation(body, physicsClientId=self.client_id)
+                    )
+                if links:
+                    states = pybullet.getLinkStates(
+                        body,
+                        links,
+                        computeForwardKinematics=1,
+                        physicsClientId=self.client_id,
+                    )
+                    rows += [state[:2] for state in states]
+        if not rows:
+            return self.nodes, np.zeros((0, 3)), np.zeros((0, 4))
+        positions = np.array([row[0] for row in rows])
+        rotations = np.array([row[1] for row in rows])
+        body_rotations = quat_multiply(rotations, quat_conjugate(self._inertial_rotations))
+        return (
+            self.nodes,
+            positions - quat_rotate(body_rotations, self._inertial_positions),
+            body_rotations,
+        )
+
+    def velocities_of(self, node: int) -> tuple[FloatArray, FloatArray]:
+        """Linear velocity of the centre of mass [m/s] and angular velocity [rad/s], world axes."""
+        number, frame = self._frame_of[node]
+        state = self.articulations[number].read()
+        return state.linear_velocity[frame].copy(), state.angular_velocity[frame].copy()
+
+    def velocities(self) -> tuple[FloatArray, FloatArray]:
+        """Velocities of all bodies in the order of :attr:`nodes`, world axes.
+
+        Linear ones of the centres of mass [m/s] (k, 3) and angular ones [rad/s] (k, 3).
+        """
+        linear, angular = np.zeros((len(self.nodes), 3)), np.zeros((len(self.nodes), 3))
+        where = {node: k for k, node in enumerate(self.nodes.tolist())}
+        for articulation in self.articulations:
+            state = articulation.read()
+            for frame, node in enumerate(articulation.model.frames.node.tolist()):
+                if node >= 0:
+                    linear[where[node]] = state.linear_velocity[frame]
+                    angular[where[node]] = state.angular_velocity[frame]
+        return linear, angular
+
+    def apply_impulse(
+        self, node: int, linear: Vec3 | FloatArray, angular: Vec3 | FloatArray
+    ) -> None:
+        """Change velocities at once; the joints pass the impulse on to the other bodies.
+
+        ``linear`` [N s] acts at the centre of mass of the body, ``angular`` is in N m s; both in
+        world axes.
+        """
+        number, frame = self._frame_of[node]
+        self.articulations[number].apply_impulse(
+            frame, np.array(linear, dtype=np.float64), np.array(angular, dtype=np.float64)
+        )
+
+    def apply_force(self, node: int, force: Vec3 | FloatArray, point: Vec3 | FloatArray) -> None:
+        """A force [N] at a point of the world [m] during the coming step."""
+        body, link = self.link_of[node]
+        pybullet.applyExternalForce(
+            body,
+            link,
+            list(force),
+            list(point),
+            pybullet.WORLD_FRAME,
+            physicsClientId=self.client_id,
+        )
+
+    def start_velocities(self) -> None:
+        """Start all bodies with their authored velocities, as far as the joints allow."""
+        for articulation in self.articulations:
+            nodes = [
+                node for multibody in articulation.plan.multibodies for node, _ in multibody.bodies
+            ]
+            plans = {node: self._body_plans[node] for node in nodes}
+            if any(any(p.linear_velocity) or any(p.angular_velocity) for p in plans.values()):
+                articulation.project_velocities(
+                    {node: np.array(p.linear_velocity) for node, p in plans.items()},
+                    {node: np.array(p.angular_velocity) for node, p in plans.items()},
+                )
+
+    # --- state --------------------------------------------------------------------------------
+
+    def state(self) -> ArticulationState:
+        """What has to be restored beside ``pybullet.restoreState``."""
+        return ArticulationState(
+            articulations=tuple(articulation.memory() for articulation in self.articulations),
+            anchors={
+                node: (
+                    anchor.position.copy(),
+                    anchor.rotation_xyzw.copy(),
+                    anchor.velocity.copy(),
+                    anchor.acceleration.copy(),
+                )
+                for node, anchor in self._anchors.items()
+            },
+            cross_loads=self._cross.loads.copy(),
+        )
+
+    def restore(self, state: ArticulationState) -> None:
+        """Take back :meth:`state`; call after ``pybullet.restoreState``."""
+        for articulation, memory in zip(self.articulations, state.articulations, strict=True):
+            articulation.recall(memory)
+        self._cross.loads = state.cross_loads.copy()
+        for node, (position, rotation, velocity, acceleration) in state.anchors.items():
+            anchor = self._anchors[node]
+            anchor.position, anchor.rotation_xyzw = position.copy(), rotation.copy()
+            anchor.velocity, anchor.acceleration = velocity.copy(), acceleration.copy()

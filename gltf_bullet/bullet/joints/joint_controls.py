@@ -1,0 +1,311 @@
+"""Joints from the user's side: states to read, targets, gains and limits to change while running.
+
+Arrays run over all drives of a scene at once, in the order of :attr:`JointControls.drives`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pybullet
+
+from gltf_bullet.bullet.joints.articulation import Articulation
+from gltf_bullet.model import DofKind, DriveMode, JointDrive, JointLimit
+from gltf_bullet.planning.joints.articulation_plan import JointPlan
+from gltf_bullet.planning.joints.axes import BALL, merge_axis
+from gltf_bullet.planning.joints.rows import RowMetric
+from gltf_bullet.transforms import FloatArray
+
+__all__ = ["DofHandle", "DofState", "DriveHandle", "JointControls"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DofHandle:
+    """A degree of freedom of a glTF joint, as plain PyBullet knows it."""
+
+    joint_node: int
+    body_id: int
+    link_index: int
+    kind: DofKind
+    axis: int
+    """0, 1, 2 in the joint node's frame, or 3 for a ball (a PyBullet spherical joint)."""
+    articulation: int
+    velocity_index: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DofState:
+    """Now; a ball has three numbers, other dofs one."""
+
+    position: tuple[float, ...]
+    """[m] or [rad]; of a ball the rotation vector of b in a [rad]."""
+    velocity: tuple[float, ...]
+    """[m/s] or [rad/s]; of a ball in the axes of the child link."""
+    applied_force: tuple[float, ...]
+    """[N] or [N m] that drives and limits put on it in the last step."""
+    lower: float
+    upper: float
+    """Hard limits of the coordinate; infinite without."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriveHandle:
+    """One authored drive that acts on something."""
+
+    joint_node: int
+    drive: int
+    """Index in the joint description's ``drives``."""
+    kind: DofKind
+    axis: int
+    articulation: int
+    row: int
+
+
+class JointControls:
+    """All dofs, drives and limits of a scene's articulations."""
+
+    def __init__(
+        self, articulations: Sequence[Articulation], between: Sequence[tuple[int, JointPlan]] = ()
+    ) -> None:
+        """Index the joints.
+
+        Args:
+            articulations: Of one scene.
+            between: Joints that connect two articulations, with the number of the first.
+        """
+        self._articulations = tuple(articulations)
+        self.drives: tuple[DriveHandle, ...] = tuple(self._find_drives())
+        """In the order of articulations and rows; acting drives only."""
+        self._dofs: dict[int, list[DofHandle]] = {}
+        self._rows: dict[int, tuple[int, list[int]]] = {}
+        self._limits: dict[int, list[JointLimit]] = {}
+        for number, articulation in enumerate(self._articulations):
+            self._index(number, articulation)
+        for number, planned in between:
+            self._rows[planned.joint.node] = (number, [])
+            self._limits[planned.joint.node] = list(planned.joint.description.limits)
+            self._dofs[planned.joint.node] = []
+        self._drive_rows = [
+            (
+                articulation,
+                np.array([d.row for d in self.drives if d.articulation == number], dtype=np.intp),
+                np.array(
+                    [k for k, d in enumerate(self.drives) if d.articulation == number],
+                    dtype=np.intp,
+                ),
+            )
+            for number, articulation in enumerate(self._articulations)
+        ]
+
+    def _find_drives(self) -> list[DriveHandle]:
+        return [
+            DriveHandle(
+                joint_node=articulation.plan.joints[planned.joint].joint.node,
+                drive=planned.row.drive,
+                kind=planned.row.kind,
+                axis=planned.row.axis,
+                articulation=number,
+                row=row,
+            )
+            for number, articulation in enumerate(self._articulations)
+            for row, planned in enumerate(articulation.plan.rows)
+            if planned.row.drive >= 0
+        ]
+
+    def _index(self, number: int, articulation: Articulation) -> None:
+        for joint_index, planned in enumerate(articulation.plan.joints):
+            node = planned.joint.node
+            rows = [r for r, row in enumerate(articulation.plan.rows) if row.joint == joint_index]
+            self._rows[node] = (number, rows)
+            self._limits[node] = list(planned.joint.description.limits)
+            self._dofs.setdefault(node, [])
+        for dof, index in zip(articulation.plan.dofs, articulation.model.dof_index, strict=True):
+            self._dofs.setdefault(dof.joint_node, []).append(
+                DofHandle(
+                    joint_node=dof.joint_node,
+                    body_id=articulation.body_ids[dof.multibody],
+                    link_index=dof.link,
+                    kind=dof.dof.kind,
+                    axis=dof.dof.axis,
+                    articulation=number,
+                    velocity_index=index,
+                )
+            )
+
+    # --- dofs -----------------------------------------------------------------------------
+
+    @property
+    def joint_nodes(self) -> tuple[int, ...]:
+        """Joint nodes that are simulated, ascending."""
+        return tuple(sorted(self._rows))
+
+    def dofs(self, joint_node: int) -> tuple[DofHandle, ...]:
+        """Degrees of dof of a joint in chain order; empty for welds and force elements.
+
+        Raises:
+            KeyError: No simulated joint is on that node.
+        """
+        if joint_node not in self._rows:
+            raise KeyError(f"node {joint_node} carries no simulated joint")
+        return tuple(self._dofs[joint_node])
+
+    def dof_state(self, handle: DofHandle) -> DofState:
+        """Read one degree of freedom from the engine."""
+        articulation = self._articulations[handle.articulation]
+        client = articulation.client_id
+        index = handle.velocity_index
+        if handle.axis == BALL:
+            position, velocity = pybullet.getJointStateMultiDof(
+                handle.body_id, handle.link_index, physicsClientId=client
+            )[:2]
+            plan = next(
+                f
+                for f, i in zip(articulation.plan.dofs, articulation.model.dof_index, strict=True)
+                if i == index
+            )
+            vector = np.array(pybullet.getAxisAngleFromQuaternion(position)[0])
+            angle = pybullet.getAxisAngleFromQuaternion(position)[1]
+            turn = vector * math.remainder(angle, math.tau) * (-1.0 if plan.is_reversed else 1.0)
+            force = articulation.applied[index : index + 3]
+            return DofState(
+                position=tuple(turn.tolist()),
+                velocity=tuple(velocity),
+                applied_force=tuple(force.tolist()),
+                lower=-math.inf,
+                upper=math.inf,
+            )
+        state = pybullet.getJointState(handle.body_id, handle.link_index, physicsClientId=client)
+        lower, upper = self._hard_bounds(articulation, index)
+        return DofState(
+            position=(state[0],),
+            velocity=(state[1],),
+            # The solve's share is a plain joint torque; the engine reports a user's own motor.
+            applied_force=(float(articulation.applied[index]) + state[3],),
+            lower=lower,
+            upper=upper,
+        )
+
+    def _hard_bounds(self, articulation: Articulation, index: int) -> tuple[float, float]:
+        rows = articulation.model.rows
+        found = (rows.coordinate == index) & ~rows.is_drive & np.isinf(rows.stiffness)
+        if not found.any():
+            return -math.inf, math.inf
+        return float(rows.lower[found].max()), float(rows.upper[found].min())
+
+    # --- drives -------------------------------------------------------------------------------
+
+    def set_drive_targets(
+        self,
+        positions: Sequence[float] | FloatArray | None = None,
+        velocities: Sequence[float] | FloatArray | None = None,
+    ) -> None:
+        """Set the targets of all drives at once.
+
+        Args:
+            positions: [m] or [rad], one per entry of :attr:`drives`; ``None`` keeps them.
+            velocities: [m/s] or [rad/s], likewise.
+
+        Raises:
+            ValueError: A wrong number of targets, or one that is not finite.
+        """
+        for targets, name in ((positions, "position_target"), (velocities, "velocity_target")):
+            if targets is None:
+                continue
+            values = np.array(targets, dtype=np.float64)
+            if values.shape != (len(self.drives),) or not np.isfinite(values).all():
+                raise ValueError(f"drive targets must be {len(self.drives)} finite numbers")
+            for articulation, rows, where in self._drive_rows:
+                getattr(articulation.model.rows, name)[rows] = values[where]
+
+    def drive_targets(self) -> tuple[FloatArray, FloatArray]:
+        """Position and velocity targets of all drives."""
+        position, velocity = np.zeros(len(self.drives)), np.zeros(len(self.drives))
+        for articulation, rows, where in self._drive_rows:
+            position[where] = articulation.model.rows.position_target[rows]
+            velocity[where] = articulation.model.rows.velocity_target[rows]
+        return position, velocity
+
+    def drive_states(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Positions, velocities and forces of the last step of all driven axes."""
+        position, velocity, force = (np.zeros(len(self.drives)) for _ in range(3))
+        for articulation, rows, where in self._drive_rows:
+            if not len(rows):
+                continue
+            state = articulation.read()
+            values, jacobian = articulation.solver.geometry.measure(state, articulation.positions)
+            position[where] = values[rows]
+            velocity[where] = (jacobian @ articulation.velocities)[rows]
+            force[where] = articulation.drive_forces()[rows]
+        return position, velocity, force
+
+    def set_drive(self, joint_node: int, drive: int, values: JointDrive) -> bool:
+        """Replace what a drive asks for; its axis stays.
+
+        Returns:
+            False when the drive acts on nothing (a locked axis).
+        """
+        for handle in self.drives:
+            if handle.joint_node == joint_node and handle.drive == drive:
+                rows = self._articulations[handle.articulation].model.rows
+                r = handle.row
+                rows.stiffness[r], rows.damping[r] = values.stiffness, values.damping
+                rows.max_force[r] = values.max_force
+                rows.position_target[r] = values.position_target
+                rows.velocity_target[r] = values.velocity_target
+                rows.by_acceleration[r] = values.mode is DriveMode.ACCELERATION
+                return True
+        return False
+
+    # --- limits -------------------------------------------------------------------------------
+
+    def limits(self, joint_node: int) -> tuple[JointLimit, ...]:
+        """The limits of a joint as they are now."""
+        return tuple(self._limits[joint_node])
+
+    def set_limit(
+        self,
+        joint_node: int,
+        limit: int,
+        *,
+        minimum: float | None = None,
+        maximum: float | None = None,
+        stiffness: float | None = None,
+        damping: float | None = None,
+    ) -> bool:
+        """Change one limit of a joint.
+
+        Returns:
+            False, with nothing changed, when the new limit needs other degrees of freedom than
+            the joint was built with (a lock that opens, a hard limit that becomes soft).
+        """
+        old = self._limits[joint_node][limit]
+        new = replace(
+            old,
+            minimum=old.minimum if minimum is None else minimum,
+            maximum=old.maximum if maximum is None else maximum,
+            stiffness=old.stiffness if stiffness is None else stiffness,
+            damping=old.damping if damping is None else damping,
+        )
+        number, row_numbers = self._rows[joint_node]
+        articulation = self._articulations[number]
+        acting = [r for r in row_numbers if limit in articulation.plan.rows[r].row.limits]
+        if not acting or math.isinf(new.stiffness) != math.isinf(old.stiffness):
+            return False
+        self._limits[joint_node][limit] = new
+        rows = articulation.model.rows
+        for r in acting:
+            row = articulation.plan.rows[r].row
+            if row.metric is RowMetric.COORDINATE and math.isinf(new.stiffness):
+                span = merge_axis(self._limits[joint_node], row.kind, row.axis)
+                middle = span.middle if span.lower > span.upper else None
+                rows.lower[r] = span.lower if middle is None else middle
+                rows.upper[r] = span.upper if middle is None else middle
+            else:
+                rows.lower[r], rows.upper[r] = new.minimum, new.maximum
+                rows.stiffness[r], rows.damping[r] = new.stiffness, new.damping
+        articulation.mark_recovering()
+        articulation.refresh_native_limits()
+        return True

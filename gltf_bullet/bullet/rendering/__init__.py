@@ -1,0 +1,1 @@
+"""Visual shapes, textures and pictures by PyBullet."""

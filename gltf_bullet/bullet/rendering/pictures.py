@@ -1,0 +1,152 @@
+"""Pictures of a world: colours, distances, and which body is seen where.
+
+PyBullet's software renderer works everywhere and knows no transparency: what is behind is drawn in
+a second picture and mixed in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pybullet
+
+from gltf_bullet.rendering.camera import Camera, ViewMatrices, picture_axes, view_matrices
+from gltf_bullet.transforms import FloatArray
+
+__all__ = ["PixelArray", "RawPicture", "Renderer", "body_boxes", "take_picture"]
+
+PixelArray: TypeAlias = npt.NDArray[np.uint8]
+IdArray: TypeAlias = npt.NDArray[np.int64]
+
+Renderer: TypeAlias = Literal["tiny", "hardware"]
+"""PyBullet's software renderer, or OpenGL of its window or EGL plugin."""
+
+LIGHT_FROM = (-0.4, -0.6, 1.0)
+"""Right, away from the viewer, up."""
+AMBIENT, DIFFUSE, SPECULAR = 0.55, 0.5, 0.1
+SKY = (226, 232, 240)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RawPicture:
+    """What PyBullet saw; all arrays [height, width, ...], first row on top."""
+
+    rgb: PixelArray
+    """Shape [height, width, 3]."""
+    depth: npt.NDArray[np.float32]
+    """[m] along the direction of view, infinite where nothing is seen."""
+    bodies: IdArray
+    """PyBullet's body ids, -1 where nothing is seen."""
+    links: IdArray
+    """Link indices, -1 for bases."""
+
+
+def take_picture(
+    client_id: int,
+    camera: Camera,
+    width: int,
+    height: int,
+    *,
+    up: FloatArray,
+    reach: float,
+    transparent: Sequence[tuple[int, int, float]] = (),
+    renderer: Renderer = "tiny",
+) -> RawPicture:
+    """Draw the world as it stands.
+
+    Args:
+        client_id: The world; everything in it is drawn.
+        camera: Where to look from.
+        width: [pixels]
+        height: [pixels]
+        up: Where the light comes from, world axes.
+        reach: Distance of the farthest thing from the camera [m].
+        transparent: Body id, link and alpha of what is seen through.
+        renderer: By what.
+    """
+    is_tiny = renderer == "tiny"
+    matrices = view_matrices(camera, width / height, reach, for_tiny_renderer=is_tiny)
+    light = (picture_axes(up) @ np.array(LIGHT_FROM)).tolist()
+    picture = _draw(client_id, matrices, width, height, light, renderer)
+    if not is_tiny or not transparent:
+        return picture
+    alphas = np.ones((height, width, 1))
+    for body_id, link, alpha in transparent:
+        alphas[(picture.bodies == body_id) & (picture.links == link)] = alpha
+    if alphas.min() == 1.0:
+        return picture
+    colors = [_color(client_id, body_id, link) for body_id, link, _ in transparent]
+    try:
+        for (body_id, link, _), color in zip(transparent, colors, strict=True):
+            _set_color(client_id, body_id, link, (*color[:3], 0.0))
+        behind = _draw(client_id, matrices, width, height, light, renderer)
+    finally:
+        for (body_id, link, _), color in zip(transparent, colors, strict=True):
+            _set_color(client_id, body_id, link, color)
+    mixed = np.round(alphas * picture.rgb + (1.0 - alphas) * behind.rgb).astype(np.uint8)
+    return RawPicture(rgb=mixed, depth=picture.depth, bodies=picture.bodies, links=picture.links)
+
+
+def _draw(
+    client_id: int,
+    matrices: ViewMatrices,
+    width: int,
+    height: int,
+    light: list[float],
+    renderer: Renderer,
+) -> RawPicture:
+    _, _, pixels, depth, seen = pybullet.getCameraImage(
+        width,
+        height,
+        matrices.view.T.reshape(-1).tolist(),
+        matrices.projection.T.reshape(-1).tolist(),
+        lightDirection=light,
+        lightColor=[1.0, 1.0, 1.0],
+        lightAmbientCoeff=AMBIENT,
+        lightDiffuseCoeff=DIFFUSE,
+        lightSpecularCoeff=SPECULAR,
+        shadow=0,
+        renderer=pybullet.ER_TINY_RENDERER
+        if renderer == "tiny"
+        else pybullet.ER_BULLET_HARDWARE_OPENGL,
+        flags=pybullet.ER_SEGMENTATION_MASK_OBJECT_AND_LINKINDEX,
+        physicsClientId=client_id,
+    )
+    ids = np.array(seen, dtype=np.int64).reshape(height, width)
+    nothing = ids < 0
+    rgb = np.array(pixels, dtype=np.uint8).reshape(height, width, 4)[:, :, :3].copy()
+    rgb[nothing] = SKY
+    with np.errstate(divide="ignore", invalid="ignore"):
+        meters = matrices.distances(np.array(depth, dtype=np.float64).reshape(height, width))
+    meters[nothing] = np.inf
+    return RawPicture(
+        rgb=rgb,
+        depth=meters.astype(np.float32),
+        bodies=np.where(nothing, -1, ids & 0xFFFFFF),
+        links=np.where(nothing, -1, (ids >> 24) - 1),
+    )
+
+
+def _color(client_id: int, body_id: int, link: int) -> tuple[float, ...]:
+    """As it is now: the user may have repainted it."""
+    for entry in pybullet.getVisualShapeData(body_id, physicsClientId=client_id):
+        if entry[1] == link:
+            return tuple(entry[7])
+    return (1.0, 1.0, 1.0, 1.0)
+
+
+def _set_color(client_id: int, body_id: int, link: int, color: Sequence[float]) -> None:
+    pybullet.changeVisualShape(body_id, link, rgbaColor=color, physicsClientId=client_id)
+
+
+def body_boxes(client_id: int, body_id: int) -> list[FloatArray]:
+    """Lowest and highest corner of each collision shape of a body [m], shape [2, 3] each."""
+    count = pybullet.getNumJoints(body_id, physicsClientId=client_id)
+    return [
+        np.array(pybullet.getAABB(body_id, link, physicsClientId=client_id))
+        for link in range(-1, count)
+    ]

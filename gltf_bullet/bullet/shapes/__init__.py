@@ -1,0 +1,1 @@
+"""Collision shapes of a PyBullet world, created once per content."""

@@ -1,0 +1,1 @@
+"""The state of a PyBullet world or of some of its bodies, as values."""

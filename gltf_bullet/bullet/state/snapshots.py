@@ -1,0 +1,110 @@
+"""The engine's own state as a value: cheap inside a process, bytes when it is pickled.
+
+``pybullet.saveState`` holds poses, velocities and contacts of the whole world, but no motors,
+masses, frictions, pair rules or filters (measured): those belong to :class:`EngineWorld.state`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import weakref
+from collections.abc import Iterator
+
+import pybullet
+
+from gltf_bullet.bullet.shapes.engine_shapes import engine_life
+from gltf_bullet.errors import EngineError
+
+__all__ = ["EngineSnapshot"]
+
+
+class EngineSnapshot:
+    """A state of a whole PyBullet world. Picklable; restores into the same bodies anywhere."""
+
+    __slots__ = ("__weakref__", "_client_id", "_data", "_finalizer", "_life", "_state_id")
+
+    def __init__(self, client_id: int) -> None:
+        """Take the state of a world as it is now.
+
+        Raises:
+            EngineError: PyBullet refused.
+        """
+        self._client_id = client_id
+        self._data: bytes | None = None
+        self._life = engine_life(client_id)
+        try:
+            # A contact that the state does not know stays as it is at restoring (measured: bodies
+            # that touch at load replayed otherwise). So every contact is found before.
+            pybullet.performCollisionDetection(physicsClientId=client_id)
+            self._state_id = int(pybullet.saveState(physicsClientId=client_id))
+            # A restored contact lacks its stiffness until it is made anew (measured). Going on from
+            # the restored state makes the first continuation equal to every later one.
+            pybullet.restoreState(stateId=self._state_id, physicsClientId=client_id)
+        except pybullet.error as error:
+            raise EngineError(f"saveState: {error}") from error
+        self._finalizer = weakref.finalize(
+            self, _forget, client_id, self._state_id, weakref.ref(self._life)
+        )
+
+    def restore(self, client_id: int) -> None:
+        """Put a world back into this state; its bodies must be those of the saved one.
+
+        Raises:
+            EngineError: PyBullet refused: the bodies are others.
+        """
+        try:
+            if self._state_id >= 0 and client_id == self._client_id:
+                pybullet.restoreState(stateId=self._state_id, physicsClientId=client_id)
+                return
+            with _temporary_file(self.to_bytes()) as path:
+                pybullet.restoreState(fileName=path, physicsClientId=client_id)
+        except pybullet.error as error:
+            raise EngineError(f"restoreState: {error}; the world holds other bodies") from error
+
+    def to_bytes(self) -> bytes:
+        """The state as a ``.bullet`` file."""
+        if self._data is None:
+            self._data = self._serialize()
+        return self._data
+
+    def _serialize(self) -> bytes:
+        client_id = self._client_id
+        now = pybullet.saveState(physicsClientId=client_id)
+        try:
+            pybullet.restoreState(stateId=self._state_id, physicsClientId=client_id)
+            with _temporary_file(b"") as path:
+                pybullet.saveBullet(path, physicsClientId=client_id)
+                with open(path, "rb") as file:
+                    return file.read()
+        finally:
+            pybullet.restoreState(stateId=now, physicsClientId=client_id)
+            pybullet.removeState(now, physicsClientId=client_id)
+
+    def __getstate__(self) -> bytes:
+        return self.to_bytes()
+
+    def __setstate__(self, data: bytes) -> None:
+        self._client_id, self._state_id, self._data = -1, -1, data
+
+
+def _forget(client_id: int, state_id: int, life: weakref.ref[object]) -> None:
+    """Free the engine's copy, unless the world has been reset since and the id means another."""
+    if life() is None or not pybullet.isConnected(client_id):
+        return
+    if engine_life(client_id) is life():
+        with contextlib.suppress(pybullet.error):
+            pybullet.removeState(state_id, physicsClientId=client_id)
+
+
+@contextlib.contextmanager
+def _temporary_file(data: bytes) -> Iterator[str]:
+    # A fresh name each time: Bullet caches file contents by path.
+    handle, path = tempfile.mkstemp(prefix="gltf_bullet_", suffix=".bullet")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        yield path
+    finally:
+        os.unlink(path)

@@ -1,0 +1,1 @@
+"""Trigger volumes at work: who overlaps, who came, who went."""

@@ -1,0 +1,1 @@
+"""A planned scene in a PyBullet world: created, stepped, asked, removed."""

@@ -1,0 +1,403 @@
+"""A :class:`WorldPlan` in the engine: created whole or not at all, stepped, removed whole."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from weakref import WeakKeyDictionary, WeakSet
+
+import numpy as np
+import numpy.typing as npt
+
+from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies, create_statics
+from gltf_bullet.bullet.bodies.link_states import (
+    apply_base_impulse,
+    link_state,
+    set_base_pose,
+    set_base_velocity,
+)
+from gltf_bullet.bullet.client import EngineSettings, remove_bodies
+from gltf_bullet.bullet.contacts.contact_points import Contacts, read_contacts
+from gltf_bullet.bullet.contacts.link_contacts import LinkContacts
+from gltf_bullet.bullet.contacts.pair_rules import EngineLink, PairRules
+from gltf_bullet.bullet.gravity.fields import GravityFields
+from gltf_bullet.bullet.gravity.forces import GravityForces
+from gltf_bullet.bullet.joints.articulation_set import ArticulationState, create_articulations
+from gltf_bullet.bullet.joints.contact_coupling import ContactCoupling, ContactMemory
+from gltf_bullet.bullet.rendering.visuals import BodyVisuals, ShownLink
+from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes, engine_life, engine_shapes
+from gltf_bullet.bullet.state.body_states import BodyStates
+from gltf_bullet.bullet.state.snapshots import EngineSnapshot
+from gltf_bullet.bullet.triggers.triggers import Triggers
+from gltf_bullet.bullet.world.kinematic_targets import KinematicTargets, PrescribedNodes
+from gltf_bullet.bullet.world.link_index import LinkIndex
+from gltf_bullet.bullet.world.ray_casts import ColliderIndex
+from gltf_bullet.diagnostics import Diagnostics
+from gltf_bullet.model import MotionKind, PhysicsScene
+from gltf_bullet.options import LoadOptions
+from gltf_bullet.planning.body_plans import VELOCITY_CLAMP, BodyPlan
+from gltf_bullet.planning.contacts.surfaces import with_materials
+from gltf_bullet.planning.world_plan import WorldPlan
+from gltf_bullet.rendering.visual_plans import NO_VISUALS, VisualPlans
+from gltf_bullet.scene import NodeTree
+from gltf_bullet.transforms import FloatArray, Pose, Vec3
+
+__all__ = ["EngineWorld", "EngineWorldState"]
+
+_COUPLINGS: WeakKeyDictionary[EngineShapes, WeakSet[ContactCoupling]] = WeakKeyDictionary()
+"""Of all scenes in one life of a client's world."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class EngineWorldState:
+    """What a scene must take back besides the engine's snapshot; treat as opaque."""
+
+    articulations: ArticulationState
+    slip: tuple[dict[EngineLink, float], dict[int, float]]
+    spins: tuple[FloatArray | None, FloatArray | None]
+    prescribed: PrescribedNodes
+    contacts: ContactMemory
+
+
+class EngineWorld:
+    """Everything that one scene put into one PyBullet world."""
+
+    def __init__(
+        self,
+        client_id: int,
+        plan: WorldPlan,
+        tree: NodeTree,
+        options: LoadOptions,
+        visuals: VisualPlans = NO_VISUALS,
+    ) -> None:
+        """Create everything in ``plan``; on failure nothing stays in the world.
+
+        Raises:
+            EngineError: PyBullet refused something.
+        """
+        self.client_id = client_id
+        self.plan = plan
+        self.pair_rules = PairRules(client_id)
+        self._created: list[int] = []
+        self._undo: list[Callable[[], None]] = [self.pair_rules.release]
+        self.anchor_motion: dict[int, tuple[FloatArray, FloatArray, FloatArray, FloatArray]] = {}
+        """Of animated attachment nodes without motion: position, rotation xyzw now, velocity and
+        spin over the coming step."""
+        shapes = self._shapes = engine_shapes(client_id)
+        painter = BodyVisuals(client_id, shapes, options, visuals)
+        try:
+            self._create(shapes, painter, tree, options)
+        except BaseException:
+            self.remove()
+            raise
+        finally:
+            painter.close()
+        self.shown: tuple[ShownLink, ...] = tuple(painter.shown)
+        """Links that show meshes of the file."""
+        self.body_nodes: npt.NDArray[np.intp] = np.concatenate(
+            [self.free.nodes, self.articulations.nodes]
+        )
+        """Motion nodes in the order of :meth:`world_from_bodies`."""
+
+    def _create(
+        self, shapes: EngineShapes, visuals: BodyVisuals, tree: NodeTree, options: LoadOptions
+    ) -> None:
+        bodies = self.plan.bodies.bodies
+        jointed = self.plan.articulations.jointed_bodies
+        self.static_ids = create_statics(
+            self.client_id,
+            self.plan.bodies.statics,
+            shapes,
+            visuals,
+            self._created,
+            self.plan.animated.moved,
+        )
+        self.free = create_free_bodies(
+            self.client_id,
+            {node: plan for node, plan in bodies.items() if node not in jointed},
+            shapes,
+            visuals,
+            options.batch_size,
+            self._created,
+        )
+        self.articulations = create_articulations(
+            self.client_id,
+            self.plan.articulations,
+            bodies,
+            lambda node: [shapes.shape_id(group.shapes) for group in bodies[node].groups],
+            visuals,
+            self._created,
+        )
+        self._id_of_free = dict(zip(self.free.nodes.tolist(), self.free.ids, strict=True))
+        self.articulations.contacts.join(_COUPLINGS.setdefault(shapes, WeakSet()))
+        self._undo.append(self.articulations.contacts.leave)
+        self._table = LinkIndex(self.plan, self.static_ids, self._id_of_free, self.articulations)
+        self.articulations.contacts.gravity_factor = {
+            self._id_of_free[node]: bodies[node].gravity_factor for node in self._id_of_free
+        }
+        for node in self.articulations.nodes.tolist():
+            for group, (body_id, link) in zip(
+                bodies[node].groups, self.links_of(node), strict=False
+            ):
+                shapes.settle_margin(shapes.shape_id(group.shapes), group.shapes, body_id, link)
+        visuals.create_scenery(self._created)
+        if self._created:
+            shapes.mark(self._created[0])
+        if visuals.needs_finish:
+            for node, body in bodies.items():
+                visuals.finish(body, self.links_of(node))
+        self.pair_rules.forbid(self.articulations.excluded_links)
+        self.pair_rules.forbid(self._table.jointed_pairs(tree))
+        self._links = LinkContacts(
+            self.client_id,
+            shapes,
+            self.plan.contacts,
+            self._table.solid_links(),
+            self.pair_rules,
+            slip_friction=options.slip_friction,
+        )
+        self._undo.append(self._links.release)
+        self.prescribed = KinematicTargets(
+            self.client_id,
+            self.plan.bodies,
+            self.static_ids,
+            self.free,
+            lambda node: self._links.renew(set(self.links_of(node))),
+        )
+        self.colliders = ColliderIndex(self.client_id, shapes, dict(self._table.link_colliders()))
+
+    # --- what is where ------------------------------------------------------------------------
+
+    def link_of(self, node: int) -> EngineLink:
+        """The engine link of a motion node's body."""
+        return self._table.link_of(node)
+
+    def links_of(self, node: int) -> list[EngineLink]:
+        """The engine links of a body's collider groups, in the order of the plan's groups."""
+        return self._table.links_of(node)
+
+    def create_triggers(self, linear_maps: FloatArray, world_from_node: FloatArray) -> Triggers:
+        """The scene's triggers; they leave no bodies in the world.
+
+        Args:
+            linear_maps: Scale and shear of all nodes, shape [node_count, 3, 3].
+            world_from_node: Of all nodes at load, scale included, shape [node_count, 4, 4].
+        """
+        return Triggers(
+            self.client_id,
+            self.plan.triggers,
+            self._shapes,
+            linear_maps=linear_maps,
+            world_from_node=world_from_node,
+            bodies=self.plan.bodies.bodies,
+            velocity_of=lambda node: self.velocities_of(node)[0],
+        )
+
+    def create_gravity(
+        self, linear_maps: FloatArray, world_from_node: FloatArray, asset_xyzw: FloatArray
+    ) -> GravityForces:
+        """The file's gravity; arguments as of ``GravityFields``."""
+        fields = GravityFields(
+            self.plan.gravity,
+            linear_maps=linear_maps,
+            world_from_node=world_from_node,
+            asset_xyzw=asset_xyzw,
+        )
+        bodies = self.plan.bodies.bodies
+        return GravityForces(self.client_id, fields, bodies, self.free, self.articulations)
+
+    def contacts(self, node: int | None) -> Contacts:
+        """Contacts of the scene, or of the body or static collider that a node belongs to."""
+        if node is None:
+            return read_contacts(self.client_id, self.colliders)
+        owner = int(self.plan.motion_node_of[node])
+        links: list[EngineLink] = []
+        if owner >= 0:
+            links = self.links_of(owner)
+        elif node in self.static_ids:
+            links = [(self.static_ids[node], -1)]
+        return read_contacts(self.client_id, self.colliders, links)
+
+    def change_materials(self, physics: PhysicsScene) -> bool:
+        """Give the colliders their materials anew; ``False`` where other links are needed."""
+        found = with_materials(self.plan.bodies, physics.colliders, Diagnostics())
+        if found is None:
+            return False
+        bodies, contacts = found
+        self.plan = replace(self.plan, bodies=bodies, contacts=contacts)
+        self._table.bodies = bodies
+        self._links.change(contacts, self._table.solid_links())
+        return True
+
+    def set_velocity(self, node: int, linear_in_node: Vec3, angular_in_node: Vec3) -> bool:
+        """Set a free body's velocity [m/s] and spin [rad/s]; ``False`` for links of chains.
+
+        Raises:
+            ValueError: It is beyond what the engine lets a body have.
+        """
+        if node not in self._id_of_free:
+            return False
+        for name, values in (("velocity", linear_in_node), ("spin", angular_in_node)):
+            # Squares of larger floats overflow: hypot does not.
+            if not math.hypot(*values) <= VELOCITY_CLAMP:
+                raise ValueError(f"{name} {values!r}; the engine ends at {VELOCITY_CLAMP:g}")
+        turn = self.rotation_of(node)
+        set_base_velocity(
+            self.client_id,
+            self._id_of_free[node],
+            tuple((turn @ linear_in_node).tolist()),
+            tuple((turn @ angular_in_node).tolist()),
+        )
+        return True
+
+    def teleport(self, node: int, world_from_body: Pose) -> bool:
+        """Put a free body elsewhere, its velocity kept; ``False`` for links of chains."""
+        if node not in self._id_of_free:
+            return False
+        inertial = world_from_body @ self.plan.bodies.bodies[node].body_from_inertial
+        set_base_pose(
+            self.client_id,
+            self._id_of_free[node],
+            inertial.translation,
+            inertial.rotation_xyzw,
+        )
+        return True
+
+    @property
+    def moving_ids(self) -> set[int]:
+        """The bodies of motion nodes."""
+        return {self.link_of(node)[0] for node in self.plan.bodies.bodies}
+
+    @property
+    def collider_node_of_link(self) -> dict[EngineLink, int]:
+        """The first collider node of each link."""
+        return {
+            link: colliders.nodes[0]
+            for link, colliders in self._table.link_colliders()
+            if colliders.nodes
+        }
+
+    @property
+    def body_ids(self) -> tuple[int, ...]:
+        """Everything that was created, statics and scenery included."""
+        return tuple(self._created)
+
+    # --- the step -----------------------------------------------------------------------------
+
+    def before_step(self, settings: EngineSettings) -> None:
+        """Apply what the engine does not know for the coming step."""
+        self._links.before_step(settings)
+        self.free.before_step(settings.time_step, settings.gravity)
+        self.prescribed.before_step(settings.time_step)
+        for node in self.plan.articulations.moving_anchors:
+            self._announce_anchor(node, settings.time_step)
+        self.articulations.before_step(settings.time_step, settings.gravity)
+
+    def _announce_anchor(self, node: int, time_step: float) -> None:
+        if node not in self.plan.bodies.bodies:
+            motion = self.anchor_motion.get(node)
+            if motion is not None:
+                self.articulations.set_anchor(node, *motion, time_step)
+            return
+        plan = self.plan.bodies.bodies[node]
+        com, rotation, linear, angular = link_state(self.client_id, *self.link_of(node))
+        world_from_body = Pose(rotation, com) @ plan.body_from_inertial.inverse()
+        origin = np.array(world_from_body.translation)
+        velocity = np.array(linear) + np.cross(angular, origin - np.array(com))
+        self.articulations.set_anchor(
+            node, origin, world_from_body.rotation_xyzw, velocity, angular, time_step
+        )
+
+    def after_step(self, settings: EngineSettings) -> None:
+        """Note where the step has brought joints, and which surfaces slide."""
+        self.articulations.after_step()
+        self._links.after_step(settings)
+
+    def world_from_bodies(self) -> tuple[FloatArray, FloatArray]:
+        """Read all body frames once: positions [m] (k, 3) and rotations xyzw (k, 4)."""
+        positions, rotations = self.free.world_from_bodies()
+        if not len(self.articulations.nodes):
+            return positions, rotations
+        _, jointed_positions, jointed_rotations = self.articulations.world_from_bodies()
+        return (
+            np.concatenate([positions, jointed_positions]),
+            np.concatenate([rotations, jointed_rotations]),
+        )
+
+    # --- single bodies ------------------------------------------------------------------------
+
+    def velocities_of(self, node: int) -> tuple[FloatArray, FloatArray]:
+        """Velocity of the centre of mass [m/s] and spin [rad/s] of a body, world axes."""
+        _, _, linear, angular = link_state(self.client_id, *self.link_of(node))
+        return np.array(linear), np.array(angular)
+
+    def rotation_of(self, node: int) -> FloatArray:
+        """world_from_body of a motion node as a rotation matrix, shape [3, 3]."""
+        inertial = self.plan.bodies.bodies[node].body_from_inertial
+        _, rotation, _, _ = link_state(self.client_id, *self.link_of(node))
+        pose = Pose(rotation, (0.0, 0.0, 0.0)) @ inertial.inverse()
+        return pose.matrix()[:3, :3]
+
+    def apply_impulse(self, node: int, linear: Sequence[float], angular: Sequence[float]) -> None:
+        """Change velocities at once by an impulse [N s] and an angular one [N m s], world axes.
+
+        Kinematic and static bodies have infinite mass: nothing happens.
+        """
+        plan: BodyPlan = self.plan.bodies.bodies[node]
+        if plan.kind is not MotionKind.DYNAMIC or self.prescribed.holds(node):
+            return
+        if node not in self._id_of_free:
+            self.articulations.apply_impulse(node, np.array(linear), np.array(angular))
+            return
+        apply_base_impulse(
+            self.client_id,
+            self._id_of_free[node],
+            plan.mass,
+            plan.inertia_diagonal,
+            linear,
+            angular,
+        )
+
+    # --- state --------------------------------------------------------------------------------
+
+    def renew_contacts(self) -> None:
+        """Make all collision pairs of the scene anew, in one fixed order."""
+        self.articulations.contacts.hold()
+        self._links.renew_in_order()
+
+    def state(self) -> EngineWorldState:
+        """What the engine's own snapshot leaves out."""
+        return EngineWorldState(
+            articulations=self.articulations.state(),
+            slip=self._links.state(),
+            spins=self.free.state(),
+            prescribed=self.prescribed.nodes,
+            contacts=self.articulations.contacts.memory(self._created),
+        )
+
+    def restore(self, state: EngineWorldState, engine: EngineSnapshot | BodyStates) -> None:
+        """Put everything back: the whole world as the engine does it, or our own bodies only."""
+        self.prescribed.choose(*state.prescribed)
+        self._links.restore(state.slip)
+        if isinstance(engine, BodyStates):
+            engine.restore(self.client_id, self._created)
+            self.renew_contacts()
+        else:
+            engine.restore(self.client_id)
+            self.renew_contacts()
+            engine.restore(self.client_id)
+        self.articulations.restore(state.articulations)
+        self.free.restore(state.spins)
+        self.articulations.contacts.recall(state.contacts, self._created)
+
+    def remove(self) -> None:
+        """Take everything out of the world; harmless where the world is gone or was reset."""
+        if engine_life(self.client_id) is not self._shapes or not self._shapes.is_alive():
+            # After resetSimulation our ids name other people's bodies.
+            self._undo.clear()
+            self._created.clear()
+        while self._undo:
+            self._undo.pop()()
+        remove_bodies(self.client_id, self._created)
+        self._created.clear()

@@ -1,0 +1,113 @@
+"""Which colliders and bodies follow given poses at present: those that an animation moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gltf_bullet.bullet.bodies.free_bodies import FreeBodies
+from gltf_bullet.bullet.bodies.kinematic_bodies import KinematicBodies
+from gltf_bullet.bullet.bodies.link_states import ZERO, set_base_velocity
+from gltf_bullet.model import MotionKind
+from gltf_bullet.planning.bodies import BodyPlans
+from gltf_bullet.transforms import FloatArray
+
+__all__ = ["KinematicTargets", "PrescribedNodes"]
+
+PrescribedNodes: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
+"""Nodes of static colliders, and of bodies."""
+
+
+class KinematicTargets:
+    """The free bodies and static colliders of a scene whose poses are prescribed."""
+
+    def __init__(
+        self,
+        client_id: int,
+        plan: BodyPlans,
+        static_ids: Mapping[int, int],
+        free: FreeBodies,
+        renew: Callable[[int], None],
+    ) -> None:
+        """Prescribe nothing yet.
+
+        Args:
+            client_id: The world.
+            plan: Of all bodies of the scene.
+            static_ids: Body of each static collider's node.
+            free: Bodies that are no links of an articulation.
+            renew: Makes the contacts of a motion node's body anew.
+        """
+        self._client_id = client_id
+        self._plan = plan
+        self._static_ids = static_ids
+        self._free = free
+        self._renew = renew
+        self._id_of_body = dict(zip(free.nodes.tolist(), free.ids, strict=True))
+        self.nodes: PrescribedNodes = ((), ())
+        """What follows now, in the order of :meth:`follow`."""
+        self._bodies = KinematicBodies(client_id, [], [])
+        self._targets: tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]] | None = None
+
+    def is_possible(self, node: int) -> bool:
+        """Whether a body's pose can be prescribed: it is no link of an articulation."""
+        return node in self._id_of_body
+
+    def holds(self, node: int) -> bool:
+        """Whether a body's pose is prescribed at present."""
+        return node in self.nodes[1]
+
+    def choose(self, static_nodes: Sequence[int], body_nodes: Sequence[int]) -> None:
+        """Prescribe the poses of these static colliders and bodies from now on, and of no others.
+
+        Released dynamic bodies go on with the velocity that they have.
+        """
+        old_statics, old_bodies = map(set, self.nodes)
+        released, taken = old_bodies - set(body_nodes), set(body_nodes) - old_bodies
+        for node in sorted(released | taken):
+            if self._plan.bodies[node].kind is MotionKind.DYNAMIC:
+                self._free.set_kinematic(node, kinematic=node in taken)
+                self._renew(node)
+        for node in old_statics - set(static_nodes):
+            set_base_velocity(self._client_id, self._static_ids[node], ZERO, ZERO)
+        for node in released:
+            plan = self._plan.bodies[node]
+            if plan.kind is MotionKind.KINEMATIC:
+                set_base_velocity(
+                    self._client_id,
+                    self._id_of_body[node],
+                    plan.linear_velocity,
+                    plan.angular_velocity,
+                )
+        self.nodes = (tuple(static_nodes), tuple(body_nodes))
+        offset_of = {s.node: s.shape.body_from_shape for s in self._plan.statics}
+        self._bodies = KinematicBodies(
+            self._client_id,
+            [*map(self._static_ids.__getitem__, static_nodes),
+             *map(self._id_of_body.__getitem__, body_nodes)],
+            [*map(offset_of.__getitem__, static_nodes),
+             *(self._plan.bodies[node].body_from_inertial for node in body_nodes)],
+        )  # fmt: skip
+
+    def aim(
+        self, positions: FloatArray, rotations_xyzw: FloatArray, is_jump: npt.NDArray[np.bool_]
+    ) -> None:
+        """Targets of the coming step, in the order of :attr:`nodes`, statics first.
+
+        Args:
+            positions: Of the nodes' frames [m], shape [k, 3].
+            rotations_xyzw: Shape [k, 4].
+            is_jump: Which are put there at once, shape [k].
+        """
+        self._targets = (positions, rotations_xyzw, is_jump)
+
+    def before_step(self, time_step: float) -> None:
+        """Set the velocities that reach the targets within the step [s]."""
+        if self._targets is None:
+            return
+        positions, rotations, is_jump = self._targets
+        self._bodies.drive(positions, rotations, time_step, is_jump)
+        self._targets = None

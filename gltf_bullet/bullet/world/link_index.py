@@ -1,0 +1,101 @@
+"""Which engine link is which body, collider or other side of a joint of one scene."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from gltf_bullet.bullet.contacts.link_contacts import SolidLink, solid_links
+from gltf_bullet.bullet.contacts.pair_rules import EngineLink
+from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
+from gltf_bullet.bullet.world.ray_casts import LinkColliders
+from gltf_bullet.planning.bodies import BodyPlans
+from gltf_bullet.planning.shapes.shape_plans import PlacedShape
+from gltf_bullet.planning.world_plan import WorldPlan
+from gltf_bullet.scene import NodeTree
+
+__all__ = ["LinkIndex"]
+
+
+class LinkIndex:
+    """Answers for nodes; the plan of the bodies changes with their materials."""
+
+    def __init__(
+        self,
+        plan: WorldPlan,
+        static_ids: Mapping[int, int],
+        id_of_free: Mapping[int, int],
+        articulations: ArticulationSet,
+    ) -> None:
+        """Take what was created.
+
+        Args:
+            plan: Of the scene.
+            static_ids: Body of each static collider's node.
+            id_of_free: Body of each motion node without joints.
+            articulations: All others.
+        """
+        self.bodies: BodyPlans = plan.bodies
+        self._plan = plan
+        self._static_ids = static_ids
+        self._id_of_free = id_of_free
+        self._articulations = articulations
+
+    def link_of(self, node: int) -> EngineLink:
+        """The engine link of a motion node's body."""
+        if node in self._id_of_free:
+            return self._id_of_free[node], -1
+        return self._articulations.link_of[node]
+
+    def links_of(self, node: int) -> list[EngineLink]:
+        """The engine links of a body's collider groups, in the order of the plan's groups."""
+        if node in self._id_of_free:
+            count = max(1, len(self.bodies.bodies[node].groups))
+            return [(self._id_of_free[node], link - 1) for link in range(count)]
+        return self._articulations.links_of(node)
+
+    def jointed_pairs(self, tree: NodeTree) -> Iterator[tuple[EngineLink, EngineLink]]:
+        """Links of bodies that are jointed without ``enableCollision``."""
+        plans = self._plan.articulations
+        for first, second in sorted(plans.excluded_pairs):
+            for a in self.links_of(first):
+                yield from ((a, b) for b in self.links_of(second))
+        for node, attachment in sorted(plans.excluded_static_pairs):
+            for a in self.links_of(node):
+                yield from ((a, b) for b in self._static_links(attachment, tree))
+
+    def _static_links(self, attachment: int, tree: NodeTree) -> list[EngineLink]:
+        """The colliders that stand for "the other body" where that is the fixed world.
+
+        Those of the nearest node with a collider at or above the attachment; under a static motion
+        node everything that belongs to it.
+        """
+        owner = int(self._plan.motion_node_of[attachment])
+        if owner >= 0:
+            return self.links_of(owner)
+        for node in (attachment, *tree.ancestors(attachment)):
+            if node in self._static_ids:
+                return [(self._static_ids[node], -1)]
+        return []
+
+    def link_colliders(self) -> Iterator[tuple[EngineLink, LinkColliders]]:
+        """The glTF colliders of every link, with their shapes in its frame."""
+        for static in self.bodies.statics:
+            # The placement is in the body's pose, the shape stands at its origin.
+            shape = (PlacedShape(static.shape.shape),)
+            yield (self._static_ids[static.node], -1), LinkColliders((static.node,), shape)
+        for node, plan in self.bodies.bodies.items():
+            for group, (body_id, link) in zip(plan.groups, self.links_of(node), strict=False):
+                inertial = plan.body_from_inertial
+                colliders = (
+                    LinkColliders(group.collider_nodes, group.shapes, inertial)
+                    if link < 0
+                    else LinkColliders(group.collider_nodes, group.shapes)
+                )
+                yield (body_id, link), colliders
+
+    def solid_links(self) -> Iterator[SolidLink]:
+        """Every link that others can touch, with its material and filter."""
+        return solid_links(
+            ((self._static_ids[static.node], static) for static in self.bodies.statics),
+            ((plan, self.links_of(node)) for node, plan in self.bodies.bodies.items()),
+        )

@@ -1,0 +1,121 @@
+"""The geometry of a KHR collider or trigger: ``geometry.shape``, ``.node``, ``.mesh`` or ``shape``.
+
+KHR_physics_rigid_bodies, "Geometry" (001) and the older ``collider.shape`` (000).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.dialects.khr import collision_shapes as khr_collision_shapes
+from gltf_bullet.dialects.khr import implicit_shapes as khr_implicit_shapes
+from gltf_bullet.dialects.mesh_geometry import (
+    ShapeEntry,
+    mesh_of_node,
+    read_mesh,
+    shape_on_node,
+)
+from gltf_bullet.dialects.precedence import DIALECT_SHADOWED
+from gltf_bullet.dialects.properties import known_keys, read_entry, report_unknown
+from gltf_bullet.gltf.document import Document
+from gltf_bullet.gltf.fields import JsonObject, read_bool, read_index, read_object
+from gltf_bullet.model import Shape
+
+__all__ = ["GEOMETRY_AMBIGUOUS", "GEOMETRY_MISSING", "KhrShapes", "has_geometry", "read_geometry"]
+
+GEOMETRY_MISSING = IssueKind(
+    "GEOMETRY_MISSING",
+    Severity.ERROR,
+    "the {owner} names no geometry; must have one of geometry.shape, geometry.node, "
+    "geometry.mesh or (older) shape; it is left out",
+)
+GEOMETRY_AMBIGUOUS = IssueKind(
+    "GEOMETRY_AMBIGUOUS",
+    Severity.ERROR,
+    "the geometry has {got}; must have exactly one of shape, node and mesh; it is left out",
+)
+
+_SOURCES: Final = ("shape", "node", "mesh")
+_KEYS: Final = known_keys(*_SOURCES, "convexHull")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KhrShapes:
+    """The shape tables of both revisions."""
+
+    document: Document
+    implicit: tuple[Shape | None, ...]
+    """KHR_implicit_shapes, named by ``geometry.shape``."""
+    collision: tuple[ShapeEntry | None, ...]
+    """KHR_collision_shapes, named by ``shape``."""
+
+    @staticmethod
+    def of(document: Document, diagnostics: Diagnostics) -> KhrShapes:
+        """Read both tables."""
+        return KhrShapes(
+            document=document,
+            implicit=khr_implicit_shapes.read_shapes(document, diagnostics),
+            collision=khr_collision_shapes.read_shapes(document, diagnostics),
+        )
+
+
+def has_geometry(owner: JsonObject) -> bool:
+    """Whether a collider or trigger names a geometry, in either revision."""
+    return "geometry" in owner or "shape" in owner
+
+
+def read_geometry(
+    owner: JsonObject,
+    what: str,
+    node: int,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    shapes: KhrShapes,
+) -> Shape | None:
+    """The shape of the collider or trigger ``owner`` on ``node``; ``None`` was reported."""
+    if "geometry" in owner:
+        if "shape" in owner:
+            diagnostics.report(
+                DIALECT_SHADOWED,
+                at / "shape",
+                shadowed=khr_collision_shapes.EXTENSION,
+                winner=khr_implicit_shapes.EXTENSION,
+            )
+        geometry = read_object(owner, "geometry", at, diagnostics)
+        if geometry is None:
+            return None
+        return _read_newer(geometry, what, at / "geometry", diagnostics, shapes)
+    if "shape" in owner:
+        entry = read_entry(owner, "shape", at, diagnostics, shapes.collision)
+        return shape_on_node(entry, node, shapes.document, diagnostics)
+    diagnostics.report(GEOMETRY_MISSING, at, owner=what)
+    return None
+
+
+def _read_newer(
+    geometry: JsonObject,
+    what: str,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    shapes: KhrShapes,
+) -> Shape | None:
+    report_unknown(geometry, _KEYS, "a geometry", at, diagnostics)
+    present = [key for key in _SOURCES if key in geometry]
+    # On an implicit shape the flag has no effect: all of them are convex (001, "Geometry").
+    convex_hull = read_bool(geometry, "convexHull", at, diagnostics, default=False)
+    if len(present) > 1:
+        diagnostics.report(GEOMETRY_AMBIGUOUS, at, got=" and ".join(present))
+        return None
+    if present == ["shape"]:
+        return read_entry(geometry, "shape", at, diagnostics, shapes.implicit)
+    if present == ["mesh"]:
+        return read_mesh(geometry, at, diagnostics, shapes.document, convex_hull=convex_hull)
+    if present == ["node"]:
+        node = read_index(geometry, "node", at, diagnostics, count=len(shapes.document.tree))
+        if node is None:
+            return None
+        return mesh_of_node(node, at, diagnostics, shapes.document, convex_hull=convex_hull)
+    diagnostics.report(GEOMETRY_MISSING, at, owner=what)
+    return None

@@ -1,0 +1,216 @@
+"""KHR_physics_rigid_bodies, in its three revisions, told apart collider by collider.
+
+Motion, materials, filters, triggers and joints are the same in all of them; how a collider names
+its geometry is in :mod:`gltf_bullet.dialects.khr.geometry`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer
+from gltf_bullet.dialects.filters import parse_filter
+from gltf_bullet.dialects.joint_drives import DriveRules
+from gltf_bullet.dialects.joint_limits import LimitRules
+from gltf_bullet.dialects.joint_tables import parse_joint_description, parse_node_joint
+from gltf_bullet.dialects.khr.geometry import KhrShapes, has_geometry, read_geometry
+from gltf_bullet.dialects.mass_properties import (
+    finite_or_infinite,
+    read_inertia_diagonal,
+    read_mass,
+)
+from gltf_bullet.dialects.materials import parse_material
+from gltf_bullet.dialects.parts import PhysicsParts, node_extension_pointer
+from gltf_bullet.dialects.properties import (
+    known_keys,
+    read_entry,
+    read_table,
+    read_vector,
+    report_unknown,
+)
+from gltf_bullet.dialects.triggers import (
+    TRIGGER_SHAPE_AND_NODES,
+    TRIGGER_WITHOUT_SHAPE,
+    read_part_nodes,
+)
+from gltf_bullet.gltf.document import Document
+from gltf_bullet.gltf.fields import (
+    JsonObject,
+    read_bool,
+    read_number,
+    read_object,
+    read_quaternion,
+)
+from gltf_bullet.model import (
+    Collider,
+    CollisionFilter,
+    JointDescription,
+    Motion,
+    MotionKind,
+    PhysicsMaterial,
+    Trigger,
+)
+from gltf_bullet.transforms import Vec3
+
+__all__ = ["EXTENSION", "parse"]
+
+EXTENSION: Final = "KHR_physics_rigid_bodies"
+
+_LIMITS: Final = LimitRules(
+    may_mix_axes=False,
+    may_be_empty=False,
+    negative_stiffness_is_rigid=False,
+    locked_without_range=False,
+)
+_DRIVES: Final = DriveRules(negative_force_is_unlimited=False, gain_needs_target=False)
+
+_ROOT_KEYS: Final = known_keys("physicsMaterials", "collisionFilters", "physicsJoints")
+_NODE_KEYS: Final = known_keys("motion", "collider", "trigger", "joint")
+_MOTION_KEYS: Final = known_keys(
+    "isKinematic",
+    "mass",
+    "centerOfMass",
+    "inertiaDiagonal",
+    "inertiaOrientation",
+    "linearVelocity",
+    "angularVelocity",
+    "gravityFactor",
+)
+_COLLIDER_KEYS: Final = known_keys("geometry", "shape", "physicsMaterial", "collisionFilter")
+_TRIGGER_KEYS: Final = known_keys("geometry", "shape", "nodes", "collisionFilter")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tables:
+    """What the nodes refer to by index."""
+
+    document: Document
+    shapes: KhrShapes
+    materials: tuple[PhysicsMaterial, ...]
+    filters: tuple[CollisionFilter, ...]
+    joints: tuple[JointDescription, ...]
+
+
+def parse(
+    document: Document, nodes: Sequence[int], parts: PhysicsParts, diagnostics: Diagnostics
+) -> None:
+    """Read the document's tables and the extension on ``nodes`` into ``parts``."""
+    tables = _read_tables(document, diagnostics)
+    parts.collision_filters = parts.collision_filters or tables.filters
+    node_count = len(document.tree)
+    for node in nodes:
+        extension = document.node_extension(node, EXTENSION) or {}
+        at = node_extension_pointer(node, EXTENSION)
+        report_unknown(extension, _NODE_KEYS, EXTENSION, at, diagnostics)
+        if (motion := read_object(extension, "motion", at, diagnostics)) is not None:
+            parts.motions[node] = parse_motion(
+                motion, at / "motion", diagnostics, default_center_of_mass=None
+            )
+        if (collider := read_object(extension, "collider", at, diagnostics)) is not None:
+            _parse_collider(collider, node, at / "collider", diagnostics, tables, parts)
+        if (trigger := read_object(extension, "trigger", at, diagnostics)) is not None:
+            _parse_trigger(trigger, node, at / "trigger", diagnostics, tables, parts)
+        if (joint := read_object(extension, "joint", at, diagnostics)) is not None:
+            parsed = parse_node_joint(
+                joint, node, at / "joint", diagnostics, tables.joints, node_count=node_count
+            )
+            if parsed is not None:
+                parts.joints[node] = parsed
+
+
+def _read_tables(document: Document, diagnostics: Diagnostics) -> _Tables:
+    root = document.root_extension(EXTENSION)
+    at = ROOT / "extensions" / EXTENSION
+    report_unknown(root, _ROOT_KEYS, EXTENSION, at, diagnostics)
+    return _Tables(
+        document=document,
+        shapes=KhrShapes.of(document, diagnostics),
+        # An unstated combine mode has no opinion: RigidBodies_Materials_01 pairs a bare material
+        # with "minimum" and with "maximum" and expects a difference.
+        materials=read_table(
+            root, "physicsMaterials", at, diagnostics, partial(parse_material, unstated=None)
+        ),
+        filters=read_table(root, "collisionFilters", at, diagnostics, parse_filter),
+        joints=read_table(
+            root,
+            "physicsJoints",
+            at,
+            diagnostics,
+            partial(parse_joint_description, limit_rules=_LIMITS, drive_rules=_DRIVES),
+        ),
+    )
+
+
+def parse_motion(
+    motion: JsonObject,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    *,
+    default_center_of_mass: Vec3 | None,
+) -> Motion:
+    """A motion object; MSFT_rigid_bodies has the same one, with a default centre of mass."""
+    report_unknown(motion, _MOTION_KEYS, "a motion", at, diagnostics)
+    diagonal = read_inertia_diagonal(motion, at, diagnostics)
+    if diagonal is not None:
+        x, y, z = map(finite_or_infinite, diagonal)
+        diagonal = (x, y, z)
+    is_kinematic = read_bool(motion, "isKinematic", at, diagnostics, default=False)
+    center = read_vector(motion, "centerOfMass", at, diagnostics)
+    return Motion(
+        kind=MotionKind.KINEMATIC if is_kinematic else MotionKind.DYNAMIC,
+        mass=read_mass(motion, at, diagnostics, default=None),
+        center_of_mass=default_center_of_mass if center is None else center,
+        inertia_diagonal=diagonal,
+        inertia_orientation_xyzw=read_quaternion(motion, "inertiaOrientation", at, diagnostics)
+        or (0.0, 0.0, 0.0, 1.0),
+        linear_velocity=read_vector(motion, "linearVelocity", at, diagnostics) or (0.0, 0.0, 0.0),
+        angular_velocity=read_vector(motion, "angularVelocity", at, diagnostics) or (0.0, 0.0, 0.0),
+        gravity_factor=read_number(motion, "gravityFactor", at, diagnostics, default=1.0),
+        pointer=at,
+    )
+
+
+def _parse_collider(
+    collider: JsonObject,
+    node: int,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    tables: _Tables,
+    parts: PhysicsParts,
+) -> None:
+    report_unknown(collider, _COLLIDER_KEYS, "a collider", at, diagnostics)
+    shape = read_geometry(collider, "collider", node, at, diagnostics, tables.shapes)
+    material = read_entry(collider, "physicsMaterial", at, diagnostics, tables.materials)
+    collision_filter = read_entry(collider, "collisionFilter", at, diagnostics, tables.filters)
+    if shape is not None:
+        parts.colliders[node] = Collider(
+            node=node, shape=shape, material=material, filter=collision_filter, pointer=at
+        )
+
+
+def _parse_trigger(
+    trigger: JsonObject,
+    node: int,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    tables: _Tables,
+    parts: PhysicsParts,
+) -> None:
+    report_unknown(trigger, _TRIGGER_KEYS, "a trigger", at, diagnostics)
+    if "nodes" in trigger:
+        if has_geometry(trigger):
+            diagnostics.report(TRIGGER_SHAPE_AND_NODES, at, key="geometry")
+        part_nodes = read_part_nodes(trigger, at, diagnostics, tables.document)
+        if part_nodes:
+            parts.triggers[node] = Trigger(node=node, part_nodes=part_nodes, pointer=at)
+        return
+    if not has_geometry(trigger):
+        diagnostics.report(TRIGGER_WITHOUT_SHAPE, at, key="geometry")
+        return
+    shape = read_geometry(trigger, "trigger", node, at, diagnostics, tables.shapes)
+    collision_filter = read_entry(trigger, "collisionFilter", at, diagnostics, tables.filters)
+    if shape is not None:
+        parts.triggers[node] = Trigger(node=node, shape=shape, filter=collision_filter, pointer=at)

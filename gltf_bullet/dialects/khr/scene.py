@@ -1,0 +1,224 @@
+"""A :class:`~gltf_bullet.model.PhysicsScene` as current KHR JSON: tables, and objects on nodes.
+
+KHR_physics_rigid_bodies over KHR_implicit_shapes (001). What KHR cannot say is reported. Putting
+the result into a file is in :mod:`gltf_bullet.dialects.khr.writer`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, Generic, TypeVar
+
+from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from gltf_bullet.dialects.khr import implicit_shapes as khr_implicit_shapes
+from gltf_bullet.dialects.khr import physics_rigid_bodies as khr_physics_rigid_bodies
+from gltf_bullet.dialects.khr.encoding import (
+    JsonOut,
+    encode_description,
+    encode_filter,
+    encode_material,
+    encode_motion,
+    encode_shape,
+    plain_shape,
+)
+from gltf_bullet.model import (
+    Collider,
+    CollisionFilter,
+    Joint,
+    MeshPart,
+    MeshShape,
+    MotionKind,
+    PhysicsScene,
+    Shape,
+    Trigger,
+)
+
+__all__ = [
+    "COMPOUND_FILTER_NOT_IN_KHR",
+    "JOINT_TO_WORLD_NOT_IN_KHR",
+    "MESH_NOT_IN_KHR",
+    "SHAPE_NOT_IN_KHR",
+    "STATIC_MOTION_NOT_IN_KHR",
+    "physics_to_khr",
+]
+
+STATIC_MOTION_NOT_IN_KHR = IssueKind(
+    "STATIC_MOTION_NOT_IN_KHR",
+    Severity.WARNING,
+    "the motion of node {node} is static; KHR knows no such motion; {done}",
+)
+JOINT_TO_WORLD_NOT_IN_KHR = IssueKind(
+    "JOINT_TO_WORLD_NOT_IN_KHR",
+    Severity.WARNING,
+    "the joint of node {node} has no connected node; KHR asks for one; it is left out",
+)
+COMPOUND_FILTER_NOT_IN_KHR = IssueKind(
+    "COMPOUND_FILTER_NOT_IN_KHR",
+    Severity.WARNING,
+    "the compound trigger of node {node} has a filter; KHR allows none there; it is left out",
+)
+SHAPE_NOT_IN_KHR = IssueKind(
+    "SHAPE_NOT_IN_KHR",
+    Severity.WARNING,
+    "the {shape} of node {node} has a size of 0; KHR allows none; the {owner} is left out",
+)
+MESH_NOT_IN_KHR = IssueKind(
+    "MESH_NOT_IN_KHR",
+    Severity.WARNING,
+    "no node gives the deformed or composed mesh of node {node}; KHR asks for one; "
+    "the {owner} is left out",
+)
+
+_BODIES: Final = khr_physics_rigid_bodies.EXTENSION
+_SHAPES: Final = khr_implicit_shapes.EXTENSION
+
+V = TypeVar("V")
+
+
+class _Table(Generic[V]):
+    """Distinct values and their indices, in the order of first use."""
+
+    def __init__(self, encode: Callable[[V], JsonOut]) -> None:
+        self._encode = encode
+        self._index_of: dict[V, int] = {}
+
+    def index(self, value: V) -> int:
+        return self._index_of.setdefault(value, len(self._index_of))
+
+    def entries(self) -> list[JsonOut]:
+        return [self._encode(value) for value in self._index_of]
+
+
+class _Writer:
+    """The tables while the nodes are written."""
+
+    def __init__(
+        self, node_of_parts: Mapping[tuple[MeshPart, ...], int], diagnostics: Diagnostics
+    ) -> None:
+        self.node_of_parts = node_of_parts
+        self.diagnostics = diagnostics
+        self.shapes = _Table(encode_shape)
+        self.materials = _Table(encode_material)
+        self.filters = _Table(encode_filter)
+        self.joints = _Table(encode_description)
+
+    def geometry(self, shape: Shape, node: int, owner: str) -> JsonOut | None:
+        if isinstance(shape, MeshShape):
+            return self._mesh_geometry(shape, node, owner)
+        plain = plain_shape(shape)
+        if plain is None:
+            name = type(shape).__name__.lower()
+            self.diagnostics.report(
+                SHAPE_NOT_IN_KHR, shape.pointer, shape=name, node=node, owner=owner
+            )
+            return None
+        return {"shape": self.shapes.index(plain)}
+
+    def _mesh_geometry(self, shape: MeshShape, node: int, owner: str) -> JsonOut | None:
+        geometry: JsonOut
+        if shape.parts in self.node_of_parts:
+            geometry = {"node": self.node_of_parts[shape.parts]}
+        elif len(shape.parts) == 1 and shape.parts[0] == MeshPart(mesh=shape.parts[0].mesh):
+            geometry = {"mesh": shape.parts[0].mesh}
+        else:
+            self.diagnostics.report(MESH_NOT_IN_KHR, shape.pointer, node=node, owner=owner)
+            return None
+        if shape.convex_hull:
+            geometry["convexHull"] = True
+        return geometry
+
+    def _add_filter(self, result: JsonOut, collision_filter: CollisionFilter | None) -> None:
+        if collision_filter is not None:
+            result["collisionFilter"] = self.filters.index(collision_filter)
+
+    def collider(self, collider: Collider) -> JsonOut | None:
+        geometry = self.geometry(collider.shape, collider.node, "collider")
+        if geometry is None:
+            return None
+        result: JsonOut = {"geometry": geometry}
+        if collider.material is not None:
+            result["physicsMaterial"] = self.materials.index(collider.material)
+        self._add_filter(result, collider.filter)
+        return result
+
+    def trigger(self, trigger: Trigger) -> JsonOut | None:
+        if trigger.shape is None:
+            if trigger.filter is not None:
+                self.diagnostics.report(
+                    COMPOUND_FILTER_NOT_IN_KHR, trigger.pointer, node=trigger.node
+                )
+            return {"nodes": list(trigger.part_nodes)}
+        geometry = self.geometry(trigger.shape, trigger.node, "trigger")
+        if geometry is None:
+            return None
+        result: JsonOut = {"geometry": geometry}
+        self._add_filter(result, trigger.filter)
+        return result
+
+    def joint(self, joint: Joint) -> JsonOut | None:
+        if joint.connected_node is None:
+            self.diagnostics.report(JOINT_TO_WORLD_NOT_IN_KHR, joint.pointer, node=joint.node)
+            return None
+        result: JsonOut = {
+            "connectedNode": joint.connected_node,
+            "joint": self.joints.index(joint.description),
+        }
+        if joint.enable_collision:
+            result["enableCollision"] = True
+        return result
+
+    def roots(self) -> dict[str, JsonOut]:
+        tables = {
+            "physicsMaterials": self.materials.entries(),
+            "collisionFilters": self.filters.entries(),
+            "physicsJoints": self.joints.entries(),
+        }
+        # The schemas want lists with at least one item, so empty tables stay away.
+        roots = {_BODIES: {key: entries for key, entries in tables.items() if entries}}
+        if shapes := self.shapes.entries():
+            roots[_SHAPES] = {"shapes": shapes}
+        return {name: root for name, root in roots.items() if root}
+
+
+def physics_to_khr(
+    scene: PhysicsScene,
+    diagnostics: Diagnostics,
+    *,
+    node_of_parts: Mapping[tuple[MeshPart, ...], int] | None = None,
+    kept_static_nodes: frozenset[int] = frozenset(),
+) -> tuple[dict[str, JsonOut], dict[int, JsonOut]]:
+    """Root extension objects by name, and ``KHR_physics_rigid_bodies`` objects by node.
+
+    Args:
+        scene: What to write; gravity is not part of KHR and is left alone.
+        diagnostics: Takes what KHR cannot say.
+        node_of_parts: The node whose meshes are exactly these parts, for ``geometry.node``; a plain
+            mesh without one is written as ``geometry.mesh``.
+        kept_static_nodes: Static motions that are written as kinematic ones at rest, since they
+            stand below a moving body or hold joints.
+    """
+    writer = _Writer(node_of_parts or {}, diagnostics)
+    nodes: dict[int, JsonOut] = {}
+
+    def put(node: int, key: str, value: JsonOut | None) -> None:
+        if value is not None:
+            nodes.setdefault(node, {})[key] = value
+
+    for node, motion in scene.motions.items():
+        is_static = motion.kind is MotionKind.STATIC
+        if is_static:
+            done = (
+                "it is written as a kinematic one at rest"
+                if node in kept_static_nodes
+                else "it is left out, which fixes its colliders to the world"
+            )
+            diagnostics.report(STATIC_MOTION_NOT_IN_KHR, motion.pointer, node=node, done=done)
+        if not is_static or node in kept_static_nodes:
+            put(node, "motion", encode_motion(motion))
+    for node, collider in scene.colliders.items():
+        put(node, "collider", writer.collider(collider))
+    for node, trigger in scene.triggers.items():
+        put(node, "trigger", writer.trigger(trigger))
+    for node, joint in scene.joints.items():
+        put(node, "joint", writer.joint(joint))
+    return writer.roots(), nodes

@@ -1,0 +1,254 @@
+"""Replacing the physics of a document by current KHR JSON, everything else untouched.
+
+Nodes are only ever appended: data nodes outside all scenes for meshes that no node gives, as the
+published samples do, and anchors for joints to the fixed world, which KHR cannot say otherwise.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Any, Final
+
+import numpy as np
+
+from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
+from gltf_bullet.dialects.khr import physics_rigid_bodies as khr_physics_rigid_bodies
+from gltf_bullet.dialects.khr.encoding import JsonOut
+from gltf_bullet.dialects.khr.scene import physics_to_khr
+from gltf_bullet.dialects.mesh_geometry import mesh_of_node
+from gltf_bullet.dialects.registry import PHYSICS_EXTENSIONS
+from gltf_bullet.gltf.document import Document
+from gltf_bullet.model import (
+    GravityFieldKind,
+    Joint,
+    MeshPart,
+    MeshShape,
+    MotionKind,
+    PhysicsScene,
+)
+
+__all__ = ["ANIMATION_POINTER_STALE", "physics_to_khr", "write_physics"]
+
+ANIMATION_POINTER_STALE = IssueKind(
+    "ANIMATION_POINTER_STALE",
+    Severity.WARNING,
+    "the animation points to {got}, which may have moved or gone; must be pointed anew",
+)
+
+_BODIES: Final = khr_physics_rigid_bodies.EXTENSION
+_GRAVITY: Final = "OMI_physics_gravity"
+_OMI_SHAPES: Final = "OMI_physics_shape"
+
+
+def write_physics(
+    document: Document, scene: PhysicsScene, diagnostics: Diagnostics
+) -> dict[str, Any]:
+    """The document's JSON with ``scene`` as its physics; the document itself is not changed.
+
+    All physics extensions are replaced, except OMI_physics_gravity, for which KHR has no
+    counterpart (and the shapes that its fields use).
+    """
+    root: dict[str, Any] = dict(document.json)
+    nodes = root.get("nodes")
+    new_nodes = [dict(node) if isinstance(node, dict) else node for node in nodes or ()]
+    replaced = _replaced_extensions(scene)
+    was_required = _strip(root, new_nodes, replaced, document)
+    scene = _with_anchors(scene, document, new_nodes, root)
+    roots, extension_of_node = physics_to_khr(
+        scene,
+        diagnostics,
+        node_of_parts=_nodes_of_meshes(scene, document, new_nodes),
+        kept_static_nodes=_kept_static_nodes(scene, document),
+    )
+    for node, extension in extension_of_node.items():
+        _put_extension(new_nodes[node], _BODIES, extension)
+    for name, extension in roots.items():
+        _put_extension(root, name, extension)
+    if new_nodes:
+        root["nodes"] = new_nodes
+    written = set(roots) | ({_BODIES} if extension_of_node else set())
+    _declare(root, replaced, was_required, written)
+    _report_stale_pointers(document, replaced, diagnostics)
+    return root
+
+
+def _replaced_extensions(scene: PhysicsScene) -> frozenset[str]:
+    kept = {_GRAVITY}
+    if any(v.source.kind is GravityFieldKind.SHAPED for v in scene.gravity_volumes.values()):
+        kept.add(_OMI_SHAPES)
+    return frozenset(PHYSICS_EXTENSIONS) - kept
+
+
+def _strip(
+    root: dict[str, Any], nodes: list[Any], replaced: frozenset[str], document: Document
+) -> bool:
+    """Remove the replaced extensions; whether one of them was required."""
+    for owner in (root, *nodes):
+        extensions = owner.get("extensions") if isinstance(owner, dict) else None
+        if not isinstance(extensions, dict) or replaced.isdisjoint(extensions):
+            continue
+        left = {name: value for name, value in extensions.items() if name not in replaced}
+        if left:
+            owner["extensions"] = left
+        else:
+            del owner["extensions"]
+    return not replaced.isdisjoint(document.extensions_required)
+
+
+def _put_extension(owner: dict[str, Any], name: str, extension: JsonOut) -> None:
+    extensions = owner.get("extensions")
+    owner["extensions"] = {**(extensions if isinstance(extensions, dict) else {}), name: extension}
+
+
+def _declare(
+    root: dict[str, Any], replaced: frozenset[str], is_required: bool, written: Iterable[str]
+) -> None:
+    names = sorted(written)
+    for key, added in (
+        ("extensionsUsed", names),
+        ("extensionsRequired", names if is_required else []),
+    ):
+        listed = root.get(key)
+        kept = [
+            name
+            for name in (listed if isinstance(listed, list) else ())
+            if name not in replaced and name not in added
+        ]
+        root.pop(key, None)
+        if kept or added:
+            root[key] = [*kept, *added]
+
+
+def _kept_static_nodes(scene: PhysicsScene, document: Document) -> frozenset[int]:
+    """Static motions that mean more than fixed colliders.
+
+    Below a moving body they must not move with it; with a joint on them all their colliders are
+    the jointed body, which by default collides with none of the other's.
+    """
+    tree = document.tree
+    moving = {n for n, m in scene.motions.items() if m.kind is not MotionKind.STATIC}
+    owner = scene.motion_node_of(tree)
+    ends = [end for j in scene.joints.values() for end in (j.node, j.connected_node)]
+    # Anchors that were appended for joints to the world stand outside the tree.
+    jointed = {int(owner[end]) for end in ends if end is not None and end < len(tree)}
+    return frozenset(
+        node
+        for node, motion in scene.motions.items()
+        if motion.kind is MotionKind.STATIC
+        and (node in jointed or not moving.isdisjoint(tree.ancestors(node)))
+    )
+
+
+def _with_anchors(
+    scene: PhysicsScene, document: Document, nodes: list[Any], root: dict[str, Any]
+) -> PhysicsScene:
+    """Joints to the fixed world get a node that stands where the joint node stands at load."""
+    loose = [joint for joint in scene.joints.values() if joint.connected_node is None]
+    if not loose:
+        return scene
+    tree = document.tree
+    world_from_node = tree.compose(tree.local_matrices(), np.eye(4))
+    rotations = tree.compose_rotations(tree.rotations_xyzw, np.array([0.0, 0.0, 0.0, 1.0]))
+    joints: dict[int, Joint] = dict(scene.joints)
+    anchors: dict[int, list[int]] = {}
+    for joint in loose:
+        ancestors = tree.ancestors(joint.node)
+        scene_root = ancestors[-1] if ancestors else joint.node
+        anchors.setdefault(scene_root, []).append(len(nodes))
+        joints[joint.node] = dataclasses.replace(joint, connected_node=len(nodes))
+        nodes.append(
+            {
+                "name": f"physicsAnchor {joint.node}",
+                "translation": world_from_node[joint.node, :3, 3].tolist(),
+                "rotation": rotations[joint.node].tolist(),
+            }
+        )
+    scenes = root.get("scenes")
+    if isinstance(scenes, list):
+        root["scenes"] = [_scene_with(entry, anchors) for entry in scenes]
+    return dataclasses.replace(scene, joints=joints)
+
+
+def _scene_with(entry: Any, anchors: dict[int, list[int]]) -> Any:
+    roots = entry.get("nodes") if isinstance(entry, dict) else None
+    if not isinstance(roots, list):
+        return entry
+    added = [anchor for node in roots for anchor in anchors.get(node, ())]
+    return {**entry, "nodes": [*roots, *added]}
+
+
+def _nodes_of_meshes(
+    scene: PhysicsScene, document: Document, nodes: list[Any]
+) -> dict[tuple[MeshPart, ...], int]:
+    """Per mesh geometry of the scene a node that gives it, appended where there is none."""
+    shapes = [collider.shape for collider in scene.colliders.values()]
+    shapes += [trigger.shape for trigger in scene.triggers.values() if trigger.shape is not None]
+    wanted = dict.fromkeys(shape.parts for shape in shapes if isinstance(shape, MeshShape))
+    result: dict[tuple[MeshPart, ...], int] = {}
+    for parts in wanted:
+        found = _find_node(parts, document)
+        if found is None:
+            found = _append_data_node(parts, nodes)
+        if found is not None:
+            result[parts] = found
+    return result
+
+
+def _find_node(parts: tuple[MeshPart, ...], document: Document) -> int | None:
+    """The first node whose geometry is ``parts``, among those with the first mesh and above."""
+    tree = document.tree
+    candidates: set[int] = set()
+    for node, mesh in enumerate(tree.mesh_of):
+        if mesh == parts[0].mesh:
+            candidates.update((node, *tree.ancestors(node)))
+    for node in sorted(candidates):
+        shape = mesh_of_node(node, ROOT, Diagnostics(), document, convex_hull=False)
+        if shape is not None and shape.parts == parts:
+            return node
+    return None
+
+
+def _append_data_node(parts: tuple[MeshPart, ...], nodes: list[Any]) -> int | None:
+    """A node outside all scenes that gives ``parts``; ``None`` where a skin or a node matters."""
+    if any(part.skin is not None or part.weights_node is not None for part in parts):
+        return None
+    meshes: list[dict[str, Any]] = []
+    for part in parts:
+        node: dict[str, Any] = {"name": "physicsMeshData", "mesh": part.mesh}
+        if part.weights is not None:
+            node["weights"] = list(part.weights)
+        if part.shape_from_part is not None:
+            # glTF writes matrices column by column.
+            node["matrix"] = np.array(part.shape_from_part).reshape(4, 4).T.ravel().tolist()
+        meshes.append(node)
+    first = len(nodes)
+    nodes.extend(meshes)
+    if len(parts) == 1 and parts[0].shape_from_part is None:
+        return first
+    children = list(range(first, len(nodes)))
+    nodes.append({"name": "physicsMeshData", "children": children})
+    return len(nodes) - 1
+
+
+def _report_stale_pointers(
+    document: Document, replaced: frozenset[str], diagnostics: Diagnostics
+) -> None:
+    """KHR_animation_pointer targets inside what was rewritten."""
+    for index, animation in enumerate(document.objects("animations")):
+        channels = animation.get("channels")
+        for position, channel in enumerate(channels if isinstance(channels, list) else ()):
+            pointer = _pointer_of(channel)
+            if pointer is None or (pointer.startswith("/nodes/") and f"/{_BODIES}/" in pointer):
+                # Nodes keep their indices, and KHR objects on them their names.
+                continue
+            if not replaced.isdisjoint(pointer.split("/")):
+                at = ROOT / "animations" / index / "channels" / position
+                diagnostics.report(ANIMATION_POINTER_STALE, at, got=pointer[:100])
+
+
+def _pointer_of(channel: object) -> str | None:
+    value = channel
+    for key in ("target", "extensions", "KHR_animation_pointer", "pointer"):
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, str) else None

@@ -1,0 +1,1 @@
+"""The MSFT family in both spellings: MSFT_rigid_bodies and MSFT_RigidBodies."""

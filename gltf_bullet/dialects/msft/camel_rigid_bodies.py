@@ -1,0 +1,191 @@
+"""MSFT_RigidBodies (004): bodies, and colliders that are solid only with a material.
+
+A node names its collider in the node extension MSFT_CollisionPrimitives, or (some files) in
+MSFT_RigidBodies as an index or as a nested object. "If a collider has no physics material assigned,
+that collider should not generate impulses": it is a trigger.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.dialects.inertia_tensor import read_inertia_tensor
+from gltf_bullet.dialects.mass_properties import read_mass
+from gltf_bullet.dialects.materials import parse_material
+from gltf_bullet.dialects.msft import camel_collision_primitives as msft_camel_collision_primitives
+from gltf_bullet.dialects.msft.camel_collision_primitives import ColliderEntry
+from gltf_bullet.dialects.msft.joint_limits import parse_msft_joint, read_joint_limits
+from gltf_bullet.dialects.parts import PhysicsParts, node_extension_pointer
+from gltf_bullet.dialects.properties import (
+    known_keys,
+    read_entry,
+    read_table,
+    read_vector,
+    report_unknown,
+    require,
+)
+from gltf_bullet.gltf.document import Document
+from gltf_bullet.gltf.fields import JsonObject, read_bool, read_number, read_object
+from gltf_bullet.model import (
+    Collider,
+    JointDescription,
+    Motion,
+    MotionKind,
+    PhysicsMaterial,
+    Trigger,
+)
+
+__all__ = ["COLLIDER_TWICE", "EXTENSION", "MATERIAL_WITHOUT_COLLIDER", "parse"]
+
+EXTENSION: Final = "MSFT_RigidBodies"
+
+COLLIDER_TWICE = IssueKind(
+    "COLLIDER_TWICE",
+    Severity.WARNING,
+    "the node names a collider in MSFT_CollisionPrimitives and in MSFT_RigidBodies; "
+    "must name it once; the first is used",
+)
+MATERIAL_WITHOUT_COLLIDER = IssueKind(
+    "MATERIAL_WITHOUT_COLLIDER",
+    Severity.WARNING,
+    "the node has a physicsMaterial but no collider; should have one; the material has no effect",
+)
+
+_ROOT_KEYS: Final = known_keys("physicsMaterials", "physicsJointLimits")
+_NODE_KEYS: Final = known_keys("rigidBody", "collider", "physicsMaterial", "joint")
+_NESTED_KEYS: Final = known_keys("collider", "physicsMaterial")
+_BODY_KEYS: Final = known_keys(
+    "isKinematic",
+    "mass",
+    "centerOfMass",
+    "inertiaTensor",
+    "linearVelocity",
+    "angularVelocity",
+    "gravityFactor",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tables:
+    """What the nodes refer to by index."""
+
+    document: Document
+    colliders: tuple[ColliderEntry | None, ...]
+    materials: tuple[PhysicsMaterial, ...]
+    joints: tuple[JointDescription, ...]
+
+
+def parse(
+    document: Document, nodes: Sequence[int], parts: PhysicsParts, diagnostics: Diagnostics
+) -> None:
+    """Read the document's tables and both extensions on ``nodes`` into ``parts``."""
+    root = document.root_extension(EXTENSION)
+    at: JsonPointer = ROOT / "extensions" / EXTENSION
+    report_unknown(root, _ROOT_KEYS, EXTENSION, at, diagnostics)
+    tables = _Tables(
+        document=document,
+        colliders=msft_camel_collision_primitives.read_colliders(document, diagnostics),
+        materials=read_table(
+            root, "physicsMaterials", at, diagnostics, partial(parse_material, unstated=None)
+        ),
+        joints=read_joint_limits(root, at, diagnostics),
+    )
+    for node in nodes:
+        extension = document.node_extension(node, EXTENSION) or {}
+        at = node_extension_pointer(node, EXTENSION)
+        report_unknown(extension, _NODE_KEYS, EXTENSION, at, diagnostics)
+        if (body := read_object(extension, "rigidBody", at, diagnostics)) is not None:
+            parts.motions[node] = _parse_body(body, at / "rigidBody", diagnostics)
+        if (joint := read_object(extension, "joint", at, diagnostics)) is not None:
+            parsed = parse_msft_joint(
+                joint,
+                node,
+                at / "joint",
+                diagnostics,
+                tables.joints,
+                node_count=len(document.tree),
+            )
+            if parsed is not None:
+                parts.joints[node] = parsed
+        _parse_collider(extension, node, at, diagnostics, tables, parts)
+
+
+def _parse_body(body: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Motion:
+    report_unknown(body, _BODY_KEYS, "a rigid body", at, diagnostics)
+    is_kinematic = read_bool(body, "isKinematic", at, diagnostics, default=False)
+    diagonal, orientation = read_inertia_tensor(body, "inertiaTensor", at, diagnostics)
+    return Motion(
+        kind=MotionKind.KINEMATIC if is_kinematic else MotionKind.DYNAMIC,
+        mass=read_mass(body, at, diagnostics, default=1.0),
+        center_of_mass=read_vector(body, "centerOfMass", at, diagnostics) or (0.0, 0.0, 0.0),
+        inertia_diagonal=diagonal,
+        inertia_orientation_xyzw=orientation,
+        linear_velocity=read_vector(body, "linearVelocity", at, diagnostics) or (0.0, 0.0, 0.0),
+        angular_velocity=read_vector(body, "angularVelocity", at, diagnostics) or (0.0, 0.0, 0.0),
+        gravity_factor=read_number(body, "gravityFactor", at, diagnostics, default=1.0),
+        pointer=at,
+    )
+
+
+def _parse_collider(
+    extension: JsonObject,
+    node: int,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    tables: _Tables,
+    parts: PhysicsParts,
+) -> None:
+    nested: JsonObject = {}
+    if isinstance(extension.get("collider"), dict):
+        nested = read_object(extension, "collider", at, diagnostics) or {}
+        report_unknown(nested, _NESTED_KEYS, "a collider", at / "collider", diagnostics)
+    entry, is_named = _read_named(extension, nested, node, at, diagnostics, tables)
+    has_material = "physicsMaterial" in extension or "physicsMaterial" in nested
+    outer = read_entry(extension, "physicsMaterial", at, diagnostics, tables.materials)
+    inner = read_entry(nested, "physicsMaterial", at / "collider", diagnostics, tables.materials)
+    material = outer if outer is not None else inner
+    if has_material and not is_named:
+        diagnostics.report(MATERIAL_WITHOUT_COLLIDER, at)
+    if entry is None:
+        return
+    if has_material:
+        parts.colliders[node] = Collider(
+            node=node, shape=entry.shape, material=material, filter=entry.filter, pointer=at
+        )
+    else:
+        parts.triggers[node] = Trigger(
+            node=node, shape=entry.shape, filter=entry.filter, pointer=at
+        )
+
+
+def _read_named(
+    extension: JsonObject,
+    nested: JsonObject,
+    node: int,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    tables: _Tables,
+) -> tuple[ColliderEntry | None, bool]:
+    """The collider that the node names in one of three places, and whether it names one."""
+    name = msft_camel_collision_primitives.EXTENSION
+    primitives = tables.document.node_extension(node, name)
+    if primitives is not None:
+        primitives_at = node_extension_pointer(node, name)
+        report_unknown(primitives, known_keys("collider"), name, primitives_at, diagnostics)
+        require(primitives, "collider", "the index of a collider", primitives_at, diagnostics)
+        if "collider" in extension:
+            diagnostics.report(COLLIDER_TWICE, at / "collider")
+        return (
+            read_entry(primitives, "collider", primitives_at, diagnostics, tables.colliders),
+            True,
+        )
+    if nested or isinstance(extension.get("collider"), dict):
+        at = at / "collider"
+        require(nested, "collider", "the index of a collider", at, diagnostics)
+        return read_entry(nested, "collider", at, diagnostics, tables.colliders), True
+    entry = read_entry(extension, "collider", at, diagnostics, tables.colliders)
+    return entry, "collider" in extension

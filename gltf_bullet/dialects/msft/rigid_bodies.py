@@ -1,0 +1,138 @@
+"""MSFT_rigid_bodies (later spelling): motion as in KHR, collider and trigger beside each other.
+
+Its motion schema puts the centre of mass at the node's origin; mass and inertia that are not given
+come from the geometry, as the successor's text says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer
+from gltf_bullet.dialects.filters import parse_filter
+from gltf_bullet.dialects.khr.physics_rigid_bodies import parse_motion
+from gltf_bullet.dialects.materials import parse_material
+from gltf_bullet.dialects.msft import collision_primitives as msft_collision_primitives
+from gltf_bullet.dialects.msft.joint_limits import parse_msft_joint, read_joint_limits
+from gltf_bullet.dialects.parts import PhysicsParts, node_extension_pointer
+from gltf_bullet.dialects.properties import (
+    known_keys,
+    read_entry,
+    read_table,
+    report_unknown,
+    require,
+)
+from gltf_bullet.gltf.document import Document
+from gltf_bullet.gltf.fields import JsonObject, read_object
+from gltf_bullet.model import (
+    Collider,
+    CollisionFilter,
+    JointDescription,
+    PhysicsMaterial,
+    Shape,
+    Trigger,
+)
+
+__all__ = ["EXTENSION", "parse"]
+
+EXTENSION: Final = "MSFT_rigid_bodies"
+
+_ROOT_KEYS: Final = known_keys("physicsMaterials", "collisionFilters", "physicsJointLimits")
+_NODE_KEYS: Final = known_keys("motion", "collider", "trigger", "joint")
+_COLLIDER_KEYS: Final = known_keys("collider", "physicsMaterial", "collisionFilter")
+_TRIGGER_KEYS: Final = known_keys("collider", "collisionFilter")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tables:
+    """What the nodes refer to by index."""
+
+    shapes: tuple[Shape | None, ...]
+    materials: tuple[PhysicsMaterial, ...]
+    filters: tuple[CollisionFilter, ...]
+    joints: tuple[JointDescription, ...]
+    node_count: int
+
+
+def parse(
+    document: Document, nodes: Sequence[int], parts: PhysicsParts, diagnostics: Diagnostics
+) -> None:
+    """Read the document's tables and the extension on ``nodes`` into ``parts``."""
+    tables = _read_tables(document, diagnostics)
+    parts.collision_filters = parts.collision_filters or tables.filters
+    for node in nodes:
+        extension = document.node_extension(node, EXTENSION) or {}
+        at = node_extension_pointer(node, EXTENSION)
+        report_unknown(extension, _NODE_KEYS, EXTENSION, at, diagnostics)
+        if (motion := read_object(extension, "motion", at, diagnostics)) is not None:
+            parts.motions[node] = parse_motion(
+                motion, at / "motion", diagnostics, default_center_of_mass=(0.0, 0.0, 0.0)
+            )
+        if (collider := read_object(extension, "collider", at, diagnostics)) is not None:
+            _parse_collider(collider, node, at / "collider", diagnostics, tables, parts)
+        if (trigger := read_object(extension, "trigger", at, diagnostics)) is not None:
+            _parse_trigger(trigger, node, at / "trigger", diagnostics, tables, parts)
+        if (joint := read_object(extension, "joint", at, diagnostics)) is not None:
+            parsed = parse_msft_joint(
+                joint,
+                node,
+                at / "joint",
+                diagnostics,
+                tables.joints,
+                node_count=tables.node_count,
+            )
+            if parsed is not None:
+                parts.joints[node] = parsed
+
+
+def _read_tables(document: Document, diagnostics: Diagnostics) -> _Tables:
+    root = document.root_extension(EXTENSION)
+    at = ROOT / "extensions" / EXTENSION
+    report_unknown(root, _ROOT_KEYS, EXTENSION, at, diagnostics)
+    return _Tables(
+        shapes=msft_collision_primitives.read_shapes(document, diagnostics),
+        materials=read_table(
+            root, "physicsMaterials", at, diagnostics, partial(parse_material, unstated=None)
+        ),
+        filters=read_table(root, "collisionFilters", at, diagnostics, parse_filter),
+        joints=read_joint_limits(root, at, diagnostics),
+        node_count=len(document.tree),
+    )
+
+
+def _parse_collider(
+    collider: JsonObject,
+    node: int,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    tables: _Tables,
+    parts: PhysicsParts,
+) -> None:
+    report_unknown(collider, _COLLIDER_KEYS, "a collider", at, diagnostics)
+    require(collider, "collider", "the index of a collider", at, diagnostics)
+    shape = read_entry(collider, "collider", at, diagnostics, tables.shapes)
+    material = read_entry(collider, "physicsMaterial", at, diagnostics, tables.materials)
+    collision_filter = read_entry(collider, "collisionFilter", at, diagnostics, tables.filters)
+    if shape is not None:
+        parts.colliders[node] = Collider(
+            node=node, shape=shape, material=material, filter=collision_filter, pointer=at
+        )
+
+
+def _parse_trigger(
+    trigger: JsonObject,
+    node: int,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    tables: _Tables,
+    parts: PhysicsParts,
+) -> None:
+    report_unknown(trigger, _TRIGGER_KEYS, "a trigger", at, diagnostics)
+    require(trigger, "collider", "the index of a collider", at, diagnostics)
+    shape = read_entry(trigger, "collider", at, diagnostics, tables.shapes)
+    collision_filter = read_entry(trigger, "collisionFilter", at, diagnostics, tables.filters)
+    if shape is not None:
+        parts.triggers[node] = Trigger(node=node, shape=shape, filter=collision_filter, pointer=at)

@@ -1,0 +1,135 @@
+"""What will be created, as pure data: every approximation decided and reported before the engine.
+
+``plan_*`` functions of this room make these values, ``create_*`` functions turn them into engine
+objects. All poses and vectors are in the Bullet world unless the name says otherwise; nothing here
+knows a dialect, and nothing imports pybullet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gltf_bullet.model import DEFAULT_MATERIAL, CollisionFilter, MotionKind, PhysicsMaterial
+from gltf_bullet.planning.shapes.shape_plans import PlacedShape
+from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3
+
+__all__ = [
+    "VELOCITY_CLAMP",
+    "BodyPlan",
+    "ColliderGroup",
+    "ContactClass",
+    "StaticPlan",
+    "SurfaceKey",
+    "SurfacePlan",
+]
+
+VELOCITY_CLAMP = 1e5
+"""[m/s, rad/s] More the engine cuts off; its default of 100 stops fast bodies (measured)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurfaceKey:
+    """What decides how a surface rubs and bounces: its material, and who moves it."""
+
+    material: PhysicsMaterial = DEFAULT_MATERIAL
+    is_dynamic: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContactClass:
+    """Links of one class meet the same other classes."""
+
+    filter: CollisionFilter | None = None
+    key: SurfaceKey | None = None
+    """Only where pairs of materials need surfaces of their own; ``None``: of no importance."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SurfacePlan:
+    """What the engine keeps per link about contacts. Bullet multiplies the two sides of a pair."""
+
+    key: SurfaceKey = SurfaceKey()
+    friction: float = 1.0
+    """Coulomb factor when sliding."""
+    restitution: float = 0.0
+    """Restitution factor as the specs mean it; the engine's differs with the time step."""
+    contact_class: ContactClass = ContactClass()
+    aimed_at: SurfaceKey | None = None
+    """For an extra surface of a collider: the only partner that it meets."""
+    bounces: bool = False
+    """Whether any partner that it can meet asks for restitution."""
+    slips: bool = False
+    """Whether friction at rest differs from sliding friction towards any partner."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColliderGroup:
+    """Colliders of one body that the engine may keep in one link.
+
+    A link has one friction, one restitution and one collision group; colliders that differ in
+    these become groups of their own, on fixed massless child links.
+    """
+
+    shapes: tuple[PlacedShape, ...]
+    """In the frame of the body; several make one compound."""
+    collider_nodes: tuple[int, ...]
+    """The glTF node of each shape, in the same order."""
+    material: PhysicsMaterial = DEFAULT_MATERIAL
+    filter: CollisionFilter | None = None
+    surface: SurfacePlan = SurfacePlan()
+    """Decided by the contact planner."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaticPlan:
+    """A collider without a motion at or above it."""
+
+    node: int
+    """The glTF node with the collider."""
+    world_from_collider: Pose
+    """The node's frame without its scale, at load."""
+    shape: PlacedShape
+    """In the collider's frame."""
+    material: PhysicsMaterial = DEFAULT_MATERIAL
+    filter: CollisionFilter | None = None
+    surface: SurfacePlan = SurfacePlan()
+    """Decided by the contact planner."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BodyPlan:
+    """One rigid body: a node with motion, and the colliders that belong to it."""
+
+    node: int
+    """The glTF node with the motion."""
+    kind: MotionKind
+    world_from_body: Pose
+    """The node's frame without its scale, at load."""
+    mass: float
+    """[kg], finite; 0 for kinematic and static bodies, a large number for infinite mass."""
+    inertia_diagonal: Vec3
+    """Principal moments about the centre of mass [kg m^2], finite, all positive when dynamic."""
+    body_from_inertial: Pose = IDENTITY_POSE
+    """Centre of mass and principal axes in the body frame."""
+    linear_velocity: Vec3 = (0.0, 0.0, 0.0)
+    """Of the centre of mass, world axes [m/s]."""
+    angular_velocity: Vec3 = (0.0, 0.0, 0.0)
+    """World axes [rad/s]."""
+    gravity_factor: float = 1.0
+    groups: tuple[ColliderGroup, ...] = field(default=())
+    """The first sits on the body's own link, each further one on a fixed child link."""
+
+    def with_groups(self, groups: tuple[ColliderGroup, ...]) -> BodyPlan:
+        """The same body with other collider groups; dataclasses.replace takes thrice the time."""
+        return BodyPlan(
+            node=self.node,
+            kind=self.kind,
+            world_from_body=self.world_from_body,
+            mass=self.mass,
+            inertia_diagonal=self.inertia_diagonal,
+            body_from_inertial=self.body_from_inertial,
+            linear_velocity=self.linear_velocity,
+            angular_velocity=self.angular_velocity,
+            gravity_factor=self.gravity_factor,
+            groups=groups,
+        )

@@ -1,0 +1,1 @@
+"""Materials and filters of colliders: one surface per engine link, right for every pair."""

@@ -1,0 +1,345 @@
+"""Materials and filters of all colliders: one surface per engine link, right for every pair.
+
+Implements "Physics Materials" and "Collision Filtering" of KHR_physics_rigid_bodies. Surfaces whose
+pairs contradict each other (an average is no product) get links of their own that meet only the
+partner in question (measured: a collider split in this way slides exactly as a plain one).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.model import (
+    DEFAULT_MATERIAL,
+    Collider,
+    CollisionFilter,
+    MotionKind,
+    PhysicsMaterial,
+    combine,
+    may_collide,
+)
+from gltf_bullet.planning.bodies import BodyPlans
+from gltf_bullet.planning.body_plans import (
+    BodyPlan,
+    ColliderGroup,
+    ContactClass,
+    StaticPlan,
+    SurfaceKey,
+    SurfacePlan,
+)
+from gltf_bullet.planning.contacts.pair_factors import Factors, PairTargets, factor_pairs
+from gltf_bullet.planning.shapes.shape_plans import BoxPlan, InfinitePlanePlan, PlacedShape
+from gltf_bullet.transforms import FloatArray, Pose
+
+__all__ = ["ContactPlan", "plan_contacts", "with_materials"]
+
+MATERIALS_APPROXIMATED = IssueKind(
+    "MATERIALS_APPROXIMATED",
+    Severity.WARNING,
+    "{count} materials need {needed} collision classes and Bullet has {available}; pairs share "
+    "factors, friction is off by up to {friction:.3g} and restitution by up to {restitution:.3g}",
+)
+PLANE_AS_BOX = IssueKind(
+    "PLANE_AS_BOX",
+    Severity.INFO,
+    "an infinite plane that things bounce on stands as a box that ends {extent:g} m from its "
+    "origin: flat landings on Bullet's plane lose their bounce",
+)
+
+COMPOUND_TOO_LARGE = IssueKind(
+    "COMPOUND_TOO_LARGE",
+    Severity.WARNING,
+    "the body's colliders need {groups} engine links; only {kept} fit, the others do not collide",
+)
+
+MAX_GROUPS = 120
+"""Links of a body: Bullet drops those beyond 127 without a word (measured)."""
+
+MAX_CLASSES = 24
+"""Collision classes that materials may take; a few bits stay for other scenes of the world."""
+
+PLANE_BOX_EXTENT = 1000.0
+PLANE_BOX_DEPTH = 50.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ContactPlan:
+    """The pairs of surface classes, kept for what depends on the time step and on slip."""
+
+    keys: tuple[SurfaceKey, ...]
+    targets: PairTargets
+    factors: Factors
+    static_friction: FloatArray
+    """Coefficient at rest per pair, shape [count, count]."""
+
+    @property
+    def index_of(self) -> dict[SurfaceKey, int]:
+        """Row of each surface key."""
+        return {key: index for index, key in enumerate(self.keys)}
+
+    @property
+    def split_pairs(self) -> frozenset[frozenset[SurfaceKey]]:
+        """Pairs whose main surfaces must not meet."""
+        return frozenset(frozenset((self.keys[i], self.keys[j])) for i, j in self.factors.split)
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """A distinct combination of surface and filter, and the bodies that have it."""
+
+    key: SurfaceKey
+    filter: CollisionFilter | None
+
+
+def plan_contacts(bodies: BodyPlans, diagnostics: Diagnostics) -> tuple[BodyPlans, ContactPlan]:
+    """Give every collider group and static collider its surface; split where pairs contradict."""
+    uses = _uses(bodies)
+    targets, static_friction, keys = _pair_targets(uses)
+    factors = factor_pairs(targets, may_split=True)
+    if factors.split:
+        involved = {c for edge in factors.split for c in edge}
+        classes = {
+            (use.filter, use.key if keys.index(use.key) in involved else None) for use in uses
+        }
+        if len(classes) > MAX_CLASSES:
+            factors = factor_pairs(targets, may_split=False)
+            _report_residual(keys, targets, factors, len(classes), diagnostics)
+    contacts = ContactPlan(keys, targets, factors, static_friction)
+    return _with_surfaces(bodies, contacts, diagnostics), contacts
+
+
+def with_materials(
+    bodies: BodyPlans, colliders: Mapping[int, Collider], diagnostics: Diagnostics
+) -> tuple[BodyPlans, ContactPlan] | None:
+    """The same bodies with other materials; ``None`` where links of another number are needed.
+
+    Args:
+        bodies: Planned with surfaces.
+        colliders: The edited colliders by node.
+        diagnostics: Receives the findings.
+    """
+    planned: dict[int, BodyPlan] = {}
+    for node, plan in bodies.bodies.items():
+        groups = []
+        for group in plan.groups:
+            if group.surface.aimed_at is not None:
+                continue
+            materials = {colliders[k].material or DEFAULT_MATERIAL for k in group.collider_nodes}
+            if len(materials) > 1:
+                return None
+            groups.append(replace(group, material=materials.pop()))
+        planned[node] = replace(plan, groups=tuple(groups))
+    statics = tuple(
+        replace(static, material=colliders[static.node].material or DEFAULT_MATERIAL)
+        for static in bodies.statics
+    )
+    found, contacts = plan_contacts(BodyPlans(bodies=planned, statics=statics), diagnostics)
+    return (found, contacts) if _links(found) == _links(bodies) else None
+
+
+def _links(bodies: BodyPlans) -> list[object]:
+    """What of the surfaces is built into links."""
+    listed: list[object] = [
+        [(g.surface.contact_class, g.surface.aimed_at) for g in plan.groups]
+        for plan in bodies.bodies.values()
+    ]
+    listed += [(static.shape, static.surface.contact_class) for static in bodies.statics]
+    return listed
+
+
+def _surface_key(material: PhysicsMaterial, kind: MotionKind | None) -> SurfaceKey:
+    return SurfaceKey(material=material, is_dynamic=kind is MotionKind.DYNAMIC)
+
+
+def _uses(bodies: BodyPlans) -> dict[_Use, set[int]]:
+    uses: dict[_Use, set[int]] = {}
+    for plan in bodies.bodies.values():
+        for group in plan.groups:
+            use = _Use(_surface_key(group.material, plan.kind), group.filter)
+            owners = uses.setdefault(use, set())
+            if len(owners) < 2:
+                owners.add(plan.node)
+    for static in bodies.statics:
+        uses.setdefault(_Use(_surface_key(static.material, None), static.filter), set()).add(-1)
+    return uses
+
+
+def _pair_targets(
+    uses: Mapping[_Use, set[int]],
+) -> tuple[PairTargets, FloatArray, tuple[SurfaceKey, ...]]:
+    keys = tuple(dict.fromkeys(use.key for use in uses))
+    row = {key: index for index, key in enumerate(keys)}
+    count = len(keys)
+    friction, static, restitution = (np.zeros((count, count)) for _ in range(3))
+    for i, a in enumerate(keys):
+        for j, b in enumerate(keys):
+            one, two = a.material, b.material
+            modes = one.friction_combine, two.friction_combine
+            friction[i, j] = combine(one.dynamic_friction, two.dynamic_friction, *modes)
+            static[i, j] = combine(one.static_friction, two.static_friction, *modes)
+            restitution[i, j] = combine(
+                one.restitution, two.restitution, one.restitution_combine, two.restitution_combine
+            )
+    edges: set[tuple[int, int]] = set()
+    listed = list(uses.items())
+    for at, (use, owners) in enumerate(listed):
+        for other, other_owners in listed[at:]:
+            if not (use.key.is_dynamic or other.key.is_dynamic):
+                continue
+            if len(owners | other_owners) < 2 or not may_collide(use.filter, other.filter):
+                continue
+            i, j = sorted((row[use.key], row[other.key]))
+            edges.add((i, j))
+    # Things on fixed ground first: the pairs that a viewer watches.
+    ordered = sorted(
+        edges, key=lambda e: (keys[e[0]].is_dynamic and keys[e[1]].is_dynamic, e[0] == e[1], e)
+    )
+    # Alone, a pushed surface keeps its own numbers, as Bullet's users expect beside their bodies.
+    own = [(k.material.dynamic_friction, k.material.restitution, k.is_dynamic) for k in keys]
+    alone_friction = np.array([mu if pushed else 1.0 for mu, _, pushed in own])
+    alone_restitution = np.array([e if pushed else 1.0 for _, e, pushed in own])
+    targets = PairTargets(friction, restitution, tuple(ordered), alone_friction, alone_restitution)
+    return targets, static, keys
+
+
+def _report_residual(
+    keys: tuple[SurfaceKey, ...],
+    targets: PairTargets,
+    factors: Factors,
+    needed: int,
+    diagnostics: Diagnostics,
+) -> None:
+    worst = [0.0, 0.0]
+    for i, j in targets.edges:
+        for k, (got, wanted) in enumerate(
+            ((factors.friction, targets.friction), (factors.restitution, targets.restitution))
+        ):
+            worst[k] = max(worst[k], float(abs(got[i] * got[j] - wanted[i, j])))
+    materials = {key.material for key in keys}
+    pointer = next((m.pointer for m in materials if m.pointer), ROOT)
+    diagnostics.report(
+        MATERIALS_APPROXIMATED, pointer,
+        count=len(materials), needed=needed, available=MAX_CLASSES,
+        friction=worst[0], restitution=worst[1],
+    )  # fmt: skip
+
+
+def _with_surfaces(bodies: BodyPlans, contacts: ContactPlan, diagnostics: Diagnostics) -> BodyPlans:
+    surfaces = _Surfaces(contacts)
+    planned: dict[int, BodyPlan] = {}
+    for node, plan in bodies.bodies.items():
+        keys = [_surface_key(group.material, plan.kind) for group in plan.groups]
+        groups = [
+            _surfaced(group, surfaces.main(key, group.filter))
+            for group, key in zip(plan.groups, keys, strict=True)
+        ]
+        for group, key in zip(plan.groups, keys, strict=True):
+            groups += [_surfaced(group, aimed) for aimed in surfaces.aimed(key, group.filter)]
+        if len(groups) > MAX_GROUPS:
+            at = JsonPointer(f"/nodes/{node}")
+            diagnostics.report(COMPOUND_TOO_LARGE, at, groups=len(groups), kept=MAX_GROUPS)
+        planned[node] = plan.with_groups(tuple(groups[:MAX_GROUPS]))
+    statics = []
+    for static in bodies.statics:
+        key = _surface_key(static.material, None)
+        surface = surfaces.main(key, static.filter)
+        if surface.bounces and isinstance(static.shape.shape, InfinitePlanePlan):
+            diagnostics.report(PLANE_AS_BOX, _pointer(static), extent=PLANE_BOX_EXTENT)
+            static = _as_box(static)
+        statics.append(replace(static, surface=surface))
+    return BodyPlans(bodies=planned, statics=tuple(statics))
+
+
+def _surfaced(group: ColliderGroup, surface: SurfacePlan) -> ColliderGroup:
+    # dataclasses.replace costs 7 us, a sixth of what loading a body may cost.
+    return ColliderGroup(
+        shapes=group.shapes,
+        collider_nodes=group.collider_nodes,
+        material=group.material,
+        filter=group.filter,
+        surface=surface,
+    )
+
+
+def _pointer(static: StaticPlan) -> JsonPointer:
+    return JsonPointer(f"/nodes/{static.node}")
+
+
+def _as_box(static: StaticPlan) -> StaticPlan:
+    half = (PLANE_BOX_EXTENT, 0.5 * PLANE_BOX_DEPTH, PLANE_BOX_EXTENT)
+    below = Pose.from_translation((0.0, -0.5 * PLANE_BOX_DEPTH, 0.0))
+    return replace(static, shape=PlacedShape(BoxPlan(half), static.shape.body_from_shape @ below))
+
+
+class _Surfaces:
+    """Surface plans by surface key and filter."""
+
+    def __init__(self, contacts: ContactPlan) -> None:
+        self._contacts = contacts
+        self._row = contacts.index_of
+        self._involved = {c for edge in contacts.factors.split for c in edge}
+        bounces = contacts.targets.restitution > 0.0
+        self._bounces = np.zeros(len(contacts.keys), dtype=bool)
+        self._slips = np.zeros(len(contacts.keys), dtype=bool)
+        differs: npt.NDArray[np.bool_] = (
+            np.abs(contacts.static_friction - contacts.targets.friction) > 1e-9
+        )
+        for i, j in contacts.targets.edges:
+            self._bounces[[i, j]] |= bounces[i, j]
+            self._slips[[i, j]] |= differs[i, j]
+        self._main: dict[tuple[SurfaceKey, CollisionFilter | None], SurfacePlan] = {}
+
+    def main(self, key: SurfaceKey, collision_filter: CollisionFilter | None) -> SurfacePlan:
+        known = self._main.get((key, collision_filter))
+        if known is None:
+            row = self._row[key]
+            known = SurfacePlan(
+                key=key,
+                friction=float(self._contacts.factors.friction[row]),
+                restitution=float(self._contacts.factors.restitution[row]),
+                contact_class=ContactClass(
+                    filter=collision_filter, key=key if row in self._involved else None
+                ),
+                bounces=bool(self._bounces[row]),
+                slips=bool(self._slips[row]) and key.is_dynamic,
+            )
+            self._main[key, collision_filter] = known
+        return known
+
+    def aimed(self, key: SurfaceKey, collision_filter: CollisionFilter | None) -> list[SurfacePlan]:
+        """The surfaces that a collider needs besides its main one, each for one partner."""
+        if not key.is_dynamic:
+            return []
+        contacts, row = self._contacts, self._row[key]
+        result = []
+        for i, j in contacts.factors.split:
+            if row not in (i, j):
+                continue
+            partner = j if row == i else i
+            # Two dynamic classes: the collider of the first one carries the extra surface.
+            if contacts.keys[partner].is_dynamic and row != i:
+                continue
+            main = self.main(key, collision_filter)
+            result.append(
+                replace(
+                    main,
+                    friction=_quotient(
+                        contacts.targets.friction[row, partner], contacts.factors.friction[partner]
+                    ),
+                    restitution=_quotient(
+                        contacts.targets.restitution[row, partner],
+                        contacts.factors.restitution[partner],
+                    ),
+                    aimed_at=contacts.keys[partner],
+                )
+            )
+        return result
+
+
+def _quotient(wanted: float, partner: float) -> float:
+    return float(wanted / partner) if partner > 0.0 else 0.0

@@ -1,0 +1,141 @@
+"""Gravity that the file states, with scale baked in (OMI_physics_gravity).
+
+Where that text is silent: several volumes of one priority act in file order; ``replace`` replaces
+what higher priorities gave, and the world's gravity is added last unless a volume of non-negative
+priority stopped it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gltf_bullet.diagnostics import Diagnostics
+from gltf_bullet.model import (
+    GravityField,
+    GravityFieldKind,
+    GravityVolume,
+    MeshShape,
+    PhysicsScene,
+    Plane,
+    Shape,
+)
+from gltf_bullet.options import LoadOptions
+from gltf_bullet.planning.shapes.planner import MeshOf, ShapePlanner
+from gltf_bullet.planning.shapes.shape_plans import PlacedShape
+from gltf_bullet.planning.triggers import TriggerPlans, TriggerVolume
+from gltf_bullet.transforms import FloatArray, Vec3
+
+__all__ = ["FieldPlan", "GravityPlan", "GravityVolumePlan", "plan_gravity"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class FieldPlan:
+    """A field in the frame of its node without the node's scale."""
+
+    kind: GravityFieldKind
+    gravity: float
+    """[m/s^2]"""
+    unit_distance: float
+    """[m], scaled like the node; 0: no falloff."""
+    direction: Vec3
+    radius: float
+    """[m], scaled like the node."""
+    points: FloatArray
+    """Of a polyline [m], shape [point_count, 3]."""
+    shape: PlacedShape | None
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class GravityVolumePlan:
+    """A field and where it acts."""
+
+    node: int
+    volumes: tuple[TriggerVolume, ...]
+    field: FieldPlan
+    priority: int
+    replace: bool
+    stop: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class GravityPlan:
+    """All gravity of a scene."""
+
+    world: Vec3 | None
+    """In the frame of the asset [m/s^2]; ``None``: the engine's setting."""
+    volumes: tuple[GravityVolumePlan, ...]
+    """In the order of evaluation."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether the engine's own gravity is all there is."""
+        return self.world is None and not self.volumes
+
+
+def plan_gravity(
+    physics: PhysicsScene,
+    *,
+    triggers: TriggerPlans,
+    linear_maps: FloatArray,
+    mesh_of: MeshOf,
+    options: LoadOptions,
+    diagnostics: Diagnostics,
+) -> GravityPlan:
+    """Plan the gravity of a scene.
+
+    Args:
+        physics: The model.
+        triggers: Their volumes say where fields act.
+        linear_maps: Scale and shear of all nodes, shape [node_count, 3, 3].
+        mesh_of: Gives the triangles of mesh shapes.
+        options: Whether the file's world gravity counts.
+        diagnostics: Receives the findings.
+    """
+    world: Vec3 | None = None
+    if physics.world_gravity is not None and options.world_gravity == "file":
+        x, y, z = physics.world_gravity.direction
+        strength = physics.world_gravity.gravity
+        world = (strength * x, strength * y, strength * z)
+    shapes = ShapePlanner(mesh_of, options, diagnostics)
+    volumes = []
+    for node, volume in physics.gravity_volumes.items():
+        places = triggers.volumes_by_node.get(node, ())
+        if not places:
+            # The dialect or the shape planner has said why.
+            continue
+        volumes.append(
+            GravityVolumePlan(
+                node=node,
+                volumes=places,
+                field=_plan_field(volume, linear_maps[node], shapes),
+                priority=volume.priority,
+                replace=volume.replace,
+                stop=volume.stop,
+            )
+        )
+    volumes.sort(key=lambda plan: -plan.priority)
+    return GravityPlan(world=world, volumes=tuple(volumes))
+
+
+def _plan_field(volume: GravityVolume, linear: FloatArray, shapes: ShapePlanner) -> FieldPlan:
+    source: GravityField = volume.source
+    # Lengths of a field grow with its node; the cube root is exact for uniform scale.
+    size = float(np.cbrt(abs(np.linalg.det(linear))))
+    shape: PlacedShape | None = None
+    if isinstance(source.shape, Shape):
+        is_surface = isinstance(source.shape, (MeshShape, Plane))
+        planned = shapes.plan(
+            source.shape, linear, moving=not is_surface, bvh_allowed=False, at=volume.pointer
+        )
+        shape = None if planned is None else planned.placed
+    return FieldPlan(
+        kind=source.kind,
+        gravity=source.gravity,
+        unit_distance=source.unit_distance * size,
+        direction=source.direction,
+        radius=source.radius * size,
+        points=np.array(source.points, dtype=np.float64).reshape(-1, 3) @ linear.T,
+        shape=shape,
+    )

@@ -1,0 +1,1 @@
+"""Jointed bodies as articulations: spanning trees, chains, rows, splits."""

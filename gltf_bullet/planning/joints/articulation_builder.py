@@ -1,0 +1,263 @@
+"""A spanning tree as multibody values: links in depth-first order, rows and loop constraints.
+
+Pure. An articulation of more than :data:`MULTIBODY_LINKS` links is cut at joints into several
+multibodies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from gltf_bullet.model import DofKind
+from gltf_bullet.planning.body_plans import BodyPlan
+from gltf_bullet.planning.joints.articulation_plan import (
+    ArticulationPlan,
+    DofPlan,
+    JointPlan,
+    LinkFrame,
+    LoopConstraint,
+    LoopConstraintKind,
+    RowPlan,
+)
+from gltf_bullet.planning.joints.graph import SpanningTree
+from gltf_bullet.planning.joints.layout import JointLayout
+from gltf_bullet.planning.joints.multibody_layout import (
+    MULTIBODY_LINKS,
+    ArticulationParts,
+    BodyFacts,
+    Branch,
+    MultibodyDraft,
+    Side,
+    SidedJoint,
+    emit_multibody,
+)
+from gltf_bullet.planning.joints.rows import JointRow, RowMetric
+from gltf_bullet.transforms import IDENTITY_POSE
+
+__all__ = ["build_articulation"]
+
+MULTIBODY_COORDINATES = 110
+"""Coordinates of one multibody: the engine reports 128, 7 of them for the base, 4 per ball
+(measured: beyond them a ball's state comes back empty)."""
+
+FLOATING = -2
+
+JOINT_LOOP_CLOSED = IssueKind(
+    "JOINT_LOOP_CLOSED",
+    Severity.INFO,
+    "the joint closes a loop; it is held by {how} outside of the tree (loop constraint error about "
+    "{error} m where ends of the loop pass at 1 m/s in steps of 1/240 s; it grows with the square "
+    "of both)",
+)
+JOINT_TREE_SPLIT = IssueKind(
+    "JOINT_TREE_SPLIT",
+    Severity.INFO,
+    "the jointed bodies need more than {links} links and are cut into several multibodies at "
+    "this joint; it is held by {how} (gap about 0.001 m at rest, 0.02 m in a whip)",
+)
+
+
+def build_articulation(
+    tree: SpanningTree,
+    joints: Sequence[SidedJoint],
+    bodies: Mapping[int, BodyFacts],
+    body_plans: Mapping[int, BodyPlan],
+    diagnostics: Diagnostics,
+) -> ArticulationPlan:
+    """Lay out the links of one articulation and collect its joints, rows and loop constraints."""
+    builder = _Builder(
+        ArticulationParts(
+            joints=joints, bodies=bodies, body_plans=body_plans, diagnostics=diagnostics
+        )
+    )
+    builder.grow(tree)
+    return builder.finish()
+
+
+class _Builder:
+    def __init__(self, parts: ArticulationParts) -> None:
+        self.parts = parts
+        self.joints = parts.joints
+        self.bodies = parts.bodies
+        self.diagnostics = parts.diagnostics
+        self.multibodies: list[MultibodyDraft] = []
+        self.multibody_of: dict[int, int] = {}
+        self.closing: list[tuple[int, LoopConstraintKind, bool, int]] = []
+        self.joint_index: dict[int, int] = {}
+        self.subtree: dict[int, float] = {}
+
+    def grow(self, tree: SpanningTree) -> None:
+        """Assign bodies to multibodies; joints that do not fit any more become loop constraints."""
+        self._open(tree.anchor if tree.anchor is not None else FLOATING, tree.root_body)
+        for parent, _, child in reversed(tree.steps):
+            self.subtree[child] = self.subtree.get(child, 0.0) + self.bodies[child].plan.mass
+            self.subtree[parent] = self.subtree.get(parent, 0.0) + self.subtree[child]
+        for parent, joint, child in tree.steps:
+            multibody_index = self.multibody_of[parent] if parent >= 0 else 0
+            multibody = self.multibodies[multibody_index]
+            links, coordinates = self._cost(joint, child)
+            fits = (
+                multibody.link_count + links <= MULTIBODY_LINKS
+                and multibody.coordinate_count + coordinates <= MULTIBODY_COORDINATES
+            )
+            if fits:
+                multibody.link_count += links
+                multibody.coordinate_count += coordinates
+                self.multibody_of[child] = multibody_index
+                branch = Branch(joint, child, self._is_reversed(joint, child))
+                multibody.branches.setdefault(parent, []).append(branch)
+                continue
+            self._open(FLOATING, child)
+            self._close(joint, JOINT_TREE_SPLIT, child)
+        for joint in tree.closing:
+            self._close(joint, JOINT_LOOP_CLOSED, -1)
+
+    def _open(self, anchor: int, root: int) -> None:
+        multibody = MultibodyDraft(anchor, root, {})
+        if root >= 0:
+            multibody.link_count = self.parts.group_links(root)
+            multibody.coordinate_count = 7
+            self.multibody_of[root] = len(self.multibodies)
+        self.multibodies.append(multibody)
+
+    def _cost(self, joint: int, child: int) -> tuple[int, int]:
+        layout = self.joints[joint].layout
+        return len(layout.dofs) + 1 + self.parts.group_links(child), layout.coordinate_count
+
+    def _is_reversed(self, joint: int, child: int) -> bool:
+        return self.joints[joint].a.body == child
+
+    def _close(self, joint: int, kind: IssueKind, child: int) -> None:
+        """Hold a joint outside of the trees; ``child`` is the root of a multibody cut off there."""
+        sided = self.joints[joint]
+        layout = sided.layout
+        if layout.locks_nothing:
+            how, loop_constraint = "forces", LoopConstraintKind.ELEMENT
+        elif layout.is_undriven_ball:
+            how, loop_constraint = "a point constraint", LoopConstraintKind.POINT
+        else:
+            how, loop_constraint = "a welded chain", LoopConstraintKind.WELD
+        if kind is JOINT_TREE_SPLIT:
+            self.diagnostics.report(kind, sided.joint.pointer, how=how, links=MULTIBODY_LINKS)
+        elif (
+            loop_constraint is not LoopConstraintKind.ELEMENT
+        ):  # Those are rows of the solve, as in the tree.
+            self.diagnostics.report(kind, sided.joint.pointer, how=how, error=0.0001)
+        is_reversed, host = False, -1
+        if loop_constraint is LoopConstraintKind.WELD:
+            # The chain grows on the side with more room; a cut-off multibody is empty.
+            host = child if child >= 0 else self._roomier(sided)
+            is_reversed = sided.b.body == host
+            multibody = self.multibodies[self.multibody_of[host]]
+            multibody.link_count += len(layout.dofs) + 1
+            multibody.coordinate_count += layout.coordinate_count
+            multibody.branches.setdefault(host, []).append(Branch(joint, -1, is_reversed))
+        self.closing.append((joint, loop_constraint, is_reversed, host))
+
+    def _roomier(self, sided: SidedJoint) -> int:
+        options = [side.body for side in (sided.a, sided.b) if side.body >= 0]
+        return min(options, key=lambda n: self.multibodies[self.multibody_of[n]].link_count)
+
+    def finish(self) -> ArticulationPlan:
+        """Emit links, dofs, joints, rows and loop constraints."""
+        emitted = [
+            emit_multibody(self.parts, index, multibody)
+            for index, multibody in enumerate(self.multibodies)
+        ]
+        dofs: list[DofPlan] = []
+        joint_dofs: dict[int, tuple[int, ...]] = {}
+        ends: dict[int, int] = {}
+        link_of: dict[int, LinkFrame] = {}
+        for index, result in enumerate(emitted):
+            for node, link in result.plan.bodies:
+                link_of[node] = LinkFrame(multibody=index, link=link, link_from_frame=IDENTITY_POSE)
+            for joint, planned in result.dofs.items():
+                joint_dofs[joint] = tuple(range(len(dofs), len(dofs) + len(planned)))
+                dofs.extend(planned)
+            ends.update(result.chain_ends)
+        joints: list[JointPlan] = []
+        rows: list[RowPlan] = []
+        used = sorted({*joint_dofs, *self._tree_joints(), *(c[0] for c in self.closing)})
+        position = {joint: k for k, joint in enumerate(used)}
+        for joint in used:
+            sided = self.joints[joint]
+            joints.append(
+                JointPlan(
+                    joint=sided.joint,
+                    layout=sided.layout,
+                    frame_a=self._frame(sided.a, link_of),
+                    frame_b=self._frame(sided.b, link_of),
+                    dofs=joint_dofs.get(joint, ()),
+                )
+            )
+            rows += _rows(position[joint], sided.layout, joint_dofs.get(joint, ()))
+        loop_constraints = [
+            self._loop_constraint(position[joint], joint, kind, is_reversed, host, ends, link_of)
+            for joint, kind, is_reversed, host in self.closing
+        ]
+        return ArticulationPlan(
+            multibodies=tuple(result.plan for result in emitted),
+            dofs=tuple(dofs),
+            joints=tuple(joints),
+            rows=tuple(rows),
+            loop_constraints=tuple(loop_constraints),
+        )
+
+    def _tree_joints(self) -> set[int]:
+        return {
+            branch.joint
+            for multibody in self.multibodies
+            for branches in multibody.branches.values()
+            for branch in branches
+        }
+
+    def _frame(self, side: Side, link_of: Mapping[int, LinkFrame]) -> LinkFrame:
+        if side.body >= 0:
+            body_from_world = self.bodies[side.body].plan.world_from_body.inverse()
+            return replace(link_of[side.body], link_from_frame=body_from_world @ side.frame)
+        return LinkFrame(
+            multibody=-1,
+            link=side.anchor,
+            link_from_frame=self.parts.anchor_pose(side).inverse() @ side.frame,
+        )
+
+    def _loop_constraint(
+        self,
+        position: int,
+        joint: int,
+        kind: LoopConstraintKind,
+        is_reversed: bool,
+        host: int,
+        ends: Mapping[int, int],
+        link_of: Mapping[int, LinkFrame],
+    ) -> LoopConstraint:
+        sided = self.joints[joint]
+        first = self._frame(sided.a, link_of)
+        second = self._frame(sided.b, link_of)
+        if kind is LoopConstraintKind.WELD:
+            first = LinkFrame(
+                multibody=self.multibody_of[host], link=ends[joint], link_from_frame=IDENTITY_POSE
+            )
+            second = self._frame(sided.a if is_reversed else sided.b, link_of)
+        load = sum(self.bodies[node].plan.mass for node in self.multibody_of)
+        return LoopConstraint(kind=kind, joint=position, first=first, second=second, load=load)
+
+
+def _rows(joint: int, layout: JointLayout, dofs: tuple[int, ...]) -> list[RowPlan]:
+    rows = []
+    for row in layout.rows:
+        if row.metric is not RowMetric.COORDINATE:
+            rows.append(RowPlan(joint=joint, row=row))
+        elif dofs:
+            rows.append(RowPlan(joint=joint, row=row, dof=dofs[row.dof]))
+        else:
+            rows.append(RowPlan(joint=joint, row=_as_element(row)))
+    return rows
+
+
+def _as_element(row: JointRow) -> JointRow:
+    """The same row where no link measures the coordinate."""
+    linear = row.kind is DofKind.LINEAR
+    return replace(row, metric=RowMetric.OFFSET if linear else RowMetric.TWIST, dof=-1)

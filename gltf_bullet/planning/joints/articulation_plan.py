@@ -1,0 +1,174 @@
+"""Jointed bodies as multibodies: the values that planning yields and execution reads.
+
+An *articulation* is a set of bodies connected by joints; it becomes one or more *multibodies*.
+Joints that the trees cannot hold (loops, second anchors, cuts for size) are *loop constraints*.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+from gltf_bullet.model import Joint
+from gltf_bullet.planning.joints.axes import Dof
+from gltf_bullet.planning.joints.layout import JointLayout
+from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
+from gltf_bullet.planning.joints.rows import JointRow
+from gltf_bullet.transforms import IDENTITY_POSE, Pose, Quat
+
+__all__ = [
+    "WORLD",
+    "ArticulationPlan",
+    "ArticulationPlans",
+    "CutConstraint",
+    "DofPlan",
+    "JointPlan",
+    "LinkFrame",
+    "LoopConstraint",
+    "LoopConstraintKind",
+    "MultibodyPlan",
+    "RowPlan",
+]
+
+WORLD = -1
+"""Anchor number of the fixed world; a moving anchor is named by its node."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkFrame:
+    """A frame fixed to a link of an articulation, or to an anchor outside of it."""
+
+    multibody: int
+    """Index of the multibody within the articulation; -1 for an anchor."""
+    link: int
+    """Link index, -1 for the base; for an anchor its node, or :data:`WORLD`."""
+    link_from_frame: Pose
+    """In the link frame; in the world or in the anchor node's frame for an anchor."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DofPlan:
+    """One degree of freedom (a ball counts as one) and the link that carries it."""
+
+    joint_node: int
+    dof: Dof
+    multibody: int
+    link: int
+    is_reversed: bool
+    """The chain runs from frame b to frame a; the engine's axis is negated, the coordinate not."""
+    ball_xyzw: Quat = (0.0, 0.0, 0.0, 1.0)
+    """Engine position of a ball at load."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowPlan:
+    """A row of the joint-space solve."""
+
+    joint: int
+    """Index into the articulation's joints."""
+    row: JointRow
+    dof: int = -1
+    """Index into the articulation's dofs for COORDINATE rows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointPlan:
+    """A glTF joint inside an articulation."""
+
+    joint: Joint
+    layout: JointLayout
+    frame_a: LinkFrame
+    frame_b: LinkFrame
+    dofs: tuple[int, ...]
+    """Indices into the articulation's dofs, in layout order; empty for a force element."""
+
+
+class LoopConstraintKind(enum.Enum):
+    """How a joint outside of the trees is held."""
+
+    POINT = "point"
+    """A ball and socket by a point constraint."""
+    WELD = "weld"
+    """A chain on one side that ends in a tiny link, welded to the other side."""
+    ELEMENT = "element"
+    """Locks nothing: its rows act as forces on both bodies."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopConstraint:
+    """A joint that is closed by an engine constraint between two frames."""
+
+    kind: LoopConstraintKind
+    joint: int
+    first: LinkFrame
+    second: LinkFrame
+    load: float
+    """Mass that may hang on it [kg], for the largest force of the constraint."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MultibodyPlan:
+    """One multibody."""
+
+    anchor: int
+    """:data:`WORLD`, the node of a moving anchor, or -2 when the base is a free body."""
+    root_node: int
+    """The motion node whose body is the base; -1 when anchored."""
+    spec: MultibodySpec
+    """Shape ids are all -1: execution fills them in by ``owners``."""
+    owners: tuple[tuple[int, int], ...]
+    """(motion node, collider group) per link, (-1, -1) for links that only pass motion on."""
+    bodies: tuple[tuple[int, int], ...]
+    """(motion node, link index) of every body, the base included as link -1."""
+
+    @property
+    def is_floating(self) -> bool:
+        """Whether the base moves under forces."""
+        return self.root_node >= 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArticulationPlan:
+    """Bodies that joints connect, directly or through others."""
+
+    multibodies: tuple[MultibodyPlan, ...]
+    dofs: tuple[DofPlan, ...]
+    joints: tuple[JointPlan, ...]
+    rows: tuple[RowPlan, ...]
+    loop_constraints: tuple[LoopConstraint, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CutConstraint:
+    """A loop constraint between two articulations that one set of joints was cut into."""
+
+    loop_constraint: LoopConstraint
+    """Its frames count multibodies within their own articulations; ``joint`` is -1."""
+    first_articulation: int
+    second_articulation: int
+    planned: JointPlan | None = None
+    """The joint, where it is in neither articulation; its frames likewise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArticulationPlans:
+    """Everything about the joints of a scene."""
+
+    articulations: tuple[ArticulationPlan, ...]
+    cut_constraints: tuple[CutConstraint, ...]
+    free_bodies: tuple[int, ...]
+    """Motion nodes that no joint holds (and every kinematic and static one)."""
+    jointed_bodies: frozenset[int]
+    """Motion nodes that became links."""
+    excluded_pairs: frozenset[tuple[int, int]]
+    """Pairs of motion nodes (ascending) that are jointed without ``enableCollision``."""
+    excluded_static_pairs: frozenset[tuple[int, int]]
+    """(motion node, attachment node without motion or under static motion), likewise."""
+    anchor_poses: dict[int, Pose]
+    """World poses at load of moving anchors that are attachment nodes without motion."""
+    moving_anchors: frozenset[int]
+    """Nodes whose motion must be announced by ``set_anchor`` each step."""
+
+
+ANCHOR_FRAME = LinkFrame(multibody=-1, link=WORLD, link_from_frame=IDENTITY_POSE)
+"""The world's origin."""

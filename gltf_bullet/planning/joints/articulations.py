@@ -1,0 +1,231 @@
+"""From the model's joints and the planned bodies to articulations of multibodies.
+
+Pure. Meaning: DESIGN section 4 (joint coordinates, joint to nothing, jointed bodies) and
+KHR_physics_rigid_bodies, "Joints".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from gltf_bullet.model import DofKind, Joint, MotionKind
+from gltf_bullet.planning.body_plans import BodyPlan
+from gltf_bullet.planning.joints.articulation_builder import build_articulation
+from gltf_bullet.planning.joints.articulation_plan import (
+    WORLD,
+    ArticulationPlan,
+    ArticulationPlans,
+    CutConstraint,
+)
+from gltf_bullet.planning.joints.articulation_split import split_articulation
+from gltf_bullet.planning.joints.graph import GraphEdge, connected_components, span_component
+from gltf_bullet.planning.joints.layout import JointLayout, plan_joint_layout
+from gltf_bullet.planning.joints.multibody_layout import BodyFacts, Side, SidedJoint
+from gltf_bullet.transforms import FloatArray, Pose
+
+__all__ = ["plan_articulations"]
+
+IntArray = npt.NDArray[np.intp]
+
+JOINT_WITHOUT_EFFECT = IssueKind(
+    "JOINT_WITHOUT_EFFECT",
+    Severity.INFO,
+    "the joint has neither limits nor drives; it only keeps its two bodies from colliding",
+)
+
+
+JOINT_LIMIT_SAGS = IssueKind(
+    "JOINT_LIMIT_SAGS",
+    Severity.WARNING,
+    "the soft limit of {stiffness:.3g} N/m lets a body of {mass:.3g} kg sag by {sag:.3g} m under "
+    "its weight, more than its size of about {size:.3g} m; the text's N/m is taken literally",
+)
+
+STANDARD_GRAVITY = 9.80665
+
+
+def plan_articulations(
+    joints: Mapping[int, Joint],
+    *,
+    body_plans: Mapping[int, BodyPlan],
+    motion_node_of: IntArray,
+    world_from_node: FloatArray,
+    world_rotations_xyzw: FloatArray,
+    diagnostics: Diagnostics,
+    moving_nodes: Collection[int] = (),
+) -> ArticulationPlans:
+    """Group jointed bodies into multibodies and decide how every joint is held.
+
+    Args:
+        joints: By joint node.
+        body_plans: By motion node.
+        motion_node_of: Motion node of each node, -1 for none; shape [node_count].
+        world_from_node: At load, [node_count, 4, 4]; only the translation is read.
+        world_rotations_xyzw: Products of local rotations, [node_count, 4]: attachment frames
+            have no scale.
+        diagnostics: Takes the findings.
+        moving_nodes: Nodes without motion that an animation moves; as attachment nodes they
+            become moving anchors instead of the fixed world.
+    """
+    bodies = {
+        node: BodyFacts(node=node, plan=plan)
+        for node, plan in body_plans.items()
+        if plan.kind is MotionKind.DYNAMIC
+    }
+    moving = frozenset(moving_nodes)
+    sided: list[SidedJoint] = []
+    pairs: set[tuple[int, int]] = set()
+    static_pairs: set[tuple[int, int]] = set()
+    for node in sorted(joints):
+        joint = joints[node]
+        frame_a = _world_frame(node, world_from_node, world_rotations_xyzw)
+        side_a = _side(node, frame_a, body_plans, motion_node_of, moving)
+        if joint.connected_node is None:
+            side_b = Side(body=-1, anchor=WORLD, frame=frame_a, motion=-1)
+        else:
+            frame_b = _world_frame(joint.connected_node, world_from_node, world_rotations_xyzw)
+            side_b = _side(joint.connected_node, frame_b, body_plans, motion_node_of, moving)
+        if side_a.body == side_b.body:
+            continue  # within one body, or on none: the reader has said so
+        if not joint.enable_collision:
+            _exclude(joint, side_a, side_b, pairs, static_pairs)
+        if not joint.description.limits and not joint.description.drives:
+            diagnostics.report(JOINT_WITHOUT_EFFECT, joint.pointer)
+            continue
+        _report_sag(joint, (side_a, side_b), bodies, diagnostics)
+        layout = plan_joint_layout(joint, frame_a_from_b(side_a, side_b), diagnostics)
+        sided.append(SidedJoint(joint=joint, layout=layout, a=side_a, b=side_b))
+    edges = [_edge(index, joint) for index, joint in enumerate(sided)]
+    masses = {node: body.plan.mass for node, body in bodies.items()}
+    articulations: list[ArticulationPlan] = []
+    cross: list[CutConstraint] = []
+    for group in connected_components(bodies, edges):
+        inside = set(group)
+        own = [
+            edge
+            for edge in edges
+            if (edge.first_is_body and edge.first in inside)
+            or (edge.second_is_body and edge.second in inside)
+        ]
+        tree = span_component(group, own, masses, WORLD)
+        whole = build_articulation(tree, sided, bodies, body_plans, diagnostics)
+        parts, between = split_articulation(whole, len(articulations))
+        articulations += parts
+        cross += between
+    jointed = frozenset(
+        node
+        for articulation in articulations
+        for multibody in articulation.multibodies
+        for node, _ in multibody.bodies
+    )
+    anchored = [
+        side
+        for joint in sided
+        for side in (joint.a, joint.b)
+        if side.body < 0 and side.anchor != WORLD
+    ]
+    return ArticulationPlans(
+        articulations=tuple(articulations),
+        cut_constraints=tuple(cross),
+        free_bodies=tuple(sorted(set(body_plans) - jointed)),
+        jointed_bodies=jointed,
+        excluded_pairs=frozenset(pairs),
+        excluded_static_pairs=frozenset(static_pairs),
+        moving_anchors=frozenset(side.anchor for side in anchored),
+        anchor_poses={side.anchor: side.frame for side in anchored if side.motion < 0},
+    )
+
+
+def frame_a_from_b(side_a: Side, side_b: Side) -> Pose:
+    """The joint's relative pose at load."""
+    return side_a.frame.inverse() @ side_b.frame
+
+
+def _world_frame(node: int, world_from_node: FloatArray, rotations_xyzw: FloatArray) -> Pose:
+    x, y, z = world_from_node[node, :3, 3].tolist()
+    qx, qy, qz, qw = rotations_xyzw[node].tolist()
+    return Pose((qx, qy, qz, qw), (x, y, z))
+
+
+def _side(
+    node: int,
+    frame: Pose,
+    body_plans: Mapping[int, BodyPlan],
+    motion_node_of: IntArray,
+    moving: frozenset[int],
+) -> Side:
+    motion = int(motion_node_of[node])
+    plan = body_plans.get(motion)
+    if plan is None:
+        return Side(body=-1, anchor=node if node in moving else WORLD, frame=frame, motion=-1)
+    if plan.kind is MotionKind.DYNAMIC:
+        return Side(body=motion, anchor=WORLD, frame=frame, motion=motion)
+    anchor = motion if plan.kind is MotionKind.KINEMATIC else WORLD
+    return Side(body=-1, anchor=anchor, frame=frame, motion=motion)
+
+
+def _report_sag(
+    joint: Joint,
+    sides: tuple[Side, Side],
+    bodies: Mapping[int, BodyFacts],
+    diagnostics: Diagnostics,
+) -> None:
+    """Files that mean a softness of 0.3 and say 0.3 N/m fall apart (OMI samples do)."""
+    plans = [bodies[side.body].plan for side in sides if side.body >= 0]
+    plan = min(plans, key=lambda p: p.mass)
+    # A solid of radius of gyration k is about 2.5 k across.
+    size = 2.5 * math.sqrt(max(plan.inertia_diagonal) / plan.mass)
+    for limit in joint.description.limits:
+        if limit.kind is not DofKind.LINEAR or not 0.0 < limit.stiffness < math.inf:
+            continue
+        sag = plan.mass * STANDARD_GRAVITY / limit.stiffness
+        if sag > size and plan.gravity_factor != 0.0:
+            diagnostics.report(
+                JOINT_LIMIT_SAGS,
+                limit.pointer or joint.pointer,
+                stiffness=limit.stiffness,
+                mass=plan.mass,
+                sag=sag,
+                size=size,
+            )
+
+
+def _exclude(
+    joint: Joint,
+    a: Side,
+    b: Side,
+    pairs: set[tuple[int, int]],
+    static_pairs: set[tuple[int, int]],
+) -> None:
+    if a.motion >= 0 and b.motion >= 0:
+        pairs.add((min(a.motion, b.motion), max(a.motion, b.motion)))
+    elif a.body >= 0 and joint.connected_node is not None:
+        static_pairs.add((a.body, joint.connected_node))
+    elif b.body >= 0:
+        static_pairs.add((b.body, joint.node))
+
+
+def _edge(index: int, joint: SidedJoint) -> GraphEdge:
+    return GraphEdge(
+        joint=index,
+        first=joint.a.body if joint.a.body >= 0 else joint.a.anchor,
+        second=joint.b.body if joint.b.body >= 0 else joint.b.anchor,
+        first_is_body=joint.a.body >= 0,
+        second_is_body=joint.b.body >= 0,
+        priority=_priority(joint.layout),
+    )
+
+
+def _priority(layout: JointLayout) -> float:
+    """Joints that a constraint or plain forces stand for well leave the tree first."""
+    if layout.locks_nothing:
+        return 0.0
+    if layout.is_undriven_ball:
+        return 1.0
+    driven = any(row.drive >= 0 for row in layout.rows)
+    return 2.0 + (6 - layout.dof_count) / 10.0 + (1.0 if driven else 0.0)

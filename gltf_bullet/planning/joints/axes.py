@@ -1,0 +1,71 @@
+"""The axes of a joint: limits merged per axis, and the degrees of freedom that are left.
+
+Pure. KHR_physics_rigid_bodies, "Joints".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gltf_bullet.model import DofKind, JointLimit
+
+__all__ = ["BALL", "FULL_TURN", "LOCK_WIDTH", "AxisRange", "Dof", "merge_axis"]
+
+BALL = 3
+"""Axis number of a spherical degree of freedom: all three rotations at once."""
+
+LOCK_WIDTH = 1e-6
+"""[m, rad] Ranges narrower than this are locked."""
+
+FULL_TURN = math.tau - 1e-6
+"""[rad]"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AxisRange:
+    """The intersection of all hard one-axis limits of one axis."""
+
+    lower: float = -math.inf
+    upper: float = math.inf
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether nothing is left to move."""
+        return self.upper - self.lower <= LOCK_WIDTH
+
+    @property
+    def middle(self) -> float:
+        """Where a locked axis is locked."""
+        return 0.5 * (self.lower + self.upper)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dof:
+    """One degree of freedom of the chain (three for a ball)."""
+
+    kind: DofKind
+    axis: int
+    """0, 1, 2, or :data:`BALL`."""
+    position: float = 0.0
+    """At load [m] or [rad]; meaningless for a ball."""
+    lower: float = -math.inf
+    """Hard limit; equal to ``upper`` for a locked axis that starts displaced."""
+    upper: float = math.inf
+
+
+def merge_axis(limits: Sequence[JointLimit], kind: DofKind, axis: int) -> AxisRange:
+    """Intersect the hard one-axis limits of an axis, and radial ones of zero radius."""
+    lower, upper = -math.inf, math.inf
+    for limit in limits:
+        if limit.kind is not kind or axis not in limit.axes or limit.stiffness != math.inf:
+            continue
+        if len(limit.axes) == 1:
+            # A full turn is no limit: the angle's metric never leaves -pi .. pi.
+            full = kind is DofKind.ANGULAR and limit.maximum - limit.minimum >= FULL_TURN
+            if not full:
+                lower, upper = max(lower, limit.minimum), min(upper, limit.maximum)
+        elif limit.maximum <= LOCK_WIDTH:
+            lower, upper = max(lower, 0.0), min(upper, 0.0)
+    return AxisRange(lower=lower, upper=upper)

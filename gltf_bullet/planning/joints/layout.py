@@ -1,0 +1,162 @@
+"""What one joint leaves free: the chain of its axes, and the rows that act on them.
+
+Pure. KHR_physics_rigid_bodies, "Joints" and the appendix "Joint Limit Metrics". A joint becomes a
+chain from frame a to frame b: slides along X, Y, Z of a, then turns. Locked axes are constants of
+the chain, everything else is a degree of freedom; limits with a range and drives become rows of
+the joint-space solve.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.model import DofKind, Joint
+from gltf_bullet.planning.joints.axes import BALL, LOCK_WIDTH, AxisRange, Dof, merge_axis
+from gltf_bullet.planning.joints.rotations import RotationLayout, plan_rotations
+from gltf_bullet.planning.joints.rows import JointRow, drive_rows, limit_rows
+from gltf_bullet.transforms import Pose, Vec3
+
+__all__ = ["JointLayout", "plan_joint_layout"]
+
+START_TOLERANCE = 1e-4
+"""[m, rad] A locked axis displaced by less at load is locked where it is."""
+
+JOINT_LIMITS_CONTRADICT = IssueKind(
+    "JOINT_LIMITS_CONTRADICT",
+    Severity.WARNING,
+    "the limits of the {dof} axis {axis} leave nothing (lower {lower:.6g}, upper {upper:.6g}); "
+    "the axis is locked in the middle",
+)
+JOINT_STARTS_VIOLATED = IssueKind(
+    "JOINT_STARTS_VIOLATED",
+    Severity.WARNING,
+    "the {dof} axis {axis} starts at {position:.6g}, {excess:.3g} outside of its limits; it "
+    "will be brought back gradually",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointLayout:
+    """The chain from frame a to frame b and its rows."""
+
+    offset: Vec3
+    """Constant translation of the linear axes that are no degree of freedom [m]."""
+    dofs: tuple[Dof, ...]
+    """Slides in axis order, then turns in chain order."""
+    rotation: RotationLayout
+    rows: tuple[JointRow, ...]
+
+    @property
+    def is_undriven_ball(self) -> bool:
+        """Whether it is a plain ball and socket, which a point constraint can stand for."""
+        return (
+            not self.rows
+            and len(self.dofs) == 1
+            and self.dofs[0].axis == BALL
+            and self.dofs[0].kind is DofKind.ANGULAR
+        )
+
+    @property
+    def dof_count(self) -> int:
+        """Degrees of dof, a ball counting three."""
+        return sum(3 if dof.axis == BALL else 1 for dof in self.dofs)
+
+    @property
+    def coordinate_count(self) -> int:
+        """Engine coordinates, a ball counting the four of its quaternion."""
+        return sum(4 if dof.axis == BALL else 1 for dof in self.dofs)
+
+    @property
+    def locks_nothing(self) -> bool:
+        """Whether all six axes move: only rows act, if any."""
+        return self.dof_count == 6 and all(f.lower < f.upper for f in self.dofs)
+
+
+def plan_joint_layout(joint: Joint, a_from_b: Pose, diagnostics: Diagnostics) -> JointLayout:
+    """Decide the chain of one joint from its limits and its pose at load."""
+    limits = joint.description.limits
+    ranges = {
+        kind: [_checked_range(joint, kind, axis, diagnostics) for axis in range(3)]
+        for kind in DofKind
+    }
+    offset = [0.0, 0.0, 0.0]
+    dofs: list[Dof] = []
+    for axis, (span, start) in enumerate(
+        zip(ranges[DofKind.LINEAR], a_from_b.translation, strict=True)
+    ):
+        if span.is_locked and abs(start - span.middle) <= START_TOLERANCE:
+            offset[axis] = start
+            continue
+        lower, upper = (span.middle, span.middle) if span.is_locked else (span.lower, span.upper)
+        dofs.append(Dof(kind=DofKind.LINEAR, axis=axis, position=start, lower=lower, upper=upper))
+    angular = ranges[DofKind.ANGULAR]
+    cones = [
+        limit
+        for limit in limits
+        if limit.kind is DofKind.ANGULAR
+        and len(limit.axes) > 1
+        and limit.stiffness == math.inf
+        and LOCK_WIDTH < limit.maximum < math.inf
+    ]
+    is_driven = any(drive.kind is DofKind.ANGULAR for drive in joint.description.drives)
+    rotation = plan_rotations(
+        a_from_b.rotation_xyzw,
+        spans=[(s.middle, s.middle) if s.is_locked else (s.lower, s.upper) for s in angular],
+        cones=[(limit.axes, limit.maximum) for limit in cones],
+        is_driven=is_driven,
+        tolerance=START_TOLERANCE,
+    )
+    by_twist = not is_driven and not any(span.is_locked for span in angular)
+    if rotation.is_ball:
+        dofs.append(Dof(kind=DofKind.ANGULAR, axis=BALL))
+    for turn in rotation.turns:
+        if turn.is_free:
+            span = angular[turn.axis]
+            bounds = (span.middle, span.middle) if span.is_locked else (span.lower, span.upper)
+            bounds = (-math.inf, math.inf) if by_twist else bounds
+            dofs.append(
+                Dof(
+                    kind=DofKind.ANGULAR,
+                    axis=turn.axis,
+                    position=turn.angle,
+                    lower=bounds[0],
+                    upper=bounds[1],
+                )
+            )
+    for dof in dofs:
+        excess = max(dof.lower - dof.position, dof.position - dof.upper)
+        if excess > START_TOLERANCE:
+            diagnostics.report(
+                JOINT_STARTS_VIOLATED,
+                joint.pointer,
+                dof=dof.kind.value,
+                axis=dof.axis,
+                position=dof.position,
+                excess=excess,
+            )
+    return JointLayout(
+        offset=(offset[0], offset[1], offset[2]),
+        dofs=tuple(dofs),
+        rotation=rotation,
+        rows=tuple(limit_rows(limits, dofs, by_twist) + drive_rows(joint, dofs, diagnostics)),
+    )
+
+
+def _checked_range(joint: Joint, kind: DofKind, axis: int, diagnostics: Diagnostics) -> AxisRange:
+    span = merge_axis(joint.description.limits, kind, axis)
+    if span.lower > span.upper + LOCK_WIDTH:
+        diagnostics.report(
+            JOINT_LIMITS_CONTRADICT,
+            _pointer(joint),
+            dof=kind.value,
+            axis=axis,
+            lower=span.lower,
+            upper=span.upper,
+        )
+    return span
+
+
+def _pointer(joint: Joint) -> JsonPointer:
+    return joint.description.pointer or joint.pointer

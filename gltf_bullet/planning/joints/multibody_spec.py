@@ -1,0 +1,86 @@
+"""A multibody as a value: a base and links, their frames, masses and shapes.
+
+Frames of a :class:`MultibodySpec` are *link* frames; PyBullet reports and resets poses in
+*inertial* frames (measured on 3.2.7). :mod:`gltf_bullet.bullet.bodies.multibody` creates it.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3
+
+__all__ = ["MAX_LINKS", "LinkJoint", "LinkSpec", "MultibodySpec", "depth_first_order"]
+
+MAX_LINKS = 127
+"""More are dropped by the engine without a word (measured)."""
+
+
+class LinkJoint(enum.Enum):
+    """How a link moves relative to its parent link."""
+
+    FIXED = "fixed"
+    REVOLUTE = "revolute"
+    PRISMATIC = "prismatic"
+    SPHERICAL = "spherical"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkSpec:
+    """One link of a multibody; at zero joint position its frame is ``parent_from_link``."""
+
+    parent: int
+    """Index of the parent link, -1 for the base; smaller than the link's own index."""
+    joint: LinkJoint
+    parent_from_link: Pose
+    """Between link frames (not inertial frames), at joint position 0."""
+    axis: Vec3 = (0.0, 0.0, 1.0)
+    """Of a revolute or prismatic joint, in the link frame, unit length."""
+    mass: float = 0.0
+    """[kg]; 0 for links that only pass motion on."""
+    inertia_diagonal: Vec3 = (0.0, 0.0, 0.0)
+    """Principal moments [kg m^2] about the axes of the inertial frame."""
+    link_from_inertial: Pose = IDENTITY_POSE
+    """Centre of mass and principal axes. A spherical joint's position and velocity are expressed
+    in the inertial frame by the engine (measured): keep it the identity there."""
+    shape_id: int = -1
+    """Engine collision shape, placed relative to the link frame; -1 for none."""
+    visual_id: int = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MultibodySpec:
+    """A base and a tree of links, in depth-first order."""
+
+    world_from_base: Pose = IDENTITY_POSE
+    """The base's link frame."""
+    mass: float = 0.0
+    """[kg]; 0 makes the base immovable by forces (static, or kinematic by a set velocity)."""
+    inertia_diagonal: Vec3 = (0.0, 0.0, 0.0)
+    """Principal moments [kg m^2]; ignored by the engine when the base has mass 0."""
+    base_from_inertial: Pose = IDENTITY_POSE
+    shape_id: int = -1
+    visual_id: int = -1
+    links: tuple[LinkSpec, ...] = ()
+    self_collision: bool = True
+    """Whether shapes of different links may meet at all; pair filters then switch pairs off."""
+
+
+def depth_first_order(parents: Sequence[int]) -> list[int]:
+    """Old indices in the order in which Bullet numbers links: depth first, children ascending.
+
+    ``parents`` holds a parent index per link, -1 for the base. Links that hang on no base (a
+    cycle) are left out.
+    """
+    children: dict[int, list[int]] = {}
+    for link, parent in enumerate(parents):
+        children.setdefault(parent, []).append(link)
+    order: list[int] = []
+    stack = list(reversed(children.get(-1, [])))
+    while stack:
+        link = stack.pop()
+        order.append(link)
+        stack.extend(reversed(children.get(link, [])))
+    return order

@@ -1,0 +1,185 @@
+"""The rows of a joint: what limits with a range and drives watch, for the joint-space solve.
+
+Pure. KHR_physics_rigid_bodies, "Joints" and the appendix "Joint Limit Metrics".
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from gltf_bullet.model import DofKind, Joint, JointLimit
+from gltf_bullet.planning.joints.axes import BALL, FULL_TURN, LOCK_WIDTH, Dof
+
+__all__ = ["JointRow", "RowMetric", "drive_rows", "limit_rows"]
+
+JOINT_DRIVE_ON_LOCKED_AXIS = IssueKind(
+    "JOINT_DRIVE_ON_LOCKED_AXIS",
+    Severity.INFO,
+    "the drive acts on the {dof} axis {axis}, which the limits lock; it has no effect",
+)
+
+
+class RowMetric(enum.Enum):
+    """Which number of the relative pose a row watches."""
+
+    COORDINATE = "coordinate"
+    """The position of one degree of freedom of the chain."""
+    TWIST = "twist"
+    """Signed twist of a ball about one axis."""
+    ROTATION = "rotation"
+    """One component of a ball's rotation vector."""
+    SWING = "swing"
+    """One component of the swing that tilts axis k of a to axis k of b (``about`` is k)."""
+    OFFSET = "offset"
+    """Signed translation along one axis of a, where no degree of freedom measures it."""
+    LINE = "line"
+    """Distance from the line of one axis: the remaining one of a 2D linear limit."""
+    POINT = "point"
+    """Distance between the frames: a 3D linear limit."""
+    CONE = "cone"
+    """Angle between axis k of both frames: a 2D angular limit."""
+    ANGLE = "angle"
+    """Total angle between the frames: a 3D angular limit."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointRow:
+    """A limit or a drive of one joint, as a row of the joint-space solve."""
+
+    metric: RowMetric
+    kind: DofKind
+    axis: int
+    """The watched axis; the remaining axis for LINE and CONE; 0 for POINT and ANGLE."""
+    about: int = -1
+    """The tilting axis of SWING."""
+    dof: int = -1
+    """Index into the layout's dofs for COORDINATE."""
+    limits: tuple[int, ...] = ()
+    """Indices of the authored limits that this row enforces."""
+    drive: int = -1
+    """Index of the authored drive that this row enforces, or -1."""
+
+
+def _dof_of(dofs: Sequence[Dof], kind: DofKind, axis: int) -> int:
+    """Index of the one-axis dof, or of the ball that contains the axis, or -1."""
+    for index, dof in enumerate(dofs):
+        if dof.kind is kind and dof.axis in (axis, BALL):
+            return index
+    return -1
+
+
+def limit_rows(limits: Sequence[JointLimit], dofs: Sequence[Dof], by_twist: bool) -> list[JointRow]:
+    """Rows for everything that a lock does not do already."""
+    rows: list[JointRow] = []
+    for index, dof in enumerate(dofs):
+        if dof.axis == BALL:
+            continue
+        if dof.lower > -math.inf or dof.upper < math.inf:
+            merged = tuple(
+                k
+                for k, limit in enumerate(limits)
+                if limit.kind is dof.kind
+                and dof.axis in limit.axes
+                and limit.stiffness == math.inf
+                and (len(limit.axes) == 1 or limit.maximum <= LOCK_WIDTH)
+            )
+            rows.append(
+                JointRow(
+                    metric=RowMetric.COORDINATE,
+                    kind=dof.kind,
+                    axis=dof.axis,
+                    dof=index,
+                    limits=merged,
+                )
+            )
+    for k, limit in enumerate(limits):
+        rows.extend(_rows_of_limit(k, limit, dofs, by_twist))
+    return rows
+
+
+def _rows_of_limit(
+    k: int, limit: JointLimit, dofs: Sequence[Dof], by_twist: bool
+) -> list[JointRow]:
+    soft = limit.stiffness != math.inf
+    kind = limit.kind
+    zero = limit.maximum <= LOCK_WIDTH and len(limit.axes) > 1
+    where = {axis: _dof_of(dofs, kind, axis) for axis in limit.axes}
+    if all(index < 0 for index in where.values()):
+        return []
+    if len(limit.axes) == 1 or (zero and soft):
+        rows = []
+        for axis, index in where.items():
+            if index < 0:
+                continue
+            ball = dofs[index].axis == BALL or (by_twist and kind is DofKind.ANGULAR)
+            full = kind is DofKind.ANGULAR and limit.maximum - limit.minimum >= FULL_TURN
+            if full:
+                continue  # the angle's metric never leaves -pi .. pi
+            if not soft and not (ball and len(limit.axes) == 1):
+                continue  # a hard range of a one-axis dof: merged above
+            if not ball:
+                metric, about = RowMetric.COORDINATE, -1
+            elif len(limit.axes) == 1:
+                metric, about = RowMetric.TWIST, -1
+            elif len(limit.axes) == 2:
+                metric, about = RowMetric.SWING, ({0, 1, 2} - set(limit.axes)).pop()
+            else:
+                metric, about = RowMetric.ROTATION, -1
+            rows.append(
+                JointRow(
+                    metric=metric,
+                    kind=kind,
+                    axis=axis,
+                    about=about,
+                    dof=index if not ball else -1,
+                    limits=(k,),
+                )
+            )
+        return rows
+    if zero or (limit.minimum <= 0.0 and limit.maximum == math.inf):
+        return []
+    linear = kind is DofKind.LINEAR
+    if len(limit.axes) == 2:
+        remaining = ({0, 1, 2} - set(limit.axes)).pop()
+        metric = RowMetric.LINE if linear else RowMetric.CONE
+        return [JointRow(metric=metric, kind=kind, axis=remaining, limits=(k,))]
+    metric = RowMetric.POINT if linear else RowMetric.ANGLE
+    return [JointRow(metric=metric, kind=kind, axis=0, limits=(k,))]
+
+
+def drive_rows(joint: Joint, dofs: Sequence[Dof], diagnostics: Diagnostics) -> list[JointRow]:
+    """Rows for the drives; those on locked axes are reported and left out."""
+    drives = joint.description.drives
+    angular_axes = {drive.axis for drive in drives if drive.kind is DofKind.ANGULAR}
+    rows: list[JointRow] = []
+    for k, drive in enumerate(drives):
+        index = _dof_of(dofs, drive.kind, drive.axis)
+        locked = index >= 0 and dofs[index].lower == dofs[index].upper
+        if index < 0 or (locked and dofs[index].axis != BALL):
+            diagnostics.report(
+                JOINT_DRIVE_ON_LOCKED_AXIS,
+                drive.pointer or joint.pointer,
+                dof=drive.kind.value,
+                axis=drive.axis,
+            )
+            continue
+        ball = dofs[index].axis == BALL
+        metric = RowMetric.COORDINATE
+        if ball:
+            # One twist angle is exact for one axis; several of them only make a consistent
+            # spring as components of one rotation vector.
+            metric = RowMetric.TWIST if len(angular_axes) == 1 else RowMetric.ROTATION
+        rows.append(
+            JointRow(
+                metric=metric,
+                kind=drive.kind,
+                axis=drive.axis,
+                dof=-1 if ball else index,
+                drive=k,
+            )
+        )
+    return rows

@@ -1,0 +1,1 @@
+"""The model's shapes as engine shapes: exact, approximated or refused."""

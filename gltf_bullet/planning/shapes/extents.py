@@ -1,0 +1,108 @@
+"""How far planned shapes reach: bounds, balls inside and outside, support. Pure numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gltf_bullet.planning.shapes.shape_plans import (
+    BoxPlan,
+    BvhPlan,
+    CapsulePlan,
+    ConvexPartsPlan,
+    CylinderPlan,
+    HullPlan,
+    InfinitePlanePlan,
+    PlacedShape,
+    ShapePlan,
+    SpherePlan,
+)
+from gltf_bullet.transforms import FloatArray, matrices_from_quats
+
+__all__ = ["Extent", "extent_of", "points_of", "support"]
+
+UNBOUNDED = 1e9
+"""[m] that stands for infinity: differences of it stay finite."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Extent:
+    """The size of a placed shape, in the frame that it is placed in."""
+
+    center: FloatArray
+    """Of the bounding box in the shape's own axes [m], shape [3]."""
+    half: FloatArray
+    """Half extents of that box along the shape's own axes [m], shape [3]."""
+    axes: FloatArray
+    """Those axes as columns, shape [3, 3]."""
+    outer: float
+    """Radius [m] of a ball about ``center`` that holds the shape."""
+    inner: float
+    """Radius [m] of a ball about ``center`` that the shape holds for certain; 0 if unknown."""
+
+
+def extent_of(placed: PlacedShape) -> Extent:
+    """Measure a shape."""
+    center, half, outer, inner = _measure(placed.shape)
+    pose = placed.body_from_shape
+    return Extent(
+        center=np.array(pose.apply(tuple(center.tolist()))),
+        half=half,
+        axes=matrices_from_quats(np.array(pose.rotation_xyzw)),
+        outer=outer,
+        inner=inner,
+    )
+
+
+def points_of(shape: HullPlan | ConvexPartsPlan | BvhPlan) -> FloatArray:
+    """All vertices of a shape made of points, shape [point_count, 3]."""
+    match shape:
+        case HullPlan(vertices=vertices):
+            return vertices.points
+        case ConvexPartsPlan(parts=parts):
+            return np.concatenate([part.points for part in parts])
+        case BvhPlan(mesh=mesh):
+            return mesh.points
+
+
+def _measure(shape: ShapePlan) -> tuple[FloatArray, FloatArray, float, float]:
+    origin = np.zeros(3)
+    match shape:
+        case BoxPlan(half_extents=half_extents):
+            half = np.array(half_extents)
+            return origin, half, float(np.linalg.norm(half)), float(half.min())
+        case SpherePlan(radius=radius):
+            return origin, np.full(3, radius), radius, radius
+        case CapsulePlan(radius=radius, mid_height=height):
+            half = np.array([radius, radius + 0.5 * height, radius])
+            return origin, half, radius + 0.5 * height, radius
+        case CylinderPlan(radius=radius, height=height):
+            half = np.array([radius, 0.5 * height, radius])
+            return origin, half, float(np.hypot(radius, 0.5 * height)), min(radius, 0.5 * height)
+        case InfinitePlanePlan():
+            return origin, np.full(3, UNBOUNDED), UNBOUNDED, 0.0
+        case HullPlan() | ConvexPartsPlan() | BvhPlan():
+            points = points_of(shape)
+            low, high = points.min(axis=0), points.max(axis=0)
+            center = 0.5 * (low + high)
+            outer = float(np.linalg.norm(points - center, axis=1).max())
+            return center, 0.5 * (high - low), outer, 0.0
+
+
+def support(shape: ShapePlan, direction: FloatArray) -> float:
+    """How far ``shape`` reaches along a unit vector in its own frame [m]."""
+    x, y, z = np.abs(direction).tolist()
+    match shape:
+        case BoxPlan(half_extents=(hx, hy, hz)):
+            return float(x * hx + y * hy + z * hz)
+        case SpherePlan(radius=radius):
+            return radius
+        case CapsulePlan(radius=radius, mid_height=height):
+            return float(radius + 0.5 * height * y)
+        case CylinderPlan(radius=radius, height=height):
+            return float(0.5 * height * y + radius * np.hypot(x, z))
+        case InfinitePlanePlan():
+            return UNBOUNDED
+        case HullPlan() | ConvexPartsPlan() | BvhPlan():
+            return float((points_of(shape) @ direction).max())

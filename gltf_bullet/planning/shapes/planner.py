@@ -1,0 +1,382 @@
+"""From the model's shapes to engine shapes: what is exact, what is approximated and by how much.
+
+Implements KHR_implicit_shapes and "Geometry" of KHR_physics_rigid_bodies for any node scale:
+uniform, non-uniform, negative (absolute value), sheared, and zero (disabled).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.model import Box, Capsule, Cylinder, MeshShape, Plane, Shape, Sphere
+from gltf_bullet.model.mass_properties import Moments, mesh_moments, solid_moments
+from gltf_bullet.options import LoadOptions
+from gltf_bullet.planning.shapes.decomposition import decompose
+from gltf_bullet.planning.shapes.hulls import Hull, box_of_hull, convex_hull, is_closed, weld
+from gltf_bullet.planning.shapes.round_hulls import round_hull
+from gltf_bullet.planning.shapes.shape_plans import (
+    BoxPlan,
+    BvhPlan,
+    CapsulePlan,
+    ConvexPartsPlan,
+    CylinderPlan,
+    HullPlan,
+    InfinitePlanePlan,
+    PlacedShape,
+    PointSet,
+    ShapePlan,
+    SpherePlan,
+    TriangleSet,
+)
+from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose, split_linear
+
+__all__ = ["MeshOf", "PlannedShape", "ShapePlanner"]
+
+SHAPE_DISABLED = IssueKind(
+    "SHAPE_DISABLED",
+    Severity.INFO,
+    "the node's scale is zero on all axes; the shape is disabled as the text demands",
+)
+SHAPE_DEGENERATE = IssueKind(
+    "SHAPE_DEGENERATE",
+    Severity.WARNING,
+    "the shape has no volume ({why}); it is given a thickness of {thickness:.3g} m",
+)
+SHAPE_EMPTY = IssueKind(
+    "SHAPE_EMPTY", Severity.WARNING, "the mesh gives no usable {what}; the collider is left out"
+)
+ROUND_SHAPE_APPROXIMATED = IssueKind(
+    "ROUND_SHAPE_APPROXIMATED",
+    Severity.WARNING,
+    "a {what} has no Bullet primitive; a hull of {points} points stands in, at most "
+    "{deviation:.3g} m inside the true surface",
+)
+HULL_REDUCED = IssueKind(
+    "HULL_REDUCED",
+    Severity.WARNING,
+    "the convex hull has more than {limit} vertices; it is reduced, at most {deviation:.3g} m "
+    "inside the true hull",
+)
+CONCAVE_DECOMPOSED = IssueKind(
+    "CONCAVE_DECOMPOSED",
+    Severity.WARNING,
+    "a moving concave mesh stands as {parts} convex parts of {ratio:.3g} times its volume",
+)
+CONCAVE_AS_HULL = IssueKind(
+    "CONCAVE_AS_HULL",
+    Severity.WARNING,
+    "a moving concave mesh stands as its convex hull, whose volume is {ratio:.3g} of the mesh's",
+)
+PLANE_SIDES_APPROXIMATED = IssueKind(
+    "PLANE_SIDES_APPROXIMATED",
+    Severity.WARNING,
+    "a {what} plane collides {how} in Bullet",
+)
+MESH_OPEN = IssueKind(
+    "MESH_OPEN",
+    Severity.INFO,
+    "the mesh is not closed; mass and inertia come from its convex hull",
+)
+
+MeshOf = Callable[[MeshShape], TriangleSet | None]
+"""Gives the (morphed, skinned) triangles of a mesh shape in shape space; ``None``: unreadable."""
+
+INFINITE_EXTENT = 1000.0
+"""Half extent [m] of the triangles that stand for a plane infinite along one axis or two-sided."""
+
+_SHEET_THICKNESS = 0.01
+"""[m] of a moving two-sided plane at most."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlannedShape:
+    """An engine shape in the collider's frame, and the moments of the true solid."""
+
+    placed: PlacedShape
+    moments: Moments
+    """About the collider's origin, density 1."""
+
+
+class ShapePlanner:
+    """Plans the shapes of one scene; equal shapes under equal scale are planned once."""
+
+    def __init__(self, mesh_of: MeshOf, options: LoadOptions, diagnostics: Diagnostics) -> None:
+        self._mesh_of = mesh_of
+        self._options = options
+        self._diagnostics = diagnostics
+        self._planned: dict[tuple[Shape, bytes, bool, bool], PlannedShape | None] = {}
+        self._meshes: dict[MeshShape, TriangleSet | None] = {}
+
+    def plan(
+        self, shape: Shape, linear: FloatArray, *, moving: bool, bvh_allowed: bool, at: JsonPointer
+    ) -> PlannedShape | None:
+        """Plan ``linear @ shape`` in the collider's frame (the node's, without its scale).
+
+        Args:
+            shape: The model's shape.
+            linear: Scale and shear of the collider node, shape [3, 3].
+            moving: Whether the collider belongs to a body that can move.
+            bvh_allowed: Whether a moving concave mesh may stay triangles: every partner is convex.
+            at: Where findings are located.
+
+        Returns:
+            ``None`` when the shape is disabled or empty (an issue says so).
+        """
+        key = (shape, np.round(linear, 9).tobytes(), moving, bvh_allowed)
+        if key not in self._planned:
+            self._planned[key] = self._plan(shape, linear, moving, bvh_allowed, at)
+        return self._planned[key]
+
+    def is_concave(self, shape: Shape, *, moving: bool) -> bool:
+        """Whether a collider is a surface or half-space for the others, not a convex solid."""
+        if isinstance(shape, Plane):
+            return True
+        if not isinstance(shape, MeshShape) or shape.convex_hull:
+            return False
+        mesh = self._mesh(shape)
+        if mesh is None:
+            return False
+        return not moving or not _convex(mesh)
+
+    def _plan(
+        self, shape: Shape, linear: FloatArray, moving: bool, bvh_allowed: bool, at: JsonPointer
+    ) -> PlannedShape | None:
+        rotation, scale, shear = split_linear(linear)
+        size = np.abs(scale)
+        if not size.any():
+            self._diagnostics.report(SHAPE_DISABLED, at)
+            return None
+        if not size.all():
+            thickness = 1e-3 * float(size.max())
+            self._diagnostics.report(
+                SHAPE_DEGENERATE, at, why="a scale of zero", thickness=thickness
+            )
+            linear = linear + _missing_axes(linear, thickness)
+            rotation, scale, shear = split_linear(linear)
+            size = np.abs(scale)
+        if isinstance(shape, MeshShape):
+            return self._plan_mesh(shape, linear, moving, bvh_allowed, at)
+        if isinstance(shape, Plane):
+            return self._plan_plane(shape, linear, moving, at)
+        moments = solid_moments(shape).mapped(linear, np.zeros(3))
+        turn = Pose(tuple(rotation.tolist()), (0.0, 0.0, 0.0))
+        plan = None if float(shear) > 1e-6 else _primitive(shape, size)
+        if plan is not None:
+            return PlannedShape(PlacedShape(plan, _tidy(turn)), moments)
+        if isinstance(shape, Box):
+            corners = np.array(
+                [[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]
+            )
+            hull = convex_hull(corners * np.array(shape.size) @ linear.T, 8)
+        else:
+            hull = round_hull(shape, linear)
+            what = _describe(shape, size, float(shear))
+            self._diagnostics.report(
+                ROUND_SHAPE_APPROXIMATED,
+                at, what=what, points=len(hull.points), deviation=hull.deviation,
+            )  # fmt: skip
+        return PlannedShape(PlacedShape(HullPlan(PointSet(hull.points))), moments)
+
+    def _plan_plane(
+        self, shape: Plane, linear: FloatArray, moving: bool, at: JsonPointer
+    ) -> PlannedShape:
+        finite = math.isfinite(shape.size_x) and math.isfinite(shape.size_z)
+        # What is infinite stays so under any scale.
+        reach_x, _, reach_z = (INFINITE_EXTENT / np.linalg.norm(linear, axis=0)).tolist()
+        half_x = 0.5 * shape.size_x if math.isfinite(shape.size_x) else reach_x
+        half_z = 0.5 * shape.size_z if math.isfinite(shape.size_z) else reach_z
+        normal: FloatArray = np.linalg.inv(linear)[1]
+        if normal[1] < 0.0:
+            # A negative scale means its absolute value ("Geometry"): no plane turns over.
+            normal = -normal
+        unbounded = math.isinf(shape.size_x) and math.isinf(shape.size_z)
+        if unbounded and not shape.double_sided and not moving:
+            pose = _turn_from_y(normal)
+            return PlannedShape(PlacedShape(InfinitePlanePlan(), pose), Moments.zero())
+        if not finite:
+            self._diagnostics.report(
+                PLANE_SIDES_APPROXIMATED,
+                at, what="moving, half-infinite or two-sided infinite",
+                how=f"as a sheet that ends {INFINITE_EXTENT:g} m from its origin",
+            )  # fmt: skip
+        elif not shape.double_sided:
+            self._diagnostics.report(
+                PLANE_SIDES_APPROXIMATED, at, what="finite one-sided", how="from both sides"
+            )
+        corners = np.array([[sx * half_x, 0.0, sz * half_z] for sx in (-1, 1) for sz in (-1, 1)])
+        corners = corners @ linear.T
+        if not moving:
+            mesh = TriangleSet(corners, [[0, 1, 2], [2, 1, 3]])
+            return PlannedShape(PlacedShape(BvhPlan(mesh)), Moments.zero())
+        # A sheet that moves must have an inside to collide with planes and meshes at all. It lies
+        # below the surface; one with two surfaces is as thin as it can be.
+        thickness = 1e-3 * max(float(np.ptp(corners, axis=0).max()), 1e-3)
+        above = 0.5 * min(thickness, _SHEET_THICKNESS) if shape.double_sided else 0.0
+        below = above if shape.double_sided else thickness
+        up = normal / np.linalg.norm(normal)
+        hull = convex_hull(np.concatenate([corners + above * up, corners - below * up]), 8)
+        return PlannedShape(PlacedShape(HullPlan(PointSet(hull.points))), Moments.zero())
+
+    def _plan_mesh(
+        self,
+        shape: MeshShape,
+        linear: FloatArray,
+        moving: bool,
+        bvh_allowed: bool,
+        at: JsonPointer,
+    ) -> PlannedShape | None:
+        mesh = self._mesh(shape)
+        if mesh is None or not len(mesh.points):
+            self._diagnostics.report(SHAPE_EMPTY, at, what="vertices")
+            return None
+        points, triangles = mesh.points @ linear.T, mesh.triangles
+        if np.linalg.det(linear) < 0.0:
+            triangles = triangles[:, ::-1]
+        if not shape.convex_hull and not moving:
+            if not len(triangles):
+                self._diagnostics.report(SHAPE_EMPTY, at, what="triangles")
+                return None
+            return PlannedShape(
+                PlacedShape(BvhPlan(TriangleSet(points, triangles))), Moments.zero()
+            )
+        try:
+            hull = convex_hull(points, self._options.max_hull_points)
+        except ValueError as error:
+            self._diagnostics.report(SHAPE_EMPTY, at, what=f"volume ({error})")
+            return None
+        if hull.was_flat:
+            self._diagnostics.report(
+                SHAPE_DEGENERATE, at, why="all its points lie in one plane",
+                thickness=1e-3 * float(np.ptp(points, axis=0).max()),
+            )  # fmt: skip
+        hull_moments = mesh_moments(hull.points, hull.triangles)
+        if shape.convex_hull:
+            return self._hull(hull, hull_moments, at)
+        welded = weld(points, triangles)
+        if not is_closed(welded[1]):
+            if not _convex(mesh):
+                self._diagnostics.report(MESH_OPEN, at)
+            moments = hull_moments
+        else:
+            moments = mesh_moments(*welded)
+            if moments.volume <= 0.0:
+                moments = mesh_moments(welded[0], welded[1][:, ::-1])
+            if moments.volume <= 0.0:
+                moments = hull_moments
+        if _convex(mesh):
+            return self._hull(hull, moments, at)
+        return self._plan_concave(TriangleSet(*welded), hull, moments, bvh_allowed, at)
+
+    def _plan_concave(
+        self, mesh: TriangleSet, hull: Hull, moments: Moments, bvh_allowed: bool, at: JsonPointer
+    ) -> PlannedShape:
+        choice = self._options.concave
+        volume = max(moments.volume, 1e-300)
+        hull_volume = mesh_moments(hull.points, hull.triangles).volume
+        if choice == "hull":
+            self._diagnostics.report(CONCAVE_AS_HULL, at, ratio=hull_volume / volume)
+            return PlannedShape(_hull_shape(hull), moments)
+        if choice == "bvh" or (choice == "auto" and bvh_allowed):
+            return PlannedShape(PlacedShape(BvhPlan(mesh)), moments)
+        parts = decompose(mesh, self._options)
+        if not parts:
+            self._diagnostics.report(CONCAVE_AS_HULL, at, ratio=hull_volume / volume)
+            return PlannedShape(_hull_shape(hull), moments)
+        covered = 0.0
+        for part in parts:
+            solid = convex_hull(part.points, len(part.points))
+            covered += mesh_moments(solid.points, solid.triangles).volume
+        self._diagnostics.report(CONCAVE_DECOMPOSED, at, parts=len(parts), ratio=covered / volume)
+        return PlannedShape(PlacedShape(ConvexPartsPlan(parts, mesh)), moments)
+
+    def _hull(self, hull: Hull, moments: Moments, at: JsonPointer) -> PlannedShape:
+        if hull.deviation > 0.0:
+            self._diagnostics.report(
+                HULL_REDUCED, at, limit=self._options.max_hull_points, deviation=hull.deviation
+            )
+        return PlannedShape(_hull_shape(hull), moments)
+
+    def _mesh(self, shape: MeshShape) -> TriangleSet | None:
+        if shape not in self._meshes:
+            self._meshes[shape] = self._mesh_of(shape)
+        return self._meshes[shape]
+
+
+def _primitive(shape: Box | Sphere | Capsule | Cylinder, size: FloatArray) -> ShapePlan | None:
+    """The Bullet primitive that ``shape`` scaled by ``size`` is exactly, or ``None``."""
+    sx, sy, sz = size.tolist()
+    round_y = math.isclose(sx, sz, rel_tol=1e-6)
+    uniform = round_y and math.isclose(sx, sy, rel_tol=1e-6)
+    match shape:
+        case Box(size=(x, y, z)):
+            return BoxPlan((0.5 * x * sx, 0.5 * y * sy, 0.5 * z * sz))
+        case Sphere(radius=radius) if uniform:
+            return SpherePlan(radius * sx)
+        case Capsule(radius_bottom=a, radius_top=b) if uniform and a == b:
+            return CapsulePlan(a * sx, shape.mid_height * sy)
+        case Cylinder(radius_bottom=a, radius_top=b) if round_y and a == b:
+            return CylinderPlan(a * sx, shape.height * sy)
+        case _:
+            return None
+
+
+def _describe(shape: Sphere | Capsule | Cylinder, size: FloatArray, shear: float) -> str:
+    words = []
+    if shear > 1e-6:
+        words.append("sheared")
+    elif float(np.ptp(size)) > 1e-6 * float(size.max()):
+        words.append("non-uniformly scaled")
+    if not isinstance(shape, Sphere) and shape.radius_bottom != shape.radius_top:
+        words.append("tapered")
+    return " ".join([*words, type(shape).__name__.lower()])
+
+
+def _convex(mesh: TriangleSet) -> bool:
+    """Whether the triangles are the closed surface of their own convex hull."""
+    points, triangles = weld(mesh.points, mesh.triangles)
+    if len(points) < 4 or not is_closed(triangles):
+        return False
+    try:
+        hull = convex_hull(points, max_points=len(points))
+    except ValueError:
+        return False
+    volume = abs(mesh_moments(points, triangles).volume)
+    hull_volume = mesh_moments(hull.points, hull.triangles).volume
+    return not hull.was_flat and volume >= (1.0 - 1e-4) * hull_volume
+
+
+def _hull_shape(hull: Hull) -> PlacedShape:
+    box = box_of_hull(hull)
+    if box is not None:
+        return PlacedShape(BoxPlan(box[0]), _tidy(box[1]))
+    return PlacedShape(HullPlan(PointSet(hull.points)))
+
+
+def _tidy(pose: Pose) -> Pose:
+    """The identity, to the letter, where the pose is one within rounding."""
+    x, y, z, _ = pose.rotation_xyzw
+    if max(map(abs, (x, y, z, *pose.translation))) < 1e-12:
+        return IDENTITY_POSE
+    return pose
+
+
+def _turn_from_y(normal: FloatArray) -> Pose:
+    """The shortest turn that brings +Y to ``normal``."""
+    x, y, z = (normal / np.linalg.norm(normal)).tolist()
+    if y < -1.0 + 1e-12:
+        return Pose((1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    length = math.sqrt(2.0 * (1.0 + y))
+    return _tidy(Pose((z / length, 0.0, -x / length, 0.5 * length), (0.0, 0.0, 0.0)))
+
+
+def _missing_axes(linear: FloatArray, thickness: float) -> FloatArray:
+    """What must be added to a flat map so that its zero columns get ``thickness``."""
+    rotation, _, _ = split_linear(linear)
+    frame = Pose(tuple(rotation.tolist()), (0.0, 0.0, 0.0)).matrix()[:3, :3]
+    zero = ~linear.any(axis=0)
+    return frame * np.where(zero, thickness, 0.0)

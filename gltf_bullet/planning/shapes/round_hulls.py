@@ -1,0 +1,97 @@
+"""Points for round shapes that Bullet has no primitive for: tapered, stretched or sheared ones.
+
+Rings of vertices are laid on the true surface; the error is measured facet by facet against the
+shape's support function, which is exact for every linear map.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gltf_bullet.model import Capsule, Cylinder, Sphere
+from gltf_bullet.planning.shapes.hulls import Hull, convex_hull
+from gltf_bullet.transforms import FloatArray
+
+__all__ = ["round_hull"]
+
+_SEGMENTS = {Cylinder: 64, Capsule: 24, Sphere: 22}
+"""Vertices per ring: within 256 vertices in all, and a sagitta below 1 % of the radius."""
+_CAP_RINGS = 5
+_SPHERE_RINGS = 11
+
+
+def round_hull(shape: Sphere | Capsule | Cylinder, linear: FloatArray) -> Hull:
+    """The hull of ``linear @ shape`` with its ``deviation`` [m] from the true surface."""
+    hull = convex_hull(_surface_points(shape) @ linear.T, max_points=1 << 20)
+    corners = hull.points[hull.triangles]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    lengths = np.linalg.norm(normals, axis=1)
+    keep = lengths > 1e-12 * lengths.max()
+    normals = normals[keep] / lengths[keep, None]
+    offsets = np.einsum("ij,ij->i", normals, corners[keep, 0])
+    gaps = _support(shape, normals @ linear) - offsets
+    hull.deviation = float(max(0.0, gaps.max()))
+    return hull
+
+
+def _support(shape: Sphere | Capsule | Cylinder, directions: FloatArray) -> FloatArray:
+    """How far the shape reaches along directions of any length, shape [direction_count]."""
+    reach: FloatArray
+    if isinstance(shape, Sphere):
+        reach = shape.radius * np.linalg.norm(directions, axis=1)
+    elif isinstance(shape, Cylinder):
+        flat = np.hypot(directions[:, 0], directions[:, 2])
+        half = 0.5 * shape.height * directions[:, 1]
+        reach = np.maximum(-half + shape.radius_bottom * flat, half + shape.radius_top * flat)
+    else:
+        length = np.linalg.norm(directions, axis=1)
+        half = 0.5 * shape.mid_height * directions[:, 1]
+        reach = np.maximum(-half + shape.radius_bottom * length, half + shape.radius_top * length)
+    return reach
+
+
+def _surface_points(shape: Sphere | Capsule | Cylinder) -> FloatArray:
+    segments = _SEGMENTS[type(shape)]
+    if isinstance(shape, Cylinder):
+        half = 0.5 * shape.height
+        return np.concatenate(
+            [
+                _ring(-half, shape.radius_bottom, segments),
+                _ring(half, shape.radius_top, segments),
+            ]
+        )
+    if isinstance(shape, Sphere):
+        latitudes = np.linspace(-0.5 * math.pi, 0.5 * math.pi, _SPHERE_RINGS + 2)
+        return _latitude_rings(0.0, shape.radius, latitudes, segments)
+    half, rb, rt = 0.5 * shape.mid_height, shape.radius_bottom, shape.radius_top
+    if abs(rb - rt) >= shape.mid_height:
+        center, radius = (-half, rb) if rb >= rt else (half, rt)
+        latitudes = np.linspace(-0.5 * math.pi, 0.5 * math.pi, _SPHERE_RINGS)
+        return _latitude_rings(center, radius, latitudes, _SEGMENTS[Sphere])
+    # The tube touches both spheres at this latitude.
+    tangent = math.asin((rb - rt) / shape.mid_height)
+    low = np.linspace(-0.5 * math.pi, tangent, _CAP_RINGS + 1)
+    high = np.linspace(tangent, 0.5 * math.pi, _CAP_RINGS + 1)
+    return np.concatenate(
+        [_latitude_rings(-half, rb, low, segments), _latitude_rings(half, rt, high, segments)]
+    )
+
+
+def _latitude_rings(
+    center_y: float, radius: float, latitudes: FloatArray, segments: int
+) -> FloatArray:
+    return np.concatenate(
+        [
+            _ring(center_y + radius * math.sin(a), radius * math.cos(a), segments)
+            for a in latitudes.tolist()
+        ]
+    )
+
+
+def _ring(y: float, radius: float, segments: int) -> FloatArray:
+    if radius <= 1e-12:
+        return np.array([[0.0, y, 0.0]])
+    angle = 2.0 * math.pi * np.arange(segments) / segments
+    return np.stack([radius * np.cos(angle), np.full(segments, y), radius * np.sin(angle)], axis=1)

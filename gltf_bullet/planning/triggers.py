@@ -1,0 +1,260 @@
+"""Trigger volumes and the colliders that they may sense, decided without the engine.
+
+KHR_physics_rigid_bodies, "Triggers"; DESIGN section 4. A trigger is a volume: Bullet's triangle
+meshes have no inside, so concave trigger meshes become convex parts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.model import (
+    CollisionFilter,
+    MotionKind,
+    PhysicsScene,
+    Plane,
+    Shape,
+    Trigger,
+    may_collide,
+)
+from gltf_bullet.options import LoadOptions
+from gltf_bullet.planning.bodies import BodyPlans
+from gltf_bullet.planning.shapes.hulls import box_of_hull, convex_hull
+from gltf_bullet.planning.shapes.planner import (
+    CONCAVE_AS_HULL,
+    CONCAVE_DECOMPOSED,
+    INFINITE_EXTENT,
+    MESH_OPEN,
+    MeshOf,
+    ShapePlanner,
+)
+from gltf_bullet.planning.shapes.shape_plans import BoxPlan, HullPlan, PlacedShape, PointSet
+from gltf_bullet.scene import NodeFrames
+from gltf_bullet.transforms import FloatArray
+
+__all__ = ["SensedCollider", "TriggerPlans", "TriggerVolume", "plan_triggers"]
+
+TRIGGER_DECOMPOSED = IssueKind(
+    "TRIGGER_DECOMPOSED",
+    Severity.WARNING,
+    "a concave trigger mesh senses as {parts} convex parts of {ratio:.3g} times its volume",
+)
+TRIGGER_AS_HULL = IssueKind(
+    "TRIGGER_AS_HULL",
+    Severity.WARNING,
+    "a concave trigger mesh senses as its convex hull, {ratio:.3g} times its volume",
+)
+TRIGGER_PLANE = IssueKind(
+    "TRIGGER_PLANE",
+    Severity.INFO,
+    "a plane has no volume; this trigger senses {what}",
+)
+
+SHEET_THICKNESS = 1e-3
+"""[m] of the sheet that a plane with an edge or two sides senses in."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class TriggerVolume:
+    """One convex or decomposed shape of a trigger."""
+
+    trigger: int
+    """The glTF node that reports: for compounds the one with ``nodes``."""
+    node: int
+    """The glTF node that carries the shape."""
+    owner: int
+    """Motion node at or above ``node``, -1 without one."""
+    shape: PlacedShape
+    """In the frame of ``node`` without its scale."""
+    own_bodies: frozenset[int]
+    """Motion nodes whose colliders are never sensed."""
+    filter: CollisionFilter | None
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class SensedCollider:
+    """A collider that some trigger may report."""
+
+    node: int
+    owner: int
+    """Motion node of its body, -1 for static colliders on animated nodes."""
+    shape: PlacedShape
+    """In the frame of the body; of ``node`` without its scale where there is no body."""
+    filter: CollisionFilter | None
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class TriggerPlans:
+    """All that triggers need to know."""
+
+    volumes_by_node: Mapping[int, tuple[TriggerVolume, ...]]
+    """For every trigger node, parts of compounds and compounds alike."""
+    nodes: tuple[int, ...]
+    """Nodes that report, in file order; a part reports as its compound only."""
+    colliders: tuple[SensedCollider, ...]
+    """In file order."""
+
+    @property
+    def volumes(self) -> tuple[TriggerVolume, ...]:
+        """Of the nodes that report."""
+        return tuple(v for node in self.nodes for v in self.volumes_by_node[node])
+
+
+def plan_triggers(
+    physics: PhysicsScene,
+    *,
+    bodies: BodyPlans,
+    motion_node_of: npt.NDArray[np.intp],
+    frames: NodeFrames,
+    mesh_of: MeshOf,
+    options: LoadOptions,
+    moving_nodes: Collection[int] = (),
+    diagnostics: Diagnostics,
+) -> TriggerPlans:
+    """Plan all triggers of a scene.
+
+    Args:
+        physics: The model.
+        bodies: The planned bodies, before materials split their colliders.
+        motion_node_of: Nearest motion node per node, -1 without one, shape [node_count].
+        frames: Global transforms at load.
+        mesh_of: Gives the triangles of mesh shapes.
+        options: Choices that the file cannot make.
+        moving_nodes: Nodes that animation moves; static colliders on them are sensed too.
+        diagnostics: Receives the findings.
+    """
+    if not physics.triggers:
+        return TriggerPlans(volumes_by_node={}, nodes=(), colliders=())
+    shapes = _VolumePlanner(mesh_of, options, diagnostics)
+    linear_maps = frames.linear_maps()
+    placed = {
+        node: shapes.plan(trigger.shape, linear_maps[node], trigger.pointer)
+        for node, trigger in physics.triggers.items()
+        if trigger.shape is not None
+    }
+    volumes = {}
+    for node in physics.triggers:
+        volumes[node] = tuple(
+            TriggerVolume(
+                trigger=node,
+                node=part,
+                owner=int(motion_node_of[part]),
+                shape=shape,
+                own_bodies=frozenset({int(motion_node_of[part]), int(motion_node_of[node])} - {-1}),
+                filter=physics.triggers[part].filter,
+            )
+            for part in _leaves(node, physics.triggers)
+            if (shape := placed.get(part)) is not None
+        )
+    grouped = {part for trigger in physics.triggers.values() for part in trigger.part_nodes}
+    plans = TriggerPlans(
+        volumes_by_node=volumes,
+        nodes=tuple(node for node in physics.triggers if node not in grouped),
+        colliders=_sensed(bodies, set(moving_nodes)),
+    )
+    return replace(plans, colliders=_admitted(plans))
+
+
+def _leaves(node: int, triggers: Mapping[int, Trigger]) -> tuple[int, ...]:
+    """The nodes with shapes that make up a trigger; compounds may hold compounds."""
+    found: dict[int, None] = {}
+    visited: set[int] = set()
+    pending = [node]
+    while pending:
+        current = pending.pop(0)
+        if current in visited or current not in triggers:
+            continue
+        visited.add(current)
+        if triggers[current].shape is not None:
+            found[current] = None
+        pending.extend(triggers[current].part_nodes)
+    return tuple(found)
+
+
+def _sensed(bodies: BodyPlans, moving_nodes: set[int]) -> tuple[SensedCollider, ...]:
+    """Colliders of bodies that can move, and static ones that animation moves."""
+    found = {
+        static.node: SensedCollider(
+            node=static.node, owner=-1, shape=static.shape, filter=static.filter
+        )
+        for static in bodies.statics
+        if static.node in moving_nodes
+    }
+    for owner, body in bodies.bodies.items():
+        if body.kind is MotionKind.STATIC and owner not in moving_nodes:
+            continue
+        for group in body.groups:
+            for node, shape in zip(group.collider_nodes, group.shapes, strict=True):
+                found[node] = SensedCollider(
+                    node=node, owner=owner, shape=shape, filter=group.filter
+                )
+    return tuple(found[node] for node in sorted(found))
+
+
+def _admitted(plans: TriggerPlans) -> tuple[SensedCollider, ...]:
+    """The colliders that the filters of at least one volume let in."""
+    filters = {volume.filter for volume in plans.volumes}
+    admits = {
+        other: any(may_collide(own, other) for own in filters)
+        for other in {collider.filter for collider in plans.colliders}
+    }
+    return tuple(collider for collider in plans.colliders if admits[collider.filter])
+
+
+class _VolumePlanner:
+    """Plans shapes as volumes, with findings in the words of triggers."""
+
+    def __init__(self, mesh_of: MeshOf, options: LoadOptions, diagnostics: Diagnostics) -> None:
+        if options.concave == "bvh":
+            options = replace(options, concave="decompose")
+        self._found = Diagnostics()
+        self._shapes = ShapePlanner(mesh_of, options, self._found)
+        self._diagnostics = diagnostics
+
+    def plan(self, shape: Shape, linear: FloatArray, at: JsonPointer) -> PlacedShape | None:
+        """The volume in the frame of its node without scale; ``None`` when there is none."""
+        normal = np.cross(linear[:, 2], linear[:, 0])
+        if isinstance(shape, Plane) and normal.any():
+            # A plane has no height that a scale could change or take away; negative scale counts
+            # by its absolute value (KHR_implicit_shapes), so no scale turns it over.
+            upright = linear.copy()
+            upright[:, 1] = np.copysign(1.0, normal[1]) * normal / np.linalg.norm(normal)
+            return self._plan_plane(shape, upright, at)
+        planned = self._shapes.plan(shape, linear, moving=True, bvh_allowed=False, at=at)
+        while len(self._found):
+            issue = self._found.take()
+            if issue.kind is CONCAVE_DECOMPOSED:
+                self._diagnostics.report(TRIGGER_DECOMPOSED, issue.pointer, **issue.values)
+            elif issue.kind is CONCAVE_AS_HULL:
+                self._diagnostics.report(TRIGGER_AS_HULL, issue.pointer, **issue.values)
+            elif issue.kind is not MESH_OPEN:
+                self._diagnostics.extend([issue])
+        return None if planned is None else planned.placed
+
+    def _plan_plane(self, shape: Plane, linear: FloatArray, at: JsonPointer) -> PlacedShape | None:
+        unbounded = math.isinf(shape.size_x) and math.isinf(shape.size_z)
+        if unbounded and not shape.double_sided:
+            self._diagnostics.report(TRIGGER_PLANE, at, what="everything below the plane")
+            planned = self._shapes.plan(shape, linear, moving=False, bvh_allowed=False, at=at)
+            return None if planned is None else planned.placed
+        half_x = 0.5 * shape.size_x if math.isfinite(shape.size_x) else INFINITE_EXTENT
+        half_z = 0.5 * shape.size_z if math.isfinite(shape.size_z) else INFINITE_EXTENT
+        corners = np.array([[sx * half_x, 0.0, sz * half_z] for sx in (-1, 1) for sz in (-1, 1)])
+        corners = corners @ linear.T
+        normal = np.linalg.inv(linear)[1]
+        offset = normal / np.linalg.norm(normal) * (0.5 * SHEET_THICKNESS)
+        hull = convex_hull(np.concatenate([corners + offset, corners - offset]), 8)
+        what = f"in a sheet of {SHEET_THICKNESS:g} m"
+        if math.isinf(shape.size_x) or math.isinf(shape.size_z):
+            what += f" that ends {INFINITE_EXTENT:g} m from its origin"
+        self._diagnostics.report(TRIGGER_PLANE, at, what=what)
+        box = box_of_hull(hull)
+        if box is not None:
+            return PlacedShape(BoxPlan(box[0]), box[1])
+        return PlacedShape(HullPlan(PointSet(hull.points)))

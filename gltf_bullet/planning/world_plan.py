@@ -1,0 +1,151 @@
+"""All passes of planning, in order: the translation's table of contents. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from gltf_bullet.model import MotionKind, PhysicsScene
+from gltf_bullet.options import LoadOptions
+from gltf_bullet.planning.bodies import BodyPlans, plan_bodies
+from gltf_bullet.planning.contacts.surfaces import ContactPlan, plan_contacts
+from gltf_bullet.planning.gravity import GravityPlan, plan_gravity
+from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans
+from gltf_bullet.planning.joints.articulations import plan_articulations
+from gltf_bullet.planning.shapes.planner import MeshOf, ShapePlanner
+from gltf_bullet.planning.triggers import TriggerPlans, plan_triggers
+from gltf_bullet.scene import NodeFrames, NodeTree
+
+__all__ = ["AnimatedNodes", "WorldPlan", "plan_world", "within"]
+
+
+ANIMATED_AND_JOINTED = IssueKind(
+    "ANIMATED_AND_JOINTED",
+    Severity.INFO,
+    "the body is animated and holds joints; it stays kinematic also when its animation stops",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnimatedNodes:
+    """What the file's animations may move."""
+
+    moved: frozenset[int] = frozenset()
+    """Nodes at or below an animated one."""
+    driven: frozenset[int] = frozenset()
+    """Nodes that an animation running from load on sets directly."""
+
+
+NOT_ANIMATED = AnimatedNodes()
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class WorldPlan:
+    """Everything that will be created, decided."""
+
+    bodies: BodyPlans
+    motion_node_of: npt.NDArray[np.intp]
+    """Nearest motion node per node, -1 without one, shape [node_count]."""
+    articulations: ArticulationPlans
+    contacts: ContactPlan
+    triggers: TriggerPlans
+    gravity: GravityPlan
+    animated: AnimatedNodes
+
+
+def plan_world(
+    physics: PhysicsScene,
+    tree: NodeTree,
+    frames: NodeFrames,
+    mesh_of: MeshOf,
+    options: LoadOptions,
+    diagnostics: Diagnostics,
+    animated: AnimatedNodes = NOT_ANIMATED,
+) -> WorldPlan:
+    """Plan a scene; findings about what the engine cannot express go to ``diagnostics``."""
+    motion_node_of = physics.motion_node_of(tree)
+    physics = _hold_animated_joints(physics, motion_node_of, animated, diagnostics)
+    shapes = ShapePlanner(mesh_of, options, diagnostics)
+    bodies = plan_bodies(
+        physics,
+        motion_node_of=motion_node_of,
+        frames=frames,
+        shapes=shapes,
+        density=options.density,
+        diagnostics=diagnostics,
+    )
+    triggers = plan_triggers(
+        physics,
+        bodies=bodies,
+        motion_node_of=motion_node_of,
+        frames=frames,
+        mesh_of=mesh_of,
+        options=options,
+        moving_nodes=animated.moved,
+        diagnostics=diagnostics,
+    )
+    gravity = plan_gravity(
+        physics,
+        triggers=triggers,
+        linear_maps=frames.linear_maps(),
+        mesh_of=mesh_of,
+        options=options,
+        diagnostics=diagnostics,
+    )
+    bodies, contacts = plan_contacts(bodies, diagnostics)
+    articulations = plan_articulations(
+        physics.joints,
+        body_plans=bodies.bodies,
+        motion_node_of=motion_node_of,
+        world_from_node=frames.world_from_node,
+        world_rotations_xyzw=frames.rotations_xyzw,
+        diagnostics=diagnostics,
+        moving_nodes=[n for n in animated.moved if motion_node_of[n] < 0],
+    )
+    return WorldPlan(
+        bodies=bodies,
+        motion_node_of=motion_node_of,
+        articulations=articulations,
+        contacts=contacts,
+        triggers=triggers,
+        gravity=gravity,
+        animated=animated,
+    )
+
+
+def _hold_animated_joints(
+    physics: PhysicsScene,
+    motion_node_of: npt.NDArray[np.intp],
+    animated: AnimatedNodes,
+    diagnostics: Diagnostics,
+) -> PhysicsScene:
+    """Animated bodies with joints as kinematic bodies: links cannot become bases at run time."""
+    held = set()
+    for joint in physics.joints.values():
+        ends = (joint.node, joint.connected_node)
+        held |= {int(motion_node_of[end]) for end in ends if end is not None}
+    held &= animated.driven & set(physics.motions)
+    if not held:
+        return physics
+    motions = dict(physics.motions)
+    for node in sorted(held):
+        diagnostics.report(ANIMATED_AND_JOINTED, motions[node].pointer)
+        motions[node] = replace(motions[node], kind=MotionKind.KINEMATIC)
+    return replace(physics, motions=motions)
+
+
+def within(physics: PhysicsScene, inside: npt.NDArray[np.bool_]) -> PhysicsScene:
+    """The part of ``physics`` whose nodes are marked, for files with several scenes."""
+    if bool(inside.all()):
+        return physics
+    return replace(
+        physics,
+        motions={k: v for k, v in physics.motions.items() if inside[k]},
+        colliders={k: v for k, v in physics.colliders.items() if inside[k]},
+        triggers={k: v for k, v in physics.triggers.items() if inside[k]},
+        joints={k: v for k, v in physics.joints.items() if inside[k]},
+        gravity_volumes={k: v for k, v in physics.gravity_volumes.items() if inside[k]},
+    )

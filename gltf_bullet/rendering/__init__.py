@@ -1,0 +1,1 @@
+"""What a picture needs, without the engine: meshes, atlases, paints, cameras."""

@@ -1,0 +1,282 @@
+"""The render meshes of a scene, baked into the frames of the bodies that carry them.
+
+One mesh per body: node transforms go into the vertices, materials into one texture. What no body
+carries is scenery; below an animated node it follows that node.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity
+from gltf_bullet.gltf.document import Document
+from gltf_bullet.options import LoadOptions
+from gltf_bullet.planning.shapes.collision_meshes import Deformation
+from gltf_bullet.rendering.atlas import Piece, merged, repeats
+from gltf_bullet.rendering.cutouts import cut_out
+from gltf_bullet.rendering.mesh_parts import Part, PartReader
+from gltf_bullet.rendering.paints import painted, with_back_faces
+from gltf_bullet.rendering.visual_budget import within_budget
+from gltf_bullet.rendering.visual_plans import (
+    NO_VISUALS,
+    NodeVisual,
+    Texture,
+    VisualMesh,
+    VisualPlans,
+)
+from gltf_bullet.scene import Animation, NodeFrames, NodeTree
+from gltf_bullet.transforms import IDENTITY_POSE
+
+__all__ = ["has_render_meshes", "plan_visuals"]
+
+ALPHA_MIXED = IssueKind(
+    "ALPHA_MIXED",
+    Severity.WARNING,
+    "alpha {alpha:.2f} of a part is {done}: PyBullet blends whole bodies, and other parts of this "
+    "one differ",
+)
+VISUAL_NOT_ANIMATED = IssueKind(
+    "VISUAL_NOT_ANIMATED",
+    Severity.WARNING,
+    "the {what} of the shown mesh is animated; it is drawn as it stood when its body was made",
+)
+
+KEPT_MESHES = 256
+
+Owner = tuple[str, int]
+"""("body", motion node), ("carrier", animated node) or ("root", root node)."""
+
+
+def has_render_meshes(tree: NodeTree, scene_index: int | None = None) -> bool:
+    """Whether any node of the scene shows a mesh."""
+    if not any(mesh is not None for mesh in tree.mesh_of):
+        return False
+    inside = tree.nodes_of_scene(scene_index)
+    return any(mesh is not None and inside[node] for node, mesh in enumerate(tree.mesh_of))
+
+
+def plan_visuals(
+    document: Document,
+    frames: NodeFrames,
+    motion_node_of: npt.NDArray[np.intp],
+    scene_index: int | None,
+    options: LoadOptions,
+    diagnostics: Diagnostics,
+    animations: tuple[Animation, ...] = (),
+    deformation: Deformation | None = None,
+) -> VisualPlans:
+    """The visuals of a scene.
+
+    Args:
+        document: The file.
+        frames: Where its nodes stand.
+        motion_node_of: Nearest motion node per node, -1 without one, shape [node_count].
+        scene_index: Which glTF scene; ``None`` takes the file's default.
+        options: How much may be drawn.
+        diagnostics: Receives what is wrong with the meshes or cannot be shown.
+        animations: Of the file.
+        deformation: Morph weights other than the authored ones.
+    """
+    tree = document.tree
+    if not has_render_meshes(tree, scene_index):
+        return NO_VISUALS
+    shown = tree.nodes_of_scene(scene_index) & ~_hidden(document)
+    nodes = [node for node, mesh in enumerate(tree.mesh_of) if mesh is not None and shown[node]]
+    if not nodes:
+        return NO_VISUALS
+    _report_unanimated(tree, nodes, animations, diagnostics)
+    reader = PartReader(document, frames, deformation or {}, diagnostics)
+    baker = _Baker(document, frames, deformation or {}, diagnostics)
+    owner_of = _owners(tree, motion_node_of, animations)
+
+    def key_of(owner: int, node: int) -> Owner:
+        if owner < 0:
+            return "root", _root_of(tree, node)
+        return ("body" if motion_node_of[owner] == owner else "carrier"), owner
+
+    plain: dict[Owner, list[int]] = {}
+    skinned: dict[Owner, list[Part]] = {}
+    for node in nodes:
+        skin = tree.skin_of[node]
+        if skin is None:
+            plain.setdefault(key_of(int(owner_of[node]), node), []).append(node)
+            continue
+        for owner, part in reader.read_skinned(node, skin, owner_of):
+            skinned.setdefault(key_of(owner, node), []).append(part)
+    bodies: dict[int, NodeVisual] = {}
+    scenery: list[NodeVisual] = []
+    for key in {**plain, **skinned}:
+        visuals = baker.bake(key, plain.get(key, []), skinned.get(key, []))
+        if key[0] == "body":
+            bodies.update((key[1], visual) for visual in visuals)
+        else:
+            scenery += visuals
+    plans = VisualPlans(bodies=bodies, scenery=tuple(scenery))
+    return within_budget(plans, options.visual_vertices, options.visual_texels, diagnostics)
+
+
+def _hidden(document: Document) -> npt.NDArray[np.bool_]:
+    """Nodes that KHR_node_visibility hides, with all that is below them."""
+    tree = document.tree
+    hidden = np.zeros(len(tree), dtype=bool)
+    for node in document.nodes_with_extension("KHR_node_visibility"):
+        block = document.node_extension(node, "KHR_node_visibility") or {}
+        hidden[node] = block.get("visible") is False
+    return np.asarray(tree.nearest_at_or_above(hidden) >= 0)
+
+
+def _report_unanimated(
+    tree: NodeTree,
+    nodes: list[int],
+    animations: tuple[Animation, ...],
+    diagnostics: Diagnostics,
+) -> None:
+    scaled = np.zeros(len(tree), dtype=bool)
+    morphed = np.zeros(len(tree), dtype=bool)
+    for animation in animations:
+        for track in animation.tracks:
+            if track.node is not None and track.target_path == "scale":
+                scaled[track.node] = True
+            elif track.node is not None and track.target_path == "weights":
+                morphed[track.node] = True
+    if not (scaled.any() or morphed.any()):
+        return
+    below_scaled = tree.nearest_at_or_above(scaled) >= 0
+    for node in nodes:
+        for is_so, what in ((morphed[node], "morphing"), (below_scaled[node], "scale")):
+            if is_so:
+                at = ROOT / "nodes" / node / "mesh"
+                diagnostics.report(VISUAL_NOT_ANIMATED, at, what=what)
+
+
+def _owners(
+    tree: NodeTree, motion_node_of: npt.NDArray[np.intp], animations: tuple[Animation, ...]
+) -> npt.NDArray[np.intp]:
+    """What carries each node: the nearest body or animated node, -1 for nothing."""
+    carriers = motion_node_of == np.arange(len(tree))
+    for animation in animations:
+        for track in animation.tracks:
+            if track.node is not None and track.target_path in ("translation", "rotation", "scale"):
+                carriers[track.node] = True
+    return tree.nearest_at_or_above(carriers)
+
+
+def _root_of(tree: NodeTree, node: int) -> int:
+    above = tree.ancestors(node)
+    return above[-1] if above else node
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Baked:
+    """Meshes of some parts, and what was found while making them."""
+
+    meshes: list[VisualMesh]
+    issues: tuple[Issue, ...]
+
+
+class _Baker:
+    """Merges the meshes that one thing carries; what looks the same shares one result.
+
+    Results are kept with the document: scenes are planned anew whenever something changes that the
+    engine cannot take in place.
+    """
+
+    def __init__(
+        self,
+        document: Document,
+        frames: NodeFrames,
+        deformation: Deformation,
+        diagnostics: Diagnostics,
+    ) -> None:
+        self._document = document
+        self._tree = document.tree
+        self._frames = frames
+        self._deformation = deformation
+        self._diagnostics = diagnostics
+        self._known: dict[object, _Baked] = document.derive(
+            ("baked meshes", 0), lambda _: {}, Diagnostics()
+        )
+        self._textures: dict[object, Texture] = {}
+
+    def bake(self, owner: Owner, nodes: list[int], skinned: list[Part]) -> list[NodeVisual]:
+        """What is drawn for the unskinned ``nodes`` and for ``skinned`` parts of the world.
+
+        A body has one mesh at most; scenery has as many as show it best.
+        """
+        kind, number = owner
+        pose = IDENTITY_POSE if kind == "root" else self._frames.pose(number)
+        owner_from_world = pose.inverse().matrix()
+        # Rounded far below what is visible, so that equal bodies have equal keys.
+        placed = [
+            (node, np.round(owner_from_world @ self._frames.world_from_node[node], 9) + 0.0)
+            for node in nodes
+        ]
+        sink = Diagnostics()
+        reader = PartReader(self._document, self._frames, self._deformation, sink)
+        content = (
+            kind == "body",
+            *((self._tree.mesh_of[n], reader.weights(n), matrix.tobytes()) for n, matrix in placed),
+        )
+        all_nodes = [*nodes, *dict.fromkeys(part.node for part in skinned)]
+        baked = None if skinned else self._known.get(content)
+        if baked is None:
+            parts = [part for node, matrix in placed for part in reader.read(node, matrix)]
+            parts += [part.moved(owner_from_world) for part in skinned]
+            meshes = self._merge(parts, all_nodes, sink, is_body=kind == "body")
+            baked = _Baked(meshes, sink.issues)
+            if not skinned:
+                while len(self._known) >= KEPT_MESHES:
+                    del self._known[next(iter(self._known))]
+                self._known[content] = baked
+        self._diagnostics.extend(baked.issues)
+        return [
+            NodeVisual(
+                mesh=mesh,
+                nodes=tuple(all_nodes),
+                carrier=number if kind == "carrier" else None,
+                world_from_mesh=pose,
+            )
+            for mesh in baked.meshes
+        ]
+
+    def _merge(
+        self, parts: list[Part], nodes: list[int], sink: Diagnostics, *, is_body: bool
+    ) -> list[VisualMesh]:
+        ordinals = {node: number for number, node in enumerate(nodes)}
+        pieces = []
+        for part in parts:
+            visible = cut_out(part, sink)
+            if visible is None:
+                continue
+            rest, alpha = visible
+            rest, paint = painted(with_back_faces(rest), sink, self._textures)
+            pieces.append(Piece(part=rest, paint=paint, alpha=round(alpha * 255.0) / 255.0))
+        groups = [_blended(pieces, sink)] if is_body else _apart(pieces)
+        return [merged(group, ordinals, group[0].alpha, sink) for group in groups if group]
+
+
+def _blended(pieces: list[Piece], diagnostics: Diagnostics) -> list[Piece]:
+    """Pieces of one body, all with the same alpha."""
+    if len({piece.alpha for piece in pieces}) <= 1:
+        return pieces
+    kept = []
+    for piece in pieces:
+        if piece.alpha < 1.0:
+            done = "drawn opaque" if piece.alpha >= 0.5 else "left out"
+            at = piece.part.material.pointer
+            diagnostics.report(ALPHA_MIXED, at, alpha=piece.alpha, done=done)
+        if piece.alpha >= 0.5:
+            kept.append(replace(piece, alpha=1.0))
+    return kept
+
+
+def _apart(pieces: list[Piece]) -> list[list[Piece]]:
+    """Scenery may be several bodies: one per alpha, and one per texture that repeats."""
+    groups: dict[object, list[Piece]] = {}
+    for piece in pieces:
+        tiled = piece.paint.texture if repeats(piece.paint) else None
+        groups.setdefault((piece.alpha, tiled), []).append(piece)
+    return list(groups.values())

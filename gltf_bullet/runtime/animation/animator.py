@@ -1,0 +1,142 @@
+"""Animated node transforms, and the bodies and colliders that they move.
+
+KHR_physics_rigid_bodies, "Motions": animations take priority over the simulation; "Colliders":
+animated transforms reach static colliders as well. All arrays are stacked; a step samples every
+channel in a few numpy calls and composes the animated part of the tree level by level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from gltf_bullet.runtime.animation.players import Animations, PlayerState
+from gltf_bullet.scene import NodeTree
+from gltf_bullet.transforms import FloatArray, decompose_trs, matrices_from_trs
+
+__all__ = ["Animator"]
+
+BoolArray = npt.NDArray[np.bool_]
+
+_BOOLEANS = ("isKinematic", "enableCollision", "doubleSided")
+"""Properties that an animation drives as numbers: 0 is false."""
+
+
+class Animator:
+    """Local transforms of all nodes as the active animations say."""
+
+    def __init__(
+        self, tree: NodeTree, animations: Animations, world_from_asset: FloatArray
+    ) -> None:
+        self._tree = tree
+        self.animations = animations
+        self._world_from_asset = world_from_asset
+        self.translations = tree.translations.copy()
+        self.rotations_xyzw = tree.rotations_xyzw.copy()
+        self.scales = tree.scales.copy()
+        self.local = tree.local_matrices()
+        """parent_from_node now, shape [node_count, 4, 4]; bodies' own rows are not looked at."""
+        self.weights: dict[int, FloatArray] = {}
+        """Morph weights by node, as the active animations say."""
+        self.animated = np.zeros(len(tree), dtype=bool)
+        """Nodes that any animation of the file moves, active or not."""
+        for player in animations:
+            self.animated[player.sampler.animated_nodes] = True
+        self.moved = tree.nearest_at_or_above(self.animated) >= 0
+        """Nodes at or below an animated one."""
+        self._levels = [
+            (depth, nodes[self.moved[nodes]])
+            for depth, nodes in enumerate(tree.levels)
+            if self.moved[nodes].any()
+        ]
+        self.jumped = np.zeros(len(tree), dtype=bool)
+        """Nodes whose animation did not move but jumped in the last :meth:`advance`."""
+        self.driven = np.zeros(len(tree), dtype=bool)
+        """Nodes whose own translation or rotation an active animation sets."""
+        self.pointers: dict[str, FloatArray] = {}
+        """Values by JSON pointer, as the active animations say (KHR_animation_pointer)."""
+        self._told: dict[str, FloatArray] = {}
+        self._step_rows = self._sample()
+
+    def advance(self, time_step: float) -> None:
+        """Sample all active animations one time step [s] ahead."""
+        jumped = np.zeros(len(self._tree), dtype=bool)
+        for player in self.animations:
+            if player.advance(time_step):
+                jumped[player.sampler.animated_nodes] = True
+        stepped = self._sample()
+        # STEP channels jump where their value changes; nothing lies between two keys.
+        for node, row in stepped.items():
+            before = self._step_rows.get(node)
+            if before is not None and not np.array_equal(before, row):
+                jumped[node] = True
+        self._step_rows = stepped
+        self.jumped = self._tree.nearest_at_or_above(jumped) >= 0 if jumped.any() else jumped
+
+    def compose_ahead(self, world_now: FloatArray, simulated: BoolArray) -> FloatArray:
+        """world_from_node of the moved nodes after the coming step, shape [node_count, 4, 4].
+
+        Args:
+            world_now: Where all nodes stand, shape [node_count, 4, 4].
+            simulated: Nodes that the engine moves; they are taken to stay.
+        """
+        ahead = world_now.copy()
+        for depth, nodes in self._levels:
+            free = nodes[~simulated[nodes]]
+            above = self._world_from_asset if depth == 0 else ahead[self._tree.parents[free]]
+            ahead[free] = above @ self.local[free]
+        return ahead
+
+    def changed_pointers(self) -> Iterator[tuple[str, object]]:
+        """Values by pointer that the active animations have changed since the last call."""
+        for pointer, value in self.pointers.items():
+            if np.array_equal(self._told.get(pointer, ()), value):
+                continue
+            self._told[pointer] = value.copy()
+            if pointer.rpartition("/")[2] in _BOOLEANS:
+                yield pointer, bool(value[0] != 0.0)
+            elif len(value) == 1 and not pointer.endswith("/weights"):
+                yield pointer, float(value[0])
+            else:
+                yield pointer, value
+
+    def place(self, node: int, parent_from_node: FloatArray) -> None:
+        """Give a node another local transform, shape [4, 4]; active animations may override it."""
+        translation, rotation, scale = decompose_trs(parent_from_node)
+        self.translations[node], self.rotations_xyzw[node] = translation, rotation
+        self.scales[node] = scale
+        self.local[node] = parent_from_node
+
+    def state(self) -> tuple[PlayerState, ...]:
+        """What the players must take back."""
+        return tuple(player.state() for player in self.animations)
+
+    def restore(self, states: Sequence[PlayerState]) -> None:
+        """Take back a :meth:`state`."""
+        for player, state in zip(self.animations, states, strict=True):
+            player.restore(state)
+        self._step_rows = self._sample()
+
+    def _sample(self) -> dict[int, FloatArray]:
+        """Write the active animations into the local transforms; rows of STEP channels."""
+        stepped: dict[int, FloatArray] = {}
+        self.driven[:] = False
+        for player in self.animations:
+            if not (player.is_active or player.is_ending):
+                continue
+            sampler = player.sampler
+            sampler.sample_into(player.time, self.translations, self.rotations_xyzw, self.scales)
+            self.driven[sampler.translation_nodes] |= player.is_active
+            self.driven[sampler.rotation_nodes] |= player.is_active
+            self.weights.update(sampler.sample_weights(player.time))
+            self.pointers.update(sampler.sample_pointers(player.time))
+            for node in sampler.stepped_nodes.tolist():
+                stepped[node] = np.concatenate([self.translations[node], self.rotations_xyzw[node]])
+        nodes = np.flatnonzero(self.animated)
+        if len(nodes):
+            self.local[nodes] = matrices_from_trs(
+                self.translations[nodes], self.rotations_xyzw[nodes], self.scales[nodes]
+            )
+        return stepped

@@ -1,0 +1,121 @@
+"""Animated nodes to engine bodies: who is carried, and where to.
+
+Carried are bodies whose own node is animated, kinematic bodies below an animated node, static
+colliders at or below one, and attachment nodes of joints. A dynamic body below an animated node
+stays simulated in the world.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from gltf_bullet.bullet.world.engine_world import EngineWorld
+from gltf_bullet.model import MotionKind
+from gltf_bullet.runtime.animation.animator import Animator
+from gltf_bullet.runtime.animation.players import PlayerState
+from gltf_bullet.scene import NodeFrames, NodeTree
+from gltf_bullet.transforms import (
+    FloatArray,
+    quat_conjugate,
+    quat_multiply,
+    rotation_vector_from_quat,
+    split_linear,
+)
+
+__all__ = ["AnimationDriver"]
+
+
+class AnimationDriver:
+    """Moves what the active animations move."""
+
+    def __init__(
+        self, animator: Animator, world: EngineWorld, tree: NodeTree, frames: NodeFrames
+    ) -> None:
+        self.animator = animator
+        self._world = world
+        self._tree = tree
+        # A rigid frame is the global matrix without the scale that the node has at load.
+        self._node_from_scaled = np.linalg.pinv(frames.linear_maps())
+        self._activity: tuple[tuple[bool, bool], ...] | None = None
+        self._carried: npt.NDArray[np.intp] = np.zeros(0, dtype=np.intp)
+        self._simulated = np.zeros(len(tree), dtype=bool)
+        self._anchors = [
+            node
+            for node in world.plan.articulations.moving_anchors
+            if node not in world.plan.bodies.bodies
+        ]
+
+    @property
+    def has_work(self) -> bool:
+        """Whether the file has animations at all."""
+        return len(self.animator.animations) > 0
+
+    def before_step(self, time_step: float, world_from_node: FloatArray) -> None:
+        """Advance the animations and prescribe where what they carry goes.
+
+        Args:
+            time_step: [s] of the coming step.
+            world_from_node: Where all nodes stand now, shape [node_count, 4, 4].
+        """
+        self.animator.advance(time_step)
+        activity = tuple(
+            (player.is_active, player.is_ending) for player in self.animator.animations
+        )
+        if activity != self._activity:
+            self._activity = activity
+            self._choose()
+        if not len(self._carried) and not self._anchors:
+            return
+        ahead = self.animator.compose_ahead(world_from_node, self._simulated)
+        positions, rotations = self._rigid(ahead, self._carried)
+        self._world.prescribed.aim(positions, rotations, self.animator.jumped[self._carried])
+        for node in self._anchors:
+            self._announce(node, world_from_node, ahead, time_step)
+
+    def restore(self, players: Sequence[PlayerState]) -> None:
+        """Take back the players of a saved state; who is carried is chosen anew."""
+        self.animator.restore(players)
+        self._activity = None
+
+    def _choose(self) -> None:
+        """Who is carried by the animations that are active now."""
+        animator, bodies = self.animator, self._world.plan.bodies
+        active = np.zeros(len(self._tree), dtype=bool)
+        for player in animator.animations:
+            if player.is_active or player.is_ending:
+                active[player.sampler.animated_nodes] = True
+        moved = self._tree.nearest_at_or_above(active) >= 0
+        statics = [static.node for static in bodies.statics if moved[static.node]]
+        carried = [
+            node
+            for node, plan in bodies.bodies.items()
+            if self._world.prescribed.is_possible(node)
+            and (animator.driven[node] or (plan.kind is not MotionKind.DYNAMIC and moved[node]))
+        ]
+        self._world.prescribed.choose(statics, carried)
+        self._carried = np.array([*statics, *carried], dtype=np.intp)
+        self._simulated[:] = False
+        self._simulated[[node for node in bodies.bodies if node not in set(carried)]] = True
+
+    def _rigid(
+        self, matrices: FloatArray, nodes: npt.NDArray[np.intp]
+    ) -> tuple[FloatArray, FloatArray]:
+        """Positions (k, 3) and rotations xyzw (k, 4) of nodes, without scale."""
+        linear = matrices[nodes, :3, :3] @ self._node_from_scaled[nodes]
+        rotations, _, _ = split_linear(linear)
+        return matrices[nodes, :3, 3], rotations
+
+    def _announce(self, node: int, now: FloatArray, ahead: FloatArray, time_step: float) -> None:
+        only = np.array([node], dtype=np.intp)
+        (position,), (rotation,) = self._rigid(now, only)
+        (next_position,), (next_rotation,) = self._rigid(ahead, only)
+        turn = quat_multiply(next_rotation, quat_conjugate(rotation))
+        self._world.anchor_motion[node] = (
+            position,
+            rotation,
+            (next_position - position) / time_step,
+            rotation_vector_from_quat(turn) / time_step,
+        )

@@ -1,0 +1,93 @@
+"""Noticing that colliders no longer have the shape that they were built with.
+
+Animated scale, animated morph weights and moving skin joints change shapes; the engine keeps them.
+A scene is rebuilt when a collider is off by more than a hundredth of its own size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from gltf_bullet.diagnostics import Diagnostics
+from gltf_bullet.model import MeshShape, PhysicsScene, Shape
+from gltf_bullet.planning.shapes.collision_meshes import collision_mesh
+from gltf_bullet.runtime.animation.animator import Animator
+from gltf_bullet.runtime.asset import Asset
+from gltf_bullet.scene import NodeFrames
+from gltf_bullet.transforms import FloatArray
+
+__all__ = ["ShapeWatch"]
+
+TOLERANCE = 0.01
+"""Of the collider's size (scale) or its extent (deformation)."""
+
+
+class ShapeWatch:
+    """Compares the shapes of a stage with what the file asks for now."""
+
+    def __init__(
+        self, asset: Asset, physics: PhysicsScene, animator: Animator, frames: NodeFrames
+    ) -> None:
+        self._asset = asset
+        self._animator = animator
+        scaled = np.zeros(len(asset.tree), dtype=bool)
+        for player in animator.animations:
+            scaled[player.sampler.scale_nodes] = True
+        below = asset.tree.nearest_at_or_above(scaled) >= 0
+        nodes = [*physics.colliders, *physics.triggers]
+        self._scaled: npt.NDArray[np.intp] = np.array(
+            sorted({node for node in nodes if below[node]}), dtype=np.intp
+        )
+        self._sizes = _sizes(frames.world_from_node[self._scaled])
+        self._deformable = {
+            shape: self._vertices(shape, frames.world_from_node)
+            for shape in _deformable_shapes(physics)
+        }
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no shape of the scene can change by itself."""
+        return not len(self._scaled) and not self._deformable
+
+    def has_changed(self, world_from_node: FloatArray) -> bool:
+        """Whether some collider is off by more than the tolerance.
+
+        Args:
+            world_from_node: Where all nodes stand now, shape [node_count, 4, 4].
+        """
+        if len(self._scaled):
+            sizes = _sizes(world_from_node[self._scaled])
+            if (np.abs(sizes - self._sizes) > TOLERANCE * self._sizes.max(1, keepdims=True)).any():
+                return True
+        for shape, built in self._deformable.items():
+            now = self._vertices(shape, world_from_node)
+            extent = float(np.ptp(built, axis=0).max()) if len(built) else 0.0
+            if len(now) == len(built) and np.abs(now - built).max() > TOLERANCE * extent:
+                return True
+        return False
+
+    def _vertices(self, shape: MeshShape, world_from_node: FloatArray) -> FloatArray:
+        mesh = collision_mesh(
+            shape,
+            self._asset.document,
+            world_from_node,
+            Diagnostics(),  # reported when the scene was planned
+            self._animator.weights,
+        )
+        return np.zeros((0, 3)) if mesh is None else mesh.points
+
+
+def _sizes(matrices: FloatArray) -> FloatArray:
+    sizes: FloatArray = np.linalg.norm(matrices[:, :3, :3], axis=1)
+    return sizes
+
+
+def _deformable_shapes(physics: PhysicsScene) -> Iterator[MeshShape]:
+    shapes: list[Shape | None] = [volume.shape for volume in physics.colliders.values()]
+    shapes += [volume.shape for volume in physics.triggers.values()]
+    for shape in shapes:
+        if isinstance(shape, MeshShape) and shape.is_deformable:
+            yield shape

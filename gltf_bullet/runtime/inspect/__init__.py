@@ -1,0 +1,1 @@
+"""What a file would become, as JSON-ready rows; no engine is needed."""

@@ -1,0 +1,205 @@
+"""What a file would become in the engine, as JSON-ready rows; no engine is needed.
+
+All lengths are in the asset's own frame (glTF axes), at scale 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from gltf_bullet.diagnostics import Diagnostics, Issue
+from gltf_bullet.model import DEFAULT_MATERIAL, CollisionFilter, PhysicsMaterial
+from gltf_bullet.options import LoadOptions
+from gltf_bullet.planning.body_plans import BodyPlan
+from gltf_bullet.planning.shapes.collision_meshes import collision_mesh
+from gltf_bullet.planning.shapes.shape_plans import (
+    BoxPlan,
+    BvhPlan,
+    CapsulePlan,
+    ConvexPartsPlan,
+    CylinderPlan,
+    HullPlan,
+    InfinitePlanePlan,
+    ShapePlan,
+    SpherePlan,
+)
+from gltf_bullet.planning.world_plan import WorldPlan, plan_world, within
+from gltf_bullet.runtime.asset import Asset
+from gltf_bullet.runtime.inspect.joints import describe_joints
+from gltf_bullet.scene import NodeFrames
+
+__all__ = ["Inspection", "describe_shape", "inspect_asset"]
+
+Row: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inspection:
+    """Tables of rows; every ``node`` is a glTF node index."""
+
+    path: str
+    nodes: list[Row]
+    bodies: list[Row]
+    statics: list[Row]
+    materials: list[Row]
+    filters: list[Row]
+    triggers: list[Row]
+    joints: list[Row]
+    issues: tuple[Issue, ...]
+
+
+def inspect_asset(asset: Asset, options: LoadOptions | None = None) -> Inspection:
+    """Plan ``asset`` and describe the plan."""
+    diagnostics = Diagnostics()
+    tree = asset.tree
+    frames = NodeFrames.at_load(tree, np.eye(4), np.array([0.0, 0.0, 0.0, 1.0]))
+    physics = within(asset.physics, tree.nodes_of_scene(None))
+    plan = plan_world(
+        physics,
+        tree,
+        frames,
+        lambda shape: collision_mesh(shape, asset.document, frames.world_from_node, diagnostics),
+        options or LoadOptions(),
+        diagnostics,
+    )
+    colliders = physics.colliders.values()
+    return Inspection(
+        path=asset.path,
+        nodes=_nodes(asset, plan),
+        bodies=[_body(body, asset) for body in plan.bodies.bodies.values()],
+        statics=[
+            {
+                "node": static.node,
+                "name": tree.names[static.node],
+                "shape": describe_shape(static.shape.shape),
+                "position": _numbers(static.world_from_collider.translation),
+            }
+            for static in plan.bodies.statics
+        ],
+        materials=[
+            _material(material, [c.node for c in colliders if c.material == material])
+            for material in dict.fromkeys(c.material for c in colliders)
+        ],
+        filters=[
+            _filter(entry, [c.node for c in colliders if c.filter == entry])
+            for entry in dict.fromkeys(c.filter for c in colliders if c.filter is not None)
+        ],
+        triggers=[
+            {
+                "node": trigger.node,
+                "name": tree.names[trigger.node],
+                "shape": "" if trigger.shape is None else type(trigger.shape).__name__.lower(),
+                "parts": list(trigger.part_nodes),
+            }
+            for trigger in physics.triggers.values()
+        ],
+        joints=list(describe_joints(plan.articulations, tree.names)),
+        issues=(*asset.issues, *diagnostics.issues),
+    )
+
+
+def describe_shape(shape: ShapePlan) -> str:
+    """The engine's shape in a few words, sizes in metres."""
+    match shape:
+        case BoxPlan(half_extents=half):
+            return "box " + " x ".join(f"{2.0 * h:.4g}" for h in half)
+        case SpherePlan(radius=radius):
+            return f"sphere r {radius:.4g}"
+        case CapsulePlan(radius=radius, mid_height=height):
+            return f"capsule r {radius:.4g}, mid height {height:.4g}"
+        case CylinderPlan(radius=radius, height=height):
+            return f"cylinder r {radius:.4g}, height {height:.4g}"
+        case InfinitePlanePlan():
+            return "half-space"
+        case HullPlan(vertices=vertices):
+            return f"hull of {len(vertices.points)} points"
+        case BvhPlan(mesh=mesh):
+            return f"{len(mesh.triangles)} triangles"
+        case ConvexPartsPlan(parts=parts):
+            return f"{len(parts)} convex parts"
+
+
+def _nodes(asset: Asset, plan: WorldPlan) -> list[Row]:
+    tree, physics = asset.tree, asset.physics
+    rows = []
+    for node, name in enumerate(tree.names):
+        roles = [
+            role
+            for role, table in (
+                ("motion", physics.motions),
+                ("collider", physics.colliders),
+                ("trigger", physics.triggers),
+                ("joint", physics.joints),
+                ("gravity", physics.gravity_volumes),
+            )
+            if node in table
+        ]
+        if tree.mesh_of[node] is not None:
+            roles.append("mesh")
+        rows.append(
+            {
+                "node": node,
+                "name": name,
+                "parent": int(tree.parents[node]),
+                "body": int(plan.motion_node_of[node]),
+                "roles": roles,
+            }
+        )
+    return rows
+
+
+def _body(body: BodyPlan, asset: Asset) -> Row:
+    return {
+        "node": body.node,
+        "name": asset.tree.names[body.node],
+        "kind": body.kind.value,
+        "mass": body.mass,
+        "inertia": _numbers(body.inertia_diagonal),
+        "inertia_orientation": _numbers(body.body_from_inertial.rotation_xyzw),
+        "center_of_mass": _numbers(body.body_from_inertial.translation),
+        "gravity_factor": body.gravity_factor,
+        "linear_velocity": _numbers(body.linear_velocity),
+        "angular_velocity": _numbers(body.angular_velocity),
+        "colliders": [
+            {"node": node, "shape": describe_shape(placed.shape), "link_group": number}
+            for number, group in enumerate(body.groups)
+            for node, placed in zip(group.collider_nodes, group.shapes, strict=False)
+        ],
+    }
+
+
+def _material(material: PhysicsMaterial | None, nodes: list[int]) -> Row:
+    value = material or DEFAULT_MATERIAL
+    return {
+        "material": "default" if material is None else str(material.pointer),
+        "static_friction": value.static_friction,
+        "dynamic_friction": value.dynamic_friction,
+        "restitution": value.restitution,
+        "friction_combine": value.friction_combine.value if value.friction_combine else None,
+        "restitution_combine": (
+            value.restitution_combine.value if value.restitution_combine else None
+        ),
+        "nodes": nodes,
+    }
+
+
+def _filter(entry: CollisionFilter, nodes: list[int]) -> Row:
+    return {
+        "filter": str(entry.pointer),
+        "systems": sorted(entry.systems),
+        "collide_with": _sorted(entry.collide_with),
+        "not_collide_with": _sorted(entry.not_collide_with),
+        "nodes": nodes,
+    }
+
+
+def _numbers(values: Iterable[float]) -> list[float]:
+    return [float(value) for value in values]
+
+
+def _sorted(values: frozenset[str] | None) -> list[str] | None:
+    return None if values is None else sorted(values)

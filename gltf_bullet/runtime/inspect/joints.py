@@ -1,0 +1,182 @@
+"""The planned joints as JSON-ready rows: who hangs on whom, links, ranges, drives, loops."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
+
+from gltf_bullet.model import DofKind, Joint, JointLimit
+from gltf_bullet.planning.joints.articulation_plan import (
+    ArticulationPlan,
+    ArticulationPlans,
+    DofPlan,
+    JointPlan,
+    LinkFrame,
+)
+from gltf_bullet.planning.joints.axes import BALL
+from gltf_bullet.planning.joints.rows import RowMetric
+
+__all__ = ["describe_joints"]
+
+Row: TypeAlias = dict[str, Any]
+
+_AXES = ("x", "y", "z")
+
+
+def describe_joints(plans: ArticulationPlans, names: Sequence[str]) -> Iterator[Row]:
+    """One row per simulated joint, articulations in order, joints in the order of the file.
+
+    Joints between two articulations come last, with the first one's number.
+
+    ``parent`` and ``child`` are the ends of the joint in the multibody's tree: of a loop
+    constraint, its first and second node's. ``body`` is a motion node, or ``None`` for an end that
+    does not move by forces; then ``anchor`` is a node that moves by itself, or ``None`` for the
+    fixed world.
+    """
+    nodes_of = [_node_of_links(articulation) for articulation in plans.articulations]
+    for number, (articulation, node_of) in enumerate(
+        zip(plans.articulations, nodes_of, strict=True)
+    ):
+        for index, planned in enumerate(articulation.joints):
+            joint = planned.joint
+            closed_by = next(
+                (c.kind.value for c in articulation.loop_constraints if c.joint == index), None
+            )
+            ends = [planned.frame_a, planned.frame_b]
+            if closed_by is None and _hangs_on_second(planned):
+                ends.reverse()
+            parent, child = (_end(end, node_of, names) for end in ends)
+            yield {
+                **_whose(joint, number, names),
+                "parent": parent,
+                "child": child,
+                "links": sorted({articulation.dofs[k].link for k in planned.dofs}),
+                "enable_collision": joint.enable_collision,
+                "closed_by": closed_by,
+                "dofs": [_dof(articulation.dofs[k], articulation, index) for k in planned.dofs],
+                "limits": list(_other_limits(articulation, index)),
+            }
+    for cross in plans.cut_constraints:
+        if cross.planned is None:
+            continue
+        yield {
+            **_whose(cross.planned.joint, cross.first_articulation, names),
+            "parent": _end(cross.planned.frame_a, nodes_of[cross.first_articulation], names),
+            "child": _end(cross.planned.frame_b, nodes_of[cross.second_articulation], names),
+            "links": [],
+            "enable_collision": cross.planned.joint.enable_collision,
+            "closed_by": cross.loop_constraint.kind.value,
+            "dofs": [],
+            "limits": [],
+        }
+
+
+def _whose(joint: Joint, articulation: int, names: Sequence[str]) -> Row:
+    return {
+        "node": joint.node,
+        "name": names[joint.node],
+        "connected_node": joint.connected_node,
+        "articulation": articulation,
+    }
+
+
+def _node_of_links(articulation: ArticulationPlan) -> dict[tuple[int, int], int]:
+    return {
+        (index, link): node
+        for index, multibody in enumerate(articulation.multibodies)
+        for node, link in multibody.bodies
+    }
+
+
+def _hangs_on_second(planned: JointPlan) -> bool:
+    """Links are numbered depth first, so the parent has the smaller number; anchors have none."""
+    a, b = planned.frame_a, planned.frame_b
+    return b.multibody < 0 or (a.multibody >= 0 and a.link > b.link)
+
+
+def _end(frame: LinkFrame, node_of: dict[tuple[int, int], int], names: Sequence[str]) -> Row:
+    if frame.multibody < 0:
+        anchor = frame.link if frame.link >= 0 else None
+        name = "the world" if anchor is None else names[anchor]
+        return {"body": None, "name": name, "anchor": anchor, "multibody": None, "link": None}
+    body = node_of[frame.multibody, frame.link]
+    return {
+        "body": body,
+        "name": names[body],
+        "anchor": None,
+        "multibody": frame.multibody,
+        "link": frame.link,
+    }
+
+
+def _dof(planned: DofPlan, articulation: ArticulationPlan, joint: int) -> Row:
+    dof = planned.dof
+    drives = articulation.joints[joint].joint.description.drives
+    used = sorted(
+        {
+            entry.row.drive
+            for entry in articulation.rows
+            if entry.joint == joint
+            and entry.row.drive >= 0
+            and drives[entry.row.drive].kind is dof.kind
+            and (dof.axis == BALL or drives[entry.row.drive].axis == dof.axis)
+        }
+    )
+    return {
+        "multibody": planned.multibody,
+        "link": planned.link,
+        "kind": "ball" if dof.axis == BALL else dof.kind.value,
+        "axis": "xyz" if dof.axis == BALL else _AXES[dof.axis],
+        "unit": _unit(dof.kind),
+        "lower": _finite(dof.lower),
+        "upper": _finite(dof.upper),
+        "position": dof.position,
+        "drives": [
+            {
+                "mode": drive.mode.value,
+                "axis": _AXES[drive.axis],
+                "max_force": _finite(drive.max_force),
+                "position_target": drive.position_target,
+                "velocity_target": drive.velocity_target,
+                "stiffness": drive.stiffness,
+                "damping": drive.damping,
+            }
+            for drive in (drives[k] for k in used)
+        ],
+    }
+
+
+def _other_limits(articulation: ArticulationPlan, joint: int) -> Iterator[Row]:
+    """Limits that are no range of one dof: radial ones, soft ones, twists of a ball."""
+    limits = articulation.joints[joint].joint.description.limits
+    acting = {
+        k
+        for entry in articulation.rows
+        if entry.joint == joint
+        for k in entry.row.limits
+        if entry.row.metric is not RowMetric.COORDINATE or limits[k].stiffness != math.inf
+    }
+    for k in sorted(acting):
+        yield _limit(limits[k])
+
+
+def _limit(limit: JointLimit) -> Row:
+    return {
+        "kind": limit.kind.value,
+        "axes": "".join(_AXES[axis] for axis in limit.axes),
+        "unit": _unit(limit.kind),
+        "lower": _finite(limit.minimum),
+        "upper": _finite(limit.maximum),
+        "stiffness": _finite(limit.stiffness),
+        "damping": limit.damping,
+    }
+
+
+def _unit(kind: DofKind) -> str:
+    return "m" if kind is DofKind.LINEAR else "rad"
+
+
+def _finite(value: float) -> float | None:
+    """JSON knows no infinity."""
+    return value if math.isfinite(value) else None

@@ -1,0 +1,122 @@
+"""A rollout as a glTF animation of the same file, which any viewer plays."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gltf_bullet.runtime.views.export import Track, node_poses, write_posed
+from gltf_bullet.runtime.views.keyframes import (
+    continuous_rotations,
+    reduce_rotations,
+    reduce_vectors,
+)
+from gltf_bullet.transforms import FloatArray, decompose_trs
+
+if TYPE_CHECKING:
+    from gltf_bullet.runtime.scene import Scene
+
+__all__ = ["Recording", "record"]
+
+
+def record(scene: Scene, *, fps: float = 30.0) -> Recording:
+    """Record a scene from now on; step it, then call ``export_glb``.
+
+    Args:
+        scene: Any scene; the present moment is the first frame.
+        fps: Frames per second of simulated time at most; frames fall on engine steps.
+
+    Raises:
+        ValueError: ``fps`` is not a finite number above 0.
+    """
+    if not (math.isfinite(fps) and fps > 0.0):
+        raise ValueError(f"fps is {fps!r}; must be a finite number > 0")
+    return Recording(scene, fps)
+
+
+class Recording:
+    """Frames of one scene: local transforms of every node that physics or animation moves."""
+
+    def __init__(self, scene: Scene, fps: float) -> None:
+        self._scene = scene
+        self._interval = 1.0 / fps
+        self._start = scene.time
+        self._nodes = scene.moving_nodes
+        self._times: list[float] = []
+        self._frames: list[FloatArray] = []
+        self._note(force=True)
+        self._stop = scene.on_step(self._note)
+
+    @property
+    def frame_count(self) -> int:
+        """Frames so far."""
+        return len(self._times)
+
+    @property
+    def duration(self) -> float:
+        """Recorded time [s]."""
+        return self._times[-1]
+
+    def stop(self) -> None:
+        """Record no more; what there is can still be exported."""
+        self._stop()
+
+    def export_glb(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        name: str = "Simulation",
+        tolerance: float = 1e-4,
+        angle_tolerance: float = 2e-4,
+    ) -> None:
+        """Write the file with the rollout as one more animation, at the pose of its first frame.
+
+        Args:
+            path: Ends in ``.glb`` or ``.gltf``.
+            name: Of the animation.
+            tolerance: How far a dropped key may be off [m in the node's parent], and for scales.
+            angle_tolerance: ... and for rotations [rad].
+
+        Raises:
+            ContainerError: A buffer of the file cannot be read.
+            ValueError: Another suffix.
+            OSError: The file cannot be written.
+        """
+        self._note(force=True)
+        times = np.array(self._times)
+        frames = np.array(self._frames).reshape(len(times), len(self._nodes), 4, 4)
+        translations, rotations, scales = decompose_trs(frames)
+        tracks: list[Track] = []
+        for column, node in enumerate(self._nodes.tolist()):
+            turned = continuous_rotations(rotations[:, column])
+            for property_path, values, keys in (
+                (
+                    "translation",
+                    translations[:, column],
+                    reduce_vectors(times, translations[:, column], tolerance),
+                ),
+                ("rotation", turned, reduce_rotations(times, turned, angle_tolerance)),
+                ("scale", scales[:, column], reduce_vectors(times, scales[:, column], tolerance)),
+            ):
+                if len(keys) > 1:
+                    tracks.append(Track(node, property_path, times[keys], values[keys]))
+        write_posed(
+            self._scene.asset.document,
+            path,
+            poses=node_poses(self._nodes, frames[0]),
+            velocities={},
+            tracks=tracks,
+            animation_name=name,
+        )
+
+    def _note(self, *, force: bool = False) -> None:
+        time = self._scene.time - self._start
+        if self._times and time <= self._times[-1]:
+            return
+        due = not self._times or time >= self._times[0] + self._interval * len(self._times) - 1e-9
+        if due or force:
+            self._times.append(time)
+            self._frames.append(self._scene.local_matrices(self._nodes))

@@ -1,0 +1,70 @@
+"""Numbers of a running scene over time: heights, speeds, energies, joint positions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gltf_bullet.bullet.bodies.link_states import link_state
+from gltf_bullet.bullet.client import engine_settings
+from gltf_bullet.model import MotionKind
+from gltf_bullet.runtime.scene import Scene
+from gltf_bullet.transforms import FloatArray, matrices_from_quats
+
+__all__ = ["Telemetry"]
+
+
+@dataclass(slots=True, eq=False)
+class Telemetry:
+    """Rows of numbers, one per :meth:`sample`."""
+
+    scene: Scene
+    times: list[float] = field(default_factory=list)
+    """[s]"""
+    heights: dict[str, list[float]] = field(default_factory=dict)
+    """Of the centres of mass along the asset's +Y [m], by body."""
+    speeds: dict[str, list[float]] = field(default_factory=dict)
+    """Of the centres of mass [m/s], by body."""
+    kinetic: list[float] = field(default_factory=list)
+    """Of all dynamic bodies, turning included [J]."""
+    potential: list[float] = field(default_factory=list)
+    """In the engine's gravity, 0 at the world's origin [J]; NaN where the file has gravity of its
+    own."""
+    joints: dict[str, list[float]] = field(default_factory=dict)
+    """Positions of single axes [m] or [rad], by joint and axis; balls: the angle of rotation."""
+
+    def sample(self) -> None:
+        """Take down how the scene stands now."""
+        scene = self.scene
+        up = scene.up / np.linalg.norm(scene.up)
+        gravity = np.array(engine_settings(scene.client_id).gravity)
+        kinetic = potential = 0.0
+        self.times.append(scene.time)
+        for node, body in scene.bodies.items():
+            name = body.name or f"node {node}"
+            name = name if list(scene.asset.tree.names).count(name) <= 1 else f"{name} ({node})"
+            position, rotation, linear, angular = (
+                np.array(values)
+                for values in link_state(scene.client_id, body.body_id, body.link_index)
+            )
+            self.heights.setdefault(name, []).append(float(position @ up))
+            self.speeds.setdefault(name, []).append(float(np.linalg.norm(linear)))
+            if body.kind is MotionKind.DYNAMIC:
+                plan = scene.world.plan.bodies.bodies[node]
+                spin = matrices_from_quats(rotation).T @ angular
+                kinetic += 0.5 * plan.mass * float(linear @ linear)
+                kinetic += 0.5 * float(np.array(plan.inertia_diagonal) @ spin**2)
+                potential -= plan.mass * plan.gravity_factor * float(gravity @ position)
+        self.kinetic.append(kinetic)
+        self.potential.append(potential if scene.has_engine_gravity else float("nan"))
+        self._sample_joints()
+
+    def _sample_joints(self) -> None:
+        for node, joint in self.scene.joints.items():
+            for freedom in joint.degrees_of_freedom:
+                axis = "ball" if freedom.axis == 3 else "xyz"[freedom.axis]
+                name = f"{joint.name or f'node {node}'} {freedom.kind.value} {axis}"
+                values: FloatArray = np.atleast_1d(np.array(freedom.position))
+                value = float(values[0]) if len(values) == 1 else float(np.linalg.norm(values))
+                self.joints.setdefault(name, []).append(value)

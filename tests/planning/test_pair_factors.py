@@ -1,0 +1,72 @@
+"""One number per surface on an engine that multiplies, checked against the pairs it must give."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gltf_bullet.planning.contacts.pair_factors import TOLERANCE, PairTargets, factor_pairs
+
+
+def targets(friction: np.ndarray, edges: list[tuple[int, int]]) -> PairTargets:
+    count = len(friction)
+    return PairTargets(
+        friction=friction,
+        restitution=np.zeros((count, count)),
+        edges=tuple(edges),
+        alone_friction=np.full(count, 0.5),
+        alone_restitution=np.zeros(count),
+    )
+
+
+coefficients = st.floats(0.05, 1.0)
+
+
+@given(st.lists(coefficients, min_size=2, max_size=5))
+def test_products_are_always_served(own: list[float]) -> None:
+    """Where the wanted pairs are products already, nothing is split."""
+    wanted = np.outer(own, own)
+    edges = [(i, j) for i in range(len(own)) for j in range(i, len(own))]
+    factors = factor_pairs(targets(wanted, edges), may_split=True)
+    assert not factors.split
+    for i, j in edges:
+        assert factors.friction[i] * factors.friction[j] == pytest.approx(wanted[i, j], abs=1e-3)
+
+
+@given(st.lists(coefficients, min_size=2, max_size=5))
+def test_every_pair_is_served_or_split(own: list[float]) -> None:
+    """Averages: what stays direct is right within the tolerance, the rest is named."""
+    wanted = 0.5 * np.add.outer(own, own)
+    edges = [(i, j) for i in range(len(own)) for j in range(i, len(own))]
+    factors = factor_pairs(targets(wanted, edges), may_split=True)
+    for i, j in set(edges) - set(factors.split):
+        got = factors.friction[i] * factors.friction[j]
+        assert got == pytest.approx(wanted[i, j], abs=TOLERANCE + 1e-9)
+
+
+def test_two_classes_that_never_meet_themselves_need_no_split() -> None:
+    """One mover on one ground: any coefficient is a product."""
+    wanted = np.array([[0.0, 0.37], [0.37, 0.0]])
+    factors = factor_pairs(targets(wanted, [(0, 1)]), may_split=True)
+    assert not factors.split
+    assert factors.friction[0] * factors.friction[1] == pytest.approx(0.37, abs=1e-6)
+
+
+def test_a_pair_without_friction_beside_pairs_with_is_split() -> None:
+    """Ice on steel 0, ice on wood 0.3, steel on wood 0.4: no product gives the zero."""
+    wanted = np.array([[0.3, 0.0, 0.3], [0.0, 0.4, 0.4], [0.3, 0.4, 0.4]])
+    edges = [(0, 1), (0, 2), (1, 2)]
+    factors = factor_pairs(targets(wanted, edges), may_split=True)
+    assert len(factors.split) == 1
+    for i, j in set(edges) - set(factors.split):
+        got = factors.friction[i] * factors.friction[j]
+        assert got == pytest.approx(wanted[i, j], abs=1e-3)
+
+
+def test_a_class_that_rubs_on_nothing_gets_zero() -> None:
+    wanted = np.array([[0.0, 0.0], [0.0, 0.0]])
+    factors = factor_pairs(targets(wanted, [(0, 1)]), may_split=True)
+    assert not factors.split
+    assert 0.0 in factors.friction

@@ -1,0 +1,126 @@
+"""Surfaces of links: one each where products do, extra ones where pairs contradict."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gltf_bullet.diagnostics import Diagnostics
+from gltf_bullet.model import CombineMode, MotionKind, PhysicsMaterial
+from gltf_bullet.planning.bodies import BodyPlans
+from gltf_bullet.planning.body_plans import BodyPlan, ColliderGroup, StaticPlan
+from gltf_bullet.planning.contacts.surfaces import (
+    COMPOUND_TOO_LARGE,
+    MATERIALS_APPROXIMATED,
+    MAX_GROUPS,
+    PLANE_AS_BOX,
+    plan_contacts,
+)
+from gltf_bullet.planning.shapes.shape_plans import (
+    BoxPlan,
+    InfinitePlanePlan,
+    PlacedShape,
+    SpherePlan,
+)
+from gltf_bullet.transforms import IDENTITY_POSE
+
+BALL = PlacedShape(SpherePlan(0.5))
+
+
+def body(node: int, material: PhysicsMaterial) -> BodyPlan:
+    group = ColliderGroup(shapes=(BALL,), collider_nodes=(node,), material=material)
+    return BodyPlan(
+        node=node,
+        kind=MotionKind.DYNAMIC,
+        world_from_body=IDENTITY_POSE,
+        mass=1.0,
+        inertia_diagonal=(1.0, 1.0, 1.0),
+        groups=(group,),
+    )
+
+
+def ground(node: int, material: PhysicsMaterial, shape: object = None) -> StaticPlan:
+    plan = BoxPlan((1.0, 1.0, 1.0)) if shape is None else shape
+    return StaticPlan(
+        node=node,
+        world_from_collider=IDENTITY_POSE,
+        shape=PlacedShape(plan),
+        material=material,
+    )
+
+
+def rubber(mu: float) -> PhysicsMaterial:
+    return PhysicsMaterial(
+        static_friction=mu, dynamic_friction=mu, friction_combine=CombineMode.AVERAGE
+    )
+
+
+def test_one_material_needs_one_surface_per_link(diagnostics: Diagnostics) -> None:
+    bodies = BodyPlans(
+        bodies={k: body(k, rubber(0.5)) for k in range(3)}, statics=(ground(9, rubber(0.5)),)
+    )
+    planned, contacts = plan_contacts(bodies, diagnostics)
+    assert not contacts.factors.split
+    own = planned.bodies[0].groups[0].surface.friction
+    other = planned.statics[0].surface.friction
+    assert np.isclose(own * other, 0.5, atol=1e-4)
+    assert np.isclose(own * own, 0.5, atol=1e-4)
+
+
+def test_contradictory_averages_get_extra_surfaces_that_meet_one_partner(
+    diagnostics: Diagnostics,
+) -> None:
+    mus = (0.1, 0.5, 0.9)
+    bodies = BodyPlans(
+        bodies={k: body(k, rubber(mu)) for k, mu in enumerate(mus)},
+        statics=tuple(ground(10 + k, rubber(mu)) for k, mu in enumerate(mus)),
+    )
+    planned, contacts = plan_contacts(bodies, diagnostics)
+    assert contacts.factors.split
+    surface_of = {s.material: s.surface for s in planned.statics}
+    for plan, mu in zip(planned.bodies.values(), mus, strict=True):
+        aimed = {
+            g.surface.aimed_at.material: g.surface
+            for g in plan.groups
+            if g.surface.aimed_at is not None and not g.surface.aimed_at.is_dynamic
+        }
+        for other in mus:
+            partner = surface_of[rubber(other)]
+            surface = aimed.get(rubber(other), plan.groups[0].surface)
+            assert np.isclose(surface.friction * partner.friction, 0.5 * (mu + other), atol=0.01)
+
+
+def test_more_materials_than_classes_share_factors_with_a_named_error(
+    diagnostics: Diagnostics,
+) -> None:
+    mus = np.linspace(0.05, 1.0, 30)
+    bodies = BodyPlans(
+        bodies={k: body(k, rubber(float(mu))) for k, mu in enumerate(mus)},
+        statics=tuple(ground(100 + k, rubber(float(mu))) for k, mu in enumerate(mus)),
+    )
+    planned, contacts = plan_contacts(bodies, diagnostics)
+    assert all(len(plan.groups) == 1 for plan in planned.bodies.values())
+    issue = diagnostics.take(MATERIALS_APPROXIMATED)
+    factors, wanted = contacts.factors.friction, contacts.targets.friction
+    worst = max(abs(factors[i] * factors[j] - wanted[i, j]) for i, j in contacts.targets.edges)
+    assert np.isclose(float(str(issue.values["friction"])), worst)
+
+
+def test_a_plane_that_things_bounce_on_becomes_a_box(diagnostics: Diagnostics) -> None:
+    bouncy = PhysicsMaterial(restitution=0.8)
+    bodies = BodyPlans(
+        bodies={0: body(0, bouncy)}, statics=(ground(1, bouncy, InfinitePlanePlan()),)
+    )
+    planned, _ = plan_contacts(bodies, diagnostics)
+    assert isinstance(planned.statics[0].shape.shape, BoxPlan)
+    diagnostics.take(PLANE_AS_BOX)
+
+
+def test_a_body_of_more_links_than_the_engine_holds_says_what_it_loses(
+    diagnostics: Diagnostics,
+) -> None:
+    """Mass and inertia are those of the whole body all the same."""
+    crowded = body(0, rubber(0.5))
+    crowded = crowded.with_groups(crowded.groups * (MAX_GROUPS + 5))
+    planned, _ = plan_contacts(BodyPlans(bodies={0: crowded}, statics=()), diagnostics)
+    assert len(planned.bodies[0].groups) == MAX_GROUPS
+    assert diagnostics.take(COMPOUND_TOO_LARGE).values["groups"] == MAX_GROUPS + 5
