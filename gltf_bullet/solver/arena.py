@@ -14,6 +14,23 @@ reference point.
 
 from __future__ import annotations
 
+# --- the arena itself, before its records ---------------------------------------------------------
+
+ARTICULATIONS = 0
+"""Count."""
+RECORDS = 1
+"""[articulations], ints: their records."""
+CUTS = 2
+"""Count of constraints between two articulations that one was cut into."""
+CUT_SIDES = 3
+"""[cuts, CUT_SIZE], ints: record and frame of both sides, number of rows."""
+CUT_LOCAL = 4
+"""[cuts, 6], floats: the point in the first frame, then in the second."""
+CUT_IMPULSE = 5
+"""[cuts, 6], floats: what its rows did in the last step; memory."""
+ARENA_HEADER = 6
+CUT_SIZE = 5
+
 # --- header slots: counts -------------------------------------------------------------------------
 
 FRAME_COUNT = 0
@@ -146,7 +163,7 @@ TAU = 65
 ROW_FORCE = 66
 """[n], the part of it that comes from limits and drives."""
 SCRATCH = 67
-"""[4 n]"""
+"""[max(SCRATCH_SIZE, 4 n)]"""
 ROW_VALUE = 68
 ROW_RATE = 69
 """[m], J v now, prescribed motion included."""
@@ -174,7 +191,16 @@ REFERENCE_FRAME = 81
 """Count: the base or anchor that the reference point moves with."""
 REFERENCE_OFFSET = 82
 """[3], floats: the reference point in that frame."""
-HEADER_SIZE = 83
+BLOCK = 83
+"""Number of the articulation's block in the island of the step, -1 for none."""
+BASE_MASS = 85
+"""[2 b, b], of the floating bases alone, and its factor."""
+IS_BASE_DOF = 84
+"""[n], ints: 1 for the velocities of floating bases."""
+HEADER_SIZE = 86
+
+SCRATCH_SIZE = 128
+"""Least floats of scratch: two attachment frames, their relative pose, and a direction."""
 
 # --- joint types, and what their coordinates are --------------------------------------------------
 

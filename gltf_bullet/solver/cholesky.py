@@ -73,75 +73,106 @@ def order_blocks(index: IntArray, count: int, pattern: int, sizes: int, order: i
     Args:
         index: Integers of the island.
         count: Of blocks.
-        pattern: Offset of a [count, count] table, 1 where two blocks are coupled; on return also
-            where the elimination couples them.
+        pattern: Offset of a [count, count] table, 1 where two blocks are coupled, 0 elsewhere; on
+            return also 1 where the elimination couples them.
         sizes: Offset of the blocks' sizes.
-        order: Offset of [count] places for the order.
+        order: Offset of three lists [count]: the order, then scratch.
 
     Returns:
         How many floats the factor takes.
     """
-    place = order + count  # scratch [count]: 1 for blocks that are eliminated
+    done, degrees = order + count, order + 2 * count
     for i in range(count):
-        index[place + i] = 0
+        index[done + i] = 0
+        degree = 0
+        for j in range(count):
+            if i != j and index[pattern + count * i + j]:
+                degree += index[sizes + j]
+        index[degrees + i] = degree
     floats = 0
     for step in range(count):
-        best, least = -1, 0
+        best = -1
         for i in range(count):
-            if index[place + i]:
-                continue
-            degree = index[order + 2 * count + i]
-            if best < 0 or degree < least:
-                best, least = i, degree
+            if not index[done + i] and (best < 0 or index[degrees + i] < index[degrees + best]):
+                best = i
         index[order + step] = best
-        index[place + best] = 1
-        row = pattern + count * best
-        size = index[sizes + best]
+        index[done + best] = 1
+        row, size = pattern + count * best, index[sizes + best]
         floats += size * size
         for i in range(count):
-            if index[place + i] or not index[row + i]:
+            if index[done + i] or not index[row + i]:
                 continue
             floats += size * index[sizes + i]
+            index[degrees + i] -= size
             # What was coupled to the eliminated block is now coupled with each other.
-            other = pattern + count * i
-            index[order + 2 * count + i] -= size
             for j in range(i):
-                if index[row + j] and not index[place + j] and not index[other + j]:
-                    index[other + j] = 1
+                if index[row + j] and not index[done + j] and not index[pattern + count * i + j]:
+                    index[pattern + count * i + j] = 1
                     index[pattern + count * j + i] = 1
-                    index[order + 2 * count + i] += index[sizes + j]
-                    index[order + 2 * count + j] += index[sizes + i]
+                    index[degrees + i] += index[sizes + j]
+                    index[degrees + j] += index[sizes + i]
     return floats
 
 
 @kernel
-def factor_blocks(
-    index: IntArray, values: FloatArray, count: int, order: int, pattern: int, sizes: int
+def lay_out_blocks(
+    index: IntArray, count: int, pattern: int, sizes: int, order: int, later: int, start: int
 ) -> None:
-    """Factor the blocks in place; ``pattern`` now holds offsets of blocks, -1 where none is.
+    """Turn the pattern into offsets of blocks, from ``start``, and list what follows each block.
 
-    A block of two different ones stands at [earlier, later], its rows those of the earlier.
+    Args:
+        index: Integers of the island.
+        count: Of blocks.
+        pattern: From :func:`order_blocks`; on return the offset of each block of the factor at
+            [earlier, later], its rows those of the earlier one.
+        sizes: Offset of the blocks' sizes.
+        order: From :func:`order_blocks`.
+        later: Offset of lists: [count + 1] starts by step, then the followers of each in order.
+        start: First float of the factor.
     """
-    later = order + 3 * count  # scratch [count]
+    following = later + count + 1
+    total = 0
+    for step in range(count):
+        index[later + step] = total
+        b = index[order + step]
+        size = index[sizes + b]
+        index[pattern + (count + 1) * b] = start
+        start += size * size
+        for s in range(step + 1, count):
+            c = index[order + s]
+            if index[pattern + count * b + c]:
+                index[pattern + count * b + c] = start
+                start += size * index[sizes + c]
+                index[following + total] = c
+                total += 1
+    index[later + count] = total
+
+
+@kernel
+def factor_blocks(
+    index: IntArray,
+    values: FloatArray,
+    count: int,
+    pattern: int,
+    sizes: int,
+    order: int,
+    later: int,
+) -> None:
+    """Factor the blocks that :func:`lay_out_blocks` placed, in place."""
+    following = later + count + 1
     for step in range(count):
         b = index[order + step]
         n, diagonal = index[sizes + b], index[pattern + (count + 1) * b]
-        followers = 0
-        for s in range(step + 1, count):
-            c = index[order + s]
-            if index[pattern + count * b + c] >= 0:
-                index[later + followers] = c
-                followers += 1
+        begin, end = following + index[later + step], following + index[later + step + 1]
         for i in range(n):
             row = diagonal + n * i
             left = values[row + i]
-            # Column 0 of the lower triangle is free: it keeps what the diagonal was before.
             inverse = 1.0 / math.sqrt(left) if left > 0.0 else 0.0
             values[row + i] = inverse
             for k in range(i + 1, n):
                 values[row + k] *= inverse
-            for q in range(followers):
-                c = index[later + q]
+            for q in range(begin, end):
+                c = index[q]
                 m = index[sizes + c]
                 panel = index[pattern + count * b + c] + m * i
                 for k in range(m):
@@ -151,16 +182,15 @@ def factor_blocks(
                 if value == 0.0:
                     continue
                 subtract_row(values, diagonal + (n + 1) * j, value, row + j, n - j)
-                for q in range(followers):
-                    c = index[later + q]
-                    m = index[sizes + c]
-                    panel = index[pattern + count * b + c]
+                for q in range(begin, end):
+                    c = index[q]
+                    m, panel = index[sizes + c], index[pattern + count * b + c]
                     subtract_row(values, panel + m * j, value, panel + m * i, m)
-        for p in range(followers):
-            c = index[later + p]
+        for p in range(begin, end):
+            c = index[p]
             m, panel = index[sizes + c], index[pattern + count * b + c]
-            for q in range(p, followers):
-                d = index[later + q]
+            for q in range(p, end):
+                d = index[q]
                 k, other = index[sizes + d], index[pattern + count * b + d]
                 target = index[pattern + count * c + d]
                 for i in range(n):
@@ -168,13 +198,13 @@ def factor_blocks(
                         value = values[panel + m * i + j]
                         if value == 0.0:
                             continue
-                        start = j if c == d else 0
+                        first = j if c == d else 0
                         subtract_row(
                             values,
-                            target + k * j + start,
+                            target + k * j + first,
                             value,
-                            other + k * i + start,
-                            k - start,
+                            other + k * i + first,
+                            k - first,
                         )
 
 
@@ -183,13 +213,15 @@ def solve_blocks(
     index: IntArray,
     values: FloatArray,
     count: int,
-    order: int,
     pattern: int,
     sizes: int,
+    order: int,
+    later: int,
     places: int,
     vector: int,
 ) -> None:
-    """Solve in place with the factor of :func:`factor_blocks`; ``places`` are the blocks' rows."""
+    """Solve in place with a factor; ``places`` are the blocks' first rows in the vector."""
+    following = later + count + 1
     for step in range(count):
         b = index[order + step]
         n, diagonal = index[sizes + b], index[pattern + (count + 1) * b]
@@ -200,22 +232,18 @@ def solve_blocks(
             if value == 0.0:
                 continue
             subtract_row(values, x + i + 1, value, diagonal + (n + 1) * i + 1, n - i - 1)
-            for s in range(step + 1, count):
-                c = index[order + s]
-                panel = index[pattern + count * b + c]
-                if panel >= 0:
-                    m = index[sizes + c]
-                    subtract_row(values, vector + index[places + c], value, panel + m * i, m)
+            for q in range(following + index[later + step], following + index[later + step + 1]):
+                c = index[q]
+                m, panel = index[sizes + c], index[pattern + count * b + c]
+                subtract_row(values, vector + index[places + c], value, panel + m * i, m)
     for step in range(count - 1, -1, -1):
         b = index[order + step]
         n, diagonal = index[sizes + b], index[pattern + (count + 1) * b]
         x = vector + index[places + b]
-        for s in range(step + 1, count):
-            c = index[order + s]
-            panel = index[pattern + count * b + c]
-            if panel < 0:
-                continue
-            m, y = index[sizes + c], vector + index[places + c]
+        for q in range(following + index[later + step], following + index[later + step + 1]):
+            c = index[q]
+            panel, m = index[pattern + count * b + c], index[sizes + c]
+            y = vector + index[places + c]
             for i in range(n):
                 total = 0.0
                 for k in range(m):
