@@ -197,7 +197,11 @@ BASE_MASS = 85
 """[2 b, b], of the floating bases alone, and its factor."""
 IS_BASE_DOF = 84
 """[n], ints: 1 for the velocities of floating bases."""
-HEADER_SIZE = 86
+COMMAND = 86
+"""[n], TAU in the order in which the engine is given it."""
+COMMAND_DOF = 87
+"""[n], ints: velocity of each command."""
+HEADER_SIZE = 88
 
 SCRATCH_SIZE = 128
 """Least floats of scratch: two attachment frames, their relative pose, and a direction."""

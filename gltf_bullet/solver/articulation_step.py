@@ -186,9 +186,7 @@ def _anchor_inertia(
 
 
 @kernel
-def _centre_bias(
-    ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt: float
-) -> None:
+def _centre_bias(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt: float) -> None:
     """Coriolis and gyroscopic forces at the mean of old and new velocities.
 
     The engine takes them at the old ones. With its position update that is a first-order scheme,
@@ -293,9 +291,7 @@ def _brake_joints(ints: IntArray, work: FloatArray, a: int, rate: float) -> None
 
 
 @kernel
-def _bound_rows(
-    ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt: float
-) -> None:
+def _bound_rows(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt: float) -> None:
     """Softness, velocity target and bounds of the impulse of every row."""
     n, rows = ints[a + arena.DOF_COUNT], ints[a + arena.ROW_COUNT]
     free, factor = ints[a + arena.VELOCITY_FREE], ints[a + arena.FACTOR]

@@ -42,9 +42,9 @@ def entry(signature: str) -> Callable[[Function], Function]:
         if numba.config.DISABLE_JIT:
             return function
         with _cache_folder(), _announcement():
-            compiled: Function = numba.njit(signature, error_model="numpy", cache=_folder is not None)(
-                function
-            )
+            compiled: Function = numba.njit(
+                signature, error_model="numpy", cache=_folder is not None
+            )(function)
         return compiled
 
     return decorate

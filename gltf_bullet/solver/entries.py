@@ -13,105 +13,121 @@ from gltf_bullet.solver.compiling import entry
 from gltf_bullet.solver.island import (
     add_articulation,
     add_contact_rows,
-    add_free_bodies,
-    start_contacts,
+    open_islands,
     touch_articulations,
-    touch_free_bodies,
 )
 from gltf_bullet.solver.joining import add_cut_constraints, take_results
 from gltf_bullet.solver.newton import solve_islands
+from gltf_bullet.solver.row_metrics import measure_rows
 from gltf_bullet.solver.tree_dynamics import compose_inertias, fill_mass_matrix
 from gltf_bullet.solver.tree_kinematics import gather_velocities, move_frames, place_frames
 from gltf_bullet.solver.types import IntArray
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["evaluate", "finish", "gather", "open_islands", "prepare", "solve"]
+__all__ = [
+    "EVALUATE",
+    "FINISH",
+    "GATHER",
+    "NEEDS_ROOM",
+    "NOT_CONVERGED",
+    "NOT_FINITE",
+    "OPEN",
+    "PREPARE",
+    "SOLVE",
+    "advance",
+]
 
-_ARENA = "int64[::1], float64[::1], float64[::1]"
-_ISLAND = "int64[::1], float64[::1]"
+PREPARE = 1
+"""State the rows of all articulations of the arena that take part in the step."""
+OPEN = 2
+"""Begin the islands of the step with the contacts and free bodies that were filled in."""
+GATHER = 4
+"""Add the articulations of the arena, with their rows and their sides of contacts."""
+SOLVE = 8
+"""Solve what was gathered."""
+FINISH = 16
+"""Bring the results back to the arena."""
 
 
-@entry(f"void({_ARENA}, int64)")
-def evaluate(ints: IntArray, floats: FloatArray, work: FloatArray, number: int) -> None:
-    """Poses, velocities and mass matrix of one articulation, from the state that was read."""
-    a = ints[ints[arena.RECORDS] + number]
-    place_frames(ints, floats, work, a)
-    gather_velocities(ints, floats, work, a)
-    move_frames(ints, floats, work, a, ints[a + arena.VELOCITY], ints[a + arena.TWIST])
-    compose_inertias(ints, floats, work, a)
-    fill_mass_matrix(ints, work, a)
+EVALUATE = 32
+"""Only: poses, velocities, mass matrix and row values of the articulation ``number``."""
+
+NEEDS_ROOM = 1
+NOT_CONVERGED = 2
+NOT_FINITE = 4
 
 
-@entry(f"void({_ARENA}, float64, float64, float64, float64)")
-def prepare(
+@entry(
+    "int64(int64[::1], float64[::1], float64[::1], int64[::1], float64[::1], int64, int64, int64,"
+    " int64, float64, float64, float64, float64)"
+)
+def advance(
     ints: IntArray,
     floats: FloatArray,
     work: FloatArray,
+    index: IntArray,
+    values: FloatArray,
+    stages: int,
+    number: int,
+    contacts: int,
+    free_bodies: int,
     dt: float,
     gx: float,
     gy: float,
     gz: float,
-) -> None:
-    """State the rows of all articulations that take part in the step."""
-    for number in range(ints[arena.ARTICULATIONS]):
+) -> int:
+    """Go through some stages of a step, all of them in one call where nothing else is touched.
+
+    Where the islands have too little room, NEEDED in their header says how much is needed, and all stages from
+    OPEN on must be gone through again.
+
+    Args:
+        ints: Of the arena.
+        floats: Of the arena.
+        work: Of the arena.
+        index: Integers of the islands.
+        values: Floats of the islands.
+        stages: Which ones.
+        number: By which the sides of contacts call this arena.
+        contacts: How many were filled in.
+        free_bodies: How many were filled in.
+        dt: [s]
+        gx: Gravity that the engine applies [m/s^2], world axes.
+        gy: Likewise.
+        gz: Likewise.
+
+    Returns:
+        0, or a sum of NEEDS_ROOM, NOT_CONVERGED and NOT_FINITE.
+    """
+    if stages & EVALUATE:
         a = ints[ints[arena.RECORDS] + number]
-        ints[a + arena.BLOCK] = -1
-        if ints[a + arena.ACTS] != 0:
-            prepare_articulation(ints, floats, work, a, dt, gx, gy, gz)
-
-
-@entry(f"void({_ISLAND}, int64, int64)")
-def open_islands(index: IntArray, values: FloatArray, contacts: int, free_bodies: int) -> None:
-    """Begin the islands of a step with the contacts and free bodies that were filled in."""
-    index[layout.BLOCKS] = 0
-    index[layout.ROWS] = 0
-    index[layout.VELOCITIES] = 0
-    index[layout.NEEDED] = 0
-    index[layout.TOP] = index[layout.FIRST]
-    index[layout.CONTACTS] = contacts
-    index[layout.FREE_BODIES] = free_bodies
-    start_contacts(index, values)
-    add_free_bodies(index, values)
-    if index[layout.NEEDED] == 0:
-        touch_free_bodies(index, values)
-
-
-@entry(f"void({_ARENA}, {_ISLAND}, int64, float64)")
-def gather(
-    ints: IntArray,
-    floats: FloatArray,
-    work: FloatArray,
-    index: IntArray,
-    values: FloatArray,
-    number: int,
-    dt: float,
-) -> None:
-    """Add the articulations of an arena, with their rows and their sides of contacts."""
-    for k in range(ints[arena.ARTICULATIONS]):
-        a = ints[ints[arena.RECORDS] + k]
-        if ints[a + arena.ACTS] != 0:
-            add_articulation(ints, work, a, index, values)
-    if index[layout.NEEDED] == 0:
-        add_cut_constraints(ints, floats, work, index, values, dt)
-        touch_articulations(ints, work, index, values, number)
-
-
-@entry(f"void({_ISLAND}, float64)")
-def solve(index: IntArray, values: FloatArray, dt: float) -> None:
-    """Solve the islands that were gathered."""
-    if index[layout.NEEDED] == 0:
+        place_frames(ints, floats, work, a)
+        gather_velocities(ints, floats, work, a)
+        move_frames(ints, floats, work, a, ints[a + arena.VELOCITY], ints[a + arena.TWIST])
+        compose_inertias(ints, floats, work, a)
+        fill_mass_matrix(ints, work, a)
+        measure_rows(ints, floats, work, a)
+        return 0
+    if stages & PREPARE:
+        for k in range(ints[arena.ARTICULATIONS]):
+            a = ints[ints[arena.RECORDS] + k]
+            if ints[a + arena.ACTS] != 0:
+                prepare_articulation(ints, floats, work, a, dt, gx, gy, gz)
+    if stages & OPEN:
+        open_islands(index, values, contacts, free_bodies)
+    if stages & GATHER and index[layout.NEEDED] == 0:
+        for k in range(ints[arena.ARTICULATIONS]):
+            a = ints[ints[arena.RECORDS] + k]
+            ints[a + arena.BLOCK] = -1
+            if ints[a + arena.ACTS] != 0:
+                add_articulation(ints, work, a, index, values)
+        if index[layout.NEEDED] == 0:
+            add_cut_constraints(ints, floats, work, index, values, dt)
+            touch_articulations(ints, work, index, values, number)
+    if stages & SOLVE and index[layout.NEEDED] == 0:
         add_contact_rows(index, values, dt)
         solve_islands(index, values)
-
-
-@entry(f"void({_ARENA}, {_ISLAND}, float64)")
-def finish(
-    ints: IntArray,
-    floats: FloatArray,
-    work: FloatArray,
-    index: IntArray,
-    values: FloatArray,
-    dt: float,
-) -> None:
-    """Bring the results back to the arena that they belong to."""
-    take_results(ints, floats, work, index, values, dt)
+    if stages & FINISH and index[layout.NEEDED] == 0:
+        status = 0 if take_results(ints, floats, work, index, values, dt) else NOT_FINITE
+        return status + (NOT_CONVERGED if index[layout.UNCONVERGED] else 0)
+    return NEEDS_ROOM if index[layout.NEEDED] else 0

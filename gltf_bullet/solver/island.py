@@ -22,6 +22,7 @@ from gltf_bullet.solver.island_layout import (
     CONTACT_DRIFT,
     CONTACT_FORCES,
     CONTACT_FRICTION,
+    CONTACT_OTHER,
     CONTACT_POSITION,
     CONTACT_RATE,
     CONTACT_SIZE,
@@ -29,7 +30,10 @@ from gltf_bullet.solver.island_layout import (
     FREE_GAIN,
     FREE_INERTIA,
     FREE_MASS,
+    FREE_MOMENTS,
+    FREE_ROTATION,
     FREE_SIZE,
+    FREE_TURN,
     FREE_VELOCITY,
     SIDE_ARENA,
     SIDE_BLOCK,
@@ -39,6 +43,7 @@ from gltf_bullet.solver.island_layout import (
     SIDE_SIZE,
 )
 from gltf_bullet.solver.row_metrics import add_path, prescribed_rate
+from gltf_bullet.solver.tree_kinematics import rotation_from_quat
 from gltf_bullet.solver.types import IntArray
 from gltf_bullet.transforms import FloatArray
 
@@ -163,6 +168,15 @@ def add_free_bodies(index: IntArray, values: FloatArray) -> None:
         place = index[index[layout.BLOCK_PLACE] + block]
         for k in range(36):
             values[mass + k] = 0.0
+        turn = body + FREE_TURN
+        rotation_from_quat(values, body + FREE_ROTATION, values, turn)
+        for i in range(3):
+            for j in range(3):
+                total = 0.0
+                for k in range(3):
+                    moment = values[body + FREE_MOMENTS + k]
+                    total += moment * values[turn + 3 * i + k] * values[turn + 3 * j + k]
+                values[body + FREE_INERTIA + 3 * i + j] = total
         for i in range(3):
             values[mass + 7 * i] = values[body + FREE_MASS]
             for j in range(3):
@@ -175,12 +189,26 @@ def add_free_bodies(index: IntArray, values: FloatArray) -> None:
 
 
 @kernel
-def start_contacts(index: IntArray, values: FloatArray) -> None:
-    """Contacts before their sides are known."""
-    for c in range(index[layout.CONTACTS]):
+def open_islands(index: IntArray, values: FloatArray, contacts: int, free_bodies: int) -> None:
+    """Begin the islands of a step with the contacts and free bodies that were filled in."""
+    index[layout.BLOCKS] = 0
+    index[layout.ROWS] = 0
+    index[layout.VELOCITIES] = 0
+    index[layout.NEEDED] = 0
+    index[layout.TOP] = index[layout.FIRST]
+    index[layout.CONTACTS] = contacts
+    index[layout.FREE_BODIES] = free_bodies
+    add_free_bodies(index, values)
+    for c in range(contacts):
         at = index[layout.CONTACT] + CONTACT_SIZE * c
+        for k in range(3):
+            middle = 0.5 * (values[at + CONTACT_POSITION + k] + values[at + CONTACT_OTHER + k])
+            values[at + CONTACT_POSITION + k] = middle
+            values[at + CONTACT_OTHER + k] = middle
         for k in range(CONTACT_RATE, CONTACT_SIZE):
             values[at + k] = 0.0
+    if index[layout.NEEDED] == 0:
+        touch_free_bodies(index, values)
 
 
 @kernel

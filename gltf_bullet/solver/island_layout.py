@@ -106,36 +106,41 @@ SIDE_SIZE = 5
 # --- fields of a contact --------------------------------------------------------------------------
 
 CONTACT_POSITION = 0
-CONTACT_DIRECTIONS = 3
+"""[3] on the first body; the kernels put the middle there."""
+CONTACT_OTHER = 3
+"""[3] on the second body; likewise."""
+CONTACT_DIRECTIONS = 6
 """[3, 3], unit vectors: the normal, from the second body to the first, and two tangents."""
-CONTACT_DISTANCE = 12
+CONTACT_DISTANCE = 15
 """[m] at the last collision detection, negative inside."""
-CONTACT_FORCES = 13
+CONTACT_FORCES = 16
 """[3], along the directions in the last step [N]."""
-CONTACT_FRICTION = 16
-CONTACT_GIVEN = 17
-"""Floats that the caller fills in."""
-CONTACT_RATE = 17
-"""[3], now [m/s]."""
-CONTACT_DRIFT = 20
+CONTACT_FRICTION = 19
+CONTACT_RATE = 20
+"""[3], now [m/s]. From here on the kernels fill in."""
+CONTACT_DRIFT = 23
 """[3], the prescribed part of it."""
-CONTACT_COMPLIANCE = 23
+CONTACT_COMPLIANCE = 26
 """[3], J M^-1 J^T."""
-CONTACT_SIZE = 26
+CONTACT_SIZE = 29
 
 # --- fields of a free body ------------------------------------------------------------------------
 
 FREE_COM = 0
-FREE_MASS = 3
+FREE_ROTATION = 3
+"""Quaternion xyzw, world from principal axes."""
+FREE_MASS = 7
 """0 for one that moves by itself."""
-FREE_INERTIA = 4
-"""[3, 3], world axes."""
-FREE_VELOCITY = 13
+FREE_MOMENTS = 8
+FREE_VELOCITY = 11
 """[6], linear and angular, now."""
-FREE_GAIN = 19
-"""[3], what gravity adds to the velocity within the step."""
-FREE_SIZE = 22
-
+FREE_GAIN = 17
+"""[3], what known forces add to the velocity within the step."""
+FREE_INERTIA = 20
+"""[3, 3], world axes. From here on the kernels fill in."""
+FREE_TURN = 29
+"""[3, 3]"""
+FREE_SIZE = 38
 
 CONTACT_SOURCE = 1 << 40
 """Rows from this number on belong to contacts."""

@@ -111,8 +111,12 @@ def take_results(
     index: IntArray,
     values: FloatArray,
     dt: float,
-) -> None:
-    """Bring impulses and velocities back, as forces and as memory of the next step."""
+) -> bool:
+    """Bring impulses and velocities back, as forces and as memory of the next step.
+
+    Returns:
+        Whether everything that the engine shall apply is finite.
+    """
     for number in range(ints[arena.ARTICULATIONS]):
         a = ints[ints[arena.RECORDS] + number]
         if ints[a + arena.ACTS] != 1 or ints[a + arena.BLOCK] < 0:
@@ -135,10 +139,17 @@ def take_results(
         source = index[index[layout.ROW_SOURCE] + r]
         if source < 0:
             floats[ints[arena.CUT_IMPULSE] - 1 - source] = values[index[layout.ROW_IMPULSE] + r]
+    finite = True
     for number in range(ints[arena.ARTICULATIONS]):
         a = ints[ints[arena.RECORDS] + number]
         if ints[a + arena.ACTS] == 1 and ints[a + arena.BLOCK] >= 0:
             _take_rows(ints, floats, work, index, values, a, dt)
+            commands, dofs = ints[a + arena.COMMAND], ints[a + arena.COMMAND_DOF]
+            for k in range(ints[a + arena.DOF_COUNT]):
+                command = work[ints[a + arena.TAU] + ints[dofs + k]]
+                finite = finite and math.isfinite(command)
+                work[commands + k] = command
+    return finite
 
 
 @kernel

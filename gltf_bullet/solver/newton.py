@@ -256,9 +256,7 @@ def _side(short: float, softness: float, low: float, high: float) -> int:
 
 
 @kernel
-def _take_sides(
-    index: IntArray, values: FloatArray, row_list: int, rows: int, speeds: int
-) -> None:
+def _take_sides(index: IntArray, values: FloatArray, row_list: int, rows: int, speeds: int) -> None:
     for q in range(rows):
         r = index[row_list + q]
         index[index[layout.ROW_SIDE] + r] = _side(
@@ -270,9 +268,7 @@ def _take_sides(
 
 
 @kernel
-def _all_stay(
-    index: IntArray, values: FloatArray, row_list: int, rows: int, speeds: int
-) -> bool:
+def _all_stay(index: IntArray, values: FloatArray, row_list: int, rows: int, speeds: int) -> bool:
     """Whether no row changes sides at these speeds, rounding apart."""
     for q in range(rows):
         r = index[row_list + q]
@@ -466,9 +462,9 @@ def _refine(index: IntArray, values: FloatArray, count: int, rows: int) -> None:
         r = index[row_list + q]
         side = index[index[layout.ROW_SIDE] + r]
         if side == 0:
-            x = (
-                values[index[layout.ROW_TARGET] + r] - values[speeds + r]
-            ) / values[index[layout.ROW_SOFTNESS] + r]
+            x = (values[index[layout.ROW_TARGET] + r] - values[speeds + r]) / values[
+                index[layout.ROW_SOFTNESS] + r
+            ]
         else:
             x = values[index[layout.ROW_LOW if side < 0 else layout.ROW_HIGH] + r]
         push_row(index, values, r, x, right)
@@ -503,9 +499,7 @@ def push_row(index: IntArray, values: FloatArray, r: int, x: float, vector: int)
 @kernel
 def _find_impulses(index: IntArray, values: FloatArray, row_list: int, rows: int) -> None:
     """What each row did, at V."""
-    _multiply_rows(
-        index, values, row_list, rows, index[layout.V], index[layout.ROW_SPEED]
-    )
+    _multiply_rows(index, values, row_list, rows, index[layout.V], index[layout.ROW_SPEED])
     for q in range(rows):
         r = index[row_list + q]
         short = values[index[layout.ROW_TARGET] + r] - values[index[layout.ROW_SPEED] + r]

@@ -10,12 +10,9 @@ import math
 
 from gltf_bullet.solver import arena
 from gltf_bullet.solver.arena import (
-    ANGLE,
     ANCHOR,
     CONE,
     LINE,
-    LINK_COM,
-    LINK_SIZE,
     OFFSET,
     POINT,
     POSE_ORIGIN,
@@ -128,9 +125,7 @@ def _length(values: FloatArray, d: int, spare: int) -> float:
 
 
 @kernel
-def _twist(
-    x: float, y: float, z: float, w: float, axis: int, values: FloatArray, d: int
-) -> float:
+def _twist(x: float, y: float, z: float, w: float, axis: int, values: FloatArray, d: int) -> float:
     """Twist angle about a basis axis and its exact gradient; both flip sign safely with q."""
     t = x if axis == 0 else (y if axis == 1 else z)
     square = w * w + t * t
@@ -186,9 +181,7 @@ def add_path(
 
 
 @kernel
-def prescribed_rate(
-    ints: IntArray, work: FloatArray, a: int, frame: int, wrench: int
-) -> float:
+def prescribed_rate(ints: IntArray, work: FloatArray, a: int, frame: int, wrench: int) -> float:
     """Rate that a frame has in a direction by its anchor's motion alone."""
     root = ints[ints[a + arena.FRAME_ROOT] + frame]
     if ints[ints[a + arena.FRAME_JOINT] + root] != ANCHOR:

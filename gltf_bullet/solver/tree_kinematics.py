@@ -27,8 +27,8 @@ from gltf_bullet.solver.arena import (
     SPHERICAL,
 )
 from gltf_bullet.solver.compiling import kernel
-from gltf_bullet.transforms import FloatArray
 from gltf_bullet.solver.types import IntArray
+from gltf_bullet.transforms import FloatArray
 
 _STATE = arena.STATE
 _POSE = arena.POSE
@@ -218,7 +218,11 @@ def _write_motions(
         if joint == SPHERICAL:
             x, y, z = work[rotation + n], work[rotation + 3 + n], work[rotation + 6 + n]
         else:
-            u, v, w = floats[link + LINK_AXIS], floats[link + LINK_AXIS + 1], floats[link + LINK_AXIS + 2]
+            u, v, w = (
+                floats[link + LINK_AXIS],
+                floats[link + LINK_AXIS + 1],
+                floats[link + LINK_AXIS + 2],
+            )
             x = work[rotation] * u + work[rotation + 1] * v + work[rotation + 2] * w
             y = work[rotation + 3] * u + work[rotation + 4] * v + work[rotation + 5] * w
             z = work[rotation + 6] * u + work[rotation + 7] * v + work[rotation + 8] * w

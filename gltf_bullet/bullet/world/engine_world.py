@@ -24,7 +24,7 @@ from gltf_bullet.bullet.contacts.pair_rules import EngineLink, PairRules
 from gltf_bullet.bullet.gravity.fields import GravityFields
 from gltf_bullet.bullet.gravity.forces import GravityForces
 from gltf_bullet.bullet.joints.articulation_set import ArticulationState, create_articulations
-from gltf_bullet.bullet.joints.contact_coupling import ContactCoupling, ContactMemory
+from gltf_bullet.bullet.joints.contact_reader import ContactMemory, ContactReader
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals, ShownLink
 from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes, engine_life, engine_shapes
 from gltf_bullet.bullet.state.body_states import BodyStates
@@ -45,7 +45,7 @@ from gltf_bullet.transforms import FloatArray, Pose, Vec3
 
 __all__ = ["EngineWorld", "EngineWorldState"]
 
-_COUPLINGS: WeakKeyDictionary[EngineShapes, WeakSet[ContactCoupling]] = WeakKeyDictionary()
+_COUPLINGS: WeakKeyDictionary[EngineShapes, WeakSet[ContactReader]] = WeakKeyDictionary()
 """Of all scenes in one life of a client's world."""
 
 
