@@ -146,10 +146,13 @@ class Arena:
 
     def memory(self) -> tuple[FloatArray, IntArray]:
         """A copy of what one step leaves to the next."""
-        floats, ints = zip(*map(self._memory_of, self.records), strict=True)
+        parts = [self._memory_of(record) for record in self.records]
         cuts = int(self.ints[arena.CUT_IMPULSE])
         cut = self.floats[cuts : cuts + 6 * int(self.ints[arena.CUTS])]
-        return np.concatenate([*floats, cut]), np.concatenate(ints)
+        return (
+            np.concatenate([*(floats for floats, _ in parts), cut]),
+            np.concatenate([*(flags for _, flags in parts), np.zeros(0, dtype=np.int64)]),
+        )
 
     def recall(self, memory: tuple[FloatArray, IntArray]) -> None:
         """Take back a :meth:`memory`."""

@@ -8,6 +8,7 @@ lies on an arm's load weighs on the arm as well.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, TypeAlias
 from weakref import WeakSet
 
@@ -29,6 +30,9 @@ _PADDING = (0.0,) * (CONTACT_SIZE - 20)
 _FREE_PADDING = (0.0,) * (FREE_SIZE - 20)
 
 _FOREIGN = -1
+
+_PLACE = itemgetter(1, 2, 3, 4, 5)
+"""Bodies, links and the place on the first one: no two contacts share them."""
 
 
 class Touching:
@@ -115,6 +119,8 @@ class ContactReader:
         self._held = None
         if not rows:
             return None
+        # The engine lists them in the order in which they arose, which a replay need not repeat.
+        rows = sorted(rows, key=_PLACE)
         by_body: dict[int, list[int]] = {}
         for number, row in enumerate(rows):
             by_body.setdefault(row[1], []).append(number)
