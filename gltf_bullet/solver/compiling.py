@@ -28,11 +28,53 @@ _KEPT_VERSIONS = 3
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+_TYPES = {"IntArray": "int64[::1]", "FloatArray": "float64[::1]", "int": "int64"}
+"""Of the annotations in kernels; the others are called alike."""
+
+_waiting: dict[Any, str] = {}
+"""Kernels that were declared and not compiled, with their signatures."""
+
 
 def kernel(function: Function) -> Function:
     """A function that only other kernels call; it is compiled into their code."""
-    compiled: Function = numba.njit(error_model="numpy")(function)
-    return compiled
+    if numba.config.DISABLE_JIT:
+        return function
+    compiled = numba.njit(error_model="numpy")(function)
+    arguments = [
+        _TYPES.get(name, {"float": "float64", "bool": "boolean"}.get(name, name))
+        for key, name in function.__annotations__.items()
+        if key != "return"
+    ]
+    _waiting[compiled] = f"({', '.join(arguments)},)"
+    return compiled  # type: ignore[no-any-return]
+
+
+def _compile_waiting() -> None:
+    """Compile the kernels, each for one signature and without optimisation.
+
+    Left to itself Numba compiles a function anew for every constant that it is called with, and
+    optimises what a function calls again with each function that calls it (measured: three times
+    the time). So only an entry, with everything in it, is optimised.
+    """
+    optimisation = numba.config.OPT
+    numba.config.OPT = type(optimisation)("0")
+    try:
+        while _waiting:
+            _compile(next(iter(_waiting)))
+    finally:
+        numba.config.OPT = optimisation
+
+
+def _compile(kernel: Any) -> None:
+    """Compile what a kernel calls, then the kernel itself."""
+    signature = _waiting.pop(kernel)
+    function = kernel.py_func
+    for name in function.__code__.co_names:
+        called = function.__globals__.get(name)
+        if type(called) is type(kernel) and called in _waiting:
+            _compile(called)
+    kernel.compile(signature)
+    kernel.disable_compile()
 
 
 def entry(signature: str) -> Callable[[Function], Function]:
@@ -41,11 +83,11 @@ def entry(signature: str) -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
         if numba.config.DISABLE_JIT:
             return function
-        with _cache_folder(), _announcement():
-            compiled: Function = numba.njit(
-                signature, error_model="numpy", cache=_folder is not None
-            )(function)
-        return compiled
+        with _cache_folder(), event.install_listener("numba:compile", _Compilation()):
+            compiled = numba.njit(signature, error_model="numpy", cache=_folder is not None)(
+                function
+            )
+        return compiled  # type: ignore[no-any-return]
 
     return decorate
 
@@ -106,24 +148,21 @@ def _cache_folder() -> Iterator[None]:
         numba.config.CACHE_DIR = before
 
 
-class _Announcer(event.Listener):  # type: ignore[misc]
-    """Says once that code is being compiled; loading from the cache is silent."""
+class _Compilation(event.Listener):
+    """Prepares a compilation, and says so once; loading from the cache is silent."""
 
-    said = False
+    begun = False
 
     def on_start(self, event: object) -> None:  # noqa: ARG002 (Numba's signature)
-        if not _Announcer.said:
-            _Announcer.said = True
-            sys.stderr.write(
-                "gltf_bullet: compiling the joint solver, once on this machine (about 15 s) ...\n"
-            )
-            sys.stderr.flush()
+        """Before the first function is compiled."""
+        if _Compilation.begun:
+            return
+        _Compilation.begun = True
+        sys.stderr.write(
+            "gltf_bullet: compiling the joint solver, once on this machine (about 15 s) ...\n"
+        )
+        sys.stderr.flush()
+        _compile_waiting()
 
     def on_end(self, event: object) -> None:
         """Nothing to say."""
-
-
-@contextlib.contextmanager
-def _announcement() -> Iterator[None]:
-    with event.install_listener("numba:compile", _Announcer()):
-        yield
