@@ -25,7 +25,7 @@ def main(headless: bool = False, steps: int = 480, picture: Path | None = None) 
     for _ in range(steps):
         scene.step()
     if picture is not None:
-        Image.fromarray(scene.render_rgb(size=(960, 600))).save(picture)
+        Image.fromarray(scene.pictures.rgb(size=(960, 600))).save(picture)
         print(f"{picture} written")
     return scene
 

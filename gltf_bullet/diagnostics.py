@@ -51,7 +51,7 @@ ROOT = JsonPointer("")
 """The pointer to the whole document."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class IssueKind:
     """A kind of finding, declared once as a constant in the room that raises it."""
 
@@ -61,10 +61,19 @@ class IssueKind:
     message: str
     """``str.format`` template: what is, what must be, what was done instead."""
 
+    def __str__(self) -> str:
+        return self.code
 
-@dataclass(frozen=True, slots=True)
+    def __repr__(self) -> str:
+        return f"<IssueKind {self.code}, {self.severity.name.lower()}: {self.message}>"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Issue:
-    """One finding: a kind, a place in the JSON and the values that fill the message."""
+    """One finding: a kind, a place in the JSON and the values that fill the message.
+
+    Prints as one line, alone and in a list; ``gltf-bullet explain CODE`` says more about its kind.
+    """
 
     kind: IssueKind
     pointer: JsonPointer
@@ -96,6 +105,9 @@ class Issue:
 
     def __str__(self) -> str:
         return f"{self.severity.name.lower()}: {self.pointer or '/'}: {self.message} [{self.code}]"
+
+    def __repr__(self) -> str:
+        return f"<Issue {self}>"
 
 
 class Diagnostics:
@@ -135,7 +147,7 @@ class Diagnostics:
                 del self._issues[key]
                 return issue
         wanted = kind.code if kind else "any issue"
-        raise LookupError(f"{wanted} was not reported; present: {[str(i) for i in self.issues]}")
+        raise LookupError(f"{wanted} was not reported; present: {list(self.issues)}")
 
     def __iter__(self) -> Iterator[Issue]:
         return iter(self.issues)

@@ -11,6 +11,7 @@ Findings about content are not exceptions but :class:`gltf_bullet.diagnostics.Is
     │   └── UnsupportedAssetError  extensionsRequired names what we do not implement
     ├── TranslationError           strict=True and Bullet cannot express the content; has .issues
     ├── EngineError                a PyBullet call failed or would have failed
+    │   └── WorldChangedError      disconnected, reset, or one of our bodies removed by others
     └── SceneRemovedError          a Scene was used after remove()
 
 ``ValueError``, ``TypeError`` and ``KeyError`` remain for mistakes in the calling program.
@@ -33,6 +34,7 @@ __all__ = [
     "SceneRemovedError",
     "TranslationError",
     "UnsupportedAssetError",
+    "WorldChangedError",
 ]
 
 
@@ -84,6 +86,14 @@ class TranslationError(GltfBulletError):
 
 class EngineError(GltfBulletError):
     """A PyBullet call failed, or would have been accepted and gone wrong silently."""
+
+
+class WorldChangedError(EngineError):
+    """The world that a scene lives in is gone, or bodies of the scene are; the message says why.
+
+    After ``disconnect``, ``resetSimulation``, a client id that was given out again, or somebody
+    else's ``removeBody``. ``Scene.remove`` stays harmless.
+    """
 
 
 class SceneRemovedError(GltfBulletError):

@@ -18,7 +18,9 @@ import numpy.typing as npt
 
 __all__ = [
     "IDENTITY_POSE",
+    "BoolArray",
     "FloatArray",
+    "IntArray",
     "Pose",
     "Quat",
     "Vec3",
@@ -37,6 +39,9 @@ __all__ = [
 ]
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
+IntArray: TypeAlias = npt.NDArray[np.intp]
+"""Indices and counts."""
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Vec3: TypeAlias = tuple[float, float, float]
 Quat: TypeAlias = tuple[float, float, float, float]
 """A unit quaternion in xyzw order, as glTF and PyBullet store it."""

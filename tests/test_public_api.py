@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from importlib.metadata import entry_points
+import subprocess
+import sys
+from importlib.metadata import entry_points, version
 
 import pytest
 
@@ -30,15 +32,54 @@ def test_an_exported_name_exists_and_is_described(name: str) -> None:
 
 def test_the_viewer_is_there_without_an_import_of_its_own() -> None:
     assert gb.viewer.LAYERS[0] == "colliders"
+    assert dir(gb.viewer) == ["COLORS", "DebugDraw", "LAYERS", "Labels", "Strokes"]
     for name in gb.viewer.__all__:
         assert getattr(gb.viewer, name) is not None
-    with pytest.raises(AttributeError, match="no attribute 'DebugDrawer'"):
+    with pytest.raises(AttributeError, match="attribute DebugDrawer"):
         gb.viewer.DebugDrawer  # noqa: B018  # the access is the test
 
 
-def test_an_unknown_name_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="no attribute 'load_urdf'"):
-        gb.load_urdf  # noqa: B018  # the access is the test
+def test_an_unknown_name_is_an_attribute_error_with_near_names() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'load_glft'; did you mean 'load_gltf'"):
+        gb.load_glft  # noqa: B018  # the access is the test
+    assert not hasattr(gb, "Wheel")
+
+
+def test_dir_shows_the_public_names_and_no_others() -> None:
+    # In a fresh process, before and after rooms were imported, which become attributes then.
+    script = (
+        "import gltf_bullet as gb\n"
+        "before = dir(gb)\n"
+        "gb.load_gltf, gb.check\n"
+        "print(before == dir(gb) == sorted(gb.__all__))"
+    )
+    assert _python(script) == "True"
+
+
+def test_the_import_loads_no_room() -> None:
+    script = (
+        "import sys, gltf_bullet\n"
+        "print(sorted(name for name in sys.modules if name.startswith(('gltf_bullet.', 'numpy'))))"
+    )
+    assert _python(script) == "[]"
+
+
+def test_star_import_and_pickle_find_every_name() -> None:
+    script = (
+        "import pickle\n"
+        "from gltf_bullet import *\n"
+        "print(pickle.loads(pickle.dumps(Scene)) is Scene, Severity.ERROR.name, __version__)"
+    )
+    assert _python(script) == f"True ERROR {version('gltf_bullet')}"
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    assert gb.__version__ == version("gltf_bullet")
+
+
+def _python(script: str) -> str:
+    command = [sys.executable, "-c", script]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def test_the_arguments_of_load_gltf() -> None:

@@ -1,30 +1,61 @@
-"""The table of all issue codes, collected from the source: ``python -m tools.list_issues``.
+"""The reference page of all issue codes: ``python -m tools.list_issues``.
 
-Rewrites the part of README.md between two markers; ``--check`` only compares and fails where the
-file is out of date.
+Severity, message and room of a code are taken from its declaration, its explanations from the page
+itself: their text is written there by hand. A new code gets an entry to be filled in, an entry
+without a code goes. ``--check`` only compares and fails where the page is out of date.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-__all__ = ["declared_codes", "issue_table", "readme_with_table"]
+from gltf_bullet.reference import IssueEntry, parse_entries
+
+__all__ = ["DeclaredKind", "declared_codes", "declared_kinds", "issues_page"]
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 PACKAGE: Final = ROOT / "gltf_bullet"
-README: Final = ROOT / "README.md"
-BEGIN: Final = "<!-- issue codes: written by tools/list_issues.py -->"
-END: Final = "<!-- end of issue codes -->"
+REFERENCE: Final = PACKAGE / "reference"
+PAGE: Final = REFERENCE / "issues.md"
 
-SEVERITIES: Final = ("ERROR", "WARNING", "INFO")
+SECTIONS: Final = {
+    "ERROR": "Errors: the file is refused",
+    "WARNING": "Warnings: loaded, but not exactly as written",
+    "INFO": "Notes: worth knowing, nothing is lost",
+}
+TO_BE_WRITTEN: Final = "(to be written)"
+
+INTRODUCTION: Final = """\
+# Issue codes
+
+What the library finds about the content of a file is an issue: a code, a severity, a place in the
+file (a JSON pointer such as `/nodes/3/mesh`) and a message with numbers. `scene.issues` and
+`gb.check(path).issues` hold them; `gltf-bullet check FILE` prints them; `gltf-bullet explain CODE`
+shows one of the entries below. Codes are stable, messages are not.
+
+Errors raise `InvalidAssetError` (or `ContainerError`) when a file is loaded; `gb.check` goes on and
+lists everything. Warnings raise `TranslationError` with `LoadOptions(strict=True)`. In the messages
+below, names in braces stand for what each finding fills in."""
 
 
-def _kinds(package: Path) -> Iterator[tuple[str, str, str, str]]:
-    """(code, severity, message, room) of every ``IssueKind(...)`` at the top of a module."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredKind:
+    """An ``IssueKind`` as its module declares it."""
+
+    code: str
+    severity: str
+    message: str
+    room: str
+
+
+def _kinds(package: Path) -> Iterator[DeclaredKind]:
+    """Every ``IssueKind(...)`` at the top of a module."""
     for path in sorted(package.rglob("*.py")):
         room = path.relative_to(package).parts[0].removesuffix(".py")
         for statement in ast.parse(path.read_text(encoding="utf-8")).body:
@@ -36,7 +67,7 @@ def _kinds(package: Path) -> Iterator[tuple[str, str, str, str]]:
             ):
                 continue
             code, severity, message = (_text(argument) for argument in value.args)
-            yield code, severity, message, room
+            yield DeclaredKind(code=code, severity=severity, message=message, room=room)
 
 
 def _text(node: ast.expr) -> str:
@@ -47,53 +78,67 @@ def _text(node: ast.expr) -> str:
 
 def declared_codes(package: Path = PACKAGE) -> frozenset[str]:
     """The codes of every ``IssueKind`` in the package."""
-    return frozenset(code for code, *_ in _kinds(package))
+    return frozenset(kind.code for kind in _kinds(package))
 
 
-def issue_table(package: Path = PACKAGE) -> str:
-    """A Markdown table, worst first.
+def declared_kinds(package: Path = PACKAGE) -> dict[str, DeclaredKind]:
+    """Every declared kind by code, worst first, then by name.
 
     Raises:
         ValueError: Two modules declare one code with different meanings.
     """
-    kinds: dict[str, tuple[str, str, str]] = {}
-    for code, severity, message, room in _kinds(package):
-        entry = (severity, message, room)
-        if kinds.setdefault(code, entry)[:2] != entry[:2]:
-            raise ValueError(f"{code} is declared twice: {kinds[code]} and {entry}")
-    rows = sorted(kinds.items(), key=lambda item: (SEVERITIES.index(item[1][0]), item[0]))
-    lines = ["| Code | Severity | Found in | Message |", "|---|---|---|---|"]
-    for code, (severity, message, room) in rows:
-        lines.append(f"| `{code}` | {severity.lower()} | {room} | {_escaped(message)} |")
-    return "\n".join(lines)
+    found: dict[str, DeclaredKind] = {}
+    for kind in _kinds(package):
+        first = found.setdefault(kind.code, kind)
+        if (first.severity, first.message) != (kind.severity, kind.message):
+            raise ValueError(f"{kind.code} is declared twice: {first} and {kind}")
+    order = list(SECTIONS)
+    kinds = sorted(found.values(), key=lambda kind: (order.index(kind.severity), kind.code))
+    return {kind.code: kind for kind in kinds}
 
 
-def _escaped(message: str) -> str:
-    return message.replace("|", "\\|").replace("<", "&lt;").replace("*", "\\*")
+def issues_page(kinds: Mapping[str, DeclaredKind], written: Mapping[str, IssueEntry]) -> str:
+    """The page in Markdown, with the explanations that are ``written`` already."""
+    lines = [INTRODUCTION]
+    section = None
+    for kind in kinds.values():
+        if kind.severity != section:
+            section = kind.severity
+            lines.append(f"## {SECTIONS[section]}")
+        lines.append(_entry(kind, written.get(kind.code)))
+    return "\n\n".join(lines) + "\n"
 
 
-def readme_with_table(readme: str, table: str, begin: str = BEGIN, end: str = END) -> str:
-    """``readme`` with the part between the markers replaced.
+def _entry(kind: DeclaredKind, written: IssueEntry | None) -> str:
+    parts = {
+        "Why": written.why if written else TO_BE_WRITTEN,
+        "How big": written.how_big if written else TO_BE_WRITTEN,
+        "What to do": written.what_to_do if written else TO_BE_WRITTEN,
+    }
+    explained = "\n".join(f"- **{name}:** {text}" for name, text in parts.items() if text)
+    return (
+        f"### {kind.code}\n\n"
+        f"*{kind.severity.lower()}, found in {kind.room}*\n\n"
+        f"> {_shown(kind.message)}\n\n"
+        f"{explained}"
+    )
 
-    Raises:
-        ValueError: A marker is missing.
-    """
-    before, found, rest = readme.partition(begin)
-    _, found_end, after = rest.partition(end)
-    if not found or not found_end:
-        raise ValueError(f"README.md must hold {begin!r} and {end!r}")
-    return f"{before}{begin}\n\n{table}\n\n{end}{after}"
+
+def _shown(message: str) -> str:
+    """The template with its fields as plain names, and nothing that Markdown would take for its."""
+    plain = re.sub(r"\{(\w+)[^}]*\}", r"{\1}", message)
+    return plain.replace("<", "&lt;").replace("*", "\\*")
 
 
 def main() -> int:
     """Write or compare; the exit code."""
-    old = README.read_text(encoding="utf-8")
-    new = readme_with_table(old, issue_table())
+    old = PAGE.read_text(encoding="utf-8") if PAGE.exists() else ""
+    new = issues_page(declared_kinds(), parse_entries(old))
     if "--check" in sys.argv[1:]:
         if new != old:
-            sys.stderr.write("README.md is out of date: run python -m tools.list_issues\n")
+            sys.stderr.write("issues.md is out of date: run python -m tools.list_issues\n")
         return int(new != old)
-    README.write_text(new, encoding="utf-8")
+    PAGE.write_text(new, encoding="utf-8")
     return 0
 
 

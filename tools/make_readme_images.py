@@ -1,6 +1,6 @@
-"""Draws the pictures of README.md with the command line: ``python -m tools.make_readme_images``.
+"""Draws the pictures of README and reference: ``python -m tools.make_readme_images``.
 
-Small palettes keep the repository small.
+The command line draws them. Small palettes keep the repository small.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from gltf_bullet.cli.bake import bake
 from gltf_bullet.cli.bench import bench
 from gltf_bullet.cli.check import check
 from gltf_bullet.cli.convert import convert
+from gltf_bullet.cli.explain import explain
 from gltf_bullet.cli.inspect import inspect
 from gltf_bullet.cli.simulate import simulate
 from gltf_bullet.cli.view import view
@@ -30,15 +31,15 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (inspect, check, simulate, view, bake, convert, bench):
+for command in (inspect, check, explain, simulate, view, bake, convert, bench):
     app.command()(command)
 
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
+        from gltf_bullet.version import __version__
 
-        typer.echo(f"gltf_bullet {version('gltf_bullet')}")
+        typer.echo(f"gltf_bullet {__version__}")
         raise typer.Exit
 
 

@@ -41,7 +41,7 @@ def bake(
     from gltf_bullet.cli.output import console
     from gltf_bullet.options import LoadOptions
     from gltf_bullet.runtime.asset import read_asset
-    from gltf_bullet.runtime.views.recording import record
+    from gltf_bullet.runtime.recording import record
 
     asset = read_asset(file)
     with headless_world(gravity=gravity, time_step=dt) as client:

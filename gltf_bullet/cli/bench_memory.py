@@ -18,6 +18,7 @@ from gltf_bullet.runtime.asset import read_asset
 __all__ = ["Growth", "can_measure_growth", "measure_growth"]
 
 WARM_UP_CYCLES = 50
+"""Cycles before the first measurement: caches fill and the heap finds its size."""
 
 
 class _HeapInfo(ctypes.Structure):

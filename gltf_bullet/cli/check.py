@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from gltf_bullet.runtime.asset import Report
+    from gltf_bullet.runtime.report import Report
 
 __all__ = ["check"]
 
@@ -30,7 +30,7 @@ def check(
         raise typer.BadParameter("--json and --sarif exclude each other")
     from gltf_bullet.cli.output import console, print_issues, print_json, print_table
     from gltf_bullet.cli.sarif import sarif_log
-    from gltf_bullet.runtime.asset import check as check_file
+    from gltf_bullet.runtime.report import check as check_file
 
     reports = [check_file(file) for file in files]
     if as_json:

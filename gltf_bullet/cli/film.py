@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from gltf_bullet.options import LoadOptions, Visuals
     from gltf_bullet.rendering.camera import Camera
     from gltf_bullet.runtime.scene import Scene
-    from gltf_bullet.runtime.scene_core import SceneState
+    from gltf_bullet.runtime.scene_state import SceneState
 
 __all__ = ["Film", "FilmOptions"]
 
 BOXES_PER_SECOND = 15.0
+"""How often a run is looked at for the space that it takes."""
 ESCAPED = 3.0
 """What goes farther away than this many times the size at the start is not framed."""
 
@@ -100,7 +101,7 @@ class Film:
         name = self._options.camera
         if name is not None:
             try:
-                scene.require_camera(int(name) if name.isdecimal() else name)
+                scene.pictures.require_camera(int(name) if name.isdecimal() else name)
             except KeyError as error:
                 raise typer.BadParameter(str(error.args[0]), param_hint="--camera") from None
         if self._options.is_moving:
@@ -163,12 +164,12 @@ class Film:
             near = (np.abs(centers - 0.5 * (low + high)) <= reach).all(axis=1)
             moving = moving[near]
         width, height = self._options.size
-        return framing_camera(moving, resting, self._scene.up, width / height)
+        return framing_camera(moving, resting, self._scene.core.placement.up, width / height)
 
     def _draw(self, camera: str | Camera | None) -> PixelArray:
         if self._scene is None:
             raise ValueError("no scene")
         key = int(camera) if isinstance(camera, str) and camera.isdecimal() else camera
-        return self._scene.render_rgb(
+        return self._scene.pictures.rgb(
             key, self._options.size, renderer="hardware" if self._uses_egl else "tiny"
         )

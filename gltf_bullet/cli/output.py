@@ -65,6 +65,7 @@ def print_issues(out: Console, issues: Sequence[Issue]) -> None:
             for i in sorted(issues, key=lambda issue: issue.severity)
         ),
     )
+    out.print("`gltf-bullet explain CODE` says why, how big, and what to do.\n", style="dim")
 
 
 def issue_rows(issues: Iterable[Issue]) -> list[dict[str, str]]:

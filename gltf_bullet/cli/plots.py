@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gltf_bullet.cli.media import require_media
-from gltf_bullet.runtime.views.telemetry import Telemetry
+from gltf_bullet.runtime.telemetry import Telemetry
 
 __all__ = ["require_plots", "write_plot"]
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from gltf_bullet.diagnostics import Issue, Severity
 
 if TYPE_CHECKING:
-    from gltf_bullet.runtime.asset import Report
+    from gltf_bullet.runtime.report import Report
 
 __all__ = ["sarif_log"]
 
@@ -19,9 +19,11 @@ LEVEL = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "n
 
 def sarif_log(reports: Sequence[Report]) -> dict[str, Any]:
     """One run over all files; the place of a finding is its JSON pointer."""
-    from importlib.metadata import version
+    from gltf_bullet.reference import issue_entries
+    from gltf_bullet.version import __version__
 
     kinds = {issue.kind.code: issue.kind for report in reports for issue in report.issues}
+    entries = issue_entries()
     codes = sorted(kinds)
     return {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -31,11 +33,13 @@ def sarif_log(reports: Sequence[Report]) -> dict[str, Any]:
                 "tool": {
                     "driver": {
                         "name": "gltf-bullet",
-                        "version": version("gltf_bullet"),
+                        "version": __version__,
                         "rules": [
                             {
                                 "id": code,
                                 "shortDescription": {"text": kinds[code].message},
+                                "fullDescription": {"text": entries[code].why},
+                                "help": {"text": entries[code].what_to_do},
                                 "defaultConfiguration": {"level": LEVEL[kinds[code].severity]},
                             }
                             for code in codes

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_DT", "require", "simulate"]
 
 DEFAULT_DT = 1.0 / 240.0
+"""[s] PyBullet's own default."""
 
 PICTURES = (".png", ".jpg", ".webp")
 
@@ -134,7 +135,7 @@ def _rows(
         takers.append(lambda: write_rows(_csv_rows(scene)))
     if plot is not None:
         from gltf_bullet.cli.plots import write_plot
-        from gltf_bullet.runtime.views.telemetry import Telemetry
+        from gltf_bullet.runtime.telemetry import Telemetry
 
         telemetry = Telemetry(scene)
         takers.append(telemetry.sample)

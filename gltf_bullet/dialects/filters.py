@@ -7,17 +7,29 @@ from __future__ import annotations
 
 from typing import Final
 
+from gltf_bullet.coverage import covers, refused
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.properties import known_keys, report_unknown
 from gltf_bullet.gltf.fields import JsonObject, read_strings
 from gltf_bullet.model import CollisionFilter
 
-__all__ = ["FILTER_BOTH_LISTS", "FILTER_KEYS", "parse_filter", "read_filter"]
+__all__ = [
+    "COVERAGE",
+    "FILTER_BOTH_LISTS",
+    "FILTER_KEYS",
+    "parse_filter",
+    "read_filter",
+]
 
 FILTER_BOTH_LISTS = IssueKind(
     "FILTER_BOTH_LISTS",
     Severity.ERROR,
     "the filter has collideWithSystems and notCollideWithSystems; must have at most one of them",
+)
+
+COVERAGE: Final = covers(
+    "Materials and filters",
+    refused("collideWithSystems", "notCollideWithSystems", when="both", by=FILTER_BOTH_LISTS),
 )
 
 FILTER_KEYS: Final = ("collisionSystems", "collideWithSystems", "notCollideWithSystems")

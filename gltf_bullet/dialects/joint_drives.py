@@ -9,12 +9,19 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
+from gltf_bullet.coverage import approximated, covers, ignored
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.properties import known_keys, report_unknown, require
 from gltf_bullet.gltf.fields import JsonObject, read_choice, read_index, read_number
 from gltf_bullet.model import DofKind, DriveMode, JointDrive
 
-__all__ = ["DRIVE_GAIN_UNUSED", "DRIVE_PAIR_INCOMPLETE", "DriveRules", "parse_drive"]
+__all__ = [
+    "COVERAGE",
+    "DRIVE_GAIN_UNUSED",
+    "DRIVE_PAIR_INCOMPLETE",
+    "DriveRules",
+    "parse_drive",
+]
 
 DRIVE_PAIR_INCOMPLETE = IssueKind(
     "DRIVE_PAIR_INCOMPLETE",
@@ -26,6 +33,16 @@ DRIVE_GAIN_UNUSED = IssueKind(
     Severity.WARNING,
     "the drive has {key} without {missing}; should have both; {key} has no effect",
 )
+
+COVERAGE: Final = covers(
+    "Joints",
+    approximated(
+        "positionTarget", "velocityTarget", "stiffness", "damping",
+        when="KHR, one of a pair missing",
+        by=DRIVE_PAIR_INCOMPLETE,
+    ),
+    ignored("stiffness", "damping", when="OMI, without a target", by=DRIVE_GAIN_UNUSED),
+)  # fmt: skip
 
 _KEYS: Final = known_keys(
     "type", "mode", "axis", "maxForce", "positionTarget", "velocityTarget", "stiffness", "damping"

@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
+from gltf_bullet.coverage import covers, ignored, refused
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.properties import known_keys, report_unknown
 from gltf_bullet.gltf.fields import JsonObject, read_indices, read_number
@@ -16,6 +17,7 @@ from gltf_bullet.model import DofKind, JointLimit
 
 __all__ = [
     "AXIS_REPEATED",
+    "COVERAGE",
     "LIMIT_AXES_EMPTY",
     "LIMIT_BOTH_AXES",
     "LIMIT_ONE_SIDED",
@@ -62,6 +64,13 @@ LIMIT_ONE_SIDED = IssueKind(
     "LIMIT_ONE_SIDED",
     Severity.WARNING,
     "the limit has no {key}; should have both min and max; it is taken as unbounded on that side",
+)
+
+COVERAGE: Final = covers(
+    "Joints",
+    refused("min", "max", when="min above max", by=LIMIT_RANGE_EMPTY),
+    ignored("limits", when="neither min nor max", by=LIMIT_RESTRICTS_NOTHING),
+    refused("linearAxes", "angularAxes", when="both, in KHR and MSFT", by=LIMIT_BOTH_AXES),
 )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from gltf_bullet.coverage import covers, exact
 from gltf_bullet.diagnostics import Diagnostics, JsonPointer
 from gltf_bullet.dialects.joint_drives import DriveRules, parse_drive
 from gltf_bullet.dialects.joint_limits import LimitRules, parse_limit
@@ -15,7 +16,15 @@ from gltf_bullet.dialects.properties import known_keys, read_entry, report_unkno
 from gltf_bullet.gltf.fields import JsonObject, read_bool, read_index, read_objects
 from gltf_bullet.model import Joint, JointDescription
 
-__all__ = ["parse_joint_description", "parse_node_joint"]
+__all__ = ["COVERAGE", "parse_joint_description", "parse_node_joint"]
+
+COVERAGE: Final = covers(
+    "Joints",
+    exact(
+        "physicsJoints", "joint",
+        shown_by="tests/dialects/test_khr_joints.py::test_every_property_of_a_limit_is_read",
+    ),
+)  # fmt: skip
 
 _DESCRIPTION_KEYS: Final = known_keys("limits", "drives")
 _JOINT_KEYS: Final = known_keys("connectedNode", "joint", "enableCollision")

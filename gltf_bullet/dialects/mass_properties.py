@@ -7,13 +7,16 @@ KHR_physics_rigid_bodies, "Motions": JSON has no infinity, so a 0 in ``mass`` or
 from __future__ import annotations
 
 import math
+from typing import Final
 
+from gltf_bullet.coverage import covers, refused
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.properties import read_vector
 from gltf_bullet.gltf.fields import JsonObject, read_optional_number
 from gltf_bullet.transforms import Vec3
 
 __all__ = [
+    "COVERAGE",
     "INERTIA_NEGATIVE",
     "MASS_NEGATIVE",
     "finite_or_infinite",
@@ -28,6 +31,12 @@ INERTIA_NEGATIVE = IssueKind(
     "INERTIA_NEGATIVE",
     Severity.ERROR,
     "{key} has a principal moment of {got:g} kg m^2; must be >= 0; the shapes' inertia is used",
+)
+
+COVERAGE: Final = covers(
+    "Motions",
+    refused("mass", when="negative", by=MASS_NEGATIVE),
+    refused("inertiaDiagonal", "inertiaTensor", when="negative", by=INERTIA_NEGATIVE),
 )
 
 

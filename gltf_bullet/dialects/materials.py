@@ -7,17 +7,23 @@ from __future__ import annotations
 
 from typing import Final
 
+from gltf_bullet.coverage import covers, refused
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.properties import known_keys, report_unknown
 from gltf_bullet.gltf.fields import JsonObject, read_number, read_string
 from gltf_bullet.model import CombineMode, PhysicsMaterial
 
-__all__ = ["COMBINE_MODE_UNKNOWN", "parse_material"]
+__all__ = ["COMBINE_MODE_UNKNOWN", "COVERAGE", "parse_material"]
 
 COMBINE_MODE_UNKNOWN = IssueKind(
     "COMBINE_MODE_UNKNOWN",
     Severity.ERROR,
     '{key} is "{got}"; must be average, minimum, maximum or multiply; average is used',
+)
+
+COVERAGE: Final = covers(
+    "Materials and filters",
+    refused("frictionCombine", "restitutionCombine", when="another word", by=COMBINE_MODE_UNKNOWN),
 )
 
 _KEYS: Final = known_keys(

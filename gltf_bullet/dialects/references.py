@@ -7,7 +7,9 @@ for (KHR_physics_rigid_bodies, "Triggers" and "Joints"; OMI_physics_gravity).
 from __future__ import annotations
 
 import dataclasses
+from typing import Final
 
+from gltf_bullet.coverage import covers, ignored
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
 from gltf_bullet.dialects.parts import PhysicsParts
 from gltf_bullet.gltf.document import Document
@@ -15,6 +17,7 @@ from gltf_bullet.model import Joint, MotionKind, PhysicsScene, Trigger
 from gltf_bullet.scene import NodeTree
 
 __all__ = [
+    "COVERAGE",
     "GRAVITY_WITHOUT_TRIGGER",
     "JOINT_MOVES_NOTHING",
     "JOINT_WITHIN_BODY",
@@ -69,6 +72,12 @@ GRAVITY_WITHOUT_TRIGGER = IssueKind(
     "GRAVITY_WITHOUT_TRIGGER",
     Severity.WARNING,
     "node {node} has no trigger; should have one to bound its gravity; the field acts nowhere",
+)
+
+COVERAGE: Final = covers(
+    "Joints",
+    ignored("joint", when="both ends on one body", by=JOINT_WITHIN_BODY),
+    ignored("joint", when="no end on a dynamic body", by=JOINT_MOVES_NOTHING),
 )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.placement import UpAxis
-from gltf_bullet.runtime.views.triggers import TriggerEvent
+from gltf_bullet.runtime.trigger_reports import TriggerEvent
 from gltf_bullet.transforms import FloatArray, Vec3
 
 if TYPE_CHECKING:
@@ -76,7 +76,9 @@ class CameraObservation:
     """A picture as an observation, framed on the asset."""
 
     width: int = 84
+    """[pixels]"""
     height: int = 84
+    """[pixels]"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +121,9 @@ class EnvConfig:
     gravity: Vec3 = (0.0, 0.0, -9.81)
     """[m/s^2]"""
     up_axis: UpAxis = "z"
+    """As ``load_gltf`` takes it."""
     options: LoadOptions = field(default_factory=LoadOptions)
+    """How the file is translated."""
     picture_size: tuple[int, int] = (480, 360)
     """Width and height of ``render()``."""
 

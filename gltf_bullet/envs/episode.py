@@ -13,8 +13,9 @@ from gltf_bullet.envs.config import EnvConfig, StepContext, draw
 from gltf_bullet.envs.observations import Observation, Observations
 from gltf_bullet.gltf.document import AssetSource
 from gltf_bullet.runtime.asset import Asset, read_asset
-from gltf_bullet.runtime.scene import Scene, SceneState
-from gltf_bullet.runtime.views.triggers import TriggerEvent
+from gltf_bullet.runtime.scene import Scene
+from gltf_bullet.runtime.scene_state import SceneState
+from gltf_bullet.runtime.trigger_reports import TriggerEvent
 from gltf_bullet.transforms import FloatArray, Vec3
 
 __all__ = ["Episode", "Outline", "instantiate", "outline_of"]
@@ -59,7 +60,7 @@ class Episode:
         self._config = config
         self._outline = outline
         self._start = start
-        scene.keep_no_start()
+        scene.core.disable_reset()
         self._action: FloatArray = np.zeros(len(outline.actions))
         self._events: list[TriggerEvent] = []
         self._step = 0

@@ -12,7 +12,7 @@ from gymnasium import spaces
 from gltf_bullet.envs.config import EnvConfig, NodeKey
 from gltf_bullet.model import MotionKind
 from gltf_bullet.runtime.scene import Scene
-from gltf_bullet.runtime.views.triggers import TriggerEvent
+from gltf_bullet.runtime.trigger_reports import TriggerEvent
 from gltf_bullet.transforms import quats_from_matrices
 
 __all__ = ["Observation", "Observations"]
@@ -20,6 +20,7 @@ __all__ = ["Observation", "Observations"]
 Observation: TypeAlias = "npt.NDArray[np.float32] | dict[str, npt.NDArray[Any]]"
 
 _LARGEST = float(np.finfo(np.float32).max)
+"""What float32 can hold: quantities without a bound of their own."""
 _BODY_LOW = np.array([-_LARGEST] * 3 + [-1.0] * 4 + [-_LARGEST] * 6)
 _CONTACT_LOW = np.array([0.0] + [-_LARGEST] * 3)
 _CONTACT_HIGH = np.array([1.0] + [_LARGEST] * 3)
@@ -130,7 +131,7 @@ class Observations:
                 [np.zeros(0, np.float32), *(part.ravel() for part in parts.values())]
             )
         if self._camera is not None:
-            parts["camera"] = scene.render_rgb(size=(self._camera.width, self._camera.height))
+            parts["camera"] = scene.pictures.rgb(size=(self._camera.width, self._camera.height))
         return parts
 
     def _joint_numbers(self, scene: Scene) -> tuple[list[float], list[float]]:
@@ -158,8 +159,8 @@ def _narrow(values: Any) -> npt.NDArray[np.float32]:
 def _solid_node(scene: Scene, key: NodeKey) -> int:
     """The motion node whose body a node belongs to, or the node itself as a static collider."""
     node = scene.node(key).index
-    owner = int(scene.world.plan.motion_node_of[node])
-    if owner < 0 and node not in scene.world.static_ids:
+    owner = int(scene.core.world.plan.motion_node_of[node])
+    if owner < 0 and node not in scene.core.world.static_ids:
         raise ValueError(f"{key!r} is neither part of a body nor a static collider")
     return node if owner < 0 else owner
 
@@ -171,7 +172,7 @@ def _contact_rows(scene: Scene, nodes: Sequence[int], has_stepped: bool) -> npt.
         return rows
     found = scene.contacts()
     forces = found.normal_forces[:, None] * found.normals + found.friction_forces
-    motion_of = scene.world.plan.motion_node_of
+    motion_of = scene.core.world.plan.motion_node_of
     for colliders, sign in ((found.node_a, 1.0), (found.node_b, -1.0)):
         owners = np.where(motion_of[colliders] < 0, colliders, motion_of[colliders])
         # -1: a body that is not of this scene.
@@ -186,8 +187,8 @@ def _contact_rows(scene: Scene, nodes: Sequence[int], has_stepped: bool) -> npt.
 
 def _body_row(scene: Scene, node: int) -> npt.NDArray[np.float64]:
     position = scene.node_matrices[node, :3, 3]
-    rotation = quats_from_matrices(scene.world.rotation_of(node))
+    rotation = quats_from_matrices(scene.core.world.motion.rotation_of(node))
     # One of the two signs of a quaternion; rounding may leave a component just above 1.
     rotation = np.clip(rotation if rotation[3] >= 0.0 else -rotation, -1.0, 1.0)
-    linear, angular = scene.velocities_of(node)
+    linear, angular = scene.core.world.motion.velocities_of(node)
     return np.concatenate([position, rotation, linear, angular])

@@ -13,8 +13,8 @@ from PIL import Image
 
 from gltf_bullet.envs.gltf_env import GltfEnv
 from gltf_bullet.envs.rollouts import Policy, Rollout, roll_out
+from gltf_bullet.runtime.recording import record
 from gltf_bullet.runtime.scene import Scene
-from gltf_bullet.runtime.views.recording import record
 
 __all__ = ["write_curve", "write_episode"]
 
@@ -81,7 +81,9 @@ def write_episode(
     stem = Path(stem)
     stem.parent.mkdir(parents=True, exist_ok=True)
     interval = max(round(1.0 / (fps * _TICK)), 2) * _TICK
-    rollout, boxes = _watched(env, policy, seed, interval, lambda scene: scene.framed_box())
+    rollout, boxes = _watched(
+        env, policy, seed, interval, lambda scene: scene.pictures.framed_box()
+    )
     # The camera stands where it sees the whole course, so the episode is played again for it.
     corners = np.array(boxes)
     whole = corners[:, 0].min(axis=0), corners[:, 1].max(axis=0)
@@ -93,7 +95,7 @@ def write_episode(
             policy,
             seed,
             interval,
-            lambda scene: Image.fromarray(scene.render_rgb(size=size, box=whole)),
+            lambda scene: Image.fromarray(scene.pictures.rgb(size=size, box=whole)),
         )
         recording.export_glb(stem.with_suffix(".glb"), name="Episode")
     finally:

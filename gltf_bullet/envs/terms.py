@@ -30,9 +30,10 @@ class Alive:
     """The same reward for every step."""
 
     weight: float = 1.0
+    """Per step."""
 
     def __call__(self, scene: Scene, context: StepContext) -> float:
-        """Give the weight."""
+        """The weight."""
         return self.weight
 
 
@@ -41,12 +42,14 @@ class Distance:
     """How far a node is from another one: of a body, a trigger, or any other."""
 
     node: NodeKey
+    """From whose origin."""
     target: NodeKey
+    """To whose origin."""
     weight: float = -1.0
     """Per metre."""
 
     def __call__(self, scene: Scene, context: StepContext) -> float:
-        """Between the origins of both nodes, weighted."""
+        """The distance between the origins of both nodes, weighted."""
         offset = scene.world_from_node(self.node) - scene.world_from_node(self.target)
         return self.weight * float(np.linalg.norm(offset[:3, 3]))
 
@@ -56,13 +59,14 @@ class Height:
     """How high a node is."""
 
     node: NodeKey
+    """Whose origin."""
     axis: int = 2
     """Which world axis is up."""
     weight: float = 1.0
     """Per metre."""
 
     def __call__(self, scene: Scene, context: StepContext) -> float:
-        """Above the world's origin, weighted."""
+        """The height above the world's origin, weighted."""
         return self.weight * float(scene.world_from_node(self.node)[self.axis, 3])
 
 
@@ -71,13 +75,15 @@ class Speed:
     """How fast a body moves along a world axis."""
 
     body: NodeKey
+    """Its motion node."""
     axis: int = 0
+    """0, 1, 2: X, Y, Z of the Bullet world."""
     weight: float = 1.0
     """Per metre per second."""
 
     def __call__(self, scene: Scene, context: StepContext) -> float:
-        """Velocity of its centre of mass, weighted."""
-        linear, _ = scene.velocities_of(scene.bodies[self.body].node)
+        """The velocity of its centre of mass, weighted."""
+        linear, _ = scene.core.world.motion.velocities_of(scene.bodies[self.body].node)
         return self.weight * float(linear[self.axis])
 
 
@@ -86,6 +92,7 @@ class Below:
     """A node has sunk below a height: an end."""
 
     node: NodeKey
+    """Whose origin."""
     height: float
     """[m]"""
     axis: int = 2
@@ -101,9 +108,11 @@ class JointOutside:
     """A joint's coordinate has left a range: an end."""
 
     joint: NodeKey
+    """The joint node."""
     low: float
     """[m] or [rad]"""
     high: float
+    """[m] or [rad]"""
     dof: int = 0
     """Which of the joint's degrees of freedom."""
 
@@ -121,7 +130,7 @@ class ControlCost:
     """Per squared unit of normalised action."""
 
     def __call__(self, scene: Scene, context: StepContext) -> float:
-        """Sum of the squares, weighted."""
+        """The sum of the squares, weighted."""
         return self.weight * float(context.action @ context.action)
 
 
@@ -130,9 +139,11 @@ class TriggerEntered:
     """Something came into a trigger in this step, also where it has left it since."""
 
     trigger: NodeKey
+    """The trigger's node."""
     body: NodeKey | None = None
     """Count only this body; ``None``: whatever it was."""
     weight: float = 1.0
+    """Per step in which something came in."""
 
     def __call__(self, scene: Scene, context: StepContext) -> float:
         """The weight where something entered, else 0."""

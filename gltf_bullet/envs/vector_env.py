@@ -13,11 +13,11 @@ from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space, concatenate, create_empty_array
 
-from gltf_bullet.bullet.client import step_simulation
 from gltf_bullet.bullet.owned_world import close_world, forbid_contacts, open_world
 from gltf_bullet.envs.config import EnvConfig
 from gltf_bullet.envs.episode import Episode, instantiate, outline_of
 from gltf_bullet.runtime.asset import read_asset
+from gltf_bullet.transforms import BoolArray
 
 __all__ = ["GltfVectorEnv", "make_vector_env"]
 
@@ -116,8 +116,8 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
     ) -> tuple[
         Any,
         npt.NDArray[np.float64],
-        npt.NDArray[np.bool_],
-        npt.NDArray[np.bool_],
+        BoolArray,
+        BoolArray,
         dict[str, Any],
     ]:
         """Hold one action per copy for ``frame_skip`` engine steps.
@@ -140,9 +140,9 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         for left in reversed(range(self.config.frame_skip)):
             for scene in scenes:
                 scene.before_step()
-            step_simulation(self._client_id)
+            scenes[0].core.session.step()
             for scene, episode in zip(scenes, self._episodes, strict=True):
-                scene.after_step(more_follow=left > 0)
+                scene.core.after_step()
                 episode.latch()
         return self._judge()
 
@@ -151,8 +151,8 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
     ) -> tuple[
         Any,
         npt.NDArray[np.float64],
-        npt.NDArray[np.bool_],
-        npt.NDArray[np.bool_],
+        BoolArray,
+        BoolArray,
         dict[str, Any],
     ]:
         rewards = np.zeros(self.num_envs)
@@ -187,9 +187,9 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
             for k in range(self.num_envs):
                 place = (k * self._spacing, 0.0, 0.0)
                 scene = instantiate(asset, config, self._client_id, place)
-                self._part(scene.world.body_ids)
-                self._body_ids.append(scene.world.body_ids)
-                start = scene.save_own_state()
+                self._part(scene.core.world.body_ids)
+                self._body_ids.append(scene.core.world.body_ids)
+                start = scene.save_state(own_bodies_only=True)
                 self._episodes.append(Episode(scene, config, self._outline, start))
         except BaseException:
             self.close_extras()
@@ -197,7 +197,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
 
     def _begin(self, k: int) -> tuple[Any, dict[str, Any]]:
         result = self._episodes[k].begin(self._rngs[k])
-        bodies = self._episodes[k].scene.world.body_ids
+        bodies = self._episodes[k].scene.core.world.body_ids
         if bodies != self._body_ids[k]:
             # A randomised value has made the bodies anew.
             self._body_ids[k] = ()

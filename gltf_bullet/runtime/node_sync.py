@@ -5,15 +5,20 @@ Only nodes at or below something that moves are touched; the rest keep their mat
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
-import numpy.typing as npt
 
 from gltf_bullet.scene import NodeFrames, NodeTree
-from gltf_bullet.transforms import FloatArray, matrices_from_quats
+from gltf_bullet.transforms import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    matrices_from_quats,
+    split_linear,
+)
 
 __all__ = ["NodeSync"]
-
-IntArray = npt.NDArray[np.intp]
 
 
 class NodeSync:
@@ -23,9 +28,9 @@ class NodeSync:
         self,
         tree: NodeTree,
         frames: NodeFrames,
-        body_nodes: npt.NDArray[np.intp],
+        body_nodes: IntArray,
         local: FloatArray,
-        animated: npt.NDArray[np.bool_],
+        animated: BoolArray,
         world_from_asset: FloatArray,
     ) -> None:
         """Prepare the index arrays.
@@ -40,11 +45,14 @@ class NodeSync:
         """
         self._tree = tree
         self._body_nodes = body_nodes
-        self._maps = frames.linear_maps()[body_nodes]
+        self._node_maps = frames.linear_maps()
+        self._maps = self._node_maps[body_nodes]
         self._local = local
         self._world_from_asset = world_from_asset
-        self.world_from_node: FloatArray = frames.world_from_node.copy()
-        """Shape [node_count, 4, 4], scale included."""
+        self.moving_nodes: IntArray = np.union1d(body_nodes, np.flatnonzero(animated))
+        """Nodes that physics or an animation sets, ascending; others only follow."""
+        self._world: FloatArray = frames.world_from_node.copy()
+        self._read: Callable[[], tuple[FloatArray, FloatArray]] | None = None
         simulated = np.zeros(len(tree), dtype=bool)
         simulated[body_nodes] = True
         below = tree.nearest_at_or_above(simulated | animated) >= 0
@@ -56,6 +64,25 @@ class NodeSync:
                 fixed = None if animated[followers].any() else local[followers]
                 self._levels.append((followers, tree.parents[followers], fixed))
 
+    @property
+    def world_from_node(self) -> FloatArray:
+        """Where all nodes stand, scale included, shape [node_count, 4, 4]."""
+        if self._read is not None:
+            self.update(*self._read())
+        return self._world
+
+    def place(self) -> FloatArray:
+        """:attr:`world_from_node`, for those who only sometimes look."""
+        return self.world_from_node
+
+    def expire(self, read: Callable[[], tuple[FloatArray, FloatArray]]) -> None:
+        """Bodies have moved: place the nodes when somebody looks.
+
+        Args:
+            read: Yields the arguments of :meth:`update`.
+        """
+        self._read = read
+
     def update(self, positions: FloatArray, rotations_xyzw: FloatArray) -> None:
         """Place the bodies' nodes, then everything below them and below animated nodes.
 
@@ -63,7 +90,8 @@ class NodeSync:
             positions: Of the body frames [m], in the order of ``body_nodes``, shape [k, 3].
             rotations_xyzw: Shape [k, 4].
         """
-        world = self.world_from_node
+        self._read = None
+        world = self._world
         if len(self._body_nodes):
             placed = np.zeros((len(self._body_nodes), 4, 4))
             placed[:, :3, :3] = np.matmul(matrices_from_quats(rotations_xyzw), self._maps)
@@ -74,3 +102,57 @@ class NodeSync:
             local = self._local[followers] if fixed is None else fixed
             above = self._world_from_asset if parents[0] < 0 else world[parents]
             world[followers] = np.matmul(above, local)
+
+    # --- single nodes -------------------------------------------------------------------------
+
+    def local_matrices(self, nodes: IntArray) -> FloatArray:
+        """parent_from_node of some nodes now, shape [k, 4, 4]."""
+        parents = self._tree.parents[nodes]
+        above = self.world_from_node[parents]
+        above[parents < 0] = self._world_from_asset
+        return np.asarray(np.linalg.solve(above, self.world_from_node[nodes]), np.float64)
+
+    def local_matrix(self, node: int) -> FloatArray:
+        """parent_from_node of one node now, shape [4, 4]."""
+        return self.local_matrices(np.array([node])).reshape(4, 4)
+
+    def rigid_matrices(self, nodes: Sequence[int] | IntArray) -> FloatArray:
+        """world_from_node without the scale and shear of load, shape [k, 4, 4]."""
+        result = np.zeros((len(nodes), 4, 4))
+        result[:, 3, 3] = 1.0
+        if len(nodes):
+            rotated = self.world_from_node[nodes][:, :3, :3] @ np.linalg.pinv(
+                self._node_maps[nodes]
+            )
+            rotations, _, _ = split_linear(rotated)
+            result[:, :3, :3] = matrices_from_quats(rotations)
+            result[:, :3, 3] = self.world_from_node[nodes][:, :3, 3]
+        return result
+
+    def frames_now(self) -> NodeFrames:
+        """Where the nodes stand, to plan from."""
+        return self._frames_of(self.world_from_node.copy())
+
+    def frames_with(self, node: int, parent_from_node: FloatArray) -> NodeFrames:
+        """Where the nodes stand when one gets another local transform, shape [4, 4].
+
+        What hangs on it goes along, but for bodies: they stand in the world on their own.
+        """
+        world = self.world_from_node.copy()
+        bodies = set(self._body_nodes.tolist())
+        parent = int(self._tree.parents[node])
+        above = self._world_from_asset if parent < 0 else world[parent]
+        world[node] = above @ parent_from_node
+        for below in self._tree.descendants(node):
+            if below not in bodies:
+                world[below] = world[self._tree.parents[below]] @ self._local[below]
+        return self._frames_of(world)
+
+    def keeps_size(self, node: int, frames: NodeFrames) -> bool:
+        """Whether a node has the scale and shear in ``frames`` that it has here."""
+        return np.allclose(frames.linear_maps()[node], self._node_maps[node], atol=1e-6)
+
+    def _frames_of(self, world_from_node: FloatArray) -> NodeFrames:
+        rotated = world_from_node[:, :3, :3] @ np.linalg.pinv(self._node_maps)
+        rotations, _, _ = split_linear(rotated)
+        return NodeFrames(world_from_node, rotations)

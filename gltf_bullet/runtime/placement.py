@@ -1,4 +1,4 @@
-"""Where the asset's root stands in the Bullet world."""
+"""Which scene of the file, and where its root stands in the Bullet world."""
 
 from __future__ import annotations
 
@@ -34,12 +34,18 @@ class Placement:
     rotation_xyzw: FloatArray
     """Shape [4], the turn from Y up to Z up included."""
     scale: float
+    scene_index: int | None = None
+    """Index into the file's ``scenes``; ``None``: its default."""
 
     @staticmethod
     def of(
-        position: Sequence[float], orientation: Sequence[float], scale: float, up_axis: UpAxis
+        position: Sequence[float] = (0.0, 0.0, 0.0),
+        orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
+        scale: float = 1.0,
+        up_axis: UpAxis = "z",
+        scene_index: int | None = None,
     ) -> Placement:
-        """Check the caller's numbers.
+        """Check the caller's numbers; see :func:`gltf_bullet.load_gltf` for their meaning.
 
         Raises:
             ValueError: Not finite, not a rotation, scale not positive, or an unknown up axis.
@@ -57,7 +63,17 @@ class Placement:
         turn = quat_normalize(turn)
         if up_axis == "z":
             turn = quat_multiply(turn, _STAND_UP)
-        return Placement(place, turn, float(scale))
+        return Placement(place, turn, float(scale), scene_index)
+
+    @property
+    def key(self) -> tuple[bytes, bytes, float, int | None]:
+        """Equal for equal placements; hashable."""
+        return (
+            self.position.tobytes(),
+            self.rotation_xyzw.tobytes(),
+            self.scale,
+            self.scene_index,
+        )
 
     @property
     def up(self) -> FloatArray:

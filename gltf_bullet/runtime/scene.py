@@ -6,106 +6,121 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from gltf_bullet.bullet.client import (
-    PhysicsClient,
-    require_client,
-)
 from gltf_bullet.bullet.contacts.contact_points import Contacts
 from gltf_bullet.bullet.joints.joint_controls import JointControls
-from gltf_bullet.bullet.world.ray_casts import RayHit, cast_rays
-from gltf_bullet.model import PhysicsScene, may_collide
+from gltf_bullet.bullet.rendering.pictures import Renderer
+from gltf_bullet.bullet.session import PhysicsClient, engine_session, require_client
+from gltf_bullet.bullet.world.ray_casts import RayHit
+from gltf_bullet.diagnostics import Issue
 from gltf_bullet.options import LoadOptions
-from gltf_bullet.runtime.asset import Asset
+from gltf_bullet.rendering.camera import Camera
+from gltf_bullet.runtime.animation.players import Animations
+from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.runtime.placement import Placement
-from gltf_bullet.runtime.planning import ScenePlan, first_plan
-from gltf_bullet.runtime.scene_core import SceneState
+from gltf_bullet.runtime.scene_core import SceneCore
+from gltf_bullet.runtime.scene_state import SceneState
+from gltf_bullet.runtime.translation import first_translation
+from gltf_bullet.runtime.trigger_reports import TriggerEvent
+from gltf_bullet.runtime.views.bodies import Body
 from gltf_bullet.runtime.views.export import write_pose
-from gltf_bullet.runtime.views.handles import Body, ByNode, Nodes, NodeView
-from gltf_bullet.runtime.views.joints import Joint
-from gltf_bullet.runtime.views.picture_scene import PictureScene
+from gltf_bullet.runtime.views.joints import JointView
+from gltf_bullet.runtime.views.nodes import ByNode, Nodes, NodeView
+from gltf_bullet.runtime.views.pictures import CameraView, Picture, Pictures
 from gltf_bullet.runtime.views.pointers import get_value, set_value
+from gltf_bullet.runtime.views.ray_casts import cast_filtered_rays
 from gltf_bullet.runtime.views.restart import restart
-from gltf_bullet.runtime.views.triggers import TriggerEvent, TriggerView
-from gltf_bullet.transforms import FloatArray, Vec3
+from gltf_bullet.runtime.views.triggers import TriggerView
+from gltf_bullet.transforms import FloatArray
 
-__all__ = ["Scene", "SceneState"]
+__all__ = ["Scene"]
 
 
-class Scene(PictureScene):
+class Scene:
     """A loaded asset. Make one with :func:`gltf_bullet.load_gltf` or ``Asset.instantiate``.
 
-    All public poses, points and velocities are in the Bullet world, in metres and seconds.
+    All public poses, points and velocities are in the Bullet world, in metres and seconds. Whatever
+    reads or changes the scene raises ``SceneRemovedError`` after :meth:`remove`, and
+    ``WorldChangedError`` after ``disconnect``, ``resetSimulation`` or somebody else's
+    ``removeBody`` of one of its bodies.
     """
 
     def __init__(
         self,
-        asset: Asset,
-        client_id: int,
-        *,
-        physics: PhysicsScene,
-        plan: ScenePlan,
+        asset: AssetContent,
+        physics_client: PhysicsClient,
         placement: Placement,
-        scene_index: int | None,
         options: LoadOptions,
     ) -> None:
-        """Create everything in ``plan``; on failure nothing stays in the world."""
-        super().__init__(
-            asset,
-            client_id,
-            physics=physics,
-            plan=plan,
-            placement=placement,
-            scene_index=scene_index,
-            options=options,
+        """Plan and create; see :func:`gltf_bullet.load_gltf` for the arguments and errors."""
+        client_id = require_client(physics_client)
+        translation = first_translation(asset, placement, options)
+        core = SceneCore(
+            asset, engine_session(client_id), translation, placement, options, set_value
         )
-        self.nodes = Nodes(self)
+        self.core = core
+        """What runs: for tools that need more than this class shows."""
+        self.asset = asset
+        """The file."""
+        self.client_id = client_id
+        """The PyBullet world."""
+        self.issues: tuple[Issue, ...] = core.issues
+        """Findings of reading and translating, in the order of discovery."""
+        self.animations: Animations = core.animations
+        """The file's animations: play, pause, stop, seek, speed, loop, time of each."""
+        self.nodes = Nodes(core)
         """All nodes of the file, in file order."""
-        names, world = asset.tree.names, plan.world
-        self.bodies: ByNode[Body] = ByNode({n: Body(self, n) for n in world.bodies.bodies}, names)
+        names, plan = asset.tree.names, core.world.plan
+        joint_nodes = core.joint_controls.joint_nodes
+        self.bodies: ByNode[Body] = ByNode(
+            "bodies", {node: Body(core, node) for node in plan.bodies.bodies}, names
+        )
         """Bodies by node index or name."""
-        self.joints: ByNode[Joint] = ByNode(
-            {n: Joint(self, n) for n in self.joint_controls.joint_nodes}, names
+        self.joints: ByNode[JointView] = ByNode(
+            "joints", {node: JointView(core, node) for node in joint_nodes}, names
         )
         """Simulated joints by node index or name."""
         self.triggers: ByNode[TriggerView] = ByNode(
-            {n: TriggerView(self, self._reports, n) for n in world.triggers.nodes}, names
+            "triggers", {node: TriggerView(core, node) for node in plan.triggers.nodes}, names
         )
         """Triggers by node index or name; the parts of a compound are in the compound."""
+        self.pictures = Pictures(core)
+        """Pictures for films and tools; :meth:`render` takes single ones."""
+        self.cameras: ByNode[CameraView] = self.pictures.cameras
+        """Cameras of the file by node index or name."""
 
-    @staticmethod
-    def create(
-        asset: Asset,
-        physics_client: PhysicsClient,
-        *,
-        placement: Placement,
-        scene_index: int | None,
-        options: LoadOptions,
-    ) -> Scene:
-        """Plan and create; see :func:`gltf_bullet.load_gltf` for the arguments and errors."""
-        client_id = require_client(physics_client)
-        tree = asset.tree
-        if scene_index is not None and not 0 <= scene_index < len(tree.scenes):
-            raise ValueError(
-                f"scene_index is {scene_index}; the file has {len(tree.scenes)} scenes"
-            )
-        physics, plan = first_plan(asset, placement, scene_index, options)
-        return Scene(
-            asset,
-            client_id,
-            physics=physics,
-            plan=plan,
-            placement=placement,
-            scene_index=scene_index,
-            options=options,
+    def __repr__(self) -> str:
+        return (
+            f"Scene({self.asset.path!r}, client={self.client_id}, bodies={len(self.bodies)}, "
+            f"time={self.core.time:.4g})"
         )
 
-    def _follow_animations(self) -> None:
-        for pointer, value in self._animator.changed_pointers():
-            self.set(pointer, value)
-        super()._follow_animations()
+    # --- stepping -----------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """Simulated time since load [s]."""
+        return self.core.time
+
+    def step(self, count: int = 1) -> None:
+        """Advance the world by ``count`` time steps of the engine, in sync with the nodes.
+
+        Everything in the world advances; with several scenes in one world, or bodies of your own
+        to steer, call :meth:`before_step` and :meth:`after_step` around your own
+        ``stepSimulation``.
+
+        Raises:
+            SceneRemovedError: After :meth:`remove`.
+            WorldChangedError: The world is not the one that the scene was loaded into.
+        """
+        self.core.step(count)
+
+    def before_step(self) -> None:
+        """Apply forces, motors and kinematic velocities for the coming ``stepSimulation``."""
+        self.core.before_step()
+
+    def after_step(self) -> None:
+        """Read the bodies, refresh all node transforms, advance :attr:`time`."""
+        self.core.after_step()
 
     # --- triggers -----------------------------------------------------------------------------
 
@@ -116,21 +131,23 @@ class Scene(PictureScene):
         Where you step the world yourself: in the step before the last :meth:`after_step`. A body
         that stands in a trigger at load enters it in the first step.
         """
-        return self._events
+        return self.core.events
 
     def on_trigger(self, callback: Callable[[TriggerEvent], object]) -> Callable[[], None]:
         """Call ``callback`` with every event, at the end of the step that noticed it.
 
         Nodes and :attr:`triggers` are up to date by then. Returns a function that ends it.
         """
-        return self._reports.subscribe(callback)
+        self.core.require_alive()
+        return self.core.reports.subscribe(callback)
 
     # --- nodes --------------------------------------------------------------------------------
 
     @property
     def node_matrices(self) -> FloatArray:
         """world_from_node of all nodes, read-only view, shape [node_count, 4, 4]."""
-        view = self._stage.world_from_node.view()
+        self.core.require_alive()
+        view = self.core.nodes.world_from_node.view()
         view.setflags(write=False)
         return view
 
@@ -141,27 +158,16 @@ class Scene(PictureScene):
             KeyError: No node, or more than one, has that name.
             IndexError: The file has no such node.
         """
-        if isinstance(key, int):
-            return self.nodes[key]
-        names = self.asset.tree.names
-        found = [index for index, name in enumerate(names) if name == key]
-        if len(found) != 1:
-            raise KeyError(f"{key!r} names {len(found)} nodes; use an index: {found}")
-        return NodeView(self, found[0])
+        return NodeView(self.core, self.nodes.index_of(key))
 
     def world_from_node(self, node: int | str) -> FloatArray:
-        """A node's global transform in the Bullet world, scale included; a copy, shape [4, 4]."""
-        matrix: FloatArray = self._stage.world_from_node[self.node(node).index].copy()
-        return matrix
+        """A node's global transform in the Bullet world, scale included; a copy, shape [4, 4].
 
-    @property
-    def moving_nodes(self) -> npt.NDArray[np.intp]:
-        """Nodes that physics or an animation sets, ascending; others only follow."""
-        return self._stage.moving_nodes
-
-    def local_matrices(self, nodes: npt.NDArray[np.intp]) -> FloatArray:
-        """parent_from_node of some nodes now, shape [k, 4, 4]."""
-        return self._stage.local_matrices(nodes)
+        Raises:
+            KeyError: No node, or more than one, has that name.
+            IndexError: The file has no such node.
+        """
+        return self.node(node).world_matrix
 
     def export_glb(self, path: str | os.PathLike[str]) -> None:
         """Write the file with the present pose and velocities; all else stays as it was.
@@ -174,24 +180,21 @@ class Scene(PictureScene):
             ValueError: Another suffix.
             OSError: The file cannot be written.
         """
-        self.require_alive()
-        write_pose(self, path)
-
-    def local_matrix(self, node: int) -> FloatArray:
-        """parent_from_node now, shape [4, 4]."""
-        return self._stage.local_matrices(np.array([node])).reshape(4, 4)
+        self.core.require_alive()
+        write_pose(self.core, path)
 
     # --- bodies -------------------------------------------------------------------------------
 
     def body_of(self, node: int | str) -> Body | None:
         """The body that carries a node: nearest motion at or above it; ``None`` without one."""
-        owner = int(self._stage.world.plan.motion_node_of[self.node(node).index])
-        return self.bodies.get(owner)
+        self.core.require_alive()
+        return self.node(node).body
 
     @property
     def joint_controls(self) -> JointControls:
         """States, targets and limits of all joints, as arrays."""
-        return self._stage.world.articulations.controls
+        self.core.require_alive()
+        return self.core.joint_controls
 
     def set_drive_targets(
         self,
@@ -207,13 +210,8 @@ class Scene(PictureScene):
         Raises:
             ValueError: A wrong number of targets, or one that is not finite.
         """
-        self.require_alive()
-        self.joint_controls.set_drive_targets(positions, velocities)
-
-    def velocities_of(self, node: int) -> tuple[FloatArray, FloatArray]:
-        """Velocity of the centre of mass [m/s] and spin [rad/s] of a motion node, world axes."""
-        self.require_alive()
-        return self._stage.world.velocities_of(node)
+        self.core.require_alive()
+        self.core.joint_controls.set_drive_targets(positions, velocities)
 
     def apply_impulse(
         self,
@@ -230,21 +228,17 @@ class Scene(PictureScene):
             linear: [N s] at the centre of mass, world axes.
             angular: [N m s], world axes.
         """
-        self.require_alive()
         body = self.body_of(node)
         if body is not None:
-            self._stage.world.apply_impulse(body.node, linear, angular)
+            body.apply_impulse(linear, angular)
 
     def apply_point_impulse(
         self, node: int | str, impulse: Sequence[float], position: Sequence[float]
     ) -> None:
         """rigid_body/applyPointImpulse: an impulse [N s] at a point of the world [m]."""
         body = self.body_of(node)
-        if body is None:
-            return
-        arm = np.asarray(position, dtype=np.float64) - body.center_of_mass
-        force = np.asarray(impulse, dtype=np.float64)
-        self.apply_impulse(node, force.tolist(), np.cross(arm, force).tolist())
+        if body is not None:
+            body.apply_point_impulse(impulse, position)
 
     # --- queries ------------------------------------------------------------------------------
 
@@ -273,30 +267,52 @@ class Scene(PictureScene):
         collision_filter: int = -1,
     ) -> list[RayHit | None]:
         """Many :meth:`ray_cast` at once; starts and ends of shape [ray_count, 3]."""
-        self.require_alive()
-        ray_filter = None
-        if collision_filter >= 0:
-            ray_filter = self.physics.collision_filters[collision_filter]
-        colliders = self.physics.colliders
-        return cast_rays(
-            self.client_id,
-            self._stage.world.colliders,
-            np.array(starts, dtype=np.float64).reshape(-1, 3),
-            np.array(ends, dtype=np.float64).reshape(-1, 3),
-            lambda node: may_collide(ray_filter, colliders[node].filter),
-        )
+        return cast_filtered_rays(self.core, starts, ends, collision_filter)
+
+    def contacts(self, node: int | str | None = None) -> Contacts:
+        """Contact points of the last step with glTF nodes on both sides, as arrays.
+
+        Costs about as much as a tenth of the step of a resting scene: ask when you need them.
+
+        Args:
+            node: Only contacts of the body that carries this node (or of this static collider),
+                which is side a of all of them then; ``None``: all contacts of this scene.
+        """
+        self.core.require_alive()
+        return self.core.world.contacts(None if node is None else self.nodes.index_of(node))
 
     # --- state --------------------------------------------------------------------------------
 
-    def save_own_state(self) -> SceneState:
-        """A state of this scene alone; :meth:`restore_state` leaves the rest of the world as it is.
+    def save_state(self, *, own_bodies_only: bool = False) -> SceneState:
+        """Everything that changes: engine, drives, friction, animations, time; picklable.
 
-        For many scenes in one world that start over on their own. Contacts are no part of it: they
-        are found anew in the next step.
+        Args:
+            own_bodies_only: The state of this scene alone, for many scenes in one world that start
+                over on their own; contacts are no part of it and are found anew in the next step.
+                Otherwise the engine's part covers the whole PyBullet world, as
+                ``pybullet.saveState`` does: restoring puts other bodies in it back as well.
         """
-        self.require_alive()
-        stage = self._stage.state(own_bodies_only=True)
-        return SceneState(stage=stage, time=self.time, physics=self.physics)
+        return self.core.save_state(own_bodies_only=own_bodies_only)
+
+    def restore_state(self, state: SceneState) -> None:
+        """Go back to a saved state of this asset, in this process or another.
+
+        With ``deterministicOverlappingPairs=1`` in the engine the replay is identical to the bit.
+
+        Raises:
+            EngineError: The world holds other bodies than the saved one.
+        """
+        self.core.return_to(state, state.physics)
+
+    def reset(self) -> None:
+        """Go back to the state at the first step (or, before any step, do nothing).
+
+        Like :meth:`restore_state` this puts back the whole PyBullet world.
+
+        Raises:
+            RuntimeError: After ``core.disable_reset()``.
+        """
+        self.core.reset()
 
     def restart(self, state: SceneState, values: Mapping[str, Any]) -> None:
         """:meth:`restore_state`, then :meth:`set` for every pointer: an episode's start.
@@ -312,8 +328,8 @@ class Scene(PictureScene):
             TypeError: A value is of another type.
             ValueError: A value is out of range.
         """
-        self.require_alive()
-        restart(self, state, values)
+        self.core.require_alive()
+        restart(self.core, state, values)
 
     # --- pointers -----------------------------------------------------------------------------
 
@@ -326,8 +342,8 @@ class Scene(PictureScene):
         Raises:
             KeyError: Nothing of the asset model is there.
         """
-        self.require_alive()
-        return get_value(self, pointer)
+        self.core.require_alive()
+        return get_value(self.core, pointer)
 
     def set(self, pointer: str, value: Any) -> None:
         """Change a mutable pointer; the engine follows at once.
@@ -341,45 +357,47 @@ class Scene(PictureScene):
             TypeError: The value is of another type.
             ValueError: The value is out of range.
         """
-        self.require_alive()
-        set_value(self, pointer, value)
+        self.core.require_alive()
+        set_value(self.core, pointer, value)
 
-    def place_node(self, node: int, parent_from_node: FloatArray) -> None:
-        """Give a node another local transform at once, shape [4, 4]; bodies keep their velocity."""
-        self.require_alive()
-        self._animator.place(node, parent_from_node)
-        frames = self._stage.frames_with(node, parent_from_node)
-        if self._stage.teleports(node, frames):
-            self._stage.refresh()
-        else:
-            self.rebuild(self.physics, frames)
+    # --- pictures -----------------------------------------------------------------------------
 
-    def weights_of(self, node: int) -> FloatArray:
-        """Morph weights of a node now."""
-        animated = self._animator.weights.get(node)
-        authored = self.asset.tree.weights_of[node]
-        if animated is not None:
-            return animated.copy()
-        return np.array(authored if authored is not None else (), dtype=np.float64)
+    def render(
+        self,
+        camera: int | str | Camera | None = None,
+        size: tuple[int, int] | None = None,
+        *,
+        renderer: Renderer = "tiny",
+    ) -> Picture:
+        """A picture of the world: colours, distances, and the glTF node seen at each pixel.
 
-    def set_weights(self, node: int, weights: FloatArray) -> None:
-        """Morph a node's mesh; colliders made of it follow."""
-        self._animator.weights[node] = np.array(weights, dtype=np.float64)
-        self.rebuild(self.physics)
-
-    def velocities_in_node(self, node: int) -> tuple[Vec3, Vec3]:
-        """Velocity [m/s] and spin [rad/s] of a body in its node's axes, as files hold them."""
-        self.require_alive()
-        return self._stage.velocities_in_node(node)
-
-    def contacts(self, node: int | str | None = None) -> Contacts:
-        """Contact points of the last step with glTF nodes on both sides, as arrays.
-
-        Costs about as much as a tenth of the step of a resting scene: ask when you need them.
+        What is seen of the scene is chosen by :attr:`LoadOptions.visuals`.
 
         Args:
-            node: Only contacts of the body that carries this node (or of this static collider),
-                which is side a of all of them then; ``None``: all contacts of this scene.
+            camera: The node that carries a camera of the file (index or name), the name of such a
+                camera, or a :class:`Camera`; ``None`` frames this scene.
+            size: Width and height [pixels]; ``None``: 800 wide, as high as the camera asks for.
+            renderer: ``"tiny"`` is PyBullet's software renderer, which works everywhere;
+                ``"hardware"`` is OpenGL, in a client with a window or with the EGL plugin.
+
+        Raises:
+            KeyError: There is no such camera, or several of that name.
+            ValueError: A size that is no picture.
         """
-        self.require_alive()
-        return self.world.contacts(None if node is None else self.node(node).index)
+        return self.pictures.take(camera, size, renderer=renderer)
+
+    # --- life ---------------------------------------------------------------------------------
+
+    def remove(self) -> None:
+        """Take every body of this scene out of the world; later use raises. Twice is harmless.
+
+        Harmless as well where the world is gone or somebody else removed bodies: what is not ours
+        stays untouched.
+        """
+        self.pictures.close()
+        self.core.remove()
+
+    @property
+    def is_removed(self) -> bool:
+        """Whether :meth:`remove` was called."""
+        return self.core.is_removed

@@ -1,86 +1,113 @@
-"""The life of a scene: creation, stepping, rebuilding, saving, removal."""
+"""A scene in motion: creation, stepping, rebuilding, saving, removal. It knows no views."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, TypeAlias
 
-from gltf_bullet.bullet.client import engine_settings, step_simulation
+import numpy as np
+
+from gltf_bullet.bullet.joints.joint_controls import JointControls
+from gltf_bullet.bullet.rendering.visuals import ShownLink, move_links
+from gltf_bullet.bullet.session import EngineSession, EngineSettings
+from gltf_bullet.bullet.state.body_states import BodyStates
+from gltf_bullet.bullet.state.snapshots import EngineSnapshot
 from gltf_bullet.bullet.world.engine_world import EngineWorld
 from gltf_bullet.errors import SceneRemovedError
-from gltf_bullet.model import PhysicsScene
+from gltf_bullet.model import MotionKind, PhysicsScene
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.animation.animator import Animator
+from gltf_bullet.runtime.animation.driver import AnimationDriver
 from gltf_bullet.runtime.animation.players import Animations
 from gltf_bullet.runtime.animation.shape_watch import ShapeWatch
-from gltf_bullet.runtime.asset import Asset
+from gltf_bullet.runtime.content import AssetContent
+from gltf_bullet.runtime.node_sync import NodeSync
 from gltf_bullet.runtime.placement import Placement
-from gltf_bullet.runtime.planning import ScenePlan, plan_scene
-from gltf_bullet.runtime.stage import Stage, StageState
-from gltf_bullet.runtime.views.triggers import TriggerEvent, TriggerReports
+from gltf_bullet.runtime.scene_state import SceneState
+from gltf_bullet.runtime.translation import Translation, translate
+from gltf_bullet.runtime.trigger_reports import TriggerEvent, TriggerReports
 from gltf_bullet.scene import NodeFrames
+from gltf_bullet.transforms import FloatArray, Vec3
 
-__all__ = ["LiveScene", "SceneState"]
+__all__ = ["PointerWriter", "SceneCore"]
 
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class SceneState:
-    """A moment of a scene; treat as opaque. Picklable."""
-
-    stage: StageState
-    time: float
-    physics: PhysicsScene
+PointerWriter: TypeAlias = Callable[["SceneCore", str, Any], None]
+"""Sets an object-model pointer of a scene to a value: how animations change physics."""
 
 
-class LiveScene:
-    """What makes a scene run; :class:`~gltf_bullet.runtime.scene.Scene` adds what users read."""
+class SceneCore:
+    """What makes a scene run; :class:`~gltf_bullet.runtime.scene.Scene` is how users hold it."""
 
     def __init__(
         self,
-        asset: Asset,
-        client_id: int,
-        *,
-        physics: PhysicsScene,
-        plan: ScenePlan,
+        asset: AssetContent,
+        session: EngineSession,
+        translation: Translation,
         placement: Placement,
-        scene_index: int | None,
         options: LoadOptions,
+        write_pointer: PointerWriter,
     ) -> None:
-        """Create everything in ``plan``; on failure nothing stays in the world."""
+        """Create everything; on failure nothing stays in the world.
+
+        Raises:
+            EngineError: PyBullet refused something.
+        """
         self.asset = asset
-        self.client_id = client_id
-        """The PyBullet world."""
-        self.physics = physics
-        """The model of what is simulated here, changes by :meth:`set` included."""
+        self.session = session
         self.options = options
-        self.issues = (*asset.issues, *plan.issues)
+        self.placement = placement
+        self.physics = translation.physics
+        """The model of what is simulated here, changes by pointer included."""
+        self.issues = (*asset.issues, *translation.issues)
         """Findings of reading and translating, in the order of discovery."""
-        self._placement = placement
-        self._scene_index = scene_index
-        self._time = 0.0
-        self._removed = False
+        self.time = 0.0
+        """Simulated time since load [s]."""
+        self.events: tuple[TriggerEvent, ...] = ()
+        """What triggers noticed in the last call of :meth:`step` or :meth:`after_step`."""
+        self.is_removed = False
+        self._write_pointer = write_pointer
         self._at_start: SceneState | None = None
         self._keeps_start = True
         self._listeners: list[Callable[[], object]] = []
         self._when_removed: list[Callable[[], object]] = []
-        self._events: tuple[TriggerEvent, ...] = ()
-        self.animations = Animations(asset.animations, play=options.play_animations)
-        """The file's animations: play, pause, stop, seek, speed, loop, time of each."""
-        self._animator = Animator(asset.tree, self.animations, placement.matrix)
-        self._stage = self._new_stage(plan)
-        self._watch = ShapeWatch(asset, physics, self._animator, plan.frames)
-        self._reports = TriggerReports(self._stage.triggers)
-
-    def _new_stage(self, plan: ScenePlan) -> Stage:
-        return Stage(
-            self.asset, self.client_id, plan, self._animator, self._placement, self.options
+        self.animations = Animations(
+            asset.animations, play=options.play_animations, guard=self.require_alive
         )
+        self.animator = Animator(asset.tree, self.animations, placement.matrix)
+        self._populate(translation)
+        self.reports = TriggerReports(self.world.triggers)
+
+    def _populate(self, translation: Translation) -> None:
+        """Put a translation into the world: bodies, who follows them, and what watches them."""
+        plan, tree, animator = translation.plan, self.asset.tree, self.animator
+        self.world = EngineWorld(
+            self.session,
+            plan,
+            tree,
+            self.options,
+            translation.visuals,
+            self.placement.rotation_xyzw,
+        )
+        """The engine's side of this scene."""
+        self._scenery = [s for s in self.world.shown if s.visual.carrier is not None]
+        """Meshes that follow an animated node without a body."""
+        self._driver = AnimationDriver(animator, self.world, tree, plan.frames)
+        self.nodes = NodeSync(
+            tree,
+            plan.frames,
+            self.world.body_nodes,
+            animator.local,
+            animator.animated,
+            self.placement.matrix,
+        )
+        """Where all nodes stand."""
+        self._watch = ShapeWatch(self.asset, self.physics, animator, plan.frames)
 
     def rebuild(self, physics: PhysicsScene, frames: NodeFrames | None = None) -> None:
         """Put an edited model into the world, from where everything stands and moves.
 
-        Bodies get new PyBullet ids; :attr:`bodies`, :attr:`joints` and :attr:`triggers` know them.
-        Contacts start anew. On failure the scene is as it was.
+        Bodies get new PyBullet ids. Contacts start anew. On failure the scene is as it was.
 
         Args:
             physics: The edited model.
@@ -91,107 +118,124 @@ class LiveScene:
             EngineError: PyBullet refused.
         """
         self.require_alive()
-        old = self._stage
-        moving = old.moving_physics(self.physics, physics)
-        self._remake(physics, moving, frames or old.frames_now())
+        physics = self.joint_controls.with_drives(physics)
+        moving = self._with_velocities(physics)
+        self._remake(physics, moving, frames or self.nodes.frames_now())
 
     def _remake(self, physics: PhysicsScene, moving: PhysicsScene, frames: NodeFrames) -> None:
         """Replace all bodies; ``moving`` is the model with the velocities to start with."""
-        old = self._stage
-        plan = plan_scene(
+        translation = translate(
             self.asset,
             moving,
             frames,
-            self._scene_index,
+            self.placement.scene_index,
             self.options,
-            self._animator.weights,
-        )
-        old.remove()
-        self._stage = self._new_stage(plan)
-        self._watch = ShapeWatch(self.asset, physics, self._animator, plan.frames)
-        self._reports.replace_triggers(self._stage.triggers, self._stage.world_from_node)
+            self.animator.weights,
+        ).require_usable(strict=self.options.strict)
+        self.world.remove()
         self.physics = physics
+        self._populate(translation)
+        self.reports.replace_triggers(self.world.triggers, self.nodes.world_from_node)
         self._at_start = None
 
-    @property
-    def world(self) -> EngineWorld:
-        """The engine side of this scene."""
-        return self._stage.world
+    def _with_velocities(self, physics: PhysicsScene) -> PhysicsScene:
+        """``physics`` with the velocities that the bodies have now.
 
-    def frames_now(self) -> NodeFrames:
-        """Where all nodes stand now: matrices with scale, and rotations free of it."""
-        return self._stage.frames_now()
-
-    @property
-    def has_engine_gravity(self) -> bool:
-        """Whether the engine's gravity is all there is: the file states none of its own."""
-        return self._stage.has_engine_gravity
+        Velocities that it states otherwise than the present model are taken as they are.
+        """
+        motions = dict(physics.motions)
+        for node, motion in physics.motions.items():
+            old = self.physics.motions.get(node)
+            if motion.kind is not MotionKind.DYNAMIC or old is None:
+                continue
+            linear, angular = self.velocities_in_node(node)
+            if motion.linear_velocity == old.linear_velocity:
+                motion = replace(motion, linear_velocity=linear)
+            if motion.angular_velocity == old.angular_velocity:
+                motion = replace(motion, angular_velocity=angular)
+            motions[node] = motion
+        return replace(physics, motions=motions)
 
     # --- stepping -----------------------------------------------------------------------------
 
-    @property
-    def time(self) -> float:
-        """Simulated time since load [s]."""
-        return self._time
-
     def step(self, count: int = 1) -> None:
-        """Advance the world by ``count`` time steps of the engine, in sync with the nodes.
-
-        Everything in the world advances; with several scenes in one world, or bodies of your own
-        to steer, call :meth:`before_step` and :meth:`after_step` around your own
-        ``stepSimulation``.
-
-        Raises:
-            SceneRemovedError: After :meth:`remove`.
-            EngineError: The client was disconnected.
-        """
+        """Advance the world by ``count`` time steps of the engine; see ``Scene.step``."""
         events: list[TriggerEvent] = []
-        for number in range(count):
-            self.before_step()
-            step_simulation(self.client_id)
-            self.after_step(more_follow=number + 1 < count)
-            events += self._events
-        self._events = tuple(events)
+        for _ in range(count):
+            settings = self._begin_step()
+            self.session.step()
+            self._finish_step(settings)
+            events += self.events
+        self.events = tuple(events)
 
     def before_step(self) -> None:
         """Apply forces, motors and kinematic velocities for the coming ``stepSimulation``."""
+        self._begin_step()
+
+    def _begin_step(self) -> EngineSettings:
         self.require_alive()
         if self._at_start is None and self._keeps_start:
             self._at_start = self.save_state()
         self._follow_animations()
-        self._stage.before_step(engine_settings(self.client_id))
+        settings = self.session.settings()
+        if self._driver.has_work:
+            self._driver.before_step(settings.time_step, self.nodes.world_from_node)
+        self.world.before_step(settings, self.nodes.place)
+        return settings
 
-    def after_step(self, *, more_follow: bool = False) -> None:
-        """Read the bodies, refresh all node transforms, advance :attr:`time`.
-
-        Args:
-            more_follow: Another step follows before anybody looks at the nodes: they are only
-                refreshed where triggers, fields, animations or callbacks of this scene need them.
-        """
+    def after_step(self) -> None:
+        """Take in a step; see ``Scene.after_step``."""
         self.require_alive()
-        settings = engine_settings(self.client_id)
-        self._time += settings.time_step
-        self._stage.after_step(settings)
-        looked_at = self._stage.steps_by_nodes or self._listeners or not self._watch.is_idle
-        if more_follow and not looked_at:
-            self._events = ()
+        self._finish_step(self.session.settings())
+
+    def _finish_step(self, settings: EngineSettings) -> None:
+        self.time += settings.time_step
+        self.world.after_step(settings)
+        if not self._is_watched():
+            self.events = ()
+            self.nodes.expire(self.world.world_from_bodies)
             return
-        self._stage.refresh()
-        self._reports.after_step(
-            self._stage.world_from_node,
-            time=self._time,
-            time_step=settings.time_step,
-            gone=self.world.free.gone,
-        )
-        self._events = self._reports.events
-        self._reports.notify()
+        self.refresh()
+        self._report(settings)
         for listener in tuple(self._listeners):
             listener()
 
+    def _report(self, settings: EngineSettings) -> None:
+        self.reports.after_step(
+            self.nodes.world_from_node,
+            time=self.time,
+            time_step=settings.time_step,
+        )
+        self.events = self.reports.events
+        self.reports.notify()
+
+    def _is_watched(self) -> bool:
+        """Whether a step needs the bodies read, or the nodes placed, after the step before."""
+        return bool(
+            self._driver.has_work
+            or not self.world.triggers.is_idle
+            or not self.world.gravity.is_idle
+            or self.world.free.watches_spins
+            or self._listeners
+            or self._scenery
+            or not self._watch.is_idle
+        )
+
     def _follow_animations(self) -> None:
-        """What animations change besides poses: the shape of colliders."""
-        if not self._watch.is_idle and self._watch.has_changed(self._stage.world_from_node):
+        """What animations change besides poses: properties by pointer, the shape of colliders."""
+        for pointer, value in self.animator.changed_pointers():
+            self._write_pointer(self, pointer, value)
+        if not self._watch.is_idle and self._watch.has_changed(self.nodes.world_from_node):
             self.rebuild(self.physics)
+
+    def refresh(self) -> None:
+        """Read the bodies and place all nodes, without a step."""
+        self.nodes.update(*self.world.world_from_bodies())
+        self._move_scenery()
+
+    def _move_scenery(self) -> None:
+        if self._scenery:
+            move_links(self.client_id, self._scenery, self.shown_matrices(self._scenery))
 
     def on_step(self, callback: Callable[[], object]) -> Callable[[], None]:
         """Call ``callback`` at the end of every :meth:`after_step`; returns what ends it."""
@@ -203,59 +247,123 @@ class LiveScene:
 
         return end
 
+    # --- nodes and bodies ---------------------------------------------------------------------
+
+    @property
+    def client_id(self) -> int:
+        """The PyBullet world."""
+        return self.session.client_id
+
+    @property
+    def joint_controls(self) -> JointControls:
+        """States, targets and limits of all joints, as arrays."""
+        return self.world.articulations.controls
+
+    def model_now(self) -> PhysicsScene:
+        """:attr:`physics` with the drives as they act now; the running joints own those."""
+        return self.joint_controls.with_drives(self.physics)
+
+    def motion_node_of(self, node: int) -> int:
+        """The nearest node with motion at or above a node; -1 without one."""
+        return int(self.world.plan.motion_node_of[node])
+
+    def shown_matrices(self, links: Sequence[ShownLink]) -> FloatArray:
+        """Where shown meshes stand, rigid, shape [len(links), 4, 4]."""
+        result = np.empty((len(links), 4, 4))
+        carried = [number for number, link in enumerate(links) if link.owner is not None]
+        result[carried] = self.nodes.rigid_matrices(
+            [link.owner for link in links if link.owner is not None]
+        )
+        for number, link in enumerate(links):
+            if link.owner is None:
+                result[number] = link.visual.world_from_mesh.matrix()
+        return result
+
+    def velocities_in_node(self, node: int) -> tuple[Vec3, Vec3]:
+        """Velocity [m/s] and spin [rad/s] of a body in its node's axes, as files hold them."""
+        linear, angular = self.world.motion.velocities_of(node)
+        node_from_world = self.world.motion.rotation_of(node).T
+        vx, vy, vz = (node_from_world @ linear).tolist()
+        wx, wy, wz = (node_from_world @ angular).tolist()
+        return (vx, vy, vz), (wx, wy, wz)
+
+    def place_node(self, node: int, parent_from_node: FloatArray) -> None:
+        """Give a node another local transform at once, shape [4, 4]; bodies keep their velocity."""
+        self.animator.place(node, parent_from_node)
+        frames = self.nodes.frames_with(node, parent_from_node)
+        is_free = node in self.world.plan.bodies.bodies and self.nodes.keeps_size(node, frames)
+        if is_free and self.world.motion.teleport(node, frames.pose(node)):
+            self.refresh()
+        else:
+            self.rebuild(self.physics, frames)
+
+    def weights_of(self, node: int) -> FloatArray:
+        """Morph weights of a node now, shape [target_count]."""
+        animated = self.animator.weights.get(node)
+        authored = self.asset.tree.weights_of[node]
+        if animated is not None:
+            return animated.copy()
+        return np.array(authored if authored is not None else (), dtype=np.float64)
+
+    def set_weights(self, node: int, weights: FloatArray) -> None:
+        """Morph a node's mesh; colliders made of it follow."""
+        self.animator.weights[node] = np.array(weights, dtype=np.float64)
+        self.rebuild(self.physics)
+
     # --- state --------------------------------------------------------------------------------
 
-    def save_state(self) -> SceneState:
-        """Everything that changes: engine, motors, friction, animations, time; picklable.
-
-        The engine's part covers the whole PyBullet world, as ``pybullet.saveState`` does: restoring
-        puts other bodies in it back as well.
-        """
+    def save_state(self, *, own_bodies_only: bool = False) -> SceneState:
+        """Everything that changes, of the whole world or of this scene's bodies."""
         self.require_alive()
-        return SceneState(stage=self._stage.state(), time=self._time, physics=self.physics)
-
-    def restore_state(self, state: SceneState) -> None:
-        """Go back to a saved state of this asset, in this process or another.
-
-        With ``deterministicOverlappingPairs=1`` in the engine the replay is identical to the bit.
-
-        Raises:
-            EngineError: The world holds other bodies than the saved one.
-        """
-        self.return_to(state, state.physics)
+        if not own_bodies_only:
+            self.world.renew_contacts()
+        return SceneState(
+            time=self.time,
+            physics=self.physics,
+            engine=BodyStates(self.client_id, self.world.body_ids)
+            if own_bodies_only
+            else EngineSnapshot(self.session),
+            world=self.world.state(),
+            players=self.animator.state(),
+            triggers=self.world.triggers.memory(),
+            frames=self.world.plan.frames,
+            local=self.animator.local.copy(),
+            matrices=self.nodes.world_from_node.copy(),
+        )
 
     def return_to(self, state: SceneState, physics: PhysicsScene) -> None:
-        """As :meth:`restore_state`, but with an edited model of the same links and joints.
+        """Go back to a state, but with an edited model of the same links and joints.
 
         Raises:
             EngineError: The world holds other bodies than the saved one.
         """
         self.require_alive()
-        frames = state.stage.frames
         # First of all: bodies and followers are made from it.
-        self._animator.local[:] = state.stage.local
-        if physics != self.physics or not self._stage.was_made_from(frames):
-            self._remake(physics, physics, frames)
-        self._stage.restore(state.stage)
-        self._time = state.time
-        self._reports.recall(state.stage.triggers, state.stage.matrices)
-        self._events = ()
+        self.animator.local[:] = state.local
+        if physics != self.physics or not state.frames.equals(self.world.plan.frames):
+            self._remake(physics, physics, state.frames)
+        self.world.restore(state.world, state.engine)
+        self._driver.restore(state.players)
+        self.nodes.world_from_node[:] = state.matrices
+        self._move_scenery()
+        self.time = state.time
+        self.reports.recall(state.triggers, state.matrices)
+        self.events = ()
 
     def reset(self) -> None:
         """Go back to the state at the first step (or, before any step, do nothing).
 
-        Like :meth:`restore_state` this puts back the whole PyBullet world.
-
         Raises:
-            RuntimeError: After :meth:`keep_no_start`.
+            RuntimeError: After :meth:`disable_reset`.
         """
+        self.require_alive()
         if not self._keeps_start:
-            raise RuntimeError("this scene keeps no start to go back to; use restore_state")
+            raise RuntimeError("reset() is disabled for this scene; use restore_state")
         if self._at_start is not None:
-            self.restore_state(self._at_start)
+            self.return_to(self._at_start, self._at_start.physics)
 
-    def keep_no_start(self) -> None:
-        """Do without :meth:`reset`, for those who keep states of their own.
+    def disable_reset(self) -> None:
+        """Disable :meth:`reset` and do not save the snapshot that it would need.
 
         Spares saving the whole world at the first step and after every rebuild, which renews the
         contacts of all scenes in it.
@@ -267,35 +375,26 @@ class LiveScene:
 
     def remove(self) -> None:
         """Take every body of this scene out of the world; later use raises. Twice is harmless."""
-        if self._removed:
+        if self.is_removed:
             return
-        self._removed = True
-        self._stage.remove()
+        self.is_removed = True
+        self.world.remove()
         for callback in self._when_removed:
             callback()
         self._when_removed.clear()
-
-    @property
-    def is_removed(self) -> bool:
-        """Whether :meth:`remove` was called."""
-        return self._removed
 
     def on_remove(self, callback: Callable[[], object]) -> None:
         """Call ``callback`` once, at the end of :meth:`remove`."""
         self._when_removed.append(callback)
 
     def require_alive(self) -> None:
-        """Raise where the scene is gone.
+        """Raise where the scene, or the world that it was made in, is gone.
 
         Raises:
             SceneRemovedError: After :meth:`remove`.
+            WorldChangedError: After ``disconnect``, ``resetSimulation``, or when somebody else
+                removed a body of this scene.
         """
-        if self._removed:
+        if self.is_removed:
             raise SceneRemovedError(f"the scene of {self.asset.path} was removed")
-
-    def __repr__(self) -> str:
-        count = len(self.world.plan.bodies.bodies)
-        return (
-            f"Scene({self.asset.path!r}, client={self.client_id}, bodies={count}, "
-            f"time={self._time:.4g})"
-        )
+        self.world.lease.require()

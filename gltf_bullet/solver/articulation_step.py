@@ -5,24 +5,12 @@ from __future__ import annotations
 import math
 
 from gltf_bullet.solver import arena
-from gltf_bullet.solver.arena import (
-    ANCHOR,
-    LINK_GRAVITY_FACTOR,
-    LINK_MASS,
-    LINK_SIZE,
-    POSE_COM,
-    POSE_SIZE,
-)
+from gltf_bullet.solver.centred_bias import centre_bias
 from gltf_bullet.solver.cholesky import factor_dense, forward_dense, solve_dense
 from gltf_bullet.solver.compiling import kernel
+from gltf_bullet.solver.known_forces import apply_known_forces
 from gltf_bullet.solver.row_metrics import measure_rows
-from gltf_bullet.solver.tree_dynamics import (
-    bias_forces,
-    compose_inertias,
-    composite_wrench,
-    fill_mass_matrix,
-    project_wrenches,
-)
+from gltf_bullet.solver.tree_dynamics import compose_inertias, fill_mass_matrix
 from gltf_bullet.solver.tree_kinematics import gather_velocities, move_frames, place_frames
 from gltf_bullet.solver.types import IntArray
 from gltf_bullet.transforms import FloatArray
@@ -35,15 +23,6 @@ RECOVERY_TIME = 0.06
 
 CLOSURE_GAP = 0.01
 """[m] Largest gap of a closure that the solve reckons with; the engine closes larger ones."""
-
-CALM = 0.002
-"""[rad, m] Below this much motion per step centring is not worth its cost."""
-
-CENTRING_PASSES = 3
-"""An odd number: with two a whipping rope explodes (measured)."""
-
-UNRESOLVED = 0.5
-"""Share of its velocity that an articulation may turn over in one step by inertia alone."""
 
 HARD = 1e-8
 """Softness of hard rows, in multiples of the row's own inverse mass; the memory of the last
@@ -72,8 +51,8 @@ def prepare_articulation(
     fill_mass_matrix(ints, work, a)
     n = ints[a + arena.DOF_COUNT]
     factor_dense(work, ints[a + arena.MASS], n, ints[a + arena.FACTOR])
-    _apply_known_forces(ints, floats, work, a, gx, gy, gz)
-    _centre_bias(ints, floats, work, a, dt)
+    apply_known_forces(ints, floats, work, a, gx, gy, gz)
+    centre_bias(ints, floats, work, a, dt)
     velocity, free = ints[a + arena.VELOCITY], ints[a + arena.VELOCITY_FREE]
     applied, centred = ints[a + arena.APPLIED], ints[a + arena.CENTRED]
     for k in range(n):
@@ -83,211 +62,6 @@ def prepare_articulation(
         work[free + k] = work[velocity + k] + dt * work[free + k]
     measure_rows(ints, floats, work, a)
     _bound_rows(ints, floats, work, a, dt)
-
-
-@kernel
-def _apply_known_forces(
-    ints: IntArray,
-    floats: FloatArray,
-    work: FloatArray,
-    a: int,
-    gx: float,
-    gy: float,
-    gz: float,
-) -> None:
-    """Generalized forces: all that are known, and those of them that the engine must be given."""
-    count, n = ints[a + arena.FRAME_COUNT], ints[a + arena.DOF_COUNT]
-    joints, states = ints[a + arena.FRAME_JOINT], ints[a + arena.FRAME_STATE]
-    links, poses = ints[a + arena.LINK], ints[a + arena.POSE]
-    wrenches, composites = ints[a + arena.WRENCH], ints[a + arena.COMPOSITE]
-    roots, scratch = ints[a + arena.FRAME_ROOT], ints[a + arena.SCRATCH]
-    applied, handed = ints[a + arena.APPLIED], ints[a + arena.HANDED]
-    axes, frames = ints[a + arena.AXIS], ints[a + arena.DOF_FRAME]
-    pulls, externals = ints[a + arena.PULL], ints[a + arena.EXTERNAL]
-    for f in range(count):
-        out, link = wrenches + 6 * f, links + LINK_SIZE * f
-        mass, more = floats[link + LINK_MASS], floats[link + LINK_GRAVITY_FACTOR] - 1.0
-        e, p = externals + 6 * f, pulls + 3 * f
-        x = mass * (more * gx + floats[p]) + floats[e + 3]
-        y = mass * (more * gy + floats[p + 1]) + floats[e + 4]
-        z = mass * (more * gz + floats[p + 2]) + floats[e + 5]
-        c = poses + POSE_SIZE * f + POSE_COM
-        work[out] = floats[e] + work[c + 1] * z - work[c + 2] * y
-        work[out + 1] = floats[e + 1] + work[c + 2] * x - work[c] * z
-        work[out + 2] = floats[e + 2] + work[c] * y - work[c + 1] * x
-        work[out + 3], work[out + 4], work[out + 5] = x, y, z
-    project_wrenches(ints, work, a, handed)
-    for i in range(n):
-        f = ints[frames + i]
-        s, h = axes + 6 * i, composites + 10 * f
-        m, hx, hy, hz = work[h], work[h + 1], work[h + 2], work[h + 3]
-        weight = (
-            work[s] * (hy * gz - hz * gy)
-            + work[s + 1] * (hz * gx - hx * gz)
-            + work[s + 2] * (hx * gy - hy * gx)
-            + m * (work[s + 3] * gx + work[s + 4] * gy + work[s + 5] * gz)
-        )
-        root = ints[roots + f]
-        if ints[joints + root] == ANCHOR:
-            # The engine sees an anchor's velocity, not its acceleration (measured) ...
-            work[handed + i] -= _anchor_inertia(ints, floats, work, a, i, root, states, scratch)
-        work[applied + i] = work[handed + i] + weight
-        if ints[joints + root] == ANCHOR:
-            # ... and it turns the velocity v of a base with its spin w, an acceleration of w x v
-            # that what hangs on it feels (measured: 1 m/s and 1 rad/s tilt a pendulum by 0.1 rad).
-            t = ints[states + root] + 7
-            vx, vy, vz = floats[t], floats[t + 1], floats[t + 2]
-            wx, wy, wz = floats[t + 3], floats[t + 4], floats[t + 5]
-            if wx != 0.0 or wy != 0.0 or wz != 0.0:
-                work[scratch], work[scratch + 1], work[scratch + 2] = 0.0, 0.0, 0.0
-                work[scratch + 3] = wy * vz - wz * vy
-                work[scratch + 4] = wz * vx - wx * vz
-                work[scratch + 5] = wx * vy - wy * vx
-                composite_wrench(work, h, scratch, scratch + 6)
-                for k in range(3):
-                    work[scratch + 6 + k] = work[scratch + 6 + k]
-                total = 0.0
-                for k in range(6):
-                    total += work[s + k] * work[scratch + 6 + k]
-                work[handed + i] += total
-
-
-@kernel
-def _anchor_inertia(
-    ints: IntArray,
-    floats: FloatArray,
-    work: FloatArray,
-    a: int,
-    i: int,
-    root: int,
-    states: int,
-    scratch: int,
-) -> float:
-    """What the acceleration of an anchor asks of the ``i``-th degree of freedom."""
-    t = ints[states + root] + 13
-    still = True
-    for k in range(6):
-        if floats[t + k] != 0.0:
-            still = False
-    if still:
-        return 0.0
-    p = ints[a + arena.POSE] + POSE_SIZE * root + POSE_COM
-    bx, by, bz = floats[t + 3], floats[t + 4], floats[t + 5]
-    work[scratch], work[scratch + 1], work[scratch + 2] = bx, by, bz
-    work[scratch + 3] = floats[t] - (by * work[p + 2] - bz * work[p + 1])
-    work[scratch + 4] = floats[t + 1] - (bz * work[p] - bx * work[p + 2])
-    work[scratch + 5] = floats[t + 2] - (bx * work[p + 1] - by * work[p])
-    frame = ints[ints[a + arena.DOF_FRAME] + i]
-    composite_wrench(work, ints[a + arena.COMPOSITE] + 10 * frame, scratch, scratch + 6)
-    total, s = 0.0, ints[a + arena.AXIS] + 6 * i
-    for k in range(6):
-        total += work[s + k] * work[scratch + 6 + k]
-    return total
-
-
-@kernel
-def _centre_bias(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt: float) -> None:
-    """Coriolis and gyroscopic forces at the mean of old and new velocities.
-
-    The engine takes them at the old ones. With its position update that is a first-order scheme,
-    which feeds energy into whirling chains (measured: a ball pendulum from 6.4 to 9.2 J in 5 s at
-    240 Hz); the mean makes it the second-order leapfrog.
-    """
-    n, factor = ints[a + arena.DOF_COUNT], ints[a + arena.FACTOR]
-    velocity, bias = ints[a + arena.VELOCITY], ints[a + arena.BIAS]
-    centred, applied = ints[a + arena.CENTRED], ints[a + arena.APPLIED]
-    twist, mean_twist = ints[a + arena.TWIST], ints[a + arena.TWIST_MEAN]
-    mean, swerve = ints[a + arena.SCRATCH], ints[a + arena.SCRATCH] + n
-    lasting, whip = ints[a + arena.LASTING], ints[a + arena.WHIP]
-    bias_forces(ints, floats, work, a, velocity, twist, bias)
-    for k in range(n):
-        work[centred + k] = work[bias + k]
-    work[whip] = 0.0
-    if _largest_speed(ints, floats, work, a) * dt < CALM:
-        return
-    for _ in range(CENTRING_PASSES):
-        for k in range(n):
-            work[mean + k] = work[applied + k] + floats[lasting + k] - work[centred + k]
-        solve_dense(work, factor, n, mean)
-        for k in range(n):
-            work[mean + k] = work[velocity + k] + 0.5 * dt * work[mean + k]
-        move_frames(ints, floats, work, a, mean, mean_twist)
-        bias_forces(ints, floats, work, a, mean, mean_twist, centred)
-    # Kinetic energies: of the motion, and of what inertia alone changes of it in the step. With
-    # M = U^T U and U^T y = b, the energy of M^-1 b is y.y.
-    moving, turned = 0.0, 0.0
-    for k in range(n):
-        work[swerve + k] = work[bias + k]
-    forward_dense(work, factor, n, swerve)
-    mass = ints[a + arena.MASS]
-    for i in range(n):
-        turned += work[swerve + i] ** 2
-        for k in range(n):
-            moving += work[velocity + i] * work[mass + n * i + k] * work[velocity + k]
-    share = dt * math.sqrt(turned / max(moving, 1e-30))
-    work[whip] = share
-    if share > UNRESOLVED:
-        _brake_joints(ints, work, a, min(0.5, share - UNRESOLVED) / dt)
-
-
-@kernel
-def _largest_speed(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> float:
-    """Of all degrees of freedom and anchors [m/s or rad/s]."""
-    largest = 0.0
-    velocity = ints[a + arena.VELOCITY]
-    for k in range(ints[a + arena.DOF_COUNT]):
-        largest = max(largest, abs(work[velocity + k]))
-    for f in range(ints[a + arena.FRAME_COUNT]):
-        if ints[ints[a + arena.FRAME_JOINT] + f] == ANCHOR:
-            s = ints[ints[a + arena.FRAME_STATE] + f] + 7
-            for k in range(6):
-                largest = max(largest, abs(floats[s + k]))
-    return largest
-
-
-@kernel
-def _brake_joints(ints: IntArray, work: FloatArray, a: int, rate: float) -> None:
-    """Internal friction that takes a share of all joint speeds and leaves the momentum alone.
-
-    The whip turns by a good part of a radian per step: no scheme at this dt follows it, and all of
-    them explode (measured: 12 balls at 60 Hz, 1e10 J). The force is (J M^-1 J^T)^-1 v of the joints
-    alone, which is M v less what the bases would do about it.
-    """
-    n, mass = ints[a + arena.DOF_COUNT], ints[a + arena.MASS]
-    is_base, velocity = ints[a + arena.IS_BASE_DOF], ints[a + arena.VELOCITY]
-    centred, drag = ints[a + arena.CENTRED], ints[a + arena.SCRATCH]
-    for i in range(n):
-        total = 0.0
-        for k in range(n):
-            if not ints[is_base + k]:
-                total += work[mass + n * i + k] * work[velocity + k]
-        work[drag + i] = total
-    bases = ints[a + arena.BASE_DOF_COUNT]
-    if bases:
-        # The rows and columns of the bases alone, in the place of the Jacobian rows to come.
-        block, part = ints[a + arena.BASE_MASS], ints[a + arena.SCRATCH] + n
-        i = 0
-        for p in range(n):
-            if not ints[is_base + p]:
-                continue
-            work[part + i] = work[drag + p]
-            j = 0
-            for q in range(n):
-                if ints[is_base + q]:
-                    work[block + bases * i + j] = work[mass + n * p + q]
-                    j += 1
-            i += 1
-        factor_dense(work, block, bases, block + bases * bases)
-        solve_dense(work, block + bases * bases, bases, part)
-        j = 0
-        for q in range(n):
-            if ints[is_base + q]:
-                for p in range(n):
-                    work[drag + p] -= work[mass + n * p + q] * work[part + j]
-                j += 1
-    for k in range(n):
-        if not ints[is_base + k]:
-            work[centred + k] += rate * work[drag + k]
 
 
 @kernel

@@ -28,8 +28,16 @@ _KEPT_VERSIONS = 3
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_TYPES = {"IntArray": "int64[::1]", "FloatArray": "float64[::1]", "int": "int64"}
-"""Of the annotations in kernels; the others are called alike."""
+_config: Any = numba.config
+
+_TYPES = {
+    "IntArray": "int64[::1]",
+    "FloatArray": "float64[::1]",
+    "int": "int64",
+    "float": "float64",
+    "bool": "boolean",
+}
+"""Numba's names of the annotations in kernels."""
 
 _waiting: dict[Any, str] = {}
 """Kernels that were declared and not compiled, with their signatures."""
@@ -37,12 +45,12 @@ _waiting: dict[Any, str] = {}
 
 def kernel(function: Function) -> Function:
     """A function that only other kernels call; it is compiled into their code."""
-    if numba.config.DISABLE_JIT:
+    if _config.DISABLE_JIT:
         return function
-    compiled = numba.njit(error_model="numpy")(function)
+    compiled: Any = numba.njit(error_model="numpy")(function)
     arguments = [
-        _TYPES.get(name, {"float": "float64", "bool": "boolean"}.get(name, name))
-        for key, name in function.__annotations__.items()
+        _TYPES[annotation]
+        for key, annotation in function.__annotations__.items()
         if key != "return"
     ]
     _waiting[compiled] = f"({', '.join(arguments)},)"
@@ -56,13 +64,13 @@ def _compile_waiting() -> None:
     optimises what a function calls again with each function that calls it (measured: three times
     the time). So only an entry, with everything in it, is optimised.
     """
-    optimisation = numba.config.OPT
-    numba.config.OPT = type(optimisation)("0")
+    optimisation = _config.OPT
+    _config.OPT = type(optimisation)("0")
     try:
         while _waiting:
             _compile(next(iter(_waiting)))
     finally:
-        numba.config.OPT = optimisation
+        _config.OPT = optimisation
 
 
 def _compile(kernel: Any) -> None:
@@ -81,10 +89,10 @@ def entry(signature: str) -> Callable[[Function], Function]:
     """A kernel that Python calls: compiled for one signature when imported, and cached."""
 
     def decorate(function: Function) -> Function:
-        if numba.config.DISABLE_JIT:
+        if _config.DISABLE_JIT:
             return function
         with _cache_folder(), event.install_listener("numba:compile", _Compilation()):
-            compiled = numba.njit(signature, error_model="numpy", cache=_folder is not None)(
+            compiled: Any = numba.njit(signature, error_model="numpy", cache=_folder is not None)(
                 function
             )
         return compiled  # type: ignore[no-any-return]
@@ -133,19 +141,19 @@ def _forget_old(root: Path, current: Path) -> None:
             shutil.rmtree(path, ignore_errors=True)
 
 
-_folder = None if numba.config.DISABLE_JIT else _writable_folder()
+_folder = None if _config.DISABLE_JIT else _writable_folder()
 
 
 @contextlib.contextmanager
 def _cache_folder() -> Iterator[None]:
     """Send Numba to our folder while a kernel is declared; others keep theirs."""
-    before = numba.config.CACHE_DIR
+    before = _config.CACHE_DIR
     if _folder is not None:
-        numba.config.CACHE_DIR = str(_folder)
+        _config.CACHE_DIR = str(_folder)
     try:
         yield
     finally:
-        numba.config.CACHE_DIR = before
+        _config.CACHE_DIR = before
 
 
 class _Compilation(event.Listener):

@@ -78,8 +78,8 @@ def advance(
 ) -> int:
     """Go through some stages of a step, all of them in one call where nothing else is touched.
 
-    Where the islands have too little room, NEEDED in their header says how much is needed, and all stages from
-    OPEN on must be gone through again.
+    Where the islands have too little room, NEEDED in their header says how much is needed, and
+    all stages from OPEN on must be gone through again.
 
     Args:
         ints: Of the arena.

@@ -59,7 +59,7 @@ EMPTY = 1e-12
 @kernel
 def take(index: IntArray, count: int) -> int:
     """Room for ``count`` floats; where there is none, the need is noted and -1 returned."""
-    top = index[layout.TOP]
+    top = int(index[layout.TOP])
     if top + count > index[layout.CAPACITY]:
         index[layout.NEEDED] = max(index[layout.NEEDED], top + count)
         return -1
@@ -70,7 +70,7 @@ def take(index: IntArray, count: int) -> int:
 @kernel
 def add_block(index: IntArray, size: int, mass: int) -> int:
     """A new block; its number."""
-    block = index[layout.BLOCKS]
+    block = int(index[layout.BLOCKS])
     index[index[layout.BLOCK_SIZE] + block] = size
     index[index[layout.BLOCK_MASS] + block] = mass
     index[index[layout.BLOCK_PLACE] + block] = index[layout.VELOCITIES]
@@ -93,7 +93,7 @@ def add_row(
     high: float,
 ) -> int:
     """A new row on one block; its number."""
-    row = index[layout.ROWS]
+    row = int(index[layout.ROWS])
     index[index[layout.ROW_FIRST] + row] = first
     index[index[layout.ROW_FIRST_JACOBIAN] + row] = jacobian
     index[index[layout.ROW_SECOND] + row] = -1

@@ -21,6 +21,17 @@ from gltf_bullet.solver.cholesky import (
 )
 from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.island import take
+from gltf_bullet.solver.island_rows import (
+    all_stay,
+    copy_velocities,
+    cost,
+    find_impulses,
+    multiply_rows,
+    push_row,
+    side_of,
+    start_island,
+    take_sides,
+)
 from gltf_bullet.solver.types import IntArray
 from gltf_bullet.transforms import FloatArray
 
@@ -29,9 +40,6 @@ MOST_ITERATIONS = 200
 violated hard rows are violation / softness (forces 50 x off after 5 iterations)."""
 
 LINE_STEPS = 60
-
-SAME = 1e-12
-"""Relative distance from its bound at which a row counts as on either side."""
 
 
 @kernel
@@ -90,7 +98,7 @@ def _solve_island(index: IntArray, values: FloatArray, count: int, rows: int) ->
     total = index[layout.BLOCKS]
     members = index[layout.SYMBOLIC]
     row_list = members + 8 * total
-    _start(index, values, members, count)
+    start_island(index, values, members, count)
     if rows == 0:
         return
     # Lists by place in the island: sizes, first velocities, place of each block, order.
@@ -124,21 +132,6 @@ def _solve_island(index: IntArray, values: FloatArray, count: int, rows: int) ->
 
 
 @kernel
-def _start(index: IntArray, values: FloatArray, members: int, count: int) -> None:
-    """The free motion, its momentum, and the iterate at it."""
-    for i in range(count):
-        b = index[members + i]
-        n, place = index[index[layout.BLOCK_SIZE] + b], index[index[layout.BLOCK_PLACE] + b]
-        free, mass = index[layout.V_FREE] + place, index[index[layout.BLOCK_MASS] + b]
-        for j in range(n):
-            momentum = 0.0
-            for k in range(n):
-                momentum += values[mass + n * j + k] * values[free + k]
-            values[index[layout.MOMENTUM] + place + j] = momentum
-            values[index[layout.V] + place + j] = values[free + j]
-
-
-@kernel
 def _iterate(
     index: IntArray, values: FloatArray, count: int, rows: int, factor: int, floats: int
 ) -> None:
@@ -149,143 +142,33 @@ def _iterate(
     pattern = row_list + index[layout.ROWS]
     later = pattern + count * count
     v, right = index[layout.V], index[layout.RIGHT]
-    _multiply_rows(index, values, row_list, rows, v, index[layout.ROW_SPEED])
-    at_free = _cost(index, values, members, count, row_list, rows)
+    multiply_rows(index, values, row_list, rows, v, index[layout.ROW_SPEED])
+    at_free = cost(index, values, members, count, row_list, rows)
     # The velocities of now are a better guess where things rest.
-    _copy(index, values, members, count, index[layout.V_NOW], v)
-    _multiply_rows(index, values, row_list, rows, v, index[layout.ROW_SPEED])
-    if not _cost(index, values, members, count, row_list, rows) < at_free:
-        _copy(index, values, members, count, index[layout.V_FREE], v)
-        _multiply_rows(index, values, row_list, rows, v, index[layout.ROW_SPEED])
-    _take_sides(index, values, row_list, rows, index[layout.ROW_SPEED])
+    copy_velocities(index, values, members, count, index[layout.V_NOW], v)
+    multiply_rows(index, values, row_list, rows, v, index[layout.ROW_SPEED])
+    if not cost(index, values, members, count, row_list, rows) < at_free:
+        copy_velocities(index, values, members, count, index[layout.V_FREE], v)
+        multiply_rows(index, values, row_list, rows, v, index[layout.ROW_SPEED])
+    take_sides(index, values, row_list, rows, index[layout.ROW_SPEED])
     converged = False
     for iteration in range(MOST_ITERATIONS):
         index[layout.ITERATIONS] = max(index[layout.ITERATIONS], iteration + 1)
         _assemble(index, values, count, rows, factor, floats)
         factor_blocks(index, values, count, pattern, sizes, order, later)
         solve_blocks(index, values, count, pattern, sizes, order, later, places, right)
-        _multiply_rows(index, values, row_list, rows, right, index[layout.ROW_STEP])
-        if _all_stay(index, values, row_list, rows, index[layout.ROW_STEP]):
-            _copy(index, values, members, count, right, v)
+        multiply_rows(index, values, row_list, rows, right, index[layout.ROW_STEP])
+        if all_stay(index, values, row_list, rows, index[layout.ROW_STEP]):
+            copy_velocities(index, values, members, count, right, v)
             converged = True
             break
         if not _search_line(index, values, members, count, row_list, rows):
             break
-        _take_sides(index, values, row_list, rows, index[layout.ROW_SPEED])
+        take_sides(index, values, row_list, rows, index[layout.ROW_SPEED])
     if not converged:
         index[layout.UNCONVERGED] += 1
     _refine(index, values, count, rows)
-    _find_impulses(index, values, row_list, rows)
-
-
-@kernel
-def _copy(
-    index: IntArray, values: FloatArray, members: int, count: int, source: int, target: int
-) -> None:
-    """The velocities of all blocks of an island from one vector to another."""
-    for i in range(count):
-        b = index[members + i]
-        place = index[index[layout.BLOCK_PLACE] + b]
-        for k in range(place, place + index[index[layout.BLOCK_SIZE] + b]):
-            values[target + k] = values[source + k]
-
-
-@kernel
-def _multiply_rows(
-    index: IntArray, values: FloatArray, row_list: int, rows: int, vector: int, target: int
-) -> None:
-    """``J v`` of all rows of an island."""
-    for q in range(rows):
-        r = index[row_list + q]
-        b = index[index[layout.ROW_FIRST] + r]
-        x = vector + index[index[layout.BLOCK_PLACE] + b]
-        unit = index[index[layout.ROW_UNIT] + r]
-        if unit >= 0:
-            values[target + r] = values[x + unit]
-            continue
-        row, speed = index[index[layout.ROW_FIRST_JACOBIAN] + r], 0.0
-        for k in range(index[index[layout.BLOCK_SIZE] + b]):
-            speed += values[row + k] * values[x + k]
-        b = index[index[layout.ROW_SECOND] + r]
-        if b >= 0:
-            x = vector + index[index[layout.BLOCK_PLACE] + b]
-            row = index[index[layout.ROW_SECOND_JACOBIAN] + r]
-            for k in range(index[index[layout.BLOCK_SIZE] + b]):
-                speed += values[row + k] * values[x + k]
-        values[target + r] = speed
-
-
-@kernel
-def _cost(
-    index: IntArray, values: FloatArray, members: int, count: int, row_list: int, rows: int
-) -> float:
-    """What is minimised, at V and its ROW_SPEED."""
-    total = 0.0
-    for i in range(count):
-        b = index[members + i]
-        n, place = index[index[layout.BLOCK_SIZE] + b], index[index[layout.BLOCK_PLACE] + b]
-        mass = index[index[layout.BLOCK_MASS] + b]
-        v, free = index[layout.V] + place, index[layout.V_FREE] + place
-        for j in range(n):
-            for k in range(n):
-                total += (
-                    0.5
-                    * values[mass + n * j + k]
-                    * (values[v + j] - values[free + j])
-                    * (values[v + k] - values[free + k])
-                )
-    for q in range(rows):
-        r = index[row_list + q]
-        softness = values[index[layout.ROW_SOFTNESS] + r]
-        short = values[index[layout.ROW_TARGET] + r] - values[index[layout.ROW_SPEED] + r]
-        low, high = values[index[layout.ROW_LOW] + r], values[index[layout.ROW_HIGH] + r]
-        x = min(max(short / softness, low), high)
-        # short * x - softness x^2 / 2 is the cost, the parabola and its tangents.
-        total += short * x - 0.5 * softness * x * x
-    return total
-
-
-@kernel
-def _side(short: float, softness: float, low: float, high: float) -> int:
-    """Where an impulse of ``short / softness`` is: below, between or above its bounds."""
-    if short < low * softness:
-        return -1
-    if short > high * softness:
-        return 1
-    return 0
-
-
-@kernel
-def _take_sides(index: IntArray, values: FloatArray, row_list: int, rows: int, speeds: int) -> None:
-    for q in range(rows):
-        r = index[row_list + q]
-        index[index[layout.ROW_SIDE] + r] = _side(
-            values[index[layout.ROW_TARGET] + r] - values[speeds + r],
-            values[index[layout.ROW_SOFTNESS] + r],
-            values[index[layout.ROW_LOW] + r],
-            values[index[layout.ROW_HIGH] + r],
-        )
-
-
-@kernel
-def _all_stay(index: IntArray, values: FloatArray, row_list: int, rows: int, speeds: int) -> bool:
-    """Whether no row changes sides at these speeds, rounding apart."""
-    for q in range(rows):
-        r = index[row_list + q]
-        target, speed = values[index[layout.ROW_TARGET] + r], values[speeds + r]
-        softness, short = values[index[layout.ROW_SOFTNESS] + r], target - speed
-        low, high = values[index[layout.ROW_LOW] + r], values[index[layout.ROW_HIGH] + r]
-        side = index[index[layout.ROW_SIDE] + r]
-        slack = SAME * (abs(target) + abs(speed)) + 1e-300
-        if side == 0:
-            if short < low * softness - slack or short > high * softness + slack:
-                return False
-        elif side < 0:
-            if not short <= low * softness + slack:
-                return False
-        elif not short >= high * softness - slack:
-            return False
-    return True
+    find_impulses(index, values, row_list, rows)
 
 
 @kernel
@@ -406,7 +289,7 @@ def _search_line(
             softness = values[index[layout.ROW_SOFTNESS] + r]
             low, high = values[index[layout.ROW_LOW] + r], values[index[layout.ROW_HIGH] + r]
             short = values[index[layout.ROW_TARGET] + r] - values[speeds + r] - alpha * step
-            side = _side(short, softness, low, high)
+            side = side_of(short, softness, low, high)
             if side == 0:
                 x = short / softness
                 bend += step * step / softness
@@ -432,7 +315,7 @@ def _search_line(
         place = index[index[layout.BLOCK_PLACE] + b]
         for k in range(place, place + index[index[layout.BLOCK_SIZE] + b]):
             values[v + k] += alpha * (values[right + k] - values[v + k])
-    _multiply_rows(index, values, row_list, rows, v, speeds)
+    multiply_rows(index, values, row_list, rows, v, speeds)
     return True
 
 
@@ -446,7 +329,7 @@ def _refine(index: IntArray, values: FloatArray, count: int, rows: int) -> None:
     pattern = row_list + index[layout.ROWS]
     later = pattern + count * count
     v, right, speeds = index[layout.V], index[layout.RIGHT], index[layout.ROW_SPEED]
-    _multiply_rows(index, values, row_list, rows, v, speeds)
+    multiply_rows(index, values, row_list, rows, v, speeds)
     for i in range(count):
         b = index[members + i]
         n, place = index[sizes + i], index[places + i]
@@ -472,37 +355,3 @@ def _refine(index: IntArray, values: FloatArray, count: int, rows: int) -> None:
     for i in range(count):
         for k in range(index[places + i], index[places + i] + index[sizes + i]):
             values[v + k] += values[right + k]
-
-
-@kernel
-def push_row(index: IntArray, values: FloatArray, r: int, x: float, vector: int) -> None:
-    """Add ``J^T x`` of one row to a vector of all velocities."""
-    if x == 0.0:
-        return
-    b = index[index[layout.ROW_FIRST] + r]
-    place = vector + index[index[layout.BLOCK_PLACE] + b]
-    unit = index[index[layout.ROW_UNIT] + r]
-    if unit >= 0:
-        values[place + unit] += x
-        return
-    row = index[index[layout.ROW_FIRST_JACOBIAN] + r]
-    for k in range(index[index[layout.BLOCK_SIZE] + b]):
-        values[place + k] += x * values[row + k]
-    b = index[index[layout.ROW_SECOND] + r]
-    if b >= 0:
-        place = vector + index[index[layout.BLOCK_PLACE] + b]
-        row = index[index[layout.ROW_SECOND_JACOBIAN] + r]
-        for k in range(index[index[layout.BLOCK_SIZE] + b]):
-            values[place + k] += x * values[row + k]
-
-
-@kernel
-def _find_impulses(index: IntArray, values: FloatArray, row_list: int, rows: int) -> None:
-    """What each row did, at V."""
-    _multiply_rows(index, values, row_list, rows, index[layout.V], index[layout.ROW_SPEED])
-    for q in range(rows):
-        r = index[row_list + q]
-        short = values[index[layout.ROW_TARGET] + r] - values[index[layout.ROW_SPEED] + r]
-        x = short / values[index[layout.ROW_SOFTNESS] + r]
-        low, high = values[index[layout.ROW_LOW] + r], values[index[layout.ROW_HIGH] + r]
-        values[index[layout.ROW_IMPULSE] + r] = min(max(x, low), high)

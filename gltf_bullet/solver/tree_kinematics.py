@@ -265,7 +265,7 @@ def gather_velocities(ints: IntArray, floats: FloatArray, work: FloatArray, a: i
 def move_frames(
     ints: IntArray, floats: FloatArray, work: FloatArray, a: int, velocity: int, twist: int
 ) -> None:
-    """Twists [f, 6] at ``twist`` from the velocities at ``velocity``; anchors move as prescribed."""
+    """Twists [f, 6] from the velocities at ``velocity``; anchors move as prescribed."""
     count = ints[a + arena.FRAME_COUNT]
     joints, states = ints[a + arena.FRAME_JOINT], ints[a + arena.FRAME_STATE]
     parents, dofs = ints[a + arena.FRAME_PARENT], ints[a + arena.FRAME_FIRST_DOF]

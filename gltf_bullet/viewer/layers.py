@@ -10,13 +10,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from gltf_bullet.model import CollisionFilter, JointLimit, MotionKind, may_collide
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan, PlacedShape
 from gltf_bullet.scene import NodeFrames
-from gltf_bullet.transforms import FloatArray, Vec3, matrices_from_quats
+from gltf_bullet.transforms import BoolArray, FloatArray, Vec3, matrices_from_quats
 from gltf_bullet.viewer.joint_strokes import (
     drive_segments,
     frame_segments,
@@ -70,16 +69,16 @@ class SceneLayers:
 
     def _prepare(self) -> None:
         scene = self._scene
-        self._world = scene.world
-        self._bodies = scene.world.plan.bodies.bodies
-        frames = scene.frames_now()
+        self._world = scene.core.world
+        self._bodies = scene.core.world.plan.bodies.bodies
+        frames = scene.core.nodes.frames_now()
         colliders = self._placed_colliders()
         self.size = _mark_size([shape for _, shape, _ in colliders], frames)
         """[m] Of marks: a usual half extent of the scene's colliders."""
         self._collider_nodes = np.array([node for node, _, _ in colliders], dtype=np.intp)
         self._collider_kinds = [kind for _, _, kind in colliders]
         self._colliders = _RigidLines([(owner, shape) for owner, shape, _ in colliders])
-        volumes = scene.world.plan.triggers.volumes
+        volumes = scene.core.world.plan.triggers.volumes
         self._volume_of_trigger = np.array([v.trigger for v in volumes], dtype=np.intp)
         self._triggers = _RigidLines([(v.node, v.shape) for v in volumes])
         self._fixed_ends = _matrices(frames)
@@ -87,7 +86,7 @@ class SceneLayers:
 
     def _placed_colliders(self) -> list[tuple[int, PlacedShape, str]]:
         """Colliders with the node whose rigid frame carries them, and their colour key."""
-        plan = self._scene.world.plan.bodies
+        plan = self._scene.core.world.plan.bodies
         found: list[tuple[int, PlacedShape, str]] = []
         filters: list[tuple[int, CollisionFilter | None, bool]] = []
         for static in plan.statics:
@@ -113,8 +112,8 @@ class SceneLayers:
             KeyError: There is no such layer.
             SceneRemovedError: The scene was removed.
         """
-        self._scene.require_alive()
-        if self._scene.world is not self._world:
+        self._scene.core.require_alive()
+        if self._scene.core.world is not self._world:
             self._prepare()
         layers: dict[str, Callable[[], Strokes]] = {
             "colliders": self._collider_strokes,
@@ -137,14 +136,12 @@ class SceneLayers:
 
     def _collider_strokes(self) -> Strokes:
         carried = set(self._world.prescribed.nodes[1])
-        gone = self._world.free.gone
         kinds = [
             "kinematic" if kind == "dynamic" and node in carried else kind
             for node, kind in zip(self._collider_nodes.tolist(), self._collider_kinds, strict=True)
         ]
         colors = np.array([COLORS[kind] for kind in kinds]).reshape(-1, 3)
-        present = np.array([node not in gone for node in self._collider_nodes.tolist()], dtype=bool)
-        return self._colliders.strokes(_matrices(self._scene.frames_now()), colors, present)
+        return self._colliders.strokes(_matrices(self._scene.core.nodes.frames_now()), colors)
 
     def _trigger_strokes(self) -> Strokes:
         occupied = self._occupied()
@@ -154,7 +151,7 @@ class SceneLayers:
                 for node in self._volume_of_trigger.tolist()
             ]
         ).reshape(-1, 3)
-        return self._triggers.strokes(_matrices(self._scene.frames_now()), colors)
+        return self._triggers.strokes(_matrices(self._scene.core.nodes.frames_now()), colors)
 
     def _occupied(self) -> dict[int, int]:
         """Trigger nodes with somebody inside, and how many colliders that is."""
@@ -162,7 +159,7 @@ class SceneLayers:
         return {node: count for node, count in inside.items() if count}
 
     def _joint_strokes(self) -> Strokes:
-        frames = _matrices(self._scene.frames_now())
+        frames = _matrices(self._scene.core.nodes.frames_now())
         controls = self._scene.joint_controls
         positions, speeds = controls.drive_targets()
         parts = []
@@ -193,7 +190,7 @@ class SceneLayers:
 
     def _velocity_strokes(self) -> Strokes:
         world_from_inertial, plans = self._inertial_frames()
-        found = [self._scene.velocities_of(plan.node) for plan in plans]
+        found = [self._scene.core.world.motion.velocities_of(plan.node) for plan in plans]
         linear = np.array([v for v, _ in found]).reshape(-1, 3)
         angular = np.array([w for _, w in found]).reshape(-1, 3)
         centers = world_from_inertial[:, :3, 3]
@@ -238,12 +235,11 @@ class SceneLayers:
     # --- frames -------------------------------------------------------------------------------
 
     def _inertial_frames(self) -> tuple[FloatArray, list[BodyPlan]]:
-        """world_from_inertial of the bodies that are still there, shape [k, 4, 4]."""
-        gone = self._world.free.gone
-        plans = [plan for node, plan in self._bodies.items() if node not in gone]
+        """world_from_inertial of the bodies, shape [k, 4, 4]."""
+        plans = list(self._bodies.values())
         if not plans:
             return np.zeros((0, 4, 4)), []
-        frames = _matrices(self._scene.frames_now())[[plan.node for plan in plans]]
+        frames = _matrices(self._scene.core.nodes.frames_now())[[plan.node for plan in plans]]
         return frames @ np.stack([plan.body_from_inertial.matrix() for plan in plans]), plans
 
     def bounds(self) -> tuple[FloatArray, FloatArray] | None:
@@ -251,7 +247,7 @@ class SceneLayers:
 
         Colliders, triggers and joint frames count; planes without an end do not.
         """
-        frames = _matrices(self._scene.frames_now())
+        frames = _matrices(self._scene.core.nodes.frames_now())
         points = [
             lines.segments.reshape(-1, 3)
             for lines in (
@@ -284,7 +280,7 @@ class _RigidLines:
         self,
         world_from_node: FloatArray,
         colors: FloatArray | None = None,
-        present: npt.NDArray[np.bool_] | None = None,
+        present: BoolArray | None = None,
         *,
         bounded_only: bool = False,
     ) -> Strokes:

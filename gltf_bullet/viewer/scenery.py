@@ -21,7 +21,7 @@ def scenery_points(scene: Scene) -> FloatArray:
     From ``min`` and ``max`` of the positions, which the specification asks for; a mesh without
     them counts with the origin of its node.
     """
-    if scene.options.visuals != "mesh":
+    if scene.core.options.visuals != "mesh":
         return np.zeros((0, 3))
     tree = scene.asset.tree
     inside = tree.nodes_of_scene(None)

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from gltf_bullet.bullet.client import engine_settings, require_client
+from gltf_bullet.bullet.session import require_client
 from gltf_bullet.diagnostics import Issue
 from gltf_bullet.errors import AssetError, GltfBulletError, TranslationError
 from gltf_bullet.model import DofKind, JointDrive, JointLimit
@@ -182,7 +182,7 @@ class Session:
         """
         if self.scene is None or not self.playing:
             return 0
-        step = engine_settings(self.client_id).time_step
+        step = self.scene.core.session.settings().time_step
         self._owed += elapsed * self.speed
         due, taken = int(self._owed / step), 0
         deadline = self._clock() + LONGEST_CATCH_UP
@@ -198,7 +198,7 @@ class Session:
         """Pause, and take one step."""
         self.playing = False
         if self.scene is not None:
-            self._step(self.scene, engine_settings(self.client_id).time_step)
+            self._step(self.scene, self.scene.core.session.settings().time_step)
 
     def _step(self, scene: Scene, time_step: float) -> bool:
         """One step; ``False`` and a pause where the file makes it fail (an animated property)."""

@@ -208,6 +208,7 @@ def test_check_sarif_is_consistent(run: Run, bad_file: Path, assets: Path) -> No
     (only_run,) = log["runs"]
     rules = only_run["tool"]["driver"]["rules"]
     assert [rule["id"] for rule in rules] == sorted({rule["id"] for rule in rules})
+    assert all(rule["fullDescription"]["text"] and rule["help"]["text"] for rule in rules)
     for result in only_run["results"]:
         assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
         assert result["level"] in ("error", "warning", "note")

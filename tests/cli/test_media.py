@@ -15,7 +15,7 @@ from PIL import Image
 from gltf_bullet.bullet.rendering.egl import egl_works
 from gltf_bullet.bullet.rendering.pictures import SKY
 from gltf_bullet.cli.media import STRIP_GAP, STRIP_LABEL, filmstrip
-from gltf_bullet.runtime.views.telemetry import Telemetry
+from gltf_bullet.runtime.telemetry import Telemetry
 from tests.cli.conftest import Run
 from tests.physics.scenes import G, Scenery, world
 

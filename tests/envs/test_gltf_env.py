@@ -245,10 +245,10 @@ def test_places_of_nodes_follow_the_goal_and_the_arm(make: Make) -> None:
 def test_a_goal_that_is_moved_needs_no_new_bodies(make: Make) -> None:
     env = make(REACHER, REACH)
     env.reset(seed=0)
-    bodies = env.scene.world.body_ids
+    bodies = env.scene.core.world.body_ids
     observed, info = env.reset()
     x, y, z = info["randomization"]["/nodes/12/translation"]
-    assert env.scene.world.body_ids == bodies
+    assert env.scene.core.world.body_ids == bodies
     assert observed[7:10] == pytest.approx([x, -z, y], abs=1e-6)
 
 

@@ -82,7 +82,7 @@ def test_the_vertex_budget_counts_every_body() -> None:
         assert codes(scene) == []
     with loaded(builder, gb.LoadOptions(visual_vertices=2000)) as scene:
         assert set(codes(scene)) == {"VISUAL_REDUCED"}
-        assert sum(len(s.visual.mesh.points) for s in scene.world.shown) <= 2000
+        assert sum(len(s.visual.mesh.points) for s in scene.core.world.shown) <= 2000
 
 
 def test_the_texel_budget_makes_textures_coarser() -> None:
@@ -133,7 +133,7 @@ def test_no_file_is_left_behind_and_files_are_private(
         assert_pixel(picture, 0.75, 0.75, YELLOW)
         # Again in the same world: the texture is known, the file of the mesh is written anew.
         again = scene.asset.instantiate(
-            scene.client_id, position=(0, 2, 0), up_axis="y", options=scene.options
+            scene.client_id, position=(0, 2, 0), up_axis="y", options=scene.core.options
         )
         assert list(own_temp.iterdir()) == []
         assert len(modes) == 1

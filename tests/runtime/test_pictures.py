@@ -118,10 +118,12 @@ def test_wrong_arguments_are_refused(arguments: dict[str, object]) -> None:
 
 def test_a_box_of_the_moment_frames_as_no_box_does() -> None:
     with loaded(camera_scene()) as scene:
-        framed = scene.render_rgb(size=(64, 48))
-        assert np.array_equal(scene.render_rgb(size=(64, 48), box=scene.framed_box()), framed)
-        low, high = scene.framed_box()
-        wider = scene.render_rgb(size=(64, 48), box=(low - 5.0, high + 5.0))
+        framed = scene.pictures.rgb(size=(64, 48))
+        assert np.array_equal(
+            scene.pictures.rgb(size=(64, 48), box=scene.pictures.framed_box()), framed
+        )
+        low, high = scene.pictures.framed_box()
+        wider = scene.pictures.rgb(size=(64, 48), box=(low - 5.0, high + 5.0))
         assert not np.array_equal(wider, framed)
 
 
@@ -194,7 +196,9 @@ def test_every_pixel_knows_its_gltf_node() -> None:
         assert set(row[60:78].tolist()) == {left}
         assert set(row[82:118].tolist()) == {right}
         # The same after the body has moved: 1 m up.
-        scene.place_node(body, np.array([[1, 0, 0, 0], [0, 1, 0, 1], [0, 0, 1, 0], [0, 0, 0, 1]]))
+        scene.core.place_node(
+            body, np.array([[1, 0, 0, 0], [0, 1, 0, 1], [0, 0, 1, 0], [0, 0, 0, 1]])
+        )
         picture = front_view(scene, half=5.0, pixels=200)
         assert (seen_at(-2, 1.5), seen_at(0, 1.5), seen_at(0, -0.5)) == (left, right, -1)
         count = pybullet.getNumBodies(client)
@@ -209,7 +213,7 @@ def test_collider_visuals_show_collider_nodes() -> None:
     with loaded(str(path), gb.LoadOptions(visuals="collider"), "z") as scene:
         picture = scene.render(size=(320, 240))
         seen = set(np.unique(picture.segmentation).tolist()) - {-1}
-        colliders = set(scene.physics.colliders)
+        colliders = set(scene.core.physics.colliders)
         assert seen <= colliders
         assert len(seen) > 0.8 * len(colliders)
 
@@ -226,7 +230,7 @@ def test_a_node_below_a_body_is_drawn_where_the_body_is() -> None:
         assert_pixel(front_view(scene, half=4.0), 0.5, 0.25, GREEN)
         # A quarter turn about Z: up becomes left.
         turn = np.array([[0, -1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1.0]])
-        scene.place_node(1, turn)
+        scene.core.place_node(1, turn)
         picture = front_view(scene, half=4.0)
         assert_pixel(picture, 0.25, 0.5, GREEN)
         assert_sky(picture, 0.5, 0.25)
@@ -275,7 +279,7 @@ def test_a_skin_on_two_bodies_goes_with_both() -> None:
             assert codes(scene) == (["SKIN_RIGID"] if smooth else [])
             up = np.eye(4)
             up[1, 3] = 2.0
-            scene.place_node(right, up)
+            scene.core.place_node(right, up)
             picture = front_view(scene, half=4.0, pixels=80)
             assert picture.segmentation[40, 20] == node
             assert picture.segmentation[20, 60] == node

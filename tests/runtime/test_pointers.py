@@ -229,7 +229,7 @@ def test_enable_collision_is_read_and_written(scene: gb.Scene) -> None:
     assert scene.get(pointer) is False
     scene.set(pointer, True)
     assert scene.get(pointer) is True
-    assert not scene.world.plan.articulations.excluded_static_pairs
+    assert not scene.core.world.plan.articulations.excluded_static_pairs
 
 
 def test_shape_sizes_change_what_rests_on_what(scene: gb.Scene) -> None:
@@ -283,10 +283,10 @@ def test_lengths_are_read_only(scene: gb.Scene) -> None:
 def test_wrong_pointers_and_values_are_refused_and_change_nothing(
     scene: gb.Scene, pointer: str, value: object, error: type[Exception]
 ) -> None:
-    before = scene.physics
+    before = scene.core.physics
     with pytest.raises(error):
         scene.set(pointer, value)
-    assert scene.physics == before
+    assert scene.core.physics == before
 
 
 def test_changes_are_part_of_a_saved_state(scene: gb.Scene) -> None:

@@ -11,7 +11,7 @@ import pytest
 import trimesh
 
 import gltf_bullet as gb
-from gltf_bullet.runtime.views.keyframes import reduce_rotations, reduce_vectors
+from gltf_bullet.runtime.keyframes import reduce_rotations, reduce_vectors
 from gltf_bullet.scene import AnimationSampler
 from gltf_bullet.transforms import matrices_from_quats, quat_from_rotation_vector
 from tests.physics.scenes import Scenery, world
@@ -92,9 +92,11 @@ def test_frames_at_every_step_are_reproduced_within_the_tolerance(tmp_path: Path
         expected = []
         for _ in range(240):
             scene.step()
-            expected.append((scene.time, scene.local_matrices(scene.moving_nodes)))
+            expected.append(
+                (scene.time, scene.core.nodes.local_matrices(scene.core.nodes.moving_nodes))
+            )
         recording.export_glb(path, tolerance=1e-3, angle_tolerance=np.radians(0.1))
-        nodes = scene.moving_nodes
+        nodes = scene.core.nodes.moving_nodes
     asset = gb.read_asset(str(path))
     sampler = AnimationSampler(asset.animations[0].tracks)
     tree = asset.tree

@@ -29,13 +29,13 @@ def client() -> Iterator[int]:
 def made_anew(scene: gb.Scene, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     """Receives an entry whenever the scene makes its bodies anew."""
     found: list[object] = []
-    make = scene._remake
+    make = scene.core._remake
 
     def noted(physics: object, *rest: object) -> None:
         found.append(physics)
         make(physics, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(scene, "_remake", noted)
+    monkeypatch.setattr(scene.core, "_remake", noted)
     return found
 
 
@@ -64,7 +64,7 @@ def test_values_that_are_set_in_place_cost_none(
     scene = gb.load_gltf(ASSETS / "walker.gltf", client)
     start = scene.save_state()
     found = made_anew(scene, monkeypatch)
-    bodies = scene.world.body_ids
+    bodies = scene.core.world.body_ids
     friction = "/extensions/KHR_physics_rigid_bodies/physicsMaterials/0/dynamicFriction"
     for value in (0.3, 0.9):  # values between ask for links that the file's own do not
         scene.step(10)
@@ -72,7 +72,7 @@ def test_values_that_are_set_in_place_cost_none(
         assert scene.get(friction) == pytest.approx(value)
         assert scene.joints["FrontLeftHip"].drives[0].max_force == pytest.approx(10 * value)
     assert not found
-    assert scene.world.body_ids == bodies
+    assert scene.core.world.body_ids == bodies
 
 
 def test_a_free_body_starts_with_the_velocity_that_it_is_given(
@@ -136,13 +136,13 @@ def test_a_node_that_was_moved_on_its_body_is_back(client: int) -> None:
     scene = gb.load_gltf(ASSETS / "walker.gltf", client)
     start = scene.save_state()
     nose = scene.node("Nose").index
-    before = scene.local_matrix(nose)
+    before = scene.node(nose).local_matrix
     scene.restart(start, {f"/nodes/{nose}/translation": (0.5, 0.0, 0.0)})
     scene.step()
-    assert scene.local_matrix(nose)[0, 3] == pytest.approx(0.5)
+    assert scene.node(nose).local_matrix[0, 3] == pytest.approx(0.5)
     scene.restart(start, {})
     scene.step()
-    assert np.allclose(scene.local_matrix(nose), before, atol=1e-9)
+    assert np.allclose(scene.node(nose).local_matrix, before, atol=1e-9)
 
 
 @pytest.mark.parametrize(

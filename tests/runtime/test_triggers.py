@@ -261,16 +261,6 @@ def test_callbacks_end_when_told_to(client: int) -> None:
     assert (first, second) == (["entered"], ["entered", "exited"])
 
 
-def test_a_removed_body_exits(client: int) -> None:
-    scene = load(client, node(trigger=solid(BOX)), ball((0, 0, 0)), ball((0.3, 0, 0)))
-    scene.step()
-    pybullet.removeBody(scene.bodies[1].body_id, physicsClientId=client)
-    scene.step()
-    assert told(scene.events) == [("exited", 0, 1, 1)]
-    scene.step()
-    assert scene.triggers[0].overlapping == (2,)
-
-
 def test_a_scene_may_be_removed_in_a_callback(client: int) -> None:
     scene = load(client, node(trigger=solid(BOX)), ball((0, 0, 0)))
     scene.on_trigger(lambda _: scene.remove())

@@ -144,7 +144,7 @@ def test_a_repeating_texture_in_an_atlas_is_written_out() -> None:
     body = {KHR: {"motion": {"mass": 1, "inertiaDiagonal": [1, 1, 1]}}}
     builder.node("Body", mesh=0, extensions=body)
     with loaded(builder) as scene:
-        assert len(scene.world.shown) == 1
+        assert len(scene.core.world.shown) == 1
         assert codes(scene) == []
         front = front_view(scene, half=3.0, pixels=384)
         # 2 m in 128 pixels: x from -1 to 1 is 0.333..0.667 of the picture.

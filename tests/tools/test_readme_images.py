@@ -1,4 +1,4 @@
-"""The README's pictures are those that the command line draws."""
+"""The pictures of README and pages are those that the command line draws."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ import pytest
 from PIL import Image
 
 from tools import make_readme_images
-from tools.list_issues import README
+from tools.list_issues import REFERENCE, ROOT
 from tools.make_readme_images import FOLDER, IMAGES, make_images
 
 
-def test_the_readme_shows_what_the_tool_draws() -> None:
-    shown = re.findall(r"\(examples/images/([^)]+)\)", README.read_text(encoding="utf-8"))
-    assert set(IMAGES) <= set(shown)
-    assert sorted(path.name for path in FOLDER.iterdir()) == sorted(shown)
+def test_the_pages_show_what_the_tool_draws() -> None:
+    pages = [ROOT / "README.md", *REFERENCE.glob("*.md")]
+    texts = [page.read_text(encoding="utf-8") for page in pages]
+    shown = {name for text in texts for name in re.findall(r"examples/images/([^)]+)\)", text)}
+    assert set(IMAGES) <= shown
+    assert {path.name for path in FOLDER.iterdir()} == shown
     assert sum((FOLDER / name).stat().st_size for name in IMAGES) < 200_000
 
 

@@ -108,7 +108,7 @@ def test_a_collider_that_meets_nothing_is_grey() -> None:
 def test_a_disabled_collider_keeps_its_wireframe(client: int) -> None:
     scene = gb.load_gltf(ASSETS / "filter_gallery.gltf", client)
     before = SceneLayers(scene).strokes("colliders")
-    physics = scene.physics
+    physics = scene.core.physics
     loner = CollisionFilter(systems=frozenset({"x"}), collide_with=frozenset({"y"}))
     everyone = CollisionFilter(systems=frozenset({"z"}))
     node = next(n for n, c in physics.colliders.items() if scene.nodes[n].name == "Ghost")
@@ -116,7 +116,7 @@ def test_a_disabled_collider_keeps_its_wireframe(client: int) -> None:
         n: replace(c, filter=loner if n == node else everyone) for n, c in physics.colliders.items()
     }
     layers = SceneLayers(scene)
-    scene.rebuild(replace(physics, colliders=colliders))
+    scene.core.rebuild(replace(physics, colliders=colliders))
     after = layers.strokes("colliders")  # notices the rebuilt bodies by itself
     assert len(after) == len(before)
     assert len(of_color(after, "disabled")) == 12

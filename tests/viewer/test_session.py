@@ -236,7 +236,7 @@ def test_a_file_that_fails_while_it_runs_is_paused(client: int) -> None:
     def fail() -> None:
         raise ValueError("mass is -1; must be > 0")
 
-    end = session.scene.on_step(fail)
+    end = session.scene.core.on_step(fail)
     assert session.advance(1.0) == 0
     assert not session.playing
     assert "mass is -1" in session.problem[0]

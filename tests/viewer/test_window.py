@@ -91,7 +91,7 @@ def test_x_ray_gives_every_colour_back() -> None:
             return np.array(
                 [
                     shape[7]
-                    for body in scene.world.body_ids
+                    for body in scene.core.world.body_ids
                     for shape in pybullet.getVisualShapeData(body, physicsClientId=client)
                 ]
             )

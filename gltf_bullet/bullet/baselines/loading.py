@@ -9,7 +9,6 @@ from contextlib import contextmanager
 
 import pybullet
 
-from gltf_bullet.bullet.client import remove_bodies
 from gltf_bullet.transforms import Vec3
 
 __all__ = ["BareBodies", "count_in_world", "load_urdfs", "urdf_file"]
@@ -77,4 +76,5 @@ class BareBodies:
             )
             for number in range(count)
         ]
-        remove_bodies(self._client_id, bodies)
+        for body_id in bodies:
+            pybullet.removeBody(body_id, physicsClientId=self._client_id)

@@ -8,12 +8,11 @@ filter and without extra surfaces keep the bits that PyBullet gives every body: 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from weakref import WeakKeyDictionary
 
 import pybullet
 
 from gltf_bullet.bullet.contacts.pair_rules import EngineLink, PairRules
-from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes
+from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.model import may_collide
 from gltf_bullet.planning.body_plans import ContactClass, SurfaceKey
 
@@ -175,12 +174,6 @@ class CollisionClasses:
         )
 
 
-_BY_WORLD: WeakKeyDictionary[EngineShapes, CollisionClasses] = WeakKeyDictionary()
-
-
-def collision_classes(client_id: int, shapes: EngineShapes) -> CollisionClasses:
-    """The classes of the world that ``shapes`` belongs to."""
-    known = _BY_WORLD.get(shapes)
-    if known is None:
-        known = _BY_WORLD[shapes] = CollisionClasses(client_id)
-    return known
+def collision_classes(session: EngineSession) -> CollisionClasses:
+    """The classes of a world; to be asked for by ``session.shared``."""
+    return CollisionClasses(session.client_id)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gltf_bullet.bullet.client import EngineSettings, detect_collisions
 from gltf_bullet.bullet.contacts.collision_classes import ClassedLink, collision_classes
 from gltf_bullet.bullet.contacts.pair_rules import EngineLink, PairRules
 from gltf_bullet.bullet.contacts.restitution_tuning import RestitutionTuning
 from gltf_bullet.bullet.contacts.slip_friction import SlipFriction
-from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes
+from gltf_bullet.bullet.session import EngineSession, EngineSettings
 from gltf_bullet.planning.body_plans import BodyPlan, ColliderGroup, StaticPlan
 from gltf_bullet.planning.contacts.surfaces import ContactPlan
 from gltf_bullet.planning.shapes.shape_plans import (
@@ -35,8 +34,7 @@ class LinkContacts:
 
     def __init__(
         self,
-        client_id: int,
-        shapes: EngineShapes,
+        session: EngineSession,
         contacts: ContactPlan,
         links: Iterable[SolidLink],
         pair_rules: PairRules,
@@ -46,16 +44,16 @@ class LinkContacts:
         """Write everything into the engine.
 
         Args:
-            client_id: The world.
-            shapes: Of this life of the world; its collision classes go with it.
+            session: The world, whose scenes share the collision classes.
             contacts: The pairs of surfaces.
             links: All links with colliders.
             pair_rules: Of the scene; takes the pairs for which no collision bit is left.
             slip_friction: Whether friction follows slip.
         """
-        self._client_id = client_id
+        self._session = session
+        self._client_id = session.client_id
         self._has_slip_friction = slip_friction
-        self._classes = collision_classes(client_id, shapes)
+        self._classes = session.shared(collision_classes)
         links = list(links)
         self._classed = [
             ClassedLink(
@@ -115,7 +113,7 @@ class LinkContacts:
         identical to the bit, in another process as well.
         """
         self.renew()
-        detect_collisions(self._client_id)
+        self._session.detect_collisions()
 
     def state(self) -> SlipState:
         """What ``pybullet.saveState`` leaves out."""

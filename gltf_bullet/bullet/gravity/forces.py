@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 import pybullet
 
 from gltf_bullet.bullet.bodies.free_bodies import FreeBodies
@@ -13,7 +12,7 @@ from gltf_bullet.bullet.gravity.fields import GravityFields
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.body_plans import BodyPlan
-from gltf_bullet.transforms import FloatArray, Vec3
+from gltf_bullet.transforms import FloatArray, IntArray, Vec3
 
 __all__ = ["GravityForces"]
 
@@ -67,18 +66,13 @@ class GravityForces:
             return
         self._engine = engine
         self._fields.follow(world_from_node)
-        if self._free.gone:
-            self._forget(self._free.gone)
         read, push, client_id = (
             pybullet.getBasePositionAndOrientation,
             pybullet.applyExternalForce,
             self._client_id,
         )
-        try:
-            # Not as of the last step: where the user has moved a body, a force would turn it.
-            points = [read(body_id, client_id)[0] for body_id in self._ids]
-        except pybullet.error:  # the user removed a body; the next reading notes it
-            return
+        # Not as of the last step: where the user has moved a body, a force would turn it.
+        points = [read(body_id, client_id)[0] for body_id in self._ids]
         if not points:
             return
         changes = self._changes(np.array(points), self._nodes, self._factors)
@@ -87,23 +81,11 @@ class GravityForces:
         for row, force in zip(acting.tolist(), forces, strict=True):
             push(self._ids[row], -1, force, points[row], pybullet.WORLD_FRAME, client_id)
 
-    def _forget(self, gone: set[int]) -> None:
-        kept = np.flatnonzero(~np.isin(self._nodes, list(gone)))
-        if len(kept) < len(self._nodes):
-            self._ids = [self._ids[row] for row in kept.tolist()]
-            self._nodes, self._factors, self._masses = (
-                self._nodes[kept],
-                self._factors[kept],
-                self._masses[kept],
-            )
-
-    def _changes_of_links(self, points: FloatArray, nodes: npt.NDArray[np.intp]) -> FloatArray:
+    def _changes_of_links(self, points: FloatArray, nodes: IntArray) -> FloatArray:
         factors = np.array([self._factor_of.get(node, 0.0) for node in nodes.tolist()])
         return self._changes(points, nodes, factors)
 
-    def _changes(
-        self, points: FloatArray, nodes: npt.NDArray[np.intp], factors: FloatArray
-    ) -> FloatArray:
+    def _changes(self, points: FloatArray, nodes: IntArray, factors: FloatArray) -> FloatArray:
         """What bodies accelerate more than the engine knows [m/s^2], shape [k, 3]."""
         wanted = self._fields.accelerations(points, nodes, self._engine)
         result: FloatArray = factors[:, None] * (wanted - np.array(self._engine))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.joints.articulation_arrays import Arena, Record
+from gltf_bullet.bullet.joints.scene_arena import Arena, Record
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlan
 from gltf_bullet.planning.joints.axes import BALL
 from gltf_bullet.solver import arena as slots
@@ -152,7 +152,8 @@ class Articulation:
         """world_from_link [3, 3] of a frame at the last solve."""
         count = len(self.record.frames.link)
         pose = self.arena.table(self.record, slots.POSE, count, slots.POSE_SIZE)[frame]
-        return pose[:9].reshape(3, 3)
+        rotation: FloatArray = pose[:9].reshape(3, 3)
+        return rotation
 
     def measured_rows(self) -> tuple[FloatArray, FloatArray]:
         """Values and rates of all rows [r] now."""
@@ -307,5 +308,4 @@ class Articulation:
     def _solve_mass(self, momentum: FloatArray) -> FloatArray:
         n = self.record.dof_count
         mass = self.arena.table(self.record, slots.MASS, n, n)
-        result: FloatArray = np.linalg.solve(mass, momentum)
-        return result
+        return np.asarray(np.linalg.solve(mass, momentum), dtype=np.float64)

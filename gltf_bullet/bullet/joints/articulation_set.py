@@ -10,13 +10,15 @@ import numpy.typing as npt
 import pybullet
 
 from gltf_bullet.bullet.bodies.multibody import create_multibody
+from gltf_bullet.bullet.joints.arena_builder import build_arena
 from gltf_bullet.bullet.joints.articulation import AnchorMotion, Articulation
-from gltf_bullet.bullet.joints.articulation_arrays import Arena, build_arena
 from gltf_bullet.bullet.joints.contact_reader import ContactReader
 from gltf_bullet.bullet.joints.joint_controls import JointControls
 from gltf_bullet.bullet.joints.joint_solver import JointSolver
 from gltf_bullet.bullet.joints.loop_constraints import LoopConstraints
+from gltf_bullet.bullet.joints.scene_arena import Arena
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
+from gltf_bullet.model import JointDrive
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans, MultibodyPlan
 from gltf_bullet.planning.joints.axes import BALL
@@ -39,6 +41,8 @@ class ArticulationState:
     """What ``pybullet.saveState`` leaves out; treat as opaque."""
 
     memory: tuple[FloatArray, npt.NDArray[np.int64]]
+    drives: tuple[JointDrive, ...]
+    """Targets and gains as they acted."""
     anchors: dict[int, tuple[FloatArray, FloatArray, FloatArray, FloatArray]]
 
 
@@ -256,7 +260,7 @@ class ArticulationSet:
     def before_step(self, dt: float, gravity: Vec3 | FloatArray) -> None:
         """Apply all joint forces for one engine step of ``dt`` seconds."""
         self._move_bases()
-        self.solver.step(dt, gravity)
+        self.solver.step(dt, tuple(gravity))
         self.loop_constraints.tighten()
 
     def after_step(self) -> None:
@@ -347,18 +351,6 @@ class ArticulationSet:
             frame, np.array(linear, dtype=np.float64), np.array(angular, dtype=np.float64)
         )
 
-    def apply_force(self, node: int, force: Vec3 | FloatArray, point: Vec3 | FloatArray) -> None:
-        """A force [N] at a point of the world [m] during the coming step."""
-        body, link = self.link_of[node]
-        pybullet.applyExternalForce(
-            body,
-            link,
-            list(force),
-            list(point),
-            pybullet.WORLD_FRAME,
-            physicsClientId=self.client_id,
-        )
-
     def start_velocities(self) -> None:
         """Start all bodies with their authored velocities, as far as the joints allow."""
         for articulation in self.articulations:
@@ -378,6 +370,7 @@ class ArticulationSet:
         """What has to be restored beside ``pybullet.restoreState``."""
         return ArticulationState(
             memory=self.arena.memory(),
+            drives=self.controls.drive_values(),
             anchors={
                 node: (
                     anchor.position.copy(),
@@ -394,6 +387,7 @@ class ArticulationSet:
         self.arena.recall(state.memory)
         for articulation in self.articulations:
             articulation.refresh_native_limits()
+        self.controls.restore_drives(state.drives)
         for node, values in state.anchors.items():
             anchor = self._anchors[node]
             anchor.position[:], anchor.rotation_xyzw[:] = values[0], values[1]

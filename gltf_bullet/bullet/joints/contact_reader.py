@@ -113,7 +113,7 @@ class ContactReader:
         """
         if not self._starts:
             return None
-        rows = self._held
+        rows: Sequence[ContactRow] | None = self._held
         if rows is None:
             rows = pybullet.getContactPoints(physicsClientId=self.client_id)
         self._held = None

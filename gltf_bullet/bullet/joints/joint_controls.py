@@ -13,7 +13,7 @@ import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.joints.articulation import Articulation
-from gltf_bullet.model import DofKind, DriveMode, JointDrive, JointLimit
+from gltf_bullet.model import DofKind, DriveMode, JointDrive, JointLimit, PhysicsScene
 from gltf_bullet.planning.joints.articulation_plan import JointPlan
 from gltf_bullet.planning.joints.axes import BALL, merge_axis
 from gltf_bullet.planning.joints.rows import RowMetric
@@ -134,6 +134,10 @@ class JointControls:
                     velocity_index=index,
                 )
             )
+
+    def __contains__(self, joint_node: object) -> bool:
+        """Whether a simulated joint is on that node."""
+        return joint_node in self._rows
 
     # --- dofs -----------------------------------------------------------------------------
 
@@ -257,6 +261,45 @@ class JointControls:
                 rows.by_acceleration[r] = values.mode is DriveMode.ACCELERATION
                 return True
         return False
+
+    def drive_values(self) -> tuple[JointDrive, ...]:
+        """What every drive asks for now: the authored drives with the present numbers."""
+        found = []
+        for handle in self.drives:
+            articulation = self._articulations[handle.articulation]
+            rows, r = articulation.record.rows, handle.row
+            joint = articulation.plan.joints[articulation.plan.rows[r].joint].joint
+            by_acceleration = bool(rows.by_acceleration[r])
+            found.append(
+                replace(
+                    joint.description.drives[handle.drive],
+                    stiffness=float(rows.stiffness[r]),
+                    damping=float(rows.damping[r]),
+                    max_force=float(rows.max_force[r]),
+                    position_target=float(rows.position_target[r]),
+                    velocity_target=float(rows.velocity_target[r]),
+                    mode=DriveMode.ACCELERATION if by_acceleration else DriveMode.FORCE,
+                )
+            )
+        return tuple(found)
+
+    def restore_drives(self, values: Sequence[JointDrive]) -> None:
+        """Take back :meth:`drive_values`."""
+        for handle, drive in zip(self.drives, values, strict=True):
+            self.set_drive(handle.joint_node, handle.drive, drive)
+
+    def with_drives(self, physics: PhysicsScene) -> PhysicsScene:
+        """A model with the drives as they act now."""
+        joints = dict(physics.joints)
+        for handle, drive in zip(self.drives, self.drive_values(), strict=True):
+            joint = joints.get(handle.joint_node)
+            if joint is None or joint.description.drives[handle.drive] == drive:
+                continue
+            drives = list(joint.description.drives)
+            drives[handle.drive] = drive
+            description = replace(joint.description, drives=tuple(drives))
+            joints[handle.joint_node] = replace(joint, description=description)
+        return replace(physics, joints=joints)
 
     # --- limits -------------------------------------------------------------------------------
 

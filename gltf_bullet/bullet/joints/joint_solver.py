@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pybullet
 
 from gltf_bullet.bullet.joints.articulation import Articulation
-from gltf_bullet.bullet.joints.articulation_arrays import Arena
 from gltf_bullet.bullet.joints.contact_reader import ContactReader, Touching
+from gltf_bullet.bullet.joints.scene_arena import Arena
 from gltf_bullet.errors import EngineError
 from gltf_bullet.solver import arena as slots
 from gltf_bullet.solver import island_layout as layout

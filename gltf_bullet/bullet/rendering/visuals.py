@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.rendering.visual_files import MeshFiles, load_texture
-from gltf_bullet.bullet.shapes.engine_shapes import MAX_INDICES, MAX_VERTICES, EngineShapes
+from gltf_bullet.bullet.session import EngineSession
+from gltf_bullet.bullet.shapes.engine_shapes import MAX_INDICES, MAX_VERTICES
 from gltf_bullet.model import MotionKind
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.body_plans import BodyPlan, ColliderGroup, StaticPlan
@@ -43,6 +43,7 @@ from gltf_bullet.transforms import FloatArray, quats_from_matrices
 __all__ = ["BodyVisuals", "ShownLink", "mesh_arguments", "move_links"]
 
 STATIC_COLOR: Color = (0.66, 0.68, 0.71, 1.0)
+"""Red, green, blue, alpha of what never moves."""
 COLOR_OF_KIND: dict[MotionKind, Color] = {
     MotionKind.DYNAMIC: (0.94, 0.53, 0.18, 1.0),
     MotionKind.KINEMATIC: (0.24, 0.51, 0.86, 1.0),
@@ -51,8 +52,10 @@ COLOR_OF_KIND: dict[MotionKind, Color] = {
 """Of collision shapes in pictures."""
 
 BULLET_SHOWS_IT = -1
+"""The visual shape id by which Bullet draws the collision shape itself."""
 
 CYLINDER_SIDES = 48
+"""Bullet draws cylinders in compounds as dented balls (measured): these are ours."""
 
 SHEET = 50.0
 """[m] from the middle of a plane to its edge, where a mesh stands for it."""
@@ -61,14 +64,11 @@ SHEET = 50.0
 class _EngineVisuals:
     """Visual shape ids by content for one life of one client's world."""
 
-    def __init__(self) -> None:
+    def __init__(self, _: EngineSession) -> None:
         self.id_by_content: dict[object, int] = {}
         self.id_by_texture: dict[bytes, int] = {}
         self.files = MeshFiles()
 
-
-_VISUALS_OF_SHAPES: WeakKeyDictionary[EngineShapes, _EngineVisuals] = WeakKeyDictionary()
-"""The shape table of a client is renewed when its world is: both sets of ids live as long."""
 
 _ListsOfMesh = dict[str, list[list[float]] | list[int]]
 _LISTS: dict[bytes, _ListsOfMesh] = {}
@@ -104,15 +104,13 @@ def move_links(client_id: int, links: Sequence[ShownLink], matrices: FloatArray)
 class BodyVisuals:
     """Chooses the visual shape of every link that a scene creates."""
 
-    def __init__(
-        self, client_id: int, shapes: EngineShapes, options: LoadOptions, plans: VisualPlans
-    ) -> None:
-        self._client_id = client_id
-        self._dummy = shapes.dummy_visual
+    def __init__(self, session: EngineSession, options: LoadOptions, plans: VisualPlans) -> None:
+        self._client_id = session.client_id
+        self._dummy = session.shapes.dummy_visual
         self._shows_colliders = options.visuals == "collider"
         self._plans = plans
         self._as_files = options.visual_files
-        self._known = _VISUALS_OF_SHAPES.setdefault(shapes, _EngineVisuals())
+        self._known = session.shared(_EngineVisuals)
         self.shown: list[ShownLink] = []
         """Every link that shows a mesh of the file, in the order of creation."""
 

@@ -32,7 +32,7 @@ from gltf_bullet.planning.shapes.shape_plans import (
 )
 from gltf_bullet.transforms import Pose
 
-__all__ = ["HULL_MARGIN", "EngineShapes", "engine_life", "engine_shapes"]
+__all__ = ["HULL_MARGIN", "EngineShapes"]
 
 Y_UP_FROM_Z_UP = Pose((-(0.5**0.5), 0.0, 0.0, 0.5**0.5), (0.0, 0.0, 0.0))
 """Round shapes stand along +Y in glTF and along +Z in Bullet (measured)."""
@@ -47,27 +47,8 @@ MAX_INDICES = 524288
 # The same list object again leaks nothing; a fresh one leaks itself at every call (measured).
 _VERTEX_LISTS: dict[PointSet | TriangleSet, tuple[list[list[float]], list[int]]] = {}
 
-_WORLD_KEY = "gltf_bullet world"
-"""User data of one body per scene: which life of the world it was created in."""
-
 _FAR_AWAY = (0.0, 0.0, 1e6)
-"""[m] where a body of a moment meets nothing."""
-
-_SHAPES_BY_CLIENT: dict[int, EngineShapes] = {}
-
-
-def engine_shapes(client_id: int) -> EngineShapes:
-    """The shapes of a connected client; a new set after a reset or a reconnection."""
-    known = _SHAPES_BY_CLIENT.get(client_id)
-    if known is None or not known.is_alive():
-        known = EngineShapes(client_id)
-        _SHAPES_BY_CLIENT[client_id] = known
-    return known
-
-
-def engine_life(client_id: int) -> EngineShapes | None:
-    """What stands for the present life of a client's world; without asking the engine."""
-    return _SHAPES_BY_CLIENT.get(client_id)
+"""[m] where a temporary probe body meets nothing."""
 
 
 class EngineShapes:
@@ -77,11 +58,10 @@ class EngineShapes:
         self._client_id = client_id
         self._id_by_content: dict[tuple[PlacedShape, ...], int] = {}
         self._has_margin: set[int] = set()
-        # ``resetSimulation`` and reconnecting void all ids without notice. A ball of random size
-        # that only we know answers whether this is still the same world.
+        # ``resetSimulation`` and reconnecting void all ids without notice. Where no body of ours
+        # is left to be asked, a ball of random size that only we know answers whether this is
+        # still the same world.
         self._sentinel_radius = 0.5 + 0.5 * secrets.randbits(48) / 2.0**48
-        self._token = secrets.token_hex(8)
-        self._marked: set[int] = set()
         self._sentinel = self._create(pybullet.GEOM_SPHERE, radius=self._sentinel_radius)
         self.dummy_visual: int = pybullet.createVisualShape(
             pybullet.GEOM_BOX,
@@ -92,34 +72,7 @@ class EngineShapes:
         """A visual for bodies that show nothing: without one Bullet tessellates the collision
         shape, 150-220 us per round body (measured)."""
 
-    def mark(self, body_id: int) -> None:
-        """Sign one of our bodies: while it is there, :meth:`is_alive` needs no body of a moment."""
-        pybullet.addUserData(body_id, _WORLD_KEY, self._token, physicsClientId=self._client_id)
-        self._marked.add(body_id)
-
-    def is_alive(self) -> bool:
-        """Whether the ids still mean what they meant."""
-        if not pybullet.isConnected(self._client_id):
-            return False
-        while self._marked:
-            body_id = next(iter(self._marked))
-            if self._is_signed(body_id):
-                return True
-            self._marked.discard(body_id)
-        return self._answers()
-
-    def _is_signed(self, body_id: int) -> bool:
-        """Whether a body bears our sign: user data die with their body and with the world.
-
-        0.3 us, against 330 us for a body of a moment, of which Bullet keeps 0.9 KB (measured).
-        """
-        data_id = pybullet.getUserDataId(body_id, _WORLD_KEY, physicsClientId=self._client_id)
-        if data_id < 0:
-            return False
-        token = pybullet.getUserData(data_id, physicsClientId=self._client_id)
-        return token is not None and token.decode() == self._token
-
-    def _answers(self) -> bool:
+    def answers(self) -> bool:
         """Whether the sentinel is still the shape that we made.
 
         A body is made of the sentinel for a moment: Bullet accepts any id without a word and then

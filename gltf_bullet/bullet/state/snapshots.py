@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import pybullet
 
-from gltf_bullet.bullet.shapes.engine_shapes import engine_life
+from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.errors import EngineError
 
 __all__ = ["EngineSnapshot"]
@@ -23,17 +23,16 @@ __all__ = ["EngineSnapshot"]
 class EngineSnapshot:
     """A state of a whole PyBullet world. Picklable; restores into the same bodies anywhere."""
 
-    __slots__ = ("__weakref__", "_client_id", "_data", "_finalizer", "_life", "_state_id")
+    __slots__ = ("__weakref__", "_client_id", "_data", "_finalizer", "_state_id")
 
-    def __init__(self, client_id: int) -> None:
+    def __init__(self, session: EngineSession) -> None:
         """Take the state of a world as it is now.
 
         Raises:
             EngineError: PyBullet refused.
         """
-        self._client_id = client_id
+        client_id = self._client_id = session.client_id
         self._data: bytes | None = None
-        self._life = engine_life(client_id)
         try:
             # A contact that the state does not know stays as it is at restoring (measured: bodies
             # that touch at load replayed otherwise). So every contact is found before.
@@ -44,9 +43,7 @@ class EngineSnapshot:
             pybullet.restoreState(stateId=self._state_id, physicsClientId=client_id)
         except pybullet.error as error:
             raise EngineError(f"saveState: {error}") from error
-        self._finalizer = weakref.finalize(
-            self, _forget, client_id, self._state_id, weakref.ref(self._life)
-        )
+        self._finalizer = weakref.finalize(self, _forget, weakref.ref(session), self._state_id)
 
     def restore(self, client_id: int) -> None:
         """Put a world back into this state; its bodies must be those of the saved one.
@@ -89,13 +86,12 @@ class EngineSnapshot:
         self._client_id, self._state_id, self._data = -1, -1, data
 
 
-def _forget(client_id: int, state_id: int, life: weakref.ref[object]) -> None:
+def _forget(session: weakref.ref[EngineSession], state_id: int) -> None:
     """Free the engine's copy, unless the world has been reset since and the id means another."""
-    if life() is None or not pybullet.isConnected(client_id):
-        return
-    if engine_life(client_id) is life():
+    world = session()
+    if world is not None and world.is_current():
         with contextlib.suppress(pybullet.error):
-            pybullet.removeState(state_id, physicsClientId=client_id)
+            pybullet.removeState(state_id, physicsClientId=world.client_id)
 
 
 @contextlib.contextmanager

@@ -7,11 +7,10 @@ also when the engine takes several substeps and a fast body is past the volume a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes
 from gltf_bullet.bullet.triggers.frames import Balls, Frames, Volumes
@@ -20,7 +19,7 @@ from gltf_bullet.bullet.triggers.overlap_search import IntArray, boxes_overlap, 
 from gltf_bullet.model import may_collide
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.triggers import TriggerPlans
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import BoolArray, FloatArray
 
 __all__ = ["Crossing", "TriggerMemory", "Triggers"]
 
@@ -164,15 +163,12 @@ class Triggers:
 
     # --- the step -----------------------------------------------------------------------------
 
-    def after_step(
-        self, world_from_node: FloatArray, time_step: float, gone: Collection[int] = ()
-    ) -> list[Crossing]:
+    def after_step(self, world_from_node: FloatArray, time_step: float) -> list[Crossing]:
         """Who came and went, in order of time.
 
         Args:
             world_from_node: Of all nodes now, scale included, shape [node_count, 4, 4].
             time_step: Length of the step [s].
-            gone: Motion nodes whose bodies are no longer in the world.
         """
         if self.is_idle:
             return []
@@ -183,12 +179,12 @@ class Triggers:
         self._centers = self._balls.centers(self._frames)
         moves = np.linalg.norm(self._frames.positions - before.positions, axis=1)
         fast = np.flatnonzero(moves > _FAST * self._balls.thinnest)
-        if len(fast) and self._correct_starts(fast, before, time_step, set(gone)):
+        if len(fast) and self._correct_starts(fast, before, time_step):
             centers_before = self._balls.centers(before)
             moves = np.linalg.norm(self._frames.positions - before.positions, axis=1)
         self._speeds = moves / time_step
 
-        volumes, balls = self._candidates(volumes_before, centers_before, gone)
+        volumes, balls = self._candidates(volumes_before, centers_before)
         touching = self._touching(volumes, balls)
         keys = self._trigger_of[volumes] * len(self._owners) + balls
         now = np.unique(keys[touching])
@@ -207,9 +203,7 @@ class Triggers:
         crossings.sort(key=lambda crossing: (crossing.fraction, not crossing.entered))
         return crossings
 
-    def _correct_starts(
-        self, fast: IntArray, before: Frames, time_step: float, gone: set[int]
-    ) -> bool:
+    def _correct_starts(self, fast: IntArray, before: Frames, time_step: float) -> bool:
         """Move frames that jumped to where they must have begun the step; whether any did.
 
         A jump is further than the velocities before and after the step can explain: somebody reset
@@ -220,8 +214,6 @@ class Triggers:
         corrected = False
         for row in fast.tolist():
             node = self._frame_nodes[row]
-            if node in gone:
-                continue
             now = self._frames.positions[row]
             velocity = self._velocity_of(node) if self._is_body[row] else np.zeros(3)
             speed = max(float(np.linalg.norm(velocity)), float(self._speeds[row]))
@@ -232,7 +224,7 @@ class Triggers:
         return corrected
 
     def _candidates(
-        self, volumes_before: Volumes, centers_before: FloatArray, gone: Collection[int]
+        self, volumes_before: Volumes, centers_before: FloatArray
     ) -> tuple[IntArray, IntArray]:
         """Pairs that may have touched at some time in the step and may be reported."""
         reach = self._balls.outer[:, None]
@@ -247,11 +239,9 @@ class Triggers:
         owners = self._owners[balls]
         allowed = self._admits[self._volume_class[volumes], self._collider_class[balls]]
         allowed &= (owners[:, None] != self._own_bodies[volumes]).all(axis=1)
-        if gone:
-            allowed &= ~np.isin(owners, list(gone))
         return volumes[allowed], balls[allowed]
 
-    def _touching(self, volumes: IntArray, balls: IntArray) -> npt.NDArray[np.bool_]:
+    def _touching(self, volumes: IntArray, balls: IntArray) -> BoolArray:
         """Whether each pair overlaps now: by balls where they can tell, else by the engine."""
         gaps = self._volumes.gaps(volumes, self._centers[balls])
         outer, inner = self._balls.outer[balls], self._balls.inner[balls]

@@ -1,23 +1,17 @@
-"""A :class:`WorldPlan` in the engine: created whole or not at all, stepped, removed whole."""
+"""A :class:`ScenePlan` in the engine: created whole or not at all, stepped, removed whole."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from weakref import WeakKeyDictionary, WeakSet
+from typing import TypeAlias
+from weakref import WeakSet
 
 import numpy as np
-import numpy.typing as npt
+import pybullet
 
 from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies, create_statics
-from gltf_bullet.bullet.bodies.link_states import (
-    apply_base_impulse,
-    link_state,
-    set_base_pose,
-    set_base_velocity,
-)
-from gltf_bullet.bullet.client import EngineSettings, remove_bodies
+from gltf_bullet.bullet.bodies.link_states import link_state
 from gltf_bullet.bullet.contacts.contact_points import Contacts, read_contacts
 from gltf_bullet.bullet.contacts.link_contacts import LinkContacts
 from gltf_bullet.bullet.contacts.pair_rules import EngineLink, PairRules
@@ -26,27 +20,33 @@ from gltf_bullet.bullet.gravity.forces import GravityForces
 from gltf_bullet.bullet.joints.articulation_set import ArticulationState, create_articulations
 from gltf_bullet.bullet.joints.contact_reader import ContactMemory, ContactReader
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals, ShownLink
-from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes, engine_life, engine_shapes
+from gltf_bullet.bullet.session import BodyLease, EngineSession, EngineSettings
+from gltf_bullet.bullet.shapes.collider_index import ColliderIndex
 from gltf_bullet.bullet.state.body_states import BodyStates
 from gltf_bullet.bullet.state.snapshots import EngineSnapshot
 from gltf_bullet.bullet.triggers.triggers import Triggers
+from gltf_bullet.bullet.world.body_motion import BodyMotion
 from gltf_bullet.bullet.world.kinematic_targets import KinematicTargets, PrescribedNodes
 from gltf_bullet.bullet.world.link_index import LinkIndex
-from gltf_bullet.bullet.world.ray_casts import ColliderIndex
 from gltf_bullet.diagnostics import Diagnostics
-from gltf_bullet.model import MotionKind, PhysicsScene
+from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
-from gltf_bullet.planning.body_plans import VELOCITY_CLAMP, BodyPlan
 from gltf_bullet.planning.contacts.surfaces import with_materials
-from gltf_bullet.planning.world_plan import WorldPlan
-from gltf_bullet.rendering.visual_plans import NO_VISUALS, VisualPlans
+from gltf_bullet.planning.scene_plan import ScenePlan
+from gltf_bullet.rendering.visual_plans import VisualPlans
 from gltf_bullet.scene import NodeTree
-from gltf_bullet.transforms import FloatArray, Pose, Vec3
+from gltf_bullet.transforms import FloatArray, IntArray, Pose
 
 __all__ = ["EngineWorld", "EngineWorldState"]
 
-_COUPLINGS: WeakKeyDictionary[EngineShapes, WeakSet[ContactReader]] = WeakKeyDictionary()
-"""Of all scenes in one life of a client's world."""
+
+def _couplings(_: EngineSession) -> WeakSet[ContactReader]:
+    """Of all scenes in one world; to be asked for by ``session.shared``."""
+    return WeakSet()
+
+
+_AnchorMotion: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
+"""Position and rotation xyzw now, velocity and spin over the coming step."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -65,44 +65,52 @@ class EngineWorld:
 
     def __init__(
         self,
-        client_id: int,
-        plan: WorldPlan,
+        session: EngineSession,
+        plan: ScenePlan,
         tree: NodeTree,
         options: LoadOptions,
-        visuals: VisualPlans = NO_VISUALS,
+        visuals: VisualPlans,
+        world_from_asset_xyzw: FloatArray,
     ) -> None:
         """Create everything in ``plan``; on failure nothing stays in the world.
+
+        Args:
+            session: The world.
+            plan: What to create.
+            tree: The nodes of the file.
+            options: As of the plan.
+            visuals: What cameras see.
+            world_from_asset_xyzw: How the asset is turned, for gravity that the file states.
 
         Raises:
             EngineError: PyBullet refused something.
         """
-        self.client_id = client_id
+        client_id = self.client_id = session.client_id
+        self.session = session
         self.plan = plan
         self.pair_rules = PairRules(client_id)
         self._created: list[int] = []
         self._undo: list[Callable[[], None]] = [self.pair_rules.release]
-        self.anchor_motion: dict[int, tuple[FloatArray, FloatArray, FloatArray, FloatArray]] = {}
-        """Of animated attachment nodes without motion: position, rotation xyzw now, velocity and
-        spin over the coming step."""
-        shapes = self._shapes = engine_shapes(client_id)
-        painter = BodyVisuals(client_id, shapes, options, visuals)
+        self._anchor_motion: dict[int, _AnchorMotion] = {}
+        painter = BodyVisuals(session, options, visuals)
         try:
-            self._create(shapes, painter, tree, options)
+            self._create(painter, tree, options)
+            self.triggers = self._create_triggers()
+            self.gravity = self._create_gravity(world_from_asset_xyzw)
         except BaseException:
             self.remove()
             raise
         finally:
             painter.close()
+        self.lease = BodyLease(session, self._created, self._name_of_body(tree))
+        """Whether all this is still in the world."""
         self.shown: tuple[ShownLink, ...] = tuple(painter.shown)
         """Links that show meshes of the file."""
-        self.body_nodes: npt.NDArray[np.intp] = np.concatenate(
-            [self.free.nodes, self.articulations.nodes]
-        )
+        self.body_nodes: IntArray = np.concatenate([self.free.nodes, self.articulations.nodes])
         """Motion nodes in the order of :meth:`world_from_bodies`."""
 
-    def _create(
-        self, shapes: EngineShapes, visuals: BodyVisuals, tree: NodeTree, options: LoadOptions
-    ) -> None:
+    def _create(self, visuals: BodyVisuals, tree: NodeTree, options: LoadOptions) -> None:
+        shapes = self.session.shapes
         bodies = self.plan.bodies.bodies
         jointed = self.plan.articulations.jointed_bodies
         self.static_ids = create_statics(
@@ -130,7 +138,7 @@ class EngineWorld:
             self._created,
         )
         self._id_of_free = dict(zip(self.free.nodes.tolist(), self.free.ids, strict=True))
-        self.articulations.contacts.join(_COUPLINGS.setdefault(shapes, WeakSet()))
+        self.articulations.contacts.join(self.session.shared(_couplings))
         self._undo.append(self.articulations.contacts.leave)
         self._table = LinkIndex(self.plan, self.static_ids, self._id_of_free, self.articulations)
         self.articulations.contacts.gravity_factor = {
@@ -142,16 +150,13 @@ class EngineWorld:
             ):
                 shapes.settle_margin(shapes.shape_id(group.shapes), group.shapes, body_id, link)
         visuals.create_scenery(self._created)
-        if self._created:
-            shapes.mark(self._created[0])
         if visuals.needs_finish:
             for node, body in bodies.items():
                 visuals.finish(body, self.links_of(node))
         self.pair_rules.forbid(self.articulations.excluded_links)
         self.pair_rules.forbid(self._table.jointed_pairs(tree))
         self._links = LinkContacts(
-            self.client_id,
-            shapes,
+            self.session,
             self.plan.contacts,
             self._table.solid_links(),
             self.pair_rules,
@@ -165,6 +170,10 @@ class EngineWorld:
             self.free,
             lambda node: self._links.renew(set(self.links_of(node))),
         )
+        self.motion = BodyMotion(
+            self.client_id, bodies, self.link_of, self.articulations, self.prescribed
+        )
+        """Single bodies: poses, velocities, impulses."""
         self.colliders = ColliderIndex(self.client_id, shapes, dict(self._table.link_colliders()))
 
     # --- what is where ------------------------------------------------------------------------
@@ -177,32 +186,34 @@ class EngineWorld:
         """The engine links of a body's collider groups, in the order of the plan's groups."""
         return self._table.links_of(node)
 
-    def create_triggers(self, linear_maps: FloatArray, world_from_node: FloatArray) -> Triggers:
-        """The scene's triggers; they leave no bodies in the world.
+    def _name_of_body(self, tree: NodeTree) -> Callable[[int], str]:
+        def name_of(body_id: int) -> str:
+            owners = [node for node in self.plan.bodies.bodies if self.link_of(node)[0] == body_id]
+            owners += [node for node, static in self.static_ids.items() if static == body_id]
+            names = [f"node {node} {tree.names[node]!r}" for node in owners]
+            return ", ".join(names) or "a helper of the scene"
 
-        Args:
-            linear_maps: Scale and shear of all nodes, shape [node_count, 3, 3].
-            world_from_node: Of all nodes at load, scale included, shape [node_count, 4, 4].
-        """
+        return name_of
+
+    def _create_triggers(self) -> Triggers:
+        """The scene's triggers; they leave no bodies in the world."""
         return Triggers(
             self.client_id,
             self.plan.triggers,
-            self._shapes,
-            linear_maps=linear_maps,
-            world_from_node=world_from_node,
+            self.session.shapes,
+            linear_maps=self.plan.frames.linear_maps(),
+            world_from_node=self.plan.frames.world_from_node,
             bodies=self.plan.bodies.bodies,
-            velocity_of=lambda node: self.velocities_of(node)[0],
+            velocity_of=lambda node: self.motion.velocities_of(node)[0],
         )
 
-    def create_gravity(
-        self, linear_maps: FloatArray, world_from_node: FloatArray, asset_xyzw: FloatArray
-    ) -> GravityForces:
-        """The file's gravity; arguments as of ``GravityFields``."""
+    def _create_gravity(self, world_from_asset_xyzw: FloatArray) -> GravityForces:
+        """The file's gravity."""
         fields = GravityFields(
             self.plan.gravity,
-            linear_maps=linear_maps,
-            world_from_node=world_from_node,
-            asset_xyzw=asset_xyzw,
+            linear_maps=self.plan.frames.linear_maps(),
+            world_from_node=self.plan.frames.world_from_node,
+            asset_xyzw=world_from_asset_xyzw,
         )
         bodies = self.plan.bodies.bodies
         return GravityForces(self.client_id, fields, bodies, self.free, self.articulations)
@@ -230,40 +241,6 @@ class EngineWorld:
         self._links.change(contacts, self._table.solid_links())
         return True
 
-    def set_velocity(self, node: int, linear_in_node: Vec3, angular_in_node: Vec3) -> bool:
-        """Set a free body's velocity [m/s] and spin [rad/s]; ``False`` for links of chains.
-
-        Raises:
-            ValueError: It is beyond what the engine lets a body have.
-        """
-        if node not in self._id_of_free:
-            return False
-        for name, values in (("velocity", linear_in_node), ("spin", angular_in_node)):
-            # Squares of larger floats overflow: hypot does not.
-            if not math.hypot(*values) <= VELOCITY_CLAMP:
-                raise ValueError(f"{name} {values!r}; the engine ends at {VELOCITY_CLAMP:g}")
-        turn = self.rotation_of(node)
-        set_base_velocity(
-            self.client_id,
-            self._id_of_free[node],
-            tuple((turn @ linear_in_node).tolist()),
-            tuple((turn @ angular_in_node).tolist()),
-        )
-        return True
-
-    def teleport(self, node: int, world_from_body: Pose) -> bool:
-        """Put a free body elsewhere, its velocity kept; ``False`` for links of chains."""
-        if node not in self._id_of_free:
-            return False
-        inertial = world_from_body @ self.plan.bodies.bodies[node].body_from_inertial
-        set_base_pose(
-            self.client_id,
-            self._id_of_free[node],
-            inertial.translation,
-            inertial.rotation_xyzw,
-        )
-        return True
-
     @property
     def moving_ids(self) -> set[int]:
         """The bodies of motion nodes."""
@@ -285,8 +262,18 @@ class EngineWorld:
 
     # --- the step -----------------------------------------------------------------------------
 
-    def before_step(self, settings: EngineSettings) -> None:
-        """Apply what the engine does not know for the coming step."""
+    def before_step(
+        self, settings: EngineSettings, world_from_node: Callable[[], FloatArray]
+    ) -> None:
+        """Apply what the engine does not know for the coming step.
+
+        Args:
+            settings: Of the world, as they are now.
+            world_from_node: Tells where all nodes stand, shape [node_count, 4, 4].
+        """
+        # First of all: the joints' solve asks for these forces.
+        if not self.gravity.is_idle:
+            self.gravity.before_step(settings.gravity, world_from_node())
         self._links.before_step(settings)
         self.free.before_step(settings.time_step, settings.gravity)
         self.prescribed.before_step(settings.time_step)
@@ -294,9 +281,28 @@ class EngineWorld:
             self._announce_anchor(node, settings.time_step)
         self.articulations.before_step(settings.time_step, settings.gravity)
 
+    def aim_anchor(
+        self,
+        node: int,
+        position: FloatArray,
+        rotation_xyzw: FloatArray,
+        velocity: FloatArray,
+        spin: FloatArray,
+    ) -> None:
+        """Say where an animated attachment node without motion is and goes in the coming step.
+
+        Args:
+            node: One of ``plan.articulations.moving_anchors``.
+            position: Now [m], shape [3].
+            rotation_xyzw: Now, shape [4].
+            velocity: Over the step [m/s], world axes, shape [3].
+            spin: Over the step [rad/s], world axes, shape [3].
+        """
+        self._anchor_motion[node] = (position, rotation_xyzw, velocity, spin)
+
     def _announce_anchor(self, node: int, time_step: float) -> None:
         if node not in self.plan.bodies.bodies:
-            motion = self.anchor_motion.get(node)
+            motion = self._anchor_motion.get(node)
             if motion is not None:
                 self.articulations.set_anchor(node, *motion, time_step)
             return
@@ -316,47 +322,16 @@ class EngineWorld:
 
     def world_from_bodies(self) -> tuple[FloatArray, FloatArray]:
         """Read all body frames once: positions [m] (k, 3) and rotations xyzw (k, 4)."""
-        positions, rotations = self.free.world_from_bodies()
-        if not len(self.articulations.nodes):
-            return positions, rotations
-        _, jointed_positions, jointed_rotations = self.articulations.world_from_bodies()
+        try:
+            positions, rotations = self.free.world_from_bodies()
+            if not len(self.articulations.nodes):
+                return positions, rotations
+            _, jointed_positions, jointed_rotations = self.articulations.world_from_bodies()
+        except pybullet.error as error:
+            self.lease.fail(error)
         return (
             np.concatenate([positions, jointed_positions]),
             np.concatenate([rotations, jointed_rotations]),
-        )
-
-    # --- single bodies ------------------------------------------------------------------------
-
-    def velocities_of(self, node: int) -> tuple[FloatArray, FloatArray]:
-        """Velocity of the centre of mass [m/s] and spin [rad/s] of a body, world axes."""
-        _, _, linear, angular = link_state(self.client_id, *self.link_of(node))
-        return np.array(linear), np.array(angular)
-
-    def rotation_of(self, node: int) -> FloatArray:
-        """world_from_body of a motion node as a rotation matrix, shape [3, 3]."""
-        inertial = self.plan.bodies.bodies[node].body_from_inertial
-        _, rotation, _, _ = link_state(self.client_id, *self.link_of(node))
-        pose = Pose(rotation, (0.0, 0.0, 0.0)) @ inertial.inverse()
-        return pose.matrix()[:3, :3]
-
-    def apply_impulse(self, node: int, linear: Sequence[float], angular: Sequence[float]) -> None:
-        """Change velocities at once by an impulse [N s] and an angular one [N m s], world axes.
-
-        Kinematic and static bodies have infinite mass: nothing happens.
-        """
-        plan: BodyPlan = self.plan.bodies.bodies[node]
-        if plan.kind is not MotionKind.DYNAMIC or self.prescribed.holds(node):
-            return
-        if node not in self._id_of_free:
-            self.articulations.apply_impulse(node, np.array(linear), np.array(angular))
-            return
-        apply_base_impulse(
-            self.client_id,
-            self._id_of_free[node],
-            plan.mass,
-            plan.inertia_diagonal,
-            linear,
-            angular,
         )
 
     # --- state --------------------------------------------------------------------------------
@@ -393,11 +368,11 @@ class EngineWorld:
 
     def remove(self) -> None:
         """Take everything out of the world; harmless where the world is gone or was reset."""
-        if engine_life(self.client_id) is not self._shapes or not self._shapes.is_alive():
+        if not self.session.is_alive():
             # After resetSimulation our ids name other people's bodies.
             self._undo.clear()
             self._created.clear()
         while self._undo:
             self._undo.pop()()
-        remove_bodies(self.client_id, self._created)
+        self.session.remove_bodies(self._created)
         self._created.clear()

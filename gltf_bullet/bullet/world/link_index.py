@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from gltf_bullet.bullet.contacts.link_contacts import SolidLink, solid_links
 from gltf_bullet.bullet.contacts.pair_rules import EngineLink
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
-from gltf_bullet.bullet.world.ray_casts import LinkColliders
+from gltf_bullet.bullet.shapes.collider_index import LinkColliders
 from gltf_bullet.planning.bodies import BodyPlans
+from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.planning.shapes.shape_plans import PlacedShape
-from gltf_bullet.planning.world_plan import WorldPlan
 from gltf_bullet.scene import NodeTree
 
 __all__ = ["LinkIndex"]
@@ -21,7 +21,7 @@ class LinkIndex:
 
     def __init__(
         self,
-        plan: WorldPlan,
+        plan: ScenePlan,
         static_ids: Mapping[int, int],
         id_of_free: Mapping[int, int],
         articulations: ArticulationSet,

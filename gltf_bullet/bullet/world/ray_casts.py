@@ -1,25 +1,17 @@
-"""Ray casts, and which glTF collider a point on a link belongs to.
-
-KHR_physics_rigid_bodies, "Scene query nodes". PyBullet says which link a ray hit but not which
-child of a compound: the children are asked one by one, only where there are several.
-"""
+"""Ray casts against one scene. KHR_physics_rigid_bodies, "Scene query nodes"."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes
-from gltf_bullet.planning.shapes.shape_plans import PlacedShape, SpherePlan
-from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose
+from gltf_bullet.bullet.shapes.collider_index import ColliderIndex
+from gltf_bullet.transforms import FloatArray
 
-__all__ = ["ColliderIndex", "LinkColliders", "RayHit", "cast_rays"]
-
-_PROBE_RADIUS = 1e-6
-"""[m] of the ball that stands for a point in a closest-point query."""
+__all__ = ["RayHit", "cast_rays"]
 
 _MAX_PASSES = 64
 """Colliders that one ray may pass because they are not ours or are filtered out."""
@@ -40,68 +32,6 @@ class RayHit:
     """Of the surface, world axes, unit length, shape [3]."""
     position: FloatArray
     """Of the hit in the world [m], shape [3]."""
-
-
-@dataclass(frozen=True, slots=True)
-class LinkColliders:
-    """The colliders in one engine link."""
-
-    nodes: tuple[int, ...]
-    shapes: tuple[PlacedShape, ...]
-    """In the frame of the link, in the order of ``nodes``."""
-    link_from_inertial: Pose = IDENTITY_POSE
-    """What PyBullet reports is the inertial frame."""
-
-
-class ColliderIndex:
-    """Engine links to glTF collider nodes, for one scene."""
-
-    def __init__(
-        self,
-        client_id: int,
-        shapes: EngineShapes,
-        links: Mapping[tuple[int, int], LinkColliders],
-    ) -> None:
-        self._client_id = client_id
-        self._shapes = shapes
-        self._links = dict(links)
-
-    def colliders(self, body_id: int, link_index: int) -> LinkColliders | None:
-        """The colliders of a link; ``None`` for bodies that are not of this scene."""
-        return self._links.get((body_id, link_index))
-
-    def node_at(self, body_id: int, link_index: int, point: Sequence[float]) -> int | None:
-        """The collider node whose surface is nearest to a point of the world on a link."""
-        link = self._links.get((body_id, link_index))
-        if link is None:
-            return None
-        if len(link.nodes) == 1:
-            return link.nodes[0]
-        frame = self._world_from_link(body_id, link_index, link)
-        probe = self._shapes.shape_id((PlacedShape(SpherePlan(_PROBE_RADIUS)),))
-        best, best_gap = link.nodes[0], np.inf
-        for node, shape in zip(link.nodes, link.shapes, strict=True):
-            points = pybullet.getClosestPoints(
-                bodyA=-1, bodyB=-1, distance=1.0,
-                collisionShapeA=self._shapes.shape_id((shape,)), collisionShapeB=probe,
-                collisionShapePositionA=frame.translation,
-                collisionShapeOrientationA=frame.rotation_xyzw,
-                collisionShapePositionB=list(point),
-                physicsClientId=self._client_id,
-            )  # fmt: skip
-            gap = min((abs(contact[8]) for contact in points), default=np.inf)
-            if gap < best_gap:
-                best, best_gap = node, gap
-        return best
-
-    def _world_from_link(self, body_id: int, link_index: int, link: LinkColliders) -> Pose:
-        if link_index < 0:
-            pose = pybullet.getBasePositionAndOrientation(body_id, self._client_id)
-            return Pose(pose[1], pose[0]) @ link.link_from_inertial.inverse()
-        state = pybullet.getLinkState(
-            body_id, link_index, computeForwardKinematics=1, physicsClientId=self._client_id
-        )
-        return Pose(state[5], state[4])
 
 
 def cast_rays(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from gltf_bullet.coverage import covers, exact, refused
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.khr import collision_shapes as khr_collision_shapes
 from gltf_bullet.dialects.khr import implicit_shapes as khr_implicit_shapes
@@ -23,7 +24,14 @@ from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import JsonObject, read_bool, read_index, read_object
 from gltf_bullet.model import Shape
 
-__all__ = ["GEOMETRY_AMBIGUOUS", "GEOMETRY_MISSING", "KhrShapes", "has_geometry", "read_geometry"]
+__all__ = [
+    "COVERAGE",
+    "GEOMETRY_AMBIGUOUS",
+    "GEOMETRY_MISSING",
+    "KhrShapes",
+    "has_geometry",
+    "read_geometry",
+]
 
 GEOMETRY_MISSING = IssueKind(
     "GEOMETRY_MISSING",
@@ -36,6 +44,16 @@ GEOMETRY_AMBIGUOUS = IssueKind(
     Severity.ERROR,
     "the geometry has {got}; must have exactly one of shape, node and mesh; it is left out",
 )
+
+COVERAGE: Final = covers(
+    "Objects and references",
+    exact(
+        "geometry", "shape", "node",
+        shown_by="tests/dialects/test_mesh_geometry.py"
+        "::test_a_plain_mesh_is_the_same_by_node_by_mesh_and_by_shape",
+    ),
+    refused("geometry", when="more than one source", by=GEOMETRY_AMBIGUOUS),
+)  # fmt: skip
 
 _SOURCES: Final = ("shape", "node", "mesh")
 _KEYS: Final = known_keys(*_SOURCES, "convexHull")

@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
+from gltf_bullet.coverage import covers, exact
 from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer
 from gltf_bullet.dialects.properties import known_keys, read_table, report_unknown
 from gltf_bullet.dialects.shape_table import (
@@ -23,9 +24,17 @@ from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import JsonObject, read_bool, read_number
 from gltf_bullet.model import Box, Capsule, Cylinder, Plane, Shape, Sphere
 
-__all__ = ["EXTENSION", "read_shapes"]
+__all__ = ["COVERAGE", "EXTENSION", "read_shapes"]
 
 EXTENSION: Final = "KHR_implicit_shapes"
+
+COVERAGE: Final = covers(
+    "Objects and references",
+    exact(
+        "shapes", "type",
+        shown_by="tests/dialects/test_khr_implicit_shapes.py::test_every_property_is_read",
+    ),
+)  # fmt: skip
 
 
 def read_shapes(document: Document, diagnostics: Diagnostics) -> tuple[Shape | None, ...]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from gltf_bullet.coverage import covers, exact, refused
 from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer
 from gltf_bullet.dialects.filters import parse_filter
 from gltf_bullet.dialects.joint_drives import DriveRules
@@ -38,6 +39,7 @@ from gltf_bullet.dialects.triggers import (
 )
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import (
+    INDEX_OUT_OF_RANGE,
     JsonObject,
     read_bool,
     read_number,
@@ -55,9 +57,23 @@ from gltf_bullet.model import (
 )
 from gltf_bullet.transforms import Vec3
 
-__all__ = ["EXTENSION", "parse"]
+__all__ = ["COVERAGE", "EXTENSION", "parse"]
 
 EXTENSION: Final = "KHR_physics_rigid_bodies"
+
+COVERAGE: Final = covers(
+    "Objects and references",
+    exact(
+        "physicsMaterials", "collisionFilters", "physicsMaterial", "collisionFilter", "collider",
+        shown_by="tests/dialects/test_khr_physics_rigid_bodies.py"
+        "::test_a_collider_takes_material_and_filter_from_the_tables",
+    ),
+    refused(
+        "shape", "mesh", "node", "physicsMaterial", "collisionFilter", "joint", "connectedNode",
+        when="an index that is not there",
+        by=INDEX_OUT_OF_RANGE,
+    ),
+)  # fmt: skip
 
 _LIMITS: Final = LimitRules(
     may_mix_axes=False,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from gltf_bullet.coverage import approximated, covers, exact
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.filters import FILTER_KEYS, read_filter
 from gltf_bullet.dialects.mesh_geometry import read_mesh
@@ -31,6 +32,7 @@ from gltf_bullet.model import (
 __all__ = [
     "CAPSULE_HEIGHT_LOOSE",
     "COLLIDER_TYPE_UNCLEAR",
+    "COVERAGE",
     "EXTENSION",
     "SIZE_MISSING",
     "ColliderEntry",
@@ -53,6 +55,20 @@ CAPSULE_HEIGHT_LOOSE = IssueKind(
     "the text does not say between which points a capsule's height is measured; "
     "it is read as the distance between the cap centres",
 )
+
+COVERAGE: Final = covers(
+    "Objects and references",
+    exact(
+        "colliders", "box", "sphere", "capsule", "cylinder",
+        shown_by="tests/dialects/test_msft.py::test_the_key_of_a_collider_is_its_type",
+    ),
+    approximated("height", when="capsules of MSFT", by=CAPSULE_HEIGHT_LOOSE),
+    exact(
+        "collisionSystem",
+        when="the older spelling of collisionSystems",
+        shown_by="tests/dialects/test_msft.py::test_the_filter_stands_on_the_collider",
+    ),
+)  # fmt: skip
 
 _ROUND: Final = known_keys("height", "radius")
 _OLDER_SYSTEMS: Final = "collisionSystem"

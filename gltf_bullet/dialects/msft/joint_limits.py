@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from gltf_bullet.coverage import covers, exact
 from gltf_bullet.diagnostics import Diagnostics, JsonPointer
 from gltf_bullet.dialects.joint_limits import LimitRules, parse_limit
 from gltf_bullet.dialects.properties import (
@@ -27,7 +28,15 @@ from gltf_bullet.gltf.fields import (
 )
 from gltf_bullet.model import Joint, JointDescription
 
-__all__ = ["parse_msft_joint", "read_joint_limits"]
+__all__ = ["COVERAGE", "parse_msft_joint", "read_joint_limits"]
+
+COVERAGE: Final = covers(
+    "Joints",
+    exact(
+        "physicsJointLimits", "jointLimits", "constraints",
+        shown_by="tests/dialects/test_msft.py::test_a_joint_keeps_its_limits_in_one_of_four_places",
+    ),
+)  # fmt: skip
 
 _TABLE: Final = "physicsJointLimits"
 _RULES: Final = LimitRules(

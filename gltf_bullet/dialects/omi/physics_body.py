@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
 
+from gltf_bullet.coverage import approximated, covers
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.filters import parse_filter
 from gltf_bullet.dialects.mass_properties import read_inertia_diagonal, read_mass
@@ -45,7 +46,13 @@ from gltf_bullet.model import (
 )
 from gltf_bullet.transforms import Vec3
 
-__all__ = ["COLLIDER_WITHOUT_SHAPE", "EXTENSION", "INERTIA_PARTLY_ZERO", "parse"]
+__all__ = [
+    "COLLIDER_WITHOUT_SHAPE",
+    "COVERAGE",
+    "EXTENSION",
+    "INERTIA_PARTLY_ZERO",
+    "parse",
+]
 
 EXTENSION: Final = "OMI_physics_body"
 
@@ -58,6 +65,11 @@ COLLIDER_WITHOUT_SHAPE = IssueKind(
     "COLLIDER_WITHOUT_SHAPE",
     Severity.WARNING,
     "the collider names no shape; should name one; it is left out",
+)
+
+COVERAGE: Final = covers(
+    "Motions",
+    approximated("inertiaDiagonal", when="partly zero in OMI", by=INERTIA_PARTLY_ZERO),
 )
 
 # Joints stand here in old files; omi_physics_joint reads them.

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.model import (
@@ -34,7 +33,7 @@ from gltf_bullet.planning.body_plans import (
 )
 from gltf_bullet.planning.contacts.pair_factors import Factors, PairTargets, factor_pairs
 from gltf_bullet.planning.shapes.shape_plans import BoxPlan, InfinitePlanePlan, PlacedShape
-from gltf_bullet.transforms import FloatArray, Pose
+from gltf_bullet.transforms import BoolArray, FloatArray, Pose
 
 __all__ = ["ContactPlan", "plan_contacts", "with_materials"]
 
@@ -64,7 +63,9 @@ MAX_CLASSES = 24
 """Collision classes that materials may take; a few bits stay for other scenes of the world."""
 
 PLANE_BOX_EXTENT = 1000.0
+"""[m] Half the width of the box that stands for a bouncing plane (DESIGN section 6)."""
 PLANE_BOX_DEPTH = 50.0
+"""[m] How far down that box reaches: a body that sinks in by less is still pushed out upwards."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -286,9 +287,7 @@ class _Surfaces:
         bounces = contacts.targets.restitution > 0.0
         self._bounces = np.zeros(len(contacts.keys), dtype=bool)
         self._slips = np.zeros(len(contacts.keys), dtype=bool)
-        differs: npt.NDArray[np.bool_] = (
-            np.abs(contacts.static_friction - contacts.targets.friction) > 1e-9
-        )
+        differs: BoolArray = np.abs(contacts.static_friction - contacts.targets.friction) > 1e-9
         for i, j in contacts.targets.edges:
             self._bounces[[i, j]] |= bounces[i, j]
             self._slips[[i, j]] |= differs[i, j]

@@ -43,6 +43,7 @@ MULTIBODY_COORDINATES = 110
 (measured: beyond them a ball's state comes back empty)."""
 
 FLOATING = -2
+"""Root of a multibody that hangs on no anchor."""
 
 JOINT_LOOP_CLOSED = IssueKind(
     "JOINT_LOOP_CLOSED",

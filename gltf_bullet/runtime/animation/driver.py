@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from gltf_bullet.bullet.world.engine_world import EngineWorld
 from gltf_bullet.model import MotionKind
@@ -19,6 +18,7 @@ from gltf_bullet.runtime.animation.players import PlayerState
 from gltf_bullet.scene import NodeFrames, NodeTree
 from gltf_bullet.transforms import (
     FloatArray,
+    IntArray,
     quat_conjugate,
     quat_multiply,
     rotation_vector_from_quat,
@@ -40,7 +40,7 @@ class AnimationDriver:
         # A rigid frame is the global matrix without the scale that the node has at load.
         self._node_from_scaled = np.linalg.pinv(frames.linear_maps())
         self._activity: tuple[tuple[bool, bool], ...] | None = None
-        self._carried: npt.NDArray[np.intp] = np.zeros(0, dtype=np.intp)
+        self._carried: IntArray = np.zeros(0, dtype=np.intp)
         self._simulated = np.zeros(len(tree), dtype=bool)
         self._anchors = [
             node
@@ -100,9 +100,7 @@ class AnimationDriver:
         self._simulated[:] = False
         self._simulated[[node for node in bodies.bodies if node not in set(carried)]] = True
 
-    def _rigid(
-        self, matrices: FloatArray, nodes: npt.NDArray[np.intp]
-    ) -> tuple[FloatArray, FloatArray]:
+    def _rigid(self, matrices: FloatArray, nodes: IntArray) -> tuple[FloatArray, FloatArray]:
         """Positions (k, 3) and rotations xyzw (k, 4) of nodes, without scale."""
         linear = matrices[nodes, :3, :3] @ self._node_from_scaled[nodes]
         rotations, _, _ = split_linear(linear)
@@ -113,7 +111,8 @@ class AnimationDriver:
         (position,), (rotation,) = self._rigid(now, only)
         (next_position,), (next_rotation,) = self._rigid(ahead, only)
         turn = quat_multiply(next_rotation, quat_conjugate(rotation))
-        self._world.anchor_motion[node] = (
+        self._world.aim_anchor(
+            node,
             position,
             rotation,
             (next_position - position) / time_step,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from gltf_bullet.scene import Animation, AnimationSampler
@@ -28,8 +28,18 @@ class AnimationPlayer:
     becomes dynamic again, with the velocity that it has, when the animation stops or ends.
     """
 
-    def __init__(self, animation: Animation, index: int) -> None:
+    def __init__(
+        self, animation: Animation, index: int, guard: Callable[[], None] = lambda: None
+    ) -> None:
+        """A player at rest.
+
+        Args:
+            animation: Of the file.
+            index: Its place there.
+            guard: Raises where the scene is gone; asked by whatever a user calls.
+        """
         self.animation = animation
+        self._guard = guard
         self.index = index
         """Place in the file's ``animations``."""
         self.sampler = AnimationSampler(animation.tracks)
@@ -78,6 +88,11 @@ class AnimationPlayer:
 
     def play(self) -> None:
         """Run from the present time, from the start when it had ended."""
+        self._guard()
+        self.begin()
+
+    def begin(self) -> None:
+        """:meth:`play`, while the scene is still being made."""
         if not self._active and self._time >= self.duration:
             self._time = 0.0
         self._jumped |= not self._active
@@ -85,14 +100,17 @@ class AnimationPlayer:
 
     def pause(self) -> None:
         """Hold the present pose."""
+        self._guard()
         self._running = False
 
     def stop(self) -> None:
         """Let go of the nodes where they are; bodies are dynamic again."""
+        self._guard()
         self._running = self._active = False
 
     def seek(self, time: float) -> None:
         """Go to a time [s] at once; bodies are put there without crossing the space between."""
+        self._guard()
         self._time = min(max(float(time), 0.0), self.duration)
         self._jumped = True
 
@@ -131,11 +149,20 @@ class AnimationPlayer:
 class Animations(Sequence[AnimationPlayer]):
     """The animations of a scene, by index or name."""
 
-    def __init__(self, animations: Sequence[Animation], *, play: bool) -> None:
-        self._players = tuple(AnimationPlayer(a, k) for k, a in enumerate(animations))
+    def __init__(
+        self, animations: Sequence[Animation], *, play: bool, guard: Callable[[], None]
+    ) -> None:
+        """Players of all animations of a file.
+
+        Args:
+            animations: Of the file.
+            play: Whether they run from the first step on.
+            guard: Raises where the scene is gone.
+        """
+        self._players = tuple(AnimationPlayer(a, k, guard) for k, a in enumerate(animations))
         for player in self._players:
             if play:
-                player.play()
+                player.begin()
             # The scene stands at the first frame already when the first step begins.
             player.advance(0.0)
 

@@ -9,13 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-import numpy as np
-
-from gltf_bullet.diagnostics import Diagnostics, Issue
+from gltf_bullet.diagnostics import Issue
 from gltf_bullet.model import DEFAULT_MATERIAL, CollisionFilter, PhysicsMaterial
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.body_plans import BodyPlan
-from gltf_bullet.planning.shapes.collision_meshes import collision_mesh
+from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.planning.shapes.shape_plans import (
     BoxPlan,
     BvhPlan,
@@ -27,10 +25,10 @@ from gltf_bullet.planning.shapes.shape_plans import (
     ShapePlan,
     SpherePlan,
 )
-from gltf_bullet.planning.world_plan import WorldPlan, plan_world, within
-from gltf_bullet.runtime.asset import Asset
+from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.runtime.inspect.joints import describe_joints
-from gltf_bullet.scene import NodeFrames
+from gltf_bullet.runtime.placement import Placement
+from gltf_bullet.runtime.translation import translate_at
 
 __all__ = ["Inspection", "describe_shape", "inspect_asset"]
 
@@ -52,20 +50,11 @@ class Inspection:
     issues: tuple[Issue, ...]
 
 
-def inspect_asset(asset: Asset, options: LoadOptions | None = None) -> Inspection:
-    """Plan ``asset`` and describe the plan."""
-    diagnostics = Diagnostics()
+def inspect_asset(asset: AssetContent, options: LoadOptions | None = None) -> Inspection:
+    """Translate ``asset`` in its own frame, as loading does, and describe the plan."""
     tree = asset.tree
-    frames = NodeFrames.at_load(tree, np.eye(4), np.array([0.0, 0.0, 0.0, 1.0]))
-    physics = within(asset.physics, tree.nodes_of_scene(None))
-    plan = plan_world(
-        physics,
-        tree,
-        frames,
-        lambda shape: collision_mesh(shape, asset.document, frames.world_from_node, diagnostics),
-        options or LoadOptions(),
-        diagnostics,
-    )
+    translation = translate_at(asset, Placement.of(up_axis="y"), options or LoadOptions())
+    physics, plan = translation.physics, translation.plan
     colliders = physics.colliders.values()
     return Inspection(
         path=asset.path,
@@ -98,7 +87,7 @@ def inspect_asset(asset: Asset, options: LoadOptions | None = None) -> Inspectio
             for trigger in physics.triggers.values()
         ],
         joints=list(describe_joints(plan.articulations, tree.names)),
-        issues=(*asset.issues, *diagnostics.issues),
+        issues=(*asset.issues, *translation.issues),
     )
 
 
@@ -123,7 +112,7 @@ def describe_shape(shape: ShapePlan) -> str:
             return f"{len(parts)} convex parts"
 
 
-def _nodes(asset: Asset, plan: WorldPlan) -> list[Row]:
+def _nodes(asset: AssetContent, plan: ScenePlan) -> list[Row]:
     tree, physics = asset.tree, asset.physics
     rows = []
     for node, name in enumerate(tree.names):
@@ -152,7 +141,7 @@ def _nodes(asset: Asset, plan: WorldPlan) -> list[Row]:
     return rows
 
 
-def _body(body: BodyPlan, asset: Asset) -> Row:
+def _body(body: BodyPlan, asset: AssetContent) -> Row:
     return {
         "node": body.node,
         "name": asset.tree.names[body.node],

@@ -9,39 +9,36 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gltf_bullet.diagnostics import Diagnostics, JsonPointer
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.writing import self_contained, write_document
 from gltf_bullet.model import MotionKind
-from gltf_bullet.transforms import FloatArray, decompose_trs
-
-if TYPE_CHECKING:
-    from gltf_bullet.runtime.scene import Scene
+from gltf_bullet.runtime.scene_core import SceneCore
+from gltf_bullet.transforms import FloatArray, IntArray, decompose_trs
 
 __all__ = ["NodePose", "Track", "node_poses", "write_pose", "write_posed"]
 
 
-def write_pose(scene: Scene, path: str | os.PathLike[str]) -> None:
+def write_pose(core: SceneCore, path: str | os.PathLike[str]) -> None:
     """Write a scene's file with its present pose and velocities; errors as of write_posed."""
-    nodes = scene.moving_nodes
+    nodes = core.nodes.moving_nodes
     write_posed(
-        scene.asset.document,
+        core.asset.document,
         path,
-        poses=node_poses(nodes, scene.local_matrices(nodes)),
+        poses=node_poses(nodes, core.nodes.local_matrices(nodes)),
         velocities={
-            motion.pointer: scene.velocities_in_node(node)
-            for node, motion in scene.physics.motions.items()
+            motion.pointer: core.velocities_in_node(node)
+            for node, motion in core.physics.motions.items()
             if motion.kind is not MotionKind.STATIC and motion.pointer
         },
     )
 
 
-def node_poses(nodes: npt.NDArray[np.intp], local_matrices: FloatArray) -> dict[int, NodePose]:
+def node_poses(nodes: IntArray, local_matrices: FloatArray) -> dict[int, NodePose]:
     """Local transforms as glTF stores them, by node.
 
     Args:

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from gltf_bullet.bullet.joints.joint_controls import DofHandle, DofState
+from gltf_bullet.model import DofKind, Joint, JointDrive, JointLimit
+from gltf_bullet.runtime.scene_core import SceneCore
 
-from gltf_bullet.bullet.joints.joint_controls import (
-    DofHandle,
-    DofState,
-    DriveHandle,
-    JointControls,
-)
-from gltf_bullet.model import DofKind, JointDrive, JointLimit
-from gltf_bullet.model import Joint as JointModel
-
-if TYPE_CHECKING:
-    from gltf_bullet.runtime.scene import Scene
-
-__all__ = ["DegreeOfFreedom", "Joint"]
+__all__ = ["DegreeOfFreedom", "JointView"]
 
 
 class DegreeOfFreedom:
@@ -26,10 +16,10 @@ class DegreeOfFreedom:
     frame: [m] or [rad].
     """
 
-    __slots__ = ("_controls", "_handle")
+    __slots__ = ("_core", "_handle")
 
-    def __init__(self, controls: JointControls, handle: DofHandle) -> None:
-        self._controls = controls
+    def __init__(self, core: SceneCore, handle: DofHandle) -> None:
+        self._core = core
         self._handle = handle
 
     @property
@@ -55,7 +45,9 @@ class DegreeOfFreedom:
     @property
     def state(self) -> DofState:
         """Position, velocity, applied force and hard limits now, read in one go."""
-        return self._controls.dof_state(self._handle)
+        self._core.require_alive()
+        self._core.world.lease.require_body(self._handle.body_id)
+        return self._core.joint_controls.dof_state(self._handle)
 
     @property
     def position(self) -> float | tuple[float, ...]:
@@ -79,54 +71,46 @@ class DegreeOfFreedom:
         )
 
 
-class Joint:
+class JointView:
     """A simulated joint of a scene."""
 
-    __slots__ = ("_scene", "node")
+    __slots__ = ("_core", "node")
 
-    def __init__(self, scene: Scene, node: int) -> None:
-        self._scene = scene
+    def __init__(self, core: SceneCore, node: int) -> None:
+        self._core = core
         self.node = node
         """glTF index of the joint node."""
 
     @property
-    def _controls(self) -> JointControls:
-        return self._scene.joint_controls
-
-    @property
     def name(self) -> str:
         """The node's name."""
-        return self._scene.asset.tree.names[self.node]
+        return self._core.asset.tree.names[self.node]
 
     @property
-    def model(self) -> JointModel:
-        """The joint as it stands in the file, runtime changes by pointer included."""
-        return self._scene.physics.joints[self.node]
+    def model(self) -> Joint:
+        """The joint as it is now: of the file, with changes by pointer and drive targets."""
+        self._core.require_alive()
+        return self._core.model_now().joints[self.node]
 
     @property
     def degrees_of_freedom(self) -> tuple[DegreeOfFreedom, ...]:
         """The axes along the chain; none for a weld and for purely soft loop joints."""
-        return tuple(
-            DegreeOfFreedom(self._controls, handle) for handle in self._controls.dofs(self.node)
-        )
+        self._core.require_alive()
+        handles = self._core.joint_controls.dofs(self.node)
+        return tuple(DegreeOfFreedom(self._core, handle) for handle in handles)
 
     @property
     def limits(self) -> tuple[JointLimit, ...]:
         """The limits as they are now."""
-        return self._controls.limits(self.node)
+        return self.model.description.limits
 
     @property
     def drives(self) -> tuple[JointDrive, ...]:
-        """The drives as the file has them, changes by pointer included."""
+        """The drives as they are now: targets and gains that act."""
         return self.model.description.drives
 
-    @property
-    def drive_handles(self) -> tuple[DriveHandle, ...]:
-        """The drives that act on something; places in :meth:`Scene.set_drive_targets`."""
-        return tuple(d for d in self._controls.drives if d.joint_node == self.node)
-
     def __repr__(self) -> str:
-        return f"Joint(node={self.node}, name={self.name!r}, {self.degrees_of_freedom})"
+        return f"JointView(node={self.node}, name={self.name!r})"
 
 
 def _single(values: tuple[float, ...]) -> float | tuple[float, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -19,17 +18,17 @@ from gltf_bullet.bullet.rendering.pictures import (
 from gltf_bullet.bullet.rendering.visuals import ShownLink
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.gltf.cameras import read_camera
-from gltf_bullet.rendering.camera import Camera, framing_camera
-from gltf_bullet.runtime.views.handles import ByNode
+from gltf_bullet.rendering.camera import Camera, camera_on_box, framed_box, framing_camera
+from gltf_bullet.runtime.scene_core import SceneCore
+from gltf_bullet.runtime.views.nodes import ByNode
 from gltf_bullet.scene import Lens, PerspectiveLens
+from gltf_bullet.suggestions import did_you_mean
 from gltf_bullet.transforms import FloatArray, decompose_trs, matrices_from_quats
 
-if TYPE_CHECKING:
-    from gltf_bullet.runtime.views.picture_scene import PictureScene
-
-__all__ = ["DEFAULT_SIZE", "CameraView", "Picture", "ScenePictures", "cameras_of"]
+__all__ = ["DEFAULT_SIZE", "CameraView", "Picture", "Pictures"]
 
 DEFAULT_SIZE = (800, 600)
+"""[pixels] Width and height."""
 NOTHING, OTHERS = -1, -2
 
 
@@ -50,10 +49,10 @@ class Picture:
 class CameraView:
     """A camera of the file, as its node stands now."""
 
-    __slots__ = ("_scene", "lens", "name", "node")
+    __slots__ = ("_core", "lens", "name", "node")
 
-    def __init__(self, scene: PictureScene, node: int, name: str, lens: Lens) -> None:
-        self._scene = scene
+    def __init__(self, core: SceneCore, node: int, name: str, lens: Lens) -> None:
+        self._core = core
         self.node = node
         """The glTF node that carries it."""
         self.name = name
@@ -63,7 +62,8 @@ class CameraView:
     @property
     def world_from_camera(self) -> FloatArray:
         """Rigid; it looks along -Z, +Y is up in the picture; shape [4, 4]."""
-        position, rotation, _ = decompose_trs(self._scene.node_matrix(self.node))
+        self._core.require_alive()
+        position, rotation, _ = decompose_trs(self._core.nodes.world_from_node[self.node])
         matrix = np.eye(4)
         matrix[:3, :3] = matrices_from_quats(rotation)
         matrix[:3, 3] = position
@@ -78,9 +78,9 @@ class CameraView:
         return f"CameraView(node={self.node}, name={self.name!r}, lens={self.lens!r})"
 
 
-def cameras_of(scene: PictureScene) -> ByNode[CameraView]:
+def _cameras_of(core: SceneCore) -> ByNode[CameraView]:
     """The usable cameras of a scene, by node."""
-    document, tree = scene.asset.document, scene.asset.tree
+    document, tree = core.asset.document, core.asset.tree
     found: dict[int, CameraView] = {}
     for node, index in enumerate(tree.camera_of):
         if index is None:
@@ -88,17 +88,109 @@ def cameras_of(scene: PictureScene) -> ByNode[CameraView]:
         # What is wrong with a camera was reported when the file was read.
         camera = read_camera(document, index, Diagnostics())
         if camera is not None:
-            found[node] = CameraView(scene, node, camera.name, camera.lens)
-    return ByNode(found, tree.names)
+            found[node] = CameraView(core, node, camera.name, camera.lens)
+    return ByNode("cameras", found, tree.names)
 
 
-class ScenePictures:
-    """Draws one scene; one per stage, as body ids change with it."""
+class Pictures:
+    """Takes the pictures of one scene."""
 
-    def __init__(self, scene: PictureScene) -> None:
-        self._scene = scene
-        self._world = scene.world
-        self._shown: tuple[ShownLink, ...] = scene.world.shown
+    def __init__(self, core: SceneCore) -> None:
+        self._core = core
+        self._painter: _Painter | None = None
+        self.cameras = _cameras_of(core)
+        """Cameras of the file by node index or name."""
+
+    def take(
+        self,
+        camera: int | str | Camera | None = None,
+        size: tuple[int, int] | None = None,
+        *,
+        renderer: Renderer = "tiny",
+        with_nodes: bool = True,
+    ) -> Picture:
+        """A picture; arguments and errors as of ``Scene.render``.
+
+        Args:
+            camera: As of ``Scene.render``.
+            size: As of ``Scene.render``.
+            renderer: As of ``Scene.render``.
+            with_nodes: ``False`` leaves ``segmentation`` empty, which is cheaper.
+        """
+        self._core.require_alive()
+        if size is not None and not all(1 <= pixels <= 16384 for pixels in size):
+            raise ValueError(f"size is {size}; must be two numbers in 1 .. 16384")
+        if renderer not in ("tiny", "hardware"):
+            raise ValueError(f"renderer is {renderer!r}; must be tiny or hardware")
+        if camera is not None and not isinstance(camera, Camera):
+            camera = self.require_camera(camera).camera
+        return self._current_painter().take(camera, size, renderer, with_nodes=with_nodes)
+
+    def rgb(
+        self,
+        camera: int | str | Camera | None = None,
+        size: tuple[int, int] | None = None,
+        *,
+        renderer: Renderer = "tiny",
+        box: tuple[FloatArray, FloatArray] | None = None,
+    ) -> PixelArray:
+        """Only the colours of :meth:`take`, shape [height, width, 3].
+
+        For films, whose camera shall stand still, give the ``box`` to frame: lowest and highest
+        corner in the world, as :meth:`framed_box` tells them for one moment.
+        """
+        if camera is None and box is not None:
+            width, height = size or DEFAULT_SIZE
+            camera = camera_on_box(*box, self._core.placement.up, width / height)
+        return self.take(camera, size, renderer=renderer, with_nodes=False).rgb
+
+    def framed_box(self) -> tuple[FloatArray, FloatArray]:
+        """Lowest and highest corner of what a picture without a camera would frame now [m]."""
+        return framed_box(*self.boxes())
+
+    def boxes(self) -> tuple[FloatArray, FloatArray]:
+        """What moves and what rests: lowest and highest corners [m], shape [n, 2, 3] each."""
+        self._core.require_alive()
+        return self._current_painter().boxes()
+
+    def require_camera(self, key: int | str) -> CameraView:
+        """A camera of the file by node index, node name or its own name.
+
+        Raises:
+            KeyError: There is none, or several of that name.
+        """
+        if key in self.cameras:
+            return self.cameras[key]
+        found = [view for view in self.cameras.values() if view.name == key]
+        if len(found) == 1:
+            return found[0]
+        names = [
+            view.name or self._core.asset.tree.names[node] for node, view in self.cameras.items()
+        ]
+        near = did_you_mean(key, names) if isinstance(key, str) else ""
+        raise KeyError(f"{key!r} names {len(found)} cameras{near}; there are {names}")
+
+    def close(self) -> None:
+        """Free what drawing needed; the next picture makes it anew."""
+        if self._painter is not None:
+            self._painter.close()
+        self._painter = None
+
+    def _current_painter(self) -> _Painter:
+        # A rebuilt scene has other bodies.
+        if self._painter is None or self._painter.world is not self._core.world:
+            self.close()
+            self._painter = _Painter(self._core)
+        return self._painter
+
+
+class _Painter:
+    """Draws the bodies that a scene has at present."""
+
+    def __init__(self, core: SceneCore) -> None:
+        self._core = core
+        self.world = core.world
+        self._shown: tuple[ShownLink, ...] = core.world.shown
         bounds = [shown.visual.mesh.bounds() for shown in self._shown]
         self._centers: FloatArray = np.array([0.5 * (low + high) for low, high in bounds])
         self._halves: FloatArray = np.array([0.5 * (high - low) for low, high in bounds])
@@ -106,11 +198,6 @@ class ScenePictures:
             shown for shown in self._shown if len(np.unique(shown.visual.mesh.part_of_triangle)) > 1
         ]
         self._finder = NodePicking([shown.visual for shown in self._several])
-
-    @property
-    def is_current(self) -> bool:
-        """Whether the scene still has the bodies that this knows."""
-        return self._world is self._scene.world
 
     def close(self) -> None:
         """Free what drawing needed."""
@@ -125,21 +212,21 @@ class ScenePictures:
         with_nodes: bool,
     ) -> Picture:
         """A picture; see ``Scene.render``."""
-        scene = self._scene
+        core = self._core
         width, height = size or _size_for(camera)
         boxes = None
         if camera is None:
             boxes = self.boxes()
-            camera = framing_camera(*boxes, scene.up, width / height)
+            camera = framing_camera(*boxes, core.placement.up, width / height)
         reach = 0.0
         if isinstance(camera.lens, PerspectiveLens) and camera.lens.far is None:
             reach = _reach(np.concatenate(boxes or self.boxes()), camera)
         raw = take_picture(
-            scene.client_id,
+            core.client_id,
             camera,
             width,
             height,
-            up=scene.up,
+            up=core.placement.up,
             reach=reach,
             transparent=[
                 (shown.body_id, shown.link, shown.visual.mesh.color[3])
@@ -155,15 +242,15 @@ class ScenePictures:
 
     def boxes(self) -> tuple[FloatArray, FloatArray]:
         """What moves and what rests: lowest and highest corners [m], shape [n, 2, 3] each."""
-        scene = self._scene
-        moving_ids = scene.world.moving_ids
+        core = self._core
+        moving_ids = core.world.moving_ids
         moving: list[FloatArray] = []
         resting: list[FloatArray] = []
-        for body_id in scene.world.body_ids:
-            boxes = body_boxes(scene.client_id, body_id)
+        for body_id in core.world.body_ids:
+            boxes = body_boxes(core.client_id, body_id)
             (moving if body_id in moving_ids else resting).extend(boxes)
         if self._shown:
-            matrices = scene.shown_matrices(self._shown)
+            matrices = core.shown_matrices(self._shown)
             turns = matrices[:, :3, :3]
             middles = np.einsum("kij,kj->ki", turns, self._centers) + matrices[:, :3, 3]
             reaches = np.einsum("kij,kj->ki", np.abs(turns), self._halves)
@@ -180,7 +267,7 @@ class ScenePictures:
         keys = np.where(raw.bodies < 0, -1, (raw.links + 1) << 32 | raw.bodies)
         seen, numbers = np.unique(keys, return_inverse=True)
         numbers = numbers.reshape(keys.shape)
-        collider_of_link = self._scene.world.collider_node_of_link
+        collider_of_link = self._core.world.collider_node_of_link
         shown_of_link = {(shown.body_id, shown.link): shown for shown in self._shown}
         several = {(shown.body_id, shown.link) for shown in self._several}
         nodes, is_several = [], []
@@ -198,9 +285,9 @@ class ScenePictures:
                 camera,
                 width,
                 height,
-                up=self._scene.up,
+                up=self._core.placement.up,
                 reach=reach,
-                world_from_visuals=self._scene.shown_matrices(self._several),
+                world_from_visuals=self._core.shown_matrices(self._several),
             )
             for shown in self._several:
                 # Where two bodies touch, the private world may see the other one: keep ours.

@@ -6,7 +6,7 @@ limits, poses); anything else rebuilds the scene's bodies from where they stand 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,10 +20,8 @@ from gltf_bullet.model import (
     PhysicsScene,
 )
 from gltf_bullet.model.pointers import PointerTarget, edited, find_target
+from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.transforms import FloatArray, decompose_trs, matrices_from_trs
-
-if TYPE_CHECKING:
-    from gltf_bullet.runtime.scene import Scene
 
 __all__ = ["edited_at", "get_value", "is_set_in_place", "set_value"]
 
@@ -32,27 +30,27 @@ _LENGTH = ".length"
 _VELOCITIES = ("linear_velocity", "angular_velocity")
 
 
-def get_value(scene: Scene, pointer: str) -> Any:
+def get_value(core: SceneCore, pointer: str) -> Any:
     """The present value of a pointer; vectors as arrays.
 
     Raises:
         KeyError: Nothing of the asset model is there.
     """
     if pointer.endswith(_LENGTH):
-        return _length(scene, pointer)
-    node = _node_field(scene, pointer)
+        return _length(core, pointer)
+    node = _node_field(core, pointer)
     if node is not None:
-        return _get_node(scene, *node)
-    target = find_target(scene.physics, pointer)
+        return _get_node(core, *node)
+    target = find_target(core.model_now(), pointer)
     if target is None:
-        return _from_document(scene, pointer)
+        return _from_document(core, pointer)
     if isinstance(target.item, Motion):
-        return _get_motion(scene, target)
+        return _get_motion(core, target)
     value = target.value
     return np.array(value) if isinstance(value, tuple) else value
 
 
-def set_value(scene: Scene, pointer: str, value: Any) -> None:
+def set_value(core: SceneCore, pointer: str, value: Any) -> None:
     """Change a mutable pointer; the engine follows at once.
 
     Raises:
@@ -62,60 +60,75 @@ def set_value(scene: Scene, pointer: str, value: Any) -> None:
     """
     if pointer.endswith(_LENGTH):
         raise KeyError(f"{pointer} is read-only")
-    node = _node_field(scene, pointer)
+    node = _node_field(core, pointer)
     if node is not None:
-        _set_node(scene, *node, value)
+        _set_node(core, *node, value)
         return
-    target = find_target(scene.physics, pointer)
+    target = find_target(core.model_now(), pointer)
     if target is None:
-        _from_document(scene, pointer)  # raises where the pointer leads nowhere
+        _from_document(core, pointer)  # raises where the pointer leads nowhere
         raise KeyError(f"{pointer} is used by nothing in this scene, or cannot be changed")
-    physics = edited_at(scene.physics, target, pointer, value)
-    if physics == scene.physics and not isinstance(target.item, Motion):
+    if isinstance(target.item, JointDrive):
+        _set_drive(core, target, pointer, value)
+        return
+    physics = edited_at(core.physics, target, pointer, value)
+    if physics == core.physics and not isinstance(target.item, Motion):
         return
     changed = find_target(physics, pointer)
     try:
-        is_done = changed is not None and _changed_in_place(scene, changed, physics)
+        is_done = changed is not None and _changed_in_place(core, changed, physics)
     except ValueError as error:
         raise ValueError(f"{pointer}: {error}") from error
     if is_done:
-        scene.physics = physics
+        core.physics = physics
         return
-    scene.rebuild(physics)
+    core.rebuild(physics)
+
+
+def _set_drive(core: SceneCore, target: PointerTarget, pointer: str, value: Any) -> None:
+    """Change a drive of every joint that shares it; the running joints own their targets."""
+    physics = edited_at(core.model_now(), target, pointer, value)
+    acts = False
+    for node, joint in physics.joints.items():
+        for index, drive in enumerate(joint.description.drives):
+            if drive.pointer == target.item.pointer and node in core.joint_controls:
+                acts |= core.joint_controls.set_drive(node, index, drive)
+    if not acts:  # on a locked axis: remembered, in case that a limit opens
+        core.physics = edited_at(core.physics, target, pointer, value)
 
 
 # --- nodes ------------------------------------------------------------------------------------
 
 
-def _node_field(scene: Scene, pointer: str) -> tuple[int, str] | None:
+def _node_field(core: SceneCore, pointer: str) -> tuple[int, str] | None:
     tokens = pointer.split("/")
     if len(tokens) != 4 or tokens[:2] != ["", "nodes"] or not tokens[2].isdigit():
         return None
     index, field = int(tokens[2]), tokens[3]
-    if index >= len(scene.asset.tree):
-        raise KeyError(f"{pointer}: the file has {len(scene.asset.tree)} nodes")
+    if index >= len(core.asset.tree):
+        raise KeyError(f"{pointer}: the file has {len(core.asset.tree)} nodes")
     if field not in _NODE_FIELDS and field != "weights":
         raise KeyError(f"{pointer}: must end in translation, rotation, scale or weights")
     return index, field
 
 
-def _get_node(scene: Scene, node: int, field: str) -> FloatArray:
+def _get_node(core: SceneCore, node: int, field: str) -> FloatArray:
     if field == "weights":
-        return scene.weights_of(node)
+        return core.weights_of(node)
     place = list(_NODE_FIELDS).index(field)
-    return decompose_trs(scene.local_matrix(node))[place]
+    return decompose_trs(core.nodes.local_matrix(node))[place]
 
 
-def _set_node(scene: Scene, node: int, field: str, value: Any) -> None:
+def _set_node(core: SceneCore, node: int, field: str, value: Any) -> None:
     numbers = np.array(value, dtype=np.float64)
     if not np.isfinite(numbers).all():
         raise ValueError(f"/nodes/{node}/{field}: {value!r} is not finite")
     if field == "weights":
-        scene.set_weights(node, numbers)
+        core.set_weights(node, numbers)
         return
     if numbers.shape != (_NODE_FIELDS[field],):
         raise ValueError(f"/nodes/{node}/{field}: must have {_NODE_FIELDS[field]} numbers")
-    translation, rotation, scale = decompose_trs(scene.local_matrix(node))
+    translation, rotation, scale = decompose_trs(core.nodes.local_matrix(node))
     if field == "translation":
         translation = numbers
     elif field == "rotation":
@@ -125,18 +138,18 @@ def _set_node(scene: Scene, node: int, field: str, value: Any) -> None:
         rotation = numbers / length
     else:
         scale = numbers
-    scene.place_node(node, matrices_from_trs(translation, rotation, scale))
+    core.place_node(node, matrices_from_trs(translation, rotation, scale))
 
 
 # --- physics ----------------------------------------------------------------------------------
 
 
-def _get_motion(scene: Scene, target: PointerTarget) -> Any:
+def _get_motion(core: SceneCore, target: PointerTarget) -> Any:
     motion: Motion = target.item
-    node = next(n for n, m in scene.physics.motions.items() if m is motion)
-    plan = scene.world.plan.bodies.bodies[node]
+    node = next(n for n, m in core.physics.motions.items() if m is motion)
+    plan = core.world.plan.bodies.bodies[node]
     if target.field in _VELOCITIES:
-        linear, angular = scene.velocities_in_node(node)
+        linear, angular = core.velocities_in_node(node)
         return np.array(linear if target.field == "linear_velocity" else angular)
     value = target.value
     if value is None:
@@ -173,22 +186,16 @@ def is_set_in_place(target: PointerTarget) -> bool:
     return isinstance(item, (PhysicsMaterial, JointDrive, JointLimit))
 
 
-def _changed_in_place(scene: Scene, new: PointerTarget, physics: PhysicsScene) -> bool:
+def _changed_in_place(core: SceneCore, new: PointerTarget, physics: PhysicsScene) -> bool:
     """Tell the engine without a rebuild where it can be told; whether it could."""
     item = new.item
     if isinstance(item, Motion):
-        return _changed_motion(scene, item, new.field)
+        return _changed_motion(core, item, new.field)
     if isinstance(item, PhysicsMaterial):
-        return scene.world.change_materials(physics)
-    if isinstance(item, JointDrive):
-        for node, joint in physics.joints.items():
-            for index, drive in enumerate(joint.description.drives):
-                if drive is item and node in scene.joints:
-                    scene.joint_controls.set_drive(node, index, drive)
-        return True
+        return core.world.change_materials(physics)
     if isinstance(item, JointLimit):
         return all(
-            scene.joint_controls.set_limit(
+            core.joint_controls.set_limit(
                 node,
                 index,
                 minimum=limit.minimum,
@@ -198,29 +205,29 @@ def _changed_in_place(scene: Scene, new: PointerTarget, physics: PhysicsScene) -
             )
             for node, joint in physics.joints.items()
             for index, limit in enumerate(joint.description.limits)
-            if limit is item and node in scene.joints
+            if limit is item and node in core.joint_controls
         )
-    return isinstance(item, Joint) and item.node not in scene.joints
+    return isinstance(item, Joint) and item.node not in core.joint_controls
 
 
-def _changed_motion(scene: Scene, motion: Motion, field: str) -> bool:
-    node = next(n for n, m in scene.physics.motions.items() if m.pointer == motion.pointer)
+def _changed_motion(core: SceneCore, motion: Motion, field: str) -> bool:
+    node = next(n for n, m in core.physics.motions.items() if m.pointer == motion.pointer)
     if field in _VELOCITIES and motion.kind is MotionKind.DYNAMIC:
-        linear, angular = scene.velocities_in_node(node)
+        linear, angular = core.velocities_in_node(node)
         if field == "linear_velocity":
             linear = motion.linear_velocity
         else:
             angular = motion.angular_velocity
-        return scene.world.set_velocity(node, linear, angular)
+        return core.world.motion.set_velocity(node, linear, angular)
     return False
 
 
 # --- the document -----------------------------------------------------------------------------
 
 
-def _from_document(scene: Scene, pointer: str) -> Any:
+def _from_document(core: SceneCore, pointer: str) -> Any:
     """A value that physics does not use, as the file has it."""
-    owner: Any = scene.asset.document.json
+    owner: Any = core.asset.document.json
     if not pointer.startswith("/"):
         raise KeyError(f"{pointer!r} is no JSON pointer; must start with /")
     for token in pointer.split("/")[1:]:
@@ -234,8 +241,8 @@ def _from_document(scene: Scene, pointer: str) -> Any:
     return owner
 
 
-def _length(scene: Scene, pointer: str) -> int:
-    found = _from_document(scene, pointer.removesuffix(_LENGTH))
+def _length(core: SceneCore, pointer: str) -> int:
+    found = _from_document(core, pointer.removesuffix(_LENGTH))
     if not isinstance(found, list):
         raise KeyError(f"{pointer}: there is no list")
     return len(found)

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.model.pointers import find_target
-from gltf_bullet.runtime.views.pointers import edited_at, is_set_in_place
-
-if TYPE_CHECKING:
-    from gltf_bullet.runtime.scene import Scene
-    from gltf_bullet.runtime.scene_core import SceneState
+from gltf_bullet.runtime.scene_core import SceneCore
+from gltf_bullet.runtime.scene_state import SceneState
+from gltf_bullet.runtime.views.pointers import edited_at, is_set_in_place, set_value
 
 __all__ = ["restart"]
 
 
-def restart(scene: Scene, state: SceneState, values: Mapping[str, Any]) -> None:
+def restart(core: SceneCore, state: SceneState, values: Mapping[str, Any]) -> None:
     """See :meth:`Scene.restart`."""
-    wanted, now = state.physics, scene.physics
+    wanted, now = state.physics, core.physics
     later: dict[str, Any] = {}
     for pointer, value in values.items():
         target = find_target(wanted, pointer)
@@ -30,9 +28,9 @@ def restart(scene: Scene, state: SceneState, values: Mapping[str, Any]) -> None:
             later[pointer] = value
             now = _with_value(now, pointer, value)
     # What differs now is what bodies are made of: they are made once for all values together.
-    scene.return_to(state, scene.physics if now == wanted else wanted)
+    core.return_to(state, core.physics if now == wanted else wanted)
     for pointer, value in later.items():
-        scene.set(pointer, value)
+        set_value(core, pointer, value)
 
 
 def _with_value(physics: PhysicsScene, pointer: str, value: Any) -> PhysicsScene:

@@ -1,62 +1,36 @@
-"""What users learn about triggers: events of the last step, callbacks, and who is inside now.
+"""Triggers as users hold them: who is inside now.
 
-KHR_physics_rigid_bodies, "Trigger event nodes". A trigger reports the colliders of this scene: an
-event names glTF nodes, which bodies loaded otherwise do not have.
+KHR_physics_rigid_bodies, "Trigger event nodes".
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
-
-from gltf_bullet.bullet.triggers.triggers import Crossing, TriggerMemory, Triggers
 from gltf_bullet.model import MeshShape, Shape
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.runtime.scene_core import SceneCore
+from gltf_bullet.runtime.views.bodies import Body
 
-if TYPE_CHECKING:
-    from gltf_bullet.runtime.scene import Scene
-    from gltf_bullet.runtime.views.handles import Body
-
-__all__ = ["TriggerEvent", "TriggerReports", "TriggerView"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TriggerEvent:
-    """A collider that came into a trigger or left it."""
-
-    kind: Literal["entered", "exited"]
-    trigger_node: int
-    """glTF index; for compound triggers the node that lists the others."""
-    collider_node: int
-    """glTF index of the very collider."""
-    motion_node: int
-    """glTF index of the node with the motion of its body; -1 without one."""
-    time: float
-    """Simulated time [s]: the end of the step that noticed it; earlier, as computed along the
-    path, where the collider came and went within one step."""
+__all__ = ["TriggerView"]
 
 
 class TriggerView:
     """One trigger of a scene."""
 
-    __slots__ = ("_reports", "_scene", "node")
+    __slots__ = ("_core", "node")
 
-    def __init__(self, scene: Scene, reports: TriggerReports, node: int) -> None:
-        self._scene = scene
-        self._reports = reports
+    def __init__(self, core: SceneCore, node: int) -> None:
+        self._core = core
         self.node = node
         """Index of the trigger's node."""
 
     @property
     def name(self) -> str:
         """The node's name."""
-        return self._scene.asset.tree.names[self.node]
+        return self._core.asset.tree.names[self.node]
 
     @property
     def shape_kind(self) -> str:
         """``"compound"``, ``"convex"``, ``"mesh"`` or the implicit shape in lower case."""
-        shape: Shape | None = self._scene.physics.triggers[self.node].shape
+        shape: Shape | None = self._core.physics.triggers[self.node].shape
         if shape is None:
             return "compound"
         if isinstance(shape, MeshShape):
@@ -66,103 +40,14 @@ class TriggerView:
     @property
     def overlapping(self) -> tuple[int, ...]:
         """Collider nodes inside as of the last step, in file order; empty before the first."""
-        return self._reports.overlapping(self.node)
+        self._core.require_alive()
+        return self._core.reports.overlapping(self.node)
 
     @property
     def overlapping_bodies(self) -> tuple[Body, ...]:
         """The bodies of those colliders, each once, in the order of their first collider."""
-        bodies: dict[int, Body] = {}
-        for node in self.overlapping:
-            body = self._scene.body_of(node)
-            if body is not None:
-                bodies.setdefault(body.node, body)
-        return tuple(bodies.values())
+        owners = (self._core.motion_node_of(node) for node in self.overlapping)
+        return tuple(Body(self._core, node) for node in dict.fromkeys(owners) if node >= 0)
 
     def __repr__(self) -> str:
-        return f"TriggerView(node={self.node}, name={self.name!r}, overlapping={self.overlapping})"
-
-
-class TriggerReports:
-    """Turns crossings into events and hands them out."""
-
-    def __init__(self, triggers: Triggers) -> None:
-        self.triggers = triggers
-        self.events: tuple[TriggerEvent, ...] = ()
-        """Of the last step, in order of time."""
-        self._callbacks: dict[int, Callable[[TriggerEvent], object]] = {}
-        self._next_ticket = 0
-        self._inside: dict[int, tuple[int, ...]] | None = None
-
-    def after_step(
-        self,
-        world_from_node: FloatArray,
-        *,
-        time: float,
-        time_step: float,
-        gone: Collection[int] = (),
-    ) -> None:
-        """Find out who came and went; :meth:`notify` tells the callbacks.
-
-        Args:
-            world_from_node: Of all nodes now, shape [node_count, 4, 4].
-            time: At the end of the step [s].
-            time_step: Its length [s].
-            gone: Motion nodes whose bodies are no longer in the world.
-        """
-        self._inside = None
-        crossings = self.triggers.after_step(world_from_node, time_step, gone)
-        self.events = tuple(_event(crossing, time, time_step) for crossing in crossings)
-
-    def replace_triggers(self, triggers: Triggers, world_from_node: FloatArray) -> None:
-        """Go on with other engine-side triggers of the same nodes; who is inside stays inside."""
-        memory = self.triggers.memory()
-        self.triggers = triggers
-        self.triggers.recall(memory, world_from_node)
-        self._inside = None
-
-    def notify(self) -> None:
-        """Call every callback for every event of the step; what they raise is passed on."""
-        for event in self.events:
-            for ticket, callback in list(self._callbacks.items()):
-                if ticket in self._callbacks:
-                    callback(event)
-
-    def subscribe(self, callback: Callable[[TriggerEvent], object]) -> Callable[[], None]:
-        """Call ``callback`` for every event from now on; returns what ends that."""
-        ticket = self._next_ticket
-        self._next_ticket += 1
-        self._callbacks[ticket] = callback
-
-        def unsubscribe() -> None:
-            self._callbacks.pop(ticket, None)
-
-        return unsubscribe
-
-    def overlapping(self, node: int) -> tuple[int, ...]:
-        """Collider nodes inside a trigger."""
-        if self._inside is None:
-            inside: dict[int, list[int]] = {}
-            for trigger, collider in self.triggers.overlaps():
-                inside.setdefault(trigger, []).append(collider)
-            self._inside = {trigger: tuple(found) for trigger, found in inside.items()}
-        return self._inside.get(node, ())
-
-    def memory(self) -> TriggerMemory:
-        """What a snapshot keeps; picklable."""
-        return self.triggers.memory()
-
-    def recall(self, memory: TriggerMemory, world_from_node: FloatArray) -> None:
-        """Take back a snapshot without events; ``world_from_node`` is where nodes stand then."""
-        self.triggers.recall(memory, world_from_node)
-        self._inside = None
-        self.events = ()
-
-
-def _event(crossing: Crossing, time: float, time_step: float) -> TriggerEvent:
-    return TriggerEvent(
-        kind="entered" if crossing.entered else "exited",
-        trigger_node=crossing.trigger_node,
-        collider_node=crossing.collider_node,
-        motion_node=crossing.motion_node,
-        time=time - (1.0 - crossing.fraction) * time_step,
-    )
+        return f"TriggerView(node={self.node}, name={self.name!r}, shape={self.shape_kind!r})"

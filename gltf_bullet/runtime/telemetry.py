@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gltf_bullet.bullet.bodies.link_states import link_state
-from gltf_bullet.bullet.client import engine_settings
 from gltf_bullet.model import MotionKind
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.transforms import FloatArray, matrices_from_quats
@@ -37,8 +36,8 @@ class Telemetry:
     def sample(self) -> None:
         """Take down how the scene stands now."""
         scene = self.scene
-        up = scene.up / np.linalg.norm(scene.up)
-        gravity = np.array(engine_settings(scene.client_id).gravity)
+        up = scene.core.placement.up
+        gravity = np.array(scene.core.session.settings().gravity)
         kinetic = potential = 0.0
         self.times.append(scene.time)
         for node, body in scene.bodies.items():
@@ -51,20 +50,20 @@ class Telemetry:
             self.heights.setdefault(name, []).append(float(position @ up))
             self.speeds.setdefault(name, []).append(float(np.linalg.norm(linear)))
             if body.kind is MotionKind.DYNAMIC:
-                plan = scene.world.plan.bodies.bodies[node]
+                plan = scene.core.world.plan.bodies.bodies[node]
                 spin = matrices_from_quats(rotation).T @ angular
                 kinetic += 0.5 * plan.mass * float(linear @ linear)
                 kinetic += 0.5 * float(np.array(plan.inertia_diagonal) @ spin**2)
                 potential -= plan.mass * plan.gravity_factor * float(gravity @ position)
         self.kinetic.append(kinetic)
-        self.potential.append(potential if scene.has_engine_gravity else float("nan"))
+        self.potential.append(potential if scene.core.world.gravity.is_idle else float("nan"))
         self._sample_joints()
 
     def _sample_joints(self) -> None:
         for node, joint in self.scene.joints.items():
-            for freedom in joint.degrees_of_freedom:
-                axis = "ball" if freedom.axis == 3 else "xyz"[freedom.axis]
-                name = f"{joint.name or f'node {node}'} {freedom.kind.value} {axis}"
-                values: FloatArray = np.atleast_1d(np.array(freedom.position))
+            for dof in joint.degrees_of_freedom:
+                axis = "ball" if dof.axis == 3 else "xyz"[dof.axis]
+                name = f"{joint.name or f'node {node}'} {dof.kind.value} {axis}"
+                values: FloatArray = np.atleast_1d(np.array(dof.position))
                 value = float(values[0]) if len(values) == 1 else float(np.linalg.norm(values))
                 self.joints.setdefault(name, []).append(value)

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import math
 import os
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gltf_bullet.runtime.views.export import Track, node_poses, write_posed
-from gltf_bullet.runtime.views.keyframes import (
+from gltf_bullet.runtime.keyframes import (
     continuous_rotations,
     reduce_rotations,
     reduce_vectors,
 )
+from gltf_bullet.runtime.scene import Scene
+from gltf_bullet.runtime.views.export import Track, node_poses, write_posed
 from gltf_bullet.transforms import FloatArray, decompose_trs
-
-if TYPE_CHECKING:
-    from gltf_bullet.runtime.scene import Scene
 
 __all__ = ["Recording", "record"]
 
@@ -41,14 +38,15 @@ class Recording:
     """Frames of one scene: local transforms of every node that physics or animation moves."""
 
     def __init__(self, scene: Scene, fps: float) -> None:
-        self._scene = scene
+        scene.core.require_alive()
+        self._core = scene.core
         self._interval = 1.0 / fps
         self._start = scene.time
-        self._nodes = scene.moving_nodes
+        self._nodes = scene.core.nodes.moving_nodes
         self._times: list[float] = []
         self._frames: list[FloatArray] = []
         self._note(force=True)
-        self._stop = scene.on_step(self._note)
+        self._stop = scene.core.on_step(self._note)
 
     @property
     def frame_count(self) -> int:
@@ -104,7 +102,7 @@ class Recording:
                 if len(keys) > 1:
                     tracks.append(Track(node, property_path, times[keys], values[keys]))
         write_posed(
-            self._scene.asset.document,
+            self._core.asset.document,
             path,
             poses=node_poses(self._nodes, frames[0]),
             velocities={},
@@ -113,10 +111,10 @@ class Recording:
         )
 
     def _note(self, *, force: bool = False) -> None:
-        time = self._scene.time - self._start
+        time = self._core.time - self._start
         if self._times and time <= self._times[-1]:
             return
         due = not self._times or time >= self._times[0] + self._interval * len(self._times) - 1e-9
         if due or force:
             self._times.append(time)
-            self._frames.append(self._scene.local_matrices(self._nodes))
+            self._frames.append(self._core.nodes.local_matrices(self._nodes))

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-import numpy.typing as npt
-
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
 from gltf_bullet.model import MotionKind, PhysicsScene
 from gltf_bullet.options import LoadOptions
@@ -18,8 +15,9 @@ from gltf_bullet.planning.joints.articulations import plan_articulations
 from gltf_bullet.planning.shapes.planner import MeshOf, ShapePlanner
 from gltf_bullet.planning.triggers import TriggerPlans, plan_triggers
 from gltf_bullet.scene import NodeFrames, NodeTree
+from gltf_bullet.transforms import BoolArray, IntArray
 
-__all__ = ["AnimatedNodes", "WorldPlan", "plan_world", "within"]
+__all__ = ["AnimatedNodes", "ScenePlan", "plan_scene", "within"]
 
 
 ANIMATED_AND_JOINTED = IssueKind(
@@ -43,11 +41,13 @@ NOT_ANIMATED = AnimatedNodes()
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class WorldPlan:
+class ScenePlan:
     """Everything that will be created, decided."""
 
+    frames: NodeFrames
+    """Where the nodes stand when it is created."""
     bodies: BodyPlans
-    motion_node_of: npt.NDArray[np.intp]
+    motion_node_of: IntArray
     """Nearest motion node per node, -1 without one, shape [node_count]."""
     articulations: ArticulationPlans
     contacts: ContactPlan
@@ -56,7 +56,7 @@ class WorldPlan:
     animated: AnimatedNodes
 
 
-def plan_world(
+def plan_scene(
     physics: PhysicsScene,
     tree: NodeTree,
     frames: NodeFrames,
@@ -64,7 +64,7 @@ def plan_world(
     options: LoadOptions,
     diagnostics: Diagnostics,
     animated: AnimatedNodes = NOT_ANIMATED,
-) -> WorldPlan:
+) -> ScenePlan:
     """Plan a scene; findings about what the engine cannot express go to ``diagnostics``."""
     motion_node_of = physics.motion_node_of(tree)
     physics = _hold_animated_joints(physics, motion_node_of, animated, diagnostics)
@@ -105,7 +105,8 @@ def plan_world(
         diagnostics=diagnostics,
         moving_nodes=[n for n in animated.moved if motion_node_of[n] < 0],
     )
-    return WorldPlan(
+    return ScenePlan(
+        frames=frames,
         bodies=bodies,
         motion_node_of=motion_node_of,
         articulations=articulations,
@@ -118,7 +119,7 @@ def plan_world(
 
 def _hold_animated_joints(
     physics: PhysicsScene,
-    motion_node_of: npt.NDArray[np.intp],
+    motion_node_of: IntArray,
     animated: AnimatedNodes,
     diagnostics: Diagnostics,
 ) -> PhysicsScene:
@@ -137,7 +138,7 @@ def _hold_animated_joints(
     return replace(physics, motions=motions)
 
 
-def within(physics: PhysicsScene, inside: npt.NDArray[np.bool_]) -> PhysicsScene:
+def within(physics: PhysicsScene, inside: BoolArray) -> PhysicsScene:
     """The part of ``physics`` whose nodes are marked, for files with several scenes."""
     if bool(inside.all()):
         return physics

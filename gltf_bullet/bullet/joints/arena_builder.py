@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gltf_bullet.bullet.joints.arena_frames import DOFS, ArticulationFrames
+from gltf_bullet.bullet.joints.scene_arena import Arena, FrameTable, Record, RowTable
 from gltf_bullet.model import DriveMode
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import (
@@ -23,12 +25,12 @@ from gltf_bullet.planning.joints.articulation_plan import (
     LoopConstraint,
     LoopConstraintKind,
 )
-from gltf_bullet.planning.joints.multibody_spec import LinkJoint, LinkSpec, MultibodySpec
+from gltf_bullet.planning.joints.multibody_spec import LinkSpec
 from gltf_bullet.planning.joints.rows import RowMetric
 from gltf_bullet.solver import arena
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose
 
-__all__ = ["Arena", "FrameTable", "Record", "RowTable", "build_arena"]
+__all__ = ["build_arena"]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -44,142 +46,18 @@ _METRIC = {
     RowMetric.ANGLE: arena.ANGLE,
 }
 
-_JOINT = {
-    LinkJoint.FIXED: arena.FIXED,
-    LinkJoint.REVOLUTE: arena.REVOLUTE,
-    LinkJoint.PRISMATIC: arena.PRISMATIC,
-    LinkJoint.SPHERICAL: arena.SPHERICAL,
-}
-
-_DOFS = {arena.REVOLUTE: 1, arena.PRISMATIC: 1, arena.SPHERICAL: 3, arena.FLOATING: 6}
-
-
-@dataclass(slots=True, eq=False, kw_only=True)
-class RowTable:
-    """Rows of the solve; views of the arena: targets, limits and gains change in place."""
-
-    coordinate: IntArray
-    """[r], velocity of COORDINATE rows, -1 for measured ones."""
-    lower: FloatArray
-    upper: FloatArray
-    stiffness: FloatArray
-    """inf: hard."""
-    damping: FloatArray
-    position_target: FloatArray
-    velocity_target: FloatArray
-    max_force: FloatArray
-    is_drive: npt.NDArray[np.bool_]
-    by_acceleration: IntArray
-    recovering: IntArray
-    """1 for limits violated at load or by a change, on their way back."""
-
-    @property
-    def is_hard_limit(self) -> npt.NDArray[np.bool_]:
-        """Which rows are limits that give no way."""
-        result: npt.NDArray[np.bool_] = np.isinf(self.stiffness) & ~self.is_drive
-        return result
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class FrameTable:
-    """Which engine link each frame is."""
-
-    index: Mapping[tuple[int, int], int]
-    """(multibody, link) -> frame; multibody -1 for anchors, whose link is their node or WORLD."""
-    multibody: tuple[int, ...]
-    link: tuple[int, ...]
-    node: tuple[int, ...]
-    """The motion node of the body, -1 for others."""
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Record:
-    """One articulation in the arena."""
-
-    offset: int
-    """Of its header in the integers."""
-    frames: FrameTable
-    rows: RowTable
-    dof_count: int
-    dof_index: tuple[int, ...]
-    """Per planned dof its (first) velocity."""
-    base_index: Mapping[int, int]
-    """First of six velocities of a floating multibody's base."""
-    states: tuple[tuple[int, tuple[tuple[int, bool], ...]], ...]
-    """What the engine tells, in the order of the arena: per multibody whether its base floats (1),
-    and (link, is a ball) of its joints."""
-
-
-class Arena:
-    """The arrays of one scene's articulations."""
-
-    def __init__(
-        self,
-        ints: IntArray,
-        floats: FloatArray,
-        work: FloatArray,
-        records: tuple[Record, ...],
-        anchor_states: dict[int, int],
-        state_end: int,
-        commands: tuple[int, int],
-    ) -> None:
-        self.ints = ints
-        self.floats = floats
-        self.work = work
-        self.records = records
-        self.anchor_states = anchor_states
-        """Where each anchor's 19 numbers are in the floats, by node."""
-        self.state_end = state_end
-        """The engine's part of the state is ``floats[:state_end]``."""
-        self.commands = slice(*commands)
-        """Of the work: what the engine is given, all articulations one after the other."""
-
-    def table(self, record: Record, slot: int, *shape: int) -> FloatArray:
-        """A view of a table of work, such as POSE or VELOCITY."""
-        start = int(self.ints[record.offset + slot])
-        return self.work[start : start + math.prod(shape)].reshape(shape)
-
-    def model(self, record: Record, slot: int, *shape: int) -> FloatArray:
-        """A view of a table of floats, such as LINK or EXTERNAL."""
-        start = int(self.ints[record.offset + slot])
-        return self.floats[start : start + math.prod(shape)].reshape(shape)
-
-    def memory(self) -> tuple[FloatArray, IntArray]:
-        """A copy of what one step leaves to the next."""
-        parts = [self._memory_of(record) for record in self.records]
-        cuts = int(self.ints[arena.CUT_IMPULSE])
-        cut = self.floats[cuts : cuts + 6 * int(self.ints[arena.CUTS])]
-        return (
-            np.concatenate([*(floats for floats, _ in parts), cut]),
-            np.concatenate([*(flags for _, flags in parts), np.zeros(0, dtype=np.int64)]),
-        )
-
-    def recall(self, memory: tuple[FloatArray, IntArray]) -> None:
-        """Take back a :meth:`memory`."""
-        floats, ints = memory
-        for record in self.records:
-            own, flags = self._memory_of(record)
-            own[:], floats = floats[: len(own)], floats[len(own) :]
-            flags[:], ints = ints[: len(flags)], ints[len(flags) :]
-        cuts = int(self.ints[arena.CUT_IMPULSE])
-        self.floats[cuts : cuts + len(floats)] = floats
-
-    def _memory_of(self, record: Record) -> tuple[FloatArray, IntArray]:
-        start, end = self.ints[record.offset + np.array([arena.MEMORY, arena.MEMORY_END])].tolist()
-        return self.floats[start:end], record.rows.recovering
-
 
 class _Tables:
     """Arrays put one after the other."""
 
     def __init__(self, dtype: type) -> None:
         self.dtype = dtype
-        self.parts: list[npt.NDArray[np.generic]] = []
+        self.parts: list[npt.NDArray[Any]] = []
         self.size = 0
 
     def add(self, values: object) -> int:
         """Append values; where they begin."""
-        array = np.asarray(values, dtype=self.dtype).reshape(-1)
+        array: npt.NDArray[Any] = np.asarray(values, dtype=self.dtype).reshape(-1)
         start = self.size
         self.parts.append(array)
         self.size += len(array)
@@ -204,7 +82,7 @@ def build_arena(
         body_plans: By motion node.
         anchor_poses: Moving anchors at load, by node.
     """
-    layouts = [_Frames(plan, body_plans) for plan in plans]
+    layouts = [ArticulationFrames(plan, body_plans) for plan in plans]
     ints, floats, work = _Tables(np.int64), _Tables(np.float64), _Tables(np.float64)
     ints.room(arena.ARENA_HEADER)
     for layout in layouts:
@@ -266,128 +144,8 @@ def _ends(constraint: LoopConstraint) -> tuple[float, ...]:
     )
 
 
-class _Frames:
-    """The frames of one articulation, parents first, and its velocities, leaves first."""
-
-    def __init__(self, plan: ArticulationPlan, body_plans: Mapping[int, BodyPlan]) -> None:
-        self.plan = plan
-        self.keys = self._find_keys()
-        self.index = {key: f for f, key in enumerate(self.keys)}
-        node_of = {
-            (k, link): node
-            for k, multibody in enumerate(plan.multibodies)
-            for node, link in multibody.bodies
-        }
-        self.nodes = [node_of.get(key, -1) if key[0] >= 0 else -1 for key in self.keys]
-        self.gravity_factors = [
-            body_plans[node].gravity_factor if node >= 0 else 1.0 for node in self.nodes
-        ]
-        self.joints = [self._joint(key) for key in self.keys]
-        self.parents: list[int] = []
-        self.poses: list[Pose] = []
-        for key in self.keys:
-            parent, pose = self._parent(key)
-            self.parents.append(parent)
-            self.poses.append(pose)
-        self.first_dof = [-1] * len(self.keys)
-        self.dof_count = 0
-        for f in reversed(range(len(self.keys))):
-            if self.joints[f] in _DOFS:
-                self.first_dof[f] = self.dof_count
-                self.dof_count += _DOFS[self.joints[f]]
-        self.state_offsets = [-1] * len(self.keys)
-        self.states: list[tuple[int, tuple[tuple[int, bool], ...]]] = []
-
-    def _find_keys(self) -> list[tuple[int, int]]:
-        plan = self.plan
-        anchors = {m.anchor for m in plan.multibodies if not m.is_floating}
-        used = [f for j in plan.joints for f in (j.frame_a, j.frame_b)]
-        used += [f for c in plan.loop_constraints for f in (c.first, c.second)]
-        anchors |= {frame.link for frame in used if frame.multibody < 0}
-        keys = [(-1, anchor) for anchor in sorted(anchors)]
-        for k, multibody in enumerate(plan.multibodies):
-            carriers = {f.link for f in plan.dofs if f.multibody == k}
-            if multibody.is_floating:
-                keys.append((k, -1))
-            keys += [
-                (k, link)
-                for link, spec in enumerate(multibody.spec.links)
-                if spec.mass > 0.0 or link in carriers
-            ]
-        return keys
-
-    def _joint(self, key: tuple[int, int]) -> int:
-        multibody, link = key
-        if multibody < 0:
-            return arena.ANCHOR
-        if link < 0:
-            return arena.FLOATING
-        return _JOINT[self.plan.multibodies[multibody].spec.links[link].joint]
-
-    def _parent(self, key: tuple[int, int]) -> tuple[int, Pose]:
-        """The next frame towards the base, and where the frame is in it at coordinate 0."""
-        k, link = key
-        if k < 0 or link < 0:
-            return -1, IDENTITY_POSE
-        multibody = self.plan.multibodies[k]
-        spec = multibody.spec.links[link]
-        pose, parent = spec.parent_from_link, spec.parent
-        while parent >= 0 and (k, parent) not in self.index:
-            pose = multibody.spec.links[parent].parent_from_link @ pose
-            parent = multibody.spec.links[parent].parent
-        if parent >= 0 or multibody.is_floating:
-            return self.index[k, parent], pose
-        return self.index[-1, multibody.anchor], pose
-
-    def index_of(self, frame: LinkFrame) -> int:
-        """The frame that an attachment moves with."""
-        return self.index[frame.multibody, frame.link]
-
-    def source(self, f: int) -> MultibodySpec | LinkSpec | None:
-        """Mass properties of a frame; anchors have none."""
-        multibody, link = self.keys[f]
-        if multibody < 0:
-            return None
-        spec = self.plan.multibodies[multibody].spec
-        return spec if link < 0 else spec.links[link]
-
-    def inertial(self, f: int) -> Pose:
-        """Centre of mass and principal axes in the frame."""
-        source = self.source(f)
-        if source is None:
-            return IDENTITY_POSE
-        if isinstance(source, MultibodySpec):
-            return source.base_from_inertial
-        return source.link_from_inertial
-
-    def place_states(self, floats: _Tables) -> None:
-        """Room for what the engine tells, in the order in which it is asked."""
-        for k, multibody in enumerate(self.plan.multibodies):
-            if multibody.is_floating:
-                self.state_offsets[self.index[k, -1]] = floats.room(13)
-            links = []
-            for link in range(len(multibody.spec.links)):
-                f = self.index.get((k, link), -1)
-                if f >= 0 and self.joints[f] != arena.FIXED:
-                    self.state_offsets[f] = floats.room(arena.STATE_SIZES[self.joints[f]])
-                    links.append((link, self.joints[f] == arena.SPHERICAL))
-            self.states.append((int(multibody.is_floating), tuple(links)))
-
-    def command_dofs(self) -> list[int]:
-        """Velocities in the order of commands: per multibody single axes, balls, the base."""
-        result: list[int] = []
-        for k, (floats, links) in enumerate(self.states):
-            dofs = [(self.first_dof[self.index[k, link]], ball) for link, ball in links]
-            result += [dof for dof, ball in dofs if not ball]
-            result += [dof + n for dof, ball in dofs if ball for n in range(3)]
-            if floats:
-                base = self.first_dof[self.index[k, -1]]
-                result += range(base, base + 6)
-        return result
-
-
 def _write_record(
-    frames: _Frames,
+    frames: ArticulationFrames,
     anchor_states: Mapping[int, int],
     command: int,
     ints: _Tables,
@@ -471,14 +229,16 @@ def _write_record(
     return offset
 
 
-def _write_tree(frames: _Frames, header: list[int], ints: _Tables, floats: _Tables) -> None:
+def _write_tree(
+    frames: ArticulationFrames, header: list[int], ints: _Tables, floats: _Tables
+) -> None:
     n = frames.dof_count
     last_dof, roots = [-1] * len(frames.keys), [0] * len(frames.keys)
     dof_parent, dof_frame, is_base = [-1] * n, [0] * n, [0] * n
     for f, (joint, parent) in enumerate(zip(frames.joints, frames.parents, strict=True)):
         above = last_dof[parent] if parent >= 0 else -1
         roots[f] = roots[parent] if parent >= 0 else f
-        first, count = frames.first_dof[f], _DOFS.get(joint, 0)
+        first, count = frames.first_dof[f], DOFS.get(joint, 0)
         last_dof[f] = first if count else above
         for k in range(first, first + count) if count else ():
             dof_parent[k] = k + 1 if k + 1 < first + count else above
@@ -525,7 +285,9 @@ def _is_engine_constraint(constraint: LoopConstraint) -> bool:
     return constraint.kind is not LoopConstraintKind.ELEMENT
 
 
-def _write_rows(frames: _Frames, header: list[int], ints: _Tables, floats: _Tables) -> None:
+def _write_rows(
+    frames: ArticulationFrames, header: list[int], ints: _Tables, floats: _Tables
+) -> None:
     plan = frames.plan
     count = len(plan.rows)
     dof = [-1] * count
@@ -599,7 +361,7 @@ def _seven(frame: LinkFrame) -> tuple[float, ...]:
     return (*frame.link_from_frame.translation, *frame.link_from_frame.rotation_xyzw)
 
 
-def _record(frames: _Frames, offset: int, ints: IntArray, floats: FloatArray) -> Record:
+def _record(frames: ArticulationFrames, offset: int, ints: IntArray, floats: FloatArray) -> Record:
     count = len(frames.plan.rows)
 
     def numbers(slot: int) -> FloatArray:

@@ -1,0 +1,54 @@
+"""What becomes of materials and filters."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gltf_bullet.coverage import approximated, covers, exact
+from gltf_bullet.planning.contacts.surfaces import MATERIALS_APPROXIMATED
+
+__all__ = ["COVERAGE"]
+
+_FRICTION: Final = "tests/physics/test_friction.py"
+_FILTERS: Final = "tests/physics/test_filters.py"
+
+COVERAGE: Final = covers(
+    "Materials and filters",
+    exact(
+        "staticFriction",
+        shown_by=f"{_FRICTION}::test_static_friction_holds_where_dynamic_friction_would_not",
+        how="acts below a slip of max(0.05, 1.5 g dt) m/s",
+    ),
+    exact(
+        "dynamicFriction",
+        shown_by=f"{_FRICTION}::test_stopping_distance_follows_the_combined_coefficient",
+        how="stopping distance within 2 %",
+    ),
+    approximated(
+        "restitution",
+        when="spheres, and hulls at 480 steps per second and more",
+        how="within 0.05",
+    ),
+    approximated(
+        "restitution",
+        when="hulls that land flat below 480 steps per second",
+        how="up to 0.1 less",
+    ),
+    exact(
+        "frictionCombine",
+        "restitutionCombine",
+        shown_by=f"{_FRICTION}::test_three_contradictory_materials_are_right_at_the_same_time",
+        when="pairs of up to 24 classes",
+        how="factored, or on links of their own",
+    ),
+    approximated(
+        "frictionCombine", "restitutionCombine", when="more classes", by=MATERIALS_APPROXIMATED
+    ),
+    exact(
+        "collisionSystems",
+        "collideWithSystems",
+        "notCollideWithSystems",
+        shown_by=f"{_FILTERS}::test_contacts_are_exactly_the_pairs_of_the_predicate",
+        how="29 filter classes by bits, more by pair rules",
+    ),
+)

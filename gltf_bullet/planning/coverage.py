@@ -1,0 +1,129 @@
+"""What becomes of motions, triggers and gravity."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gltf_bullet.coverage import approximated, covers, exact
+from gltf_bullet.planning.bodies import INFINITE_AS_LARGE, VELOCITY_LIMITED
+from gltf_bullet.planning.triggers import TRIGGER_DECOMPOSED, TRIGGER_PLANE
+
+__all__ = ["GRAVITY", "MOTIONS", "TRIGGERS"]
+
+_FREE: Final = "tests/physics/test_free_bodies.py"
+_BODIES: Final = "tests/planning/test_bodies.py"
+_POINTERS: Final = "tests/runtime/test_pointers.py"
+_SENSING: Final = "tests/runtime/test_triggers.py"
+_FIELDS: Final = "tests/physics/test_gravity_fields.py"
+_A_FORCE: Final = "a force on this scene's bodies, at their centres of mass"
+
+MOTIONS: Final = covers(
+    "Motions",
+    exact("motion", shown_by=f"{_FREE}::test_nested_motions_are_independent_bodies"),
+    exact(
+        "rigidBody",
+        shown_by="tests/dialects/test_msft.py::test_every_property_of_a_body_is_read",
+    ),
+    exact(
+        "isKinematic",
+        shown_by=f"{_FREE}::test_a_belt_carries_a_box_at_its_speed",
+        how="constant velocity; carries what rests on it",
+    ),
+    exact("mass", shown_by=f"{_POINTERS}::test_mass_reaches_the_engine", when="finite"),
+    exact(
+        "mass",
+        shown_by=f"{_BODIES}::test_mass_and_inertia_come_from_the_volume_at_1000_kg_per_cubic_metre",
+        when="absent",
+        how="from the shapes, at `LoadOptions.density`",
+    ),
+    approximated("mass", when="0 (infinite)", by=INFINITE_AS_LARGE),
+    exact(
+        "centerOfMass",
+        shown_by=f"{_FREE}::test_a_body_turns_about_its_offset_centre_of_mass",
+    ),
+    exact(
+        "inertiaDiagonal",
+        shown_by=f"{_FREE}::test_a_tumbling_body_keeps_energy_and_angular_momentum",
+        when="finite",
+        how="momentum and energy within 1 % over 5 s at 240 Hz",
+    ),
+    exact(
+        "inertiaTensor",
+        shown_by="tests/dialects/test_msft.py"
+        "::test_a_tensor_is_the_product_of_its_axes_and_moments",
+        when="finite",
+        how="principal moments and axes, then as inertiaDiagonal",
+    ),
+    approximated("inertiaDiagonal", "inertiaTensor", when="0 (infinite)", by=INFINITE_AS_LARGE),
+    exact(
+        "inertiaOrientation",
+        shown_by=f"{_FREE}::test_the_inertia_orientation_turns_the_principal_axes",
+    ),
+    exact(
+        "linearVelocity",
+        "angularVelocity",
+        shown_by=f"{_FREE}::test_velocities_are_in_node_axes",
+        when="up to 1e5 m/s or rad/s",
+        how="of the centre of mass, rotated by the node, never scaled",
+    ),
+    approximated("linearVelocity", "angularVelocity", when="faster", by=VELOCITY_LIMITED),
+    exact("gravityFactor", shown_by=f"{_FREE}::test_the_gravity_factor_multiplies_gravity"),
+)
+
+TRIGGERS: Final = covers(
+    "Triggers",
+    exact(
+        "trigger",
+        shown_by=f"{_SENSING}::test_a_ball_falls_into_and_out_of_a_volume_when_the_formula_says",
+        when="convex shapes",
+    ),
+    exact(
+        "isTrigger",
+        shown_by="tests/dialects/test_omi_collider.py::test_a_flag_makes_a_trigger",
+    ),
+    approximated("trigger", when="concave meshes", by=TRIGGER_DECOMPOSED),
+    approximated("trigger", when="planes", by=TRIGGER_PLANE),
+    exact(
+        "nodes",
+        shown_by=f"{_SENSING}::test_a_compound_reports_once_as_the_node_that_lists_its_parts",
+        how="a compound reports once, as the node that holds the list",
+    ),
+)
+
+GRAVITY: Final = covers(
+    "Gravity (OMI)",
+    exact(
+        "gravity",
+        "direction",
+        shown_by=f"{_FIELDS}::test_the_worlds_gravity_is_the_files_where_it_states_one",
+        how=_A_FORCE,
+    ),
+    exact(
+        "directional",
+        shown_by=f"{_FIELDS}::test_a_directional_field_turns_with_its_node_and_ends_with_its_volume",
+        how=_A_FORCE,
+    ),
+    exact(
+        "point",
+        "unitDistance",
+        shown_by=f"{_FIELDS}::test_point_gravity_falls_off_with_the_square_of_the_distance",
+        how=_A_FORCE,
+    ),
+    exact(
+        "disc",
+        "torus",
+        "line",
+        "points",
+        "shaped",
+        "radius",
+        "shape",
+        shown_by=f"{_FIELDS}::test_fields_pull_to_their_nearest_point",
+        how=_A_FORCE,
+    ),
+    exact(
+        "priority",
+        "replace",
+        "stop",
+        shown_by=f"{_FIELDS}::test_priority_replace_and_stop",
+    ),
+)

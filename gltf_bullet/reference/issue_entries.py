@@ -1,0 +1,84 @@
+"""The entries of ``issues.md``: what each issue code means, why, how big and what to do.
+
+The page is the only owner of the three explanations; severity and message are copied into it from
+the source by ``tools/list_issues.py``. An entry is::
+
+    ### HULL_REDUCED
+
+    *warning, found in bullet*
+
+    > the convex hull has more than {limit} vertices; it is reduced ...
+
+    - **Why:** ...
+    - **How big:** ...
+    - **What to do:** ...
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from gltf_bullet.reference.pages import page
+
+__all__ = ["PARTS", "IssueEntry", "issue_entries", "parse_entries"]
+
+PARTS: Final = ("Why", "How big", "What to do")
+"""The explanations of an entry, in this order."""
+
+_HEADING: Final = re.compile(r"^### (?P<code>[A-Z0-9_]+)$", re.MULTILINE)
+_FACTS: Final = re.compile(r"^\*(?P<severity>\w+), found in (?P<room>\w+)\*$", re.MULTILINE)
+_MESSAGE: Final = re.compile(r"^> (?P<message>.+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IssueEntry:
+    """What the page says about one code; ``""`` where it says nothing yet."""
+
+    code: str
+    severity: str
+    """``error``, ``warning`` or ``info``."""
+    room: str
+    """The part of the library that finds it."""
+    message: str
+    """What happened; in braces what each finding fills in."""
+    why: str
+    how_big: str
+    what_to_do: str
+
+
+def issue_entries() -> dict[str, IssueEntry]:
+    """All entries by code, in the order of the page: errors, warnings, notes."""
+    return parse_entries(page("issues"))
+
+
+def parse_entries(markdown: str) -> dict[str, IssueEntry]:
+    """The entries of a text of this form, by code."""
+    headings = list(_HEADING.finditer(markdown))
+    ends = [following.start() for following in headings[1:]] + [len(markdown)]
+    found: dict[str, IssueEntry] = {}
+    for heading, end in zip(headings, ends, strict=True):
+        body = markdown[heading.start() : end].partition("\n## ")[0].strip()
+        facts, message = _FACTS.search(body), _MESSAGE.search(body)
+        why, how_big, what_to_do = (_part(body, name) for name in PARTS)
+        found[heading["code"]] = IssueEntry(
+            code=heading["code"],
+            severity=facts["severity"] if facts else "",
+            room=facts["room"] if facts else "",
+            message=_plain(message["message"]) if message else "",
+            why=why,
+            how_big=how_big,
+            what_to_do=what_to_do,
+        )
+    return found
+
+
+def _plain(message: str) -> str:
+    return message.replace("&lt;", "<").replace("\\*", "*")
+
+
+def _part(body: str, name: str) -> str:
+    """One explanation, its lines joined."""
+    _, _, rest = body.partition(f"- **{name}:**")
+    return " ".join(rest.partition("\n- **")[0].split())

@@ -1,0 +1,77 @@
+"""What a file says, read and checked; free of any engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gltf_bullet.diagnostics import Diagnostics, Issue
+from gltf_bullet.dialects.assemble import read_physics
+from gltf_bullet.dialects.registry import check_extensions
+from gltf_bullet.gltf.animations import read_animations
+from gltf_bullet.gltf.document import AssetSource, Document, read_document
+from gltf_bullet.gltf.writing import encode_glb, self_contained
+from gltf_bullet.model import PhysicsScene
+from gltf_bullet.planning.scene_plan import AnimatedNodes
+from gltf_bullet.scene import Animation, NodeTree
+
+__all__ = ["AssetContent", "read_content"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class AssetContent:
+    """One glTF file, read and checked; picklable."""
+
+    document: Document
+    physics: PhysicsScene
+    animations: tuple[Animation, ...] = ()
+    issues: tuple[Issue, ...]
+    """What reading found; translating adds its own to :attr:`Scene.issues`."""
+
+    @property
+    def path(self) -> str:
+        """The file as the caller named it, or ``"<memory>"``."""
+        return self.document.path
+
+    @property
+    def tree(self) -> NodeTree:
+        """The nodes of the file."""
+        return self.document.tree
+
+    def animated_nodes(self, *, running: bool) -> AnimatedNodes:
+        """What the file's animations may move; ``running``: whether they play from load on."""
+        marked = np.zeros(len(self.tree), dtype=bool)
+        driven: set[int] = set()
+        for animation in self.animations:
+            for track in animation.tracks:
+                if track.node is None or track.target_path == "weights":
+                    continue
+                marked[track.node] = True
+                if running and track.target_path in ("translation", "rotation"):
+                    driven.add(track.node)
+        moved = np.flatnonzero(self.tree.nearest_at_or_above(marked) >= 0)
+        return AnimatedNodes(moved=frozenset(moved.tolist()), driven=frozenset(driven))
+
+    def to_glb(self) -> bytes:
+        """The whole file, with all buffers and images that it refers to, as a ``.glb``.
+
+        Raises:
+            ContainerError: A buffer cannot be read.
+        """
+        return encode_glb(*self_contained(self.document, Diagnostics()))
+
+
+def read_content(source: AssetSource, diagnostics: Diagnostics) -> AssetContent:
+    """Read a file; findings go to ``diagnostics``.
+
+    Raises:
+        ContainerError: No such file, not glTF, truncated, or buffers that cannot be read.
+    """
+    document = read_document(source, diagnostics)
+    check_extensions(document, diagnostics)
+    physics = read_physics(document, diagnostics)
+    animations = read_animations(document, diagnostics)
+    return AssetContent(
+        document=document, physics=physics, animations=animations, issues=diagnostics.issues
+    )

@@ -1,0 +1,74 @@
+"""``gltf_bullet.check``: everything wrong with a file and everything approximated, no engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gltf_bullet.diagnostics import Diagnostics, Issue, Severity
+from gltf_bullet.errors import AssetError
+from gltf_bullet.gltf.document import AssetSource
+from gltf_bullet.options import LoadOptions
+from gltf_bullet.runtime.content import read_content
+from gltf_bullet.runtime.placement import Placement
+from gltf_bullet.runtime.translation import translate_at
+
+__all__ = ["Report", "check"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Report:
+    """What :func:`check` found: everything wrong with a file and everything approximated."""
+
+    path: str
+    issues: tuple[Issue, ...] = field(default=())
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the file loads: no issue of severity ERROR."""
+        return not self.errors
+
+    @property
+    def errors(self) -> tuple[Issue, ...]:
+        """Findings that make the file unusable."""
+        return self._of(Severity.ERROR)
+
+    @property
+    def warnings(self) -> tuple[Issue, ...]:
+        """Where meaning is lost or approximated."""
+        return self._of(Severity.WARNING)
+
+    def _of(self, severity: Severity) -> tuple[Issue, ...]:
+        return tuple(issue for issue in self.issues if issue.severity is severity)
+
+    def to_dict(self) -> dict[str, object]:
+        """The report as JSON-ready values."""
+        return {
+            "path": self.path,
+            "usable": self.is_usable,
+            "issues": [
+                {
+                    "code": issue.code,
+                    "severity": issue.severity.name.lower(),
+                    "pointer": str(issue.pointer),
+                    "message": issue.message,
+                }
+                for issue in self.issues
+            ],
+        }
+
+
+def check(source: AssetSource, *, options: LoadOptions | None = None) -> Report:
+    """Find everything wrong with a file and everything that Bullet will approximate.
+
+    Runs without an engine and never raises on content. Concave moving meshes are decomposed, as
+    they would be at load.
+    """
+    diagnostics = Diagnostics()
+    try:
+        content = read_content(source, diagnostics)
+    except AssetError as error:
+        return Report(path=error.path, issues=error.issues)
+    issues = diagnostics.issues
+    if not diagnostics.has_errors:
+        issues += translate_at(content, Placement.of(up_axis="y"), options or LoadOptions()).issues
+    return Report(path=content.path, issues=issues)

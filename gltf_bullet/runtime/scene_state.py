@@ -1,0 +1,36 @@
+"""A moment of a scene as a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gltf_bullet.bullet.state.body_states import BodyStates
+from gltf_bullet.bullet.state.snapshots import EngineSnapshot
+from gltf_bullet.bullet.triggers.triggers import TriggerMemory
+from gltf_bullet.bullet.world.engine_world import EngineWorldState
+from gltf_bullet.model import PhysicsScene
+from gltf_bullet.runtime.animation.players import PlayerState
+from gltf_bullet.scene import NodeFrames
+from gltf_bullet.transforms import FloatArray
+
+__all__ = ["SceneState"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class SceneState:
+    """A moment of a scene; treat as opaque. Picklable."""
+
+    time: float
+    """Simulated [s]."""
+    physics: PhysicsScene
+    """The model, changes by pointer and drive targets included."""
+    engine: EngineSnapshot | BodyStates
+    world: EngineWorldState
+    players: tuple[PlayerState, ...]
+    triggers: TriggerMemory
+    frames: NodeFrames
+    """What the bodies were made from: only bodies made alike go on alike, to the last bit."""
+    local: FloatArray
+    """parent_from_node of all nodes, as edited and animated, shape [node_count, 4, 4]."""
+    matrices: FloatArray
+    """world_from_node of all nodes, shape [node_count, 4, 4]."""

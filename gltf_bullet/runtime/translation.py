@@ -1,0 +1,145 @@
+"""From what a file says to everything that will be created: for load, check and inspect alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gltf_bullet.diagnostics import Diagnostics, Issue, Severity
+from gltf_bullet.errors import InvalidAssetError, TranslationError
+from gltf_bullet.model import PhysicsScene
+from gltf_bullet.options import LoadOptions
+from gltf_bullet.planning.scene_plan import ScenePlan, plan_scene, within
+from gltf_bullet.planning.shapes.collision_meshes import Deformation, collision_mesh
+from gltf_bullet.rendering.render_meshes import plan_visuals
+from gltf_bullet.rendering.visual_plans import NO_VISUALS, VisualPlans
+from gltf_bullet.runtime.content import AssetContent
+from gltf_bullet.runtime.placement import Placement
+from gltf_bullet.scene import NodeFrames
+
+__all__ = ["Translation", "first_translation", "translate", "translate_at"]
+
+_KEPT_TRANSLATIONS = 4
+"""Of one document: environments ask for the same one again and again, at few places."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Translation:
+    """What one scene will put into a world, and what is lost on the way."""
+
+    path: str
+    source: PhysicsScene
+    """All physics of the file, as read."""
+    physics: PhysicsScene
+    """The part of the file's physics that is simulated."""
+    plan: ScenePlan
+    visuals: VisualPlans
+    issues: tuple[Issue, ...]
+    """Findings of translating."""
+
+    def require_usable(self, *, strict: bool) -> Translation:
+        """This translation, if a scene can be made of it.
+
+        Raises:
+            InvalidAssetError: Content turned out unusable while translating.
+            TranslationError: ``strict`` and the engine would approximate.
+        """
+        if any(issue.is_error for issue in self.issues):
+            raise InvalidAssetError(self.path, self.issues)
+        lost = [issue for issue in self.issues if issue.severity is Severity.WARNING]
+        if strict and lost:
+            raise TranslationError(self.path, lost)
+        return self
+
+
+def first_translation(
+    asset: AssetContent, placement: Placement, options: LoadOptions
+) -> Translation:
+    """The translation of a fresh scene; the same again for the same request.
+
+    Environments make one asset many times at one place, each in a world of its own; planning is
+    half the price of a scene. The last few are kept with the document.
+
+    Raises:
+        InvalidAssetError: Content turned out unusable while translating.
+        TranslationError: ``options.strict`` and the engine would approximate.
+        ValueError: The file has no such scene.
+    """
+    kept: dict[object, Translation] = asset.document.derive(
+        ("translations", 0), lambda _: {}, Diagnostics()
+    )
+    key = (placement.key, options)
+    found = kept.get(key)
+    # One document may be read into several assets; each has physics of its own.
+    if found is None or found.source is not asset.physics:
+        found = translate_at(asset, placement, options).require_usable(strict=options.strict)
+        while len(kept) >= _KEPT_TRANSLATIONS:
+            del kept[next(iter(kept))]
+        kept[key] = found
+    return found
+
+
+def translate_at(asset: AssetContent, placement: Placement, options: LoadOptions) -> Translation:
+    """Translate a file as it stands, somewhere in the world; never raises on content.
+
+    Raises:
+        ValueError: The file has no such scene.
+    """
+    tree = asset.tree
+    index = placement.scene_index
+    if index is not None and not 0 <= index < len(tree.scenes):
+        raise ValueError(f"scene_index is {index}; the file has {len(tree.scenes)} scenes")
+    frames = NodeFrames.at_load(tree, placement.matrix, placement.rotation_xyzw)
+    physics = within(asset.physics, tree.nodes_of_scene(index))
+    return translate(asset, physics, frames, index, options)
+
+
+def translate(
+    asset: AssetContent,
+    physics: PhysicsScene,
+    frames: NodeFrames,
+    scene_index: int | None,
+    options: LoadOptions,
+    deformation: Deformation | None = None,
+) -> Translation:
+    """Plan bodies and pictures; never raises on content.
+
+    Args:
+        asset: The file.
+        physics: The part of its physics that is simulated, possibly edited.
+        frames: Where the nodes stand.
+        scene_index: The glTF scene whose meshes are shown; ``None``: the file's default.
+        options: Choices that the file cannot make.
+        deformation: Morph weights other than the authored ones.
+    """
+    diagnostics = Diagnostics()
+    plan = plan_scene(
+        physics,
+        asset.tree,
+        frames,
+        lambda shape: collision_mesh(
+            shape, asset.document, frames.world_from_node, diagnostics, deformation
+        ),
+        options,
+        diagnostics,
+        asset.animated_nodes(running=options.play_animations),
+    )
+    visuals = NO_VISUALS
+    if options.visuals == "mesh":
+        visuals = plan_visuals(
+            asset.document,
+            frames,
+            plan.motion_node_of,
+            scene_index,
+            options,
+            diagnostics,
+            asset.animations,
+            deformation,
+        )
+    return Translation(
+        path=asset.path,
+        source=asset.physics,
+        physics=physics,
+        plan=plan,
+        visuals=visuals,
+        issues=diagnostics.issues,
+    )

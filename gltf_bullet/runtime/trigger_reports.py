@@ -1,0 +1,116 @@
+"""What users learn about triggers: events of the last step and callbacks.
+
+KHR_physics_rigid_bodies, "Trigger event nodes". A trigger reports the colliders of this scene: an
+event names glTF nodes, which bodies loaded otherwise do not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from gltf_bullet.bullet.triggers.triggers import Crossing, TriggerMemory, Triggers
+from gltf_bullet.transforms import FloatArray
+
+__all__ = ["TriggerEvent", "TriggerReports"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriggerEvent:
+    """A collider that came into a trigger or left it."""
+
+    kind: Literal["entered", "exited"]
+    trigger_node: int
+    """glTF index; for compound triggers the node that lists the others."""
+    collider_node: int
+    """glTF index of the very collider."""
+    motion_node: int
+    """glTF index of the node with the motion of its body; -1 without one."""
+    time: float
+    """Simulated time [s]: the end of the step that noticed it; earlier, as computed along the
+    path, where the collider came and went within one step."""
+
+
+class TriggerReports:
+    """Turns crossings into events and hands them out."""
+
+    def __init__(self, triggers: Triggers) -> None:
+        self.triggers = triggers
+        self.events: tuple[TriggerEvent, ...] = ()
+        """Of the last step, in order of time."""
+        self._callbacks: dict[int, Callable[[TriggerEvent], object]] = {}
+        self._next_ticket = 0
+        self._inside: dict[int, tuple[int, ...]] | None = None
+
+    def after_step(
+        self,
+        world_from_node: FloatArray,
+        *,
+        time: float,
+        time_step: float,
+    ) -> None:
+        """Find out who came and went; :meth:`notify` tells the callbacks.
+
+        Args:
+            world_from_node: Of all nodes now, shape [node_count, 4, 4].
+            time: At the end of the step [s].
+            time_step: Its length [s].
+        """
+        self._inside = None
+        crossings = self.triggers.after_step(world_from_node, time_step)
+        self.events = tuple(_event(crossing, time, time_step) for crossing in crossings)
+
+    def replace_triggers(self, triggers: Triggers, world_from_node: FloatArray) -> None:
+        """Go on with other engine-side triggers of the same nodes; who is inside stays inside."""
+        memory = self.triggers.memory()
+        self.triggers = triggers
+        self.triggers.recall(memory, world_from_node)
+        self._inside = None
+
+    def notify(self) -> None:
+        """Call every callback for every event of the step; what they raise is passed on."""
+        for event in self.events:
+            for ticket, callback in list(self._callbacks.items()):
+                if ticket in self._callbacks:
+                    callback(event)
+
+    def subscribe(self, callback: Callable[[TriggerEvent], object]) -> Callable[[], None]:
+        """Call ``callback`` for every event from now on; returns what ends that."""
+        ticket = self._next_ticket
+        self._next_ticket += 1
+        self._callbacks[ticket] = callback
+
+        def unsubscribe() -> None:
+            self._callbacks.pop(ticket, None)
+
+        return unsubscribe
+
+    def overlapping(self, node: int) -> tuple[int, ...]:
+        """Collider nodes inside a trigger."""
+        if self._inside is None:
+            inside: dict[int, list[int]] = {}
+            for trigger, collider in self.triggers.overlaps():
+                inside.setdefault(trigger, []).append(collider)
+            self._inside = {trigger: tuple(found) for trigger, found in inside.items()}
+        return self._inside.get(node, ())
+
+    def memory(self) -> TriggerMemory:
+        """What a snapshot keeps; picklable."""
+        return self.triggers.memory()
+
+    def recall(self, memory: TriggerMemory, world_from_node: FloatArray) -> None:
+        """Take back a snapshot without events; ``world_from_node`` is where nodes stand then."""
+        self.triggers.recall(memory, world_from_node)
+        self._inside = None
+        self.events = ()
+
+
+def _event(crossing: Crossing, time: float, time_step: float) -> TriggerEvent:
+    return TriggerEvent(
+        kind="entered" if crossing.entered else "exited",
+        trigger_node=crossing.trigger_node,
+        collider_node=crossing.collider_node,
+        motion_node=crossing.motion_node,
+        time=time - (1.0 - crossing.fraction) * time_step,
+    )

@@ -1,0 +1,103 @@
+"""Bodies as users hold them, by glTF index or name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gltf_bullet.bullet.bodies import link_states
+from gltf_bullet.model import MotionKind
+from gltf_bullet.runtime.scene_core import SceneCore
+from gltf_bullet.transforms import FloatArray
+
+__all__ = ["Body"]
+
+
+class Body:
+    """A rigid body of a scene: a node with motion.
+
+    ``body_id`` and ``link_index`` are ordinary PyBullet ids: use them with any PyBullet call.
+    Velocities and impulses are in world axes.
+    """
+
+    __slots__ = ("_core", "node")
+
+    def __init__(self, core: SceneCore, node: int) -> None:
+        self._core = core
+        self.node = node
+        """glTF index of the node with the motion."""
+
+    @property
+    def _link(self) -> tuple[int, int]:
+        self._core.require_alive()
+        link = self._core.world.link_of(self.node)
+        self._core.world.lease.require_body(link[0])
+        return link
+
+    @property
+    def body_id(self) -> int:
+        """The PyBullet body."""
+        return self._link[0]
+
+    @property
+    def link_index(self) -> int:
+        """-1 for a free body, else the link of an articulated multibody."""
+        return self._link[1]
+
+    @property
+    def kind(self) -> MotionKind:
+        """Who moves it; an animation may take a dynamic body over while it plays."""
+        return self._core.world.plan.bodies.bodies[self.node].kind
+
+    @property
+    def mass(self) -> float:
+        """[kg] in the engine; 0 for kinematic and static bodies."""
+        return self._core.world.plan.bodies.bodies[self.node].mass
+
+    @property
+    def name(self) -> str:
+        """The node's name."""
+        return self._core.asset.tree.names[self.node]
+
+    @property
+    def center_of_mass(self) -> FloatArray:
+        """In the world [m], shape [3]."""
+        return np.array(link_states.link_state(self._core.client_id, *self._link)[0])
+
+    @property
+    def linear_velocity(self) -> FloatArray:
+        """Of the centre of mass [m/s], shape [3]."""
+        return np.array(link_states.link_state(self._core.client_id, *self._link)[2])
+
+    @property
+    def angular_velocity(self) -> FloatArray:
+        """[rad/s], shape [3]."""
+        return np.array(link_states.link_state(self._core.client_id, *self._link)[3])
+
+    def apply_impulse(
+        self,
+        linear: Sequence[float] = (0.0, 0.0, 0.0),
+        angular: Sequence[float] = (0.0, 0.0, 0.0),
+    ) -> None:
+        """rigid_body/applyImpulse: change the velocity at once; nothing on kinematic bodies.
+
+        Args:
+            linear: [N s] at the centre of mass, world axes.
+            angular: [N m s], world axes.
+        """
+        self._core.world.lease.require_body(self.body_id)
+        self._core.world.motion.apply_impulse(self.node, linear, angular)
+
+    def apply_point_impulse(self, impulse: Sequence[float], position: Sequence[float]) -> None:
+        """rigid_body/applyPointImpulse: an impulse [N s] at a point of the world [m]."""
+        arm = np.asarray(position, dtype=np.float64) - self.center_of_mass
+        linear = np.asarray(impulse, dtype=np.float64)
+        self.apply_impulse(linear.tolist(), np.cross(arm, linear).tolist())
+
+    def __repr__(self) -> str:
+        body_id, link_index = self._core.world.link_of(self.node)
+        return (
+            f"Body(node={self.node}, name={self.name!r}, body_id={body_id}, "
+            f"link_index={link_index}, kind={self.kind.value})"
+        )

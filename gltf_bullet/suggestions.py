@@ -1,0 +1,45 @@
+"""Names that somebody may have meant: for messages about a name that is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import SequenceMatcher
+from typing import Final
+
+__all__ = ["did_you_mean", "near_names"]
+
+SIMILAR: Final = 0.6
+"""Share of common characters from which two names are near: the default of difflib."""
+
+
+def near_names(name: str, known: Iterable[str], count: int = 3) -> tuple[str, ...]:
+    """The names of ``known`` that look most like ``name``, best first; at most ``count``.
+
+    Upper and lower case count as equal, and ``_``, ``-`` and blanks do not count: ``hull reduced``
+    is near ``HULL_REDUCED``. A name that contains the wanted one is near as well: ``hinge`` finds
+    ``HingeOnDoor``.
+    """
+    wanted = _folded(name)
+    if not wanted:
+        return ()
+    matcher = SequenceMatcher(b=wanted)  # keeps what it learnt about b between candidates
+    similarity: dict[str, float] = {}
+    for candidate in dict.fromkeys(known):
+        folded = _folded(candidate)
+        matcher.set_seq1(folded)
+        if wanted in folded or (
+            matcher.quick_ratio() >= SIMILAR  # an upper bound, and cheap
+            and matcher.ratio() >= SIMILAR
+        ):
+            similarity[candidate] = matcher.ratio()
+    return tuple(sorted(similarity, key=lambda near: -similarity[near])[:count])
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The end of a message: ``"; did you mean 'Cube' or 'Cone'?"``, or ``""``: none is near."""
+    near = near_names(name, known)
+    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+def _folded(name: str) -> str:
+    return name.casefold().replace("_", "").replace("-", "").replace(" ", "")

@@ -1,0 +1,8 @@
+"""The version of the installed package, as ``pyproject.toml`` states it."""
+
+from importlib.metadata import version
+from typing import Final
+
+__all__ = ["__version__"]
+
+__version__: Final[str] = version("gltf_bullet")

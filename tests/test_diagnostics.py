@@ -1,0 +1,35 @@
+"""What findings look like when they are printed."""
+
+from __future__ import annotations
+
+import pickle
+
+from gltf_bullet.diagnostics import ROOT, Issue, IssueKind, Severity
+
+REDUCED = IssueKind("REDUCED", Severity.WARNING, "{count} points are too many by {share:.0%}")
+
+
+def test_an_issue_prints_its_message_with_the_values_filled_in() -> None:
+    issue = Issue(REDUCED, ROOT / "meshes" / 0, {"count": 300, "share": 0.2})
+    line = "warning: /meshes/0: 300 points are too many by 20% [REDUCED]"
+    assert str(issue) == line
+    # As lists and tuples print their items.
+    assert repr((issue,)) == f"(<Issue {line}>,)"
+    assert "{" not in repr(issue)
+
+
+def test_the_whole_document_has_a_place_too() -> None:
+    issue = Issue(REDUCED, ROOT, {"count": 1, "share": 1.0})
+    assert str(issue).startswith("warning: /: ")
+
+
+def test_a_kind_prints_its_code() -> None:
+    assert str(REDUCED) == "REDUCED"
+    expected = "<IssueKind REDUCED, warning: {count} points are too many by {share:.0%}>"
+    assert repr(REDUCED) == expected
+
+
+def test_issues_stay_equal_and_hashable_and_pickle() -> None:
+    issue = Issue(REDUCED, ROOT, {"count": 1, "share": 1.0})
+    assert pickle.loads(pickle.dumps(issue)) == issue  # noqa: S301  # our own bytes
+    assert len({issue, Issue(REDUCED, ROOT, {"count": 1, "share": 1.0})}) == 1
