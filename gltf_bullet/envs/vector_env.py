@@ -142,7 +142,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
                 scene.before_step()
             scenes[0].core.session.step()
             for scene, episode in zip(scenes, self._episodes, strict=True):
-                scene.core.after_step(more_follow=left > 0)
+                scene.core.after_step()
                 episode.latch()
         return self._judge()
 

@@ -161,15 +161,18 @@ class SceneCore:
     def step(self, count: int = 1) -> None:
         """Advance the world by ``count`` time steps of the engine; see ``Scene.step``."""
         events: list[TriggerEvent] = []
-        for number in range(count):
-            self.before_step()
+        for _ in range(count):
+            settings = self._begin_step()
             self.session.step()
-            self._finish_step(more_follow=number + 1 < count)
+            self._finish_step(settings)
             events += self.events
         self.events = tuple(events)
 
     def before_step(self) -> None:
         """Apply forces, motors and kinematic velocities for the coming ``stepSimulation``."""
+        self._begin_step()
+
+    def _begin_step(self) -> EngineSettings:
         self.require_alive()
         if self._at_start is None and self._keeps_start:
             self._at_start = self.save_state()
@@ -177,19 +180,20 @@ class SceneCore:
         settings = self.session.settings()
         if self._driver.has_work:
             self._driver.before_step(settings.time_step, self.nodes.world_from_node)
-        self.world.before_step(settings, self.nodes.world_from_node)
+        self.world.before_step(settings, self.nodes.place)
+        return settings
 
-    def after_step(self, *, more_follow: bool = False) -> None:
+    def after_step(self) -> None:
         """Take in a step; see ``Scene.after_step``."""
         self.require_alive()
-        self._finish_step(more_follow=more_follow)
+        self._finish_step(self.session.settings())
 
-    def _finish_step(self, *, more_follow: bool) -> None:
-        settings = self.session.settings()
+    def _finish_step(self, settings: EngineSettings) -> None:
         self.time += settings.time_step
         self.world.after_step(settings)
-        if more_follow and not self._is_watched():
+        if not self._is_watched():
             self.events = ()
+            self.nodes.expire(self.world.world_from_bodies)
             return
         self.refresh()
         self._report(settings)
@@ -213,6 +217,7 @@ class SceneCore:
             or not self.world.gravity.is_idle
             or self.world.free.watches_spins
             or self._listeners
+            or self._scenery
             or not self._watch.is_idle
         )
 

@@ -48,8 +48,7 @@ class GravityForces:
         self._masses = np.array([plan.mass for _, plan in falling])
         if not fields.is_idle:
             # Joints must know these forces: their solve balances them.
-            for articulation in articulations.articulations:
-                articulation.field = self._changes_of_links
+            articulations.solver.field = self._changes_of_links
 
     @property
     def is_idle(self) -> bool:

@@ -18,7 +18,7 @@ from gltf_bullet.bullet.contacts.pair_rules import EngineLink, PairRules
 from gltf_bullet.bullet.gravity.fields import GravityFields
 from gltf_bullet.bullet.gravity.forces import GravityForces
 from gltf_bullet.bullet.joints.articulation_set import ArticulationState, create_articulations
-from gltf_bullet.bullet.joints.contact_coupling import ContactCoupling, ContactMemory
+from gltf_bullet.bullet.joints.contact_reader import ContactMemory, ContactReader
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals, ShownLink
 from gltf_bullet.bullet.session import BodyLease, EngineSession, EngineSettings
 from gltf_bullet.bullet.shapes.collider_index import ColliderIndex
@@ -40,7 +40,7 @@ from gltf_bullet.transforms import FloatArray, IntArray, Pose
 __all__ = ["EngineWorld", "EngineWorldState"]
 
 
-def _couplings(_: EngineSession) -> WeakSet[ContactCoupling]:
+def _couplings(_: EngineSession) -> WeakSet[ContactReader]:
     """Of all scenes in one world; to be asked for by ``session.shared``."""
     return WeakSet()
 
@@ -262,15 +262,18 @@ class EngineWorld:
 
     # --- the step -----------------------------------------------------------------------------
 
-    def before_step(self, settings: EngineSettings, world_from_node: FloatArray) -> None:
+    def before_step(
+        self, settings: EngineSettings, world_from_node: Callable[[], FloatArray]
+    ) -> None:
         """Apply what the engine does not know for the coming step.
 
         Args:
             settings: Of the world, as they are now.
-            world_from_node: Where all nodes stand, shape [node_count, 4, 4].
+            world_from_node: Tells where all nodes stand, shape [node_count, 4, 4].
         """
         # First of all: the joints' solve asks for these forces.
-        self.gravity.before_step(settings.gravity, world_from_node)
+        if not self.gravity.is_idle:
+            self.gravity.before_step(settings.gravity, world_from_node())
         self._links.before_step(settings)
         self.free.before_step(settings.time_step, settings.gravity)
         self.kinematic_targets.before_step(settings.time_step)
