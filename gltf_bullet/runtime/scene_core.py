@@ -75,20 +75,24 @@ class SceneCore:
             asset.animations, play=options.play_animations, guard=self.require_alive
         )
         self.animator = Animator(asset.tree, self.animations, placement.matrix)
-        self._populate(translation)
+        self._take_over(translation, self._engine_world(translation))
         self.reports = TriggerReports(self.world.triggers)
 
-    def _populate(self, translation: Translation) -> None:
-        """Put a translation into the world: bodies, who follows them, and what watches them."""
-        plan, tree, animator = translation.plan, self.asset.tree, self.animator
-        self.world = EngineWorld(
+    def _engine_world(self, translation: Translation) -> EngineWorld:
+        """Put a translation into the world: whole, or with an exception not at all."""
+        return EngineWorld(
             self.session,
-            plan,
-            tree,
+            translation.plan,
+            self.asset.tree,
             self.options,
             translation.visuals,
             self.placement.rotation_xyzw,
         )
+
+    def _take_over(self, translation: Translation, world: EngineWorld) -> None:
+        """Make ``world`` this scene's, with who follows its bodies, and what watches them."""
+        plan, tree, animator = translation.plan, self.asset.tree, self.animator
+        self.world = world
         """The engine's side of this scene."""
         self._scenery = [s for s in self.world.shown if s.visual.carrier is not None]
         """Meshes that follow an animated node without a body."""
@@ -132,9 +136,11 @@ class SceneCore:
             self.options,
             self.animator.weights,
         ).require_usable(strict=self.options.strict)
-        self.world.remove()
+        # The new bodies first: where the engine refuses one of them, the scene is as it was.
+        old, world = self.world, self._engine_world(translation)
         self.physics = physics
-        self._populate(translation)
+        self._take_over(translation, world)
+        old.remove()
         self.reports.replace_triggers(self.world.triggers, self.nodes.world_from_node)
         self._at_start = None
 

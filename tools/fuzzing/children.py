@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import os
 import resource
 import select
@@ -84,6 +85,7 @@ def _work(batch: Sequence[int], trial: Callable[[int], str], writer: int) -> Non
     try:
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        faulthandler.disable()  # the parent says it in one line
         silence = os.open(os.devnull, os.O_WRONLY)
         for stream in (1, 2):
             os.dup2(silence, stream)
