@@ -177,10 +177,9 @@ class Scene:
             force: Write over the file that the scene was loaded from, too.
 
         Raises:
-            FileExistsError: ``path`` is the file that the scene was loaded from.
             ContainerError: A buffer of the file cannot be read.
             ValueError: Another suffix.
-            OSError: The file cannot be written.
+            OSError: The file cannot be written, or is the scene's own.
         """
         self.core.require_alive()
         write_pose(self.core, path, force=force)

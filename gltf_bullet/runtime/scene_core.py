@@ -80,14 +80,9 @@ class SceneCore:
 
     def _engine_world(self, translation: Translation) -> EngineWorld:
         """Put a translation into the world: whole, or with an exception not at all."""
-        return EngineWorld(
-            self.session,
-            translation.plan,
-            self.asset.tree,
-            self.options,
-            translation.visuals,
-            self.placement.rotation_xyzw,
-        )
+        plan, visuals = translation.plan, translation.visuals
+        xyzw = self.placement.rotation_xyzw
+        return EngineWorld(self.session, plan, self.asset.tree, self.options, visuals, xyzw)
 
     def _take_over(self, translation: Translation, world: EngineWorld) -> None:
         """Make ``world`` this scene's, with who follows its bodies, and what watches them."""
@@ -136,7 +131,7 @@ class SceneCore:
             self.options,
             self.animator.weights,
         ).require_usable(strict=self.options.strict)
-        # The new bodies first: where the engine refuses one of them, the scene is as it was.
+        # The new ones first: where the engine refuses one, the scene is as it was.
         old, world = self.world, self._engine_world(translation)
         self.physics = physics
         self._take_over(translation, world)
