@@ -22,7 +22,7 @@ from gltf_bullet.model.physics_scene import PhysicsScene
 from gltf_bullet.model.shapes import Box, Capsule, Cylinder, MeshShape, Plane, Sphere
 from gltf_bullet.number_ranges import carried, range_of
 
-__all__ = ["PointerTarget", "edited", "find_target"]
+__all__ = ["PointerTarget", "edited", "find_target", "written"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +214,16 @@ def find_target(scene: PhysicsScene, pointer: str) -> PointerTarget | None:
     return None
 
 
+def written(target: PointerTarget, value: object) -> Any:
+    """``value`` as the model holds it.
+
+    Raises:
+        TypeError: The value is of another type.
+        ValueError: The value is out of range.
+    """
+    return _carried(target.member.write(value), target.key)
+
+
 def edited(scene: PhysicsScene, target: PointerTarget, value: object) -> PhysicsScene:
     """The scene with one property changed wherever the item is used.
 
@@ -221,7 +231,7 @@ def edited(scene: PhysicsScene, target: PointerTarget, value: object) -> Physics
         TypeError: The value is of another type.
         ValueError: The value is out of range.
     """
-    new = replace(target.item, **{target.field: _carried(target.member.write(value), target.key)})
+    new = replace(target.item, **{target.field: written(target, value)})
     if isinstance(new, JointLimit) and new.minimum > new.maximum:
         raise ValueError(f"min {new.minimum:g} would be above max {new.maximum:g}")
     old_place = target.item.pointer

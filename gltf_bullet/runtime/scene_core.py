@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -229,7 +230,8 @@ class SceneCore:
     def _follow_animations(self) -> None:
         """What animations change besides poses: properties by pointer, the shape of colliders."""
         for pointer, value in self.animator.changed_pointers():
-            self._write_pointer(self, pointer, value)
+            with suppress(KeyError, TypeError, ValueError):  # named at load: pointer_tracks.py
+                self._write_pointer(self, pointer, value)
         if not self._watch.is_idle and self._watch.has_changed(self.nodes.world_from_node):
             self.rebuild(self.physics)
 
