@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from gltf_bullet.gltf.fields import NUMBER_LIMITED
 from gltf_bullet.model import (
     DEFAULT_MATERIAL,
     Collider,
@@ -22,6 +23,7 @@ from gltf_bullet.model import (
     may_collide,
 )
 from gltf_bullet.model.mass_properties import Moments, principal_inertia
+from gltf_bullet.number_ranges import carried, range_of
 from gltf_bullet.planning.body_plans import VELOCITY_CLAMP, BodyPlan, ColliderGroup, StaticPlan
 from gltf_bullet.planning.shapes.planner import PlannedShape, ShapePlanner
 from gltf_bullet.planning.shapes.shape_plans import (
@@ -64,11 +66,21 @@ VELOCITY_LIMITED = IssueKind(
     "a speed of {got:.3g} {unit} is more than the engine keeps; {allowed:.0e} {unit} is used",
 )
 
+INERTIA_LIMITED = IssueKind(
+    "INERTIA_LIMITED",
+    Severity.WARNING,
+    "the principal moments of inertia are {got} kg m^2; the engine carries neither ratios above "
+    "{ratio:.0e} nor moments below {smallest:.3g} for this mass; {used} are used",
+)
+
 COMPOUND_LIMIT = 16
 """Children of one compound shape; Bullet drops more without a word."""
 INFINITE_FACTOR = 1e9
 """An infinite mass or moment is this many times the largest finite one: a zero in its place
-would stop all rotation (measured)."""
+would stop all rotation (measured). Also the largest ratio of two finite moments of one body: at
+1e18, the square root of which is lost to rounding, free bodies became NaN (measured)."""
+SMALLEST_GYRATION = 1e-6
+"""[m]: a body whose mass is as close together as this turns about it, whatever its moments are."""
 DEFAULT_RADIUS = 0.5
 """[m] of the ball whose inertia a body without any shape gets."""
 
@@ -278,7 +290,9 @@ class _MassPlanner:
         if motion.kind is not MotionKind.DYNAMIC:
             return 0.0, (0.0, 0.0, 0.0), Pose.from_translation(com)
         mass = self._mass(motion, total)
+        mass = self._carried_mass(motion, mass)
         diagonal, orientation = self._inertia(motion, total, mass)
+        diagonal = self._carried_inertia(motion, mass, diagonal)
         if orientation is None:
             return mass, diagonal, Pose.from_translation(com)
         x, y, z, w = quats_from_matrices(orientation).tolist()
@@ -298,6 +312,31 @@ class _MassPlanner:
             what="mass", value=value, factor=INFINITE_FACTOR,
         )  # fmt: skip
         return value
+
+    def _carried_mass(self, motion: Motion, mass: float) -> float:
+        """What follows from shapes is as large as they are; what is stated is in range already."""
+        taken = carried("mass", mass)
+        if motion.mass is not None or taken is None or taken == mass:
+            return mass
+        allowed = range_of("mass")
+        self._diagnostics.report(
+            NUMBER_LIMITED, motion.pointer, key="the mass of the shapes", got=f"{mass:g}",
+            allowed=f"{allowed.smallest:g} to {allowed.largest:g} kg", used=taken,
+        )  # fmt: skip
+        return taken
+
+    def _carried_inertia(self, motion: Motion, mass: float, diagonal: Vec3) -> Vec3:
+        stated = motion.inertia_diagonal or diagonal
+        largest = max((moment for moment in stated if math.isfinite(moment)), default=0.0)
+        smallest = max(mass * SMALLEST_GYRATION**2, largest / INFINITE_FACTOR)
+        if min(diagonal) >= 0.999 * smallest:
+            return diagonal
+        a, b, c = (max(moment, smallest) for moment in diagonal)
+        self._diagnostics.report(
+            INERTIA_LIMITED, motion.pointer, got=_triple(diagonal), ratio=INFINITE_FACTOR,
+            smallest=smallest, used=_triple((a, b, c)),
+        )  # fmt: skip
+        return a, b, c
 
     def _inertia(
         self, motion: Motion, total: Moments, mass: float
@@ -328,6 +367,10 @@ class _MassPlanner:
         )  # fmt: skip
         a, b, c = (m if math.isfinite(m) else large for m in motion.inertia_diagonal)
         return (a, b, c), orientation
+
+
+def _triple(values: Vec3) -> str:
+    return ", ".join(f"{value:.3g}" for value in values)
 
 
 def _group(colliders: Iterable[_PlacedCollider]) -> tuple[ColliderGroup, ...]:

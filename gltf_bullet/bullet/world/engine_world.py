@@ -97,13 +97,14 @@ class EngineWorld:
             self._create(painter, tree, options)
             self.triggers = self._create_triggers()
             self.gravity = self._create_gravity(world_from_asset_xyzw)
+            self.lease = BodyLease(session, self._created, self._name_of_body(tree))
+            """Whether all this is still in the world."""
         except BaseException:
+            session.sign(self._created)  # only bodies with our mark are removed
             self.remove()
             raise
         finally:
             painter.close()
-        self.lease = BodyLease(session, self._created, self._name_of_body(tree))
-        """Whether all this is still in the world."""
         self.shown: tuple[ShownLink, ...] = tuple(painter.shown)
         """Links that show meshes of the file."""
         self.body_nodes: IntArray = np.concatenate([self.free.nodes, self.articulations.nodes])
