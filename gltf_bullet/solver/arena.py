@@ -123,6 +123,10 @@ EXPECTED = 46
 """[n], velocities that the last solve expected after its step."""
 UNKNOWN = 47
 """[n], generalized force that others apply, found by the balance of momentum."""
+LATELY = 88
+"""[n], the estimate of UNKNOWN before what does not last was taken out of it."""
+TOUCHED = 89
+"""[n], generalized force of the contacts that the last solve foresaw."""
 MEMORY_END = 48
 
 # --- header slots: tables of work -----------------------------------------------------------------
@@ -201,7 +205,9 @@ COMMAND = 86
 """[n], TAU in the order in which the engine is given it."""
 COMMAND_DOF = 87
 """[n], ints: velocity of each command."""
-HEADER_SIZE = 88
+CONTACT_FORCE = 90
+"""[n], work: generalized force that the contacts of the last step did exert."""
+HEADER_SIZE = 91
 
 SCRATCH_SIZE = 128
 """Least floats of scratch: two attachment frames, their relative pose, and a direction."""

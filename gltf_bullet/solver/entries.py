@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gltf_bullet.solver import arena
 from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver.articulation_step import prepare_articulation
+from gltf_bullet.solver.articulation_step import evaluate_tree, prepare_articulation
 from gltf_bullet.solver.compiling import entry
 from gltf_bullet.solver.island import (
     add_articulation,
@@ -19,9 +19,8 @@ from gltf_bullet.solver.island import (
 from gltf_bullet.solver.joining import add_cut_constraints, take_results
 from gltf_bullet.solver.newton import solve_islands
 from gltf_bullet.solver.row_metrics import measure_rows
-from gltf_bullet.solver.tree_dynamics import compose_inertias, fill_mass_matrix
-from gltf_bullet.solver.tree_kinematics import gather_velocities, move_frames, place_frames
 from gltf_bullet.solver.types import IntArray
+from gltf_bullet.solver.unknown_loads import add_contact_forces, find_unknown_load
 from gltf_bullet.transforms import FloatArray
 
 __all__ = [
@@ -101,16 +100,17 @@ def advance(
     """
     if stages & EVALUATE:
         a = ints[ints[arena.RECORDS] + number]
-        place_frames(ints, floats, work, a)
-        gather_velocities(ints, floats, work, a)
-        move_frames(ints, floats, work, a, ints[a + arena.VELOCITY], ints[a + arena.TWIST])
-        compose_inertias(ints, floats, work, a)
-        fill_mass_matrix(ints, work, a)
+        evaluate_tree(ints, floats, work, a)
         measure_rows(ints, floats, work, a)
         return 0
     if stages & PREPARE:
         for k in range(ints[arena.ARTICULATIONS]):
+            evaluate_tree(ints, floats, work, ints[ints[arena.RECORDS] + k])
+        add_contact_forces(ints, work, index, values, number, contacts, dt)
+        for k in range(ints[arena.ARTICULATIONS]):
             a = ints[ints[arena.RECORDS] + k]
+            if ints[a + arena.ACTS] == 1:
+                find_unknown_load(ints, floats, work, a)
             if ints[a + arena.ACTS] != 0:
                 prepare_articulation(ints, floats, work, a, dt, gx, gy, gz)
     if stages & OPEN:

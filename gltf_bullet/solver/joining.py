@@ -126,6 +126,7 @@ def take_results(
         for k in range(n):
             floats[ints[a + arena.EXPECTED] + k] = values[index[layout.V] + place + k]
             floats[ints[a + arena.LASTING] + k] = 0.0
+            floats[ints[a + arena.TOUCHED] + k] = 0.0
             work[ints[a + arena.ROW_FORCE] + k] = 0.0
             work[ints[a + arena.TAU] + k] = (
                 work[ints[a + arena.BIAS] + k]
@@ -165,16 +166,20 @@ def _take_rows(
     """Forces of an articulation's own rows, and of cut constraints on it."""
     block, n = ints[a + arena.BLOCK], ints[a + arena.DOF_COUNT]
     tau, forces = ints[a + arena.TAU], ints[a + arena.ROW_FORCE]
-    lasting = ints[a + arena.LASTING]
+    lasting, touched = ints[a + arena.LASTING], ints[a + arena.TOUCHED]
     for r in range(index[layout.ROWS]):
         source = index[index[layout.ROW_SOURCE] + r]
         is_first = index[index[layout.ROW_FIRST] + r] == block
         is_second = index[index[layout.ROW_SECOND] + r] == block
-        if not (is_first or is_second) or source >= layout.CONTACT_SOURCE:
+        if not (is_first or is_second):
             continue
         x = values[index[layout.ROW_IMPULSE] + r]
         slot = layout.ROW_FIRST_JACOBIAN if is_first else layout.ROW_SECOND_JACOBIAN
         row, unit = index[index[slot] + r], index[index[layout.ROW_UNIT] + r]
+        if source >= layout.CONTACT_SOURCE:
+            for k in range(n):
+                floats[touched + k] += values[row + k] * x / dt
+            continue
         if source >= 0:
             floats[ints[a + arena.LAST_IMPULSE] + source] = x
         low, high = values[index[layout.ROW_LOW] + r], values[index[layout.ROW_HIGH] + r]

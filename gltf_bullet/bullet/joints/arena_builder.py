@@ -178,6 +178,8 @@ def _write_record(
         (arena.LAST_DT, 1),
         (arena.EXPECTED, n),
         (arena.UNKNOWN, n),
+        (arena.LATELY, n),
+        (arena.TOUCHED, n),
     ):
         header[slot] = floats.room(size)
     header[arena.MEMORY_END] = floats.size
@@ -208,6 +210,7 @@ def _write_record(
                 arena.HANDED,
                 arena.TAU,
                 arena.ROW_FORCE,
+                arena.CONTACT_FORCE,
             )
         ),
         *(

@@ -166,10 +166,7 @@ class JointSolver:
                 for need, room in zip(needed, self._room, strict=True)
             ]
             self._make_room(*grown)
-        advance(
-            arena.ints, arena.floats, arena.work, self._index, self._values,
-            PREPARE, 0, 0, 0, dt, *gravity,
-        )  # fmt: skip
+        first = PREPARE
         while True:
             index, values = self._index, self._values
             start = index[layout.CONTACT]
@@ -178,25 +175,23 @@ class JointSolver:
             values[start : start + len(touching.free_bodies)] = touching.free_bodies
             start = index[layout.CONTACT_SIDES]
             index[start : start + len(touching.sides)] = touching.sides
-            if not others:
-                status = advance(
-                    arena.ints, arena.floats, arena.work, index, values,
-                    OPEN | GATHER | SOLVE | FINISH, 0, contacts, free, dt, *gravity,
-                )  # fmt: skip
-            else:
+            last = SOLVE | FINISH
+            stages = first | OPEN | GATHER | (0 if others else last)
+            status = advance(
+                arena.ints, arena.floats, arena.work, index, values,
+                stages, 0, contacts, free, dt, *gravity,
+            )  # fmt: skip
+            for k, other in enumerate(others):
                 advance(
-                    arena.ints, arena.floats, arena.work, index, values,
-                    OPEN | GATHER, 0, contacts, free, dt, *gravity,
+                    other.ints, other.floats, other.work, index, values,
+                    GATHER, k + 1, contacts, free, dt, *gravity,
                 )  # fmt: skip
-                for k, other in enumerate(others):
-                    advance(
-                        other.ints, other.floats, other.work, index, values,
-                        GATHER, k + 1, contacts, free, dt, *gravity,
-                    )  # fmt: skip
+            if others:
                 status = advance(
                     arena.ints, arena.floats, arena.work, index, values,
-                    SOLVE | FINISH, 0, contacts, free, dt, *gravity,
+                    last, 0, contacts, free, dt, *gravity,
                 )  # fmt: skip
+            first = 0
             if status != NEEDS_ROOM:
                 break
             self._make_room(*self._room)
