@@ -207,7 +207,15 @@ COMMAND_DOF = 87
 """[n], ints: velocity of each command."""
 CONTACT_FORCE = 90
 """[n], work: generalized force that the contacts of the last step did exert."""
-HEADER_SIZE = 91
+MISPREDICTED = 91
+"""Switch: 1 where the last step went otherwise than its solve foresaw."""
+MOTOR_TARGET = 92
+"""[n], work: velocities for the engine's own motors, in the order of commands."""
+MOTOR_BOUND = 93
+"""[n], work: their largest force, 0 for none."""
+ROW_SUM = 94
+"""[n], work: force of all rows, loop and cut constraints included."""
+HEADER_SIZE = 95
 
 SCRATCH_SIZE = 128
 """Least floats of scratch: two attachment frames, their relative pose, and a direction."""

@@ -27,6 +27,7 @@ __all__ = [
     "EVALUATE",
     "FINISH",
     "GATHER",
+    "MISPREDICTED",
     "NEEDS_ROOM",
     "NOT_CONVERGED",
     "NOT_FINITE",
@@ -54,6 +55,8 @@ EVALUATE = 32
 NEEDS_ROOM = 1
 NOT_CONVERGED = 2
 NOT_FINITE = 4
+MISPREDICTED = 8
+"""The last step went otherwise than foreseen; motors are asked for."""
 
 
 @entry(
@@ -129,5 +132,8 @@ def advance(
         solve_islands(index, values)
     if stages & FINISH and index[layout.NEEDED] == 0:
         status = 0 if take_results(ints, floats, work, index, values, dt) else NOT_FINITE
-        return status + (NOT_CONVERGED if index[layout.UNCONVERGED] else 0)
+        for k in range(ints[arena.ARTICULATIONS]):
+            if ints[ints[ints[arena.RECORDS] + k] + arena.MISPREDICTED]:
+                status |= MISPREDICTED
+        return status | (NOT_CONVERGED if index[layout.UNCONVERGED] else 0)
     return NEEDS_ROOM if index[layout.NEEDED] else 0

@@ -6,6 +6,7 @@ import math
 
 from gltf_bullet.solver import arena
 from gltf_bullet.solver import island_layout as layout
+from gltf_bullet.solver.arena import PRISMATIC, REVOLUTE
 from gltf_bullet.solver.articulation_step import BAUMGARTE, CLOSURE_GAP, HARD
 from gltf_bullet.solver.cholesky import forward_dense
 from gltf_bullet.solver.compiling import kernel
@@ -13,6 +14,10 @@ from gltf_bullet.solver.island import add_row, take
 from gltf_bullet.solver.row_metrics import add_path, place_point, prescribed_rate
 from gltf_bullet.solver.types import IntArray
 from gltf_bullet.transforms import FloatArray
+
+MOTOR_RESERVE = 2.0
+"""How many times the force that the solve found a motor may use, where contacts turn out otherwise
+than foreseen."""
 
 
 @kernel
@@ -128,6 +133,7 @@ def take_results(
             floats[ints[a + arena.LASTING] + k] = 0.0
             floats[ints[a + arena.TOUCHED] + k] = 0.0
             work[ints[a + arena.ROW_FORCE] + k] = 0.0
+            work[ints[a + arena.ROW_SUM] + k] = 0.0
             work[ints[a + arena.TAU] + k] = (
                 work[ints[a + arena.BIAS] + k]
                 - work[ints[a + arena.CENTRED] + k]
@@ -146,8 +152,17 @@ def take_results(
         if ints[a + arena.ACTS] == 1 and ints[a + arena.BLOCK] >= 0:
             _take_rows(ints, floats, work, index, values, a, dt)
             commands, dofs = ints[a + arena.COMMAND], ints[a + arena.COMMAND_DOF]
+            targets, bounds = ints[a + arena.MOTOR_TARGET], ints[a + arena.MOTOR_BOUND]
             for k in range(ints[a + arena.DOF_COUNT]):
-                command = work[ints[a + arena.TAU] + ints[dofs + k]]
+                dof = ints[dofs + k]
+                command = work[ints[a + arena.TAU] + dof]
+                work[targets + k], work[bounds + k] = 0.0, 0.0
+                joint = ints[ints[a + arena.FRAME_JOINT] + ints[ints[a + arena.DOF_FRAME] + dof]]
+                if ints[a + arena.MISPREDICTED] and (joint == REVOLUTE or joint == PRISMATIC):
+                    rows = work[ints[a + arena.ROW_SUM] + dof]
+                    command -= rows
+                    work[targets + k] = floats[ints[a + arena.EXPECTED] + dof]
+                    work[bounds + k] = MOTOR_RESERVE * abs(rows)
                 finite = finite and math.isfinite(command)
                 work[commands + k] = command
     return finite
@@ -195,6 +210,7 @@ def _take_rows(
             if part == 0.0:
                 continue
             work[tau + k] += part
+            work[ints[a + arena.ROW_SUM] + k] += part
             if 0 <= source < ints[a + arena.ROW_COUNT]:
                 work[forces + k] += part
             if lasts:

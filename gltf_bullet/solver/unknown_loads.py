@@ -27,6 +27,10 @@ from gltf_bullet.solver.row_metrics import add_path
 from gltf_bullet.solver.types import IntArray
 from gltf_bullet.transforms import FloatArray
 
+MISS = 0.1
+"""[m/s, rad/s] and share of a velocity, by which a step may end otherwise than its solve foresaw
+and still be trusted."""
+
 
 @kernel
 def add_contact_forces(
@@ -88,6 +92,12 @@ def find_unknown_load(ints: IntArray, floats: FloatArray, work: FloatArray, a: i
     velocity, expected = ints[a + arena.VELOCITY], ints[a + arena.EXPECTED]
     mass, found = ints[a + arena.MASS], ints[a + arena.CONTACT_FORCE]
     touched = ints[a + arena.TOUCHED]
+    ints[a + arena.MISPREDICTED] = 0
+    if last_dt > 0.0:
+        for i in range(n):
+            miss = abs(work[velocity + i] - floats[expected + i])
+            if miss > MISS * (1.0 + abs(work[velocity + i])):
+                ints[a + arena.MISPREDICTED] = 1
     # Constraints of the engine that close loops exert forces that nobody reports.
     if last_dt <= 0.0 or ints[a + arena.CLOSURE_COUNT] or ints[arena.CUTS]:
         return

@@ -17,6 +17,7 @@ from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.entries import (
     FINISH,
     GATHER,
+    MISPREDICTED,
     NEEDS_ROOM,
     NOT_FINITE,
     OPEN,
@@ -65,6 +66,7 @@ class JointSolver:
                 articulation.body_ids, articulation.record.states, strict=True
             )
         ]
+        self._has_motors = False
         self._rows = sum(
             int(arena.ints[record.offset + slots.TOTAL_ROWS]) for record in arena.records
         ) + 6 * int(arena.ints[slots.CUTS])
@@ -140,6 +142,36 @@ class JointSolver:
         if status & NOT_FINITE:
             raise EngineError(self._explain())
         self._tell()
+        if status & MISPREDICTED or self._has_motors:
+            self._set_motors()
+
+    def _set_motors(self) -> None:
+        """Use the engine's velocity motors where the last step went otherwise than foreseen.
+
+        They act within the engine's own solve of contacts, with a bounded force. Torques that were
+        meant for other contacts than those that come about feed energy in without end (measured: 6
+        of 24 ragdolls dropped at 60 Hz).
+        """
+        targets: list[float] = self.arena.work[self.arena.motor_targets].tolist()
+        bounds: list[float] = self.arena.work[self.arena.motor_bounds].tolist()
+        at = 0
+        for body, axes, balls, floats in self._targets:
+            end = at + len(axes)
+            if axes:
+                pybullet.setJointMotorControlArray(
+                    body,
+                    axes,
+                    pybullet.VELOCITY_CONTROL,
+                    targetVelocities=targets[at:end],
+                    forces=bounds[at:end],
+                    physicsClientId=self.client_id,
+                )
+            at = end + 3 * len(balls) + 6 * bool(floats)
+        self._has_motors = any(bounds)
+
+    def forget_motors(self) -> None:
+        """The engine's motors are not as this solve left them: set them in the next step."""
+        self._has_motors = True
 
     def _step_touching(self, touching: Touching, dt: float, gravity: Sequence[float]) -> int:
         """The step of a scene that touches something."""
