@@ -10,6 +10,7 @@ from gltf_bullet.solver import arena
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.articulation_step import evaluate_tree, prepare_articulation
 from gltf_bullet.solver.compiling import entry
+from gltf_bullet.solver.energy_guard import judge_step
 from gltf_bullet.solver.island import (
     add_articulation,
     add_contact_rows,
@@ -33,6 +34,7 @@ __all__ = [
     "NOT_FINITE",
     "OPEN",
     "PREPARE",
+    "SLOWED",
     "SOLVE",
     "advance",
 ]
@@ -57,6 +59,8 @@ NOT_CONVERGED = 2
 NOT_FINITE = 4
 MISPREDICTED = 8
 """The last step went otherwise than foreseen; motors are asked for."""
+SLOWED = 16
+"""Velocities were taken back; the engine must be given them."""
 
 
 @entry(
@@ -113,6 +117,7 @@ def advance(
         for k in range(ints[arena.ARTICULATIONS]):
             a = ints[ints[arena.RECORDS] + k]
             if ints[a + arena.ACTS] == 1:
+                judge_step(ints, floats, work, a)
                 find_unknown_load(ints, floats, work, a)
             if ints[a + arena.ACTS] != 0:
                 prepare_articulation(ints, floats, work, a, dt, gx, gy, gz)
@@ -135,5 +140,7 @@ def advance(
         for k in range(ints[arena.ARTICULATIONS]):
             if ints[ints[ints[arena.RECORDS] + k] + arena.MISPREDICTED]:
                 status |= MISPREDICTED
+            if ints[ints[ints[arena.RECORDS] + k] + arena.SLOWED]:
+                status |= SLOWED
         return status | (NOT_CONVERGED if index[layout.UNCONVERGED] else 0)
     return NEEDS_ROOM if index[layout.NEEDED] else 0

@@ -139,6 +139,7 @@ def take_results(
                 - work[ints[a + arena.CENTRED] + k]
                 + work[ints[a + arena.HANDED] + k]
             )
+            floats[ints[a + arena.LEGITIMATE] + k] = work[ints[a + arena.APPLIED] + k]
         for r in range(total):
             floats[ints[a + arena.LAST_IMPULSE] + r] = 0.0
         floats[ints[a + arena.LAST_DT]] = dt
@@ -201,6 +202,9 @@ def _take_rows(
         # Of the next step only what lasts can be foretold: a one-sided limit that chatters made
         # light bodies on long levers gain energy without end.
         lasts = low != 0.0 and high != 0.0
+        is_soft = False
+        if 0 <= source < ints[a + arena.ROW_COUNT]:
+            is_soft = not math.isinf(floats[ints[a + arena.ROW_STIFFNESS] + source])
         for k in range(n):
             part = x / dt
             if unit >= 0:
@@ -213,5 +217,7 @@ def _take_rows(
             work[ints[a + arena.ROW_SUM] + k] += part
             if 0 <= source < ints[a + arena.ROW_COUNT]:
                 work[forces + k] += part
+            if is_soft:
+                floats[ints[a + arena.LEGITIMATE] + k] += part
             if lasts:
                 floats[lasting + k] += part

@@ -18,6 +18,9 @@ from gltf_bullet.solver.island_layout import (
     CONTACT_OTHER,
     CONTACT_POSITION,
     CONTACT_SIZE,
+    FREE_MASS,
+    FREE_SIZE,
+    FREE_VELOCITY,
     SIDE_ARENA,
     SIDE_FRAME,
     SIDE_RECORD,
@@ -27,9 +30,9 @@ from gltf_bullet.solver.row_metrics import add_path
 from gltf_bullet.solver.types import IntArray
 from gltf_bullet.transforms import FloatArray
 
-MISS = 0.1
-"""[m/s, rad/s] and share of a velocity, by which a step may end otherwise than its solve foresaw
-and still be trusted."""
+AGREEMENT = 0.1
+"""Share by which a load may change from step to step, and be believed, while contacts turn out
+otherwise than foreseen."""
 
 
 @kernel
@@ -47,6 +50,7 @@ def add_contact_forces(
         a = ints[ints[arena.RECORDS] + k]
         for i in range(ints[a + arena.DOF_COUNT]):
             work[ints[a + arena.CONTACT_FORCE] + i] = 0.0
+            work[ints[a + arena.MOVING_FORCE] + i] = 0.0
     for c in range(contacts):
         contact = index[layout.CONTACT] + CONTACT_SIZE * c
         for which in range(2):
@@ -82,6 +86,24 @@ def add_contact_forces(
                 force = work[wrench + 3 + q]
                 work[wrench + k] = work[arm + p] * force - work[arm + q] * work[wrench + 3 + p]
             add_path(ints, work, a, frame, wrench, sign, ints[a + arena.CONTACT_FORCE])
+            other_side = index[layout.CONTACT_SIDES] + SIDE_SIZE * (2 * c + 1 - which)
+            if _moves(index, values, other_side, number, a):
+                add_path(ints, work, a, frame, wrench, sign, ints[a + arena.MOVING_FORCE])
+
+
+@kernel
+def _moves(index: IntArray, values: FloatArray, side: int, number: int, a: int) -> bool:
+    """Whether the body on a contact's side may do work on an articulation."""
+    record = index[side + SIDE_RECORD]
+    if index[side + SIDE_ARENA] >= 0:
+        return index[side + SIDE_ARENA] != number or record != a
+    body = index[layout.FREE] + FREE_SIZE * record
+    if values[body + FREE_MASS] != 0.0:
+        return True
+    speed = 0.0
+    for k in range(6):
+        speed += abs(float(values[body + FREE_VELOCITY + k]))
+    return speed > 0.0
 
 
 @kernel
@@ -92,15 +114,14 @@ def find_unknown_load(ints: IntArray, floats: FloatArray, work: FloatArray, a: i
     velocity, expected = ints[a + arena.VELOCITY], ints[a + arena.EXPECTED]
     mass, found = ints[a + arena.MASS], ints[a + arena.CONTACT_FORCE]
     touched = ints[a + arena.TOUCHED]
-    ints[a + arena.MISPREDICTED] = 0
-    if last_dt > 0.0:
-        for i in range(n):
-            miss = abs(work[velocity + i] - floats[expected + i])
-            if miss > MISS * (1.0 + abs(work[velocity + i])):
-                ints[a + arena.MISPREDICTED] = 1
     # Constraints of the engine that close loops exert forces that nobody reports.
     if last_dt <= 0.0 or ints[a + arena.CLOSURE_COUNT] or ints[arena.CUTS]:
         return
+    unsteady = False
+    if ints[a + arena.MISPREDICTED]:
+        for i in range(n):
+            if work[found + i] != 0.0 or floats[touched + i] != 0.0:
+                unsteady = True
     for i in range(n):
         change = 0.0
         for k in range(n):
@@ -109,9 +130,10 @@ def find_unknown_load(ints: IntArray, floats: FloatArray, work: FloatArray, a: i
         raw -= work[found + i] - floats[touched + i]
         before = floats[lately + i]
         floats[lately + i] = raw
-        if raw * before <= 0.0:
-            floats[unknown + i] = 0.0
-        elif abs(raw) < abs(before):
-            floats[unknown + i] = raw
-        else:
-            floats[unknown + i] = before
+        believed = 0.0
+        if raw * before > 0.0:
+            believed = raw if abs(raw) < abs(before) else before
+        if unsteady and abs(raw - before) > AGREEMENT * abs(raw):
+            # Contacts that come and go scatter by far more than any load.
+            believed = 0.0
+        floats[unknown + i] = believed

@@ -185,6 +185,11 @@ def _write_record(
         (arena.UNKNOWN, n),
         (arena.LATELY, n),
         (arena.TOUCHED, n),
+        (arena.LAST_VELOCITY, n),
+        (arena.LAST_ENERGY, 1),
+        (arena.LEGITIMATE, n),
+        (arena.MISTRUST, 1),
+        (arena.TUNING, 8),
     ):
         header[slot] = floats.room(size)
     header[arena.MEMORY_END] = floats.size
@@ -216,6 +221,7 @@ def _write_record(
                 arena.TAU,
                 arena.ROW_FORCE,
                 arena.CONTACT_FORCE,
+                arena.MOVING_FORCE,
                 arena.ROW_SUM,
             )
         ),

@@ -22,6 +22,7 @@ from gltf_bullet.solver.entries import (
     NOT_FINITE,
     OPEN,
     PREPARE,
+    SLOWED,
     SOLVE,
     advance,
 )
@@ -141,6 +142,9 @@ class JointSolver:
             status = self._step_touching(touching, dt, gravity)
         if status & NOT_FINITE:
             raise EngineError(self._explain())
+        if status & SLOWED:
+            for articulation in self.articulations:
+                articulation.give_back_velocities()
         self._tell()
         if status & MISPREDICTED or self._has_motors:
             self._set_motors()
