@@ -96,11 +96,11 @@ def _moves(index: IntArray, values: FloatArray, side: int, number: int, a: int) 
     """Whether the body on a contact's side may do work on an articulation."""
     record = index[side + SIDE_RECORD]
     if index[side + SIDE_ARENA] >= 0:
-        return index[side + SIDE_ARENA] != number or record != a
+        return bool(index[side + SIDE_ARENA] != number or record != a)
     body = index[layout.FREE] + FREE_SIZE * record
     if values[body + FREE_MASS] != 0.0:
         return True
-    speed = 0.0
+    speed: float = 0.0
     for k in range(6):
         speed += abs(float(values[body + FREE_VELOCITY + k]))
     return speed > 0.0
