@@ -71,13 +71,18 @@ class LinkContacts:
 
     def change(self, contacts: ContactPlan, links: Iterable[SolidLink]) -> None:
         """Give the same links other surfaces."""
-        self._apply(contacts, list(links))
+        self._apply(contacts, list(links), self._surfaces)
         # Cached contacts of resting hulls keep the old numbers otherwise (measured).
         self.renew()
 
-    def _apply(self, contacts: ContactPlan, links: list[SolidLink]) -> None:
+    def _apply(
+        self,
+        contacts: ContactPlan,
+        links: list[SolidLink],
+        former: RestitutionTuning | None = None,
+    ) -> None:
         surfaces = [(link, part.surface) for link, part in links]
-        self._surfaces = RestitutionTuning(self._client_id, contacts, surfaces)
+        self._surfaces = RestitutionTuning(self._client_id, contacts, surfaces, former)
         self._slip = SlipFriction(
             self._client_id,
             contacts,

@@ -76,6 +76,8 @@ class ContactPlan:
     factors: Factors
     static_friction: FloatArray
     """Coefficient at rest per pair, shape [count, count]."""
+    bouncing: frozenset[tuple[SurfaceKey, CollisionFilter | None]] = frozenset()
+    """Surfaces under filters that admit some partner towards which restitution is not 0."""
 
     @property
     def index_of(self) -> dict[SurfaceKey, int]:
@@ -99,7 +101,7 @@ class _Use:
 def plan_contacts(bodies: BodyPlans, diagnostics: Diagnostics) -> tuple[BodyPlans, ContactPlan]:
     """Give every collider group and static collider its surface; split where pairs contradict."""
     uses = _uses(bodies)
-    targets, static_friction, keys = _pair_targets(uses)
+    targets, static_friction, keys, bouncing = _pair_targets(uses)
     factors = factor_pairs(targets, may_split=True)
     if factors.split:
         involved = {c for edge in factors.split for c in edge}
@@ -109,7 +111,7 @@ def plan_contacts(bodies: BodyPlans, diagnostics: Diagnostics) -> tuple[BodyPlan
         if len(classes) > MAX_CLASSES:
             factors = factor_pairs(targets, may_split=False)
             _report_residual(keys, targets, factors, len(classes), diagnostics)
-    contacts = ContactPlan(keys, targets, factors, static_friction)
+    contacts = ContactPlan(keys, targets, factors, static_friction, bouncing)
     return _with_surfaces(bodies, contacts, diagnostics), contacts
 
 
@@ -171,7 +173,12 @@ def _uses(bodies: BodyPlans) -> dict[_Use, set[int]]:
 
 def _pair_targets(
     uses: Mapping[_Use, set[int]],
-) -> tuple[PairTargets, FloatArray, tuple[SurfaceKey, ...]]:
+) -> tuple[
+    PairTargets,
+    FloatArray,
+    tuple[SurfaceKey, ...],
+    frozenset[tuple[SurfaceKey, CollisionFilter | None]],
+]:
     keys = tuple(dict.fromkeys(use.key for use in uses))
     row = {key: index for index, key in enumerate(keys)}
     count = len(keys)
@@ -186,6 +193,7 @@ def _pair_targets(
                 one.restitution, two.restitution, one.restitution_combine, two.restitution_combine
             )
     edges: set[tuple[int, int]] = set()
+    bouncing: set[tuple[SurfaceKey, CollisionFilter | None]] = set()
     listed = list(uses.items())
     for at, (use, owners) in enumerate(listed):
         for other, other_owners in listed[at:]:
@@ -195,6 +203,8 @@ def _pair_targets(
                 continue
             i, j = sorted((row[use.key], row[other.key]))
             edges.add((i, j))
+            if restitution[i, j] > 0.0:
+                bouncing |= {(use.key, use.filter), (other.key, other.filter)}
     # Things on fixed ground first: the pairs that a viewer watches.
     ordered = sorted(
         edges, key=lambda e: (keys[e[0]].is_dynamic and keys[e[1]].is_dynamic, e[0] == e[1], e)
@@ -204,7 +214,7 @@ def _pair_targets(
     alone_friction = np.array([mu if pushed else 1.0 for mu, _, pushed in own])
     alone_restitution = np.array([e if pushed else 1.0 for _, e, pushed in own])
     targets = PairTargets(friction, restitution, tuple(ordered), alone_friction, alone_restitution)
-    return targets, static, keys
+    return targets, static, keys, frozenset(bouncing)
 
 
 def _report_residual(
@@ -283,14 +293,11 @@ class _Surfaces:
         self._contacts = contacts
         self._row = contacts.index_of
         self._involved = {c for edge in contacts.factors.split for c in edge}
-        bounces = contacts.targets.restitution > 0.0
-        self._bounces = np.zeros(len(contacts.keys), dtype=bool)
         self._slips = np.zeros(len(contacts.keys), dtype=bool)
         differs: npt.NDArray[np.bool_] = (
             np.abs(contacts.static_friction - contacts.targets.friction) > 1e-9
         )
         for i, j in contacts.targets.edges:
-            self._bounces[[i, j]] |= bounces[i, j]
             self._slips[[i, j]] |= differs[i, j]
         self._main: dict[tuple[SurfaceKey, CollisionFilter | None], SurfacePlan] = {}
 
@@ -305,7 +312,7 @@ class _Surfaces:
                 contact_class=ContactClass(
                     filter=collision_filter, key=key if row in self._involved else None
                 ),
-                bounces=bool(self._bounces[row]),
+                bounces=(key, collision_filter) in self._contacts.bouncing,
                 slips=bool(self._slips[row]) and key.is_dynamic,
             )
             self._main[key, collision_filter] = known
