@@ -212,6 +212,7 @@ class SceneCore:
             or not self.world.triggers.is_idle
             or not self.world.gravity.is_idle
             or self.world.free.watches_spins
+            or self.world.fast.needs_reading()
             or self._listeners
             or not self._watch.is_idle
         )

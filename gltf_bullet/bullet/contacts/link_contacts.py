@@ -128,6 +128,14 @@ class LinkContacts:
         """Take back a :meth:`state`."""
         self._slip.restore(state)
 
+    def mask_of(self, body_id: int) -> int:
+        """What the links of a body may meet, as the mask of a ray."""
+        mask = 0
+        for classed in self._classed:
+            if classed.link[0] == body_id:
+                mask |= self._classes.mask_of(classed)
+        return mask
+
     def release(self) -> None:
         """Give the collision bits back."""
         self._classes.discard(self._classed, self._split_pairs)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pybullet
 
+from gltf_bullet.bullet.bodies.fast_bodies import FastBodies, FastState
 from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies, create_statics
 from gltf_bullet.bullet.bodies.link_states import (
     apply_base_impulse,
@@ -63,6 +64,7 @@ class EngineWorldState:
     articulations: ArticulationState
     slip: tuple[dict[EngineLink, float], dict[int, float]]
     spins: tuple[FloatArray | None, FloatArray | None]
+    fast: FastState
     prescribed: PrescribedNodes
     contacts: ContactMemory
 
@@ -172,6 +174,14 @@ class EngineWorld:
             slip_friction=options.slip_friction,
         )
         self._undo.append(self._links.release)
+        self.fast = FastBodies(
+            self.client_id,
+            self.free.plans,
+            self.free.ids,
+            lambda body_id: self._links.mask_of(body_id),
+            self.pair_rules.forbids_body,
+        )
+        """Keeps small and fast bodies from passing through others."""
         self.prescribed = KinematicTargets(
             self.client_id,
             self.plan.bodies,
@@ -311,7 +321,8 @@ class EngineWorld:
         # First of all: the joints' solve asks for these forces.
         self.gravity.before_step(settings.gravity, world_from_node)
         self._links.before_step(settings)
-        self.free.before_step(settings.time_step, settings.gravity)
+        self.free.before_step(settings.time_step, settings.gravity, self.fast.state.lively)
+        self.fast.before_step(settings.time_step, settings.gravity)
         self.prescribed.before_step(settings.time_step)
         for node in self.plan.articulations.moving_anchors:
             self._announce_anchor(node, settings.time_step)
@@ -359,7 +370,7 @@ class EngineWorld:
     def world_from_bodies(self) -> tuple[FloatArray, FloatArray]:
         """Read all body frames once: positions [m] (k, 3) and rotations xyzw (k, 4)."""
         try:
-            positions, rotations = self.free.world_from_bodies()
+            positions, rotations = self.free.world_from_bodies(self.fast)
             if not len(self.articulations.nodes):
                 return positions, rotations
             _, jointed_positions, jointed_rotations = self.articulations.world_from_bodies()
@@ -417,6 +428,7 @@ class EngineWorld:
             articulations=self.articulations.state(),
             slip=self._links.state(),
             spins=self.free.state(),
+            fast=self.fast.state,
             prescribed=self.prescribed.nodes,
             contacts=self.articulations.contacts.memory(self._created),
         )
@@ -434,6 +446,7 @@ class EngineWorld:
             engine.restore(self.client_id)
         self.articulations.restore(state.articulations)
         self.free.restore(state.spins)
+        self.fast.restore(state.fast)
         self.articulations.contacts.recall(state.contacts, self._created)
 
     def remove(self) -> None:
