@@ -138,9 +138,7 @@ def flat_grid(cells: int, half: float) -> tuple[FloatArray, list[tuple[int, int,
     return points, triangles
 
 
-def bumps(
-    cells: int, half: float, height: float
-) -> tuple[FloatArray, list[tuple[int, int, int]]]:
+def bumps(cells: int, half: float, height: float) -> tuple[FloatArray, list[tuple[int, int, int]]]:
     """:func:`flat_grid` with waves of ``height`` [m]."""
     points, triangles = flat_grid(cells, half)
     phase = 2.0 * math.pi / half

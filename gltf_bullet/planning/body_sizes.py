@@ -8,7 +8,7 @@ import numpy as np
 
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.shapes.extents import extent_of, support
-from gltf_bullet.planning.shapes.shape_plans import ShapePlan
+from gltf_bullet.planning.shapes.shape_plans import ShapePlan, SpherePlan
 from gltf_bullet.transforms import FloatArray
 
 __all__ = ["BodySize", "body_size"]
@@ -29,6 +29,7 @@ class BodySize:
     """Points whose paths are watched [m], shape [k, 3]: the middle, and the ends of long bodies."""
     reaches: FloatArray
     """How far beyond each probe the body may reach along its path [m], shape [k]."""
+    is_ball: bool
     _solids: tuple[tuple[ShapePlan, FloatArray, FloatArray], ...]
 
     def support(self, direction: FloatArray) -> float:
@@ -67,6 +68,7 @@ def body_size(plan: BodyPlan) -> BodySize | None:
         half_length=length,
         probes=np.array(probes),
         reaches=np.array(reaches),
+        is_ball=len(placed) == 1 and isinstance(placed[0].shape, SpherePlan),
         _solids=tuple(
             (shape.shape, extent.axes, np.array(shape.body_from_shape.translation))
             for shape, extent in zip(placed, extents, strict=True)

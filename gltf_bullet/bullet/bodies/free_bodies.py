@@ -264,9 +264,7 @@ class FreeBodies:
         body_rotations = quat_multiply(rotations, quat_conjugate(self._inertial_rotations))
         return positions - quat_rotate(body_rotations, self._inertial_positions), body_rotations
 
-    def before_step(
-        self, time_step: float, gravity: Vec3, lively: Collection[int] = ()
-    ) -> None:
+    def before_step(self, time_step: float, gravity: Vec3, lively: Collection[int] = ()) -> None:
         """Apply what the engine does not know: gravity factors, kinematic velocities, gyroscopics.
 
         Args:

@@ -12,6 +12,7 @@ from gltf_bullet.bullet.session import EngineSession, EngineSettings
 from gltf_bullet.planning.body_plans import BodyPlan, ColliderGroup, StaticPlan
 from gltf_bullet.planning.contacts.surfaces import ContactPlan
 from gltf_bullet.planning.shapes.shape_plans import (
+    BvhPlan,
     ConvexPartsPlan,
     CylinderPlan,
     HullPlan,
@@ -82,7 +83,12 @@ class LinkContacts:
         former: RestitutionTuning | None = None,
     ) -> None:
         surfaces = [(link, part.surface) for link, part in links]
-        self._surfaces = RestitutionTuning(self._client_id, contacts, surfaces, former)
+        triangles = {
+            link
+            for link, part in links
+            if any(isinstance(shape, BvhPlan) for shape in _shapes(part))
+        }
+        self._surfaces = RestitutionTuning(self._client_id, contacts, surfaces, triangles, former)
         self._slip = SlipFriction(
             self._client_id,
             contacts,

@@ -7,7 +7,7 @@ partner in question (measured: a collider split in this way slides exactly as a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -33,7 +33,12 @@ from gltf_bullet.planning.body_plans import (
     SurfacePlan,
 )
 from gltf_bullet.planning.contacts.pair_factors import Factors, PairTargets, factor_pairs
-from gltf_bullet.planning.shapes.shape_plans import BoxPlan, InfinitePlanePlan, PlacedShape
+from gltf_bullet.planning.shapes.shape_plans import (
+    BoxPlan,
+    BvhPlan,
+    InfinitePlanePlan,
+    PlacedShape,
+)
 from gltf_bullet.transforms import FloatArray, Pose
 
 __all__ = ["ContactPlan", "plan_contacts", "with_materials"]
@@ -67,6 +72,14 @@ PLANE_BOX_EXTENT = 1000.0
 PLANE_BOX_DEPTH = 50.0
 
 
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """A distinct combination of surface and filter, and the bodies that have it."""
+
+    key: SurfaceKey
+    filter: CollisionFilter | None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ContactPlan:
     """The pairs of surface classes, kept for what depends on the time step and on slip."""
@@ -76,8 +89,10 @@ class ContactPlan:
     factors: Factors
     static_friction: FloatArray
     """Coefficient at rest per pair, shape [count, count]."""
-    bouncing: frozenset[tuple[SurfaceKey, CollisionFilter | None]] = frozenset()
-    """Surfaces under filters that admit some partner towards which restitution is not 0."""
+    bouncing: frozenset[_Use] = frozenset()
+    """Those that admit some partner towards which restitution is not 0."""
+    on_triangles: frozenset[_Use] = frozenset()
+    """Those that admit some triangle mesh."""
 
     @property
     def index_of(self) -> dict[SurfaceKey, int]:
@@ -90,18 +105,10 @@ class ContactPlan:
         return frozenset(frozenset((self.keys[i], self.keys[j])) for i, j in self.factors.split)
 
 
-@dataclass(frozen=True, slots=True)
-class _Use:
-    """A distinct combination of surface and filter, and the bodies that have it."""
-
-    key: SurfaceKey
-    filter: CollisionFilter | None
-
-
 def plan_contacts(bodies: BodyPlans, diagnostics: Diagnostics) -> tuple[BodyPlans, ContactPlan]:
     """Give every collider group and static collider its surface; split where pairs contradict."""
     uses = _uses(bodies)
-    targets, static_friction, keys, bouncing = _pair_targets(uses)
+    targets, static_friction, keys = _pair_targets(uses)
     factors = factor_pairs(targets, may_split=True)
     if factors.split:
         involved = {c for edge in factors.split for c in edge}
@@ -111,7 +118,14 @@ def plan_contacts(bodies: BodyPlans, diagnostics: Diagnostics) -> tuple[BodyPlan
         if len(classes) > MAX_CLASSES:
             factors = factor_pairs(targets, may_split=False)
             _report_residual(keys, targets, factors, len(classes), diagnostics)
-    contacts = ContactPlan(keys, targets, factors, static_friction, bouncing)
+    contacts = ContactPlan(
+        keys,
+        targets,
+        factors,
+        static_friction,
+        _bouncing(uses, targets, keys),
+        _on_triangles(bodies, uses),
+    )
     return _with_surfaces(bodies, contacts, diagnostics), contacts
 
 
@@ -173,12 +187,7 @@ def _uses(bodies: BodyPlans) -> dict[_Use, set[int]]:
 
 def _pair_targets(
     uses: Mapping[_Use, set[int]],
-) -> tuple[
-    PairTargets,
-    FloatArray,
-    tuple[SurfaceKey, ...],
-    frozenset[tuple[SurfaceKey, CollisionFilter | None]],
-]:
+) -> tuple[PairTargets, FloatArray, tuple[SurfaceKey, ...]]:
     keys = tuple(dict.fromkeys(use.key for use in uses))
     row = {key: index for index, key in enumerate(keys)}
     count = len(keys)
@@ -193,18 +202,9 @@ def _pair_targets(
                 one.restitution, two.restitution, one.restitution_combine, two.restitution_combine
             )
     edges: set[tuple[int, int]] = set()
-    bouncing: set[tuple[SurfaceKey, CollisionFilter | None]] = set()
-    listed = list(uses.items())
-    for at, (use, owners) in enumerate(listed):
-        for other, other_owners in listed[at:]:
-            if not (use.key.is_dynamic or other.key.is_dynamic):
-                continue
-            if len(owners | other_owners) < 2 or not may_collide(use.filter, other.filter):
-                continue
-            i, j = sorted((row[use.key], row[other.key]))
-            edges.add((i, j))
-            if restitution[i, j] > 0.0:
-                bouncing |= {(use.key, use.filter), (other.key, other.filter)}
+    for use, other in _meetings(uses):
+        i, j = sorted((row[use.key], row[other.key]))
+        edges.add((i, j))
     # Things on fixed ground first: the pairs that a viewer watches.
     ordered = sorted(
         edges, key=lambda e: (keys[e[0]].is_dynamic and keys[e[1]].is_dynamic, e[0] == e[1], e)
@@ -214,7 +214,52 @@ def _pair_targets(
     alone_friction = np.array([mu if pushed else 1.0 for mu, _, pushed in own])
     alone_restitution = np.array([e if pushed else 1.0 for _, e, pushed in own])
     targets = PairTargets(friction, restitution, tuple(ordered), alone_friction, alone_restitution)
-    return targets, static, keys, frozenset(bouncing)
+    return targets, static, keys
+
+
+def _meetings(uses: Mapping[_Use, set[int]]) -> Iterator[tuple[_Use, _Use]]:
+    """The pairs of uses that may meet, each once."""
+    listed = list(uses.items())
+    for at, (use, owners) in enumerate(listed):
+        for other, other_owners in listed[at:]:
+            if not (use.key.is_dynamic or other.key.is_dynamic):
+                continue
+            if len(owners | other_owners) >= 2 and may_collide(use.filter, other.filter):
+                yield use, other
+
+
+def _bouncing(
+    uses: Mapping[_Use, set[int]], targets: PairTargets, keys: tuple[SurfaceKey, ...]
+) -> frozenset[_Use]:
+    row = {key: index for index, key in enumerate(keys)}
+    return frozenset(
+        use
+        for pair in _meetings(uses)
+        if targets.restitution[row[pair[0].key], row[pair[1].key]] > 0.0
+        for use in pair
+    )
+
+
+def _on_triangles(bodies: BodyPlans, uses: Mapping[_Use, set[int]]) -> frozenset[_Use]:
+    meshes = {
+        _Use(_surface_key(static.material, None), static.filter)
+        for static in bodies.statics
+        if isinstance(static.shape.shape, BvhPlan)
+    }
+    for plan in bodies.bodies.values():
+        meshes |= {
+            _Use(_surface_key(group.material, plan.kind), group.filter)
+            for group in plan.groups
+            if isinstance(group.shapes[0].shape, BvhPlan)
+        }
+    if not meshes:
+        return frozenset()
+    return frozenset(
+        use
+        for one, other in _meetings(uses)
+        for use, partner in ((one, other), (other, one))
+        if partner in meshes
+    )
 
 
 def _report_residual(
@@ -312,7 +357,8 @@ class _Surfaces:
                 contact_class=ContactClass(
                     filter=collision_filter, key=key if row in self._involved else None
                 ),
-                bounces=(key, collision_filter) in self._contacts.bouncing,
+                bounces=_Use(key, collision_filter) in self._contacts.bouncing,
+                on_triangles=_Use(key, collision_filter) in self._contacts.on_triangles,
                 slips=bool(self._slips[row]) and key.is_dynamic,
             )
             self._main[key, collision_filter] = known
