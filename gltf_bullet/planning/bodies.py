@@ -58,11 +58,26 @@ INFINITE_AS_LARGE = IssueKind(
     Severity.INFO,
     "infinite {what} stands as {value:.3g}, {factor:.0e} times the largest finite one around",
 )
+INERTIA_IMPOSSIBLE = IssueKind(
+    "INERTIA_IMPOSSIBLE",
+    Severity.WARNING,
+    "the principal moments {a:.3g}, {b:.3g}, {c:.3g} kg m^2 belong to no body: the largest is "
+    "{excess:.3g} times the sum of the others; they are used as they are",
+)
+MASS_RATIO_EXTREME = IssueKind(
+    "MASS_RATIO_EXTREME",
+    Severity.WARNING,
+    "the mass of {mass:.3g} kg is {ratio:.1e} times the median of the scene's bodies, {median:.3g} "
+    "kg; contacts and joints between such bodies are not solved reliably",
+)
 VELOCITY_LIMITED = IssueKind(
     "VELOCITY_LIMITED",
     Severity.WARNING,
     "a speed of {got:.3g} {unit} is more than the engine keeps; {allowed:.0e} {unit} is used",
 )
+
+EXTREME_RATIO = 1e6
+"""Of masses. The engine's iterations lose a light body beneath a heavy one from about 1e3 on."""
 
 COMPOUND_LIMIT = 16
 """Children of one compound shape; Bullet drops more without a word."""
@@ -149,7 +164,28 @@ def plan_bodies(
         node: planner.plan(node, motion, owned[node], frames.pose(node), linear_maps[node])
         for node, motion in physics.motions.items()
     }
+    _report_ratios(bodies, physics, diagnostics)
     return BodyPlans(bodies=bodies, statics=tuple(statics))
+
+
+def _report_ratios(
+    bodies: dict[int, BodyPlan], physics: PhysicsScene, diagnostics: Diagnostics
+) -> None:
+    """Masses that are lost beside the others of the scene; infinite ones are meant."""
+    masses = {
+        node: plan.mass
+        for node, plan in bodies.items()
+        if plan.mass > 0.0 and physics.motions[node].mass != math.inf
+    }
+    if len(masses) < 2:
+        return
+    median = float(np.median(list(masses.values())))
+    for node, mass in masses.items():
+        if not 1.0 / EXTREME_RATIO < mass / median < EXTREME_RATIO:
+            diagnostics.report(
+                MASS_RATIO_EXTREME, physics.motions[node].pointer,
+                mass=mass, ratio=mass / median, median=median,
+            )  # fmt: skip
 
 
 class _Placer:
@@ -318,6 +354,14 @@ class _MassPlanner:
             orientation = matrices_from_quats(np.array(motion.inertia_orientation_xyzw))
         finite = [moment for moment in motion.inertia_diagonal if math.isfinite(moment)]
         if len(finite) == 3:
+            largest = max(finite)
+            rest = sum(finite) - largest
+            if largest > (1.0 + 1e-3) * rest:
+                a, b, c = finite
+                self._diagnostics.report(
+                    INERTIA_IMPOSSIBLE, motion.pointer / "inertiaDiagonal",
+                    a=a, b=b, c=c, excess=largest / rest,
+                )  # fmt: skip
             return motion.inertia_diagonal, orientation
         extent = float(np.ptp(np.diag(total.second))) if total.volume > 0.0 else 0.0
         scale = max([*finite, mass * DEFAULT_RADIUS**2, extent])

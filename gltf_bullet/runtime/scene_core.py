@@ -76,6 +76,7 @@ class SceneCore:
         )
         self.animator = Animator(asset.tree, self.animations, placement.matrix)
         self._populate(translation)
+        self.issues += self.world.issues
         self.reports = TriggerReports(self.world.triggers)
 
     def _populate(self, translation: Translation) -> None:

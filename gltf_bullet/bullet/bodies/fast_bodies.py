@@ -17,26 +17,18 @@ import numpy as np
 import numpy.typing as npt
 import pybullet
 
+from gltf_bullet.bullet.bodies.fast_paths import FastPath
+from gltf_bullet.bullet.bodies.soft_exits import Rising, SoftExits
+from gltf_bullet.bullet.contacts.load_overlaps import LoadOverlap
 from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.body_sizes import BodySize, body_size
 from gltf_bullet.transforms import (
     FloatArray,
     Vec3,
-    matrices_from_quats,
-    quat_from_rotation_vector,
-    quat_multiply,
-    quat_rotate,
 )
 
 __all__ = ["FastBodies", "FastState"]
-
-TOUCH = 2e-5
-"""[m] that a body is put inside the surface: with a gap boxes on boxes find no contact and gain
-energy (measured: 7 times)."""
-TOUCH_SHARE = 5e-4
-"""... or this share of half its thickness: balls over an edge of a mesh are sometimes held by the
-triangle beside it (measured: 10 um too high to touch at a radius of 0.2 m)."""
 
 _SOFT_LANDING = 0.5
 """[m/s] from which on bodies that can meet triangle meshes, and bounce on nothing, are traced:
@@ -50,9 +42,6 @@ a step are watched at every step."""
 _LONGEST_PAUSE = 16
 """Steps between two readings of thicker bodies at most."""
 
-_SHALLOW = 1e-3
-"""[m] of depth that a body is let out of as the engine does it."""
-
 MOST_TURN = 1.5
 """[rad] per step of a body whose principal moments differ: beyond, the engine's explicit gyroscopic
 term feeds on itself (measured: rods of 10 cm thrown at 50 m/s gained 4e4 times their energy)."""
@@ -61,11 +50,6 @@ _LIVELY_TURN = 0.5
 
 _MOST_PASSED = 4
 """Bodies that one path may pass because filters let it, and the body's own hollow parts."""
-_SAMPLES = 9
-"""Poses of a way that are looked at: a step turns a watched body by 1.5 rad at most."""
-_BISECTIONS = 12
-"""... and how often the way between two of them is halved: to a tenth of ``TOUCH`` at 50 m/s."""
-
 _NEAR = 0.02
 """[m] within which a gap that is left is closed."""
 _REFINEMENTS = 3
@@ -75,9 +59,6 @@ _Ray: TypeAlias = tuple[int, list[float], list[float]]
 """Number of a path, start and end."""
 Held: TypeAlias = tuple[int, int, int]
 """Row of a body, and the body id and link in its way."""
-
-Rising: TypeAlias = tuple[int, Vec3]
-"""Row of a body, and the way within a step that brought it in [m]."""
 
 
 class FastState(NamedTuple):
@@ -106,6 +87,7 @@ class FastBodies:
         ids: Sequence[int],
         mask_of: Callable[[int], int],
         are_apart: Callable[[int, int, int], bool],
+        overlaps: Sequence[LoadOverlap],
     ) -> None:
         """Measure the bodies.
 
@@ -115,6 +97,7 @@ class FastBodies:
             ids: Their body ids.
             mask_of: The collision mask of a body.
             are_apart: Whether a rule of the scene keeps a body from the link of another.
+            overlaps: What is inside of each other now.
         """
         self._client_id = client_id
         self._ids = ids
@@ -139,7 +122,8 @@ class FastBodies:
         self._furthest = self._half
         """Way of each body in a step [m] that nothing needs to be asked about."""
         self._thinnest = float(self._half.min(initial=np.inf))
-        self.state = NOTHING
+        self._exits = SoftExits(client_id, plans, ids)
+        self.state = NOTHING._replace(rising=tuple(self._exits.inside(overlaps)))
         self._last: FloatArray | None = None
         self._steps = 0
         self._pause = 0
@@ -184,7 +168,9 @@ class FastBodies:
         if not self._is_any or not self._steps:
             return
         if self.state.rising:
-            self.state = self.state._replace(rising=self._rise())
+            self.state = self.state._replace(
+                rising=self._exits.rise(self.state.rising, self._furthest)
+            )
         rows = set(self._candidates(positions).tolist()) | self.state.lively
         rows -= set(kinematic)
         if rows:
@@ -214,7 +200,7 @@ class FastBodies:
 
     def _trace(self, rows: Sequence[int], positions: FloatArray, rotations: FloatArray) -> None:
         step = self._time_step
-        fast: list[_Path] = []
+        fast: list[FastPath] = []
         lively: set[int] = set()
         for row in rows:
             size = self._sizes[row]
@@ -230,11 +216,12 @@ class FastBodies:
             is_fast = speed + turn * size.half_length > self._furthest[row]
             if is_fast:
                 travel, turned = step * np.array(velocity), step * np.array(spin)
-                fast.append(_Path(row, size, positions[row], rotations[row], travel, turned))
+                fast.append(FastPath(row, size, positions[row], rotations[row], travel, turned))
             if is_fast or turn > _LIVELY_TURN:
                 lively.add(row)
         held: set[Held] = set()
-        rising = {entry[0]: entry for entry in self.state.rising}
+        landing = {path.row for path in fast if not self._bounces[path.row]}
+        rising = [entry for entry in self.state.rising if entry[0] not in landing]
         for path, hits in zip(fast, self._cast(fast), strict=True):
             share, first = 1.0, None
             for hit in hits:
@@ -244,38 +231,10 @@ class FastBodies:
             if first is not None:
                 held.add((path.row, first[0], first[1]))
                 self._put_back(path, share, first, positions, rotations)
-            if not self._bounces[path.row]:
+            if path.row in landing:
                 x, y, z = path.travel.tolist()
-                rising[path.row] = (path.row, (x, y, z))
-        self.state = FastState(
-            frozenset(held), self.state.passes, frozenset(lively), tuple(rising.values())
-        )
-
-    def _rise(self) -> tuple[Rising, ...]:
-        """Take from bodies the speed that they are pushed out with; returns who is still deep.
-
-        The engine turns a depth into speed, ``ERP depth / dt``, and the speed stays. Looked at are
-        contacts that stopped the body; those under its way keep it from sinking.
-        """
-        still = []
-        for row, way in self.state.rising:
-            body, deepest = self._ids[row], 0.0
-            velocity, spin = pybullet.getBaseVelocity(body, self._client_id)
-            kept = velocity
-            for point in pybullet.getContactPoints(body, physicsClientId=self._client_id):
-                normal = point[7]
-                if point[8] >= 0.0 or -_dot(normal, way) < self._furthest[row]:
-                    continue
-                deepest = min(deepest, point[8])
-                carried, _ = pybullet.getBaseVelocity(point[2], self._client_id)
-                away = _dot(normal, kept) - _dot(normal, carried)
-                if away > 0.0:
-                    kept = tuple(v - away * n for v, n in zip(kept, normal, strict=True))
-            if kept is not velocity:
-                pybullet.resetBaseVelocity(body, kept, spin, physicsClientId=self._client_id)
-            if deepest < -_SHALLOW:
-                still.append((row, way))
-        return tuple(still)
+                rising.append((path.row, (x, y, z)))
+        self.state = FastState(frozenset(held), self.state.passes, frozenset(lively), tuple(rising))
 
     def _stops(self, row: int, body: int, link: int) -> bool:
         """Whether what is in the way collides at all."""
@@ -290,7 +249,7 @@ class FastBodies:
             return False
         return True
 
-    def _cast(self, paths: Sequence[_Path]) -> list[list[tuple[Any, ...]]]:
+    def _cast(self, paths: Sequence[FastPath]) -> list[list[tuple[Any, ...]]]:
         """What the probes of each path hit first, the bodies themselves left out."""
         hits: list[list[tuple[Any, ...]]] = [[] for _ in paths]
         touching = {row for row, _, _ in self.state.held}
@@ -329,7 +288,7 @@ class FastBodies:
 
     def _put_back(
         self,
-        path: _Path,
+        path: FastPath,
         share: float,
         hit: tuple[Any, ...],
         positions: FloatArray,
@@ -355,94 +314,6 @@ class FastBodies:
             position = position - (gap + path.touch) * np.array(normal)
         pybullet.resetBaseVelocity(body, slower.tolist(), spin, physicsClientId=self._client_id)
         positions[row], rotations[row] = position, rotation
-
-
-class _Path:
-    """Where a body went within the last step."""
-
-    __slots__ = ("position", "rotation", "row", "size", "travel", "turn")
-
-    def __init__(
-        self,
-        row: int,
-        size: BodySize,
-        position: FloatArray,
-        rotation: FloatArray,
-        travel: FloatArray,
-        turn: FloatArray,
-    ) -> None:
-        self.row, self.size = row, size
-        self.position, self.rotation = position.copy(), rotation.copy()
-        self.travel, self.turn = travel, turn
-
-    @property
-    def touch(self) -> float:
-        """How deep the body is put into what it meets [m]."""
-        return max(TOUCH, TOUCH_SHARE * self.size.half_thickness)
-
-    def probe_paths(self, *, from_surface: bool) -> tuple[FloatArray, FloatArray]:
-        """Rays along the ways of the probes, lengthened by their reaches: starts and ends.
-
-        Args:
-            from_surface: Rays of balls begin just outside: from inside they hit the ball itself,
-                while those of other bodies miss them (measured).
-        """
-        position, rotation = self.pose_after(0.0)
-        starts = position + quat_rotate(rotation, self.size.probes)
-        ends = self.position + quat_rotate(self.rotation, self.size.probes)
-        ways = ends - starts
-        lengths = np.maximum(np.linalg.norm(ways, axis=1, keepdims=True), 1e-12)
-        along = ways / lengths
-        if from_surface and self.size.is_ball:
-            starts += (1.0 + 1e-6) * self.size.half_thickness * along
-        return starts, ends + along * self.size.reaches[:, None]
-
-    def pose_after(self, share: float) -> tuple[FloatArray, FloatArray]:
-        """Centre of mass and rotation after a share of the way."""
-        back = 1.0 - share
-        turned = quat_multiply(quat_from_rotation_vector(-back * self.turn), self.rotation)
-        return self.position - back * self.travel, turned
-
-    def share_before(self, point: Sequence[float], normal: FloatArray) -> float:
-        """The share of the way after which the body touches a plane, 1 if it does not get there.
-
-        Args:
-            point: On the plane.
-            normal: Towards where the body came from.
-        """
-        touch = self.touch
-        shares = np.linspace(0.0, 1.0, _SAMPLES)
-        gaps = [self._gap(share, point, normal) for share in shares]
-        if gaps[0] < -touch:
-            # Something of it is behind the plane already, maybe beside the surface: the ball
-            # inside of it decides.
-            approach = float(-normal @ self.travel)
-            if approach <= 0.0:
-                return 1.0
-            height = float(normal @ (self.position - self.travel - np.array(point)))
-            share = (height - self.size.half_thickness + touch) / approach
-            return min(max(share, 0.0), 1.0)
-        behind = [k for k, gap in enumerate(gaps) if gap < -touch]
-        if not behind:
-            return 1.0
-        low, high = float(shares[behind[0] - 1]), float(shares[behind[0]])
-        for _ in range(_BISECTIONS):
-            middle = 0.5 * (low + high)
-            if self._gap(middle, point, normal) < -touch:
-                high = middle
-            else:
-                low = middle
-        return high
-
-    def _gap(self, share: float, point: Sequence[float], normal: FloatArray) -> float:
-        """Between the body and a plane after a share of the way [m]."""
-        position, rotation = self.pose_after(share)
-        reach = self.size.support(matrices_from_quats(rotation).T @ -normal)
-        return float(normal @ (position - np.array(point))) - reach
-
-
-def _dot(a: Sequence[float], b: Sequence[float]) -> float:
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 def _sizes(plans: Sequence[BodyPlan]) -> list[BodySize | None]:

@@ -44,6 +44,10 @@ class PairRules:
                 self._forbidden.discard(pair)
                 self._write(pair, enable=True)
 
+    def forbids(self, one: EngineLink, other: EngineLink) -> bool:
+        """Whether two links may not meet."""
+        return (min(one, other), max(one, other)) in self._forbidden
+
     def forbids_body(self, body_id: int, other_id: int, other_link: int) -> bool:
         """Whether some link of a body may not meet a link of another."""
         other = (other_id, other_link)

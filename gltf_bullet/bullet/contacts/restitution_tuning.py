@@ -64,8 +64,10 @@ class RestitutionTuning:
             former: How the same links were tuned before their materials changed.
         """
         self._client_id = client_id
-        self.erp_of = dict.fromkeys(former.erp_of, _ENGINE_ERP) if former is not None else {}
+        self.erp_of: dict[EngineLink, float] = {}
         """Of fixed links whose error reduction is not, or once was not, the engine's own."""
+        if former is not None:
+            self.erp_of |= dict.fromkeys(former.erp_of, _ENGINE_ERP)
         for link, surface in links:
             if surface.key.is_dynamic:
                 continue

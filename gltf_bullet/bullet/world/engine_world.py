@@ -22,6 +22,7 @@ from gltf_bullet.bullet.bodies.link_states import (
 )
 from gltf_bullet.bullet.contacts.contact_points import Contacts, read_contacts
 from gltf_bullet.bullet.contacts.link_contacts import LinkContacts
+from gltf_bullet.bullet.contacts.load_overlaps import find_overlaps, overlap_issues
 from gltf_bullet.bullet.contacts.pair_rules import EngineLink, PairRules
 from gltf_bullet.bullet.gravity.fields import GravityFields
 from gltf_bullet.bullet.gravity.forces import GravityForces
@@ -174,12 +175,18 @@ class EngineWorld:
             slip_friction=options.slip_friction,
         )
         self._undo.append(self._links.release)
+        solid = list(self._table.solid_links())
+        self.overlaps = find_overlaps(self.client_id, solid, self.pair_rules.forbids)
+        """What was inside of each other at creation."""
+        self.issues = overlap_issues(self.overlaps, self._owner_of_link())
+        """Findings that only the engine makes."""
         self.fast = FastBodies(
             self.client_id,
             self.free.plans,
             self.free.ids,
             lambda body_id: self._links.mask_of(body_id),
             self.pair_rules.forbids_body,
+            self.overlaps,
         )
         """Keeps small and fast bodies from passing through others."""
         self.prescribed = KinematicTargets(
@@ -303,6 +310,13 @@ class EngineWorld:
             for link, colliders in self._table.link_colliders()
             if colliders.nodes
         }
+
+    def _owner_of_link(self) -> dict[EngineLink, int]:
+        """The motion node of each link, or its static collider's node."""
+        owners = {(body_id, -1): node for node, body_id in self.static_ids.items()}
+        for node in self.plan.bodies.bodies:
+            owners |= dict.fromkeys(self.links_of(node), node)
+        return owners
 
     @property
     def body_ids(self) -> tuple[int, ...]:

@@ -89,6 +89,9 @@ MeshOf = Callable[[MeshShape], TriangleSet | None]
 INFINITE_EXTENT = 1000.0
 """Half extent [m] of the triangles that stand for a plane infinite along one axis or two-sided."""
 
+_HULL_MATTERS = 1e-4
+"""Share of its size that a reduced hull may lie inside of the true one without a finding."""
+
 _SHEET_THICKNESS = 0.01
 """[m] of a moving two-sided plane at most."""
 
@@ -295,7 +298,7 @@ class ShapePlanner:
         return PlannedShape(PlacedShape(ConvexPartsPlan(parts, mesh)), moments)
 
     def _hull(self, hull: Hull, moments: Moments, at: JsonPointer) -> PlannedShape:
-        if hull.deviation > 0.0:
+        if hull.deviation > _HULL_MATTERS * float(np.ptp(hull.points, axis=0).max()):
             self._diagnostics.report(
                 HULL_REDUCED, at, limit=self._options.max_hull_points, deviation=hull.deviation
             )
