@@ -18,6 +18,7 @@ from gltf_bullet.runtime.asset import read_asset
 __all__ = ["Growth", "can_measure_growth", "measure_growth"]
 
 WARM_UP_CYCLES = 50
+"""Cycles before the first measurement: caches fill and the heap finds its size."""
 
 
 class _HeapInfo(ctypes.Structure):
@@ -59,7 +60,7 @@ def measure_growth(bodies: int, cycles: int) -> tuple[Growth, Growth]:
     """
     with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
         ours = pool.submit(_own, bodies, cycles).result()
-        # Where no other scene stands in the world, one body of a moment tells whether it is new.
+        # Where no other scene stands in the world, a temporary probe body tells whether it is new.
         theirs = pool.submit(_bare, bodies + 1, cycles).result()
     return ours, theirs
 

@@ -22,9 +22,12 @@ from gltf_bullet.runtime.scene import Scene
 __all__ = ["ROWS", "BenchRow", "Measurement"]
 
 ONE_BY_ONE = LoadOptions(batch_size=10**9)
+"""No group of equal bodies is ever large enough to be created in one call."""
 COUNT = 1000
+"""Bodies per load: the number of DESIGN section 8."""
 
 MESH_BODIES = 11
+"""Bodies of one mesh in the row about memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Film", "FilmOptions"]
 
 BOXES_PER_SECOND = 15.0
+"""How often a run is looked at for the space that it takes."""
 ESCAPED = 3.0
 """What goes farther away than this many times the size at the start is not framed."""
 

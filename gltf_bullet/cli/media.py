@@ -19,10 +19,13 @@ __all__ = ["Frames", "PixelArray", "require_media", "write_picture"]
 PixelArray = npt.NDArray[np.uint8]
 
 STRIP_GAP = 6
+"""[pixels] between two frames."""
 STRIP_LABEL = 26
 """[pixels]"""
 STRIP_BACKGROUND = (255, 255, 255)
+"""Red, green, blue."""
 STRIP_INK = (60, 66, 74)
+"""Red, green, blue of the times below the frames."""
 
 
 def require_media(module: str, what: str) -> Any:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_DT", "require", "simulate"]
 
 DEFAULT_DT = 1.0 / 240.0
+"""[s] PyBullet's own default."""
 
 PICTURES = (".png", ".jpg", ".webp")
 

@@ -60,7 +60,7 @@ class Episode:
         self._config = config
         self._outline = outline
         self._start = start
-        scene.disable_reset()
+        scene.core.disable_reset()
         self._action: FloatArray = np.zeros(len(outline.actions))
         self._events: list[TriggerEvent] = []
         self._step = 0

@@ -20,6 +20,7 @@ __all__ = ["Observation", "Observations"]
 Observation: TypeAlias = "npt.NDArray[np.float32] | dict[str, npt.NDArray[Any]]"
 
 _LARGEST = float(np.finfo(np.float32).max)
+"""What float32 can hold: quantities without a bound of their own."""
 _BODY_LOW = np.array([-_LARGEST] * 3 + [-1.0] * 4 + [-_LARGEST] * 6)
 _CONTACT_LOW = np.array([0.0] + [-_LARGEST] * 3)
 _CONTACT_HIGH = np.array([1.0] + [_LARGEST] * 3)
@@ -186,8 +187,8 @@ def _contact_rows(scene: Scene, nodes: Sequence[int], has_stepped: bool) -> npt.
 
 def _body_row(scene: Scene, node: int) -> npt.NDArray[np.float64]:
     position = scene.node_matrices[node, :3, 3]
-    rotation = quats_from_matrices(scene.core.world.rotation_of(node))
+    rotation = quats_from_matrices(scene.core.world.motion.rotation_of(node))
     # One of the two signs of a quaternion; rounding may leave a component just above 1.
     rotation = np.clip(rotation if rotation[3] >= 0.0 else -rotation, -1.0, 1.0)
-    linear, angular = scene.core.world.velocities_of(node)
+    linear, angular = scene.core.world.motion.velocities_of(node)
     return np.concatenate([position, rotation, linear, angular])

@@ -83,7 +83,7 @@ class Speed:
 
     def __call__(self, scene: Scene, context: StepContext) -> float:
         """The velocity of its centre of mass, weighted."""
-        linear, _ = scene.core.world.velocities_of(scene.bodies[self.body].node)
+        linear, _ = scene.core.world.motion.velocities_of(scene.bodies[self.body].node)
         return self.weight * float(linear[self.axis])
 
 

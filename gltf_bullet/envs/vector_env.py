@@ -17,6 +17,7 @@ from gltf_bullet.bullet.owned_world import close_world, forbid_contacts, open_wo
 from gltf_bullet.envs.config import EnvConfig
 from gltf_bullet.envs.episode import Episode, instantiate, outline_of
 from gltf_bullet.runtime.asset import read_asset
+from gltf_bullet.transforms import BoolArray
 
 __all__ = ["GltfVectorEnv", "make_vector_env"]
 
@@ -115,8 +116,8 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
     ) -> tuple[
         Any,
         npt.NDArray[np.float64],
-        npt.NDArray[np.bool_],
-        npt.NDArray[np.bool_],
+        BoolArray,
+        BoolArray,
         dict[str, Any],
     ]:
         """Hold one action per copy for ``frame_skip`` engine steps.
@@ -141,7 +142,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
                 scene.before_step()
             scenes[0].core.session.step()
             for scene, episode in zip(scenes, self._episodes, strict=True):
-                scene.after_step(more_follow=left > 0)
+                scene.core.after_step()
                 episode.latch()
         return self._judge()
 
@@ -150,8 +151,8 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
     ) -> tuple[
         Any,
         npt.NDArray[np.float64],
-        npt.NDArray[np.bool_],
-        npt.NDArray[np.bool_],
+        BoolArray,
+        BoolArray,
         dict[str, Any],
     ]:
         rewards = np.zeros(self.num_envs)
@@ -188,7 +189,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
                 scene = instantiate(asset, config, self._client_id, place)
                 self._part(scene.core.world.body_ids)
                 self._body_ids.append(scene.core.world.body_ids)
-                start = scene.save_own_state()
+                start = scene.save_state(own_bodies_only=True)
                 self._episodes.append(Episode(scene, config, self._outline, start))
         except BaseException:
             self.close_extras()

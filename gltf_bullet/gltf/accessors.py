@@ -63,12 +63,15 @@ COMPONENT_TYPES: dict[int, np.dtype[Any]] = {
     5125: np.dtype("<u4"),
     5126: np.dtype("<f4"),
 }
+"""``componentType`` (glTF 2.0, "Accessor Data Types")."""
 INDEX_COMPONENT_TYPES = {code: COMPONENT_TYPES[code] for code in (5121, 5123, 5125)}
+"""What indices may be stored as: unsigned bytes, shorts and integers."""
 
 SHAPES: dict[str, tuple[int, ...]] = {
     "SCALAR": (), "VEC2": (2,), "VEC3": (3,), "VEC4": (4,),
     "MAT2": (2, 2), "MAT3": (3, 3), "MAT4": (4, 4),
 }  # fmt: skip
+"""``type`` (glTF 2.0, "Accessor Data Types"): the shape of one element."""
 
 
 def read_accessor(document: Document, index: int, diagnostics: Diagnostics) -> AccessorArray | None:

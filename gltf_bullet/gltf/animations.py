@@ -76,6 +76,7 @@ PATHS: dict[str, TargetPath] = {
 }
 INTERPOLATIONS = {mode.value: mode for mode in Interpolation}
 WIDTHS = {"translation": 3, "rotation": 4, "scale": 3}
+"""Numbers per keyframe."""
 _NODE_POINTER = re.compile(r"/nodes/(0|[1-9][0-9]*)/(translation|rotation|scale|weights)")
 
 

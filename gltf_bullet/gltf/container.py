@@ -89,7 +89,9 @@ JSON_BYTE_ORDER_MARK = IssueKind(
 
 GLB_MAGIC = b"glTF"
 JSON_CHUNK = 0x4E4F534A
+"""Chunk type "JSON" (glTF 2.0, "Binary glTF Layout")."""
 BIN_CHUNK = 0x004E4942
+"""Chunk type "BIN" with a trailing zero."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

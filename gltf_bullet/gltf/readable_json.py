@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 __all__ = ["readable_json"]
 
 LINE_LENGTH = 96
+"""[characters]"""
 
 
 def readable_json(value: object) -> str:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
+
+from gltf_bullet.transforms import IntArray
 
 __all__ = ["TRIANGLES", "TRIANGLE_FAN", "TRIANGLE_STRIP", "is_surface", "triangles_of_order"]
 
 TRIANGLES: Final = 4
+"""``mode`` of a primitive (glTF 2.0, "Geometry")."""
 TRIANGLE_STRIP: Final = 5
 TRIANGLE_FAN: Final = 6
-
-IntArray = npt.NDArray[np.int64]
 
 
 def is_surface(mode: int) -> bool:

@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from gltf_bullet.model.colliders import Collider, Trigger
 from gltf_bullet.model.filters import CollisionFilter
@@ -16,6 +15,7 @@ from gltf_bullet.model.gravity import GravityVolume, WorldGravity
 from gltf_bullet.model.joints import Joint
 from gltf_bullet.model.motion import Motion
 from gltf_bullet.scene import NodeTree
+from gltf_bullet.transforms import IntArray
 
 __all__ = ["PhysicsScene"]
 
@@ -57,7 +57,7 @@ class PhysicsScene:
             self.joints, self.world_gravity, self.gravity_volumes, self.collision_filters,
         )  # fmt: skip
 
-    def motion_node_of(self, tree: NodeTree) -> npt.NDArray[np.intp]:
+    def motion_node_of(self, tree: NodeTree) -> IntArray:
         """Per node the nearest node with motion at or above it, -1 without one.
 
         KHR_physics_rigid_bodies, "Motions": the nearest motion wins; a nested one is independent.

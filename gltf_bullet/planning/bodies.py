@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
 from gltf_bullet.model import (
@@ -35,6 +34,7 @@ from gltf_bullet.planning.shapes.shape_plans import (
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import (
     FloatArray,
+    IntArray,
     Pose,
     Vec3,
     matrices_from_quats,
@@ -82,6 +82,8 @@ EXTREME_RATIO = 1e6
 COMPOUND_LIMIT = 16
 """Children of one compound shape; Bullet drops more without a word."""
 INFINITE_FACTOR = 1e9
+"""An infinite mass or moment is this many times the largest finite one: a zero in its place
+would stop all rotation (measured)."""
 DEFAULT_RADIUS = 0.5
 """[m] of the ball whose inertia a body without any shape gets."""
 
@@ -111,7 +113,7 @@ class _PlacedCollider:
 def plan_bodies(
     physics: PhysicsScene,
     *,
-    motion_node_of: npt.NDArray[np.intp],
+    motion_node_of: IntArray,
     frames: NodeFrames,
     shapes: ShapePlanner,
     density: float,
@@ -191,9 +193,7 @@ def _report_ratios(
 class _Placer:
     """Moves shapes from their collider's frame into the frame of the body that owns them."""
 
-    def __init__(
-        self, physics: PhysicsScene, motion_node_of: npt.NDArray[np.intp], frames: NodeFrames
-    ) -> None:
+    def __init__(self, physics: PhysicsScene, motion_node_of: IntArray, frames: NodeFrames) -> None:
         nodes = np.array([n for n in physics.colliders if motion_node_of[n] >= 0], dtype=np.intp)
         positions, rotations = frames.relative_poses(motion_node_of[nodes], nodes)
         # Rounded far below a nanometre, so that equal offsets are equal keys.
@@ -226,7 +226,7 @@ class _Placer:
 
 
 def _concave_colliders(
-    physics: PhysicsScene, motion_node_of: npt.NDArray[np.intp], shapes: ShapePlanner
+    physics: PhysicsScene, motion_node_of: IntArray, shapes: ShapePlanner
 ) -> list[tuple[Collider, int]]:
     """Colliders that a moving triangle mesh would fall through, with their owners."""
     result = []

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-import numpy.typing as npt
-
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
 from gltf_bullet.model import MotionKind, PhysicsScene
 from gltf_bullet.options import LoadOptions
@@ -18,6 +15,7 @@ from gltf_bullet.planning.joints.articulations import plan_articulations
 from gltf_bullet.planning.shapes.planner import MeshOf, ShapePlanner
 from gltf_bullet.planning.triggers import TriggerPlans, plan_triggers
 from gltf_bullet.scene import NodeFrames, NodeTree
+from gltf_bullet.transforms import BoolArray, IntArray
 
 __all__ = ["AnimatedNodes", "ScenePlan", "plan_scene", "within"]
 
@@ -49,7 +47,7 @@ class ScenePlan:
     frames: NodeFrames
     """Where the nodes stand when it is created."""
     bodies: BodyPlans
-    motion_node_of: npt.NDArray[np.intp]
+    motion_node_of: IntArray
     """Nearest motion node per node, -1 without one, shape [node_count]."""
     articulations: ArticulationPlans
     contacts: ContactPlan
@@ -121,7 +119,7 @@ def plan_scene(
 
 def _hold_animated_joints(
     physics: PhysicsScene,
-    motion_node_of: npt.NDArray[np.intp],
+    motion_node_of: IntArray,
     animated: AnimatedNodes,
     diagnostics: Diagnostics,
 ) -> PhysicsScene:
@@ -140,7 +138,7 @@ def _hold_animated_joints(
     return replace(physics, motions=motions)
 
 
-def within(physics: PhysicsScene, inside: npt.NDArray[np.bool_]) -> PhysicsScene:
+def within(physics: PhysicsScene, inside: BoolArray) -> PhysicsScene:
     """The part of ``physics`` whose nodes are marked, for files with several scenes."""
     if bool(inside.all()):
         return physics

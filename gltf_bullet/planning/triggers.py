@@ -11,7 +11,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.model import (
@@ -36,7 +35,7 @@ from gltf_bullet.planning.shapes.planner import (
 )
 from gltf_bullet.planning.shapes.shape_plans import BoxPlan, HullPlan, PlacedShape, PointSet
 from gltf_bullet.scene import NodeFrames
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["SensedCollider", "TriggerPlans", "TriggerVolume", "plan_triggers"]
 
@@ -110,7 +109,7 @@ def plan_triggers(
     physics: PhysicsScene,
     *,
     bodies: BodyPlans,
-    motion_node_of: npt.NDArray[np.intp],
+    motion_node_of: IntArray,
     frames: NodeFrames,
     mesh_of: MeshOf,
     options: LoadOptions,

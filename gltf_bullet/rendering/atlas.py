@@ -35,6 +35,7 @@ TEXTURE_REDUCED = IssueKind(
 MAX_SIDE = 2048
 """[pixels] of a texture that several parts share."""
 FLAT_CELL = 8
+"""[pixels] Side of the cell of a part that has one colour."""
 MARGIN = 2
 """[pixels] of a cell's own edge around it, so that filtering cannot mix neighbours."""
 

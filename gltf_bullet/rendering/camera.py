@@ -29,6 +29,7 @@ FARTHEST = 1e6
 """[m] What is beyond it has been flung away; single precision cannot frame it."""
 
 FIELD_OF_VIEW_DEG = 40.0
+"""[degrees] From the lower to the upper edge."""
 VIEW_FROM = (0.55, -0.75, 0.42)
 """Direction from the middle of the picture to the camera: right, towards the viewer, up."""
 MARGIN = 1.08

@@ -34,6 +34,7 @@ ALPHA_AVERAGED = IssueKind(
 MAX_TRIANGLES = 16384
 """From here on mixed triangles are not divided any more."""
 LEVELS = 7
+"""Times that a triangle at the edge of a hole is divided in four."""
 ROWS = 9
 """Samples along the edges of a triangle."""
 

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
 from gltf_bullet.gltf.document import Document
@@ -21,11 +20,10 @@ from gltf_bullet.gltf.skins import read_skin, skinned_positions
 from gltf_bullet.planning.shapes.collision_meshes import Deformation
 from gltf_bullet.rendering.visual_plans import flat_shaded
 from gltf_bullet.scene import NodeFrames
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import BoolArray, FloatArray, IntArray
 
 __all__ = ["Part", "PartReader"]
 
-IntArray = npt.NDArray[np.int64]
 
 TEXCOORD_MISSING = IssueKind(
     "TEXCOORD_MISSING",
@@ -66,7 +64,7 @@ class Part:
             self, points=self.points @ turn.T + matrix[:3, 3], normals=self.normals @ turn.T
         )
 
-    def subset(self, chosen: npt.NDArray[np.bool_]) -> Part:
+    def subset(self, chosen: BoolArray) -> Part:
         """Some of the triangles and the vertices that they use."""
         kept, inverse = np.unique(self.triangles[chosen], return_inverse=True)
         return replace(
@@ -126,7 +124,7 @@ class PartReader:
             yield self._part(node, primitive, points, owner_from_node, keep_normals=plain)
 
     def read_skinned(
-        self, node: int, skin_index: int, owner_of: npt.NDArray[np.intp]
+        self, node: int, skin_index: int, owner_of: IntArray
     ) -> Iterator[tuple[int, Part]]:
         """The parts of a node with a skin in the world's frame, each with the node it follows.
 
@@ -163,10 +161,10 @@ class PartReader:
     def _report_rigid(
         self,
         node: int,
-        owners: npt.NDArray[np.intp],
-        owner_of_vertex: npt.NDArray[np.intp],
+        owners: IntArray,
+        owner_of_vertex: IntArray,
         weights: FloatArray,
-        found: npt.NDArray[np.intp],
+        found: IntArray,
     ) -> None:
         totals = weights.sum(axis=1)
         foreign = np.where(owners != owner_of_vertex[:, None], weights, 0.0).sum(axis=1)

@@ -33,6 +33,7 @@ REPEATED = (Wrap.REPEAT, Wrap.REPEAT)
 CHART_TEXELS = 2**19
 """Of one texture made of vertex colours."""
 MAX_CHART = 64
+"""[pixels] Side of one triangle's place in a texture made of vertex colours, at most."""
 STEP = 1.0 / 32.0
 """Of full brightness: a finer change of colour between two texels is not looked for."""
 

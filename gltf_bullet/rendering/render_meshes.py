@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity
 from gltf_bullet.gltf.document import Document
@@ -28,7 +27,7 @@ from gltf_bullet.rendering.visual_plans import (
     VisualPlans,
 )
 from gltf_bullet.scene import Animation, NodeFrames, NodeTree
-from gltf_bullet.transforms import IDENTITY_POSE
+from gltf_bullet.transforms import IDENTITY_POSE, BoolArray, IntArray
 
 __all__ = ["has_render_meshes", "plan_visuals"]
 
@@ -45,6 +44,7 @@ VISUAL_NOT_ANIMATED = IssueKind(
 )
 
 KEPT_MESHES = 256
+"""Baked meshes that are kept for further instances, at most."""
 
 Owner = tuple[str, int]
 """("body", motion node), ("carrier", animated node) or ("root", root node)."""
@@ -61,7 +61,7 @@ def has_render_meshes(tree: NodeTree, scene_index: int | None = None) -> bool:
 def plan_visuals(
     document: Document,
     frames: NodeFrames,
-    motion_node_of: npt.NDArray[np.intp],
+    motion_node_of: IntArray,
     scene_index: int | None,
     options: LoadOptions,
     diagnostics: Diagnostics,
@@ -118,7 +118,7 @@ def plan_visuals(
     return within_budget(plans, options.visual_vertices, options.visual_texels, diagnostics)
 
 
-def _hidden(document: Document) -> npt.NDArray[np.bool_]:
+def _hidden(document: Document) -> BoolArray:
     """Nodes that KHR_node_visibility hides, with all that is below them."""
     tree = document.tree
     hidden = np.zeros(len(tree), dtype=bool)
@@ -153,8 +153,8 @@ def _report_unanimated(
 
 
 def _owners(
-    tree: NodeTree, motion_node_of: npt.NDArray[np.intp], animations: tuple[Animation, ...]
-) -> npt.NDArray[np.intp]:
+    tree: NodeTree, motion_node_of: IntArray, animations: tuple[Animation, ...]
+) -> IntArray:
     """What carries each node: the nearest body or animated node, -1 for nothing."""
     carriers = motion_node_of == np.arange(len(tree))
     for animation in animations:

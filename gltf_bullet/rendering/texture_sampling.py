@@ -8,11 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gltf_bullet.gltf.materials import Wrap
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["near_origin", "region_of", "sampled", "wrapped"]
-
-IntArray = npt.NDArray[np.int64]
 
 
 def wrapped(indices: npt.NDArray[np.integer[Any]], size: int, wrap: Wrap) -> IntArray:

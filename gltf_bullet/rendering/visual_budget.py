@@ -15,7 +15,7 @@ import numpy.typing as npt
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
 from gltf_bullet.rendering.atlas import TEXTURE_REDUCED
 from gltf_bullet.rendering.visual_plans import NodeVisual, Texture, VisualMesh, VisualPlans
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["within_budget"]
 
@@ -30,6 +30,7 @@ MESH_VERTICES = 131072
 MESH_TRIANGLES = 524288 // 3
 """What one mesh from memory may hold; beyond it PyBullet fails or draws another shape."""
 SMALLEST_TEXTURE = 64
+"""[pixels] No texture is made coarser than this."""
 
 
 def within_budget(
@@ -118,7 +119,7 @@ def _clustered(mesh: VisualMesh, max_vertices: int) -> tuple[VisualMesh, float]:
 
 def _merge_cells(
     mesh: VisualMesh, low: FloatArray, cell: float
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+) -> tuple[IntArray, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """The first vertex of each cell, the triangles of them, and whose they are."""
     # Faces that look elsewhere, and other places of a texture, keep vertices of their own.
     keys = np.concatenate(

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-import numpy.typing as npt
 
-from gltf_bullet.transforms import FloatArray, quat_conjugate, quat_multiply
+from gltf_bullet.transforms import FloatArray, IntArray, quat_conjugate, quat_multiply
 
 __all__ = ["continuous_rotations", "reduce_rotations", "reduce_vectors"]
-
-IntArray = npt.NDArray[np.intp]
 
 
 def reduce_vectors(times: FloatArray, values: FloatArray, tolerance: float) -> IntArray:

@@ -5,17 +5,20 @@ Only nodes at or below something that moves are touched; the rest keep their mat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from gltf_bullet.scene import NodeFrames, NodeTree
-from gltf_bullet.transforms import FloatArray, matrices_from_quats, split_linear
+from gltf_bullet.transforms import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    matrices_from_quats,
+    split_linear,
+)
 
 __all__ = ["NodeSync"]
-
-IntArray = npt.NDArray[np.intp]
 
 
 class NodeSync:
@@ -25,9 +28,9 @@ class NodeSync:
         self,
         tree: NodeTree,
         frames: NodeFrames,
-        body_nodes: npt.NDArray[np.intp],
+        body_nodes: IntArray,
         local: FloatArray,
-        animated: npt.NDArray[np.bool_],
+        animated: BoolArray,
         world_from_asset: FloatArray,
     ) -> None:
         """Prepare the index arrays.
@@ -48,8 +51,8 @@ class NodeSync:
         self._world_from_asset = world_from_asset
         self.moving_nodes: IntArray = np.union1d(body_nodes, np.flatnonzero(animated))
         """Nodes that physics or an animation sets, ascending; others only follow."""
-        self.world_from_node: FloatArray = frames.world_from_node.copy()
-        """Shape [node_count, 4, 4], scale included."""
+        self._world: FloatArray = frames.world_from_node.copy()
+        self._read: Callable[[], tuple[FloatArray, FloatArray]] | None = None
         simulated = np.zeros(len(tree), dtype=bool)
         simulated[body_nodes] = True
         below = tree.nearest_at_or_above(simulated | animated) >= 0
@@ -61,6 +64,25 @@ class NodeSync:
                 fixed = None if animated[followers].any() else local[followers]
                 self._levels.append((followers, tree.parents[followers], fixed))
 
+    @property
+    def world_from_node(self) -> FloatArray:
+        """Where all nodes stand, scale included, shape [node_count, 4, 4]."""
+        if self._read is not None:
+            self.update(*self._read())
+        return self._world
+
+    def place(self) -> FloatArray:
+        """:attr:`world_from_node`, for those who only sometimes look."""
+        return self.world_from_node
+
+    def expire(self, read: Callable[[], tuple[FloatArray, FloatArray]]) -> None:
+        """Bodies have moved: place the nodes when somebody looks.
+
+        Args:
+            read: Yields the arguments of :meth:`update`.
+        """
+        self._read = read
+
     def update(self, positions: FloatArray, rotations_xyzw: FloatArray) -> None:
         """Place the bodies' nodes, then everything below them and below animated nodes.
 
@@ -68,7 +90,8 @@ class NodeSync:
             positions: Of the body frames [m], in the order of ``body_nodes``, shape [k, 3].
             rotations_xyzw: Shape [k, 4].
         """
-        world = self.world_from_node
+        self._read = None
+        world = self._world
         if len(self._body_nodes):
             placed = np.zeros((len(self._body_nodes), 4, 4))
             placed[:, :3, :3] = np.matmul(matrices_from_quats(rotations_xyzw), self._maps)

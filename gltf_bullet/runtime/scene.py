@@ -6,15 +6,12 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from gltf_bullet.bullet.contacts.contact_points import Contacts
 from gltf_bullet.bullet.joints.joint_controls import JointControls
 from gltf_bullet.bullet.rendering.pictures import Renderer
 from gltf_bullet.bullet.session import PhysicsClient, engine_session, require_client
-from gltf_bullet.bullet.world.ray_casts import RayHit, cast_rays
+from gltf_bullet.bullet.world.ray_casts import RayHit
 from gltf_bullet.diagnostics import Issue
-from gltf_bullet.model import may_collide
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.rendering.camera import Camera
 from gltf_bullet.runtime.animation.players import Animations
@@ -30,6 +27,7 @@ from gltf_bullet.runtime.views.joints import JointView
 from gltf_bullet.runtime.views.nodes import ByNode, Nodes, NodeView
 from gltf_bullet.runtime.views.pictures import CameraView, Picture, Pictures
 from gltf_bullet.runtime.views.pointers import get_value, set_value
+from gltf_bullet.runtime.views.ray_casts import cast_filtered_rays
 from gltf_bullet.runtime.views.restart import restart
 from gltf_bullet.runtime.views.triggers import TriggerView
 from gltf_bullet.transforms import FloatArray
@@ -61,6 +59,14 @@ class Scene:
         )
         self.core = core
         """What runs: for tools that need more than this class shows."""
+        self.asset = asset
+        """The file."""
+        self.client_id = client_id
+        """The PyBullet world."""
+        self.issues: tuple[Issue, ...] = core.issues
+        """Findings of reading and translating, in the order of discovery."""
+        self.animations: Animations = core.animations
+        """The file's animations: play, pause, stop, seek, speed, loop, time of each."""
         self.nodes = Nodes(core)
         """All nodes of the file, in file order."""
         names, plan = asset.tree.names, core.world.plan
@@ -79,26 +85,8 @@ class Scene:
         """Triggers by node index or name; the parts of a compound are in the compound."""
         self.pictures = Pictures(core)
         """Pictures for films and tools; :meth:`render` takes single ones."""
-
-    @property
-    def asset(self) -> AssetContent:
-        """The file."""
-        return self.core.asset
-
-    @property
-    def client_id(self) -> int:
-        """The PyBullet world."""
-        return self.core.client_id
-
-    @property
-    def issues(self) -> tuple[Issue, ...]:
-        """Findings of reading and translating, in the order of discovery."""
-        return self.core.issues
-
-    @property
-    def animations(self) -> Animations:
-        """The file's animations: play, pause, stop, seek, speed, loop, time of each."""
-        return self.core.animations
+        self.cameras: ByNode[CameraView] = self.pictures.cameras
+        """Cameras of the file by node index or name."""
 
     def __repr__(self) -> str:
         return (
@@ -130,14 +118,9 @@ class Scene:
         """Apply forces, motors and kinematic velocities for the coming ``stepSimulation``."""
         self.core.before_step()
 
-    def after_step(self, *, more_follow: bool = False) -> None:
-        """Read the bodies, refresh all node transforms, advance :attr:`time`.
-
-        Args:
-            more_follow: Another step follows before anybody looks at the nodes: they are only
-                refreshed where triggers, fields, animations or callbacks of this scene need them.
-        """
-        self.core.after_step(more_follow=more_follow)
+    def after_step(self) -> None:
+        """Read the bodies, refresh all node transforms, advance :attr:`time`."""
+        self.core.after_step()
 
     # --- triggers -----------------------------------------------------------------------------
 
@@ -284,18 +267,7 @@ class Scene:
         collision_filter: int = -1,
     ) -> list[RayHit | None]:
         """Many :meth:`ray_cast` at once; starts and ends of shape [ray_count, 3]."""
-        self.core.require_alive()
-        ray_filter = None
-        if collision_filter >= 0:
-            ray_filter = self.core.physics.collision_filters[collision_filter]
-        colliders = self.core.physics.colliders
-        return cast_rays(
-            self.client_id,
-            self.core.world.colliders,
-            np.array(starts, dtype=np.float64).reshape(-1, 3),
-            np.array(ends, dtype=np.float64).reshape(-1, 3),
-            lambda node: may_collide(ray_filter, colliders[node].filter),
-        )
+        return cast_filtered_rays(self.core, starts, ends, collision_filter)
 
     def contacts(self, node: int | str | None = None) -> Contacts:
         """Contact points of the last step with glTF nodes on both sides, as arrays.
@@ -311,21 +283,16 @@ class Scene:
 
     # --- state --------------------------------------------------------------------------------
 
-    def save_state(self) -> SceneState:
+    def save_state(self, *, own_bodies_only: bool = False) -> SceneState:
         """Everything that changes: engine, drives, friction, animations, time; picklable.
 
-        The engine's part covers the whole PyBullet world, as ``pybullet.saveState`` does: restoring
-        puts other bodies in it back as well.
+        Args:
+            own_bodies_only: The state of this scene alone, for many scenes in one world that start
+                over on their own; contacts are no part of it and are found anew in the next step.
+                Otherwise the engine's part covers the whole PyBullet world, as
+                ``pybullet.saveState`` does: restoring puts other bodies in it back as well.
         """
-        return self.core.save_state()
-
-    def save_own_state(self) -> SceneState:
-        """A state of this scene alone; :meth:`restore_state` leaves the rest of the world as it is.
-
-        For many scenes in one world that start over on their own. Contacts are no part of it: they
-        are found anew in the next step.
-        """
-        return self.core.save_state(own_bodies_only=True)
+        return self.core.save_state(own_bodies_only=own_bodies_only)
 
     def restore_state(self, state: SceneState) -> None:
         """Go back to a saved state of this asset, in this process or another.
@@ -343,17 +310,9 @@ class Scene:
         Like :meth:`restore_state` this puts back the whole PyBullet world.
 
         Raises:
-            RuntimeError: After :meth:`disable_reset`.
+            RuntimeError: After ``core.disable_reset()``.
         """
         self.core.reset()
-
-    def disable_reset(self) -> None:
-        """Disable :meth:`reset` and do not save the snapshot that it would need.
-
-        For those who keep states of their own: spares saving the whole world at the first step and
-        after every rebuild, which renews the contacts of all scenes in it.
-        """
-        self.core.disable_reset()
 
     def restart(self, state: SceneState, values: Mapping[str, Any]) -> None:
         """:meth:`restore_state`, then :meth:`set` for every pointer: an episode's start.
@@ -402,11 +361,6 @@ class Scene:
         set_value(self.core, pointer, value)
 
     # --- pictures -----------------------------------------------------------------------------
-
-    @property
-    def cameras(self) -> ByNode[CameraView]:
-        """Cameras of the file by node index or name."""
-        return self.pictures.cameras
 
     def render(
         self,

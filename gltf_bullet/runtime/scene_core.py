@@ -162,15 +162,18 @@ class SceneCore:
     def step(self, count: int = 1) -> None:
         """Advance the world by ``count`` time steps of the engine; see ``Scene.step``."""
         events: list[TriggerEvent] = []
-        for number in range(count):
-            self.before_step()
+        for _ in range(count):
+            settings = self._begin_step()
             self.session.step()
-            self._finish_step(more_follow=number + 1 < count)
+            self._finish_step(settings)
             events += self.events
         self.events = tuple(events)
 
     def before_step(self) -> None:
         """Apply forces, motors and kinematic velocities for the coming ``stepSimulation``."""
+        self._begin_step()
+
+    def _begin_step(self) -> EngineSettings:
         self.require_alive()
         if self._at_start is None and self._keeps_start:
             self._at_start = self.save_state()
@@ -178,19 +181,21 @@ class SceneCore:
         settings = self.session.settings()
         if self._driver.has_work:
             self._driver.before_step(settings.time_step, self.nodes.world_from_node)
-        self.world.before_step(settings, self.nodes.world_from_node)
+        self.world.before_step(settings, self.nodes.place)
+        return settings
 
-    def after_step(self, *, more_follow: bool = False) -> None:
+    def after_step(self) -> None:
         """Take in a step; see ``Scene.after_step``."""
         self.require_alive()
-        self._finish_step(more_follow=more_follow)
+        self._finish_step(self.session.settings())
 
-    def _finish_step(self, *, more_follow: bool) -> None:
-        settings = self.session.settings()
+    def _finish_step(self, settings: EngineSettings) -> None:
         self.time += settings.time_step
         self.world.after_step(settings)
-        if more_follow and not self._is_watched():
+        if not self._is_watched():
             self.events = ()
+            self.world.put_back_fast()
+            self.nodes.expire(self.world.world_from_bodies)
             return
         self.refresh()
         self._report(settings)
@@ -213,8 +218,8 @@ class SceneCore:
             or not self.world.triggers.is_idle
             or not self.world.gravity.is_idle
             or self.world.free.watches_spins
-            or self.world.fast.needs_reading()
             or self._listeners
+            or self._scenery
             or not self._watch.is_idle
         )
 
@@ -267,8 +272,8 @@ class SceneCore:
     def shown_matrices(self, links: Sequence[ShownLink]) -> FloatArray:
         """Where shown meshes stand, rigid, shape [len(links), 4, 4]."""
         result = np.empty((len(links), 4, 4))
-        carried = [number for number, link in enumerate(links) if link.owner is not None]
-        result[carried] = self.nodes.rigid_matrices(
+        placed = [number for number, link in enumerate(links) if link.owner is not None]
+        result[placed] = self.nodes.rigid_matrices(
             [link.owner for link in links if link.owner is not None]
         )
         for number, link in enumerate(links):
@@ -278,8 +283,8 @@ class SceneCore:
 
     def velocities_in_node(self, node: int) -> tuple[Vec3, Vec3]:
         """Velocity [m/s] and spin [rad/s] of a body in its node's axes, as files hold them."""
-        linear, angular = self.world.velocities_of(node)
-        node_from_world = self.world.rotation_of(node).T
+        linear, angular = self.world.motion.velocities_of(node)
+        node_from_world = self.world.motion.rotation_of(node).T
         vx, vy, vz = (node_from_world @ linear).tolist()
         wx, wy, wz = (node_from_world @ angular).tolist()
         return (vx, vy, vz), (wx, wy, wz)
@@ -289,7 +294,7 @@ class SceneCore:
         self.animator.place(node, parent_from_node)
         frames = self.nodes.frames_with(node, parent_from_node)
         is_free = node in self.world.plan.bodies.bodies and self.nodes.keeps_size(node, frames)
-        if is_free and self.world.teleport(node, frames.pose(node)):
+        if is_free and self.world.motion.teleport(node, frames.pose(node)):
             self.refresh()
         else:
             self.rebuild(self.physics, frames)

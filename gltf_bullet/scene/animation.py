@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from gltf_bullet.scene.interpolation import KeyPosition, Timelines, arcs_between, hermite
-from gltf_bullet.transforms import FloatArray, quat_normalize
+from gltf_bullet.transforms import FloatArray, IntArray, quat_normalize
 
 __all__ = [
     "Animation",
@@ -29,7 +28,6 @@ __all__ = [
 ]
 
 TargetPath: TypeAlias = Literal["translation", "rotation", "scale", "weights", "pointer"]
-IntArray: TypeAlias = npt.NDArray[np.intp]
 
 
 class Interpolation(enum.Enum):
@@ -209,6 +207,7 @@ def sample_track(track: AnimationTrack, time: float) -> FloatArray:
 
 
 _NO_NODES: IntArray = np.zeros(0, dtype=np.intp)
+"""Of a sampler without such tracks."""
 
 
 class _TrackGroup:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from gltf_bullet.scene.nodes import NodeTree
 from gltf_bullet.transforms import (
     FloatArray,
+    IntArray,
     Pose,
     matrices_from_quats,
     quat_conjugate,
@@ -65,9 +65,7 @@ class NodeFrames:
         maps: FloatArray = np.matmul(rotations, self.world_from_node[:, :3, :3])
         return maps
 
-    def relative_poses(
-        self, owners: npt.NDArray[np.intp], nodes: npt.NDArray[np.intp]
-    ) -> tuple[FloatArray, FloatArray]:
+    def relative_poses(self, owners: IntArray, nodes: IntArray) -> tuple[FloatArray, FloatArray]:
         """owner_from_node without scale: positions [m] (k, 3) and rotations xyzw (k, 4)."""
         owner_from_world = quat_conjugate(self.rotations_xyzw[owners])
         offsets = self.positions[nodes] - self.positions[owners]

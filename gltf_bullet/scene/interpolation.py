@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["KeyPosition", "Timelines", "arcs_between", "hermite"]
 
-IntArray: TypeAlias = npt.NDArray[np.intp]
 
 FEW_TIMELINES = 32
 """Up to here one searchsorted a timeline (about 1.5 us) beats the vectorised search."""

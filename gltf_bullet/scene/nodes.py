@@ -12,11 +12,16 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.transforms import FloatArray, matrices_from_trs, quat_multiply, quat_normalize
+from gltf_bullet.transforms import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    matrices_from_trs,
+    quat_multiply,
+    quat_normalize,
+)
 
 __all__ = ["NodeTree"]
-
-IntArray = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -156,7 +161,7 @@ class NodeTree:
             stack.extend(reversed(self.children[current]))
         return tuple(result)
 
-    def nodes_of_scene(self, scene_index: int | None) -> npt.NDArray[np.bool_]:
+    def nodes_of_scene(self, scene_index: int | None) -> BoolArray:
         """Which nodes belong to a scene, shape [node_count].
 
         ``None`` takes the file's default scene, else scene 0; a file without scenes is taken whole.
@@ -171,7 +176,7 @@ class NodeTree:
             inside[nodes] |= inside[self.parents[nodes]]
         return inside
 
-    def nearest_at_or_above(self, marked: npt.NDArray[np.bool_]) -> IntArray:
+    def nearest_at_or_above(self, marked: BoolArray) -> IntArray:
         """Per node the nearest marked node at or above it, -1 without one; shape [node_count]."""
         owner = np.full(len(self), -1, dtype=np.intp)
         for depth, nodes in enumerate(self.levels):

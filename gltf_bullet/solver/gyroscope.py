@@ -12,8 +12,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from gltf_bullet.solver.dynamics import cross
-from gltf_bullet.transforms import FloatArray, matrices_from_quats, quat_from_rotation_vector
+from gltf_bullet.transforms import (
+    FloatArray,
+    cross,
+    matrices_from_quats,
+    quat_from_rotation_vector,
+)
 
 __all__ = ["gyroscopic_torques"]
 

@@ -23,7 +23,6 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import pybullet
 
 from gltf_bullet.viewer.keys import LAYERS
@@ -32,11 +31,14 @@ from gltf_bullet.viewer.strokes import Labels, Strokes, shown_text
 
 if TYPE_CHECKING:
     from gltf_bullet.runtime.scene import Scene
+from gltf_bullet.transforms import IntArray
 
 __all__ = ["DebugDraw", "DebugItems", "has_window"]
 
 LINE_WIDTH = 2.0
+"""[pixels]"""
 TEXT_SIZE = 1.2
+"""As ``addUserDebugText`` takes it; 1 is its default."""
 STILL = 1e-3
 """Lines that moved by less than this part of the scene's mark size stay as they are."""
 TEXT_STILL = 1e-6
@@ -107,7 +109,7 @@ class DebugItems:
             or np.abs(labels.positions[k] - before.positions[k]).max() > TEXT_STILL
         ]
 
-    def _send_lines(self, strokes: Strokes, changed: npt.NDArray[np.intp], deadline: float) -> int:
+    def _send_lines(self, strokes: Strokes, changed: IntArray, deadline: float) -> int:
         """Replace changed lines, then add missing ones; what is late waits for the next picture."""
         # Each picture goes on where the last one had to stop.
         place = int(np.searchsorted(changed, self._cursor))
@@ -126,9 +128,7 @@ class DebugItems:
         self._drawn = Strokes(segments, colors)
         return len(sent)
 
-    def _send_rows(
-        self, strokes: Strokes, rows: npt.NDArray[np.intp], deadline: float
-    ) -> list[int]:
+    def _send_rows(self, strokes: Strokes, rows: IntArray, deadline: float) -> list[int]:
         """Send these lines until it is too late, but at least one; returns those that were sent."""
         sent: list[int] = []
         for row in rows.tolist():
@@ -262,14 +262,6 @@ class DebugDraw:
             ValueError: There is no such layer.
         """
         self._switch(layers, on=True)
-
-    def hide(self, *layers: str) -> None:
-        """Switch layers off.
-
-        Raises:
-            ValueError: There is no such layer.
-        """
-        self._switch(layers, on=False)
 
     def toggle(self, layer: str) -> bool:
         """Switch a layer; returns whether it is on now.

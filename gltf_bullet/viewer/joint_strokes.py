@@ -18,6 +18,7 @@ from gltf_bullet.viewer.strokes import arc, arrows, axes_cross, circle
 __all__ = ["drive_segments", "frame_segments", "limit_segments", "pointer_segments"]
 
 ARC_STEP = math.radians(15.0)
+"""[rad] Between two points of a drawn arc."""
 TICK = 0.12
 """Length of the marks at the ends of a range, in sizes of the joint."""
 

@@ -10,13 +10,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import numpy.typing as npt
 
 from gltf_bullet.model import CollisionFilter, JointLimit, MotionKind, may_collide
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan, PlacedShape
 from gltf_bullet.scene import NodeFrames
-from gltf_bullet.transforms import FloatArray, Vec3, matrices_from_quats
+from gltf_bullet.transforms import BoolArray, FloatArray, Vec3, matrices_from_quats
 from gltf_bullet.viewer.joint_strokes import (
     drive_segments,
     frame_segments,
@@ -136,7 +135,7 @@ class SceneLayers:
         return Labels.none()
 
     def _collider_strokes(self) -> Strokes:
-        carried = set(self._world.prescribed.nodes[1])
+        carried = set(self._world.kinematic_targets.nodes[1])
         kinds = [
             "kinematic" if kind == "dynamic" and node in carried else kind
             for node, kind in zip(self._collider_nodes.tolist(), self._collider_kinds, strict=True)
@@ -191,7 +190,7 @@ class SceneLayers:
 
     def _velocity_strokes(self) -> Strokes:
         world_from_inertial, plans = self._inertial_frames()
-        found = [self._scene.core.world.velocities_of(plan.node) for plan in plans]
+        found = [self._scene.core.world.motion.velocities_of(plan.node) for plan in plans]
         linear = np.array([v for v, _ in found]).reshape(-1, 3)
         angular = np.array([w for _, w in found]).reshape(-1, 3)
         centers = world_from_inertial[:, :3, 3]
@@ -281,7 +280,7 @@ class _RigidLines:
         self,
         world_from_node: FloatArray,
         colors: FloatArray | None = None,
-        present: npt.NDArray[np.bool_] | None = None,
+        present: BoolArray | None = None,
         *,
         bounded_only: bool = False,
     ) -> Strokes:

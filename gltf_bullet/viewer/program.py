@@ -24,11 +24,17 @@ from gltf_bullet.viewer.xray import XRay
 __all__ = ["Viewer", "view"]
 
 FRAME_SECONDS = 1.0 / 60.0
+"""[s] Between two looks at keys, mouse and sliders."""
 WATCH_SECONDS = 0.25
+"""[s] Between two looks at the file."""
 DRAW_SECONDS = 0.05
+"""[s] Between two drawings of the layers."""
 ISSUE_LINES = 4
+"""Findings that are shown in the window; the terminal has all."""
 GRIP_COLOR = (0.9, 0.0, 0.9)
+"""Red, green, blue of the line from the mouse to what it pulls."""
 LINE_CHARACTERS = 84
+"""Of a line of text in the window."""
 
 Say = Callable[[str], None]
 

@@ -131,6 +131,7 @@ def arrows(starts: FloatArray, vectors: FloatArray, head: float = 0.2) -> FloatA
 
 
 LONGEST_TEXT = 200
+"""[characters] More than a line of the window holds."""
 
 
 def shown_text(text: str) -> str:

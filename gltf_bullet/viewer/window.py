@@ -40,9 +40,11 @@ MARGIN = 1.15
 PANEL_PIXELS = 250
 """Width of the panels to both sides of the picture."""
 LINE_PIXELS = 20
+"""[pixels] From one line of text to the next."""
 OVERLAY_DEPTH = 0.98
 """About a metre before the camera: close by, single precision makes texts tremble."""
 SLIDER_STEP = 1e-9
+"""A slider that moved by no more was not moved: its value comes back in single precision."""
 PANEL_SECONDS = 0.1
 """[s] Between two looks at the panel: each value is a call of its own."""
 

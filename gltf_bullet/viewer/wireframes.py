@@ -27,6 +27,7 @@ __all__ = ["EDGES_PER_SHAPE", "PLANE_EXTENT", "wireframe"]
 PLANE_EXTENT = 5.0
 """[m] How far the grid of an infinite plane is drawn from its origin."""
 PLANE_CELLS = 4
+"""Of that grid, along each side."""
 
 EDGES_PER_SHAPE = 600
 """Of a mesh with more feature edges only the longest are drawn."""

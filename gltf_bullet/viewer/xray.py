@@ -9,6 +9,7 @@ import pybullet
 __all__ = ["XRay"]
 
 ALPHA = 0.35
+"""Opacity of what is looked through."""
 
 
 class XRay:

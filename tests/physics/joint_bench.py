@@ -238,10 +238,10 @@ class Bench:
         total = 0.0
         for articulation in self.art.articulations:
             state = articulation.read()
-            for frame, node in enumerate(articulation.model.frames.node):
+            for frame, node in enumerate(articulation.record.frames.node):
                 if node < 0:
                     continue
-                mass = articulation.model.tree.masses[frame]
+                mass = state.masses[frame]
                 v, w = state.linear_velocity[frame], state.angular_velocity[frame]
                 total += 0.5 * mass * v @ v + 0.5 * w @ state.inertia_in_world[frame] @ w
                 total -= mass * np.array(self.gravity) @ state.com[frame]
@@ -268,9 +268,9 @@ class Bench:
         result = []
         for articulation in self.art.articulations:
             state = articulation.read()
-            for frame, node in enumerate(articulation.model.frames.node):
+            for frame, node in enumerate(articulation.record.frames.node):
                 if node >= 0:
-                    mass = articulation.model.tree.masses[frame]
+                    mass = state.masses[frame]
                     inertia = state.inertia_in_world[frame].copy()
                     result.append((mass, state.com[frame], inertia, state.rotation[frame]))
         return result

@@ -51,7 +51,7 @@ HINGE_Y = (POINT, limit(ANGULAR, 0, 2))
 WELD = (POINT, limit(ANGULAR, 0, 1, 2))
 
 
-class EngineWorld:
+class JointedBodies:
     """Nodes: bodies first; joints get two attachment nodes each."""
 
     def __init__(
@@ -106,7 +106,7 @@ class EngineWorld:
 
 
 def layout_of(limits, diagnostics, drives=(), at_b=(0, 0, 0), turn_b=(0, 0, 0)):
-    world = EngineWorld((0.0, 0.0, 0.0))
+    world = JointedBodies((0.0, 0.0, 0.0))
     world.join(-1, 0, (0, 0, 0), limits, drives, at_b=at_b, turn_b=turn_b)
     return world.plan(diagnostics).articulations[0].joints[0].layout
 
@@ -197,7 +197,7 @@ def test_a_drive_on_a_locked_axis_is_reported(diagnostics: Diagnostics) -> None:
 
 
 def test_chain_met_from_the_child_is_reversed_with_negated_axes(diagnostics: Diagnostics) -> None:
-    world = EngineWorld((1.0, 0.0, 0.0))
+    world = JointedBodies((1.0, 0.0, 0.0))
     world.join(0, -1, (0, 0, 0), HINGE_Y)
     articulation = world.plan(diagnostics).articulations[0]
     assert articulation.dofs[0].is_reversed
@@ -205,7 +205,7 @@ def test_chain_met_from_the_child_is_reversed_with_negated_axes(diagnostics: Dia
 
 
 def test_a_body_with_its_origin_on_the_pivot_needs_one_link(diagnostics: Diagnostics) -> None:
-    world = EngineWorld((0.0, 0.0, 0.0))
+    world = JointedBodies((0.0, 0.0, 0.0))
     world.join(-1, 0, (0, 0, 0), HINGE_Y)
     links = world.plan(diagnostics).articulations[0].multibodies[0].spec.links
     assert [link.joint for link in links] == [LinkJoint.REVOLUTE]
@@ -213,7 +213,7 @@ def test_a_body_with_its_origin_on_the_pivot_needs_one_link(diagnostics: Diagnos
 
 
 def test_links_come_depth_first_whatever_the_order_of_joints(diagnostics: Diagnostics) -> None:
-    world = EngineWorld(*((float(k), 0.0, 0.0) for k in range(6)))
+    world = JointedBodies(*((float(k), 0.0, 0.0) for k in range(6)))
     for a, b in ((3, 4), (0, 1), (1, 5), (0, 3), (1, 2)):
         world.join(a, b, (0.5 * (a + b), 0, 0), HINGE_Y)
     multibody = world.plan(diagnostics).articulations[0].multibodies[0]
@@ -223,7 +223,7 @@ def test_links_come_depth_first_whatever_the_order_of_joints(diagnostics: Diagno
 
 
 def test_two_chains_on_the_world_are_two_articulations(diagnostics: Diagnostics) -> None:
-    world = EngineWorld((0.0, 0.0, 0.0), (5.0, 0.0, 0.0))
+    world = JointedBodies((0.0, 0.0, 0.0), (5.0, 0.0, 0.0))
     world.join(-1, 0, (0, 0, 0), HINGE_Y)
     world.join(-1, 1, (5, 0, 0), HINGE_Y)
     plans = world.plan(diagnostics)
@@ -236,7 +236,7 @@ def test_two_chains_on_the_world_are_two_articulations(diagnostics: Diagnostics)
 def test_static_bodies_are_the_world_and_kinematic_ones_moving_anchors(
     diagnostics: Diagnostics,
 ) -> None:
-    world = EngineWorld(
+    world = JointedBodies(
         *((float(k), 0.0, 0.0) for k in range(4)),
         kinds={0: MotionKind.STATIC, 2: MotionKind.KINEMATIC},
     )
@@ -248,12 +248,11 @@ def test_static_bodies_are_the_world_and_kinematic_ones_moving_anchors(
         2,
     ]
     assert plans.moving_anchors == {2}
-    assert plans.free_bodies == (0, 2)
     assert plans.excluded_pairs == {(0, 1), (2, 3)}
 
 
 def test_an_animated_attachment_node_is_an_anchor_of_its_own(diagnostics: Diagnostics) -> None:
-    world = EngineWorld((1.0, 0.0, 0.0))
+    world = JointedBodies((1.0, 0.0, 0.0))
     node = world.join(-1, 0, (0, 0, 0), HINGE_Y)
     plans = world.plan(diagnostics, moving=[node])
     assert plans.moving_anchors == {node}
@@ -262,7 +261,7 @@ def test_an_animated_attachment_node_is_an_anchor_of_its_own(diagnostics: Diagno
 
 
 def test_a_loop_is_cut_at_the_undriven_ball(diagnostics: Diagnostics) -> None:
-    world = EngineWorld((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (2.0, 0.0, 0.0))
+    world = JointedBodies((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (2.0, 0.0, 0.0))
     ball = world.join(0, 1, (0.5, 0, 0), (POINT,))
     for a, b in ((1, 2), (2, 0)):
         world.join(a, b, (0.5 * (a + b), 0, 0), HINGE_Y)
@@ -277,7 +276,7 @@ def test_a_loop_is_cut_at_the_undriven_ball(diagnostics: Diagnostics) -> None:
 def test_a_loop_of_hinges_is_welded_and_a_rope_between_two_trees_is_a_force(
     diagnostics: Diagnostics,
 ) -> None:
-    world = EngineWorld((0.0, 0.0, 0.0), (1.0, 0.0, 0.0))
+    world = JointedBodies((0.0, 0.0, 0.0), (1.0, 0.0, 0.0))
     world.join(-1, 0, (0, 0, 0), HINGE_Y)
     world.join(0, 1, (0.5, 0, 0), HINGE_Y)
     world.join(1, -1, (1, 0, 0), HINGE_Y)
@@ -292,7 +291,7 @@ def test_a_long_rope_is_cut_into_multibodies_within_the_engine_limits(
     diagnostics: Diagnostics,
 ) -> None:
     count = 200
-    world = EngineWorld(*((0.1 * k, 0.0, 0.0) for k in range(count)))
+    world = JointedBodies(*((0.1 * k, 0.0, 0.0) for k in range(count)))
     for k in range(count):
         world.join(k - 1, k, (0.1 * k - 0.05, 0, 0), (POINT,))
     plans = world.plan(diagnostics)
@@ -309,27 +308,27 @@ def test_a_long_rope_is_cut_into_multibodies_within_the_engine_limits(
 
 def test_joints_without_meaning_are_ignored(diagnostics: Diagnostics) -> None:
     """The reader has reported the first two: JOINT_WITHIN_BODY, JOINT_MOVES_NOTHING."""
-    world = EngineWorld((0.0, 0.0, 0.0), (1.0, 0.0, 0.0))
+    world = JointedBodies((0.0, 0.0, 0.0), (1.0, 0.0, 0.0))
     world.join(0, 0, (0, 0, 0), WELD)
     world.join(-1, -1, (0, 0, 0), WELD)
     world.join(0, 1, (0, 0, 0))
     plans = world.plan(diagnostics)
     assert not plans.articulations
-    assert plans.free_bodies == (0, 1)
     diagnostics.take(JOINT_WITHOUT_EFFECT)
 
 
 def test_a_jointed_body_says_which_collider_groups_found_no_link(diagnostics: Diagnostics) -> None:
     """The first group is on the body's own link; of the others half a multibody's links."""
-    world = EngineWorld((0.0, 0.0, 0.0))
+    world = JointedBodies((0.0, 0.0, 0.0))
     world.groups[0] = (ColliderGroup(shapes=(), collider_nodes=()),) * 80
     world.join(-1, 0, (0, 0, 0), HINGE_Y)
     world.plan(diagnostics)
     issue = diagnostics.take(BODY_HAS_TOO_MANY_GROUPS)
+    assert str(issue.pointer) == "/nodes/0"
     assert (issue.values["groups"], issue.values["kept"]) == (79, MULTIBODY_LINKS // 2)
 
 
 def test_enable_collision_keeps_the_pair(diagnostics: Diagnostics) -> None:
-    world = EngineWorld((0.0, 0.0, 0.0), (1.0, 0.0, 0.0))
+    world = JointedBodies((0.0, 0.0, 0.0), (1.0, 0.0, 0.0))
     world.join(0, 1, (0.5, 0, 0), HINGE_Y, enable_collision=True)
     assert not world.plan(diagnostics).excluded_pairs

@@ -37,7 +37,7 @@ def test_a_scene_goes_back_on_its_own_and_takes_the_same_way_again(name: str, cl
     asset = gb.read_asset(ASSETS / f"{name}.gltf")
     scenes = [asset.instantiate(client, position=(0.0, place, 0.0)) for place in (0.0, 20.0)]
     first, second = scenes
-    start = first.save_own_state()
+    start = first.save_state(own_bodies_only=True)
     before = first.node_matrices.copy()
     advance(client, scenes, 15)
     way, neighbour = first.node_matrices.copy(), second.node_matrices.copy()
@@ -55,7 +55,7 @@ def test_a_scene_goes_back_on_its_own_and_takes_the_same_way_again(name: str, cl
 
 def test_a_scene_goes_back_although_its_bodies_have_been_made_anew(client: int) -> None:
     scene = gb.load_gltf(ASSETS / "cart_pole.gltf", client)
-    start = scene.save_own_state()
+    start = scene.save_state(own_bodies_only=True)
     scene.apply_impulse("Cart", (1.0, 0.0, 0.0))
     scene.step(10)
     scene.set("/nodes/5/extensions/KHR_physics_rigid_bodies/motion/mass", 2.0)
@@ -68,7 +68,7 @@ def test_a_scene_goes_back_although_its_bodies_have_been_made_anew(client: int) 
 
 def test_a_scene_without_a_kept_start_says_so(client: int) -> None:
     scene = gb.load_gltf(ASSETS / "falling_box.gltf", client)
-    scene.disable_reset()
+    scene.core.disable_reset()
     scene.step()
     with pytest.raises(RuntimeError, match="disabled"):
         scene.reset()

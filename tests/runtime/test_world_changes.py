@@ -35,7 +35,7 @@ CALLS: dict[str, Callable[[gb.Scene, gb.SceneState, Path], object]] = {
     "contacts": lambda s, _, __: s.contacts(),
     "contacts of a node": lambda s, _, __: s.contacts(a_body(s).node),
     "save_state": lambda s, _, __: s.save_state(),
-    "save_own_state": lambda s, _, __: s.save_own_state(),
+    "save_own_state": lambda s, _, __: s.save_state(own_bodies_only=True),
     "restore_state": lambda s, state, __: s.restore_state(state),
     "reset": lambda s, _, __: s.reset(),
     "restart": lambda s, state, __: s.restart(state, {}),

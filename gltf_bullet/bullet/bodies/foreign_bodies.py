@@ -5,14 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pybullet
 
-from gltf_bullet.solver.contact_island import FreeMass
-from gltf_bullet.transforms import FloatArray, matrices_from_quats
+from gltf_bullet.transforms import FloatArray, matrices_from_quats, quats_from_matrices
 
-__all__ = ["read_free_mass"]
+__all__ = ["is_immovable", "read_free_body"]
+
+_LEAST_MOMENT = 1e-12
+"""[kg m^2] Least moment of inertia: a body that cannot be turned by a force has none at all."""
+
+_IMMOVABLE = (0.0,) * 4
 
 
-def read_free_mass(client_id: int, body: int, link: int, gain: FloatArray) -> FreeMass:
-    """Mass, inertia and motion of a body as it is now.
+def read_free_body(
+    client_id: int, body: int, link: int, gain: tuple[float, float, float], *, is_rigid: bool
+) -> tuple[float, ...]:
+    """The floats of a free body for the solve, as ``island_layout`` has them.
 
     Somebody else's robot counts as one rigid body, as if its motors held its joints; where its
     base is fixed, the link alone counts: taken for immovable it would answer a stiff drive's force
@@ -23,36 +29,36 @@ def read_free_mass(client_id: int, body: int, link: int, gain: FloatArray) -> Fr
         body: Body id.
         link: -1, or a link of a robot with a fixed base.
         gain: What gravity adds to the velocity within the step [m/s].
+        is_rigid: Nothing hangs on the base but massless parts of it.
     """
-    position, rotation = pybullet.getBasePositionAndOrientation(body, client_id)
-    linear, angular = pybullet.getBaseVelocity(body, client_id)
     if link >= 0:
         state = pybullet.getLinkState(body, link, computeLinkVelocity=1, physicsClientId=client_id)
-        position, rotation, linear, angular = state[0], state[1], state[6], state[7]
-    com, velocity = np.array(position), np.array([*linear, *angular])
-    mass, inertia = _inertia(client_id, body, link, rotation)
+        com, rotation, linear, angular = state[0], state[1], state[6], state[7]
+    else:
+        com, rotation = pybullet.getBasePositionAndOrientation(body, client_id)
+        linear, angular = pybullet.getBaseVelocity(body, client_id)
+    info = pybullet.getDynamicsInfo(body, link, client_id)
+    mass, moments = info[0], info[2]
     if mass == 0.0 or (link >= 0 and _is_welded(client_id, body, link)):
-        return FreeMass(
-            com=com,
-            inverse_mass=0.0,
-            inverse_inertia=np.zeros((3, 3)),
-            velocity=velocity,
-            velocity_free=velocity,
-        )
-    joints = pybullet.getNumJoints(body, physicsClientId=client_id)
-    if joints and link < 0:
-        moved, mass, inertia = _composite(client_id, body, joints, com, mass, inertia)
-        velocity[:3] += np.cross(velocity[3:], moved - com)
-        com = moved
-    velocity_free = velocity.copy()
-    velocity_free[:3] += gain
-    return FreeMass(
-        com=com,
-        inverse_mass=1.0 / mass,
-        inverse_inertia=np.asarray(np.linalg.inv(inertia), dtype=np.float64),
-        velocity=velocity,
-        velocity_free=velocity_free,
+        return (*com, *rotation, *_IMMOVABLE, *linear, *angular, *gain)
+    if link < 0 and not is_rigid:
+        joints = pybullet.getNumJoints(body, physicsClientId=client_id)
+        if joints:
+            return _composite(client_id, body, joints, (com, rotation, linear, angular), gain)
+    return (
+        *com,
+        *rotation,
+        mass,
+        *(max(moment, _LEAST_MOMENT) for moment in moments),
+        *linear,
+        *angular,
+        *gain,
     )
+
+
+def is_immovable(values: tuple[float, ...]) -> bool:
+    """Whether forces do nothing to a body that was read."""
+    return values[7] == 0.0
 
 
 def _is_welded(client_id: int, body: int, link: int) -> bool:
@@ -71,22 +77,39 @@ def _inertia(
     """Mass and inertia about the centre of mass, world axes."""
     info = pybullet.getDynamicsInfo(body, link, physicsClientId=client_id)
     turn = matrices_from_quats(np.array(rotation))
-    moments = np.maximum(np.array(info[2]), 1e-12)
+    moments = np.maximum(np.array(info[2]), _LEAST_MOMENT)
     return float(info[0]), turn @ np.diag(moments) @ turn.T
 
 
 def _composite(
-    client_id: int, body: int, joints: int, com: FloatArray, mass: float, inertia: FloatArray
-) -> tuple[FloatArray, float, FloatArray]:
-    """Centre of mass, mass and inertia of base and links as one rigid body."""
-    parts = [(com, mass, inertia)]
+    client_id: int,
+    body: int,
+    joints: int,
+    base: tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...], tuple[float, ...]],
+    gain: tuple[float, float, float],
+) -> tuple[float, ...]:
+    """Base and links as one rigid body."""
+    place, rotation, linear, angular = base
+    parts = [(np.array(place), *_inertia(client_id, body, -1, rotation))]
     states = pybullet.getLinkStates(body, list(range(joints)), physicsClientId=client_id)
     for link, state in enumerate(states):
         parts.append((np.array(state[0]), *_inertia(client_id, body, link, state[1])))
-    total = sum(part_mass for _, part_mass, _ in parts)
-    centre = sum((part_mass * place for place, part_mass, _ in parts), np.zeros(3)) / total
+    total = sum(mass for _, mass, _ in parts)
+    centre = sum((mass * com for com, mass, _ in parts), np.zeros(3)) / total
     whole = np.zeros((3, 3))
-    for place, part_mass, part in parts:
-        arm = place - centre
-        whole += part + part_mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
-    return centre, total, whole
+    for com, mass, inertia in parts:
+        arm = com - centre
+        whole += inertia + mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+    moments, axes = np.linalg.eigh(whole)
+    if np.linalg.det(axes) < 0.0:
+        axes[:, 0] = -axes[:, 0]
+    velocity = np.array(linear) + np.cross(angular, centre - np.array(place))
+    return (
+        *centre.tolist(),
+        *quats_from_matrices(axes).tolist(),
+        total,
+        *moments.tolist(),
+        *velocity.tolist(),
+        *angular,
+        *gain,
+    )

@@ -11,7 +11,6 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 
 import numpy as np
-import numpy.typing as npt
 import pybullet
 
 from gltf_bullet.bullet.bodies.fast_bodies import FastBodies
@@ -25,6 +24,7 @@ from gltf_bullet.planning.body_plans import VELOCITY_CLAMP, BodyPlan, StaticPlan
 from gltf_bullet.transforms import (
     IDENTITY_POSE,
     FloatArray,
+    IntArray,
     Vec3,
     quat_conjugate,
     quat_multiply,
@@ -213,7 +213,7 @@ class FreeBodies:
         self._client_id = client_id
         self.plans = tuple(plans)
         self.ids = tuple(ids)
-        self.nodes: npt.NDArray[np.intp] = np.array([plan.node for plan in plans], dtype=np.intp)
+        self.nodes: IntArray = np.array([plan.node for plan in plans], dtype=np.intp)
         inertial = [plan.body_from_inertial for plan in plans]
         self._inertial_positions = np.array(
             [pose.translation for pose in inertial], dtype=np.float64
@@ -222,7 +222,7 @@ class FreeBodies:
             [pose.rotation_xyzw for pose in inertial], dtype=np.float64
         ).reshape(-1, 4)
         self._has_inertial_frame = any(pose != IDENTITY_POSE for pose in inertial)
-        self._carried = [
+        self._cruising = [
             (body_id, plan)
             for body_id, plan in zip(ids, plans, strict=True)
             if plan.kind is MotionKind.KINEMATIC
@@ -240,7 +240,7 @@ class FreeBodies:
         )
         dynamic = np.array([plan.kind is MotionKind.DYNAMIC for plan in plans], dtype=bool)
         lopsided = np.ptp(moments, axis=1) > 1e-6 * moments.max(axis=1, initial=0.0)
-        self._tumblers = GyroscopicBodies(
+        self._gyroscopic = GyroscopicBodies(
             client_id, self.ids, np.flatnonzero(dynamic & lopsided), moments
         )
 
@@ -258,7 +258,7 @@ class FreeBodies:
         ).reshape(-1, 7)
         positions, rotations = flat[:, :3], flat[:, 3:]
         fast.put_back(positions, rotations, self._held)
-        self._tumblers.note(rotations)
+        self._gyroscopic.note(rotations)
         if not self._has_inertial_frame:
             return positions, rotations
         body_rotations = quat_multiply(rotations, quat_conjugate(self._inertial_rotations))
@@ -272,7 +272,7 @@ class FreeBodies:
             gravity: [m/s^2] of the world.
             lively: Rows of bodies that are fast, or turn fast.
         """
-        for body_id, plan in self._carried:
+        for body_id, plan in self._cruising:
             pybullet.resetBaseVelocity(
                 body_id,
                 velocity_before_turn(plan.linear_velocity, plan.angular_velocity, time_step),
@@ -289,7 +289,7 @@ class FreeBodies:
                 pybullet.WORLD_FRAME,
                 physicsClientId=self._client_id,
             )
-        self._tumblers.steady(time_step, lively)
+        self._gyroscopic.steady(time_step, lively)
 
     def set_kinematic(self, node: int, *, kinematic: bool) -> None:
         """Take a dynamic body out of the simulation, or give it back; its velocity stays.
@@ -314,13 +314,13 @@ class FreeBodies:
 
     def state(self) -> SpinState:
         """What the next step remembers of the last one."""
-        return self._tumblers.state
+        return self._gyroscopic.state
 
     def restore(self, state: SpinState) -> None:
         """Take back a :meth:`state`."""
-        self._tumblers.state = state
+        self._gyroscopic.state = state
 
     @property
     def watches_spins(self) -> bool:
         """Whether two successive readings tell which bodies tumble fast: read them every step."""
-        return self._tumblers.are_any
+        return self._gyroscopic.are_any

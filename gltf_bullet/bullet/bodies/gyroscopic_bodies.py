@@ -6,13 +6,14 @@ from collections.abc import Collection, Sequence
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pybullet
 
 from gltf_bullet.bullet.bodies.link_states import link_state
 from gltf_bullet.solver.gyroscope import gyroscopic_torques
 from gltf_bullet.transforms import (
+    BoolArray,
     FloatArray,
+    IntArray,
     matrices_from_quats,
     quat_conjugate,
     quat_multiply,
@@ -40,7 +41,7 @@ class GyroscopicBodies:
     """
 
     def __init__(
-        self, client_id: int, ids: Sequence[int], rows: npt.NDArray[np.intp], moments: FloatArray
+        self, client_id: int, ids: Sequence[int], rows: IntArray, moments: FloatArray
     ) -> None:
         """Watch some bodies.
 
@@ -134,10 +135,10 @@ def _torques(inertia: FloatArray, spins: FloatArray, time_step: float) -> FloatA
     return torques
 
 
-def _drifts(spins: FloatArray, moments: FloatArray, time_step: float) -> npt.NDArray[np.bool_]:
+def _drifts(spins: FloatArray, moments: FloatArray, time_step: float) -> BoolArray:
     """Where the explicit term would change the energy by more than the threshold per second."""
     momenta = moments * spins
     torques = np.cross(spins, momenta)
     growth = (torques * torques / moments).sum(axis=1) * time_step
-    fast: npt.NDArray[np.bool_] = growth > _ENERGY_DRIFT * (spins * momenta).sum(axis=1)
+    fast: BoolArray = growth > _ENERGY_DRIFT * (spins * momenta).sum(axis=1)
     return fast

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pybullet
 
 from gltf_bullet.bullet.bodies.link_states import velocity_before_turn
 from gltf_bullet.transforms import (
+    BoolArray,
     FloatArray,
     Pose,
     quat_conjugate,
@@ -46,7 +46,7 @@ class KinematicBodies:
         positions: FloatArray,
         rotations_xyzw: FloatArray,
         time_step: float,
-        is_jump: npt.NDArray[np.bool_],
+        is_jump: BoolArray,
     ) -> None:
         """Set velocities that bring the frames to their targets within the step.
 

@@ -21,6 +21,7 @@ __all__ = [
 ]
 
 ZERO: Vec3 = (0.0, 0.0, 0.0)
+"""No velocity."""
 
 LinkState: TypeAlias = tuple[Vec3, Quat, Vec3, Vec3]
 """Centre of mass [m], world_from_inertial (xyzw), its velocity [m/s] and spin [rad/s]."""

@@ -6,16 +6,13 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pybullet
 
 from gltf_bullet.bullet.contacts.pair_rules import EngineLink
 from gltf_bullet.bullet.shapes.collider_index import ColliderIndex
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["Contacts", "read_contacts"]
-
-IntArray = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -61,7 +61,7 @@ class LinkContacts:
                 link=link,
                 contact_class=part.surface.contact_class,
                 is_fixed=not part.surface.key.is_dynamic,
-                aimed_at=part.surface.aimed_at,
+                only_against=part.surface.only_against,
             )
             for link, part in links
         ]
@@ -72,7 +72,7 @@ class LinkContacts:
 
     def change(self, contacts: ContactPlan, links: Iterable[SolidLink]) -> None:
         """Give the same links other surfaces."""
-        self._apply(contacts, list(links), self._surfaces)
+        self._apply(contacts, list(links), self._restitution)
         # Cached contacts of resting hulls keep the old numbers otherwise (measured).
         self.renew()
 
@@ -88,7 +88,9 @@ class LinkContacts:
             for link, part in links
             if any(isinstance(shape, BvhPlan) for shape in _shapes(part))
         }
-        self._surfaces = RestitutionTuning(self._client_id, contacts, surfaces, triangles, former)
+        self._restitution = RestitutionTuning(
+            self._client_id, contacts, surfaces, triangles, former
+        )
         self._slip = SlipFriction(
             self._client_id,
             contacts,
@@ -104,7 +106,7 @@ class LinkContacts:
 
     def before_step(self, settings: EngineSettings) -> None:
         """Make restitution right for the time step, where that has changed."""
-        self._surfaces.adapt(settings.time_step / max(settings.substeps, 1))
+        self._restitution.adapt(settings.time_step / max(settings.substeps, 1))
 
     def after_step(self, settings: EngineSettings) -> None:
         """Note which surfaces slide."""

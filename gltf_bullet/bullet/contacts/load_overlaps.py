@@ -56,7 +56,7 @@ def find_overlaps(
         links: Of one scene.
         are_apart: Whether a rule keeps two links from colliding.
     """
-    solid = [(link, part.surface) for link, part in links if part.surface.aimed_at is None]
+    solid = [(link, part.surface) for link, part in links if part.surface.only_against is None]
     if len(solid) < 2 or not any(surface.key.is_dynamic for _, surface in solid):
         return []
     boxes = np.array([pybullet.getAABB(*link, physicsClientId=client_id) for link, _ in solid])

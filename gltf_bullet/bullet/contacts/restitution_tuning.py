@@ -102,8 +102,8 @@ class RestitutionTuning:
         for (body_id, link_index), surface in self._links:
             row = self._row[surface.key]
             factor = float(factors[row])
-            if surface.aimed_at is not None:
-                partner = self._row[surface.aimed_at]
+            if surface.only_against is not None:
+                partner = self._row[surface.only_against]
                 share = float(factors[partner])
                 factor = float(wanted[row, partner]) / share if share > 0.0 else 0.0
             pybullet.changeDynamics(

@@ -7,18 +7,15 @@ force, times their gravity factor.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from gltf_bullet.bullet.triggers.frames import Frames
 from gltf_bullet.model import GravityFieldKind
 from gltf_bullet.planning.gravity import FieldPlan, GravityPlan, GravityVolumePlan
 from gltf_bullet.planning.shapes.point_geometry import PointGeometry
-from gltf_bullet.transforms import FloatArray, Vec3, quat_rotate
+from gltf_bullet.transforms import BoolArray, FloatArray, IntArray, Vec3, quat_rotate
 
 __all__ = ["GravityFields"]
 
-BoolArray = npt.NDArray[np.bool_]
-IntArray = npt.NDArray[np.intp]
 
 _NEAREST = 1e-2
 """Inverse-square fields grow no further below this part of their unit distance."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import numpy.typing as npt
 import pybullet
 
 from gltf_bullet.bullet.bodies.free_bodies import FreeBodies
@@ -13,7 +12,7 @@ from gltf_bullet.bullet.gravity.fields import GravityFields
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.body_plans import BodyPlan
-from gltf_bullet.transforms import FloatArray, Vec3
+from gltf_bullet.transforms import FloatArray, IntArray, Vec3
 
 __all__ = ["GravityForces"]
 
@@ -49,8 +48,7 @@ class GravityForces:
         self._masses = np.array([plan.mass for _, plan in falling])
         if not fields.is_idle:
             # Joints must know these forces: their solve balances them.
-            for articulation in articulations.articulations:
-                articulation.field = self._changes_of_links
+            articulations.solver.field = self._changes_of_links
 
     @property
     def is_idle(self) -> bool:
@@ -83,13 +81,11 @@ class GravityForces:
         for row, force in zip(acting.tolist(), forces, strict=True):
             push(self._ids[row], -1, force, points[row], pybullet.WORLD_FRAME, client_id)
 
-    def _changes_of_links(self, points: FloatArray, nodes: npt.NDArray[np.intp]) -> FloatArray:
+    def _changes_of_links(self, points: FloatArray, nodes: IntArray) -> FloatArray:
         factors = np.array([self._factor_of.get(node, 0.0) for node in nodes.tolist()])
         return self._changes(points, nodes, factors)
 
-    def _changes(
-        self, points: FloatArray, nodes: npt.NDArray[np.intp], factors: FloatArray
-    ) -> FloatArray:
+    def _changes(self, points: FloatArray, nodes: IntArray, factors: FloatArray) -> FloatArray:
         """What bodies accelerate more than the engine knows [m/s^2], shape [k, 3]."""
         wanted = self._fields.accelerations(points, nodes, self._engine)
         result: FloatArray = factors[:, None] * (wanted - np.array(self._engine))

@@ -10,21 +10,22 @@ import numpy.typing as npt
 import pybullet
 
 from gltf_bullet.bullet.bodies.multibody import create_multibody
+from gltf_bullet.bullet.joints.arena_builder import build_arena
 from gltf_bullet.bullet.joints.articulation import AnchorMotion, Articulation
-from gltf_bullet.bullet.joints.contact_coupling import ContactCoupling
+from gltf_bullet.bullet.joints.contact_reader import ContactReader
 from gltf_bullet.bullet.joints.joint_controls import JointControls
+from gltf_bullet.bullet.joints.joint_solver import JointSolver
 from gltf_bullet.bullet.joints.loop_constraints import LoopConstraints
+from gltf_bullet.bullet.joints.scene_arena import Arena
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.model import JointDrive
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans, MultibodyPlan
 from gltf_bullet.planning.joints.axes import BALL
 from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
-from gltf_bullet.solver.articulation_arrays import build_articulation_arrays
-from gltf_bullet.solver.articulation_solve import SolverMemory
-from gltf_bullet.solver.cut_constraints import CutConstraintSolver
 from gltf_bullet.transforms import (
     FloatArray,
+    Pose,
     Quat,
     Vec3,
     quat_conjugate,
@@ -39,11 +40,10 @@ __all__ = ["ArticulationSet", "ArticulationState", "create_articulations"]
 class ArticulationState:
     """What ``pybullet.saveState`` leaves out; treat as opaque."""
 
-    articulations: tuple[SolverMemory, ...]
+    memory: tuple[FloatArray, npt.NDArray[np.int64]]
     drives: tuple[JointDrive, ...]
     """Targets and gains as they acted."""
     anchors: dict[int, tuple[FloatArray, FloatArray, FloatArray, FloatArray]]
-    cross_loads: FloatArray
 
 
 def create_articulations(
@@ -69,23 +69,29 @@ def create_articulations(
         EngineError: The engine refused a body.
     """
     created = [] if created is None else created
-    anchors = {
-        node: AnchorMotion(*_anchor_pose(node, plans, body_plans)) for node in plans.moving_anchors
-    }
-    articulations: list[Articulation] = []
+    ids_of: list[list[int]] = []
     for plan in plans.articulations:
-        ids = []
+        ids_of.append([])
         for multibody in plan.multibodies:
             body = create_multibody(
                 client_id, _with_shapes(multibody, body_plans, shape_ids_of, visuals)
             )
             created.append(body)
-            ids.append(body)
-        model = build_articulation_arrays(plan, body_plans)
-        articulation = Articulation(client_id, plan, model, ids, anchors)
+            ids_of[-1].append(body)
+    arena = build_arena(
+        plans.articulations,
+        plans.cut_constraints,
+        body_plans,
+        {node: _anchor_pose(node, plans, body_plans) for node in plans.moving_anchors},
+    )
+    anchors = {node: AnchorMotion(arena, node) for node in plans.moving_anchors}
+    articulations = [
+        Articulation(client_id, plan, arena, number, ids)
+        for number, (plan, ids) in enumerate(zip(plans.articulations, ids_of, strict=True))
+    ]
+    for articulation in articulations:
         _place(articulation)
-        articulations.append(articulation)
-    result = ArticulationSet(client_id, plans, body_plans, articulations, anchors, created)
+    result = ArticulationSet(client_id, plans, body_plans, arena, articulations, anchors, created)
     result.start_velocities()
     return result
 
@@ -119,25 +125,21 @@ def _with_shapes(
     )
 
 
-def _anchor_pose(
-    node: int, plans: ArticulationPlans, body_plans: Mapping[int, BodyPlan]
-) -> tuple[FloatArray, FloatArray]:
+def _anchor_pose(node: int, plans: ArticulationPlans, body_plans: Mapping[int, BodyPlan]) -> Pose:
     plan = body_plans.get(node)
-    pose = plan.world_from_body if plan is not None else plans.anchor_poses[node]
-    return np.array(pose.translation), np.array(pose.rotation_xyzw)
+    return plan.world_from_body if plan is not None else plans.anchor_poses[node]
 
 
 def _place(articulation: Articulation) -> None:
     """Put the joints where the file has the bodies, and set native limits where they hold."""
     client = articulation.client_id
-    for planned, row in zip(articulation.plan.dofs, articulation.model.dof_index, strict=True):
+    for planned in articulation.plan.dofs:
         body, dof = articulation.body_ids[planned.multibody], planned.dof
         if dof.axis == BALL:
             pybullet.resetJointStateMultiDof(
                 body, planned.link, planned.ball_xyzw, [0.0, 0.0, 0.0], physicsClientId=client
             )
             continue
-        articulation.positions[row] = dof.position
         pybullet.resetJointState(body, planned.link, dof.position, 0.0, physicsClientId=client)
     articulation.mark_recovering()
     articulation.refresh_native_limits()
@@ -151,12 +153,14 @@ class ArticulationSet:
         client_id: int,
         plans: ArticulationPlans,
         body_plans: Mapping[int, BodyPlan],
+        arena: Arena,
         articulations: Sequence[Articulation],
         anchors: dict[int, AnchorMotion],
         created: list[int],
     ) -> None:
         self.client_id = client_id
         self.plans = plans
+        self.arena = arena
         self.articulations = tuple(articulations)
         self._body_plans = body_plans
         self._anchors = anchors
@@ -177,11 +181,8 @@ class ArticulationSet:
         self._inertial_positions = np.array([p.translation for p in inertial]).reshape(-1, 3)
         self._inertial_rotations = np.array([p.rotation_xyzw for p in inertial]).reshape(-1, 4)
         self._exclude()
-        self._cross = CutConstraintSolver(
-            plans.cut_constraints, [articulation.solver for articulation in self.articulations]
-        )
-        self.contacts = ContactCoupling(client_id, self.articulations)
-        """The joint-space solves of one step, coupled where contacts carry forces."""
+        self.solver = JointSolver(client_id, arena, self.articulations)
+        """The joint-space solve, coupled where contacts carry forces."""
         self.controls = JointControls(
             self.articulations,
             [(c.first_articulation, c.planned) for c in plans.cut_constraints if c.planned],
@@ -203,7 +204,7 @@ class ArticulationSet:
             for link, (node, group) in enumerate(multibody.owners):
                 if group > 0:
                     self.group_links_of[node].append((body, link))
-        for frame, node in enumerate(articulation.model.frames.node.tolist()):
+        for frame, node in enumerate(articulation.record.frames.node):
             if node >= 0:
                 self._frame_of[node] = (number, frame)
 
@@ -220,6 +221,11 @@ class ArticulationSet:
                 self.excluded_links += [
                     (a, b) for a in self.links_of(first) for b in self.links_of(second)
                 ]
+
+    @property
+    def contacts(self) -> ContactReader:
+        """The scene's view of the contacts in its world."""
+        return self.solver.contacts
 
     @property
     def body_ids(self) -> tuple[int, ...]:
@@ -246,21 +252,16 @@ class ArticulationSet:
         """
         anchor = self._anchors[node]
         velocity = np.array([*linear_velocity, *angular_velocity], dtype=np.float64)
-        anchor.acceleration = (velocity - anchor.velocity) / dt
-        anchor.position = np.array(position, dtype=np.float64)
-        anchor.rotation_xyzw = np.array(rotation_xyzw, dtype=np.float64)
-        anchor.velocity = velocity
+        anchor.acceleration[:] = (velocity - anchor.velocity) / dt
+        anchor.position[:] = position
+        anchor.rotation_xyzw[:] = rotation_xyzw
+        anchor.velocity[:] = velocity
 
     def before_step(self, dt: float, gravity: Vec3 | FloatArray) -> None:
         """Apply all joint forces for one engine step of ``dt`` seconds."""
-        pull = np.array(gravity, dtype=np.float64)
         self._move_bases()
-        problems = [articulation.prepare(dt, pull) for articulation in self.articulations]
-        self.contacts.solve(problems, dt, pull)
+        self.solver.step(dt, tuple(gravity))
         self.loop_constraints.tighten()
-        if self.plans.cut_constraints:
-            for number, forces in self._cross.forces(dt).items():
-                self.articulations[number].add_forces(forces)
 
     def after_step(self) -> None:
         """Native limits of axes that have come back inside."""
@@ -331,7 +332,7 @@ class ArticulationSet:
         where = {node: k for k, node in enumerate(self.nodes.tolist())}
         for articulation in self.articulations:
             state = articulation.read()
-            for frame, node in enumerate(articulation.model.frames.node.tolist()):
+            for frame, node in enumerate(articulation.record.frames.node):
                 if node >= 0:
                     linear[where[node]] = state.linear_velocity[frame]
                     angular[where[node]] = state.angular_velocity[frame]
@@ -368,7 +369,7 @@ class ArticulationSet:
     def state(self) -> ArticulationState:
         """What has to be restored beside ``pybullet.restoreState``."""
         return ArticulationState(
-            articulations=tuple(articulation.memory() for articulation in self.articulations),
+            memory=self.arena.memory(),
             drives=self.controls.drive_values(),
             anchors={
                 node: (
@@ -379,16 +380,15 @@ class ArticulationSet:
                 )
                 for node, anchor in self._anchors.items()
             },
-            cross_loads=self._cross.loads.copy(),
         )
 
     def restore(self, state: ArticulationState) -> None:
         """Take back :meth:`state`; call after ``pybullet.restoreState``."""
-        for articulation, memory in zip(self.articulations, state.articulations, strict=True):
-            articulation.recall(memory)
+        self.arena.recall(state.memory)
+        for articulation in self.articulations:
+            articulation.refresh_native_limits()
         self.controls.restore_drives(state.drives)
-        self._cross.loads = state.cross_loads.copy()
-        for node, (position, rotation, velocity, acceleration) in state.anchors.items():
+        for node, values in state.anchors.items():
             anchor = self._anchors[node]
-            anchor.position, anchor.rotation_xyzw = position.copy(), rotation.copy()
-            anchor.velocity, anchor.acceleration = velocity.copy(), acceleration.copy()
+            anchor.position[:], anchor.rotation_xyzw[:] = values[0], values[1]
+            anchor.velocity[:], anchor.acceleration[:] = values[2], values[3]

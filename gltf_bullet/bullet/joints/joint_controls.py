@@ -122,7 +122,7 @@ class JointControls:
             self._rows[node] = (number, rows)
             self._limits[node] = list(planned.joint.description.limits)
             self._dofs.setdefault(node, [])
-        for dof, index in zip(articulation.plan.dofs, articulation.model.dof_index, strict=True):
+        for dof, index in zip(articulation.plan.dofs, articulation.record.dof_index, strict=True):
             self._dofs.setdefault(dof.joint_node, []).append(
                 DofHandle(
                     joint_node=dof.joint_node,
@@ -167,13 +167,13 @@ class JointControls:
             )[:2]
             plan = next(
                 f
-                for f, i in zip(articulation.plan.dofs, articulation.model.dof_index, strict=True)
+                for f, i in zip(articulation.plan.dofs, articulation.record.dof_index, strict=True)
                 if i == index
             )
             vector = np.array(pybullet.getAxisAngleFromQuaternion(position)[0])
             angle = pybullet.getAxisAngleFromQuaternion(position)[1]
             turn = vector * math.remainder(angle, math.tau) * (-1.0 if plan.is_reversed else 1.0)
-            force = articulation.applied[index : index + 3]
+            force = articulation.row_force[index : index + 3]
             return DofState(
                 position=tuple(turn.tolist()),
                 velocity=tuple(velocity),
@@ -187,13 +187,13 @@ class JointControls:
             position=(state[0],),
             velocity=(state[1],),
             # The solve's share is a plain joint torque; the engine reports a user's own motor.
-            applied_force=(float(articulation.applied[index]) + state[3],),
+            applied_force=(float(articulation.row_force[index]) + state[3],),
             lower=lower,
             upper=upper,
         )
 
     def _hard_bounds(self, articulation: Articulation, index: int) -> tuple[float, float]:
-        rows = articulation.model.rows
+        rows = articulation.record.rows
         found = (rows.coordinate == index) & ~rows.is_drive & np.isinf(rows.stiffness)
         if not found.any():
             return -math.inf, math.inf
@@ -222,14 +222,14 @@ class JointControls:
             if values.shape != (len(self.drives),) or not np.isfinite(values).all():
                 raise ValueError(f"drive targets must be {len(self.drives)} finite numbers")
             for articulation, rows, where in self._drive_rows:
-                getattr(articulation.model.rows, name)[rows] = values[where]
+                getattr(articulation.record.rows, name)[rows] = values[where]
 
     def drive_targets(self) -> tuple[FloatArray, FloatArray]:
         """Position and velocity targets of all drives."""
         position, velocity = np.zeros(len(self.drives)), np.zeros(len(self.drives))
         for articulation, rows, where in self._drive_rows:
-            position[where] = articulation.model.rows.position_target[rows]
-            velocity[where] = articulation.model.rows.velocity_target[rows]
+            position[where] = articulation.record.rows.position_target[rows]
+            velocity[where] = articulation.record.rows.velocity_target[rows]
         return position, velocity
 
     def drive_states(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -238,11 +238,10 @@ class JointControls:
         for articulation, rows, where in self._drive_rows:
             if not len(rows):
                 continue
-            state = articulation.read()
-            values, jacobian = articulation.solver.geometry.measure(state, articulation.positions)
+            values, rates = articulation.measured_rows()
             position[where] = values[rows]
-            velocity[where] = (jacobian @ articulation.velocities)[rows]
-            force[where] = articulation.drive_forces()[rows]
+            velocity[where] = rates[rows]
+            force[where] = articulation.row_forces()[rows]
         return position, velocity, force
 
     def set_drive(self, joint_node: int, drive: int, values: JointDrive) -> bool:
@@ -253,7 +252,7 @@ class JointControls:
         """
         for handle in self.drives:
             if handle.joint_node == joint_node and handle.drive == drive:
-                rows = self._articulations[handle.articulation].model.rows
+                rows = self._articulations[handle.articulation].record.rows
                 r = handle.row
                 rows.stiffness[r], rows.damping[r] = values.stiffness, values.damping
                 rows.max_force[r] = values.max_force
@@ -268,7 +267,7 @@ class JointControls:
         found = []
         for handle in self.drives:
             articulation = self._articulations[handle.articulation]
-            rows, r = articulation.model.rows, handle.row
+            rows, r = articulation.record.rows, handle.row
             joint = articulation.plan.joints[articulation.plan.rows[r].joint].joint
             by_acceleration = bool(rows.by_acceleration[r])
             found.append(
@@ -338,7 +337,7 @@ class JointControls:
         if not acting or math.isinf(new.stiffness) != math.isinf(old.stiffness):
             return False
         self._limits[joint_node][limit] = new
-        rows = articulation.model.rows
+        rows = articulation.record.rows
         for r in acting:
             row = articulation.plan.rows[r].row
             if row.metric is RowMetric.COORDINATE and math.isinf(new.stiffness):

@@ -36,6 +36,9 @@ TIGHTENING = 3.0
 a gap larger by this many times (measured: four-bar at 4 rad/s 0.22 -> 0.055 mm; 4.0 would be all
 of it at once, without reserve)."""
 
+LARGEST_GAP = 0.01
+"""[m] No larger gap is shown to the engine than the solve reckons with."""
+
 CLOSED = 1e-7
 """[m] Smaller gaps are not worth the call."""
 
@@ -47,11 +50,11 @@ class _Held:
     constraint: int
     articulation: Articulation
     number: int
-    """Place in the articulation geometry's loop constraints."""
+    """Place among the articulation's engine constraints."""
     pivot: FloatArray
     """[3], in the child's inertial frame."""
     frame: int
-    """Of the child in the articulation's tree state."""
+    """Of the child."""
     frame_from_inertial: FloatArray
     """[3, 3], of the child."""
     sign: float
@@ -76,9 +79,12 @@ class LoopConstraints:
         self.constraint_ids: list[int] = []
         self._held: list[_Held] = []
         for articulation in articulations:
-            for number, (_, _, loop_constraint) in enumerate(
-                articulation.solver.geometry.loop_constraints
-            ):
+            held = [
+                constraint
+                for constraint in articulation.plan.loop_constraints
+                if constraint.kind is not LoopConstraintKind.ELEMENT
+            ]
+            for number, loop_constraint in enumerate(held):
                 self._create(articulation, articulation, loop_constraint, anchors, created)
                 self._hold(articulation, number, loop_constraint)
         for between in cross:
@@ -93,13 +99,13 @@ class LoopConstraints:
     def tighten(self) -> None:
         """Show the engine larger gaps than there are; after the solve, before the step."""
         for held in self._held:
-            geometry = held.articulation.solver.geometry
-            gap = geometry.loop_constraint_gaps[held.number]
+            gap = held.articulation.closure_gaps(held.number + 1)[held.number]
+            gap = np.clip(gap, -LARGEST_GAP, LARGEST_GAP)
             is_open = bool(np.abs(gap).max() > CLOSED)
             if not is_open and not held.is_shifted:
                 continue
             held.is_shifted = is_open
-            world_from_frame = held.articulation.solver.solved_state().rotation[held.frame]
+            world_from_frame = held.articulation.rotation_of(held.frame)
             shift = (held.sign * TIGHTENING * is_open) * gap @ world_from_frame
             pybullet.changeConstraint(
                 held.constraint,
@@ -129,7 +135,7 @@ class LoopConstraints:
                 articulation,
                 number,
                 np.array(pivot.translation),
-                articulation.model.frames.index[child.multibody, child.link],
+                articulation.record.frames.index[child.multibody, child.link],
                 inertial.matrix()[:3, :3],
                 sign,
             )

@@ -29,6 +29,7 @@ LIGHT_FROM = (-0.4, -0.6, 1.0)
 """Right, away from the viewer, up."""
 AMBIENT, DIFFUSE, SPECULAR = 0.55, 0.5, 0.1
 SKY = (226, 232, 240)
+"""Red, green, blue of what nothing covers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

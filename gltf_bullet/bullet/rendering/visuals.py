@@ -43,6 +43,7 @@ from gltf_bullet.transforms import FloatArray, quats_from_matrices
 __all__ = ["BodyVisuals", "ShownLink", "mesh_arguments", "move_links"]
 
 STATIC_COLOR: Color = (0.66, 0.68, 0.71, 1.0)
+"""Red, green, blue, alpha of what never moves."""
 COLOR_OF_KIND: dict[MotionKind, Color] = {
     MotionKind.DYNAMIC: (0.94, 0.53, 0.18, 1.0),
     MotionKind.KINEMATIC: (0.24, 0.51, 0.86, 1.0),
@@ -51,8 +52,10 @@ COLOR_OF_KIND: dict[MotionKind, Color] = {
 """Of collision shapes in pictures."""
 
 BULLET_SHOWS_IT = -1
+"""The visual shape id by which Bullet draws the collision shape itself."""
 
 CYLINDER_SIDES = 48
+"""Bullet draws cylinders in compounds as dented balls (measured): these are ours."""
 
 SHEET = 50.0
 """[m] from the middle of a plane to its edge, where a mesh stands for it."""

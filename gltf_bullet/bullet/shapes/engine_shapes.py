@@ -117,7 +117,7 @@ class EngineShapes:
         self._has_margin.add(shape_id)
 
     def settle_margin_alone(self, shape_id: int, shapes: tuple[PlacedShape, ...]) -> None:
-        """Shrink the margin of a hull that no body uses, by a body of a moment."""
+        """Shrink the margin of a hull that no body uses, by a temporary body."""
         if shape_id in self._has_margin:
             return
         body_id = pybullet.createMultiBody(

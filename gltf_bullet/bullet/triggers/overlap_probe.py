@@ -33,6 +33,7 @@ __all__ = ["Probe", "ScrewMotion", "Solid", "passage"]
 _TOLERANCE = 1e-3
 """How near two shapes must come to count as touching in flight, relative to the smaller one."""
 _MAX_ADVANCES = 64
+"""Conservative advances along one passage, at most; beyond it counts as not touched."""
 
 
 class Solid:

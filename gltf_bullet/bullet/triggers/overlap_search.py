@@ -7,13 +7,10 @@ oriented box (measured: 100 volumes over 1000 balls 0.2 ms, all pairs by the eng
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import BoolArray, FloatArray, IntArray
 
 __all__ = ["IntArray", "boxes_overlap", "distances_to_boxes", "near_pairs"]
-
-IntArray = npt.NDArray[np.intp]
 
 
 def near_pairs(
@@ -75,7 +72,7 @@ def boxes_overlap(
     halves_a: FloatArray,
     axes_b: FloatArray,
     halves_b: FloatArray,
-) -> npt.NDArray[np.bool_]:
+) -> BoolArray:
     """Whether oriented boxes at the same index overlap: no axis separates them.
 
     Args:
@@ -101,5 +98,5 @@ def boxes_overlap(
             + halves_b[:, [2, 0, 1]] * size[:, i][:, [1, 2, 0]]
         )
         apart |= (seen > reach_a + reach_b + 1e-12).any(axis=1)
-    result: npt.NDArray[np.bool_] = ~apart
+    result: BoolArray = ~apart
     return result

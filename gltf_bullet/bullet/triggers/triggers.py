@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes
 from gltf_bullet.bullet.triggers.frames import Balls, Frames, Volumes
@@ -20,7 +19,7 @@ from gltf_bullet.bullet.triggers.overlap_search import IntArray, boxes_overlap, 
 from gltf_bullet.model import may_collide
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.triggers import TriggerPlans
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import BoolArray, FloatArray
 
 __all__ = ["Crossing", "TriggerMemory", "Triggers"]
 
@@ -242,7 +241,7 @@ class Triggers:
         allowed &= (owners[:, None] != self._own_bodies[volumes]).all(axis=1)
         return volumes[allowed], balls[allowed]
 
-    def _touching(self, volumes: IntArray, balls: IntArray) -> npt.NDArray[np.bool_]:
+    def _touching(self, volumes: IntArray, balls: IntArray) -> BoolArray:
         """Whether each pair overlaps now: by balls where they can tell, else by the engine."""
         gaps = self._volumes.gaps(volumes, self._centers[balls])
         outer, inner = self._balls.outer[balls], self._balls.inner[balls]

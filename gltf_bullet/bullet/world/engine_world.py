@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 from weakref import WeakSet
 
 import numpy as np
-import numpy.typing as npt
 import pybullet
 
 from gltf_bullet.bullet.bodies.fast_bodies import FastBodies, FastState
 from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies, create_statics
-from gltf_bullet.bullet.bodies.link_states import (
-    apply_base_impulse,
-    link_state,
-    set_base_pose,
-    set_base_velocity,
-)
+from gltf_bullet.bullet.bodies.link_states import link_state
 from gltf_bullet.bullet.contacts.contact_points import Contacts, read_contacts
 from gltf_bullet.bullet.contacts.link_contacts import LinkContacts
 from gltf_bullet.bullet.contacts.load_overlaps import find_overlaps, overlap_issues
@@ -27,29 +20,29 @@ from gltf_bullet.bullet.contacts.pair_rules import EngineLink, PairRules
 from gltf_bullet.bullet.gravity.fields import GravityFields
 from gltf_bullet.bullet.gravity.forces import GravityForces
 from gltf_bullet.bullet.joints.articulation_set import ArticulationState, create_articulations
-from gltf_bullet.bullet.joints.contact_coupling import ContactCoupling, ContactMemory
+from gltf_bullet.bullet.joints.contact_reader import ContactMemory, ContactReader
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals, ShownLink
 from gltf_bullet.bullet.session import BodyLease, EngineSession, EngineSettings
 from gltf_bullet.bullet.shapes.collider_index import ColliderIndex
 from gltf_bullet.bullet.state.body_states import BodyStates
 from gltf_bullet.bullet.state.snapshots import EngineSnapshot
 from gltf_bullet.bullet.triggers.triggers import Triggers
-from gltf_bullet.bullet.world.kinematic_targets import KinematicTargets, PrescribedNodes
+from gltf_bullet.bullet.world.body_motion import BodyMotion
+from gltf_bullet.bullet.world.kinematic_targets import KinematicNodes, KinematicTargets
 from gltf_bullet.bullet.world.link_index import LinkIndex
 from gltf_bullet.diagnostics import Diagnostics
-from gltf_bullet.model import MotionKind, PhysicsScene
+from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
-from gltf_bullet.planning.body_plans import VELOCITY_CLAMP, BodyPlan
 from gltf_bullet.planning.contacts.surfaces import with_materials
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.rendering.visual_plans import VisualPlans
 from gltf_bullet.scene import NodeTree
-from gltf_bullet.transforms import FloatArray, Pose, Vec3
+from gltf_bullet.transforms import FloatArray, IntArray, Pose
 
 __all__ = ["EngineWorld", "EngineWorldState"]
 
 
-def _couplings(_: EngineSession) -> WeakSet[ContactCoupling]:
+def _couplings(_: EngineSession) -> WeakSet[ContactReader]:
     """Of all scenes in one world; to be asked for by ``session.shared``."""
     return WeakSet()
 
@@ -66,7 +59,7 @@ class EngineWorldState:
     slip: tuple[dict[EngineLink, float], dict[int, float]]
     spins: tuple[FloatArray | None, FloatArray | None]
     fast: FastState
-    prescribed: PrescribedNodes
+    kinematic_nodes: KinematicNodes
     contacts: ContactMemory
 
 
@@ -116,9 +109,7 @@ class EngineWorld:
         """Whether all this is still in the world."""
         self.shown: tuple[ShownLink, ...] = tuple(painter.shown)
         """Links that show meshes of the file."""
-        self.body_nodes: npt.NDArray[np.intp] = np.concatenate(
-            [self.free.nodes, self.articulations.nodes]
-        )
+        self.body_nodes: IntArray = np.concatenate([self.free.nodes, self.articulations.nodes])
         """Motion nodes in the order of :meth:`world_from_bodies`."""
 
     def _create(self, visuals: BodyVisuals, tree: NodeTree, options: LoadOptions) -> None:
@@ -189,13 +180,17 @@ class EngineWorld:
             self.overlaps,
         )
         """Keeps small and fast bodies from passing through others."""
-        self.prescribed = KinematicTargets(
+        self.kinematic_targets = KinematicTargets(
             self.client_id,
             self.plan.bodies,
             self.static_ids,
             self.free,
             lambda node: self._links.renew(set(self.links_of(node))),
         )
+        self.motion = BodyMotion(
+            self.client_id, bodies, self.link_of, self.articulations, self.kinematic_targets
+        )
+        """Single bodies: poses, velocities, impulses."""
         self.colliders = ColliderIndex(self.client_id, shapes, dict(self._table.link_colliders()))
 
     # --- what is where ------------------------------------------------------------------------
@@ -226,7 +221,7 @@ class EngineWorld:
             linear_maps=self.plan.frames.linear_maps(),
             world_from_node=self.plan.frames.world_from_node,
             bodies=self.plan.bodies.bodies,
-            velocity_of=lambda node: self.velocities_of(node)[0],
+            velocity_of=lambda node: self.motion.velocities_of(node)[0],
         )
 
     def _create_gravity(self, world_from_asset_xyzw: FloatArray) -> GravityForces:
@@ -263,40 +258,6 @@ class EngineWorld:
         self._links.change(contacts, self._table.solid_links())
         return True
 
-    def set_velocity(self, node: int, linear_in_node: Vec3, angular_in_node: Vec3) -> bool:
-        """Set a free body's velocity [m/s] and spin [rad/s]; ``False`` for links of chains.
-
-        Raises:
-            ValueError: It is beyond what the engine lets a body have.
-        """
-        if node not in self._id_of_free:
-            return False
-        for name, values in (("velocity", linear_in_node), ("spin", angular_in_node)):
-            # Squares of larger floats overflow: hypot does not.
-            if not math.hypot(*values) <= VELOCITY_CLAMP:
-                raise ValueError(f"{name} {values!r}; the engine ends at {VELOCITY_CLAMP:g}")
-        turn = self.rotation_of(node)
-        set_base_velocity(
-            self.client_id,
-            self._id_of_free[node],
-            tuple((turn @ linear_in_node).tolist()),
-            tuple((turn @ angular_in_node).tolist()),
-        )
-        return True
-
-    def teleport(self, node: int, world_from_body: Pose) -> bool:
-        """Put a free body elsewhere, its velocity kept; ``False`` for links of chains."""
-        if node not in self._id_of_free:
-            return False
-        inertial = world_from_body @ self.plan.bodies.bodies[node].body_from_inertial
-        set_base_pose(
-            self.client_id,
-            self._id_of_free[node],
-            inertial.translation,
-            inertial.rotation_xyzw,
-        )
-        return True
-
     @property
     def moving_ids(self) -> set[int]:
         """The bodies of motion nodes."""
@@ -325,19 +286,22 @@ class EngineWorld:
 
     # --- the step -----------------------------------------------------------------------------
 
-    def before_step(self, settings: EngineSettings, world_from_node: FloatArray) -> None:
+    def before_step(
+        self, settings: EngineSettings, world_from_node: Callable[[], FloatArray]
+    ) -> None:
         """Apply what the engine does not know for the coming step.
 
         Args:
             settings: Of the world, as they are now.
-            world_from_node: Where all nodes stand, shape [node_count, 4, 4].
+            world_from_node: Tells where all nodes stand, shape [node_count, 4, 4].
         """
         # First of all: the joints' solve asks for these forces.
-        self.gravity.before_step(settings.gravity, world_from_node)
+        if not self.gravity.is_idle:
+            self.gravity.before_step(settings.gravity, world_from_node())
         self._links.before_step(settings)
         self.free.before_step(settings.time_step, settings.gravity, self.fast.state.lively)
         self.fast.before_step(settings.time_step, settings.gravity)
-        self.prescribed.before_step(settings.time_step)
+        self.kinematic_targets.before_step(settings.time_step)
         for node in self.plan.articulations.moving_anchors:
             self._announce_anchor(node, settings.time_step)
         self.articulations.before_step(settings.time_step, settings.gravity)
@@ -381,6 +345,11 @@ class EngineWorld:
         self.articulations.after_step()
         self._links.after_step(settings)
 
+    def put_back_fast(self) -> None:
+        """Read bodies that may have passed through something although nobody looks at them."""
+        if self.fast.needs_reading():
+            self.free.world_from_bodies(self.fast)
+
     def world_from_bodies(self) -> tuple[FloatArray, FloatArray]:
         """Read all body frames once: positions [m] (k, 3) and rotations xyzw (k, 4)."""
         try:
@@ -393,40 +362,6 @@ class EngineWorld:
         return (
             np.concatenate([positions, jointed_positions]),
             np.concatenate([rotations, jointed_rotations]),
-        )
-
-    # --- single bodies ------------------------------------------------------------------------
-
-    def velocities_of(self, node: int) -> tuple[FloatArray, FloatArray]:
-        """Velocity of the centre of mass [m/s] and spin [rad/s] of a body, world axes."""
-        _, _, linear, angular = link_state(self.client_id, *self.link_of(node))
-        return np.array(linear), np.array(angular)
-
-    def rotation_of(self, node: int) -> FloatArray:
-        """world_from_body of a motion node as a rotation matrix, shape [3, 3]."""
-        inertial = self.plan.bodies.bodies[node].body_from_inertial
-        _, rotation, _, _ = link_state(self.client_id, *self.link_of(node))
-        pose = Pose(rotation, (0.0, 0.0, 0.0)) @ inertial.inverse()
-        return pose.matrix()[:3, :3]
-
-    def apply_impulse(self, node: int, linear: Sequence[float], angular: Sequence[float]) -> None:
-        """Change velocities at once by an impulse [N s] and an angular one [N m s], world axes.
-
-        Kinematic and static bodies have infinite mass: nothing happens.
-        """
-        plan: BodyPlan = self.plan.bodies.bodies[node]
-        if plan.kind is not MotionKind.DYNAMIC or self.prescribed.holds(node):
-            return
-        if node not in self._id_of_free:
-            self.articulations.apply_impulse(node, np.array(linear), np.array(angular))
-            return
-        apply_base_impulse(
-            self.client_id,
-            self._id_of_free[node],
-            plan.mass,
-            plan.inertia_diagonal,
-            linear,
-            angular,
         )
 
     # --- state --------------------------------------------------------------------------------
@@ -443,13 +378,13 @@ class EngineWorld:
             slip=self._links.state(),
             spins=self.free.state(),
             fast=self.fast.state,
-            prescribed=self.prescribed.nodes,
+            kinematic_nodes=self.kinematic_targets.nodes,
             contacts=self.articulations.contacts.memory(self._created),
         )
 
     def restore(self, state: EngineWorldState, engine: EngineSnapshot | BodyStates) -> None:
         """Put everything back: the whole world as the engine does it, or our own bodies only."""
-        self.prescribed.choose(*state.prescribed)
+        self.kinematic_targets.choose(*state.kinematic_nodes)
         self._links.restore(state.slip)
         if isinstance(engine, BodyStates):
             engine.restore(self.client_id, self._created)

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
 from gltf_bullet.bullet.bodies.free_bodies import FreeBodies
 from gltf_bullet.bullet.bodies.kinematic_bodies import KinematicBodies
 from gltf_bullet.bullet.bodies.link_states import ZERO, set_base_velocity
 from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.bodies import BodyPlans
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import BoolArray, FloatArray
 
-__all__ = ["KinematicTargets", "PrescribedNodes"]
+__all__ = ["KinematicNodes", "KinematicTargets"]
 
-PrescribedNodes: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
+KinematicNodes: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 """Nodes of static colliders, and of bodies."""
 
 
@@ -47,10 +44,10 @@ class KinematicTargets:
         self._free = free
         self._renew = renew
         self._id_of_body = dict(zip(free.nodes.tolist(), free.ids, strict=True))
-        self.nodes: PrescribedNodes = ((), ())
+        self.nodes: KinematicNodes = ((), ())
         """What follows now, in the order of :meth:`follow`."""
         self._bodies = KinematicBodies(client_id, [], [])
-        self._targets: tuple[FloatArray, FloatArray, npt.NDArray[np.bool_]] | None = None
+        self._targets: tuple[FloatArray, FloatArray, BoolArray] | None = None
 
     def is_possible(self, node: int) -> bool:
         """Whether a body's pose can be prescribed: it is no link of an articulation."""
@@ -92,9 +89,7 @@ class KinematicTargets:
              *(self._plan.bodies[node].body_from_inertial for node in body_nodes)],
         )  # fmt: skip
 
-    def aim(
-        self, positions: FloatArray, rotations_xyzw: FloatArray, is_jump: npt.NDArray[np.bool_]
-    ) -> None:
+    def aim(self, positions: FloatArray, rotations_xyzw: FloatArray, is_jump: BoolArray) -> None:
         """Targets of the coming step, in the order of :attr:`nodes`, statics first.
 
         Args:

@@ -103,8 +103,9 @@ class LinkIndex:
             return True
         return any(
             node in tree.ancestors(free)
-            for free in self._plan.articulations.free_bodies
-            if self.bodies.bodies[free].kind is MotionKind.DYNAMIC
+            for free, plan in self.bodies.bodies.items()
+            if plan.kind is MotionKind.DYNAMIC
+            and free not in self._plan.articulations.jointed_bodies
         )
 
     def link_colliders(self) -> Iterator[tuple[EngineLink, LinkColliders]]:

@@ -52,6 +52,7 @@ LINE_POINTS = IssueKind(
 )
 
 _DOWN: Final[Vec3] = (0.0, -1.0, 0.0)
+"""OMI_physics_gravity: the default direction."""
 _KINDS: Final = {kind.value: kind for kind in GravityFieldKind}
 _NODE_KEYS: Final = known_keys("type", "gravity", "priority", "replace", "stop", *_KINDS)
 _BLOCK_KEYS: Final = {

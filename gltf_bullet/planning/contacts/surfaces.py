@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.model import (
@@ -39,7 +38,7 @@ from gltf_bullet.planning.shapes.shape_plans import (
     InfinitePlanePlan,
     PlacedShape,
 )
-from gltf_bullet.transforms import FloatArray, Pose
+from gltf_bullet.transforms import BoolArray, FloatArray, Pose
 
 __all__ = ["ContactPlan", "plan_contacts", "with_materials"]
 
@@ -69,7 +68,9 @@ MAX_CLASSES = 24
 """Collision classes that materials may take; a few bits stay for other scenes of the world."""
 
 PLANE_BOX_EXTENT = 1000.0
+"""[m] Half the width of the box that stands for a bouncing plane (DESIGN section 6)."""
 PLANE_BOX_DEPTH = 50.0
+"""[m] How far down that box reaches: a body that sinks in by less is still pushed out upwards."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,7 @@ def with_materials(
     for node, plan in bodies.bodies.items():
         groups = []
         for group in plan.groups:
-            if group.surface.aimed_at is not None:
+            if group.surface.only_against is not None:
                 continue
             materials = {colliders[k].material or DEFAULT_MATERIAL for k in group.collider_nodes}
             if len(materials) > 1:
@@ -161,7 +162,7 @@ def with_materials(
 def _links(bodies: BodyPlans) -> list[object]:
     """What of the surfaces is built into links."""
     listed: list[object] = [
-        [(g.surface.contact_class, g.surface.aimed_at) for g in plan.groups]
+        [(g.surface.contact_class, g.surface.only_against) for g in plan.groups]
         for plan in bodies.bodies.values()
     ]
     listed += [(static.shape, static.surface.contact_class) for static in bodies.statics]
@@ -339,9 +340,7 @@ class _Surfaces:
         self._row = contacts.index_of
         self._involved = {c for edge in contacts.factors.split for c in edge}
         self._slips = np.zeros(len(contacts.keys), dtype=bool)
-        differs: npt.NDArray[np.bool_] = (
-            np.abs(contacts.static_friction - contacts.targets.friction) > 1e-9
-        )
+        differs: BoolArray = np.abs(contacts.static_friction - contacts.targets.friction) > 1e-9
         for i, j in contacts.targets.edges:
             self._slips[[i, j]] |= differs[i, j]
         self._main: dict[tuple[SurfaceKey, CollisionFilter | None], SurfacePlan] = {}
@@ -388,7 +387,7 @@ class _Surfaces:
                         contacts.targets.restitution[row, partner],
                         contacts.factors.restitution[partner],
                     ),
-                    aimed_at=contacts.keys[partner],
+                    only_against=contacts.keys[partner],
                 )
             )
         return result

@@ -43,6 +43,7 @@ MULTIBODY_COORDINATES = 110
 (measured: beyond them a ball's state comes back empty)."""
 
 FLOATING = -2
+"""Root of a multibody that hangs on no anchor."""
 
 JOINT_LOOP_CLOSED = IssueKind(
     "JOINT_LOOP_CLOSED",
@@ -55,7 +56,7 @@ JOINT_TREE_SPLIT = IssueKind(
     "JOINT_TREE_SPLIT",
     Severity.INFO,
     "the jointed bodies need more than {links} links and are cut into several multibodies at "
-    "this joint; it is held by {how} (gap about 0.001 m at rest, 0.02 m in a whip)",
+    "this joint; it is held by {how} (gap about 0.001 m at rest, 0.02 m in fast motion)",
 )
 
 

@@ -14,7 +14,7 @@ from gltf_bullet.planning.joints.axes import Dof
 from gltf_bullet.planning.joints.layout import JointLayout
 from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
 from gltf_bullet.planning.joints.rows import JointRow
-from gltf_bullet.transforms import IDENTITY_POSE, Pose, Quat
+from gltf_bullet.transforms import Pose, Quat
 
 __all__ = [
     "WORLD",
@@ -156,8 +156,6 @@ class ArticulationPlans:
 
     articulations: tuple[ArticulationPlan, ...]
     cut_constraints: tuple[CutConstraint, ...]
-    free_bodies: tuple[int, ...]
-    """Motion nodes that no joint holds (and every kinematic and static one)."""
     jointed_bodies: frozenset[int]
     """Motion nodes that became links."""
     excluded_pairs: frozenset[tuple[int, int]]
@@ -168,7 +166,3 @@ class ArticulationPlans:
     """World poses at load of moving anchors that are attachment nodes without motion."""
     moving_anchors: frozenset[int]
     """Nodes whose motion must be announced by ``set_anchor`` each step."""
-
-
-ANCHOR_FRAME = LinkFrame(multibody=-1, link=WORLD, link_from_frame=IDENTITY_POSE)
-"""The world's origin."""

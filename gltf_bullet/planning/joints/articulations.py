@@ -9,9 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 
-import numpy as np
-import numpy.typing as npt
-
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
 from gltf_bullet.model import DofKind, Joint, MotionKind
 from gltf_bullet.planning.body_plans import BodyPlan
@@ -26,11 +23,10 @@ from gltf_bullet.planning.joints.articulation_split import split_articulation
 from gltf_bullet.planning.joints.graph import GraphEdge, connected_components, span_component
 from gltf_bullet.planning.joints.layout import JointLayout, plan_joint_layout
 from gltf_bullet.planning.joints.multibody_layout import BodyFacts, Side, SidedJoint
-from gltf_bullet.transforms import FloatArray, Pose
+from gltf_bullet.transforms import FloatArray, IntArray, Pose
 
 __all__ = ["plan_articulations"]
 
-IntArray = npt.NDArray[np.intp]
 
 JOINT_WITHOUT_EFFECT = IssueKind(
     "JOINT_WITHOUT_EFFECT",
@@ -47,6 +43,7 @@ JOINT_LIMIT_SAGS = IssueKind(
 )
 
 STANDARD_GRAVITY = 9.80665
+"""[m/s^2] The conventional value (CGPM 1901), for judging how far a soft limit sags."""
 
 
 def plan_articulations(
@@ -132,7 +129,6 @@ def plan_articulations(
     return ArticulationPlans(
         articulations=tuple(articulations),
         cut_constraints=tuple(cross),
-        free_bodies=tuple(sorted(set(body_plans) - jointed)),
         jointed_bodies=jointed,
         excluded_pairs=frozenset(pairs),
         excluded_static_pairs=frozenset(static_pairs),

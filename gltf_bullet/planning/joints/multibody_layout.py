@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
 from gltf_bullet.model import Joint
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import WORLD, DofPlan, MultibodyPlan
@@ -147,7 +147,7 @@ def emit_multibody(
         if count - 1 > kept:
             parts.diagnostics.report(
                 BODY_HAS_TOO_MANY_GROUPS,
-                parts.joints[0].joint.pointer,
+                ROOT / "nodes" / node,
                 node=node,
                 groups=count - 1,
                 kept=kept,

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.spatial import ConvexHull, QhullError
 
-from gltf_bullet.transforms import FloatArray, Pose
+from gltf_bullet.transforms import FloatArray, IntArray, Pose
 
 __all__ = ["Hull", "box_of_hull", "convex_hull", "is_closed", "weld"]
 
-IntArray = npt.NDArray[np.int64]
 
 FLAT_THICKNESS = 1e-3
 """Thickness given to a hull whose points lie in one plane, relative to its size."""

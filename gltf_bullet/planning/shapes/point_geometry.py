@@ -19,11 +19,10 @@ from gltf_bullet.planning.shapes.shape_plans import (
     PlacedShape,
     SpherePlan,
 )
-from gltf_bullet.transforms import FloatArray, matrices_from_quats
+from gltf_bullet.transforms import BoolArray, FloatArray, matrices_from_quats
 
 __all__ = ["PointGeometry", "TriangleSearch"]
 
-BoolArray = npt.NDArray[np.bool_]
 
 _ROUNDING = 1e-9
 """Relative tolerance of hull faces."""

@@ -19,7 +19,9 @@ __all__ = ["round_hull"]
 _SEGMENTS = {Cylinder: 64, Capsule: 24, Sphere: 22}
 """Vertices per ring: within 256 vertices in all, and a sagitta below 1 % of the radius."""
 _CAP_RINGS = 5
+"""Per cap of a capsule, pole included."""
 _SPHERE_RINGS = 11
+"""From pole to pole, or between the poles."""
 
 
 def round_hull(shape: Sphere | Capsule | Cylinder, linear: FloatArray) -> Hull:

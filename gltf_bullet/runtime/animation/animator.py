@@ -10,15 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from gltf_bullet.runtime.animation.players import Animations, PlayerState
 from gltf_bullet.scene import NodeTree
-from gltf_bullet.transforms import FloatArray, decompose_trs, matrices_from_trs
+from gltf_bullet.transforms import BoolArray, FloatArray, decompose_trs, matrices_from_trs
 
 __all__ = ["Animator"]
 
-BoolArray = npt.NDArray[np.bool_]
 
 _BOOLEANS = ("isKinematic", "enableCollision", "doubleSided")
 """Properties that an animation drives as numbers: 0 is false."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import MeshShape, PhysicsScene, Shape
@@ -17,7 +16,7 @@ from gltf_bullet.planning.shapes.collision_meshes import collision_mesh
 from gltf_bullet.runtime.animation.animator import Animator
 from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.scene import NodeFrames
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["ShapeWatch"]
 
@@ -26,7 +25,7 @@ TOLERANCE = 0.01
 
 
 class ShapeWatch:
-    """Compares the shapes of a stage with what the file asks for now."""
+    """Compares the shapes of a scene with what the file asks for now."""
 
     def __init__(
         self, asset: AssetContent, physics: PhysicsScene, animator: Animator, frames: NodeFrames
@@ -38,7 +37,7 @@ class ShapeWatch:
             scaled[player.sampler.scale_nodes] = True
         below = asset.tree.nearest_at_or_above(scaled) >= 0
         nodes = [*physics.colliders, *physics.triggers]
-        self._scaled: npt.NDArray[np.intp] = np.array(
+        self._scaled: IntArray = np.array(
             sorted({node for node in nodes if below[node]}), dtype=np.intp
         )
         self._sizes = _sizes(frames.world_from_node[self._scaled])

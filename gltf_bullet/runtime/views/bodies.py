@@ -87,7 +87,7 @@ class Body:
             angular: [N m s], world axes.
         """
         self._core.world.lease.require_body(self.body_id)
-        self._core.world.apply_impulse(self.node, linear, angular)
+        self._core.world.motion.apply_impulse(self.node, linear, angular)
 
     def apply_point_impulse(self, impulse: Sequence[float], position: Sequence[float]) -> None:
         """rigid_body/applyPointImpulse: an impulse [N s] at a point of the world [m]."""

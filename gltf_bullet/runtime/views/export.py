@@ -12,14 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gltf_bullet.diagnostics import Diagnostics, JsonPointer
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.writing import self_contained, write_document
 from gltf_bullet.model import MotionKind
 from gltf_bullet.runtime.scene_core import SceneCore
-from gltf_bullet.transforms import FloatArray, decompose_trs
+from gltf_bullet.transforms import FloatArray, IntArray, decompose_trs
 
 __all__ = ["NodePose", "Track", "node_poses", "write_pose", "write_posed"]
 
@@ -39,7 +38,7 @@ def write_pose(core: SceneCore, path: str | os.PathLike[str]) -> None:
     )
 
 
-def node_poses(nodes: npt.NDArray[np.intp], local_matrices: FloatArray) -> dict[int, NodePose]:
+def node_poses(nodes: IntArray, local_matrices: FloatArray) -> dict[int, NodePose]:
     """Local transforms as glTF stores them, by node.
 
     Args:

@@ -218,7 +218,7 @@ def _changed_motion(core: SceneCore, motion: Motion, field: str) -> bool:
             linear = motion.linear_velocity
         else:
             angular = motion.angular_velocity
-        return core.world.set_velocity(node, linear, angular)
+        return core.world.motion.set_velocity(node, linear, angular)
     return False
 
 

@@ -1,0 +1,406 @@
+"""Articulation plans compiled into the arena of a scene, for the joint-space solve.
+
+Frames are the links that carry mass or a joint, and the anchors; what is fixed to them without mass
+is left out. See :mod:`gltf_bullet.solver.arena` for where everything stands.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gltf_bullet.bullet.joints.arena_frames import DOFS, ArticulationFrames
+from gltf_bullet.bullet.joints.scene_arena import Arena, FrameTable, Record, RowTable
+from gltf_bullet.model import DriveMode
+from gltf_bullet.planning.body_plans import BodyPlan
+from gltf_bullet.planning.joints.articulation_plan import (
+    WORLD,
+    ArticulationPlan,
+    CutConstraint,
+    LinkFrame,
+    LoopConstraint,
+    LoopConstraintKind,
+)
+from gltf_bullet.planning.joints.multibody_spec import LinkSpec
+from gltf_bullet.planning.joints.rows import RowMetric
+from gltf_bullet.solver import arena
+from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose
+
+__all__ = ["build_arena"]
+
+IntArray = npt.NDArray[np.int64]
+
+_METRIC = {
+    RowMetric.COORDINATE: arena.COORDINATE,
+    RowMetric.TWIST: arena.TWIST_ANGLE,
+    RowMetric.ROTATION: arena.ROTATION,
+    RowMetric.SWING: arena.SWING,
+    RowMetric.OFFSET: arena.OFFSET,
+    RowMetric.LINE: arena.LINE,
+    RowMetric.POINT: arena.POINT,
+    RowMetric.CONE: arena.CONE,
+    RowMetric.ANGLE: arena.ANGLE,
+}
+
+
+class _Tables:
+    """Arrays put one after the other."""
+
+    def __init__(self, dtype: type) -> None:
+        self.dtype = dtype
+        self.parts: list[npt.NDArray[Any]] = []
+        self.size = 0
+
+    def add(self, values: object) -> int:
+        """Append values; where they begin."""
+        array: npt.NDArray[Any] = np.asarray(values, dtype=self.dtype).reshape(-1)
+        start = self.size
+        self.parts.append(array)
+        self.size += len(array)
+        return start
+
+    def room(self, count: int) -> int:
+        """Append zeros; where they begin."""
+        return self.add(np.zeros(count))
+
+
+def build_arena(
+    plans: Sequence[ArticulationPlan],
+    cuts: Sequence[CutConstraint],
+    body_plans: Mapping[int, BodyPlan],
+    anchor_poses: Mapping[int, Pose],
+) -> Arena:
+    """Lay out all articulations of a scene.
+
+    Args:
+        plans: The articulations.
+        cuts: Constraints between two of them.
+        body_plans: By motion node.
+        anchor_poses: Moving anchors at load, by node.
+    """
+    layouts = [ArticulationFrames(plan, body_plans) for plan in plans]
+    ints, floats, work = _Tables(np.int64), _Tables(np.float64), _Tables(np.float64)
+    ints.room(arena.ARENA_HEADER)
+    for layout in layouts:
+        layout.place_states(floats)
+    state_end = floats.size
+    anchor_states = {}
+    for node, pose in {WORLD: IDENTITY_POSE, **anchor_poses}.items():
+        anchor_states[node] = floats.add([*pose.translation, *pose.rotation_xyzw, *[0.0] * 12])
+    first_command = work.room(sum(layout.dof_count for layout in layouts))
+    command, offsets = first_command, []
+    for layout in layouts:
+        offsets.append(_write_record(layout, anchor_states, command, ints, floats, work))
+        command += layout.dof_count
+    header = [0] * arena.ARENA_HEADER
+    header[arena.ARTICULATIONS] = len(offsets)
+    header[arena.RECORDS] = ints.add(offsets)
+    header[arena.CUTS] = len(cuts)
+    header[arena.CUT_SIDES] = ints.add(
+        [
+            number
+            for cut in cuts
+            for number in (
+                offsets[cut.first_articulation],
+                layouts[cut.first_articulation].index_of(cut.loop_constraint.first),
+                offsets[cut.second_articulation],
+                layouts[cut.second_articulation].index_of(cut.loop_constraint.second),
+                _row_count(cut.loop_constraint),
+            )
+        ]
+    )
+    header[arena.CUT_LOCAL] = floats.add([_ends(cut.loop_constraint) for cut in cuts])
+    header[arena.CUT_IMPULSE] = floats.room(6 * len(cuts))
+    ints.parts[0] = np.array(header, dtype=np.int64)
+    all_ints = np.concatenate(ints.parts).astype(np.int64)
+    all_floats = np.concatenate(floats.parts).astype(np.float64)
+    records = tuple(
+        _record(layout, offset, all_ints, all_floats)
+        for layout, offset in zip(layouts, offsets, strict=True)
+    )
+    return Arena(
+        all_ints,
+        all_floats,
+        np.concatenate(work.parts).astype(np.float64),
+        records,
+        anchor_states,
+        state_end,
+        (first_command, command),
+    )
+
+
+def _row_count(constraint: LoopConstraint) -> int:
+    return 6 if constraint.kind is LoopConstraintKind.WELD else 3
+
+
+def _ends(constraint: LoopConstraint) -> tuple[float, ...]:
+    return (
+        *constraint.first.link_from_frame.translation,
+        *constraint.second.link_from_frame.translation,
+    )
+
+
+def _write_record(
+    frames: ArticulationFrames,
+    anchor_states: Mapping[int, int],
+    command: int,
+    ints: _Tables,
+    floats: _Tables,
+    work: _Tables,
+) -> int:
+    """One articulation; where its header begins."""
+    plan, f, n = frames.plan, len(frames.keys), frames.dof_count
+    r, c = len(plan.rows), sum(_is_engine_constraint(k) for k in plan.loop_constraints)
+    header = [0] * arena.HEADER_SIZE
+    offset = ints.room(arena.HEADER_SIZE)
+    place = len(ints.parts) - 1
+    header[arena.FRAME_COUNT], header[arena.DOF_COUNT] = f, n
+    header[arena.ROW_COUNT], header[arena.CLOSURE_COUNT] = r, c
+    header[arena.ACTS], header[arena.BLOCK] = 1, -1
+    for frame, (multibody, link) in enumerate(frames.keys):
+        if multibody < 0:
+            frames.state_offsets[frame] = anchor_states[link]
+    _write_tree(frames, header, ints, floats)
+    header[arena.COMMAND] = command
+    header[arena.COMMAND_DOF] = ints.add(frames.command_dofs())
+    _write_rows(frames, header, ints, floats)
+    m = header[arena.TOTAL_ROWS]
+    header[arena.PULL] = floats.room(3 * f)
+    header[arena.EXTERNAL] = floats.room(6 * f)
+    header[arena.MEMORY] = floats.size
+    for slot, size in (
+        (arena.LAST_IMPULSE, m),
+        (arena.LASTING, n),
+        (arena.LAST_DT, 1),
+        (arena.EXPECTED, n),
+        (arena.UNKNOWN, n),
+    ):
+        header[slot] = floats.room(size)
+    header[arena.MEMORY_END] = floats.size
+    b = header[arena.BASE_DOF_COUNT]
+    for slot, size in (
+        (arena.REFERENCE, 3),
+        (arena.POSE, arena.POSE_SIZE * f),
+        (arena.COMPOSITE, 10 * f),
+        (arena.AXIS, 6 * n),
+        (arena.SCRATCH, max(arena.SCRATCH_SIZE, 4 * n + 32)),
+        (arena.ROW_JACOBIAN, m * n),
+        (arena.CLOSURE_GAP, 3 * c),
+        (arena.WHIP, 1),
+        (arena.BASE_MASS, 2 * b * b),
+        *((slot, n * n) for slot in (arena.MASS, arena.FACTOR)),
+        *(
+            (slot, 6 * f)
+            for slot in (arena.TWIST, arena.TWIST_MEAN, arena.ACCELERATION, arena.WRENCH)
+        ),
+        *(
+            (slot, n)
+            for slot in (
+                arena.VELOCITY,
+                arena.VELOCITY_FREE,
+                arena.BIAS,
+                arena.CENTRED,
+                arena.APPLIED,
+                arena.HANDED,
+                arena.TAU,
+                arena.ROW_FORCE,
+            )
+        ),
+        *(
+            (slot, m)
+            for slot in (
+                arena.ROW_VALUE,
+                arena.ROW_RATE,
+                arena.ROW_DRIFT,
+                arena.ROW_TARGET,
+                arena.ROW_SOFTNESS,
+                arena.ROW_LOW,
+                arena.ROW_HIGH,
+                arena.ROW_COMPLIANCE,
+            )
+        ),
+    ):
+        header[slot] = work.room(size)
+    ints.parts[place] = np.array(header, dtype=np.int64)
+    return offset
+
+
+def _write_tree(
+    frames: ArticulationFrames, header: list[int], ints: _Tables, floats: _Tables
+) -> None:
+    n = frames.dof_count
+    last_dof, roots = [-1] * len(frames.keys), [0] * len(frames.keys)
+    dof_parent, dof_frame, is_base = [-1] * n, [0] * n, [0] * n
+    for f, (joint, parent) in enumerate(zip(frames.joints, frames.parents, strict=True)):
+        above = last_dof[parent] if parent >= 0 else -1
+        roots[f] = roots[parent] if parent >= 0 else f
+        first, count = frames.first_dof[f], DOFS.get(joint, 0)
+        last_dof[f] = first if count else above
+        for k in range(first, first + count) if count else ():
+            dof_parent[k] = k + 1 if k + 1 < first + count else above
+            dof_frame[k], is_base[k] = f, int(joint == arena.FLOATING)
+    header[arena.BASE_DOF_COUNT] = sum(is_base)
+    header[arena.FRAME_PARENT] = ints.add(frames.parents)
+    header[arena.FRAME_JOINT] = ints.add(frames.joints)
+    header[arena.FRAME_STATE] = ints.add(frames.state_offsets)
+    header[arena.FRAME_FIRST_DOF] = ints.add(frames.first_dof)
+    header[arena.FRAME_LAST_DOF] = ints.add(last_dof)
+    header[arena.FRAME_ROOT] = ints.add(roots)
+    header[arena.DOF_PARENT] = ints.add(dof_parent)
+    header[arena.DOF_FRAME] = ints.add(dof_frame)
+    header[arena.IS_BASE_DOF] = ints.add(is_base)
+    header[arena.LINK] = floats.size
+    for f, pose in enumerate(frames.poses):
+        source, inertial = frames.source(f), frames.inertial(f)
+        mass, inertia = (0.0, (0.0,) * 3)
+        axis = (0.0, 0.0, 1.0)
+        if source is not None:
+            mass, inertia = source.mass, source.inertia_diagonal
+            axis = source.axis if isinstance(source, LinkSpec) else axis
+        floats.add(
+            [
+                *pose.matrix()[:3, :3].reshape(-1),
+                *pose.translation,
+                *(np.array(axis) / (np.linalg.norm(axis) or 1.0)),
+                *inertial.translation,
+                *inertial.matrix()[:3, :3].reshape(-1),
+                mass,
+                *inertia,
+                frames.gravity_factors[f],
+            ]
+        )
+    # The reference point: where the first link hangs on an anchor, or a base itself.
+    header[arena.REFERENCE_FRAME] = 0
+    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    if frames.joints[0] == arena.ANCHOR and 0 in frames.parents:
+        offset = frames.poses[frames.parents.index(0)].translation
+    header[arena.REFERENCE_OFFSET] = floats.add(offset)
+
+
+def _is_engine_constraint(constraint: LoopConstraint) -> bool:
+    return constraint.kind is not LoopConstraintKind.ELEMENT
+
+
+def _write_rows(
+    frames: ArticulationFrames, header: list[int], ints: _Tables, floats: _Tables
+) -> None:
+    plan = frames.plan
+    count = len(plan.rows)
+    dof = [-1] * count
+    lower, upper = np.full(count, -math.inf), np.full(count, math.inf)
+    stiffness, damping = np.zeros(count), np.zeros(count)
+    targets = np.zeros((2, count))
+    max_force = np.full(count, math.inf)
+    is_drive, by_acceleration = [0] * count, [0] * count
+    frame_a, frame_b = [0] * count, [0] * count
+    local_a, local_b = np.zeros((count, 7)), np.zeros((count, 7))
+    for r, planned in enumerate(plan.rows):
+        joint, row = plan.joints[planned.joint], planned.row
+        if row.metric is RowMetric.COORDINATE:
+            carrier = plan.dofs[planned.dof]
+            dof[r] = frames.first_dof[frames.index[carrier.multibody, carrier.link]]
+        frame_a[r], frame_b[r] = frames.index_of(joint.frame_a), frames.index_of(joint.frame_b)
+        local_a[r], local_b[r] = _seven(joint.frame_a), _seven(joint.frame_b)
+        description = joint.joint.description
+        if row.drive >= 0:
+            drive = description.drives[row.drive]
+            is_drive[r] = 1
+            by_acceleration[r] = int(drive.mode is DriveMode.ACCELERATION)
+            stiffness[r], damping[r] = drive.stiffness, drive.damping
+            targets[:, r] = drive.position_target, drive.velocity_target
+            max_force[r] = drive.max_force
+            continue
+        limits = [description.limits[k] for k in row.limits]
+        if row.metric is RowMetric.COORDINATE and all(k.stiffness == math.inf for k in limits):
+            freedom = plan.dofs[planned.dof].dof
+            lower[r], upper[r] = freedom.lower, freedom.upper
+            stiffness[r] = math.inf
+        else:
+            limit = limits[0]
+            zero = len(limit.axes) > 1 and limit.maximum <= 1e-6
+            lower[r] = 0.0 if zero else limit.minimum
+            upper[r] = 0.0 if zero else limit.maximum
+            stiffness[r], damping[r] = limit.stiffness, limit.damping
+    for slot, values in (
+        (arena.ROW_METRIC, [_METRIC[k.row.metric] for k in plan.rows]),
+        (arena.ROW_AXIS, [k.row.axis for k in plan.rows]),
+        (arena.ROW_ABOUT, [k.row.about for k in plan.rows]),
+        (arena.ROW_FRAME_A, frame_a),
+        (arena.ROW_FRAME_B, frame_b),
+        (arena.ROW_DOF, dof),
+        (arena.ROW_IS_DRIVE, is_drive),
+        (arena.ROW_BY_ACCELERATION, by_acceleration),
+        (arena.ROW_RECOVERING, [0] * count),
+    ):
+        header[slot] = ints.add(values)
+    for slot, numbers in (
+        (arena.ROW_LOWER, lower),
+        (arena.ROW_UPPER, upper),
+        (arena.ROW_STIFFNESS, stiffness),
+        (arena.ROW_DAMPING, damping),
+        (arena.ROW_POSITION_TARGET, targets[0]),
+        (arena.ROW_VELOCITY_TARGET, targets[1]),
+        (arena.ROW_MAX_FORCE, max_force),
+        (arena.ROW_LOCAL_A, local_a),
+        (arena.ROW_LOCAL_B, local_b),
+    ):
+        header[slot] = floats.add(numbers)
+    closures = [c for c in plan.loop_constraints if _is_engine_constraint(c)]
+    header[arena.CLOSURE_FIRST] = ints.add([frames.index_of(c.first) for c in closures])
+    header[arena.CLOSURE_SECOND] = ints.add([frames.index_of(c.second) for c in closures])
+    header[arena.CLOSURE_SIZE] = ints.add([_row_count(c) for c in closures])
+    header[arena.CLOSURE_LOCAL] = floats.add([_ends(c) for c in closures])
+    header[arena.TOTAL_ROWS] = count + sum(map(_row_count, closures))
+
+
+def _seven(frame: LinkFrame) -> tuple[float, ...]:
+    return (*frame.link_from_frame.translation, *frame.link_from_frame.rotation_xyzw)
+
+
+def _record(frames: ArticulationFrames, offset: int, ints: IntArray, floats: FloatArray) -> Record:
+    count = len(frames.plan.rows)
+
+    def numbers(slot: int) -> FloatArray:
+        start = int(ints[offset + slot])
+        return floats[start : start + count]
+
+    def switches(slot: int) -> IntArray:
+        start = int(ints[offset + slot])
+        return ints[start : start + count]
+
+    return Record(
+        offset=offset,
+        frames=FrameTable(
+            index=frames.index,
+            multibody=tuple(key[0] for key in frames.keys),
+            link=tuple(key[1] for key in frames.keys),
+            node=tuple(frames.nodes),
+        ),
+        rows=RowTable(
+            coordinate=switches(arena.ROW_DOF),
+            lower=numbers(arena.ROW_LOWER),
+            upper=numbers(arena.ROW_UPPER),
+            stiffness=numbers(arena.ROW_STIFFNESS),
+            damping=numbers(arena.ROW_DAMPING),
+            position_target=numbers(arena.ROW_POSITION_TARGET),
+            velocity_target=numbers(arena.ROW_VELOCITY_TARGET),
+            max_force=numbers(arena.ROW_MAX_FORCE),
+            is_drive=switches(arena.ROW_IS_DRIVE) != 0,
+            by_acceleration=switches(arena.ROW_BY_ACCELERATION),
+            recovering=switches(arena.ROW_RECOVERING),
+        ),
+        dof_count=frames.dof_count,
+        dof_index=tuple(
+            frames.first_dof[frames.index[d.multibody, d.link]] for d in frames.plan.dofs
+        ),
+        base_index={
+            k: frames.first_dof[frames.index[k, -1]]
+            for k, multibody in enumerate(frames.plan.multibodies)
+            if multibody.is_floating
+        },
+        states=tuple(frames.states),
+    )

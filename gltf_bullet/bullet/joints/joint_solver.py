@@ -1,0 +1,281 @@
+"""One step of the joints of a scene: the engine is read, the kernels solve, the engine is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pybullet
+
+from gltf_bullet.bullet.joints.articulation import Articulation
+from gltf_bullet.bullet.joints.contact_reader import ContactReader, Touching
+from gltf_bullet.bullet.joints.scene_arena import Arena
+from gltf_bullet.errors import EngineError
+from gltf_bullet.solver import arena as slots
+from gltf_bullet.solver import island_layout as layout
+from gltf_bullet.solver.entries import (
+    FINISH,
+    GATHER,
+    NEEDS_ROOM,
+    NOT_FINITE,
+    OPEN,
+    PREPARE,
+    SOLVE,
+    advance,
+)
+from gltf_bullet.transforms import FloatArray
+
+__all__ = ["JointSolver"]
+
+Pull = Callable[[FloatArray, npt.NDArray[np.intp]], FloatArray]
+"""Accelerations [m/s^2] from centres of mass in the world [k, 3] and motion nodes [k]."""
+
+_SPARE = 1.5
+"""Room is made for this many times what is needed: contacts come and go."""
+
+
+class JointSolver:
+    """The joint-space solve of all articulations of one scene."""
+
+    def __init__(self, client_id: int, arena: Arena, articulations: Sequence[Articulation]) -> None:
+        self.client_id = client_id
+        self.arena = arena
+        self.articulations = tuple(articulations)
+        self.contacts = ContactReader(client_id, articulations)
+        """What touches what, this scene's side."""
+        self.field: Pull | None = None
+        """What bodies accelerate more than the engine knows."""
+        self._sources = [
+            (body, floats, [link for link, _ in links], any(ball for _, ball in links))
+            for articulation in articulations
+            for body, (floats, links) in zip(
+                articulation.body_ids, articulation.record.states, strict=True
+            )
+        ]
+        self._targets = [
+            (
+                body,
+                [link for link, ball in links if not ball],
+                [link for link, ball in links if ball],
+                floats,
+            )
+            for articulation in articulations
+            for body, (floats, links) in zip(
+                articulation.body_ids, articulation.record.states, strict=True
+            )
+        ]
+        self._rows = sum(
+            int(arena.ints[record.offset + slots.TOTAL_ROWS]) for record in arena.records
+        ) + 6 * int(arena.ints[slots.CUTS])
+        self._dofs = sum(record.dof_count for record in arena.records)
+        self._index, self._values = layout.allocate(
+            len(arena.records), self._rows, 0, 0, self._dofs, 1024
+        )
+        self._room = (len(arena.records), self._rows, 0, 0, self._dofs)
+
+    # --- reading ------------------------------------------------------------------------------
+
+    def read(self) -> None:
+        """Take coordinates and velocities of everything from the engine."""
+        state: list[float] = []
+        client = self.client_id
+        for body, floats, links, has_balls in self._sources:
+            if floats:
+                position, rotation = pybullet.getBasePositionAndOrientation(body, client)
+                linear, angular = pybullet.getBaseVelocity(body, client)
+                state += position
+                state += rotation
+                state += linear
+                state += angular
+            if has_balls:
+                for joint in pybullet.getJointStatesMultiDof(body, links, client):
+                    state += joint[0]
+                    state += joint[1]
+            elif links:
+                for joint in pybullet.getJointStates(body, links, client):
+                    state += joint[:2]
+        self.arena.floats[: self.arena.state_end] = state
+
+    def _read_field(self) -> None:
+        if self.field is None:
+            return
+        for articulation in self.articulations:
+            states = articulation.read()
+            frames = articulation.record.frames
+            massive = [
+                f for f, k in enumerate(frames.multibody) if k >= 0 and states.masses[f] > 0.0
+            ]
+            nodes = np.array([frames.node[f] for f in massive], dtype=np.intp)
+            pull = self.arena.model(articulation.record, slots.PULL, len(frames.link), 3)
+            pull[massive] = self.field(states.com[massive], nodes)
+
+    # --- the step -----------------------------------------------------------------------------
+
+    def step(self, dt: float, gravity: Sequence[float]) -> None:
+        """Find and apply all joint forces for one engine step of ``dt`` seconds.
+
+        Raises:
+            EngineError: A force came out that is not finite; the engine was given nothing.
+        """
+        if not self._sources:
+            return
+        self.read()
+        if self.field is not None:
+            self._read_field()
+        touching = self.contacts.read(dt, gravity)
+        arena = self.arena
+        stages = PREPARE | OPEN | GATHER | SOLVE | FINISH
+        if touching is None:
+            while True:
+                status = advance(
+                    arena.ints, arena.floats, arena.work, self._index, self._values,
+                    stages, 0, 0, 0, dt, *gravity,
+                )  # fmt: skip
+                if status != NEEDS_ROOM:
+                    break
+                self._make_room(*self._room)
+        else:
+            status = self._step_touching(touching, dt, gravity)
+        if status & NOT_FINITE:
+            raise EngineError(self._explain())
+        self._tell()
+
+    def _step_touching(self, touching: Touching, dt: float, gravity: Sequence[float]) -> int:
+        """The step of a scene that touches something."""
+        arena = self.arena
+        others = [self._borrow(touching, k, dt, gravity) for k in range(len(touching.readers))]
+        free = len(touching.free_bodies) // layout.FREE_SIZE
+        contacts = len(touching.contacts) // layout.CONTACT_SIZE
+        needed = (
+            len(arena.records) + free + sum(len(other.records) for other in others),
+            self._rows
+            + 3 * contacts
+            + sum(
+                int(other.ints[record.offset + slots.TOTAL_ROWS])
+                for other in others
+                for record in other.records
+            ),
+            contacts,
+            free,
+            self._dofs + 6 * free + sum(r.dof_count for other in others for r in other.records),
+        )
+        if any(need > room for need, room in zip(needed, self._room, strict=True)):
+            grown = [
+                int(_SPARE * need) if need > room else room
+                for need, room in zip(needed, self._room, strict=True)
+            ]
+            self._make_room(*grown)
+        advance(
+            arena.ints, arena.floats, arena.work, self._index, self._values,
+            PREPARE, 0, 0, 0, dt, *gravity,
+        )  # fmt: skip
+        while True:
+            index, values = self._index, self._values
+            start = index[layout.CONTACT]
+            values[start : start + len(touching.contacts)] = touching.contacts
+            start = index[layout.FREE]
+            values[start : start + len(touching.free_bodies)] = touching.free_bodies
+            start = index[layout.CONTACT_SIDES]
+            index[start : start + len(touching.sides)] = touching.sides
+            if not others:
+                status = advance(
+                    arena.ints, arena.floats, arena.work, index, values,
+                    OPEN | GATHER | SOLVE | FINISH, 0, contacts, free, dt, *gravity,
+                )  # fmt: skip
+            else:
+                advance(
+                    arena.ints, arena.floats, arena.work, index, values,
+                    OPEN | GATHER, 0, contacts, free, dt, *gravity,
+                )  # fmt: skip
+                for k, other in enumerate(others):
+                    advance(
+                        other.ints, other.floats, other.work, index, values,
+                        GATHER, k + 1, contacts, free, dt, *gravity,
+                    )  # fmt: skip
+                status = advance(
+                    arena.ints, arena.floats, arena.work, index, values,
+                    SOLVE | FINISH, 0, contacts, free, dt, *gravity,
+                )  # fmt: skip
+            if status != NEEDS_ROOM:
+                break
+            self._make_room(*self._room)
+        for other in others:
+            for record in other.records:
+                other.ints[record.offset + slots.ACTS] = 1
+        return int(status)
+
+    def _borrow(self, touching: Touching, k: int, dt: float, gravity: Sequence[float]) -> Arena:
+        """Another scene's articulations as they are now, for an island that reaches them.
+
+        Forces given to the engine twice add up: its own solve tells the engine about it.
+        """
+        reader = touching.readers[k]
+        other = reader.articulations[0].arena
+        memory = other.memory()
+        for number, articulation in enumerate(reader.articulations):
+            reached = (k + 1, number) in touching.articulations
+            other.ints[articulation.record.offset + slots.ACTS] = 2 if reached else 0
+            if reached:
+                articulation.evaluate()
+        advance(
+            other.ints, other.floats, other.work, self._index, self._values,
+            PREPARE, 0, 0, 0, dt, *gravity,
+        )  # fmt: skip
+        other.recall(memory)
+        return other
+
+    def _make_room(self, *room: int) -> None:
+        """Larger arrays for the islands."""
+        blocks, rows, contacts, free, dofs = room
+        floats = max(
+            int(self._index[layout.CAPACITY] - self._index[layout.FIRST]),
+            int(_SPARE * (self._index[layout.NEEDED] - self._index[layout.FIRST])),
+        )
+        self._index, self._values = layout.allocate(blocks, rows, contacts, free, dofs, floats)
+        self._room = (blocks, rows, contacts, free, dofs)
+
+    def _tell(self) -> None:
+        """Give the engine what the solve has found."""
+        commands: list[float] = self.arena.work[self.arena.commands].tolist()
+        client, at = self.client_id, 0
+        for body, axes, balls, floats in self._targets:
+            end = at + len(axes)
+            if axes:
+                pybullet.setJointMotorControlArray(
+                    body,
+                    axes,
+                    pybullet.TORQUE_CONTROL,
+                    forces=commands[at:end],
+                    physicsClientId=client,
+                )
+            at = end
+            for link in balls:
+                pybullet.setJointMotorControlMultiDof(
+                    body,
+                    link,
+                    pybullet.TORQUE_CONTROL,
+                    force=commands[at : at + 3],
+                    physicsClientId=client,
+                )
+                at += 3
+            if floats:
+                self._push_base(body, commands[at : at + 3], commands[at + 3 : at + 6])
+                at += 6
+
+    def _push_base(self, body: int, force: list[float], torque: list[float]) -> None:
+        client = self.client_id
+        if force[0] or force[1] or force[2]:
+            point, _ = pybullet.getBasePositionAndOrientation(body, client)
+            pybullet.applyExternalForce(body, -1, force, point, pybullet.WORLD_FRAME, client)
+        if torque[0] or torque[1] or torque[2]:
+            pybullet.applyExternalTorque(body, -1, torque, pybullet.WORLD_FRAME, client)
+
+    def _explain(self) -> str:
+        """Whose force is not finite."""
+        for articulation in self.articulations:
+            tau = self.arena.table(articulation.record, slots.TAU, articulation.record.dof_count)
+            if not np.isfinite(tau).all():
+                nodes = [n for n in articulation.record.frames.node if n >= 0]
+                return f"the joints of nodes {nodes} ask for a force that is not finite"
+        return "a joint asks for a force that is not finite"

@@ -1,0 +1,132 @@
+"""The arena of a scene: the arrays that the joint-space solve works on, and views of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gltf_bullet.solver import arena
+from gltf_bullet.transforms import FloatArray
+
+__all__ = ["Arena", "FrameTable", "Record", "RowTable"]
+
+IntArray = npt.NDArray[np.int64]
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class RowTable:
+    """Rows of the solve; views of the arena: targets, limits and gains change in place."""
+
+    coordinate: IntArray
+    """[r], velocity of COORDINATE rows, -1 for measured ones."""
+    lower: FloatArray
+    upper: FloatArray
+    stiffness: FloatArray
+    """inf: hard."""
+    damping: FloatArray
+    position_target: FloatArray
+    velocity_target: FloatArray
+    max_force: FloatArray
+    is_drive: npt.NDArray[np.bool_]
+    by_acceleration: IntArray
+    recovering: IntArray
+    """1 for limits violated at load or by a change, on their way back."""
+
+    @property
+    def is_hard_limit(self) -> npt.NDArray[np.bool_]:
+        """Which rows are limits that give no way."""
+        result: npt.NDArray[np.bool_] = np.isinf(self.stiffness) & ~self.is_drive
+        return result
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class FrameTable:
+    """Which engine link each frame is."""
+
+    index: Mapping[tuple[int, int], int]
+    """(multibody, link) -> frame; multibody -1 for anchors, whose link is their node or WORLD."""
+    multibody: tuple[int, ...]
+    link: tuple[int, ...]
+    node: tuple[int, ...]
+    """The motion node of the body, -1 for others."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Record:
+    """One articulation in the arena."""
+
+    offset: int
+    """Of its header in the integers."""
+    frames: FrameTable
+    rows: RowTable
+    dof_count: int
+    dof_index: tuple[int, ...]
+    """Per planned dof its (first) velocity."""
+    base_index: Mapping[int, int]
+    """First of six velocities of a floating multibody's base."""
+    states: tuple[tuple[int, tuple[tuple[int, bool], ...]], ...]
+    """What the engine tells, in the order of the arena: per multibody whether its base floats (1),
+    and (link, is a ball) of its joints."""
+
+
+class Arena:
+    """The arrays of one scene's articulations."""
+
+    def __init__(
+        self,
+        ints: IntArray,
+        floats: FloatArray,
+        work: FloatArray,
+        records: tuple[Record, ...],
+        anchor_states: dict[int, int],
+        state_end: int,
+        commands: tuple[int, int],
+    ) -> None:
+        self.ints = ints
+        self.floats = floats
+        self.work = work
+        self.records = records
+        self.anchor_states = anchor_states
+        """Where each anchor's 19 numbers are in the floats, by node."""
+        self.state_end = state_end
+        """The engine's part of the state is ``floats[:state_end]``."""
+        self.commands = slice(*commands)
+        """Of the work: what the engine is given, all articulations one after the other."""
+
+    def table(self, record: Record, slot: int, *shape: int) -> FloatArray:
+        """A view of a table of work, such as POSE or VELOCITY."""
+        start = int(self.ints[record.offset + slot])
+        return self.work[start : start + math.prod(shape)].reshape(shape)
+
+    def model(self, record: Record, slot: int, *shape: int) -> FloatArray:
+        """A view of a table of floats, such as LINK or EXTERNAL."""
+        start = int(self.ints[record.offset + slot])
+        return self.floats[start : start + math.prod(shape)].reshape(shape)
+
+    def memory(self) -> tuple[FloatArray, IntArray]:
+        """A copy of what one step leaves to the next."""
+        parts = [self._memory_of(record) for record in self.records]
+        cuts = int(self.ints[arena.CUT_IMPULSE])
+        cut = self.floats[cuts : cuts + 6 * int(self.ints[arena.CUTS])]
+        return (
+            np.concatenate([*(floats for floats, _ in parts), cut]),
+            np.concatenate([*(flags for _, flags in parts), np.zeros(0, dtype=np.int64)]),
+        )
+
+    def recall(self, memory: tuple[FloatArray, IntArray]) -> None:
+        """Take back a :meth:`memory`."""
+        floats, ints = memory
+        for record in self.records:
+            own, flags = self._memory_of(record)
+            own[:], floats = floats[: len(own)], floats[len(own) :]
+            flags[:], ints = ints[: len(flags)], ints[len(flags) :]
+        cuts = int(self.ints[arena.CUT_IMPULSE])
+        self.floats[cuts : cuts + len(floats)] = floats
+
+    def _memory_of(self, record: Record) -> tuple[FloatArray, IntArray]:
+        start, end = self.ints[record.offset + np.array([arena.MEMORY, arena.MEMORY_END])].tolist()
+        return self.floats[start:end], record.rows.recovering

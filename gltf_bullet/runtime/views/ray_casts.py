@@ -1,0 +1,44 @@
+"""Ray casts that obey the file's collision filters (rigid_body/rayCast)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gltf_bullet.bullet.world.ray_casts import RayHit, cast_rays
+from gltf_bullet.model import may_collide
+from gltf_bullet.runtime.scene_core import SceneCore
+
+__all__ = ["cast_filtered_rays"]
+
+
+def cast_filtered_rays(
+    core: SceneCore,
+    starts: Sequence[Sequence[float]],
+    ends: Sequence[Sequence[float]],
+    collision_filter: int = -1,
+) -> list[RayHit | None]:
+    """The nearest admitted collider of the scene on each segment.
+
+    Args:
+        core: The scene.
+        starts: World [m], shape [ray_count, 3].
+        ends: World [m], shape [ray_count, 3].
+        collision_filter: Index into the file's ``collisionFilters``; -1: none.
+
+    Raises:
+        IndexError: The file has no such filter.
+    """
+    core.require_alive()
+    filters, colliders = core.physics.collision_filters, core.physics.colliders
+    if collision_filter >= len(filters):
+        raise IndexError(f"filter {collision_filter}; the file has {len(filters)}")
+    ray_filter = filters[collision_filter] if collision_filter >= 0 else None
+    return cast_rays(
+        core.client_id,
+        core.world.colliders,
+        np.array(starts, dtype=np.float64).reshape(-1, 3),
+        np.array(ends, dtype=np.float64).reshape(-1, 3),
+        lambda node: may_collide(ray_filter, colliders[node].filter),
+    )

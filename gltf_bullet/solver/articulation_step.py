@@ -1,0 +1,184 @@
+"""One articulation before the solve: what moves it, where it would go, what its rows ask for."""
+
+from __future__ import annotations
+
+import math
+
+from gltf_bullet.solver import arena
+from gltf_bullet.solver.centred_bias import centre_bias
+from gltf_bullet.solver.cholesky import factor_dense, forward_dense, solve_dense
+from gltf_bullet.solver.compiling import kernel
+from gltf_bullet.solver.known_forces import apply_known_forces
+from gltf_bullet.solver.row_metrics import measure_rows
+from gltf_bullet.solver.tree_dynamics import compose_inertias, fill_mass_matrix
+from gltf_bullet.solver.tree_kinematics import gather_velocities, move_frames, place_frames
+from gltf_bullet.solver.types import IntArray
+from gltf_bullet.transforms import FloatArray
+
+BAUMGARTE = 0.2
+"""Share of a small violation that one step removes."""
+
+RECOVERY_TIME = 0.06
+"""[s] Time constant with which a limit violated at load, or at a change, is restored."""
+
+CLOSURE_GAP = 0.01
+"""[m] Largest gap of a closure that the solve reckons with; the engine closes larger ones."""
+
+HARD = 1e-8
+"""Softness of hard rows, in multiples of the row's own inverse mass; the memory of the last
+impulse makes it exact at rest."""
+
+CLOSED = 1e-4
+"""[m, rad] A violation that counts as restored."""
+
+
+@kernel
+def prepare_articulation(
+    ints: IntArray,
+    floats: FloatArray,
+    work: FloatArray,
+    a: int,
+    dt: float,
+    gx: float,
+    gy: float,
+    gz: float,
+) -> None:
+    """Everything before the solve of one step of ``dt`` seconds."""
+    place_frames(ints, floats, work, a)
+    gather_velocities(ints, floats, work, a)
+    move_frames(ints, floats, work, a, ints[a + arena.VELOCITY], ints[a + arena.TWIST])
+    compose_inertias(ints, floats, work, a)
+    fill_mass_matrix(ints, work, a)
+    n = ints[a + arena.DOF_COUNT]
+    factor_dense(work, ints[a + arena.MASS], n, ints[a + arena.FACTOR])
+    apply_known_forces(ints, floats, work, a, gx, gy, gz)
+    centre_bias(ints, floats, work, a, dt)
+    velocity, free = ints[a + arena.VELOCITY], ints[a + arena.VELOCITY_FREE]
+    applied, centred = ints[a + arena.APPLIED], ints[a + arena.CENTRED]
+    for k in range(n):
+        work[free + k] = work[applied + k] - work[centred + k]
+    solve_dense(work, ints[a + arena.FACTOR], n, free)
+    for k in range(n):
+        work[free + k] = work[velocity + k] + dt * work[free + k]
+    measure_rows(ints, floats, work, a)
+    _bound_rows(ints, floats, work, a, dt)
+
+
+@kernel
+def _bound_rows(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt: float) -> None:
+    """Softness, velocity target and bounds of the impulse of every row."""
+    n, rows = ints[a + arena.DOF_COUNT], ints[a + arena.ROW_COUNT]
+    free, factor = ints[a + arena.VELOCITY_FREE], ints[a + arena.FACTOR]
+    part = ints[a + arena.SCRATCH]
+    softness, target = ints[a + arena.ROW_SOFTNESS], ints[a + arena.ROW_TARGET]
+    low, high = ints[a + arena.ROW_LOW], ints[a + arena.ROW_HIGH]
+    last, last_dt = ints[a + arena.LAST_IMPULSE], floats[ints[a + arena.LAST_DT]]
+    largest = 0.0
+    for r in range(ints[a + arena.TOTAL_ROWS]):
+        row, total = ints[a + arena.ROW_JACOBIAN] + n * r, 0.0
+        for k in range(n):
+            work[part + k] = work[row + k]
+        forward_dense(work, factor, n, part)
+        for k in range(n):
+            total += work[part + k] ** 2
+        work[ints[a + arena.ROW_COMPLIANCE] + r] = total
+        largest = max(largest, total)
+    c, k = 0, 0
+    for r in range(ints[a + arena.TOTAL_ROWS]):
+        compliance = work[ints[a + arena.ROW_COMPLIANCE] + r]
+        # A row that can move nothing has the softness of one that moves a little.
+        hard = HARD * (max(compliance, 1e-6 * largest) if largest > 0.0 else 1.0)
+        drift = work[ints[a + arena.ROW_DRIFT] + r]
+        if r < rows:
+            row = ints[a + arena.ROW_JACOBIAN] + n * r
+            speed = drift
+            for i in range(n):
+                speed += work[row + i] * work[free + i]
+            _bound_row(ints, floats, work, a, dt, r, speed, compliance, hard)
+        else:
+            gap = 0.0
+            if k < 3:
+                gap = work[ints[a + arena.CLOSURE_GAP] + 3 * c + k]
+                gap = min(max(gap, -CLOSURE_GAP), CLOSURE_GAP)
+            work[softness + r] = hard
+            work[target + r] = -BAUMGARTE / dt * gap
+            work[low + r], work[high + r] = -math.inf, math.inf
+            k += 1
+            if k == ints[ints[a + arena.CLOSURE_SIZE] + c]:
+                c, k = c + 1, 0
+        work[target + r] -= drift
+        if work[softness + r] == hard and last_dt > 0.0:
+            # Memory: what the row did lately costs nothing.
+            lately = floats[last + r] * dt / last_dt
+            work[target + r] += hard * min(max(lately, work[low + r]), work[high + r])
+
+
+@kernel
+def _bound_row(
+    ints: IntArray,
+    floats: FloatArray,
+    work: FloatArray,
+    a: int,
+    dt: float,
+    r: int,
+    speed: float,
+    compliance: float,
+    hard: float,
+) -> None:
+    """Target, softness and bounds of a limit or drive that moves with ``speed`` if left alone."""
+    softness, target = ints[a + arena.ROW_SOFTNESS] + r, ints[a + arena.ROW_TARGET] + r
+    low, high = ints[a + arena.ROW_LOW] + r, ints[a + arena.ROW_HIGH] + r
+    value = work[ints[a + arena.ROW_VALUE] + r]
+    lower, upper = floats[ints[a + arena.ROW_LOWER] + r], floats[ints[a + arena.ROW_UPPER] + r]
+    stiffness = floats[ints[a + arena.ROW_STIFFNESS] + r]
+    damping = floats[ints[a + arena.ROW_DAMPING] + r]
+    is_drive = ints[ints[a + arena.ROW_IS_DRIVE] + r] != 0
+    velocity_target = 0.0
+    at_lower, bound = False, 0.0
+    work[low], work[high] = 0.0, 0.0
+    work[softness], work[target] = hard, 0.0
+    if is_drive:
+        gap = floats[ints[a + arena.ROW_POSITION_TARGET] + r] - value
+        velocity_target = floats[ints[a + arena.ROW_VELOCITY_TARGET] + r]
+        if ints[ints[a + arena.ROW_BY_ACCELERATION] + r]:
+            # Per unit of effective mass.
+            stiffness /= max(compliance, 1e-12)
+            damping /= max(compliance, 1e-12)
+        impulse = floats[ints[a + arena.ROW_MAX_FORCE] + r] * dt
+        work[low], work[high] = -impulse, impulse
+    else:
+        # A limit acts at the end that the step comes closer to.
+        reach = value + dt * speed
+        at_lower = reach - lower <= upper - reach
+        bound = lower if at_lower else upper
+        if math.isinf(bound):
+            return
+        gap = bound - value
+        work[low] = 0.0 if at_lower else -math.inf
+        work[high] = math.inf if at_lower else 0.0
+    if math.isinf(stiffness):
+        recovering = ints[a + arena.ROW_RECOVERING] + r
+        outside = gap > 0.0 if at_lower else gap < 0.0
+        equal = lower == upper
+        if ints[recovering] and (not (outside or equal) or abs(gap) <= CLOSED):
+            ints[recovering] = 0
+        # Inside, a limit may be reached exactly; outside, a share is taken back per step.
+        rate = BAUMGARTE / dt if outside or equal else 1.0 / dt
+        if ints[recovering]:
+            rate = 1.0 / max(RECOVERY_TIME, dt)
+        work[target] = gap * rate
+        # On its way back from a violation at load an axis is also kept from arriving at speed.
+        if equal or ints[recovering]:
+            work[low], work[high] = -math.inf, math.inf
+        return
+    if stiffness == 0.0 and damping == 0.0:
+        work[low], work[high] = 0.0, 0.0
+        return
+    # A damped spring: k (gap - theta dt v') + d (v_t - v'). theta goes from 0 (symplectic: a slow
+    # spring keeps its energy) to 1 (implicit: k = 1e7 N/m is stable at any dt) with the fourth
+    # power of the spring's own frequency times dt.
+    fast = 16.0 * (stiffness * compliance * dt * dt) ** 2
+    theta = max(fast / (1.0 + fast) if fast < 1e300 else 1.0, 1e-4)
+    resistance = max(theta * dt * stiffness + damping, 1e-30)
+    work[softness] = 1.0 / (dt * resistance)
+    work[target] = (stiffness * gap + damping * velocity_target) / resistance

@@ -1,0 +1,133 @@
+"""The kernels that Python calls; everything else is compiled into them.
+
+Importing this module compiles them (once on a machine), so it is imported where the first
+articulation is created, not before.
+"""
+
+from __future__ import annotations
+
+from gltf_bullet.solver import arena
+from gltf_bullet.solver import island_layout as layout
+from gltf_bullet.solver.articulation_step import prepare_articulation
+from gltf_bullet.solver.compiling import entry
+from gltf_bullet.solver.island import (
+    add_articulation,
+    add_contact_rows,
+    open_islands,
+    touch_articulations,
+)
+from gltf_bullet.solver.joining import add_cut_constraints, take_results
+from gltf_bullet.solver.newton import solve_islands
+from gltf_bullet.solver.row_metrics import measure_rows
+from gltf_bullet.solver.tree_dynamics import compose_inertias, fill_mass_matrix
+from gltf_bullet.solver.tree_kinematics import gather_velocities, move_frames, place_frames
+from gltf_bullet.solver.types import IntArray
+from gltf_bullet.transforms import FloatArray
+
+__all__ = [
+    "EVALUATE",
+    "FINISH",
+    "GATHER",
+    "NEEDS_ROOM",
+    "NOT_CONVERGED",
+    "NOT_FINITE",
+    "OPEN",
+    "PREPARE",
+    "SOLVE",
+    "advance",
+]
+
+PREPARE = 1
+"""State the rows of all articulations of the arena that take part in the step."""
+OPEN = 2
+"""Begin the islands of the step with the contacts and free bodies that were filled in."""
+GATHER = 4
+"""Add the articulations of the arena, with their rows and their sides of contacts."""
+SOLVE = 8
+"""Solve what was gathered."""
+FINISH = 16
+"""Bring the results back to the arena."""
+
+
+EVALUATE = 32
+"""Only: poses, velocities, mass matrix and row values of the articulation ``number``."""
+
+NEEDS_ROOM = 1
+NOT_CONVERGED = 2
+NOT_FINITE = 4
+
+
+@entry(
+    "int64(int64[::1], float64[::1], float64[::1], int64[::1], float64[::1], int64, int64, int64,"
+    " int64, float64, float64, float64, float64)"
+)
+def advance(
+    ints: IntArray,
+    floats: FloatArray,
+    work: FloatArray,
+    index: IntArray,
+    values: FloatArray,
+    stages: int,
+    number: int,
+    contacts: int,
+    free_bodies: int,
+    dt: float,
+    gx: float,
+    gy: float,
+    gz: float,
+) -> int:
+    """Go through some stages of a step, all of them in one call where nothing else is touched.
+
+    Where the islands have too little room, NEEDED in their header says how much is needed, and
+    all stages from OPEN on must be gone through again.
+
+    Args:
+        ints: Of the arena.
+        floats: Of the arena.
+        work: Of the arena.
+        index: Integers of the islands.
+        values: Floats of the islands.
+        stages: Which ones.
+        number: By which the sides of contacts call this arena.
+        contacts: How many were filled in.
+        free_bodies: How many were filled in.
+        dt: [s]
+        gx: Gravity that the engine applies [m/s^2], world axes.
+        gy: Likewise.
+        gz: Likewise.
+
+    Returns:
+        0, or a sum of NEEDS_ROOM, NOT_CONVERGED and NOT_FINITE.
+    """
+    if stages & EVALUATE:
+        a = ints[ints[arena.RECORDS] + number]
+        place_frames(ints, floats, work, a)
+        gather_velocities(ints, floats, work, a)
+        move_frames(ints, floats, work, a, ints[a + arena.VELOCITY], ints[a + arena.TWIST])
+        compose_inertias(ints, floats, work, a)
+        fill_mass_matrix(ints, work, a)
+        measure_rows(ints, floats, work, a)
+        return 0
+    if stages & PREPARE:
+        for k in range(ints[arena.ARTICULATIONS]):
+            a = ints[ints[arena.RECORDS] + k]
+            if ints[a + arena.ACTS] != 0:
+                prepare_articulation(ints, floats, work, a, dt, gx, gy, gz)
+    if stages & OPEN:
+        open_islands(index, values, contacts, free_bodies)
+    if stages & GATHER and index[layout.NEEDED] == 0:
+        for k in range(ints[arena.ARTICULATIONS]):
+            a = ints[ints[arena.RECORDS] + k]
+            ints[a + arena.BLOCK] = -1
+            if ints[a + arena.ACTS] != 0:
+                add_articulation(ints, work, a, index, values)
+        if index[layout.NEEDED] == 0:
+            add_cut_constraints(ints, floats, work, index, values, dt)
+            touch_articulations(ints, work, index, values, number)
+    if stages & SOLVE and index[layout.NEEDED] == 0:
+        add_contact_rows(index, values, dt)
+        solve_islands(index, values)
+    if stages & FINISH and index[layout.NEEDED] == 0:
+        status = 0 if take_results(ints, floats, work, index, values, dt) else NOT_FINITE
+        return status + (NOT_CONVERGED if index[layout.UNCONVERGED] else 0)
+    return NEEDS_ROOM if index[layout.NEEDED] else 0

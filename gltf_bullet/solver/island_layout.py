@@ -1,0 +1,197 @@
+"""Where everything stands in the two arrays of a step's islands: integers and floats.
+
+Blocks are articulations and free bodies; rows act between one or two of them. The kernels of
+``island`` fill the arrays, ``newton`` solves them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gltf_bullet.solver.types import IntArray
+from gltf_bullet.transforms import FloatArray
+
+__all__ = ["allocate"]
+
+# --- header slots: counts -------------------------------------------------------------------------
+
+BLOCKS = 0
+ROWS = 1
+CONTACTS = 2
+FREE_BODIES = 3
+VELOCITIES = 4
+"""Of all blocks."""
+TOP = 5
+"""First float that is not in use."""
+CAPACITY = 6
+"""Of the floats."""
+NEEDED = 7
+"""Floats that the last call would have needed, 0 where it got along."""
+ITERATIONS = 8
+"""The most that an island took."""
+UNCONVERGED = 9
+"""Islands that did not get to an end."""
+FIRST = 40
+"""First float behind the tables."""
+
+# --- header slots: tables of integers -------------------------------------------------------------
+
+BLOCK_SIZE = 10
+"""[blocks]"""
+BLOCK_MASS = 11
+"""[blocks], floats [n, n]."""
+BLOCK_PLACE = 12
+"""[blocks], first of its velocities."""
+BLOCK_LABEL = 13
+"""[blocks], some block of the same island."""
+ROW_FIRST = 14
+"""[rows], block."""
+ROW_FIRST_JACOBIAN = 15
+"""[rows], floats [n]."""
+ROW_SECOND = 16
+"""[rows], block or -1."""
+ROW_SECOND_JACOBIAN = 17
+ROW_UNIT = 18
+"""[rows], the one velocity that a row watches with factor 1, or -1."""
+ROW_SOURCE = 19
+"""[rows], number among the rows of the articulation; of a contact CONTACT_SOURCE + its number; of a
+cut constraint -1 - (6 times its number + k)."""
+ROW_SIDE = 20
+"""[rows], -1: clipped at the lower bound, 0: in between, 1: at the upper one."""
+CONTACT_SIDES = 21
+"""[contacts, 2, SIDE_SIZE], fields below."""
+FREE_BLOCK = 22
+"""[free bodies], block or -1."""
+SYMBOLIC = 23
+"""Scratch of the elimination: four lists [blocks], a table [blocks, blocks], a list of its size."""
+INDEX_END = 24
+
+# --- header slots: tables of floats ---------------------------------------------------------------
+
+FREE = 25
+"""[free bodies, FREE_SIZE], fields below."""
+CONTACT = 26
+"""[contacts, CONTACT_SIZE], fields below."""
+ROW_TARGET = 27
+ROW_SOFTNESS = 28
+ROW_LOW = 29
+ROW_HIGH = 30
+ROW_IMPULSE = 31
+ROW_SPEED = 32
+ROW_STEP = 33
+V_FREE = 34
+"""[velocities]"""
+V_NOW = 35
+V = 36
+"""Iterate; the result."""
+V_NEXT = 37
+RIGHT = 38
+MOMENTUM = 39
+"""M v_free."""
+HEADER_SIZE = 41
+
+# --- fields of a contact's side -------------------------------------------------------------------
+
+SIDE_ARENA = 0
+"""Number of the arena, -1 for a free body."""
+SIDE_RECORD = 1
+"""Offset of the articulation's record, or number of the free body."""
+SIDE_FRAME = 2
+SIDE_BLOCK = 3
+"""Block or -1; found by the kernels."""
+SIDE_JACOBIAN = 4
+"""Floats [3, n]."""
+SIDE_SIZE = 5
+
+# --- fields of a contact --------------------------------------------------------------------------
+
+CONTACT_POSITION = 0
+"""[3] on the first body; the kernels put the middle there."""
+CONTACT_OTHER = 3
+"""[3] on the second body; likewise."""
+CONTACT_DIRECTIONS = 6
+"""[3, 3], unit vectors: the normal, from the second body to the first, and two tangents."""
+CONTACT_DISTANCE = 15
+"""[m] at the last collision detection, negative inside."""
+CONTACT_FORCES = 16
+"""[3], along the directions in the last step [N]."""
+CONTACT_FRICTION = 19
+CONTACT_RATE = 20
+"""[3], now [m/s]. From here on the kernels fill in."""
+CONTACT_DRIFT = 23
+"""[3], the prescribed part of it."""
+CONTACT_COMPLIANCE = 26
+"""[3], J M^-1 J^T."""
+CONTACT_SIZE = 29
+
+# --- fields of a free body ------------------------------------------------------------------------
+
+FREE_COM = 0
+FREE_ROTATION = 3
+"""Quaternion xyzw, world from principal axes."""
+FREE_MASS = 7
+"""0 for one that moves by itself."""
+FREE_MOMENTS = 8
+FREE_VELOCITY = 11
+"""[6], linear and angular, now."""
+FREE_GAIN = 17
+"""[3], what known forces add to the velocity within the step."""
+FREE_INERTIA = 20
+"""[3, 3], world axes. From here on the kernels fill in."""
+FREE_TURN = 29
+"""[3, 3]"""
+FREE_SIZE = 38
+
+CONTACT_SOURCE = 1 << 40
+"""Rows from this number on belong to contacts."""
+
+
+def allocate(
+    blocks: int, rows: int, contacts: int, free_bodies: int, velocities: int, floats: int
+) -> tuple[IntArray, FloatArray]:
+    """Empty arrays of a capacity; ``floats`` is the room for matrices beside the tables."""
+    index_sizes = {
+        BLOCK_SIZE: blocks,
+        BLOCK_MASS: blocks,
+        BLOCK_PLACE: blocks,
+        BLOCK_LABEL: blocks,
+        ROW_FIRST: rows,
+        ROW_FIRST_JACOBIAN: rows,
+        ROW_SECOND: rows,
+        ROW_SECOND_JACOBIAN: rows,
+        ROW_UNIT: rows,
+        ROW_SOURCE: rows,
+        ROW_SIDE: rows,
+        CONTACT_SIDES: 2 * SIDE_SIZE * contacts,
+        FREE_BLOCK: free_bodies,
+        SYMBOLIC: 10 * blocks + rows + 2 * blocks * blocks,
+    }
+    float_sizes = {
+        FREE: FREE_SIZE * free_bodies,
+        CONTACT: CONTACT_SIZE * contacts,
+        **dict.fromkeys(
+            (
+                ROW_TARGET,
+                ROW_SOFTNESS,
+                ROW_LOW,
+                ROW_HIGH,
+                ROW_IMPULSE,
+                ROW_SPEED,
+                ROW_STEP,
+            ),
+            rows,
+        ),
+        **dict.fromkeys((V_FREE, V_NOW, V, V_NEXT, RIGHT, MOMENTUM), velocities),
+    }
+    header = np.zeros(HEADER_SIZE, dtype=np.int64)
+    at = HEADER_SIZE
+    for slot, size in index_sizes.items():
+        header[slot], at = at, at + size
+    index = np.zeros(at, dtype=np.int64)
+    header[INDEX_END] = at
+    at = 0
+    for slot, size in float_sizes.items():
+        header[slot], at = at, at + size
+    header[FIRST], header[TOP], header[CAPACITY] = at, at, at + floats
+    index[:HEADER_SIZE] = header
+    return index, np.zeros(at + floats)

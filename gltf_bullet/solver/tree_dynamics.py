@@ -1,0 +1,232 @@
+"""Mass matrix, bias forces and wrenches of trees, by recursions about one reference point.
+
+Composite rigid bodies and Newton-Euler (Featherstone, "Rigid Body Dynamics Algorithms", 5 and 6).
+PyBullet's own ``calculateMassMatrix`` is wrong with spherical links and does not see masses changed
+later (measured).
+"""
+
+from __future__ import annotations
+
+from gltf_bullet.solver import arena
+from gltf_bullet.solver.arena import (
+    ANCHOR,
+    FLOATING,
+    LINK_MASS,
+    LINK_SIZE,
+    POSE_COM,
+    POSE_INERTIA,
+    POSE_SIZE,
+    SPHERICAL,
+)
+from gltf_bullet.solver.compiling import kernel
+from gltf_bullet.solver.types import IntArray
+from gltf_bullet.transforms import FloatArray
+
+MASS_FLOOR = 1e-12
+"""Relative addition to the diagonal: keeps a gimbal-locked chain invertible."""
+
+
+@kernel
+def compose_inertias(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> None:
+    """Mass, first moment and inertia about the reference point of each frame's subtree."""
+    count = ints[a + arena.FRAME_COUNT]
+    parents, links = ints[a + arena.FRAME_PARENT], ints[a + arena.LINK]
+    poses, composites = ints[a + arena.POSE], ints[a + arena.COMPOSITE]
+    for f in range(count):
+        mass, at = floats[links + LINK_SIZE * f + LINK_MASS], composites + 10 * f
+        pose = poses + POSE_SIZE * f
+        x, y, z = work[pose + POSE_COM], work[pose + POSE_COM + 1], work[pose + POSE_COM + 2]
+        inertia = pose + POSE_INERTIA
+        work[at] = mass
+        work[at + 1], work[at + 2], work[at + 3] = mass * x, mass * y, mass * z
+        work[at + 4] = work[inertia] + mass * (y * y + z * z)
+        work[at + 5] = work[inertia + 1] + mass * (x * x + z * z)
+        work[at + 6] = work[inertia + 2] + mass * (x * x + y * y)
+        work[at + 7] = work[inertia + 3] - mass * x * y
+        work[at + 8] = work[inertia + 4] - mass * x * z
+        work[at + 9] = work[inertia + 5] - mass * y * z
+    for f in range(count - 1, -1, -1):
+        parent = ints[parents + f]
+        if parent >= 0:
+            for k in range(10):
+                work[composites + 10 * parent + k] += work[composites + 10 * f + k]
+
+
+@kernel
+def composite_wrench(work: FloatArray, composite: int, motion: int, wrench: int) -> None:
+    """Inertia times motion: spatial force [6] at ``wrench``, torque about the reference point."""
+    m, hx, hy, hz = (
+        work[composite],
+        work[composite + 1],
+        work[composite + 2],
+        work[composite + 3],
+    )
+    i = composite + 4
+    wx, wy, wz = work[motion], work[motion + 1], work[motion + 2]
+    vx, vy, vz = work[motion + 3], work[motion + 4], work[motion + 5]
+    work[wrench] = work[i] * wx + work[i + 3] * wy + work[i + 4] * wz + hy * vz - hz * vy
+    work[wrench + 1] = work[i + 3] * wx + work[i + 1] * wy + work[i + 5] * wz + hz * vx - hx * vz
+    work[wrench + 2] = work[i + 4] * wx + work[i + 5] * wy + work[i + 2] * wz + hx * vy - hy * vx
+    work[wrench + 3] = m * vx + wy * hz - wz * hy
+    work[wrench + 4] = m * vy + wz * hx - wx * hz
+    work[wrench + 5] = m * vz + wx * hy - wy * hx
+
+
+@kernel
+def pair(work: FloatArray, motion: int, wrench: int) -> float:
+    """Power of a spatial force in a spatial motion."""
+    total = 0.0
+    for k in range(6):
+        total += work[motion + k] * work[wrench + k]
+    return total
+
+
+@kernel
+def fill_mass_matrix(ints: IntArray, work: FloatArray, a: int) -> None:
+    """M of the kinetic energy 1/2 v M v, floor included; shape [n, n]."""
+    n, mass = ints[a + arena.DOF_COUNT], ints[a + arena.MASS]
+    parents, frames = ints[a + arena.DOF_PARENT], ints[a + arena.DOF_FRAME]
+    axes, composites = ints[a + arena.AXIS], ints[a + arena.COMPOSITE]
+    wrench = ints[a + arena.SCRATCH]
+    for k in range(n * n):
+        work[mass + k] = 0.0
+    trace = 0.0
+    for i in range(n):
+        composite_wrench(work, composites + 10 * ints[frames + i], axes + 6 * i, wrench)
+        j = i
+        while j >= 0:
+            value = pair(work, axes + 6 * j, wrench)
+            work[mass + n * i + j] = value
+            work[mass + n * j + i] = value
+            j = ints[parents + j]
+        trace += work[mass + (n + 1) * i]
+    floor = MASS_FLOOR * (trace / n if trace > 0.0 else 1.0) if n else 0.0
+    for i in range(n):
+        work[mass + (n + 1) * i] += floor
+
+
+@kernel
+def accelerate_frames(
+    ints: IntArray, floats: FloatArray, work: FloatArray, a: int, velocity: int, twist: int
+) -> None:
+    """Accelerations [f, 6] that velocities alone cause, no degree of freedom accelerating.
+
+    The axes of a joint turn with the frame that it moves; those of a base stay.
+    """
+    count = ints[a + arena.FRAME_COUNT]
+    joints, parents = ints[a + arena.FRAME_JOINT], ints[a + arena.FRAME_PARENT]
+    dofs, states = ints[a + arena.FRAME_FIRST_DOF], ints[a + arena.FRAME_STATE]
+    axes, result = ints[a + arena.AXIS], ints[a + arena.ACCELERATION]
+    for f in range(count):
+        at, joint, dof = result + 6 * f, ints[joints + f], ints[dofs + f]
+        t = twist + 6 * f
+        wx, wy, wz = work[t], work[t + 1], work[t + 2]
+        if joint == ANCHOR or joint == FLOATING:
+            # v x w of the point that the velocity belongs to: it does not accelerate.
+            if joint == ANCHOR:
+                s = ints[states + f] + 7
+                vx, vy, vz = floats[s], floats[s + 1], floats[s + 2]
+            else:
+                v = velocity + dof
+                vx, vy, vz = work[v], work[v + 1], work[v + 2]
+            work[at], work[at + 1], work[at + 2] = 0.0, 0.0, 0.0
+            work[at + 3] = vy * wz - vz * wy
+            work[at + 4] = vz * wx - vx * wz
+            work[at + 5] = vx * wy - vy * wx
+            continue
+        above = result + 6 * ints[parents + f]
+        for k in range(6):
+            work[at + k] = work[above + k]
+        if dof < 0:
+            continue
+        ux, uy, uz = work[t + 3], work[t + 4], work[t + 5]
+        for n in range(dof, dof + (3 if joint == SPHERICAL else 1)):
+            rate, s = work[velocity + n], axes + 6 * n
+            ax, ay, az = rate * work[s], rate * work[s + 1], rate * work[s + 2]
+            lx, ly, lz = rate * work[s + 3], rate * work[s + 4], rate * work[s + 5]
+            work[at] += wy * az - wz * ay
+            work[at + 1] += wz * ax - wx * az
+            work[at + 2] += wx * ay - wy * ax
+            work[at + 3] += wy * lz - wz * ly + uy * az - uz * ay
+            work[at + 4] += wz * lx - wx * lz + uz * ax - ux * az
+            work[at + 5] += wx * ly - wy * lx + ux * ay - uy * ax
+
+
+@kernel
+def inertial_wrenches(
+    ints: IntArray, floats: FloatArray, work: FloatArray, a: int, twist: int
+) -> None:
+    """What each frame needs to move with the velocities and accelerations it has."""
+    count, wrenches = ints[a + arena.FRAME_COUNT], ints[a + arena.WRENCH]
+    links, poses = ints[a + arena.LINK], ints[a + arena.POSE]
+    accelerations = ints[a + arena.ACCELERATION]
+    for f in range(count):
+        out = wrenches + 6 * f
+        m = floats[links + LINK_SIZE * f + LINK_MASS]
+        if m == 0.0:
+            for k in range(6):
+                work[out + k] = 0.0
+            continue
+        t, b = twist + 6 * f, accelerations + 6 * f
+        c = poses + POSE_SIZE * f + POSE_COM
+        i = poses + POSE_SIZE * f + POSE_INERTIA
+        wx, wy, wz = work[t], work[t + 1], work[t + 2]
+        ax, ay, az = work[b], work[b + 1], work[b + 2]
+        cx, cy, cz = work[c], work[c + 1], work[c + 2]
+        # Velocity, then acceleration, of the centre of mass.
+        vx = work[t + 3] + wy * cz - wz * cy
+        vy = work[t + 4] + wz * cx - wx * cz
+        vz = work[t + 5] + wx * cy - wy * cx
+        fx = m * (work[b + 3] + ay * cz - az * cy + wy * vz - wz * vy)
+        fy = m * (work[b + 4] + az * cx - ax * cz + wz * vx - wx * vz)
+        fz = m * (work[b + 5] + ax * cy - ay * cx + wx * vy - wy * vx)
+        xx, yy, zz, xy, xz, yz = (
+            work[i],
+            work[i + 1],
+            work[i + 2],
+            work[i + 3],
+            work[i + 4],
+            work[i + 5],
+        )
+        lx = xx * wx + xy * wy + xz * wz
+        ly = xy * wx + yy * wy + yz * wz
+        lz = xz * wx + yz * wy + zz * wz
+        work[out] = xx * ax + xy * ay + xz * az + wy * lz - wz * ly + cy * fz - cz * fy
+        work[out + 1] = xy * ax + yy * ay + yz * az + wz * lx - wx * lz + cz * fx - cx * fz
+        work[out + 2] = xz * ax + yz * ay + zz * az + wx * ly - wy * lx + cx * fy - cy * fx
+        work[out + 3], work[out + 4], work[out + 5] = fx, fy, fz
+
+
+@kernel
+def project_wrenches(ints: IntArray, work: FloatArray, a: int, target: int) -> None:
+    """Generalized forces [n] at ``target`` of the wrenches on the frames, which are used up."""
+    count, n = ints[a + arena.FRAME_COUNT], ints[a + arena.DOF_COUNT]
+    parents, frames = ints[a + arena.FRAME_PARENT], ints[a + arena.DOF_FRAME]
+    axes, wrenches = ints[a + arena.AXIS], ints[a + arena.WRENCH]
+    for f in range(count - 1, -1, -1):
+        parent = ints[parents + f]
+        if parent >= 0:
+            for k in range(6):
+                work[wrenches + 6 * parent + k] += work[wrenches + 6 * f + k]
+    for i in range(n):
+        work[target + i] = pair(work, axes + 6 * i, wrenches + 6 * ints[frames + i])
+
+
+@kernel
+def bias_forces(
+    ints: IntArray,
+    floats: FloatArray,
+    work: FloatArray,
+    a: int,
+    velocity: int,
+    twist: int,
+    target: int,
+) -> None:
+    """Coriolis, centrifugal and gyroscopic forces [n] at ``target``, without gravity.
+
+    The equation of motion is ``M dv/dt + bias = generalized forces``. ``twist`` holds the frames'
+    velocities at ``velocity``.
+    """
+    accelerate_frames(ints, floats, work, a, velocity, twist)
+    inertial_wrenches(ints, floats, work, a, twist)
+    project_wrenches(ints, work, a, target)
