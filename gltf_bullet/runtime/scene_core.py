@@ -78,6 +78,7 @@ class SceneCore:
         )
         self.animator = Animator(asset.tree, self.animations, placement.matrix)
         self._take_over(translation, self._engine_world(translation))
+        self.issues += self.world.issues
         self.reports = TriggerReports(self.world.triggers)
         self._starts.expect(self)
 
@@ -180,6 +181,7 @@ class SceneCore:
         self.world.after_step(settings)
         if not self._is_watched():
             self.events = ()
+            self.world.put_back_fast()
             self.nodes.expire(self.world.world_from_bodies)
             return
         self.refresh()
