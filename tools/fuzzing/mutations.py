@@ -24,6 +24,7 @@ __all__ = ["Seeds", "mutated"]
 
 Json: TypeAlias = Any
 Path_: TypeAlias = tuple[Any, ...]
+Kinds: TypeAlias = dict[Path_, list[Path_]]
 
 JUNK: list[Json] = [
     None, True, False, 0, 1, -1, 2, 3, 255, 65535, 2**31, 2**53, 10**30, 10**400, -(10**400), 0.5,
@@ -54,29 +55,31 @@ class Seeds:
     """The files that mutations start from, with their buffers inside."""
 
     def __init__(self, paths: list[Path]) -> None:
-        self.files: list[tuple[str, Json, list[bytes]]] = []
+        self.files: list[tuple[str, Json, list[bytes], Kinds]] = []
         for path in paths:
             sink = Diagnostics()
             root, buffers = self_contained(read_document(path, sink), sink)
-            self.files.append((path.name, root, [bytes(buffer) for buffer in buffers]))
+            self.files.append(
+                (path.name, root, [bytes(buffer) for buffer in buffers], _kinds(root))
+            )
 
 
 def mutated(seeds: Seeds, seed: str) -> tuple[str, bytes]:
     """The name of the file that it was, and the bytes of one input."""
     rng = random.Random(seed)  # noqa: S311  # reproducible on purpose
-    name, root, buffers = rng.choice(seeds.files)
+    name, root, buffers, kinds = rng.choice(seeds.files)
     root, buffers = copy.deepcopy(root), list(buffers)
     # Mild ones change numbers only: most of those load, and are stepped.
     is_mild = rng.random() < 0.5
     for _ in range(rng.choice((1, 1, 1, 2, 2, 3, 5))):
         kind = rng.random()
         if is_mild:
-            _change_a_number(rng, root)
+            _change_a_number(rng, root, kinds)
             continue
         if kind < 0.12 and any(buffers):
             _change_buffer(rng, buffers)
         else:
-            _change_json(rng, root, seeds)
+            _change_json(rng, root, kinds, seeds)
     try:
         data = _encoded(rng, root, buffers)
     except (ValueError, TypeError, AttributeError, RecursionError, OverflowError):
@@ -129,16 +132,35 @@ def places(value: Json, path: Path_ = ()) -> Iterator[Path_]:
             yield from places(item, (*path, key))
 
 
-def _place(rng: random.Random, root: Json) -> Path_:
-    """A place, physics three times as often as the rest, and long lists no more than short ones."""
-    found: dict[Path_, list[Path_]] = {}
+def _kinds(root: Json) -> Kinds:
+    """The places below a root by their kind: the same path with ``*`` for every index."""
+    found: Kinds = {}
     for path in places(root):
         kind = tuple("*" if isinstance(key, int) else key for key in path)
-        found.setdefault(kind, []).append(path)
-    kinds = [kind for kind in found if kind[0] not in ("asset", "buffers", "images")]
+        if kind[0] not in ("asset", "buffers", "images"):
+            found.setdefault(kind, []).append(path)
+    return found
+
+
+def _place(rng: random.Random, root: Json, kinds: Kinds) -> Path_ | None:
+    """A place, physics three times as often as the rest, and long lists no more than short ones.
+
+    ``kinds`` are those of the root before it was changed: what is gone by now is tried again.
+    """
     physics = [kind for kind in kinds if "extensions" in kind or kind[0] in ("nodes", "animations")]
-    pool = physics if physics and rng.random() < 0.75 else (kinds or list(found))
-    return rng.choice(found[rng.choice(pool)])
+    for _ in range(5):
+        pool = physics if physics and rng.random() < 0.75 else list(kinds)
+        path = rng.choice(kinds[rng.choice(pool)])
+        owner = root
+        for key in path:
+            if not (isinstance(owner, list) and isinstance(key, int) and key < len(owner)) and not (
+                isinstance(owner, dict) and key in owner
+            ):
+                break
+            owner = owner[key]
+        else:
+            return path
+    return None
 
 
 def _owner(root: Json, path: Path_) -> Json:
@@ -147,10 +169,12 @@ def _owner(root: Json, path: Path_) -> Json:
     return root
 
 
-def _change_json(rng: random.Random, root: Json, seeds: Seeds) -> None:
+def _change_json(rng: random.Random, root: Json, kinds: Kinds, seeds: Seeds) -> None:
     if not isinstance(root, dict) or not root:
         return
-    path = _place(rng, root)
+    path = _place(rng, root, kinds)
+    if path is None:
+        return
     owner, key = _owner(root, path), path[-1]
     value = owner[key]
     choice = rng.random()
@@ -165,13 +189,13 @@ def _change_json(rng: random.Random, root: Json, seeds: Seeds) -> None:
     elif choice < 0.78:
         del owner[key]
     elif choice < 0.86:
-        other = _place(rng, root)
+        other = _place(rng, root, kinds) or path
         owner[key] = copy.deepcopy(_owner(root, other)[other[-1]])
     elif choice < 0.92 and isinstance(owner, dict):
         owner[rng.choice((f"{key}s", key.capitalize(), key[::-1]))] = owner.pop(key)
     elif isinstance(value, dict):
-        _, other_root, _ = rng.choice(seeds.files)
-        twins = [p for p in places(other_root) if p[-1] == key]
+        _, other_root, _, others = rng.choice(seeds.files)
+        twins = [p for kind in others.values() for p in kind if p[-1] == key]
         if twins:
             twin = rng.choice(twins)
             owner[key] = copy.deepcopy(_owner(other_root, twin)[twin[-1]])
@@ -179,10 +203,12 @@ def _change_json(rng: random.Random, root: Json, seeds: Seeds) -> None:
         owner[key] = copy.deepcopy(rng.choice(JUNK))
 
 
-def _change_a_number(rng: random.Random, root: Json) -> None:
+def _change_a_number(rng: random.Random, root: Json, kinds: Kinds) -> None:
     """A number of the physics or of a node, to another one that a program may have written."""
     for _ in range(20):
-        path = _place(rng, root)
+        path = _place(rng, root, kinds)
+        if path is None:
+            return
         owner, key = _owner(root, path), path[-1]
         if _is_number(owner[key]):
             if isinstance(owner[key], float) or rng.random() < 0.7:
