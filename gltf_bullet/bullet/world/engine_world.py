@@ -12,7 +12,6 @@ import pybullet
 
 from gltf_bullet.bullet.bodies.fast_bodies import FastBodies, FastState
 from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies, create_statics
-from gltf_bullet.bullet.bodies.link_states import link_state
 from gltf_bullet.bullet.contacts.contact_points import Contacts, read_contacts
 from gltf_bullet.bullet.contacts.link_contacts import LinkContacts
 from gltf_bullet.bullet.contacts.load_overlaps import find_overlaps, overlap_issues
@@ -25,6 +24,7 @@ from gltf_bullet.bullet.rendering.visuals import BodyVisuals, ShownLink
 from gltf_bullet.bullet.session import BodyLease, EngineSession, EngineSettings
 from gltf_bullet.bullet.shapes.collider_index import ColliderIndex
 from gltf_bullet.bullet.state.body_states import BodyStates
+from gltf_bullet.bullet.state.link_states import link_state
 from gltf_bullet.bullet.state.snapshots import EngineSnapshot
 from gltf_bullet.bullet.triggers.triggers import Triggers
 from gltf_bullet.bullet.world.body_motion import BodyMotion
