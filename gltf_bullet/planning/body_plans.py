@@ -58,6 +58,8 @@ class SurfacePlan:
     """For an extra surface of a collider: the only partner that it meets."""
     bounces: bool = False
     """Whether any partner that it can meet asks for restitution."""
+    on_triangles: bool = False
+    """Whether any partner that it can meet is a triangle mesh."""
     slips: bool = False
     """Whether friction at rest differs from sliding friction towards any partner."""
 

@@ -390,11 +390,7 @@ class Scene:
     # --- life ---------------------------------------------------------------------------------
 
     def remove(self) -> None:
-        """Take every body of this scene out of the world; later use raises. Twice is harmless.
-
-        Harmless as well where the world is gone or somebody else removed bodies: what is not ours
-        stays untouched.
-        """
+        """Take every body of this scene out of the world; later use raises. Twice is harmless."""
         self.pictures.close()
         self.core.remove()
 

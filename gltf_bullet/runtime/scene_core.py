@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,13 +15,14 @@ from gltf_bullet.bullet.state.body_states import BodyStates
 from gltf_bullet.bullet.state.snapshots import EngineSnapshot
 from gltf_bullet.bullet.world.engine_world import EngineWorld
 from gltf_bullet.errors import SceneRemovedError
-from gltf_bullet.model import MotionKind, PhysicsScene
+from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.animation.animator import Animator
 from gltf_bullet.runtime.animation.driver import AnimationDriver
 from gltf_bullet.runtime.animation.players import Animations
 from gltf_bullet.runtime.animation.shape_watch import ShapeWatch
 from gltf_bullet.runtime.content import AssetContent
+from gltf_bullet.runtime.moving_model import with_velocities
 from gltf_bullet.runtime.node_sync import NodeSync
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.scene_state import SceneState
@@ -79,6 +79,7 @@ class SceneCore:
         )
         self.animator = Animator(asset.tree, self.animations, placement.matrix)
         self._take_over(translation, self._engine_world(translation))
+        self.issues += self.world.issues
         self.reports = TriggerReports(self.world.triggers)
         self._starts.expect(self)
 
@@ -122,7 +123,7 @@ class SceneCore:
         """
         self.require_alive()
         physics = self.joint_controls.with_drives(physics)
-        moving = self._with_velocities(physics)
+        moving = with_velocities(physics, self.physics, self.velocities_in_node)
         self._remake(physics, moving, frames or self.nodes.frames_now())
 
     def _remake(self, physics: PhysicsScene, moving: PhysicsScene, frames: NodeFrames) -> None:
@@ -142,24 +143,6 @@ class SceneCore:
         old.remove()
         self.reports.replace_triggers(self.world.triggers, self.nodes.world_from_node)
         self._at_start = None
-
-    def _with_velocities(self, physics: PhysicsScene) -> PhysicsScene:
-        """``physics`` with the velocities that the bodies have now.
-
-        Velocities that it states otherwise than the present model are taken as they are.
-        """
-        motions = dict(physics.motions)
-        for node, motion in physics.motions.items():
-            old = self.physics.motions.get(node)
-            if motion.kind is not MotionKind.DYNAMIC or old is None:
-                continue
-            linear, angular = self.velocities_in_node(node)
-            if motion.linear_velocity == old.linear_velocity:
-                motion = replace(motion, linear_velocity=linear)
-            if motion.angular_velocity == old.angular_velocity:
-                motion = replace(motion, angular_velocity=angular)
-            motions[node] = motion
-        return replace(physics, motions=motions)
 
     # --- stepping -----------------------------------------------------------------------------
 
@@ -199,6 +182,7 @@ class SceneCore:
         self.world.after_step(settings)
         if not self._is_watched():
             self.events = ()
+            self.world.put_back_fast()
             self.nodes.expire(self.world.world_from_bodies)
             return
         self.refresh()

@@ -142,6 +142,10 @@ class CollisionClasses:
                 mask |= registered.bit
         return registered_self.bit, mask
 
+    def mask_of(self, link: ClassedLink) -> int:
+        """The groups that a link meets."""
+        return self._bits(link)[1]
+
     def write(self, link: ClassedLink) -> None:
         """Set group and mask of a link; the same ones again renew its cached contacts."""
         group, mask = self._bits(link)

@@ -88,6 +88,9 @@ NO_SCALE = 1e-12
 INFINITE_EXTENT = 1000.0
 """Half extent [m] of the triangles that stand for a plane infinite along one axis or two-sided."""
 
+_HULL_MATTERS = 1e-4
+"""Share of its size that a reduced hull may lie inside of the true one without a finding."""
+
 _SHEET_THICKNESS = 0.01
 """[m] of a moving two-sided plane at most."""
 
@@ -314,7 +317,7 @@ class ShapePlanner:
         return PlannedShape(placed, moments)
 
     def _hull(self, hull: Hull, moments: Moments, at: JsonPointer) -> PlannedShape:
-        if hull.deviation > 0.0:
+        if hull.deviation > _HULL_MATTERS * float(np.ptp(hull.points, axis=0).max()):
             self._diagnostics.report(
                 HULL_REDUCED, at, limit=self._options.max_hull_points, deviation=hull.deviation
             )
