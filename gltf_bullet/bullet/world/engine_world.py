@@ -10,10 +10,10 @@ from weakref import WeakSet
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.bodies.fast_bodies import FastBodies, FastState
 from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies, create_statics
 from gltf_bullet.bullet.bodies.link_states import link_state
 from gltf_bullet.bullet.contacts.contact_points import Contacts, read_contacts
+from gltf_bullet.bullet.contacts.fast_bodies import FastBodies, FastState
 from gltf_bullet.bullet.contacts.link_contacts import LinkContacts
 from gltf_bullet.bullet.contacts.load_overlaps import find_overlaps, overlap_issues
 from gltf_bullet.bullet.contacts.pair_rules import EngineLink, PairRules
@@ -167,9 +167,8 @@ class EngineWorld:
         )
         self._undo.append(self._links.release)
         solid = list(self._table.solid_links())
-        self.overlaps = find_overlaps(self.client_id, solid, self.pair_rules.forbids)
-        """What was inside of each other at creation."""
-        self.issues = overlap_issues(self.overlaps, self._owner_of_link())
+        overlaps = find_overlaps(self.client_id, solid, self.pair_rules.forbids)
+        self.issues = overlap_issues(overlaps, self._table.owner_of_link())
         """Findings that only the engine makes."""
         self.fast = FastBodies(
             self.client_id,
@@ -177,7 +176,7 @@ class EngineWorld:
             self.free.ids,
             lambda body_id: self._links.mask_of(body_id),
             self.pair_rules.forbids_body,
-            self.overlaps,
+            overlaps,
         )
         """Keeps small and fast bodies from passing through others."""
         self.kinematic_targets = KinematicTargets(
@@ -272,13 +271,6 @@ class EngineWorld:
             if colliders.nodes
         }
 
-    def _owner_of_link(self) -> dict[EngineLink, int]:
-        """The motion node of each link, or its static collider's node."""
-        owners = {(body_id, -1): node for node, body_id in self.static_ids.items()}
-        for node in self.plan.bodies.bodies:
-            owners |= dict.fromkeys(self.links_of(node), node)
-        return owners
-
     @property
     def body_ids(self) -> tuple[int, ...]:
         """Everything that was created, statics and scenery included."""
@@ -348,12 +340,12 @@ class EngineWorld:
     def put_back_fast(self) -> None:
         """Read bodies that may have passed through something although nobody looks at them."""
         if self.fast.needs_reading():
-            self.free.world_from_bodies(self.fast)
+            self.free.world_from_bodies(self.fast.put_back)
 
     def world_from_bodies(self) -> tuple[FloatArray, FloatArray]:
         """Read all body frames once: positions [m] (k, 3) and rotations xyzw (k, 4)."""
         try:
-            positions, rotations = self.free.world_from_bodies(self.fast)
+            positions, rotations = self.free.world_from_bodies(self.fast.put_back)
             if not len(self.articulations.nodes):
                 return positions, rotations
             _, jointed_positions, jointed_rotations = self.articulations.world_from_bodies()

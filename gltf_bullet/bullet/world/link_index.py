@@ -54,6 +54,13 @@ class LinkIndex:
             return [(self._id_of_free[node], link - 1) for link in range(count)]
         return self._articulations.links_of(node)
 
+    def owner_of_link(self) -> dict[EngineLink, int]:
+        """The motion node of each link, or its static collider's node."""
+        owners = {(body_id, -1): node for node, body_id in self._static_ids.items()}
+        for node in self.bodies.bodies:
+            owners |= dict.fromkeys(self.links_of(node), node)
+        return owners
+
     def jointed_pairs(self, tree: NodeTree) -> Iterator[tuple[EngineLink, EngineLink]]:
         """Links of bodies that are jointed without ``enableCollision``."""
         plans = self._plan.articulations
