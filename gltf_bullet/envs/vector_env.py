@@ -137,7 +137,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
             if not ended:
                 episode.act(action)
         scenes = [episode.scene for episode in self._episodes]
-        for left in reversed(range(self.config.frame_skip)):
+        for _ in range(self.config.frame_skip):
             for scene in scenes:
                 scene.before_step()
             scenes[0].core.session.step()

@@ -8,7 +8,7 @@ from gltf_bullet.diagnostics import Diagnostics, Issue, Severity
 from gltf_bullet.errors import InvalidAssetError, TranslationError
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
-from gltf_bullet.planning.scene_plan import ScenePlan, plan_scene, within
+from gltf_bullet.planning.scene_plan import ScenePlan, plan_scene, within, within_reach
 from gltf_bullet.planning.shapes.collision_meshes import Deformation, collision_mesh
 from gltf_bullet.rendering.render_meshes import plan_visuals
 from gltf_bullet.rendering.visual_plans import NO_VISUALS, VisualPlans
@@ -112,6 +112,7 @@ def translate(
         deformation: Morph weights other than the authored ones.
     """
     diagnostics = Diagnostics()
+    frames = within_reach(frames, diagnostics)
     plan = plan_scene(
         physics,
         asset.tree,

@@ -123,6 +123,20 @@ EXPECTED = 46
 """[n], velocities that the last solve expected after its step."""
 UNKNOWN = 47
 """[n], generalized force that others apply, found by the balance of momentum."""
+LATELY = 88
+"""[n], the estimate of UNKNOWN before what does not last was taken out of it."""
+TOUCHED = 89
+"""[n], generalized force of the contacts that the last solve foresaw."""
+LAST_VELOCITY = 95
+"""[n], before the last step."""
+LAST_ENERGY = 96
+"""[1], kinetic, before the last step, J."""
+LEGITIMATE = 97
+"""[n], generalized force of the last step that may do work: known forces, drives, soft limits."""
+MISTRUST = 98
+"""[1], for how long steps are still taken for mispredicted, s."""
+TUNING = 99
+"""[8]"""
 MEMORY_END = 48
 
 # --- header slots: tables of work -----------------------------------------------------------------
@@ -201,7 +215,21 @@ COMMAND = 86
 """[n], TAU in the order in which the engine is given it."""
 COMMAND_DOF = 87
 """[n], ints: velocity of each command."""
-HEADER_SIZE = 88
+CONTACT_FORCE = 90
+"""[n], work: generalized force that the contacts of the last step did exert."""
+MISPREDICTED = 91
+"""Switch: 1 where the last step went otherwise than its solve foresaw."""
+MOTOR_TARGET = 92
+"""[n], work: velocities for the engine's own motors, in the order of commands."""
+MOTOR_BOUND = 93
+"""[n], work: their largest force, 0 for none."""
+ROW_SUM = 94
+"""[n], work: force of all rows, loop and cut constraints included."""
+MOVING_FORCE = 100
+"""[n], work: the part of CONTACT_FORCE that comes from bodies that move."""
+SLOWED = 101
+"""Switch: 1 where velocities were taken back because they held energy from nowhere."""
+HEADER_SIZE = 102
 
 SCRATCH_SIZE = 128
 """Least floats of scratch: two attachment frames, their relative pose, and a direction."""

@@ -33,6 +33,16 @@ CLOSED = 1e-4
 
 
 @kernel
+def evaluate_tree(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> None:
+    """Poses, velocities and mass matrix, from the state that was read."""
+    place_frames(ints, floats, work, a)
+    gather_velocities(ints, floats, work, a)
+    move_frames(ints, floats, work, a, ints[a + arena.VELOCITY], ints[a + arena.TWIST])
+    compose_inertias(ints, floats, work, a)
+    fill_mass_matrix(ints, work, a)
+
+
+@kernel
 def prepare_articulation(
     ints: IntArray,
     floats: FloatArray,
@@ -43,12 +53,7 @@ def prepare_articulation(
     gy: float,
     gz: float,
 ) -> None:
-    """Everything before the solve of one step of ``dt`` seconds."""
-    place_frames(ints, floats, work, a)
-    gather_velocities(ints, floats, work, a)
-    move_frames(ints, floats, work, a, ints[a + arena.VELOCITY], ints[a + arena.TWIST])
-    compose_inertias(ints, floats, work, a)
-    fill_mass_matrix(ints, work, a)
+    """Everything before the solve of one step of ``dt`` seconds, from :func:`evaluate_tree`."""
     n = ints[a + arena.DOF_COUNT]
     factor_dense(work, ints[a + arena.MASS], n, ints[a + arena.FACTOR])
     apply_known_forces(ints, floats, work, a, gx, gy, gz)

@@ -35,13 +35,17 @@ def centre_bias(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt
     velocity, bias = ints[a + arena.VELOCITY], ints[a + arena.BIAS]
     centred, applied = ints[a + arena.CENTRED], ints[a + arena.APPLIED]
     twist, mean_twist = ints[a + arena.TWIST], ints[a + arena.TWIST_MEAN]
-    mean, swerve = ints[a + arena.SCRATCH], ints[a + arena.SCRATCH] + n
+    mean = ints[a + arena.SCRATCH]
     lasting, whip = ints[a + arena.LASTING], ints[a + arena.WHIP]
     bias_forces(ints, floats, work, a, velocity, twist, bias)
     for k in range(n):
         work[centred + k] = work[bias + k]
     work[whip] = 0.0
     if _largest_speed(ints, floats, work, a) * dt < CALM:
+        return
+    if ints[a + arena.MISPREDICTED]:
+        # The mean is one of velocities that will not come about.
+        _stop_whip(ints, work, a, dt)
         return
     for _ in range(CENTRING_PASSES):
         for k in range(n):
@@ -51,6 +55,15 @@ def centre_bias(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt
             work[mean + k] = work[velocity + k] + 0.5 * dt * work[mean + k]
         move_frames(ints, floats, work, a, mean, mean_twist)
         bias_forces(ints, floats, work, a, mean, mean_twist, centred)
+    _stop_whip(ints, work, a, dt)
+
+
+@kernel
+def _stop_whip(ints: IntArray, work: FloatArray, a: int, dt: float) -> None:
+    """Notice how much of its velocity inertia alone turns over, and brake where it is too much."""
+    n, factor = ints[a + arena.DOF_COUNT], ints[a + arena.FACTOR]
+    velocity, bias = ints[a + arena.VELOCITY], ints[a + arena.BIAS]
+    swerve, whip = ints[a + arena.SCRATCH] + n, ints[a + arena.WHIP]
     # Kinetic energies: of the motion, and of what inertia alone changes of it in the step. With
     # M = U^T U and U^T y = b, the energy of M^-1 b is y.y.
     moving, turned = 0.0, 0.0

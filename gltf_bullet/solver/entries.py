@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from gltf_bullet.solver import arena
 from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver.articulation_step import prepare_articulation
+from gltf_bullet.solver.articulation_step import evaluate_tree, prepare_articulation
 from gltf_bullet.solver.compiling import entry
+from gltf_bullet.solver.energy_guard import judge_step
 from gltf_bullet.solver.island import (
     add_articulation,
     add_contact_rows,
@@ -19,20 +20,21 @@ from gltf_bullet.solver.island import (
 from gltf_bullet.solver.joining import add_cut_constraints, take_results
 from gltf_bullet.solver.newton import solve_islands
 from gltf_bullet.solver.row_metrics import measure_rows
-from gltf_bullet.solver.tree_dynamics import compose_inertias, fill_mass_matrix
-from gltf_bullet.solver.tree_kinematics import gather_velocities, move_frames, place_frames
 from gltf_bullet.solver.types import IntArray
+from gltf_bullet.solver.unknown_loads import add_contact_forces, find_unknown_load
 from gltf_bullet.transforms import FloatArray
 
 __all__ = [
     "EVALUATE",
     "FINISH",
     "GATHER",
+    "MISPREDICTED",
     "NEEDS_ROOM",
     "NOT_CONVERGED",
     "NOT_FINITE",
     "OPEN",
     "PREPARE",
+    "SLOWED",
     "SOLVE",
     "advance",
 ]
@@ -55,6 +57,10 @@ EVALUATE = 32
 NEEDS_ROOM = 1
 NOT_CONVERGED = 2
 NOT_FINITE = 4
+MISPREDICTED = 8
+"""The last step went otherwise than foreseen; motors are asked for."""
+SLOWED = 16
+"""Velocities were taken back; the engine must be given them."""
 
 
 @entry(
@@ -101,16 +107,18 @@ def advance(
     """
     if stages & EVALUATE:
         a = ints[ints[arena.RECORDS] + number]
-        place_frames(ints, floats, work, a)
-        gather_velocities(ints, floats, work, a)
-        move_frames(ints, floats, work, a, ints[a + arena.VELOCITY], ints[a + arena.TWIST])
-        compose_inertias(ints, floats, work, a)
-        fill_mass_matrix(ints, work, a)
+        evaluate_tree(ints, floats, work, a)
         measure_rows(ints, floats, work, a)
         return 0
     if stages & PREPARE:
         for k in range(ints[arena.ARTICULATIONS]):
+            evaluate_tree(ints, floats, work, ints[ints[arena.RECORDS] + k])
+        add_contact_forces(ints, work, index, values, number, contacts, dt)
+        for k in range(ints[arena.ARTICULATIONS]):
             a = ints[ints[arena.RECORDS] + k]
+            if ints[a + arena.ACTS] == 1:
+                judge_step(ints, floats, work, a)
+                find_unknown_load(ints, floats, work, a)
             if ints[a + arena.ACTS] != 0:
                 prepare_articulation(ints, floats, work, a, dt, gx, gy, gz)
     if stages & OPEN:
@@ -129,5 +137,10 @@ def advance(
         solve_islands(index, values)
     if stages & FINISH and index[layout.NEEDED] == 0:
         status = 0 if take_results(ints, floats, work, index, values, dt) else NOT_FINITE
-        return status + (NOT_CONVERGED if index[layout.UNCONVERGED] else 0)
+        for k in range(ints[arena.ARTICULATIONS]):
+            if ints[ints[ints[arena.RECORDS] + k] + arena.MISPREDICTED]:
+                status |= MISPREDICTED
+            if ints[ints[ints[arena.RECORDS] + k] + arena.SLOWED]:
+                status |= SLOWED
+        return status | (NOT_CONVERGED if index[layout.UNCONVERGED] else 0)
     return NEEDS_ROOM if index[layout.NEEDED] else 0

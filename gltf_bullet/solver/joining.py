@@ -6,6 +6,7 @@ import math
 
 from gltf_bullet.solver import arena
 from gltf_bullet.solver import island_layout as layout
+from gltf_bullet.solver.arena import PRISMATIC, REVOLUTE
 from gltf_bullet.solver.articulation_step import BAUMGARTE, CLOSURE_GAP, HARD
 from gltf_bullet.solver.cholesky import forward_dense
 from gltf_bullet.solver.compiling import kernel
@@ -13,6 +14,10 @@ from gltf_bullet.solver.island import add_row, take
 from gltf_bullet.solver.row_metrics import add_path, place_point, prescribed_rate
 from gltf_bullet.solver.types import IntArray
 from gltf_bullet.transforms import FloatArray
+
+MOTOR_RESERVE = 2.0
+"""How many times the force that the solve found a motor may use, where contacts turn out otherwise
+than foreseen."""
 
 
 @kernel
@@ -126,12 +131,15 @@ def take_results(
         for k in range(n):
             floats[ints[a + arena.EXPECTED] + k] = values[index[layout.V] + place + k]
             floats[ints[a + arena.LASTING] + k] = 0.0
+            floats[ints[a + arena.TOUCHED] + k] = 0.0
             work[ints[a + arena.ROW_FORCE] + k] = 0.0
+            work[ints[a + arena.ROW_SUM] + k] = 0.0
             work[ints[a + arena.TAU] + k] = (
                 work[ints[a + arena.BIAS] + k]
                 - work[ints[a + arena.CENTRED] + k]
                 + work[ints[a + arena.HANDED] + k]
             )
+            floats[ints[a + arena.LEGITIMATE] + k] = work[ints[a + arena.APPLIED] + k]
         for r in range(total):
             floats[ints[a + arena.LAST_IMPULSE] + r] = 0.0
         floats[ints[a + arena.LAST_DT]] = dt
@@ -145,8 +153,17 @@ def take_results(
         if ints[a + arena.ACTS] == 1 and ints[a + arena.BLOCK] >= 0:
             _take_rows(ints, floats, work, index, values, a, dt)
             commands, dofs = ints[a + arena.COMMAND], ints[a + arena.COMMAND_DOF]
+            targets, bounds = ints[a + arena.MOTOR_TARGET], ints[a + arena.MOTOR_BOUND]
             for k in range(ints[a + arena.DOF_COUNT]):
-                command = work[ints[a + arena.TAU] + ints[dofs + k]]
+                dof = ints[dofs + k]
+                command = work[ints[a + arena.TAU] + dof]
+                work[targets + k], work[bounds + k] = 0.0, 0.0
+                joint = ints[ints[a + arena.FRAME_JOINT] + ints[ints[a + arena.DOF_FRAME] + dof]]
+                if ints[a + arena.MISPREDICTED] and (joint == REVOLUTE or joint == PRISMATIC):
+                    rows = work[ints[a + arena.ROW_SUM] + dof]
+                    command -= rows
+                    work[targets + k] = floats[ints[a + arena.EXPECTED] + dof]
+                    work[bounds + k] = MOTOR_RESERVE * abs(rows)
                 finite = finite and math.isfinite(command)
                 work[commands + k] = command
     return finite
@@ -165,22 +182,29 @@ def _take_rows(
     """Forces of an articulation's own rows, and of cut constraints on it."""
     block, n = ints[a + arena.BLOCK], ints[a + arena.DOF_COUNT]
     tau, forces = ints[a + arena.TAU], ints[a + arena.ROW_FORCE]
-    lasting = ints[a + arena.LASTING]
+    lasting, touched = ints[a + arena.LASTING], ints[a + arena.TOUCHED]
     for r in range(index[layout.ROWS]):
         source = index[index[layout.ROW_SOURCE] + r]
         is_first = index[index[layout.ROW_FIRST] + r] == block
         is_second = index[index[layout.ROW_SECOND] + r] == block
-        if not (is_first or is_second) or source >= layout.CONTACT_SOURCE:
+        if not (is_first or is_second):
             continue
         x = values[index[layout.ROW_IMPULSE] + r]
         slot = layout.ROW_FIRST_JACOBIAN if is_first else layout.ROW_SECOND_JACOBIAN
         row, unit = index[index[slot] + r], index[index[layout.ROW_UNIT] + r]
+        if source >= layout.CONTACT_SOURCE:
+            for k in range(n):
+                floats[touched + k] += values[row + k] * x / dt
+            continue
         if source >= 0:
             floats[ints[a + arena.LAST_IMPULSE] + source] = x
         low, high = values[index[layout.ROW_LOW] + r], values[index[layout.ROW_HIGH] + r]
         # Of the next step only what lasts can be foretold: a one-sided limit that chatters made
         # light bodies on long levers gain energy without end.
         lasts = low != 0.0 and high != 0.0
+        is_soft = False
+        if 0 <= source < ints[a + arena.ROW_COUNT]:
+            is_soft = not math.isinf(floats[ints[a + arena.ROW_STIFFNESS] + source])
         for k in range(n):
             part = x / dt
             if unit >= 0:
@@ -190,7 +214,10 @@ def _take_rows(
             if part == 0.0:
                 continue
             work[tau + k] += part
+            work[ints[a + arena.ROW_SUM] + k] += part
             if 0 <= source < ints[a + arena.ROW_COUNT]:
                 work[forces + k] += part
+            if is_soft:
+                floats[ints[a + arena.LEGITIMATE] + k] += part
             if lasts:
                 floats[lasting + k] += part

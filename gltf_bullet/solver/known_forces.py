@@ -63,7 +63,7 @@ def apply_known_forces(
         if ints[joints + root] == ANCHOR:
             # The engine sees an anchor's velocity, not its acceleration (measured) ...
             work[handed + i] -= _anchor_inertia(ints, floats, work, a, i, root, states, scratch)
-        work[applied + i] = work[handed + i] + weight
+        work[applied + i] = work[handed + i] + weight + floats[ints[a + arena.UNKNOWN] + i]
         if ints[joints + root] == ANCHOR:
             # ... and it turns the velocity v of a base with its spin w, an acceleration of w x v
             # that what hangs on it feels (measured: 1 m/s and 1 rad/s tilt a pendulum by 0.1 rad).

@@ -15,10 +15,10 @@ import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.bodies.gyroscopic_bodies import GyroscopicBodies, SpinState
-from gltf_bullet.bullet.bodies.link_states import velocity_before_turn
 from gltf_bullet.bullet.bodies.multibody import LinkJoint, LinkSpec, MultibodySpec, create_multibody
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes
+from gltf_bullet.bullet.state.link_states import velocity_before_turn
 from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.body_plans import VELOCITY_CLAMP, BodyPlan, StaticPlan
 from gltf_bullet.transforms import (

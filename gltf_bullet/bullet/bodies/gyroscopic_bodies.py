@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.bodies.link_states import link_state
+from gltf_bullet.bullet.state.link_states import link_state
 from gltf_bullet.solver.gyroscope import gyroscopic_torques
 from gltf_bullet.transforms import (
     BoolArray,

@@ -91,10 +91,12 @@ def build_arena(
     anchor_states = {}
     for node, pose in {WORLD: IDENTITY_POSE, **anchor_poses}.items():
         anchor_states[node] = floats.add([*pose.translation, *pose.rotation_xyzw, *[0.0] * 12])
-    first_command = work.room(sum(layout.dof_count for layout in layouts))
+    # Forces, then targets and bounds of motors, each of all articulations one after the other.
+    all_dofs = sum(layout.dof_count for layout in layouts)
+    first_command = work.room(3 * all_dofs)
     command, offsets = first_command, []
     for layout in layouts:
-        offsets.append(_write_record(layout, anchor_states, command, ints, floats, work))
+        offsets.append(_write_record(layout, anchor_states, command, all_dofs, ints, floats, work))
         command += layout.dof_count
     header = [0] * arena.ARENA_HEADER
     header[arena.ARTICULATIONS] = len(offsets)
@@ -129,7 +131,7 @@ def build_arena(
         records,
         anchor_states,
         state_end,
-        (first_command, command),
+        (first_command, all_dofs),
     )
 
 
@@ -148,6 +150,7 @@ def _write_record(
     frames: ArticulationFrames,
     anchor_states: Mapping[int, int],
     command: int,
+    all_dofs: int,
     ints: _Tables,
     floats: _Tables,
     work: _Tables,
@@ -166,6 +169,8 @@ def _write_record(
             frames.state_offsets[frame] = anchor_states[link]
     _write_tree(frames, header, ints, floats)
     header[arena.COMMAND] = command
+    header[arena.MOTOR_TARGET] = command + all_dofs
+    header[arena.MOTOR_BOUND] = command + 2 * all_dofs
     header[arena.COMMAND_DOF] = ints.add(frames.command_dofs())
     _write_rows(frames, header, ints, floats)
     m = header[arena.TOTAL_ROWS]
@@ -178,6 +183,13 @@ def _write_record(
         (arena.LAST_DT, 1),
         (arena.EXPECTED, n),
         (arena.UNKNOWN, n),
+        (arena.LATELY, n),
+        (arena.TOUCHED, n),
+        (arena.LAST_VELOCITY, n),
+        (arena.LAST_ENERGY, 1),
+        (arena.LEGITIMATE, n),
+        (arena.MISTRUST, 1),
+        (arena.TUNING, 8),
     ):
         header[slot] = floats.room(size)
     header[arena.MEMORY_END] = floats.size
@@ -208,6 +220,9 @@ def _write_record(
                 arena.HANDED,
                 arena.TAU,
                 arena.ROW_FORCE,
+                arena.CONTACT_FORCE,
+                arena.MOVING_FORCE,
+                arena.ROW_SUM,
             )
         ),
         *(

@@ -245,6 +245,12 @@ class Articulation:
                 physicsClientId=client,
             )
 
+    def give_back_velocities(self) -> None:
+        """Give the engine the velocities of the solve, where it took energy out of them."""
+        if self.arena.ints[self.record.offset + slots.SLOWED]:
+            velocity = self.arena.table(self.record, slots.VELOCITY, self.record.dof_count)
+            self.set_velocities(velocity)
+
     def project_velocities(
         self, linear: Mapping[int, FloatArray], angular: Mapping[int, FloatArray]
     ) -> None:

@@ -385,6 +385,7 @@ class ArticulationSet:
     def restore(self, state: ArticulationState) -> None:
         """Take back :meth:`state`; call after ``pybullet.restoreState``."""
         self.arena.recall(state.memory)
+        self.solver.forget_motors()
         for articulation in self.articulations:
             articulation.refresh_native_limits()
         self.controls.restore_drives(state.drives)

@@ -94,8 +94,11 @@ class Arena:
         """Where each anchor's 19 numbers are in the floats, by node."""
         self.state_end = state_end
         """The engine's part of the state is ``floats[:state_end]``."""
-        self.commands = slice(*commands)
+        first, count = commands
+        self.commands = slice(first, first + count)
         """Of the work: what the engine is given, all articulations one after the other."""
+        self.motor_targets = slice(first + count, first + 2 * count)
+        self.motor_bounds = slice(first + 2 * count, first + 3 * count)
 
     def table(self, record: Record, slot: int, *shape: int) -> FloatArray:
         """A view of a table of work, such as POSE or VELOCITY."""

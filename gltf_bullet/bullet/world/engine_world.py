@@ -11,7 +11,6 @@ import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies, create_statics
-from gltf_bullet.bullet.bodies.link_states import link_state
 from gltf_bullet.bullet.contacts.contact_points import Contacts, read_contacts
 from gltf_bullet.bullet.contacts.fast_bodies import FastBodies, FastState
 from gltf_bullet.bullet.contacts.link_contacts import LinkContacts
@@ -25,6 +24,7 @@ from gltf_bullet.bullet.rendering.visuals import BodyVisuals, ShownLink
 from gltf_bullet.bullet.session import BodyLease, EngineSession, EngineSettings
 from gltf_bullet.bullet.shapes.collider_index import ColliderIndex
 from gltf_bullet.bullet.state.body_states import BodyStates
+from gltf_bullet.bullet.state.link_states import link_state
 from gltf_bullet.bullet.state.snapshots import EngineSnapshot
 from gltf_bullet.bullet.triggers.triggers import Triggers
 from gltf_bullet.bullet.world.body_motion import BodyMotion
@@ -100,13 +100,14 @@ class EngineWorld:
             self._create(painter, tree, options)
             self.triggers = self._create_triggers()
             self.gravity = self._create_gravity(world_from_asset_xyzw)
+            self.lease = BodyLease(session, self._created, self._table.name_of_body(tree))
+            """Whether all this is still in the world."""
         except BaseException:
+            session.sign(self._created)  # only bodies with our mark are removed
             self.remove()
             raise
         finally:
             painter.close()
-        self.lease = BodyLease(session, self._created, self._name_of_body(tree))
-        """Whether all this is still in the world."""
         self.shown: tuple[ShownLink, ...] = tuple(painter.shown)
         """Links that show meshes of the file."""
         self.body_nodes: IntArray = np.concatenate([self.free.nodes, self.articulations.nodes])
@@ -168,7 +169,7 @@ class EngineWorld:
         self._undo.append(self._links.release)
         solid = list(self._table.solid_links())
         overlaps = find_overlaps(self.client_id, solid, self.pair_rules.forbids)
-        self.issues = overlap_issues(overlaps, self._table.owner_of_link())
+        self.issues = overlap_issues(overlaps, self._table.owners())
         """Findings that only the engine makes."""
         self.fast = FastBodies(
             self.client_id,
@@ -201,15 +202,6 @@ class EngineWorld:
     def links_of(self, node: int) -> list[EngineLink]:
         """The engine links of a body's collider groups, in the order of the plan's groups."""
         return self._table.links_of(node)
-
-    def _name_of_body(self, tree: NodeTree) -> Callable[[int], str]:
-        def name_of(body_id: int) -> str:
-            owners = [node for node in self.plan.bodies.bodies if self.link_of(node)[0] == body_id]
-            owners += [node for node, static in self.static_ids.items() if static == body_id]
-            names = [f"node {node} {tree.names[node]!r}" for node in owners]
-            return ", ".join(names) or "a helper of the scene"
-
-        return name_of
 
     def _create_triggers(self) -> Triggers:
         """The scene's triggers; they leave no bodies in the world."""

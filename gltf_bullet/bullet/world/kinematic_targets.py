@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from gltf_bullet.bullet.bodies.free_bodies import FreeBodies
 from gltf_bullet.bullet.bodies.kinematic_bodies import KinematicBodies
-from gltf_bullet.bullet.bodies.link_states import ZERO, set_base_velocity
+from gltf_bullet.bullet.state.link_states import ZERO, set_base_velocity
 from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.bodies import BodyPlans
 from gltf_bullet.transforms import BoolArray, FloatArray

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from gltf_bullet.bullet.contacts.link_contacts import SolidLink, solid_links
 from gltf_bullet.bullet.contacts.pair_rules import EngineLink
@@ -54,12 +54,22 @@ class LinkIndex:
             return [(self._id_of_free[node], link - 1) for link in range(count)]
         return self._articulations.links_of(node)
 
-    def owner_of_link(self) -> dict[EngineLink, int]:
+    def owners(self) -> dict[EngineLink, int]:
         """The motion node of each link, or its static collider's node."""
         owners = {(body_id, -1): node for node, body_id in self._static_ids.items()}
         for node in self.bodies.bodies:
             owners |= dict.fromkeys(self.links_of(node), node)
         return owners
+
+    def name_of_body(self, tree: NodeTree) -> Callable[[int], str]:
+        """What to call an engine body in a message: the nodes that it carries."""
+
+        def name_of(body_id: int) -> str:
+            nodes = sorted({node for link, node in self.owners().items() if link[0] == body_id})
+            names = [f"node {node} {tree.names[node]!r}" for node in nodes]
+            return ", ".join(names) or "a helper of the scene"
+
+        return name_of
 
     def jointed_pairs(self, tree: NodeTree) -> Iterator[tuple[EngineLink, EngineLink]]:
         """Links of bodies that are jointed without ``enableCollision``."""

@@ -23,7 +23,6 @@ from gltf_bullet.dialects.properties import (
     read_table,
     read_vector,
     report_unknown,
-    require,
 )
 from gltf_bullet.dialects.triggers import TRIGGER_SHAPE_AND_NODES, read_part_nodes
 from gltf_bullet.gltf.document import Document
@@ -53,6 +52,11 @@ __all__ = [
 
 EXTENSION: Final = "OMI_physics_body"
 
+MOTION_TYPE_MISSING = IssueKind(
+    "MOTION_TYPE_MISSING",
+    Severity.WARNING,
+    "the motion has no type; must be static, kinematic or dynamic; it is taken as dynamic",
+)
 INERTIA_PARTLY_ZERO = IssueKind(
     "INERTIA_PARTLY_ZERO",
     Severity.WARNING,
@@ -139,7 +143,8 @@ def _read_tables(
 
 def _parse_motion(motion: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Motion:
     report_unknown(motion, _MOTION_KEYS, "a motion", at, diagnostics)
-    require(motion, "type", "static, kinematic or dynamic", at, diagnostics)
+    if "type" not in motion:
+        diagnostics.report(MOTION_TYPE_MISSING, at)
     return Motion(
         kind=read_choice(motion, "type", at, diagnostics, choices=_KINDS) or MotionKind.DYNAMIC,
         mass=read_mass(motion, at, diagnostics, default=1.0),

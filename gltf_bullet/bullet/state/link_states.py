@@ -34,7 +34,11 @@ def link_state(client_id: int, body_id: int, link_index: int) -> LinkState:
         linear, angular = pybullet.getBaseVelocity(body_id, client_id)
     else:
         state = pybullet.getLinkState(
-            body_id, link_index, computeLinkVelocity=1, physicsClientId=client_id
+            body_id,
+            link_index,
+            computeLinkVelocity=1,
+            computeForwardKinematics=1,
+            physicsClientId=client_id,
         )
         position, rotation, linear, angular = state[0], state[1], state[6], state[7]
     return position, rotation, linear, angular
