@@ -189,7 +189,6 @@ def _write_record(
         (arena.LAST_ENERGY, 1),
         (arena.LEGITIMATE, n),
         (arena.MISTRUST, 1),
-        (arena.TUNING, 8),
     ):
         header[slot] = floats.room(size)
     header[arena.MEMORY_END] = floats.size
