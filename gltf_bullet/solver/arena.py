@@ -135,8 +135,6 @@ LEGITIMATE = 97
 """[n], generalized force of the last step that may do work: known forces, drives, soft limits."""
 MISTRUST = 98
 """[1], for how long steps are still taken for mispredicted, s."""
-TUNING = 99
-"""[8]"""
 MEMORY_END = 48
 
 # --- header slots: tables of work -----------------------------------------------------------------
@@ -229,7 +227,9 @@ MOVING_FORCE = 100
 """[n], work: the part of CONTACT_FORCE that comes from bodies that move."""
 SLOWED = 101
 """Switch: 1 where velocities were taken back because they held energy from nowhere."""
-HEADER_SIZE = 102
+MOTORS = 102
+"""Switch: 1 where the engine's velocity motors shall bring the rows about."""
+HEADER_SIZE = 103
 
 SCRATCH_SIZE = 128
 """Least floats of scratch: two attachment frames, their relative pose, and a direction."""

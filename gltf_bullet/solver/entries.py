@@ -117,7 +117,7 @@ def advance(
         for k in range(ints[arena.ARTICULATIONS]):
             a = ints[ints[arena.RECORDS] + k]
             if ints[a + arena.ACTS] == 1:
-                judge_step(ints, floats, work, a)
+                judge_step(ints, floats, work, a, dt)
                 find_unknown_load(ints, floats, work, a)
             if ints[a + arena.ACTS] != 0:
                 prepare_articulation(ints, floats, work, a, dt, gx, gy, gz)
@@ -138,7 +138,7 @@ def advance(
     if stages & FINISH and index[layout.NEEDED] == 0:
         status = 0 if take_results(ints, floats, work, index, values, dt) else NOT_FINITE
         for k in range(ints[arena.ARTICULATIONS]):
-            if ints[ints[ints[arena.RECORDS] + k] + arena.MISPREDICTED]:
+            if ints[ints[ints[arena.RECORDS] + k] + arena.MOTORS]:
                 status |= MISPREDICTED
             if ints[ints[ints[arena.RECORDS] + k] + arena.SLOWED]:
                 status |= SLOWED

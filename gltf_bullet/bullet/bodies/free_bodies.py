@@ -7,13 +7,13 @@ bodies, the cheapest kind (measured: 1000 of them cost 0.3 ms per step, 0.9 ms a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import chain
+from typing import TypeAlias
 
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.bodies.fast_bodies import FastBodies
 from gltf_bullet.bullet.bodies.gyroscopic_bodies import GyroscopicBodies, SpinState
 from gltf_bullet.bullet.bodies.multibody import LinkJoint, LinkSpec, MultibodySpec, create_multibody
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
@@ -32,6 +32,10 @@ from gltf_bullet.transforms import (
 )
 
 __all__ = ["FreeBodies", "create_free_bodies", "create_statics"]
+
+PutBack: TypeAlias = Callable[[FloatArray, FloatArray, Collection[int]], None]
+"""Takes inertial positions [n, 3] and rotations [n, 4], corrects them, and the engine's bodies; the
+rows named last have prescribed poses."""
 
 _MANY_STATICS = 64
 """From here on static colliders are cheaper in maximal coordinates."""
@@ -244,11 +248,11 @@ class FreeBodies:
             client_id, self.ids, np.flatnonzero(dynamic & lopsided), moments
         )
 
-    def world_from_bodies(self, fast: FastBodies) -> tuple[FloatArray, FloatArray]:
+    def world_from_bodies(self, put_back: PutBack) -> tuple[FloatArray, FloatArray]:
         """Read body frames: positions [m] (k, 3) and rotations xyzw (k, 4), one read per body.
 
         Args:
-            fast: Puts back what went through something in the last step.
+            put_back: Corrects what went through something in the last step.
         """
         read, client_id = pybullet.getBasePositionAndOrientation, self._client_id
         poses = [read(body_id, client_id) for body_id in self.ids]
@@ -257,7 +261,7 @@ class FreeBodies:
             chain.from_iterable(chain.from_iterable(poses)), float, 7 * len(poses)
         ).reshape(-1, 7)
         positions, rotations = flat[:, :3], flat[:, 3:]
-        fast.put_back(positions, rotations, self._held)
+        put_back(positions, rotations, self._held)
         self._gyroscopic.note(rotations)
         if not self._has_inertial_frame:
             return positions, rotations

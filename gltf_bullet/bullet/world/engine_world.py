@@ -10,9 +10,9 @@ from weakref import WeakSet
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.bodies.fast_bodies import FastBodies, FastState
 from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies, create_statics
 from gltf_bullet.bullet.contacts.contact_points import Contacts, read_contacts
+from gltf_bullet.bullet.contacts.fast_bodies import FastBodies, FastState
 from gltf_bullet.bullet.contacts.link_contacts import LinkContacts
 from gltf_bullet.bullet.contacts.load_overlaps import find_overlaps, overlap_issues
 from gltf_bullet.bullet.contacts.pair_rules import EngineLink, PairRules
@@ -168,9 +168,8 @@ class EngineWorld:
         )
         self._undo.append(self._links.release)
         solid = list(self._table.solid_links())
-        self.overlaps = find_overlaps(self.client_id, solid, self.pair_rules.forbids)
-        """What was inside of each other at creation."""
-        self.issues = overlap_issues(self.overlaps, self._table.owners())
+        overlaps = find_overlaps(self.client_id, solid, self.pair_rules.forbids)
+        self.issues = overlap_issues(overlaps, self._table.owners())
         """Findings that only the engine makes."""
         self.fast = FastBodies(
             self.client_id,
@@ -178,7 +177,7 @@ class EngineWorld:
             self.free.ids,
             lambda body_id: self._links.mask_of(body_id),
             self.pair_rules.forbids_body,
-            self.overlaps,
+            overlaps,
         )
         """Keeps small and fast bodies from passing through others."""
         self.kinematic_targets = KinematicTargets(
@@ -333,12 +332,12 @@ class EngineWorld:
     def put_back_fast(self) -> None:
         """Read bodies that may have passed through something although nobody looks at them."""
         if self.fast.needs_reading():
-            self.free.world_from_bodies(self.fast)
+            self.free.world_from_bodies(self.fast.put_back)
 
     def world_from_bodies(self) -> tuple[FloatArray, FloatArray]:
         """Read all body frames once: positions [m] (k, 3) and rotations xyzw (k, 4)."""
         try:
-            positions, rotations = self.free.world_from_bodies(self.fast)
+            positions, rotations = self.free.world_from_bodies(self.fast.put_back)
             if not len(self.articulations.nodes):
                 return positions, rotations
             _, jointed_positions, jointed_rotations = self.articulations.world_from_bodies()

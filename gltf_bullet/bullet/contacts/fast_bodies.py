@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 import pybullet
 
-from gltf_bullet.bullet.bodies.fast_paths import FastPath
-from gltf_bullet.bullet.bodies.soft_exits import Rising, SoftExits
+from gltf_bullet.bullet.contacts.fast_paths import FastPath
 from gltf_bullet.bullet.contacts.load_overlaps import LoadOverlap
+from gltf_bullet.bullet.contacts.soft_exits import Rising, SoftExits
 from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.body_sizes import BodySize, body_size
