@@ -78,10 +78,15 @@ class SceneCore:
             asset.animations, play=options.play_animations, guard=self.require_alive
         )
         self.animator = Animator(asset.tree, self.animations, placement.matrix)
-        self._take_over(translation, self._engine_world(translation))
-        self.issues += self.world.issues
-        self.reports = TriggerReports(self.world.triggers)
-        self._starts.expect(self)
+        world = self._engine_world(translation)
+        try:
+            self._take_over(translation, world)
+            self.issues += world.issues
+            self.reports = TriggerReports(world.triggers)
+            self._starts.expect(self)
+        except BaseException:  # Ctrl-C among others
+            world.remove()
+            raise
 
     def _engine_world(self, translation: Translation) -> EngineWorld:
         """Put a translation into the world: whole, or with an exception not at all."""
@@ -381,7 +386,11 @@ class SceneCore:
             return
         self.is_removed = True
         self._starts.forget(self)
-        self.world.remove()
+        try:
+            self.world.remove()
+        except BaseException:
+            self.world.remove()  # Ctrl-C in the middle: the rest goes all the same
+            raise
         for callback in self._when_removed:
             callback()
         self._when_removed.clear()
