@@ -39,7 +39,7 @@ _SUDDEN_SPEED = 3.0
 """[m/s] that bodies may get within a step without a warning: thinner ones than what this makes in
 a step are watched at every step."""
 
-_LONGEST_PAUSE = 4
+_LONGEST_PAUSE = 8
 """Steps between two readings of thicker bodies at most: users may set velocities at any time."""
 _FEW = 16
 """Bodies that are read after every step at no cost to speak of (20 us)."""
