@@ -264,7 +264,8 @@ class ArticulationSet:
         self.loop_constraints.tighten()
 
     def after_step(self) -> None:
-        """Native limits of axes that have come back inside."""
+        """Take back energy from nowhere; native limits of axes that have come back inside."""
+        self.solver.judge()
         for articulation in self.articulations:
             articulation.after_step()
 
