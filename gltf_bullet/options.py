@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 __all__ = ["LoadOptions", "Visuals"]
@@ -30,6 +32,11 @@ class LoadOptions:
     """Convex parts of one decomposed mesh at most."""
     decomposition_threshold: float = 0.05
     """Concavity that coacd tolerates, relative to the mesh's size (its own default)."""
+    decomposition_seconds: float = 10.0
+    """[s] for all concave meshes of one load together; where they end, coarser parts or a convex
+    hull stand in, and an issue says so. ``0``: none are decomposed that are not in the cache."""
+    progress: Callable[[str, float], object] | None = field(default=None, compare=False, repr=False)
+    """Called during work that takes seconds, with what is done and the share of its time, 0..1."""
     cache_folder: str | os.PathLike[str] | None = None
     """Where decompositions are kept; ``None``: the user's cache folder."""
     visuals: Visuals = "mesh"
@@ -58,8 +65,15 @@ class LoadOptions:
     ``False``: the dynamic value always."""
 
     def __post_init__(self) -> None:
-        if self.density <= 0.0:
-            raise ValueError(f"density is {self.density}; must be > 0")
+        if not 0.0 < self.density < math.inf:
+            raise ValueError(f"density is {self.density}; must be > 0 and finite")
+        if not 0.0 <= self.decomposition_seconds <= 86400.0:
+            got = self.decomposition_seconds
+            raise ValueError(f"decomposition_seconds is {got}; must be in 0..86400")
+        if not 0.0 < self.decomposition_threshold <= 1.0:
+            # coacd's own bounds are 0.01..1, into which it moves other values.
+            got = self.decomposition_threshold
+            raise ValueError(f"decomposition_threshold is {got}; must be in 0..1")
         if self.concave not in ("auto", "decompose", "hull", "bvh"):
             raise ValueError(f"concave is {self.concave!r}; must be auto, decompose, hull or bvh")
         if self.visuals not in ("mesh", "collider", "none"):

@@ -12,12 +12,14 @@ SIMILAR: Final = 0.6
 """Share of common characters from which two names are near: the default of difflib."""
 
 
-def near_names(name: str, known: Iterable[str], count: int = 3) -> tuple[str, ...]:
+def near_names(
+    name: str, known: Iterable[str], count: int = 3, similar: float = SIMILAR
+) -> tuple[str, ...]:
     """The names of ``known`` that look most like ``name``, best first; at most ``count``.
 
     Upper and lower case count as equal, and ``_``, ``-`` and blanks do not count: ``hull reduced``
     is near ``HULL_REDUCED``. A name that contains the wanted one is near as well: ``hinge`` finds
-    ``HingeOnDoor``.
+    ``HingeOnDoor``. ``similar`` is the least share of common characters.
     """
     wanted = _folded(name)
     if not wanted:
@@ -28,16 +30,16 @@ def near_names(name: str, known: Iterable[str], count: int = 3) -> tuple[str, ..
         folded = _folded(candidate)
         matcher.set_seq1(folded)
         if wanted in folded or (
-            matcher.quick_ratio() >= SIMILAR  # an upper bound, and cheap
-            and matcher.ratio() >= SIMILAR
+            matcher.quick_ratio() >= similar  # an upper bound, and cheap
+            and matcher.ratio() >= similar
         ):
             similarity[candidate] = matcher.ratio()
     return tuple(sorted(similarity, key=lambda near: -similarity[near])[:count])
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
+def did_you_mean(name: str, known: Iterable[str], similar: float = SIMILAR) -> str:
     """The end of a message: ``"; did you mean 'Cube' or 'Cone'?"``, or ``""``: none is near."""
-    near = near_names(name, known)
+    near = near_names(name, known, similar=similar)
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 

@@ -8,7 +8,9 @@ from typing import Annotated
 
 import typer
 
+from gltf_bullet.cli.loading import Concave, ConcaveOption, load_options
 from gltf_bullet.cli.simulate import DEFAULT_DT, require
+from gltf_bullet.output_files import require_another_file
 
 __all__ = ["bake"]
 
@@ -25,6 +27,10 @@ def bake(
     tolerance: Annotated[
         float, typer.Option(min=0.0, help="How far a dropped keyframe may be off [m].")
     ] = 1e-4,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write over the file that was read, too.")
+    ] = False,
+    concave: ConcaveOption = Concave.AUTO,
 ) -> None:
     """Simulate a file and write the rollout as a glTF animation that any viewer plays.
 
@@ -35,22 +41,23 @@ def bake(
     require(0.0 < fps < math.inf, "--fps", "above 0")
     require(all(map(math.isfinite, gravity)), "--gravity", "three finite numbers")
     require(out.suffix.lower() in (".gltf", ".glb"), "OUT", "a .gltf or .glb file")
+    require_another_file(file, out, force=force)
     from rich.progress import track
 
     from gltf_bullet.bullet.headless import headless_world
     from gltf_bullet.cli.output import console
-    from gltf_bullet.options import LoadOptions
     from gltf_bullet.runtime.asset import read_asset
     from gltf_bullet.runtime.recording import record
 
     asset = read_asset(file)
     with headless_world(gravity=gravity, time_step=dt) as client:
-        scene = asset.instantiate(client, up_axis="y", options=LoadOptions(visuals="none"))
+        with load_options(concave, visuals="none") as options:
+            scene = asset.instantiate(client, up_axis="y", options=options)
         recording = record(scene, fps=fps)
         for _ in track(
             range(round(seconds / dt)), "Simulating", console=console(err=True), transient=True
         ):
             scene.step()
         out.parent.mkdir(parents=True, exist_ok=True)
-        recording.export_glb(out, tolerance=tolerance)
+        recording.export_glb(out, tolerance=tolerance, force=force)
     typer.echo(f"{out}: {recording.frame_count} frames, {recording.duration:g} s")

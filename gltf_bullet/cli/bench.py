@@ -28,7 +28,8 @@ def bench(
         list[str] | None,
         typer.Argument(
             help="Rows to run, by name; all without any. 'train' alone: environment steps per "
-            "second (needs the extra gym)."
+            "second (needs the extra gym). 'contact' alone: contacts against bare PyBullet and "
+            "formulas."
         ),
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Pairs of measurements per row.")] = 5,
@@ -41,6 +42,9 @@ def bench(
     """
     if rows == ["train"]:
         _bench_train(repeats, as_json)
+        return
+    if rows == ["contact"]:
+        _bench_contact(as_json)
         return
     from gltf_bullet.cli.bench_rows import ROWS
     from gltf_bullet.cli.output import console, print_json, print_table
@@ -63,6 +67,41 @@ def bench(
         "Medians; smaller is better",
         ("Row", "What", "Ours>", "PyBullet>", "Unit", "Value>", "Goal>", ""),
         (_cells(row, found) for row, found in results),
+    )
+
+
+def _bench_contact(as_json: bool) -> None:
+    from gltf_bullet.cli.bench_contact import CONTACT_ROWS, RATES
+    from gltf_bullet.cli.output import console, print_json, print_table
+
+    found = [
+        (row, rate, row.measure(rate, False), row.measure(rate, True))
+        for row in CONTACT_ROWS
+        for rate in RATES
+    ]
+    if as_json:
+        print_json(
+            [
+                {
+                    "row": row.name,
+                    "what": row.what,
+                    "rate": rate,
+                    "ours": ours,
+                    "pybullet": bare,
+                    "formula": row.formula,
+                }
+                for row, rate, ours, bare in found
+            ]
+        )
+        return
+    print_table(
+        console(),
+        "Contacts; nearer to the formula is better",
+        ("Row", "What", "Rate [1/s]>", "Ours>", "PyBullet>", "Formula>"),
+        (
+            (row.name, row.what, rate, f"{ours:.3g}", f"{bare:.3g}", f"{row.formula:.3g}")
+            for row, rate, ours, bare in found
+        ),
     )
 
 

@@ -60,7 +60,7 @@ def measure_growth(bodies: int, cycles: int) -> tuple[Growth, Growth]:
     """
     with ProcessPoolExecutor(1, mp_context=get_context("spawn"), max_tasks_per_child=1) as pool:
         ours = pool.submit(_own, bodies, cycles).result()
-        # Where no other scene stands in the world, one body of a moment tells whether it is new.
+        # Where no other scene stands in the world, a temporary probe body tells whether it is new.
         theirs = pool.submit(_bare, bodies + 1, cycles).result()
     return ours, theirs
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gltf_bullet.cli.loading import Concave, ConcaveOption, load_options
+
 if TYPE_CHECKING:
     from gltf_bullet.runtime.report import Report
 
@@ -19,6 +21,7 @@ def check(
     sarif: Annotated[
         bool, typer.Option("--sarif", help="Print SARIF 2.1.0, for code-review tools.")
     ] = False,
+    concave: ConcaveOption = Concave.AUTO,
 ) -> None:
     """Find what is wrong with files, and what will be approximated or refused; no engine runs.
 
@@ -32,7 +35,8 @@ def check(
     from gltf_bullet.cli.sarif import sarif_log
     from gltf_bullet.runtime.report import check as check_file
 
-    reports = [check_file(file) for file in files]
+    with load_options(concave) as options:
+        reports = [check_file(file, options=options) for file in files]
     if as_json:
         print_json([report.to_dict() for report in reports])
     elif sarif:

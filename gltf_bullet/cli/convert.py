@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from gltf_bullet.output_files import require_another_file
+
 __all__ = ["Target", "convert"]
 
 
@@ -25,6 +27,9 @@ def convert(
     to: Annotated[
         Target, typer.Option("--to", help="KHR_physics_rigid_bodies over KHR_implicit_shapes.")
     ] = Target.KHR,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write over the file that was read, too.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the issues as JSON.")] = False,
 ) -> None:
     """Rewrite a file's physics as current KHR extensions, in a file that needs no other.
@@ -37,6 +42,7 @@ def convert(
         raise typer.BadParameter(f"{target} must end in .gltf or .glb", param_hint="OUT")
     if target.is_dir() or not target.absolute().parent.is_dir():
         raise typer.BadParameter(f"{target} cannot be written: no such folder", param_hint="OUT")
+    require_another_file(source, target, force=force)
     from gltf_bullet.cli.output import console, issue_rows, print_issues, print_json
     from gltf_bullet.diagnostics import Diagnostics
     from gltf_bullet.dialects.khr.writer import write_physics

@@ -19,7 +19,7 @@ from gltf_bullet.cli.media import Frames, PixelArray, require_media, write_pictu
 from gltf_bullet.transforms import FloatArray, Vec3
 
 if TYPE_CHECKING:
-    from gltf_bullet.options import LoadOptions, Visuals
+    from gltf_bullet.options import Visuals
     from gltf_bullet.rendering.camera import Camera
     from gltf_bullet.runtime.scene import Scene
     from gltf_bullet.runtime.scene_state import SceneState
@@ -86,13 +86,11 @@ class Film:
                 load_egl(client)
             yield client
 
-    def load_options(self, visuals: Visuals) -> LoadOptions:
-        """How the file must be loaded for what is wanted."""
-        from gltf_bullet.options import LoadOptions
-
+    def load_options(self, visuals: Visuals) -> dict[str, object]:
+        """What ``LoadOptions`` must say for what is wanted."""
         if not (self._options.is_moving or self._options.png is not None):
             visuals = "none"
-        return LoadOptions(visuals=visuals, visual_files=self._uses_egl)
+        return {"visuals": visuals, "visual_files": self._uses_egl}
 
     def begin(self, scene: Scene, steps: int, dt: float) -> None:
         """Look at the scene before its first step; ends the program without the camera."""
@@ -143,8 +141,12 @@ class Film:
                         frames.add_strip(scene.time, pixels)
 
             scene.restore_state(self._start)
-            run(show)
-            frames.close()
+            try:
+                run(show)
+                frames.close()
+            except BaseException:
+                frames.discard()
+                raise
         if options.png is not None:
             write_picture(options.png, self._draw(options.camera))
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gltf_bullet.cli.loading import Concave, ConcaveOption, load_options
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -19,6 +21,7 @@ __all__ = ["inspect"]
 def inspect(
     file: Annotated[Path, typer.Argument(help="A .gltf or .glb file.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    concave: ConcaveOption = Concave.AUTO,
 ) -> None:
     """Show nodes, bodies, shapes, materials, joints, and what is exact or approximated.
 
@@ -28,7 +31,8 @@ def inspect(
     from gltf_bullet.runtime.asset import read_asset
     from gltf_bullet.runtime.inspect.inspection import inspect_asset
 
-    found = inspect_asset(read_asset(file))
+    with load_options(concave) as options:
+        found = inspect_asset(read_asset(file), options)
     if as_json:
         rows = {key: value for key, value in _tables(found).items() if key != "issues"}
         print_json({**rows, "issues": issue_rows(found.issues)})

@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
+from gltf_bullet.output_files import FileAside, written_aside
+
 if TYPE_CHECKING:
     from PIL.Image import Image
 
@@ -44,7 +46,8 @@ def write_picture(path: Path, pixels: PixelArray) -> None:
     from PIL import Image
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    Image.fromarray(pixels).save(path)
+    with written_aside(path) as aside:
+        Image.fromarray(pixels).save(aside)
 
 
 class Frames:
@@ -57,11 +60,18 @@ class Frames:
         self._gif_frames: list[Image] = []
         self._strip_frames: list[tuple[float, PixelArray]] = []
         self._movie: Any = None
+        self._movie_file: FileAside | None = None
         if mp4 is not None:
             imageio = require_media("imageio.v2", "--mp4")
             mp4.parent.mkdir(parents=True, exist_ok=True)
+            self._movie_file = FileAside(mp4)
             self._movie = imageio.get_writer(
-                mp4, fps=fps, codec="libx264", pixelformat="yuv420p", macro_block_size=2, quality=8
+                self._movie_file.path,
+                fps=fps,
+                codec="libx264",
+                pixelformat="yuv420p",
+                macro_block_size=2,
+                quality=8,
             )
 
     def add_moving(self, pixels: PixelArray) -> None:
@@ -82,22 +92,30 @@ class Frames:
 
     def close(self) -> None:
         """Finish all files."""
-        if self._movie is not None:
+        if self._movie is not None and self._movie_file is not None:
             self._movie.close()
+            self._movie_file.commit()
         if self._gif is not None and self._gif_frames:
             self._gif.parent.mkdir(parents=True, exist_ok=True)
             # GIF counts in hundredths: rounded so that the whole takes as long as it should.
             ends = np.round(np.arange(len(self._gif_frames) + 1) * 100.0 / self._fps)
-            self._gif_frames[0].save(
-                self._gif,
-                save_all=True,
-                append_images=self._gif_frames[1:],
-                duration=(np.diff(ends) * 10.0).astype(int).tolist(),
-                loop=0,
-                optimize=False,
-            )
+            with written_aside(self._gif) as aside:
+                self._gif_frames[0].save(
+                    aside,
+                    save_all=True,
+                    append_images=self._gif_frames[1:],
+                    duration=(np.diff(ends) * 10.0).astype(int).tolist(),
+                    loop=0,
+                    optimize=False,
+                )
         if self._strip is not None and self._strip_frames:
             write_picture(self._strip, filmstrip(self._strip_frames))
+
+    def discard(self) -> None:
+        """Leave what was there before, where the film did not come to its end."""
+        if self._movie is not None and self._movie_file is not None:
+            self._movie.close()
+            self._movie_file.discard()
 
 
 def filmstrip(frames: Sequence[tuple[float, PixelArray]]) -> PixelArray:

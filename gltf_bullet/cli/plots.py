@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gltf_bullet.cli.media import require_media
+from gltf_bullet.output_files import written_aside
 from gltf_bullet.runtime.telemetry import Telemetry
 
 __all__ = ["require_plots", "write_plot"]
@@ -46,7 +47,8 @@ def write_plot(path: Path, telemetry: Telemetry, title: str) -> None:
     axes[0].set_title(title)
     axes[-1].set_xlabel("time [s]")
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=100)
+    with written_aside(path) as aside:
+        figure.savefig(aside, dpi=100)
 
 
 def _draw(axis: Any, times: Sequence[float], lines: Mapping[str, Sequence[float]]) -> None:

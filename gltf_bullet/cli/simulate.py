@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gltf_bullet.cli.loading import Concave, ConcaveOption, load_options
+from gltf_bullet.output_files import written_aside
+
 if TYPE_CHECKING:
     from gltf_bullet.options import Visuals
     from gltf_bullet.runtime.asset import Asset
@@ -64,6 +67,7 @@ def simulate(
     renderer: Annotated[
         str, typer.Option(help="tiny (software), or egl: OpenGL where it works, else tiny.")
     ] = "tiny",
+    concave: ConcaveOption = Concave.AUTO,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Simulate a file in a Z-up world and show where each body ended.
@@ -100,7 +104,9 @@ def simulate(
     steps = round(seconds / dt)
     row_steps = max(1, round(1.0 / (fps * dt)))
     with film.world(gravity=gravity, time_step=dt) as client:
-        scene = asset.instantiate(client, options=film.load_options(_visuals(asset, visuals)))
+        shown = film.load_options(_visuals(asset, visuals))
+        with load_options(concave, **shown) as options:
+            scene = asset.instantiate(client, options=options)
         film.begin(scene, steps, dt)
         with ExitStack() as stack:
             on_row = _rows(scene, csv_file, plot, file.name, stack)
@@ -129,7 +135,8 @@ def _rows(
     takers: list[Callable[[], None]] = []
     if csv_file is not None:
         csv_file.parent.mkdir(parents=True, exist_ok=True)
-        stream = stack.enter_context(csv_file.open("w", newline="", encoding="utf-8"))
+        aside = stack.enter_context(written_aside(csv_file))
+        stream = stack.enter_context(aside.open("w", newline="", encoding="utf-8"))
         write_rows = csv.writer(stream).writerows
         write_rows([CSV_COLUMNS])
         takers.append(lambda: write_rows(_csv_rows(scene)))

@@ -119,7 +119,8 @@ def parse_limit(
         if not present or (rules.may_be_empty and all(entry[key] == [] for key in present)):
             diagnostics.report(LIMIT_WITHOUT_AXES, at)
         return ()
-    if minimum > maximum:
+    # A bound at the wrong infinity leaves nothing: min 1e30 means that nothing is far enough.
+    if minimum > maximum or minimum == math.inf or maximum == -math.inf:
         diagnostics.report(LIMIT_RANGE_EMPTY, at, minimum=minimum, maximum=maximum)
         return ()
     return tuple(

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
-from gltf_bullet.diagnostics import JsonPointer
+from gltf_bullet.diagnostics import Diagnostics, JsonPointer
+from gltf_bullet.dialects.properties import report_unknown
+from gltf_bullet.gltf.document import Document
+from gltf_bullet.gltf.fields import JsonObject, read_object
 from gltf_bullet.model import (
     Collider,
     CollisionFilter,
     GravityVolume,
     Joint,
     Motion,
+    PhysicsMaterial,
+    Shape,
     Trigger,
     WorldGravity,
 )
 
-__all__ = ["PhysicsParts", "node_extension_pointer"]
+__all__ = ["MemberReader", "PhysicsParts", "node_extension_pointer", "read_node_members"]
+
+MemberReader: TypeAlias = Callable[[JsonObject, int, JsonPointer], None]
+"""Reads one object of a node's extension: the object, the node, the object's place."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -36,6 +46,67 @@ class PhysicsParts:
     gravity_volumes: dict[int, GravityVolume] = field(default_factory=dict)
     collision_filters: tuple[CollisionFilter, ...] = ()
     """The table of the newest dialect that has one, for queries by index."""
+
+    def add_collider(
+        self,
+        node: int,
+        shape: Shape | None,
+        material: PhysicsMaterial | None,
+        collision_filter: CollisionFilter | None,
+        pointer: JsonPointer,
+    ) -> None:
+        """Take a collider, if it has a shape: why it has none was reported."""
+        if shape is not None:
+            self.colliders[node] = Collider(
+                node=node,
+                shape=shape,
+                material=material,
+                filter=collision_filter,
+                pointer=pointer,
+            )
+
+    def add_trigger(
+        self,
+        node: int,
+        shape: Shape | None,
+        collision_filter: CollisionFilter | None,
+        pointer: JsonPointer,
+    ) -> None:
+        """Take a trigger of one shape, if it has one."""
+        if shape is not None:
+            self.triggers[node] = Trigger(
+                node=node, shape=shape, filter=collision_filter, pointer=pointer
+            )
+
+    def add_compound_trigger(
+        self, node: int, part_nodes: tuple[int, ...], pointer: JsonPointer
+    ) -> None:
+        """Take a trigger that lists other nodes, if any of them can be used."""
+        if part_nodes:
+            self.triggers[node] = Trigger(node=node, part_nodes=part_nodes, pointer=pointer)
+
+    def add_joint(self, joint: Joint | None) -> None:
+        """Take a joint, if its references lead somewhere."""
+        if joint is not None:
+            self.joints[joint.node] = joint
+
+
+def read_node_members(
+    document: Document,
+    nodes: Sequence[int],
+    extension: str,
+    known: frozenset[str],
+    readers: Mapping[str, MemberReader],
+    diagnostics: Diagnostics,
+) -> None:
+    """Hand every object of a nodes' extension to its reader, in the order of ``readers``."""
+    for node in nodes:
+        found = document.node_extension(node, extension) or {}
+        at = node_extension_pointer(node, extension)
+        report_unknown(found, known, extension, at, diagnostics)
+        for key, read in readers.items():
+            if (member := read_object(found, key, at, diagnostics)) is not None:
+                read(member, node, at / key)
 
 
 def node_extension_pointer(node: int, extension: str) -> JsonPointer:

@@ -7,7 +7,7 @@ never here: each dialect states its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.gltf.fields import (
@@ -17,6 +17,7 @@ from gltf_bullet.gltf.fields import (
     read_numbers,
     read_objects,
 )
+from gltf_bullet.suggestions import did_you_mean
 from gltf_bullet.transforms import Vec3
 
 __all__ = [
@@ -31,11 +32,16 @@ __all__ = [
 ]
 
 UNKNOWN_PROPERTY = IssueKind(
-    "UNKNOWN_PROPERTY", Severity.INFO, "{key} is not a property of {owner}; it is ignored"
+    "UNKNOWN_PROPERTY",
+    Severity.INFO,
+    "{key} is not a property of {owner}; it is ignored{suggestion}",
 )
 LIST_EMPTY = IssueKind(
     "LIST_EMPTY", Severity.INFO, "{key} is {got}; must hold at least one item; nothing is read"
 )
+
+_COMMON: Final = frozenset({"extensions", "extras", "name"})
+"""What every glTF object may have."""
 
 T = TypeVar("T")
 Parser = Callable[[JsonObject, JsonPointer, Diagnostics], T]
@@ -43,7 +49,7 @@ Parser = Callable[[JsonObject, JsonPointer, Diagnostics], T]
 
 def known_keys(*keys: str) -> frozenset[str]:
     """The keys an object may have: its own and those of every glTF object."""
-    return frozenset(keys) | {"extensions", "extras", "name"}
+    return frozenset(keys) | _COMMON
 
 
 def report_unknown(
@@ -54,7 +60,11 @@ def report_unknown(
         return
     for key in owner:
         if key not in known:
-            diagnostics.report(UNKNOWN_PROPERTY, at / key, key=key, owner=what)
+            missing = (other for other in sorted(known - owner.keys()) if other not in _COMMON)
+            suggestion = did_you_mean(key[:60], missing, similar=0.75)
+            diagnostics.report(
+                UNKNOWN_PROPERTY, at / key, key=key[:60], owner=what, suggestion=suggestion
+            )
 
 
 def require(

@@ -5,11 +5,13 @@ from __future__ import annotations
 import enum
 from typing import Final
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.gltf.document import Document
+from gltf_bullet.suggestions import did_you_mean
 
 __all__ = [
     "EXTENSION_IGNORED",
+    "EXTENSION_MISSPELT",
     "EXTENSION_UNDECLARED",
     "EXTENSION_UNSUPPORTED",
     "IMPLEMENTED_EXTENSIONS",
@@ -21,10 +23,15 @@ __all__ = [
 EXTENSION_UNSUPPORTED = IssueKind(
     "EXTENSION_UNSUPPORTED",
     Severity.ERROR,
-    "the file requires {got}; must be an extension that this library implements",
+    "the file requires {got}; must be an extension that this library implements{suggestion}",
 )
 EXTENSION_IGNORED = IssueKind(
     "EXTENSION_IGNORED", Severity.INFO, "the file uses {got}, which is not implemented; ignored"
+)
+EXTENSION_MISSPELT = IssueKind(
+    "EXTENSION_MISSPELT",
+    Severity.WARNING,
+    "{got} is no known extension; it is ignored{suggestion}",
 )
 EXTENSION_UNDECLARED = IssueKind(
     "EXTENSION_UNDECLARED",
@@ -105,12 +112,38 @@ def check_extensions(document: Document, diagnostics: Diagnostics) -> None:
     for position, name in enumerate(document.extensions_required):
         if name not in IMPLEMENTED_EXTENSIONS:
             at = ROOT / "extensionsRequired" / position
-            diagnostics.report(EXTENSION_UNSUPPORTED, at, got=name)
+            suggestion = _suggestion(name)
+            diagnostics.report(EXTENSION_UNSUPPORTED, at, got=name[:60], suggestion=suggestion)
     for position, name in enumerate(document.extensions_used):
         if name not in IMPLEMENTED_EXTENSIONS and name not in document.extensions_required:
-            diagnostics.report(EXTENSION_IGNORED, ROOT / "extensionsUsed" / position, got=name)
+            at = ROOT / "extensionsUsed" / position
+            if suggestion := _suggestion(name):
+                diagnostics.report(EXTENSION_MISSPELT, at, got=name[:60], suggestion=suggestion)
+            else:
+                diagnostics.report(EXTENSION_IGNORED, at, got=name[:60])
+    for name, at in _places_of_extensions(document).items():
+        if name in document.extensions_used or name in IMPLEMENTED_EXTENSIONS:
+            continue
+        if suggestion := _suggestion(name):
+            diagnostics.report(EXTENSION_MISSPELT, at, got=name[:60], suggestion=suggestion)
     for name in PHYSICS_EXTENSIONS:
         if name in document.extensions_used:
             continue
         if document.root_extension(name) or document.nodes_with_extension(name):
             diagnostics.report(EXTENSION_UNDECLARED, ROOT / "extensionsUsed", got=name)
+
+
+def _places_of_extensions(document: Document) -> dict[str, JsonPointer]:
+    """The first place of every extension on the root and on nodes."""
+    extensions = document.json.get("extensions")
+    roots = extensions if isinstance(extensions, dict) else {}
+    places = {name: ROOT / "extensions" / name for name in roots}
+    for name in document.node_extension_names:
+        node = document.nodes_with_extension(name)[0]
+        places.setdefault(name, ROOT / "nodes" / node / "extensions" / name)
+    return places
+
+
+def _suggestion(name: str) -> str:
+    """The end of a message about an extension that looks like one of physics but for a slip."""
+    return did_you_mean(name, PHYSICS_EXTENSIONS, similar=0.85) if len(name) < 60 else ""

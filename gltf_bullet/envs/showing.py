@@ -13,6 +13,7 @@ from PIL import Image
 
 from gltf_bullet.envs.gltf_env import GltfEnv
 from gltf_bullet.envs.rollouts import Policy, Rollout, roll_out
+from gltf_bullet.output_files import written_aside
 from gltf_bullet.runtime.recording import record
 from gltf_bullet.runtime.scene import Scene
 
@@ -53,7 +54,8 @@ def write_curve(
     axes = figure.add_subplot(xlabel=steps_are, ylabel="mean return", title=title)
     axes.plot(list(steps), list(returns), marker=".")
     axes.grid(alpha=0.3)
-    figure.savefig(path, dpi=150)
+    with written_aside(path) as aside:
+        figure.savefig(aside, dpi=150)
 
 
 def write_episode(
@@ -100,14 +102,15 @@ def write_episode(
         recording.export_glb(stem.with_suffix(".glb"), name="Episode")
     finally:
         recording.stop()
-    frames[0].save(
-        stem.with_suffix(".gif"),
-        save_all=True,
-        append_images=frames[1:],
-        duration=round(interval * 1000),
-        loop=0,
-        optimize=True,
-    )
+    with written_aside(stem.with_suffix(".gif")) as aside:
+        frames[0].save(
+            aside,
+            save_all=True,
+            append_images=frames[1:],
+            duration=round(interval * 1000),
+            loop=0,
+            optimize=True,
+        )
     return rollout
 
 

@@ -6,6 +6,7 @@ case is reported with what was found and what is allowed, and gives ``None``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,8 +26,9 @@ from gltf_bullet.gltf.fields import (
     read_object,
     read_size,
 )
+from gltf_bullet.number_ranges import range_of
 
-__all__ = ["AccessorArray", "all_finite", "denormalize", "read_accessor"]
+__all__ = ["AccessorArray", "all_carried", "denormalize", "read_accessor"]
 
 ACCESSOR_TOO_LARGE = IssueKind(
     "ACCESSOR_TOO_LARGE",
@@ -53,6 +55,12 @@ VALUE_NOT_FINITE = IssueKind(
     "VALUE_NOT_FINITE",
     Severity.ERROR,
     "{what}: element {element} holds {got}; must be finite",
+)
+
+ELEMENT_TOO_LARGE = IssueKind(
+    "ELEMENT_TOO_LARGE",
+    Severity.ERROR,
+    "{what}: element {element} holds {got:.6g}; must be at most {allowed:g} in magnitude",
 )
 
 COMPONENT_TYPES: dict[int, np.dtype[Any]] = {
@@ -91,15 +99,29 @@ def read_accessor(document: Document, index: int, diagnostics: Diagnostics) -> A
     )
 
 
-def all_finite(values: AccessorArray, what: str, at: JsonPointer, diagnostics: Diagnostics) -> bool:
-    """Whether no element is NaN or infinite; the first one that is gets reported."""
-    finite = np.isfinite(values)
-    if bool(finite.all()):
+def all_carried(
+    values: AccessorArray, what: str, at: JsonPointer, diagnostics: Diagnostics
+) -> bool:
+    """Whether all elements are finite and in the range of ``what``; the first that is not is named.
+
+    Args:
+        values: The elements.
+        what: A name in ``number_ranges.py``.
+        at: Where the accessor is used.
+        diagnostics: Receives the finding.
+    """
+    largest = range_of(what).largest
+    good = np.abs(values) <= largest if values.dtype.kind == "f" else np.isfinite(values)
+    if bool(good.all()):
         return True
-    place = np.argwhere(~finite)[0]
-    diagnostics.report(
-        VALUE_NOT_FINITE, at, what=what, element=int(place[0]), got=float(values[tuple(place)])
-    )
+    place = np.argwhere(~good)[0]
+    element, got = int(place[0]), float(values[tuple(place)])
+    if math.isfinite(got):
+        diagnostics.report(
+            ELEMENT_TOO_LARGE, at, what=what, element=element, got=got, allowed=largest
+        )
+    else:
+        diagnostics.report(VALUE_NOT_FINITE, at, what=what, element=element, got=got)
     return False
 
 

@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
-from gltf_bullet.gltf.accessors import AccessorArray, all_finite, read_accessor
+from gltf_bullet.gltf.accessors import AccessorArray, all_carried, read_accessor
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import (
     INDEX_OUT_OF_RANGE,
@@ -199,7 +199,9 @@ def _read_sampler(
             else None
         )
         array = None if accessor is None else read_accessor(document, accessor, diagnostics)
-        arrays.append(array if array is None or _finite(array, key, at, diagnostics) else None)
+        arrays.append(
+            array if array is None or _carried(array, key, path, at, diagnostics) else None
+        )
     inputs, outputs = arrays
     if interpolation is None or inputs is None or outputs is None:
         return None
@@ -210,8 +212,11 @@ def _read_sampler(
     return None if values is None else (times, values, interpolation)
 
 
-def _finite(array: AccessorArray, key: str, at: JsonPointer, diagnostics: Diagnostics) -> bool:
-    return all_finite(array, key, at / key, diagnostics)
+def _carried(
+    array: AccessorArray, key: str, path: TargetPath, at: JsonPointer, diagnostics: Diagnostics
+) -> bool:
+    what = path if key == "output" and path in WIDTHS else key
+    return all_carried(array, what, at / key, diagnostics)
 
 
 def _read_times(

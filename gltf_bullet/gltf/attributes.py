@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
-from gltf_bullet.gltf.accessors import AccessorArray, all_finite, read_accessor
+from gltf_bullet.gltf.accessors import AccessorArray, all_carried, read_accessor
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import JsonObject, read_index
 from gltf_bullet.transforms import FloatArray
@@ -66,7 +66,7 @@ def read_positions(
     if array.ndim != 2 or array.shape[1] != 3:
         diagnostics.report(ATTRIBUTE_WRONG_SHAPE, at, key=key, got=array.shape[1:], allowed="VEC3")
         return None
-    if not all_finite(array, key, at, diagnostics):
+    if not all_carried(array, key, at, diagnostics):
         return None
     result = array.astype(np.float64)
     result.flags.writeable = False

@@ -20,6 +20,7 @@ import msgspec
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
 from gltf_bullet.errors import ContainerError
 from gltf_bullet.gltf.fields import JsonObject
+from gltf_bullet.gltf.foreign_formats import foreign_format, foreign_source
 
 if TYPE_CHECKING:
     import pygltflib
@@ -48,6 +49,9 @@ FILE_TOO_LARGE = IssueKind(
     "FILE_TOO_LARGE",
     Severity.ERROR,
     "the file has {got} bytes; must be at most {allowed} (ReadLimits.max_buffer_bytes)",
+)
+FILE_OTHER_FORMAT = IssueKind(
+    "FILE_OTHER_FORMAT", Severity.ERROR, "this is {got}; must be glTF 2.0; {remedy}"
 )
 FILE_EMPTY = IssueKind("FILE_EMPTY", Severity.ERROR, "the file is empty; must be GLB or JSON")
 GLB_TRUNCATED = IssueKind(
@@ -87,6 +91,8 @@ JSON_BYTE_ORDER_MARK = IssueKind(
     "the JSON begins with a UTF-8 byte order mark; must be without; it is skipped",
 )
 
+GLTF_1 = ("glTF 1.0", "convert it with gltf-pipeline, or export it again from its source")
+"""What the file is and what to do."""
 GLB_MAGIC = b"glTF"
 JSON_CHUNK = 0x4E4F534A
 """Chunk type "JSON" (glTF 2.0, "Binary glTF Layout")."""
@@ -104,6 +110,14 @@ class ReadLimits:
     """Numbers in one accessor: elements times components."""
     max_image_pixels: int = 2**26
     """Width times height of one image."""
+    max_decoded_pixels: int = 2**27
+    """Of all images together, as they are in the file: 1 s per 2**25 of them (measured)."""
+    max_shown_pixels: int = 2**22
+    """Of one image as it is kept; what has more is halved until it has not."""
+    max_all_shown_pixels: int = 2**25
+    """Of all images together as they are kept, 4 bytes each; the last ones become smaller."""
+    max_draco_faces: int = 2**23
+    """Triangles that one Draco primitive may announce; few bytes can stand for many."""
     max_json_depth: int = 128
     """Levels of arrays and objects; glTF itself needs about ten."""
 
@@ -136,22 +150,29 @@ def open_container(source: AssetSource, diagnostics: Diagnostics, limits: ReadLi
     path, folder, data = _read_source(source, diagnostics, limits)
     if not data:
         _fail(path, diagnostics, FILE_EMPTY)
+    _refuse(foreign_format(data), path, diagnostics)
     glb_chunk: bytes | None = None
     if data[:4] == GLB_MAGIC:
         text, glb_chunk = _split_glb(data, path, diagnostics)
     else:
         text = data
-    return Container(
-        path=path,
-        folder=folder,
-        json=_decode_json(text, path, diagnostics, limits),
-        glb_chunk=glb_chunk,
-    )
+    root = _decode_json(text, path, diagnostics, limits)
+    # Version 1 keeps its tables as objects with names; "asset" was optional there.
+    if isinstance(root.get("nodes"), dict) and isinstance(root.get("meshes"), dict):
+        _refuse(GLTF_1, path, diagnostics)
+    return Container(path=path, folder=folder, json=root, glb_chunk=glb_chunk)
 
 
 def _fail(path: str, diagnostics: Diagnostics, kind: IssueKind, **values: object) -> NoReturn:
     diagnostics.report(kind, ROOT, **values)
     raise ContainerError(path, diagnostics.issues)
+
+
+def _refuse(found: tuple[str, str] | None, path: str, diagnostics: Diagnostics) -> None:
+    """End with what was found to be of another format, if anything."""
+    if found is not None:
+        what, remedy = found
+        _fail(path, diagnostics, FILE_OTHER_FORMAT, got=what, remedy=remedy)
 
 
 def _read_source(
@@ -163,6 +184,7 @@ def _read_source(
         path, folder = MEMORY_PATH, None
     elif isinstance(source, (str, os.PathLike)):
         path = os.fsdecode(source)
+        _refuse(foreign_source(path), path, diagnostics)
         folder = Path(path).parent
         data = _read_file(path, diagnostics, limits)
     elif callable(getattr(source, "read", None)):
@@ -206,6 +228,8 @@ def _split_glb(data: bytes, path: str, diagnostics: Diagnostics) -> tuple[bytes,
     if len(data) < 12:
         _fail(path, diagnostics, GLB_TRUNCATED, what="the GLB header", needed=12, got=len(data))
     version, length = struct.unpack_from("<II", data, 4)
+    if version == 1:
+        _refuse(GLTF_1, path, diagnostics)
     if version != 2:
         _fail(path, diagnostics, GLB_VERSION, got=version)
     if length > len(data):

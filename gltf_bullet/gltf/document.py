@@ -90,6 +90,11 @@ class Document:
         """The nodes that carry an extension, in file order."""
         return self._nodes_by_extension.get(name, ())
 
+    @property
+    def node_extension_names(self) -> tuple[str, ...]:
+        """The extensions on nodes, in the order of first use."""
+        return tuple(self._nodes_by_extension)
+
     def count(self, collection: str) -> int:
         """The length of a root collection such as ``"meshes"``; 0 when absent."""
         return len(self.objects(collection))

@@ -31,6 +31,12 @@ DRACO_PACKAGE_MISSING = IssueKind(
 DRACO_UNREADABLE = IssueKind(
     "DRACO_UNREADABLE", Severity.ERROR, "the Draco data cannot be decoded: {got}"
 )
+DRACO_TOO_LARGE = IssueKind(
+    "DRACO_TOO_LARGE",
+    Severity.ERROR,
+    "the Draco data announces {got} triangles; must be at most {allowed} "
+    "(ReadLimits.max_draco_faces)",
+)
 
 
 def decode_draco(
@@ -55,22 +61,61 @@ def decode_draco(
     view = None if view_index is None else read_buffer_view(document, view_index, diagnostics)
     if view is None:
         return None
+    data = bytes(view[0])
+    faces, allowed = _announced_faces(data), document.limits.max_draco_faces
+    if faces > allowed:
+        diagnostics.report(DRACO_TOO_LARGE, at, got=faces, allowed=allowed)
+        return None
     try:
         draco = importlib.import_module("DracoPy")
     except ImportError:
         diagnostics.report(DRACO_PACKAGE_MISSING, at)
         return None
     try:
-        mesh = draco.decode(bytes(view[0]))
+        mesh = draco.decode(data)
         triangles = np.asarray(mesh.faces, dtype=np.int64).reshape(-1, 3)
         attributes = {}
         for name in ids:
             unique_id = read_size(ids, name, at / "attributes", diagnostics, default=None)
             found = None if unique_id is None else mesh.get_attribute_by_unique_id(unique_id)
             if found is not None:
-                data = np.asarray(found["data"])
-                attributes[name] = data.reshape(len(data), -1)
+                values = np.asarray(found["data"])
+                attributes[name] = values.reshape(len(values), -1)
     except Exception as exc:  # DracoPy raises bare Exception subclasses on bad data.
         diagnostics.report(DRACO_UNREADABLE, at, got=str(exc) or type(exc).__name__)
         return None
     return attributes, triangles
+
+
+def _announced_faces(data: bytes) -> int:
+    """The number of triangles in the header of Draco data, before anything is made for them.
+
+    Draco bitstream specification, "Decoding": five letters, version, encoder type and method, two
+    bytes of flags; then, without metadata, for sequential meshes the number of faces, for others a
+    byte, the number of vertices and that of faces. What is no such header counts as 0: it is left
+    to the decoder to refuse.
+    """
+    metadata_flag = 0x80
+    if len(data) < 12 or data[:5] != b"DRACO" or data[7] != 1 or data[10] & metadata_flag:
+        return 0
+    is_sequential = data[8] == 0
+    has_varints = (data[5], data[6]) >= (2, 2)
+    place, value = (11, 0) if is_sequential else (12, 0)
+    for _ in range(1 if is_sequential else 2):
+        if has_varints:
+            value, place = _varint(data, place)
+        else:
+            value, place = int.from_bytes(data[place : place + 4], "little"), place + 4
+    return value
+
+
+def _varint(data: bytes, place: int) -> tuple[int, int]:
+    """A number in groups of seven bits, least first, and where the next one begins."""
+    value = shift = 0
+    for byte in data[place : place + 10]:
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        place += 1
+        if byte < 0x80:
+            break
+    return value, place

@@ -12,10 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias, TypeVar, overload
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.number_ranges import carried, range_of
 
 __all__ = [
     "INDEX_OUT_OF_RANGE",
     "NOT_UNIT_LENGTH",
+    "NUMBER_AS_UNLIMITED",
+    "NUMBER_LIMITED",
     "REQUIRED_MISSING",
     "VALUE_NOT_ALLOWED",
     "VALUE_OUT_OF_RANGE",
@@ -35,6 +38,7 @@ __all__ = [
     "read_size",
     "read_string",
     "read_strings",
+    "take_number",
 ]
 
 JsonObject: TypeAlias = Mapping[str, object]
@@ -48,6 +52,16 @@ VALUE_NOT_ALLOWED = IssueKind(
 )
 INDEX_OUT_OF_RANGE = IssueKind(
     "INDEX_OUT_OF_RANGE", Severity.ERROR, "{key} is {got}; must be an index below {count}"
+)
+NUMBER_LIMITED = IssueKind(
+    "NUMBER_LIMITED",
+    Severity.WARNING,
+    "{key} is {got}; the engine carries {allowed}; {used:g} is used",
+)
+NUMBER_AS_UNLIMITED = IssueKind(
+    "NUMBER_AS_UNLIMITED",
+    Severity.INFO,
+    "{key} is {got}; more than {allowed:g} counts as unlimited",
 )
 REQUIRED_MISSING = IssueKind(
     "REQUIRED_MISSING", Severity.ERROR, "{key} is missing; must be {allowed}"
@@ -124,7 +138,7 @@ def read_number(
         return default
     try:
         number = float(value)
-    except OverflowError:
+    except OverflowError:  # an integer of more than 308 digits
         number = math.inf
     if not math.isfinite(number):
         _range(key, value, "finite", at / key, diagnostics)
@@ -138,7 +152,30 @@ def read_number(
     if at_most is not None and number > at_most:
         _range(key, value, f"<= {at_most:g}", at / key, diagnostics)
         return default
-    return number
+    taken = take_number(key, number, at / key, diagnostics)
+    if taken == 0.0 and above == 0.0:
+        _range(key, value, "> 0", at / key, diagnostics)
+        return default
+    return default if taken is None else taken
+
+
+def take_number(key: str, value: float, at: JsonPointer, diagnostics: Diagnostics) -> float | None:
+    """``value`` as the engine can carry it (``number_ranges.py``); ``None`` where it is refused."""
+    taken = carried(key, value)
+    if taken == value:
+        return value
+    allowed = range_of(key)
+    if taken is None:
+        _range(key, value, f"at most {allowed.largest:g} in magnitude", at, diagnostics)
+    elif math.isinf(taken):
+        got = _shown(value)
+        diagnostics.report(NUMBER_AS_UNLIMITED, at, key=key, got=got, allowed=allowed.largest)
+    elif allowed.beyond == "limited" and (taken != 0.0 or abs(value) > allowed.smallest):
+        shown = f"{allowed.smallest:g} to {allowed.largest:g} in magnitude"
+        diagnostics.report(
+            NUMBER_LIMITED, at, key=key, got=_shown(value), allowed=shown, used=taken
+        )
+    return taken
 
 
 def _range(
@@ -178,6 +215,7 @@ def read_numbers(
         _wrong(key, value, what, at / key, diagnostics)
         return None
     wrong = False
+    taken: list[float] = []
     for position, number in enumerate(value):
         if not abs(number) <= 1.7976931348623157e308:
             _range(key, number, "finite", at / key / position, diagnostics)
@@ -186,9 +224,14 @@ def read_numbers(
         elif above is not None and number <= above:
             _range(key, number, f"> {above:g}", at / key / position, diagnostics)
         else:
-            continue
+            one = take_number(key, float(number), at / key / position, diagnostics)
+            if one == 0.0 and above == 0.0:
+                _range(key, number, "> 0", at / key / position, diagnostics)
+            elif one is not None:
+                taken.append(one)
+                continue
         wrong = True
-    return None if wrong else tuple(map(float, value))
+    return None if wrong else tuple(taken)
 
 
 def read_quaternion(

@@ -7,6 +7,7 @@ An image that cannot be had is a warning: the asset loses a texture, not its phy
 from __future__ import annotations
 
 import io
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy.typing as npt
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.gltf.buffer_views import read_buffer_view
 from gltf_bullet.gltf.buffers import read_uri
+from gltf_bullet.gltf.container import ReadLimits
 from gltf_bullet.gltf.document import Document
 
 if TYPE_CHECKING:
@@ -41,11 +43,26 @@ IMAGE_TOO_LARGE = IssueKind(
     "the image has {width} x {height} pixels; must have at most {allowed} "
     "(ReadLimits.max_image_pixels); its material is shown without it",
 )
+IMAGES_TOO_LARGE = IssueKind(
+    "IMAGES_TOO_LARGE",
+    Severity.WARNING,
+    "the images up to here have more than {allowed} pixels together "
+    "(ReadLimits.max_decoded_pixels); this one is not decoded, its material is shown without it",
+)
+IMAGE_REDUCED = IssueKind(
+    "IMAGE_REDUCED",
+    Severity.WARNING,
+    "the image has {width} x {height} pixels; it is shown with {shown_width} x {shown_height} "
+    "(ReadLimits.max_shown_pixels, ReadLimits.max_all_shown_pixels)",
+)
 IMAGE_FORMAT_UNSUPPORTED = IssueKind(
     "IMAGE_FORMAT_UNSUPPORTED",
     Severity.WARNING,
     "the image is {got}, which is not implemented; its material is shown without it",
 )
+
+SMALLEST = 64 * 64
+"""Pixels that every image may keep, however many there are."""
 
 KTX2_MAGIC = b"\xabKTX 20\xbb\r\n\x1a\n"
 FORMATS = ("PNG", "JPEG", "WEBP", "DDS", "AVIF")
@@ -107,15 +124,59 @@ def _decode(
             if width * height > limit:
                 diagnostics.report(IMAGE_TOO_LARGE, at, width=width, height=height, allowed=limit)
                 return None
-            pixels = np.array(_eight_bits(picture).convert("RGBA"), dtype=np.uint8)
+            spent = document.derive(("pixels of images", 0), lambda _: _Spent(), diagnostics)
+            spent.decoded += width * height
+            if spent.decoded > document.limits.max_decoded_pixels:
+                allowed = document.limits.max_decoded_pixels
+                diagnostics.report(IMAGES_TOO_LARGE, at, allowed=allowed)
+                return None
+            pixels = _pixels(picture, _factor(width * height, spent, document.limits))
     except UnidentifiedImageError:
         diagnostics.report(IMAGE_UNREADABLE, at, got="no PNG, JPEG, WebP, AVIF or DDS data")
         return None
     except Exception as exc:  # Pillow's readers raise many kinds on broken data.
         diagnostics.report(IMAGE_UNREADABLE, at, got=str(exc)[:80] or type(exc).__name__)
         return None
+    spent.shown += pixels.shape[0] * pixels.shape[1]
+    if pixels.shape[:2] != (height, width):
+        diagnostics.report(
+            IMAGE_REDUCED, at, width=width, height=height,
+            shown_width=pixels.shape[1], shown_height=pixels.shape[0],
+        )  # fmt: skip
     pixels.flags.writeable = False
     return pixels
+
+
+@dataclass(slots=True)
+class _Spent:
+    """What the images of a document have taken of their limits so far, in pixels."""
+
+    decoded: int = 0
+    shown: int = 0
+
+
+def _factor(count: int, spent: _Spent, limits: ReadLimits) -> int:
+    """By what power of two an image of ``count`` pixels is made smaller along both edges."""
+    # A quarter of what is left: images that come later get something as well.
+    left = (limits.max_all_shown_pixels - spent.shown) // 4
+    allowed = max(SMALLEST, min(limits.max_shown_pixels, left))
+    factor = 1
+    while count > allowed * factor**2:
+        factor *= 2
+    return factor
+
+
+def _pixels(picture: PIL.Image.Image, factor: int) -> ImageArray:
+    width, height = max(1, picture.width // factor), max(1, picture.height // factor)
+    if factor > 1:
+        picture.draft("RGB", (width, height))  # decodes a JPEG small; does nothing for the others
+    eight_bits = _eight_bits(picture)
+    across, down = eight_bits.width // width, eight_bits.height // height
+    if max(across, down) > 1:
+        if eight_bits.mode not in ("L", "LA", "RGB", "RGBA"):
+            eight_bits = eight_bits.convert("RGBA")
+        eight_bits = eight_bits.reduce((max(1, across), max(1, down)))
+    return np.array(eight_bits.convert("RGBA"), dtype=np.uint8)
 
 
 def _eight_bits(picture: PIL.Image.Image) -> PIL.Image.Image:

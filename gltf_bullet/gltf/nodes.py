@@ -22,6 +22,7 @@ from gltf_bullet.gltf.fields import (
     read_quaternion,
     read_string,
 )
+from gltf_bullet.number_ranges import range_of
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.transforms import FloatArray, split_linear
 
@@ -49,11 +50,6 @@ MATRIX_NOT_AFFINE = IssueKind(
     "MATRIX_NOT_AFFINE",
     Severity.ERROR,
     "matrix has the last row {got}; must be (0, 0, 0, 1); the row is ignored",
-)
-MATRIX_TOO_LARGE = IssueKind(
-    "MATRIX_TOO_LARGE",
-    Severity.ERROR,
-    "matrix holds numbers that overflow when it is decomposed; the identity is used",
 )
 SCENE_NODE_NOT_ROOT = IssueKind(
     "SCENE_NODE_NOT_ROOT",
@@ -252,8 +248,6 @@ def _read_matrices(
     matrices = np.ascontiguousarray(flat.reshape(-1, 4, 4).transpose(0, 2, 1))
     last_rows = matrices[:, 3, :]
     wrong_rows = np.abs(last_rows - np.eye(4)[3]).max(axis=1) > 1e-6
-    # The squares of a column must not overflow.
-    too_large = np.abs(matrices[:, :3, :3]).max(axis=(1, 2)) > 1e150
     for position, owner in enumerate(owners):
         at = ROOT / "nodes" / indices[position]
         also = [key for key in ("translation", "rotation", "scale") if key in owner]
@@ -262,9 +256,6 @@ def _read_matrices(
         if wrong_rows[position]:
             row = tuple(last_rows[position].tolist())
             diagnostics.report(MATRIX_NOT_AFFINE, at / "matrix", got=row)
-        if too_large[position]:
-            diagnostics.report(MATRIX_TOO_LARGE, at / "matrix")
-            matrices[position] = np.eye(4)
     return matrices
 
 
@@ -291,7 +282,7 @@ def _column(
     if not having:
         return column
     values = [nodes[index][key] for index in having]
-    block = _plain_block(values, width)
+    block = _plain_block(values, width, range_of(key).largest)
     if block is not None:
         column[having] = block
         return column
@@ -301,8 +292,8 @@ def _column(
     return column
 
 
-def _plain_block(values: Sequence[object], width: int) -> FloatArray | None:
-    """``values`` as an array when all are lists of ``width`` finite numbers, else ``None``."""
+def _plain_block(values: Sequence[object], width: int, largest: float) -> FloatArray | None:
+    """``values`` as an array when all are lists of ``width`` carried numbers, else ``None``."""
     if set(map(type, values)) != {list}:
         return None
     lists: Sequence[list[object]] = values  # type: ignore[assignment]  # checked in the line above
@@ -316,7 +307,7 @@ def _plain_block(values: Sequence[object], width: int) -> FloatArray | None:
         block = np.array(flat, dtype=np.float64).reshape(-1, width)
     except OverflowError:
         return None
-    return block if bool(np.isfinite(block).all()) else None
+    return block if bool((np.abs(block) <= largest).all()) else None
 
 
 def _read_names(nodes: Sequence[JsonObject], diagnostics: Diagnostics) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
-from gltf_bullet.gltf.accessors import all_finite, read_accessor
+from gltf_bullet.gltf.accessors import all_carried, read_accessor
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import (
     INDEX_OUT_OF_RANGE,
@@ -160,7 +160,7 @@ def _inverse_bind_matrices(
         got = f"{len(matrices)} {matrices.dtype.name} elements of shape {matrices.shape[1:]}"
         diagnostics.report(INVERSE_BIND_WRONG, at / key, got=got, needed=joint_count)
         return identities
-    if not all_finite(matrices, key, at / key, diagnostics):
+    if not all_carried(matrices, key, at / key, diagnostics):
         return identities
     result = matrices[:joint_count].astype(np.float64)
     result.flags.writeable = False

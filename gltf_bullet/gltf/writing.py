@@ -23,6 +23,7 @@ from gltf_bullet.gltf.container import BIN_CHUNK, GLB_MAGIC, JSON_CHUNK
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import JsonObject
 from gltf_bullet.gltf.readable_json import readable_json
+from gltf_bullet.output_files import written_aside
 
 if TYPE_CHECKING:
     import pygltflib
@@ -52,7 +53,9 @@ def write_document(
     buffers: Sequence[bytes | memoryview | None],
     path: str | os.PathLike[str],
 ) -> None:
-    """Write ``path``: one binary chunk for ``.glb``, readable text with data URIs for ``.gltf``.
+    """Write ``path``, whole or not at all.
+
+    One binary chunk for ``.glb``, readable text with data URIs for ``.gltf``.
 
     Args:
         json_root: The root object; it is not changed.
@@ -63,18 +66,21 @@ def write_document(
     Raises:
         ValueError: Another suffix, a number that JSON cannot hold, or as many ``buffers`` as the
             JSON does not have.
-        OSError: The file cannot be written.
+        OSError: The file cannot be written; what was there before is left as it was.
     """
     file = Path(path)
+    data: bytes
     if file.suffix.lower() == ".glb":
-        file.write_bytes(encode_glb(json_root, buffers))
+        data = encode_glb(json_root, buffers)
     elif file.suffix.lower() == ".gltf":
         root = {**json_root, "buffers": _data_uri_buffers(json_root, buffers)}
         if not root["buffers"]:
             del root["buffers"]
-        file.write_text(readable_json(root), encoding="utf-8")
+        data = readable_json(root).encode()
     else:
         raise ValueError(f"path is {str(path)!r}; must end in .glb or .gltf")
+    with written_aside(file) as aside:
+        aside.write_bytes(data)
 
 
 def encode_glb(json_root: JsonObject, buffers: Sequence[bytes | memoryview | None]) -> bytes:

@@ -8,8 +8,10 @@ and KHR_implicit_shapes). What acts on an engine is in the ``runtime`` room.
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, Final
 
 from gltf_bullet.model.colliders import Collider, Trigger
@@ -18,8 +20,9 @@ from gltf_bullet.model.materials import PhysicsMaterial
 from gltf_bullet.model.motion import Motion, MotionKind
 from gltf_bullet.model.physics_scene import PhysicsScene
 from gltf_bullet.model.shapes import Box, Capsule, Cylinder, MeshShape, Plane, Sphere
+from gltf_bullet.number_ranges import carried, range_of
 
-__all__ = ["PointerTarget", "edited", "find_target"]
+__all__ = ["PointerTarget", "edited", "find_target", "written"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,39 +35,51 @@ class _Property:
 
 
 def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"{value!r} is no number")
-    number = float(value)
+    # numpy's scalars are Real as well; its booleans are not.
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{_shown(value)} is no number")
+    try:
+        number = float(value)
+    except OverflowError:  # an integer of more than 308 digits
+        number = math.inf
     if not math.isfinite(number):
-        raise ValueError(f"{value!r} is not finite")
+        raise ValueError(f"{_shown(value)} is not finite")
     return number
+
+
+def _shown(value: object) -> str:
+    return reprlib.repr(value)
 
 
 def _at_least_zero(value: object) -> float:
     number = _number(value)
     if number < 0.0:
-        raise ValueError(f"{value!r} must be >= 0")
+        raise ValueError(f"{_shown(value)} must be >= 0")
     return number
 
 
 def _above_zero(value: object) -> float:
     number = _number(value)
     if number <= 0.0:
-        raise ValueError(f"{value!r} must be > 0")
+        raise ValueError(f"{_shown(value)} must be > 0")
     return number
 
 
 def _boolean(value: object) -> bool:
     if not isinstance(value, bool):
-        raise TypeError(f"{value!r} is not true or false")
+        raise TypeError(f"{_shown(value)} is not true or false")
     return value
 
 
 def _vector(count: int, each: Callable[[object], float] = _number) -> Callable[[Any], Any]:
     def write(value: Any) -> tuple[float, ...]:
-        items = tuple(value.tolist() if hasattr(value, "tolist") else value)
+        # Lists, tuples and arrays: a string, a dictionary or a number is no vector.
+        plain = value.tolist() if hasattr(value, "tolist") else value
+        if not isinstance(plain, (list, tuple)):
+            raise TypeError(f"{_shown(value)} is no list of {count} numbers")
+        items = tuple(plain)
         if len(items) != count:
-            raise ValueError(f"{value!r} must have {count} numbers")
+            raise ValueError(f"{_shown(value)} must have {count} numbers")
         return tuple(each(item) for item in items)
 
     return write
@@ -72,9 +87,9 @@ def _vector(count: int, each: Callable[[object], float] = _number) -> Callable[[
 
 def _quaternion(value: Any) -> tuple[float, ...]:
     x, y, z, w = _vector(4)(value)
-    length = math.sqrt(x * x + y * y + z * z + w * w)
-    if length < 1e-6:
-        raise ValueError(f"{value!r} is no rotation")
+    length = math.hypot(x, y, z, w)
+    if not 1e-6 < length < math.inf:
+        raise ValueError(f"{_shown(value)} is no rotation")
     return (x / length, y / length, z / length, w / length)
 
 
@@ -173,6 +188,8 @@ class PointerTarget:
     field: str
     """Its field."""
     member: _Property
+    key: str = ""
+    """Its name in the JSON."""
 
     @property
     def value(self) -> object:
@@ -193,8 +210,18 @@ def find_target(scene: PhysicsScene, pointer: str) -> PointerTarget | None:
         if item.pointer in places:
             property_ = _TABLES.get(type(item), {}).get(key)
             if property_ is not None:
-                return PointerTarget(item, property_.field, property_)
+                return PointerTarget(item, property_.field, property_, key)
     return None
+
+
+def written(target: PointerTarget, value: object) -> Any:
+    """``value`` as the model holds it.
+
+    Raises:
+        TypeError: The value is of another type.
+        ValueError: The value is out of range.
+    """
+    return _carried(target.member.write(value), target.key)
 
 
 def edited(scene: PhysicsScene, target: PointerTarget, value: object) -> PhysicsScene:
@@ -204,7 +231,9 @@ def edited(scene: PhysicsScene, target: PointerTarget, value: object) -> Physics
         TypeError: The value is of another type.
         ValueError: The value is out of range.
     """
-    new = replace(target.item, **{target.field: target.member.write(value)})
+    new = replace(target.item, **{target.field: written(target, value)})
+    if isinstance(new, JointLimit) and new.minimum > new.maximum:
+        raise ValueError(f"min {new.minimum:g} would be above max {new.maximum:g}")
     old_place = target.item.pointer
 
     def swap(item: Any) -> Any:
@@ -226,6 +255,23 @@ def edited(scene: PhysicsScene, target: PointerTarget, value: object) -> Physics
             for k, v in scene.joints.items()
         },
     )
+
+
+def _carried(value: Any, key: str) -> Any:
+    """A value in the range that the engine carries; infinities stand for 0 in the file.
+
+    Raises:
+        ValueError: It is beyond that range.
+    """
+    if isinstance(value, tuple):
+        return tuple(_carried(item, key) for item in value)
+    if not isinstance(value, float) or not math.isfinite(value):
+        return value
+    allowed, taken = range_of(key), carried(key, value)
+    if taken is None or (taken != value and allowed.beyond == "limited" and taken != 0.0):
+        smallest = f"{allowed.smallest:g} to " if allowed.beyond == "limited" else ""
+        raise ValueError(f"{value:g} must be {smallest}{allowed.largest:g} in magnitude")
+    return taken
 
 
 def _swapped(description: JointDescription, swap: Callable[[Any], Any]) -> JointDescription:

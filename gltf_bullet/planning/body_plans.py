@@ -54,10 +54,12 @@ class SurfacePlan:
     restitution: float = 0.0
     """Restitution factor as the specs mean it; the engine's differs with the time step."""
     contact_class: ContactClass = ContactClass()
-    aimed_at: SurfaceKey | None = None
+    only_against: SurfaceKey | None = None
     """For an extra surface of a collider: the only partner that it meets."""
     bounces: bool = False
     """Whether any partner that it can meet asks for restitution."""
+    on_triangles: bool = False
+    """Whether any partner that it can meet is a triangle mesh."""
     slips: bool = False
     """Whether friction at rest differs from sliding friction towards any partner."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from gltf_bullet.coverage import approximated, covers, exact
-from gltf_bullet.planning.bodies import INFINITE_AS_LARGE, VELOCITY_LIMITED
+from gltf_bullet.planning.mass_planner import INFINITE_AS_LARGE, VELOCITY_LIMITED
 from gltf_bullet.planning.triggers import TRIGGER_DECOMPOSED, TRIGGER_PLANE
 
 __all__ = ["GRAVITY", "MOTIONS", "TRIGGERS"]

@@ -4,26 +4,38 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+import numpy as np
+
+from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
 from gltf_bullet.model import MotionKind, PhysicsScene
+from gltf_bullet.number_ranges import WORLD
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.bodies import BodyPlans, plan_bodies
 from gltf_bullet.planning.contacts.surfaces import ContactPlan, plan_contacts
 from gltf_bullet.planning.gravity import GravityPlan, plan_gravity
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans
 from gltf_bullet.planning.joints.articulations import plan_articulations
+from gltf_bullet.planning.shapes.decomposition import Decomposer
 from gltf_bullet.planning.shapes.planner import MeshOf, ShapePlanner
 from gltf_bullet.planning.triggers import TriggerPlans, plan_triggers
 from gltf_bullet.scene import NodeFrames, NodeTree
 from gltf_bullet.transforms import BoolArray, IntArray
 
-__all__ = ["AnimatedNodes", "ScenePlan", "plan_scene", "within"]
+__all__ = ["AnimatedNodes", "ScenePlan", "plan_scene", "within", "within_reach"]
 
 
 ANIMATED_AND_JOINTED = IssueKind(
     "ANIMATED_AND_JOINTED",
     Severity.INFO,
     "the body is animated and holds joints; it stays kinematic also when its animation stops",
+)
+
+
+NODE_TOO_FAR = IssueKind(
+    "NODE_TOO_FAR",
+    Severity.ERROR,
+    "the node stands {got:.3g} m from the origin, or is scaled so much; must be at most "
+    "{allowed:g} ({count} nodes are beyond it)",
 )
 
 
@@ -56,6 +68,24 @@ class ScenePlan:
     animated: AnimatedNodes
 
 
+def within_reach(frames: NodeFrames, diagnostics: Diagnostics) -> NodeFrames:
+    """``frames`` where the engine can carry them; else, with an error, all nodes at the origin.
+
+    Transforms of parents multiply: each may be carried, and their product may not. The rest of the
+    scene is planned all the same, to find what else is wrong.
+    """
+    largest = np.abs(frames.world_from_node).max(axis=(1, 2), initial=0.0)
+    far = np.flatnonzero(~(largest <= WORLD))
+    if not len(far):
+        return frames
+    first = int(far[0])
+    at = ROOT / "nodes" / first
+    got, count = float(largest[first]), len(far)
+    diagnostics.report(NODE_TOO_FAR, at, got=got, allowed=WORLD, count=count)
+    count = len(frames.world_from_node)
+    return NodeFrames(np.tile(np.eye(4), (count, 1, 1)), np.tile([0.0, 0.0, 0.0, 1.0], (count, 1)))
+
+
 def plan_scene(
     physics: PhysicsScene,
     tree: NodeTree,
@@ -68,7 +98,8 @@ def plan_scene(
     """Plan a scene; findings about what the engine cannot express go to ``diagnostics``."""
     motion_node_of = physics.motion_node_of(tree)
     physics = _hold_animated_joints(physics, motion_node_of, animated, diagnostics)
-    shapes = ShapePlanner(mesh_of, options, diagnostics)
+    decomposer = Decomposer(options)
+    shapes = ShapePlanner(mesh_of, options, diagnostics, decomposer)
     bodies = plan_bodies(
         physics,
         motion_node_of=motion_node_of,
@@ -86,6 +117,7 @@ def plan_scene(
         options=options,
         moving_nodes=animated.moved,
         diagnostics=diagnostics,
+        decomposer=decomposer,
     )
     gravity = plan_gravity(
         physics,

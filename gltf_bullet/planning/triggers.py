@@ -24,10 +24,10 @@ from gltf_bullet.model import (
 )
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.bodies import BodyPlans
+from gltf_bullet.planning.shapes.concave_meshes import CONCAVE_AS_HULL, CONCAVE_DECOMPOSED
+from gltf_bullet.planning.shapes.decomposition import Decomposer
 from gltf_bullet.planning.shapes.hulls import box_of_hull, convex_hull
 from gltf_bullet.planning.shapes.planner import (
-    CONCAVE_AS_HULL,
-    CONCAVE_DECOMPOSED,
     INFINITE_EXTENT,
     MESH_OPEN,
     MeshOf,
@@ -115,6 +115,7 @@ def plan_triggers(
     options: LoadOptions,
     moving_nodes: Collection[int] = (),
     diagnostics: Diagnostics,
+    decomposer: Decomposer | None = None,
 ) -> TriggerPlans:
     """Plan all triggers of a scene.
 
@@ -127,10 +128,11 @@ def plan_triggers(
         options: Choices that the file cannot make.
         moving_nodes: Nodes that animation moves; static colliders on them are sensed too.
         diagnostics: Receives the findings.
+        decomposer: That of the scene; its time is shared.
     """
     if not physics.triggers:
         return TriggerPlans(volumes_by_node={}, nodes=(), colliders=())
-    shapes = _VolumePlanner(mesh_of, options, diagnostics)
+    shapes = _VolumePlanner(mesh_of, options, diagnostics, decomposer)
     linear_maps = frames.linear_maps()
     placed = {
         node: shapes.plan(trigger.shape, linear_maps[node], trigger.pointer)
@@ -209,11 +211,17 @@ def _admitted(plans: TriggerPlans) -> tuple[SensedCollider, ...]:
 class _VolumePlanner:
     """Plans shapes as volumes, with findings in the words of triggers."""
 
-    def __init__(self, mesh_of: MeshOf, options: LoadOptions, diagnostics: Diagnostics) -> None:
+    def __init__(
+        self,
+        mesh_of: MeshOf,
+        options: LoadOptions,
+        diagnostics: Diagnostics,
+        decomposer: Decomposer | None,
+    ) -> None:
         if options.concave == "bvh":
             options = replace(options, concave="decompose")
         self._found = Diagnostics()
-        self._shapes = ShapePlanner(mesh_of, options, self._found)
+        self._shapes = ShapePlanner(mesh_of, options, self._found, decomposer)
         self._diagnostics = diagnostics
 
     def plan(self, shape: Shape, linear: FloatArray, at: JsonPointer) -> PlacedShape | None:

@@ -7,7 +7,7 @@ one, and meshes from memory end at 131072 vertices and 524288 indices.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -122,19 +122,36 @@ def _merge_cells(
 ) -> tuple[IntArray, npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """The first vertex of each cell, the triangles of them, and whose they are."""
     # Faces that look elsewhere, and other places of a texture, keep vertices of their own.
-    keys = np.concatenate(
-        [
-            np.floor((mesh.points - low) / cell),
-            np.round(mesh.normals),
-            np.floor(mesh.uvs * 16.0) if mesh.texture is not None else mesh.uvs[:, :0],
-        ],
-        axis=1,
-    ).astype(np.int64)
-    _, kept, inverse = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-    triangles = inverse.reshape(-1)[mesh.triangles].astype(np.int64)
+    columns = [*np.floor((mesh.points - low) / cell).T, *np.round(mesh.normals).T]
+    if mesh.texture is not None:
+        columns += [*np.floor(mesh.uvs * 16.0).T]
+    kept, inverse = _distinct_rows(columns)
+    triangles = inverse[mesh.triangles].astype(np.int64)
     a, b, c = triangles.T
     is_area = (a != b) & (b != c) & (c != a)
     return kept, triangles[is_area], mesh.part_of_triangle[is_area]
+
+
+def _distinct_rows(
+    columns: Sequence[FloatArray],
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """The first row of each kind, and the kind of each row, of a table of whole numbers.
+
+    Packed into one number per row: ``numpy.unique`` of whole rows took 15 s for four meshes of
+    245760 vertices.
+    """
+    keys, span = np.zeros(len(columns[0]), dtype=np.int64), 1
+    for column in columns:
+        offsets = (column - column.min()).astype(np.int64)
+        width = int(offsets.max()) + 1
+        if span * width >= 2**62:
+            keys = np.unique(keys, return_inverse=True)[1].astype(np.int64)
+            offsets = np.unique(offsets, return_inverse=True)[1].astype(np.int64)
+            span, width = len(keys), len(keys)
+        keys = keys * width + offsets
+        span *= width
+    _, first, kinds = np.unique(keys, return_index=True, return_inverse=True)
+    return first, kinds
 
 
 def _with_textures(

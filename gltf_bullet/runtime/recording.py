@@ -69,6 +69,7 @@ class Recording:
         name: str = "Simulation",
         tolerance: float = 1e-4,
         angle_tolerance: float = 2e-4,
+        force: bool = False,
     ) -> None:
         """Write the file with the rollout as one more animation, at the pose of its first frame.
 
@@ -77,8 +78,10 @@ class Recording:
             name: Of the animation.
             tolerance: How far a dropped key may be off [m in the node's parent], and for scales.
             angle_tolerance: ... and for rotations [rad].
+            force: Write over the file that the scene was loaded from, too.
 
         Raises:
+            FileExistsError: ``path`` is the file that the scene was loaded from.
             ContainerError: A buffer of the file cannot be read.
             ValueError: Another suffix.
             OSError: The file cannot be written.
@@ -108,6 +111,7 @@ class Recording:
             velocities={},
             tracks=tracks,
             animation_name=name,
+            force=force,
         )
 
     def _note(self, *, force: bool = False) -> None:

@@ -169,19 +169,20 @@ class Scene:
         """
         return self.node(node).world_matrix
 
-    def export_glb(self, path: str | os.PathLike[str]) -> None:
+    def export_glb(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the file with the present pose and velocities; all else stays as it was.
 
         Args:
             path: Ends in ``.glb`` or ``.gltf``; buffers and images go into the file.
+            force: Write over the file that the scene was loaded from, too.
 
         Raises:
             ContainerError: A buffer of the file cannot be read.
             ValueError: Another suffix.
-            OSError: The file cannot be written.
+            OSError: The file cannot be written, or is the scene's own.
         """
         self.core.require_alive()
-        write_pose(self.core, path)
+        write_pose(self.core, path, force=force)
 
     # --- bodies -------------------------------------------------------------------------------
 
@@ -389,11 +390,7 @@ class Scene:
     # --- life ---------------------------------------------------------------------------------
 
     def remove(self) -> None:
-        """Take every body of this scene out of the world; later use raises. Twice is harmless.
-
-        Harmless as well where the world is gone or somebody else removed bodies: what is not ours
-        stays untouched.
-        """
+        """Take every body of this scene out of the world; later use raises. Twice is harmless."""
         self.pictures.close()
         self.core.remove()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,16 +15,18 @@ from gltf_bullet.bullet.state.body_states import BodyStates
 from gltf_bullet.bullet.state.snapshots import EngineSnapshot
 from gltf_bullet.bullet.world.engine_world import EngineWorld
 from gltf_bullet.errors import SceneRemovedError
-from gltf_bullet.model import MotionKind, PhysicsScene
+from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.animation.animator import Animator
 from gltf_bullet.runtime.animation.driver import AnimationDriver
 from gltf_bullet.runtime.animation.players import Animations
 from gltf_bullet.runtime.animation.shape_watch import ShapeWatch
 from gltf_bullet.runtime.content import AssetContent
+from gltf_bullet.runtime.moving_model import with_velocities
 from gltf_bullet.runtime.node_sync import NodeSync
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.scene_state import SceneState
+from gltf_bullet.runtime.start_states import StartStates
 from gltf_bullet.runtime.translation import Translation, translate
 from gltf_bullet.runtime.trigger_reports import TriggerEvent, TriggerReports
 from gltf_bullet.scene import NodeFrames
@@ -69,26 +71,28 @@ class SceneCore:
         self._write_pointer = write_pointer
         self._at_start: SceneState | None = None
         self._keeps_start = True
+        self._starts = session.shared(StartStates)
         self._listeners: list[Callable[[], object]] = []
         self._when_removed: list[Callable[[], object]] = []
         self.animations = Animations(
             asset.animations, play=options.play_animations, guard=self.require_alive
         )
         self.animator = Animator(asset.tree, self.animations, placement.matrix)
-        self._populate(translation)
+        self._take_over(translation, self._engine_world(translation))
+        self.issues += self.world.issues
         self.reports = TriggerReports(self.world.triggers)
+        self._starts.expect(self)
 
-    def _populate(self, translation: Translation) -> None:
-        """Put a translation into the world: bodies, who follows them, and what watches them."""
+    def _engine_world(self, translation: Translation) -> EngineWorld:
+        """Put a translation into the world: whole, or with an exception not at all."""
+        plan, visuals = translation.plan, translation.visuals
+        xyzw = self.placement.rotation_xyzw
+        return EngineWorld(self.session, plan, self.asset.tree, self.options, visuals, xyzw)
+
+    def _take_over(self, translation: Translation, world: EngineWorld) -> None:
+        """Make ``world`` this scene's, with who follows its bodies, and what watches them."""
         plan, tree, animator = translation.plan, self.asset.tree, self.animator
-        self.world = EngineWorld(
-            self.session,
-            plan,
-            tree,
-            self.options,
-            translation.visuals,
-            self.placement.rotation_xyzw,
-        )
+        self.world = world
         """The engine's side of this scene."""
         self._scenery = [s for s in self.world.shown if s.visual.carrier is not None]
         """Meshes that follow an animated node without a body."""
@@ -119,7 +123,7 @@ class SceneCore:
         """
         self.require_alive()
         physics = self.joint_controls.with_drives(physics)
-        moving = self._with_velocities(physics)
+        moving = with_velocities(physics, self.physics, self.velocities_in_node)
         self._remake(physics, moving, frames or self.nodes.frames_now())
 
     def _remake(self, physics: PhysicsScene, moving: PhysicsScene, frames: NodeFrames) -> None:
@@ -132,29 +136,13 @@ class SceneCore:
             self.options,
             self.animator.weights,
         ).require_usable(strict=self.options.strict)
-        self.world.remove()
+        # The new ones first: where the engine refuses one, the scene is as it was.
+        old, world = self.world, self._engine_world(translation)
         self.physics = physics
-        self._populate(translation)
+        self._take_over(translation, world)
+        old.remove()
         self.reports.replace_triggers(self.world.triggers, self.nodes.world_from_node)
         self._at_start = None
-
-    def _with_velocities(self, physics: PhysicsScene) -> PhysicsScene:
-        """``physics`` with the velocities that the bodies have now.
-
-        Velocities that it states otherwise than the present model are taken as they are.
-        """
-        motions = dict(physics.motions)
-        for node, motion in physics.motions.items():
-            old = self.physics.motions.get(node)
-            if motion.kind is not MotionKind.DYNAMIC or old is None:
-                continue
-            linear, angular = self.velocities_in_node(node)
-            if motion.linear_velocity == old.linear_velocity:
-                motion = replace(motion, linear_velocity=linear)
-            if motion.angular_velocity == old.angular_velocity:
-                motion = replace(motion, angular_velocity=angular)
-            motions[node] = motion
-        return replace(physics, motions=motions)
 
     # --- stepping -----------------------------------------------------------------------------
 
@@ -175,7 +163,7 @@ class SceneCore:
     def _begin_step(self) -> EngineSettings:
         self.require_alive()
         if self._at_start is None and self._keeps_start:
-            self._at_start = self.save_state()
+            self._at_start = self._starts.take(self)
         self._follow_animations()
         settings = self.session.settings()
         if self._driver.has_work:
@@ -190,9 +178,11 @@ class SceneCore:
 
     def _finish_step(self, settings: EngineSettings) -> None:
         self.time += settings.time_step
+        self._starts.note_step()
         self.world.after_step(settings)
         if not self._is_watched():
             self.events = ()
+            self.world.put_back_fast()
             self.nodes.expire(self.world.world_from_bodies)
             return
         self.refresh()
@@ -224,7 +214,8 @@ class SceneCore:
     def _follow_animations(self) -> None:
         """What animations change besides poses: properties by pointer, the shape of colliders."""
         for pointer, value in self.animator.changed_pointers():
-            self._write_pointer(self, pointer, value)
+            with suppress(KeyError, TypeError, ValueError):  # named at load: pointer_tracks.py
+                self._write_pointer(self, pointer, value)
         if not self._watch.is_idle and self._watch.has_changed(self.nodes.world_from_node):
             self.rebuild(self.physics)
 
@@ -270,8 +261,8 @@ class SceneCore:
     def shown_matrices(self, links: Sequence[ShownLink]) -> FloatArray:
         """Where shown meshes stand, rigid, shape [len(links), 4, 4]."""
         result = np.empty((len(links), 4, 4))
-        carried = [number for number, link in enumerate(links) if link.owner is not None]
-        result[carried] = self.nodes.rigid_matrices(
+        placed = [number for number, link in enumerate(links) if link.owner is not None]
+        result[placed] = self.nodes.rigid_matrices(
             [link.owner for link in links if link.owner is not None]
         )
         for number, link in enumerate(links):
@@ -315,14 +306,17 @@ class SceneCore:
     def save_state(self, *, own_bodies_only: bool = False) -> SceneState:
         """Everything that changes, of the whole world or of this scene's bodies."""
         self.require_alive()
-        if not own_bodies_only:
-            self.world.renew_contacts()
+        if own_bodies_only:
+            return self.state_with(BodyStates(self.client_id, self.world.body_ids))
+        self.world.renew_contacts()
+        return self.state_with(EngineSnapshot(self.session))
+
+    def state_with(self, engine: EngineSnapshot | BodyStates) -> SceneState:
+        """This scene's part of a state; ``engine`` is the other one, of the same moment."""
         return SceneState(
             time=self.time,
             physics=self.physics,
-            engine=BodyStates(self.client_id, self.world.body_ids)
-            if own_bodies_only
-            else EngineSnapshot(self.session),
+            engine=engine,
             world=self.world.state(),
             players=self.animator.state(),
             triggers=self.world.triggers.memory(),
@@ -338,6 +332,7 @@ class SceneCore:
             EngineError: The world holds other bodies than the saved one.
         """
         self.require_alive()
+        self._starts.note_step()
         # First of all: bodies and followers are made from it.
         self.animator.local[:] = state.local
         if physics != self.physics or not state.frames.equals(self.world.plan.frames):
@@ -370,6 +365,7 @@ class SceneCore:
         """
         self._keeps_start = False
         self._at_start = None
+        self._starts.forget(self)
 
     # --- life ---------------------------------------------------------------------------------
 
@@ -378,6 +374,7 @@ class SceneCore:
         if self.is_removed:
             return
         self.is_removed = True
+        self._starts.forget(self)
         self.world.remove()
         for callback in self._when_removed:
             callback()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gltf_bullet.bullet.bodies.link_states import link_state
+from gltf_bullet.bullet.state.link_states import link_state
 from gltf_bullet.model import MotionKind
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.transforms import FloatArray, matrices_from_quats

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gltf_bullet.diagnostics import Diagnostics, Issue, Severity
 from gltf_bullet.errors import InvalidAssetError, TranslationError
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
-from gltf_bullet.planning.scene_plan import ScenePlan, plan_scene, within
+from gltf_bullet.planning.scene_plan import ScenePlan, plan_scene, within, within_reach
 from gltf_bullet.planning.shapes.collision_meshes import Deformation, collision_mesh
 from gltf_bullet.rendering.render_meshes import plan_visuals
 from gltf_bullet.rendering.visual_plans import NO_VISUALS, VisualPlans
+from gltf_bullet.runtime.animation.pointer_tracks import check_pointer_tracks
 from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.scene import NodeFrames
@@ -90,7 +91,10 @@ def translate_at(asset: AssetContent, placement: Placement, options: LoadOptions
         raise ValueError(f"scene_index is {index}; the file has {len(tree.scenes)} scenes")
     frames = NodeFrames.at_load(tree, placement.matrix, placement.rotation_xyzw)
     physics = within(asset.physics, tree.nodes_of_scene(index))
-    return translate(asset, physics, frames, index, options)
+    found = Diagnostics()
+    check_pointer_tracks(asset.animations, physics, found)
+    translation = translate(asset, physics, frames, index, options)
+    return replace(translation, issues=(*translation.issues, *found.issues))
 
 
 def translate(
@@ -112,6 +116,7 @@ def translate(
         deformation: Morph weights other than the authored ones.
     """
     diagnostics = Diagnostics()
+    frames = within_reach(frames, diagnostics)
     plan = plan_scene(
         physics,
         asset.tree,

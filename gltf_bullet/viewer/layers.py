@@ -135,7 +135,7 @@ class SceneLayers:
         return Labels.none()
 
     def _collider_strokes(self) -> Strokes:
-        carried = set(self._world.prescribed.nodes[1])
+        carried = set(self._world.kinematic_targets.nodes[1])
         kinds = [
             "kinematic" if kind == "dynamic" and node in carried else kind
             for node, kind in zip(self._collider_nodes.tolist(), self._collider_kinds, strict=True)

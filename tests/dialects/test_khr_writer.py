@@ -56,7 +56,8 @@ Json = dict[str, Any]
 
 NODES = 8
 lengths = st.floats(1e-3, 1e3)
-signed = st.floats(-1e3, 1e3)
+# What is smaller than any 32-bit float is read as 0.
+signed = st.floats(-1e3, 1e3).map(lambda x: x if abs(x) > 1e-30 else 0.0)
 vectors = st.tuples(signed, signed, signed)
 gains = st.just(0.0) | lengths
 # Exactly of length 1 in floating point, so that normalizing changes no digit.
@@ -98,7 +99,7 @@ materials = st.none() | st.builds(
     PhysicsMaterial,
     static_friction=gains,
     dynamic_friction=gains,
-    restitution=gains,
+    restitution=st.floats(0.0, 10.0).filter(lambda e: e == 0.0 or e > 1e-3),
     friction_combine=modes,
     restitution_combine=modes,
 )

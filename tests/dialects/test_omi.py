@@ -12,7 +12,11 @@ from gltf_bullet.diagnostics import Diagnostics, IssueKind
 from gltf_bullet.dialects.joint_drives import DRIVE_GAIN_UNUSED
 from gltf_bullet.dialects.joint_limits import LIMIT_WITHOUT_AXES
 from gltf_bullet.dialects.mass_properties import INERTIA_NEGATIVE, MASS_NEGATIVE
-from gltf_bullet.dialects.omi.physics_body import COLLIDER_WITHOUT_SHAPE, INERTIA_PARTLY_ZERO
+from gltf_bullet.dialects.omi.physics_body import (
+    COLLIDER_WITHOUT_SHAPE,
+    INERTIA_PARTLY_ZERO,
+    MOTION_TYPE_MISSING,
+)
 from gltf_bullet.dialects.omi.physics_gravity import LINE_POINTS, PRIORITY_NOT_WHOLE
 from gltf_bullet.dialects.omi.physics_joint import LEGACY_JOINT_PLACE
 from gltf_bullet.dialects.omi.physics_shape import LEGACY_RADIUS
@@ -163,7 +167,7 @@ def test_a_zero_inertia_means_compute(read: Read) -> None:
 @pytest.mark.parametrize(
     ("motion", "kind", "place"),
     [
-        ({}, REQUIRED_MISSING, ""),
+        ({}, MOTION_TYPE_MISSING, ""),
         ({"type": "character"}, VALUE_NOT_ALLOWED, "/type"),
         ({"type": "dynamic", "mass": -1}, MASS_NEGATIVE, "/mass"),
         ({"type": "dynamic", "inertiaDiagonal": [0, 1, 0]}, INERTIA_PARTLY_ZERO, None),

@@ -19,7 +19,7 @@ from gltf_bullet.gltf.accessors import (
     SPARSE_INDEX_OUT_OF_RANGE,
     SPARSE_INDICES_NOT_INCREASING,
     VALUE_NOT_FINITE,
-    all_finite,
+    all_carried,
 )
 from gltf_bullet.gltf.buffer_views import (
     ACCESSOR_OUT_OF_BOUNDS,
@@ -371,6 +371,6 @@ def test_uncompressed_fall_back_data_is_used(read_root: ReadRoot, diagnostics: D
 
 def test_the_first_number_that_is_not_finite_is_named(diagnostics: Diagnostics) -> None:
     values = np.array([[1.0, 2.0], [3.0, np.inf], [np.nan, 0.0]])
-    assert not all_finite(values, "POSITION", ROOT, diagnostics)
+    assert not all_carried(values, "POSITION", ROOT, diagnostics)
     assert diagnostics.take(VALUE_NOT_FINITE).values["element"] == 1
-    assert all_finite(values[:1], "POSITION", ROOT, diagnostics)
+    assert all_carried(values[:1], "POSITION", ROOT, diagnostics)

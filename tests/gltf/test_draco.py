@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -11,8 +12,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind
-from gltf_bullet.gltf import read_mesh
-from gltf_bullet.gltf.draco import DRACO_EXTENSION, DRACO_PACKAGE_MISSING, DRACO_UNREADABLE
+from gltf_bullet.gltf import ReadLimits, read_document, read_mesh
+from gltf_bullet.gltf.draco import (
+    DRACO_EXTENSION,
+    DRACO_PACKAGE_MISSING,
+    DRACO_TOO_LARGE,
+    DRACO_UNREADABLE,
+)
 from gltf_bullet.gltf.fields import INDEX_OUT_OF_RANGE, REQUIRED_MISSING, WRONG_TYPE
 from tests.gltf.conftest import ReadRoot
 from tools.gltf_builder import GltfBuilder
@@ -73,6 +79,21 @@ def test_the_missing_package_is_named(
     assert mesh is not None
     assert mesh.primitives == ()
     assert "gltf_bullet[draco]" in diagnostics.take(DRACO_PACKAGE_MISSING).message
+
+
+@pytest.mark.parametrize("keeps_order", [False, True], ids=["edgebreaker", "sequential"])
+def test_more_triangles_than_allowed_are_not_decoded(
+    keeps_order: bool, diagnostics: Diagnostics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draco = pytest.importorskip("DracoPy")
+    data = draco.encode(POINTS, TRIANGLES, preserve_order=keeps_order)
+    for allowed, parts in ((len(TRIANGLES), 1), (len(TRIANGLES) - 1, 0)):
+        source = json.dumps(draco_root(data)).encode()
+        limits = ReadLimits(max_draco_faces=allowed)
+        mesh = read_mesh(read_document(source, diagnostics, limits=limits), 0, diagnostics)
+        assert mesh is not None
+        assert len(mesh.primitives) == parts
+    assert diagnostics.take(DRACO_TOO_LARGE).values["got"] == len(TRIANGLES)
 
 
 def test_uncompressed_data_comes_first(read_root: ReadRoot, diagnostics: Diagnostics) -> None:

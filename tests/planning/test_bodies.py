@@ -10,15 +10,14 @@ import pytest
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import Box, Collider, Motion, PhysicsMaterial, PhysicsScene, Sphere
 from gltf_bullet.options import LoadOptions
-from gltf_bullet.planning.bodies import (
+from gltf_bullet.planning.bodies import BodyPlans, plan_bodies
+from gltf_bullet.planning.body_plans import VELOCITY_CLAMP
+from gltf_bullet.planning.mass_planner import (
     INERTIA_UNDEFINED,
     INFINITE_AS_LARGE,
     MASS_UNDEFINED,
     VELOCITY_LIMITED,
-    BodyPlans,
-    plan_bodies,
 )
-from gltf_bullet.planning.body_plans import VELOCITY_CLAMP
 from gltf_bullet.planning.shapes.planner import ShapePlanner
 from gltf_bullet.scene import NodeFrames, NodeTree
 from gltf_bullet.transforms import matrices_from_quats

@@ -11,9 +11,15 @@ import trimesh
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.model import Box, Capsule, Cylinder, MeshPart, MeshShape, Plane, Shape, Sphere
 from gltf_bullet.options import LoadOptions
-from gltf_bullet.planning.shapes.planner import (
+from gltf_bullet.planning.shapes import decomposition
+from gltf_bullet.planning.shapes.concave_meshes import (
     CONCAVE_AS_HULL,
     CONCAVE_DECOMPOSED,
+    DECOMPOSITION_FAILED,
+    DECOMPOSITION_STOPPED,
+)
+from gltf_bullet.planning.shapes.decomposition_process import WorkerResult
+from gltf_bullet.planning.shapes.planner import (
     HULL_REDUCED,
     INFINITE_EXTENT,
     MESH_OPEN,
@@ -254,7 +260,7 @@ def test_a_moving_concave_mesh_is_decomposed_among_meshes(diagnostics, tmp_path)
         diagnostics,
         mesh=triangles_of(mesh),
         bvh_allowed=False,
-        options=LoadOptions(cache_folder=tmp_path),
+        options=LoadOptions(cache_folder=tmp_path, decomposition_seconds=120.0),
     )
     assert planned is not None
     assert isinstance(planned.placed.shape, ConvexPartsPlan)
@@ -313,3 +319,25 @@ def test_equal_shapes_under_equal_scale_are_planned_once(diagnostics) -> None:
         for k in range(2)
     )
     assert first is second
+
+
+def test_a_decomposition_that_stops_or_fails_says_what_stands_in(
+    diagnostics, tmp_path, monkeypatch
+) -> None:
+    mesh = triangles_of(trimesh.creation.annulus(0.3, 0.8, 0.5))
+    hull = 0.8**2 / (0.8**2 - 0.3**2)
+    options = LoadOptions(cache_folder=tmp_path, decomposition_seconds=0.0)
+    planned = plan(MESH, np.eye(3), diagnostics, mesh=mesh, bvh_allowed=False, options=options)
+    assert isinstance(planned.placed.shape, HullPlan)
+    issue = diagnostics.take(DECOMPOSITION_FAILED)
+    assert issue.values["why"] == "no time is left"
+    assert issue.values["ratio"] == pytest.approx(hull, rel=0.01)
+
+    draft = WorkerResult((mesh.points,), is_full=False, reason="it took long")
+    monkeypatch.setattr(decomposition, "run_worker", lambda *_, **__: draft)
+    options = LoadOptions(cache_folder=tmp_path)
+    planned = plan(MESH, np.eye(3), diagnostics, mesh=mesh, bvh_allowed=False, options=options)
+    assert isinstance(planned.placed.shape, ConvexPartsPlan)
+    issue = diagnostics.take(DECOMPOSITION_STOPPED)
+    assert issue.values["parts"] == 1
+    assert issue.values["why"] == "it took long"

@@ -230,6 +230,38 @@ def test_an_image_bomb_is_refused() -> None:
     assert [issue.code for issue in sink] == ["IMAGE_TOO_LARGE"]
 
 
+def test_a_large_image_is_kept_as_large_as_it_is_shown() -> None:
+    pixels = np.zeros((64, 128, 3))
+    pixels[:, 64:] = 255
+    builder = GltfBuilder()
+    for _ in range(2):
+        builder.image(png(pixels))
+    limits = ReadLimits(max_shown_pixels=64 * 64, max_decoded_pixels=64 * 128)
+    sink = Diagnostics()
+    document = read_document(builder.glb(), sink, limits=limits)
+    small = read_image(document, 0, sink)
+    assert small is not None
+    assert small.shape == (32, 64, 4)
+    assert small[:, :32, 0].max() == 0
+    assert small[:, 32:, 0].min() == 255
+    assert [issue.code for issue in sink] == ["IMAGE_REDUCED"]
+    # The limit for all images is used up.
+    sink = Diagnostics()
+    assert read_image(document, 1, sink) is None
+    assert [issue.code for issue in sink] == ["IMAGES_TOO_LARGE"]
+
+
+def test_images_become_smaller_the_more_there_are() -> None:
+    builder = GltfBuilder()
+    for _ in range(4):
+        builder.image(png(np.zeros((256, 256, 3))))
+    sink = Diagnostics()
+    limits = ReadLimits(max_all_shown_pixels=4 * 256 * 256)
+    document = read_document(builder.glb(), sink, limits=limits)
+    sizes = [np.shape(read_image(document, index, sink))[0] for index in range(4)]
+    assert sizes == [256, 128, 128, 128]
+
+
 # --- compressed meshes ------------------------------------------------------------------------
 
 

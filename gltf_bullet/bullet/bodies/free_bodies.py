@@ -7,17 +7,18 @@ bodies, the cheapest kind (measured: 1000 of them cost 0.3 ms per step, 0.9 ms a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import chain
+from typing import TypeAlias
 
 import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.bodies.gyroscopic_bodies import GyroscopicBodies, SpinState
-from gltf_bullet.bullet.bodies.link_states import velocity_before_turn
 from gltf_bullet.bullet.bodies.multibody import LinkJoint, LinkSpec, MultibodySpec, create_multibody
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes
+from gltf_bullet.bullet.state.link_states import velocity_before_turn
 from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.body_plans import VELOCITY_CLAMP, BodyPlan, StaticPlan
 from gltf_bullet.transforms import (
@@ -31,6 +32,10 @@ from gltf_bullet.transforms import (
 )
 
 __all__ = ["FreeBodies", "create_free_bodies", "create_statics"]
+
+PutBack: TypeAlias = Callable[[FloatArray, FloatArray, Collection[int]], None]
+"""Takes inertial positions [n, 3] and rotations [n, 4], corrects them, and the engine's bodies; the
+rows named last have prescribed poses."""
 
 _MANY_STATICS = 64
 """From here on static colliders are cheaper in maximal coordinates."""
@@ -221,7 +226,7 @@ class FreeBodies:
             [pose.rotation_xyzw for pose in inertial], dtype=np.float64
         ).reshape(-1, 4)
         self._has_inertial_frame = any(pose != IDENTITY_POSE for pose in inertial)
-        self._carried = [
+        self._cruising = [
             (body_id, plan)
             for body_id, plan in zip(ids, plans, strict=True)
             if plan.kind is MotionKind.KINEMATIC
@@ -232,17 +237,23 @@ class FreeBodies:
             for body_id, plan in zip(ids, plans, strict=True)
             if plan.kind is MotionKind.DYNAMIC and plan.gravity_factor != 1.0
         ]
+        self._held: set[int] = set()
+        """Rows of dynamic bodies whose poses are prescribed at present."""
         moments = np.array([plan.inertia_diagonal for plan in plans], dtype=np.float64).reshape(
             -1, 3
         )
         dynamic = np.array([plan.kind is MotionKind.DYNAMIC for plan in plans], dtype=bool)
         lopsided = np.ptp(moments, axis=1) > 1e-6 * moments.max(axis=1, initial=0.0)
-        self._tumblers = GyroscopicBodies(
+        self._gyroscopic = GyroscopicBodies(
             client_id, self.ids, np.flatnonzero(dynamic & lopsided), moments
         )
 
-    def world_from_bodies(self) -> tuple[FloatArray, FloatArray]:
-        """Read body frames: positions [m] (k, 3) and rotations xyzw (k, 4), one read per body."""
+    def world_from_bodies(self, put_back: PutBack) -> tuple[FloatArray, FloatArray]:
+        """Read body frames: positions [m] (k, 3) and rotations xyzw (k, 4), one read per body.
+
+        Args:
+            put_back: Corrects what went through something in the last step.
+        """
         read, client_id = pybullet.getBasePositionAndOrientation, self._client_id
         poses = [read(body_id, client_id) for body_id in self.ids]
         # The fastest way into an array that was measured: 1.17 us per body, the call included.
@@ -250,20 +261,22 @@ class FreeBodies:
             chain.from_iterable(chain.from_iterable(poses)), float, 7 * len(poses)
         ).reshape(-1, 7)
         positions, rotations = flat[:, :3], flat[:, 3:]
-        self._tumblers.note(rotations)
+        put_back(positions, rotations, self._held)
+        self._gyroscopic.note(rotations)
         if not self._has_inertial_frame:
             return positions, rotations
         body_rotations = quat_multiply(rotations, quat_conjugate(self._inertial_rotations))
         return positions - quat_rotate(body_rotations, self._inertial_positions), body_rotations
 
-    def before_step(self, time_step: float, gravity: Vec3) -> None:
+    def before_step(self, time_step: float, gravity: Vec3, lively: Collection[int] = ()) -> None:
         """Apply what the engine does not know: gravity factors, kinematic velocities, gyroscopics.
 
         Args:
             time_step: [s] of the coming engine step.
             gravity: [m/s^2] of the world.
+            lively: Rows of bodies that are fast, or turn fast.
         """
-        for body_id, plan in self._carried:
+        for body_id, plan in self._cruising:
             pybullet.resetBaseVelocity(
                 body_id,
                 velocity_before_turn(plan.linear_velocity, plan.angular_velocity, time_step),
@@ -280,7 +293,7 @@ class FreeBodies:
                 pybullet.WORLD_FRAME,
                 physicsClientId=self._client_id,
             )
-        self._tumblers.steady(time_step)
+        self._gyroscopic.steady(time_step, lively)
 
     def set_kinematic(self, node: int, *, kinematic: bool) -> None:
         """Take a dynamic body out of the simulation, or give it back; its velocity stays.
@@ -288,6 +301,7 @@ class FreeBodies:
         Collision bits must be written anew afterwards: a mass that crosses zero resets them.
         """
         index = int(np.flatnonzero(self.nodes == node)[0])
+        (self._held.add if kinematic else self._held.discard)(index)
         body_id, plan = self.ids[index], self.plans[index]
         linear, angular = pybullet.getBaseVelocity(body_id, self._client_id)
         if kinematic:
@@ -304,13 +318,13 @@ class FreeBodies:
 
     def state(self) -> SpinState:
         """What the next step remembers of the last one."""
-        return self._tumblers.state
+        return self._gyroscopic.state
 
     def restore(self, state: SpinState) -> None:
         """Take back a :meth:`state`."""
-        self._tumblers.state = state
+        self._gyroscopic.state = state
 
     @property
     def watches_spins(self) -> bool:
         """Whether two successive readings tell which bodies tumble fast: read them every step."""
-        return self._tumblers.are_any
+        return self._gyroscopic.are_any

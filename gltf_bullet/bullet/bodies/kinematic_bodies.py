@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.bodies.link_states import velocity_before_turn
+from gltf_bullet.bullet.state.link_states import velocity_before_turn
 from gltf_bullet.transforms import (
     BoolArray,
     FloatArray,

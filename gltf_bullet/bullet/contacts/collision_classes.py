@@ -39,7 +39,7 @@ class ClassedLink:
     contact_class: ContactClass
     is_fixed: bool
     """Static or kinematic."""
-    aimed_at: SurfaceKey | None = None
+    only_against: SurfaceKey | None = None
     """The only partner of an extra surface."""
 
 
@@ -84,7 +84,7 @@ class CollisionClasses:
                 self._classes[link.contact_class].links.add(link)
         for link in links:
             # New bodies have the bits of ``ANYTHING`` already.
-            if link.contact_class != ANYTHING or link.aimed_at is not None:
+            if link.contact_class != ANYTHING or link.only_against is not None:
                 self.write(link)
         self._refresh(fresh, set(links))
         crowded = {c for c in fresh if self._classes[c].bit is None}
@@ -120,14 +120,14 @@ class CollisionClasses:
 
     def _bits(self, link: ClassedLink) -> tuple[int, int]:
         """Group and mask of a link."""
-        if link.aimed_at is not None:
+        if link.only_against is not None:
             # Group 0: nobody can be willing to meet it but by its own mask (OR mode), so foreign
             # bodies and rays pass through the extra surface.
             mask = 0
             for other, registered in self._classes.items():
                 if (
                     registered.bit
-                    and other.key == link.aimed_at
+                    and other.key == link.only_against
                     and may_collide(link.contact_class.filter, other.filter)
                 ):
                     mask |= registered.bit
@@ -141,6 +141,10 @@ class CollisionClasses:
             if registered.bit and self._meet(link.contact_class, other):
                 mask |= registered.bit
         return registered_self.bit, mask
+
+    def mask_of(self, link: ClassedLink) -> int:
+        """The groups that a link meets."""
+        return self._bits(link)[1]
 
     def write(self, link: ClassedLink) -> None:
         """Set group and mask of a link; the same ones again renew its cached contacts."""

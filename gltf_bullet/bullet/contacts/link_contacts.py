@@ -12,6 +12,7 @@ from gltf_bullet.bullet.session import EngineSession, EngineSettings
 from gltf_bullet.planning.body_plans import BodyPlan, ColliderGroup, StaticPlan
 from gltf_bullet.planning.contacts.surfaces import ContactPlan
 from gltf_bullet.planning.shapes.shape_plans import (
+    BvhPlan,
     ConvexPartsPlan,
     CylinderPlan,
     HullPlan,
@@ -60,7 +61,7 @@ class LinkContacts:
                 link=link,
                 contact_class=part.surface.contact_class,
                 is_fixed=not part.surface.key.is_dynamic,
-                aimed_at=part.surface.aimed_at,
+                only_against=part.surface.only_against,
             )
             for link, part in links
         ]
@@ -71,13 +72,25 @@ class LinkContacts:
 
     def change(self, contacts: ContactPlan, links: Iterable[SolidLink]) -> None:
         """Give the same links other surfaces."""
-        self._apply(contacts, list(links))
+        self._apply(contacts, list(links), self._restitution)
         # Cached contacts of resting hulls keep the old numbers otherwise (measured).
         self.renew()
 
-    def _apply(self, contacts: ContactPlan, links: list[SolidLink]) -> None:
+    def _apply(
+        self,
+        contacts: ContactPlan,
+        links: list[SolidLink],
+        former: RestitutionTuning | None = None,
+    ) -> None:
         surfaces = [(link, part.surface) for link, part in links]
-        self._surfaces = RestitutionTuning(self._client_id, contacts, surfaces)
+        triangles = {
+            link
+            for link, part in links
+            if any(isinstance(shape, BvhPlan) for shape in _shapes(part))
+        }
+        self._restitution = RestitutionTuning(
+            self._client_id, contacts, surfaces, triangles, former
+        )
         self._slip = SlipFriction(
             self._client_id,
             contacts,
@@ -93,7 +106,7 @@ class LinkContacts:
 
     def before_step(self, settings: EngineSettings) -> None:
         """Make restitution right for the time step, where that has changed."""
-        self._surfaces.adapt(settings.time_step / max(settings.substeps, 1))
+        self._restitution.adapt(settings.time_step / max(settings.substeps, 1))
 
     def after_step(self, settings: EngineSettings) -> None:
         """Note which surfaces slide."""
@@ -122,6 +135,14 @@ class LinkContacts:
     def restore(self, state: SlipState) -> None:
         """Take back a :meth:`state`."""
         self._slip.restore(state)
+
+    def mask_of(self, body_id: int) -> int:
+        """What the links of a body may meet, as the mask of a ray."""
+        mask = 0
+        for classed in self._classed:
+            if classed.link[0] == body_id:
+                mask |= self._classes.mask_of(classed)
+        return mask
 
     def release(self) -> None:
         """Give the collision bits back."""

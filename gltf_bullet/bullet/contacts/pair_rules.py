@@ -44,6 +44,18 @@ class PairRules:
                 self._forbidden.discard(pair)
                 self._write(pair, enable=True)
 
+    def forbids(self, one: EngineLink, other: EngineLink) -> bool:
+        """Whether two links may not meet."""
+        return (min(one, other), max(one, other)) in self._forbidden
+
+    def forbids_body(self, body_id: int, other_id: int, other_link: int) -> bool:
+        """Whether some link of a body may not meet a link of another."""
+        other = (other_id, other_link)
+        return any(
+            (b == other and a[0] == body_id) or (a == other and b[0] == body_id)
+            for a, b in self._forbidden
+        )
+
     def release(self) -> None:
         """Take all rules back; call it while the bodies exist."""
         if pybullet.isConnected(self._client_id):

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.bodies.link_states import LinkState, link_state
 from gltf_bullet.bullet.contacts.collision_classes import ClassedLink, CollisionClasses
 from gltf_bullet.bullet.contacts.pair_rules import EngineLink
+from gltf_bullet.bullet.state.link_states import LinkState, link_state
 from gltf_bullet.planning.body_plans import SurfacePlan
 from gltf_bullet.planning.contacts.surfaces import ContactPlan
 from gltf_bullet.transforms import FloatArray, Vec3

@@ -6,66 +6,33 @@ is left out. See :mod:`gltf_bullet.solver.arena` for where everything stands.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gltf_bullet.bullet.joints.arena_frames import DOFS, ArticulationFrames
+from gltf_bullet.bullet.joints.arena_rows import (
+    ArenaTables,
+    constraint_ends,
+    constraint_row_count,
+    is_engine_constraint,
+    write_rows,
+)
 from gltf_bullet.bullet.joints.scene_arena import Arena, FrameTable, Record, RowTable
-from gltf_bullet.model import DriveMode
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import (
     WORLD,
     ArticulationPlan,
     CutConstraint,
-    LinkFrame,
-    LoopConstraint,
-    LoopConstraintKind,
 )
 from gltf_bullet.planning.joints.multibody_spec import LinkSpec
-from gltf_bullet.planning.joints.rows import RowMetric
 from gltf_bullet.solver import arena
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose
 
 __all__ = ["build_arena"]
 
 IntArray = npt.NDArray[np.int64]
-
-_METRIC = {
-    RowMetric.COORDINATE: arena.COORDINATE,
-    RowMetric.TWIST: arena.TWIST_ANGLE,
-    RowMetric.ROTATION: arena.ROTATION,
-    RowMetric.SWING: arena.SWING,
-    RowMetric.OFFSET: arena.OFFSET,
-    RowMetric.LINE: arena.LINE,
-    RowMetric.POINT: arena.POINT,
-    RowMetric.CONE: arena.CONE,
-    RowMetric.ANGLE: arena.ANGLE,
-}
-
-
-class _Tables:
-    """Arrays put one after the other."""
-
-    def __init__(self, dtype: type) -> None:
-        self.dtype = dtype
-        self.parts: list[npt.NDArray[Any]] = []
-        self.size = 0
-
-    def add(self, values: object) -> int:
-        """Append values; where they begin."""
-        array: npt.NDArray[Any] = np.asarray(values, dtype=self.dtype).reshape(-1)
-        start = self.size
-        self.parts.append(array)
-        self.size += len(array)
-        return start
-
-    def room(self, count: int) -> int:
-        """Append zeros; where they begin."""
-        return self.add(np.zeros(count))
 
 
 def build_arena(
@@ -83,7 +50,7 @@ def build_arena(
         anchor_poses: Moving anchors at load, by node.
     """
     layouts = [ArticulationFrames(plan, body_plans) for plan in plans]
-    ints, floats, work = _Tables(np.int64), _Tables(np.float64), _Tables(np.float64)
+    ints, floats, work = ArenaTables(np.int64), ArenaTables(np.float64), ArenaTables(np.float64)
     ints.room(arena.ARENA_HEADER)
     for layout in layouts:
         layout.place_states(floats)
@@ -111,11 +78,11 @@ def build_arena(
                 layouts[cut.first_articulation].index_of(cut.loop_constraint.first),
                 offsets[cut.second_articulation],
                 layouts[cut.second_articulation].index_of(cut.loop_constraint.second),
-                _row_count(cut.loop_constraint),
+                constraint_row_count(cut.loop_constraint),
             )
         ]
     )
-    header[arena.CUT_LOCAL] = floats.add([_ends(cut.loop_constraint) for cut in cuts])
+    header[arena.CUT_LOCAL] = floats.add([constraint_ends(cut.loop_constraint) for cut in cuts])
     header[arena.CUT_IMPULSE] = floats.room(6 * len(cuts))
     ints.parts[0] = np.array(header, dtype=np.int64)
     all_ints = np.concatenate(ints.parts).astype(np.int64)
@@ -135,29 +102,18 @@ def build_arena(
     )
 
 
-def _row_count(constraint: LoopConstraint) -> int:
-    return 6 if constraint.kind is LoopConstraintKind.WELD else 3
-
-
-def _ends(constraint: LoopConstraint) -> tuple[float, ...]:
-    return (
-        *constraint.first.link_from_frame.translation,
-        *constraint.second.link_from_frame.translation,
-    )
-
-
 def _write_record(
     frames: ArticulationFrames,
     anchor_states: Mapping[int, int],
     command: int,
     all_dofs: int,
-    ints: _Tables,
-    floats: _Tables,
-    work: _Tables,
+    ints: ArenaTables,
+    floats: ArenaTables,
+    work: ArenaTables,
 ) -> int:
     """One articulation; where its header begins."""
     plan, f, n = frames.plan, len(frames.keys), frames.dof_count
-    r, c = len(plan.rows), sum(_is_engine_constraint(k) for k in plan.loop_constraints)
+    r, c = len(plan.rows), sum(is_engine_constraint(k) for k in plan.loop_constraints)
     header = [0] * arena.HEADER_SIZE
     offset = ints.room(arena.HEADER_SIZE)
     place = len(ints.parts) - 1
@@ -172,7 +128,7 @@ def _write_record(
     header[arena.MOTOR_TARGET] = command + all_dofs
     header[arena.MOTOR_BOUND] = command + 2 * all_dofs
     header[arena.COMMAND_DOF] = ints.add(frames.command_dofs())
-    _write_rows(frames, header, ints, floats)
+    write_rows(frames, header, ints, floats)
     m = header[arena.TOTAL_ROWS]
     header[arena.PULL] = floats.room(3 * f)
     header[arena.EXTERNAL] = floats.room(6 * f)
@@ -244,7 +200,7 @@ def _write_record(
 
 
 def _write_tree(
-    frames: ArticulationFrames, header: list[int], ints: _Tables, floats: _Tables
+    frames: ArticulationFrames, header: list[int], ints: ArenaTables, floats: ArenaTables
 ) -> None:
     n = frames.dof_count
     last_dof, roots = [-1] * len(frames.keys), [0] * len(frames.keys)
@@ -293,86 +249,6 @@ def _write_tree(
     if frames.joints[0] == arena.ANCHOR and 0 in frames.parents:
         offset = frames.poses[frames.parents.index(0)].translation
     header[arena.REFERENCE_OFFSET] = floats.add(offset)
-
-
-def _is_engine_constraint(constraint: LoopConstraint) -> bool:
-    return constraint.kind is not LoopConstraintKind.ELEMENT
-
-
-def _write_rows(
-    frames: ArticulationFrames, header: list[int], ints: _Tables, floats: _Tables
-) -> None:
-    plan = frames.plan
-    count = len(plan.rows)
-    dof = [-1] * count
-    lower, upper = np.full(count, -math.inf), np.full(count, math.inf)
-    stiffness, damping = np.zeros(count), np.zeros(count)
-    targets = np.zeros((2, count))
-    max_force = np.full(count, math.inf)
-    is_drive, by_acceleration = [0] * count, [0] * count
-    frame_a, frame_b = [0] * count, [0] * count
-    local_a, local_b = np.zeros((count, 7)), np.zeros((count, 7))
-    for r, planned in enumerate(plan.rows):
-        joint, row = plan.joints[planned.joint], planned.row
-        if row.metric is RowMetric.COORDINATE:
-            carrier = plan.dofs[planned.dof]
-            dof[r] = frames.first_dof[frames.index[carrier.multibody, carrier.link]]
-        frame_a[r], frame_b[r] = frames.index_of(joint.frame_a), frames.index_of(joint.frame_b)
-        local_a[r], local_b[r] = _seven(joint.frame_a), _seven(joint.frame_b)
-        description = joint.joint.description
-        if row.drive >= 0:
-            drive = description.drives[row.drive]
-            is_drive[r] = 1
-            by_acceleration[r] = int(drive.mode is DriveMode.ACCELERATION)
-            stiffness[r], damping[r] = drive.stiffness, drive.damping
-            targets[:, r] = drive.position_target, drive.velocity_target
-            max_force[r] = drive.max_force
-            continue
-        limits = [description.limits[k] for k in row.limits]
-        if row.metric is RowMetric.COORDINATE and all(k.stiffness == math.inf for k in limits):
-            freedom = plan.dofs[planned.dof].dof
-            lower[r], upper[r] = freedom.lower, freedom.upper
-            stiffness[r] = math.inf
-        else:
-            limit = limits[0]
-            zero = len(limit.axes) > 1 and limit.maximum <= 1e-6
-            lower[r] = 0.0 if zero else limit.minimum
-            upper[r] = 0.0 if zero else limit.maximum
-            stiffness[r], damping[r] = limit.stiffness, limit.damping
-    for slot, values in (
-        (arena.ROW_METRIC, [_METRIC[k.row.metric] for k in plan.rows]),
-        (arena.ROW_AXIS, [k.row.axis for k in plan.rows]),
-        (arena.ROW_ABOUT, [k.row.about for k in plan.rows]),
-        (arena.ROW_FRAME_A, frame_a),
-        (arena.ROW_FRAME_B, frame_b),
-        (arena.ROW_DOF, dof),
-        (arena.ROW_IS_DRIVE, is_drive),
-        (arena.ROW_BY_ACCELERATION, by_acceleration),
-        (arena.ROW_RECOVERING, [0] * count),
-    ):
-        header[slot] = ints.add(values)
-    for slot, numbers in (
-        (arena.ROW_LOWER, lower),
-        (arena.ROW_UPPER, upper),
-        (arena.ROW_STIFFNESS, stiffness),
-        (arena.ROW_DAMPING, damping),
-        (arena.ROW_POSITION_TARGET, targets[0]),
-        (arena.ROW_VELOCITY_TARGET, targets[1]),
-        (arena.ROW_MAX_FORCE, max_force),
-        (arena.ROW_LOCAL_A, local_a),
-        (arena.ROW_LOCAL_B, local_b),
-    ):
-        header[slot] = floats.add(numbers)
-    closures = [c for c in plan.loop_constraints if _is_engine_constraint(c)]
-    header[arena.CLOSURE_FIRST] = ints.add([frames.index_of(c.first) for c in closures])
-    header[arena.CLOSURE_SECOND] = ints.add([frames.index_of(c.second) for c in closures])
-    header[arena.CLOSURE_SIZE] = ints.add([_row_count(c) for c in closures])
-    header[arena.CLOSURE_LOCAL] = floats.add([_ends(c) for c in closures])
-    header[arena.TOTAL_ROWS] = count + sum(map(_row_count, closures))
-
-
-def _seven(frame: LinkFrame) -> tuple[float, ...]:
-    return (*frame.link_from_frame.translation, *frame.link_from_frame.rotation_xyzw)
 
 
 def _record(frames: ArticulationFrames, offset: int, ints: IntArray, floats: FloatArray) -> Record:

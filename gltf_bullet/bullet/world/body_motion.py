@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from gltf_bullet.bullet.bodies.link_states import (
+from gltf_bullet.bullet.contacts.pair_rules import EngineLink
+from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
+from gltf_bullet.bullet.state.link_states import (
     apply_base_impulse,
     link_state,
     set_base_pose,
     set_base_velocity,
 )
-from gltf_bullet.bullet.contacts.pair_rules import EngineLink
-from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.bullet.world.kinematic_targets import KinematicTargets
 from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.body_plans import VELOCITY_CLAMP, BodyPlan

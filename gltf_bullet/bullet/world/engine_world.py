@@ -11,9 +11,10 @@ import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies, create_statics
-from gltf_bullet.bullet.bodies.link_states import link_state
 from gltf_bullet.bullet.contacts.contact_points import Contacts, read_contacts
+from gltf_bullet.bullet.contacts.fast_bodies import FastBodies, FastState
 from gltf_bullet.bullet.contacts.link_contacts import LinkContacts
+from gltf_bullet.bullet.contacts.load_overlaps import find_overlaps, overlap_issues
 from gltf_bullet.bullet.contacts.pair_rules import EngineLink, PairRules
 from gltf_bullet.bullet.gravity.fields import GravityFields
 from gltf_bullet.bullet.gravity.forces import GravityForces
@@ -23,10 +24,11 @@ from gltf_bullet.bullet.rendering.visuals import BodyVisuals, ShownLink
 from gltf_bullet.bullet.session import BodyLease, EngineSession, EngineSettings
 from gltf_bullet.bullet.shapes.collider_index import ColliderIndex
 from gltf_bullet.bullet.state.body_states import BodyStates
+from gltf_bullet.bullet.state.link_states import link_state
 from gltf_bullet.bullet.state.snapshots import EngineSnapshot
 from gltf_bullet.bullet.triggers.triggers import Triggers
 from gltf_bullet.bullet.world.body_motion import BodyMotion
-from gltf_bullet.bullet.world.kinematic_targets import KinematicTargets, PrescribedNodes
+from gltf_bullet.bullet.world.kinematic_targets import KinematicNodes, KinematicTargets
 from gltf_bullet.bullet.world.link_index import LinkIndex
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import PhysicsScene
@@ -56,7 +58,8 @@ class EngineWorldState:
     articulations: ArticulationState
     slip: tuple[dict[EngineLink, float], dict[int, float]]
     spins: tuple[FloatArray | None, FloatArray | None]
-    prescribed: PrescribedNodes
+    fast: FastState
+    kinematic_nodes: KinematicNodes
     contacts: ContactMemory
 
 
@@ -97,13 +100,14 @@ class EngineWorld:
             self._create(painter, tree, options)
             self.triggers = self._create_triggers()
             self.gravity = self._create_gravity(world_from_asset_xyzw)
+            self.lease = BodyLease(session, self._created, self._table.name_of_body(tree))
+            """Whether all this is still in the world."""
         except BaseException:
+            session.sign(self._created)  # only bodies with our mark are removed
             self.remove()
             raise
         finally:
             painter.close()
-        self.lease = BodyLease(session, self._created, self._name_of_body(tree))
-        """Whether all this is still in the world."""
         self.shown: tuple[ShownLink, ...] = tuple(painter.shown)
         """Links that show meshes of the file."""
         self.body_nodes: IntArray = np.concatenate([self.free.nodes, self.articulations.nodes])
@@ -163,7 +167,20 @@ class EngineWorld:
             slip_friction=options.slip_friction,
         )
         self._undo.append(self._links.release)
-        self.prescribed = KinematicTargets(
+        solid = list(self._table.solid_links())
+        overlaps = find_overlaps(self.client_id, solid, self.pair_rules.forbids)
+        self.issues = overlap_issues(overlaps, self._table.owners())
+        """Findings that only the engine makes."""
+        self.fast = FastBodies(
+            self.client_id,
+            self.free.plans,
+            self.free.ids,
+            lambda body_id: self._links.mask_of(body_id),
+            self.pair_rules.forbids_body,
+            overlaps,
+        )
+        """Keeps small and fast bodies from passing through others."""
+        self.kinematic_targets = KinematicTargets(
             self.client_id,
             self.plan.bodies,
             self.static_ids,
@@ -171,7 +188,7 @@ class EngineWorld:
             lambda node: self._links.renew(set(self.links_of(node))),
         )
         self.motion = BodyMotion(
-            self.client_id, bodies, self.link_of, self.articulations, self.prescribed
+            self.client_id, bodies, self.link_of, self.articulations, self.kinematic_targets
         )
         """Single bodies: poses, velocities, impulses."""
         self.colliders = ColliderIndex(self.client_id, shapes, dict(self._table.link_colliders()))
@@ -185,15 +202,6 @@ class EngineWorld:
     def links_of(self, node: int) -> list[EngineLink]:
         """The engine links of a body's collider groups, in the order of the plan's groups."""
         return self._table.links_of(node)
-
-    def _name_of_body(self, tree: NodeTree) -> Callable[[int], str]:
-        def name_of(body_id: int) -> str:
-            owners = [node for node in self.plan.bodies.bodies if self.link_of(node)[0] == body_id]
-            owners += [node for node, static in self.static_ids.items() if static == body_id]
-            names = [f"node {node} {tree.names[node]!r}" for node in owners]
-            return ", ".join(names) or "a helper of the scene"
-
-        return name_of
 
     def _create_triggers(self) -> Triggers:
         """The scene's triggers; they leave no bodies in the world."""
@@ -275,8 +283,9 @@ class EngineWorld:
         if not self.gravity.is_idle:
             self.gravity.before_step(settings.gravity, world_from_node())
         self._links.before_step(settings)
-        self.free.before_step(settings.time_step, settings.gravity)
-        self.prescribed.before_step(settings.time_step)
+        self.free.before_step(settings.time_step, settings.gravity, self.fast.state.lively)
+        self.fast.before_step(settings.time_step, settings.gravity)
+        self.kinematic_targets.before_step(settings.time_step)
         for node in self.plan.articulations.moving_anchors:
             self._announce_anchor(node, settings.time_step)
         self.articulations.before_step(settings.time_step, settings.gravity)
@@ -320,10 +329,15 @@ class EngineWorld:
         self.articulations.after_step()
         self._links.after_step(settings)
 
+    def put_back_fast(self) -> None:
+        """Read bodies that may have passed through something although nobody looks at them."""
+        if self.fast.needs_reading():
+            self.free.world_from_bodies(self.fast.put_back)
+
     def world_from_bodies(self) -> tuple[FloatArray, FloatArray]:
         """Read all body frames once: positions [m] (k, 3) and rotations xyzw (k, 4)."""
         try:
-            positions, rotations = self.free.world_from_bodies()
+            positions, rotations = self.free.world_from_bodies(self.fast.put_back)
             if not len(self.articulations.nodes):
                 return positions, rotations
             _, jointed_positions, jointed_rotations = self.articulations.world_from_bodies()
@@ -347,13 +361,14 @@ class EngineWorld:
             articulations=self.articulations.state(),
             slip=self._links.state(),
             spins=self.free.state(),
-            prescribed=self.prescribed.nodes,
+            fast=self.fast.state,
+            kinematic_nodes=self.kinematic_targets.nodes,
             contacts=self.articulations.contacts.memory(self._created),
         )
 
     def restore(self, state: EngineWorldState, engine: EngineSnapshot | BodyStates) -> None:
         """Put everything back: the whole world as the engine does it, or our own bodies only."""
-        self.prescribed.choose(*state.prescribed)
+        self.kinematic_targets.choose(*state.kinematic_nodes)
         self._links.restore(state.slip)
         if isinstance(engine, BodyStates):
             engine.restore(self.client_id, self._created)
@@ -364,6 +379,7 @@ class EngineWorld:
             engine.restore(self.client_id)
         self.articulations.restore(state.articulations)
         self.free.restore(state.spins)
+        self.fast.restore(state.fast)
         self.articulations.contacts.recall(state.contacts, self._created)
 
     def remove(self) -> None:

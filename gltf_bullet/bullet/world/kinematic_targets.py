@@ -7,14 +7,14 @@ from typing import TypeAlias
 
 from gltf_bullet.bullet.bodies.free_bodies import FreeBodies
 from gltf_bullet.bullet.bodies.kinematic_bodies import KinematicBodies
-from gltf_bullet.bullet.bodies.link_states import ZERO, set_base_velocity
+from gltf_bullet.bullet.state.link_states import ZERO, set_base_velocity
 from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.bodies import BodyPlans
 from gltf_bullet.transforms import BoolArray, FloatArray
 
-__all__ = ["KinematicTargets", "PrescribedNodes"]
+__all__ = ["KinematicNodes", "KinematicTargets"]
 
-PrescribedNodes: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
+KinematicNodes: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 """Nodes of static colliders, and of bodies."""
 
 
@@ -44,7 +44,7 @@ class KinematicTargets:
         self._free = free
         self._renew = renew
         self._id_of_body = dict(zip(free.nodes.tolist(), free.ids, strict=True))
-        self.nodes: PrescribedNodes = ((), ())
+        self.nodes: KinematicNodes = ((), ())
         """What follows now, in the order of :meth:`follow`."""
         self._bodies = KinematicBodies(client_id, [], [])
         self._targets: tuple[FloatArray, FloatArray, BoolArray] | None = None

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from gltf_bullet.bullet.contacts.link_contacts import SolidLink, solid_links
 from gltf_bullet.bullet.contacts.pair_rules import EngineLink
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.bullet.shapes.collider_index import LinkColliders
+from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.bodies import BodyPlans
 from gltf_bullet.planning.scene_plan import ScenePlan
-from gltf_bullet.planning.shapes.shape_plans import PlacedShape
+from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan, PlacedShape
 from gltf_bullet.scene import NodeTree
 
 __all__ = ["LinkIndex"]
@@ -53,29 +54,76 @@ class LinkIndex:
             return [(self._id_of_free[node], link - 1) for link in range(count)]
         return self._articulations.links_of(node)
 
+    def owners(self) -> dict[EngineLink, int]:
+        """The motion node of each link, or its static collider's node."""
+        owners = {(body_id, -1): node for node, body_id in self._static_ids.items()}
+        for node in self.bodies.bodies:
+            owners |= dict.fromkeys(self.links_of(node), node)
+        return owners
+
+    def name_of_body(self, tree: NodeTree) -> Callable[[int], str]:
+        """What to call an engine body in a message: the nodes that it carries."""
+
+        def name_of(body_id: int) -> str:
+            nodes = sorted({node for link, node in self.owners().items() if link[0] == body_id})
+            names = [f"node {node} {tree.names[node]!r}" for node in nodes]
+            return ", ".join(names) or "a helper of the scene"
+
+        return name_of
+
     def jointed_pairs(self, tree: NodeTree) -> Iterator[tuple[EngineLink, EngineLink]]:
         """Links of bodies that are jointed without ``enableCollision``."""
         plans = self._plan.articulations
         for first, second in sorted(plans.excluded_pairs):
             for a in self.links_of(first):
                 yield from ((a, b) for b in self.links_of(second))
+        if not plans.excluded_static_pairs:
+            return
+        above = {node: {node, *tree.ancestors(node)} for node in self._static_ids}
         for node, attachment in sorted(plans.excluded_static_pairs):
+            around = self._static_links(attachment, tree, above)
             for a in self.links_of(node):
-                yield from ((a, b) for b in self._static_links(attachment, tree))
+                yield from ((a, b) for b in around)
 
-    def _static_links(self, attachment: int, tree: NodeTree) -> list[EngineLink]:
+    def _static_links(
+        self, attachment: int, tree: NodeTree, above: Mapping[int, set[int]]
+    ) -> list[EngineLink]:
         """The colliders that stand for "the other body" where that is the fixed world.
 
-        Those of the nearest node with a collider at or above the attachment; under a static motion
-        node everything that belongs to it.
+        All of the static subtree that the attachment stands in: a robot's base may keep its
+        colliders in nodes beside or above the joint's. Without any there, those around the next
+        node above. Under a static motion node everything that belongs to it.
         """
         owner = int(self._plan.motion_node_of[attachment])
         if owner >= 0:
             return self.links_of(owner)
         for node in (attachment, *tree.ancestors(attachment)):
-            if node in self._static_ids:
-                return [(self._static_ids[node], -1)]
+            if self._is_world(node, above, tree):
+                around = [node] if node in self._static_ids else []
+            else:
+                around = [static for static, path in above.items() if node in path]
+            if around:
+                return [(self._static_ids[static], -1) for static in around]
         return []
+
+    def _is_world(self, node: int, above: Mapping[int, set[int]], tree: NodeTree) -> bool:
+        """Whether a node holds a whole world, whose ground is nobody's base.
+
+        That is: an infinite plane, or bodies without joints beside the jointed ones.
+        """
+        planes = (
+            static.node
+            for static in self.bodies.statics
+            if isinstance(static.shape.shape, InfinitePlanePlan)
+        )
+        if any(node in above[plane] for plane in planes):
+            return True
+        return any(
+            node in tree.ancestors(free)
+            for free, plan in self.bodies.bodies.items()
+            if plan.kind is MotionKind.DYNAMIC
+            and free not in self._plan.articulations.jointed_bodies
+        )
 
     def link_colliders(self) -> Iterator[tuple[EngineLink, LinkColliders]]:
         """The glTF colliders of every link, with their shapes in its frame."""

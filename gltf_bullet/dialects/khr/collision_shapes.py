@@ -37,7 +37,7 @@ from gltf_bullet.gltf.fields import (
     read_numbers,
     read_object,
 )
-from gltf_bullet.model import Box, Capsule, Cylinder, MeshShape, Sphere
+from gltf_bullet.model import MeshShape
 
 __all__ = ["EXTENSION", "WEIGHTS_TWICE", "read_shapes"]
 
@@ -59,10 +59,10 @@ def read_shapes(document: Document, diagnostics: Diagnostics) -> tuple[ShapeEntr
     root = document.root_extension(EXTENSION)
     report_unknown(root, known_keys("shapes"), EXTENSION, at, diagnostics)
     parsers: Mapping[str, BlockParser[ShapeEntry | None]] = {
-        "sphere": _parse_sphere,
-        "box": _parse_box,
-        "capsule": _parse_capsule,
-        "cylinder": _parse_cylinder,
+        "sphere": partial(read_sphere, radius=0.5),
+        "box": partial(read_box, size=(1.0, 1.0, 1.0)),
+        "capsule": partial(read_capsule, mid_height=0.5, radius=0.25),
+        "cylinder": partial(read_cylinder, height=0.5, radius=0.25),
         "mesh": partial(_parse_mesh, document=document),
         "convex": partial(_parse_early_mesh, document=document, convex_hull=True),
         "trimesh": partial(_parse_early_mesh, document=document, convex_hull=False),
@@ -94,22 +94,6 @@ def _reads_convex_hull(entry: JsonObject, at: JsonPointer, diagnostics: Diagnost
     at = at / _HULL_EXTENSION
     report_unknown(block, known_keys("convexHull"), "the shape's extension", at, diagnostics)
     return read_bool(block, "convexHull", at, diagnostics, default=False)
-
-
-def _parse_box(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Box:
-    return read_box(block, at, diagnostics, size=(1.0, 1.0, 1.0))
-
-
-def _parse_sphere(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Sphere:
-    return read_sphere(block, at, diagnostics, radius=0.5)
-
-
-def _parse_capsule(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Capsule:
-    return read_capsule(block, at, diagnostics, mid_height=0.5, radius=0.25)
-
-
-def _parse_cylinder(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Cylinder:
-    return read_cylinder(block, at, diagnostics, height=0.5, radius=0.25)
 
 
 def _parse_early_mesh(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from gltf_bullet.coverage import covers, exact
@@ -22,7 +23,7 @@ from gltf_bullet.dialects.shape_table import (
 )
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import JsonObject, read_bool, read_number
-from gltf_bullet.model import Box, Capsule, Cylinder, Plane, Shape, Sphere
+from gltf_bullet.model import Plane, Shape
 
 __all__ = ["COVERAGE", "EXTENSION", "read_shapes"]
 
@@ -60,26 +61,10 @@ def _parse_plane(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -
     )
 
 
-def _parse_box(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Box:
-    return read_box(block, at, diagnostics, size=(1.0, 1.0, 1.0))
-
-
-def _parse_sphere(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Sphere:
-    return read_sphere(block, at, diagnostics, radius=0.5)
-
-
-def _parse_capsule(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Capsule:
-    return read_capsule(block, at, diagnostics, mid_height=0.5, radius=0.25)
-
-
-def _parse_cylinder(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Cylinder:
-    return read_cylinder(block, at, diagnostics, height=0.5, radius=0.25)
-
-
 _PARSERS: Final[Mapping[str, BlockParser[Shape]]] = {
     "plane": _parse_plane,
-    "sphere": _parse_sphere,
-    "box": _parse_box,
-    "capsule": _parse_capsule,
-    "cylinder": _parse_cylinder,
+    "sphere": partial(read_sphere, radius=0.5),
+    "box": partial(read_box, size=(1.0, 1.0, 1.0)),
+    "capsule": partial(read_capsule, mid_height=0.5, radius=0.25),
+    "cylinder": partial(read_cylinder, height=0.5, radius=0.25),
 }

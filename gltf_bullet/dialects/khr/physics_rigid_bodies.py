@@ -24,7 +24,7 @@ from gltf_bullet.dialects.mass_properties import (
     read_mass,
 )
 from gltf_bullet.dialects.materials import parse_material
-from gltf_bullet.dialects.parts import PhysicsParts, node_extension_pointer
+from gltf_bullet.dialects.parts import MemberReader, PhysicsParts, read_node_members
 from gltf_bullet.dialects.properties import (
     known_keys,
     read_entry,
@@ -43,17 +43,14 @@ from gltf_bullet.gltf.fields import (
     JsonObject,
     read_bool,
     read_number,
-    read_object,
     read_quaternion,
 )
 from gltf_bullet.model import (
-    Collider,
     CollisionFilter,
     JointDescription,
     Motion,
     MotionKind,
     PhysicsMaterial,
-    Trigger,
 )
 from gltf_bullet.transforms import Vec3
 
@@ -116,25 +113,21 @@ def parse(
     """Read the document's tables and the extension on ``nodes`` into ``parts``."""
     tables = _read_tables(document, diagnostics)
     parts.collision_filters = parts.collision_filters or tables.filters
-    node_count = len(document.tree)
-    for node in nodes:
-        extension = document.node_extension(node, EXTENSION) or {}
-        at = node_extension_pointer(node, EXTENSION)
-        report_unknown(extension, _NODE_KEYS, EXTENSION, at, diagnostics)
-        if (motion := read_object(extension, "motion", at, diagnostics)) is not None:
-            parts.motions[node] = parse_motion(
-                motion, at / "motion", diagnostics, default_center_of_mass=None
+
+    def read_motion(motion: JsonObject, node: int, at: JsonPointer) -> None:
+        parts.motions[node] = parse_motion(motion, at, diagnostics, default_center_of_mass=None)
+
+    readers: dict[str, MemberReader] = {
+        "motion": read_motion,
+        "collider": partial(_parse_collider, diagnostics=diagnostics, tables=tables, parts=parts),
+        "trigger": partial(_parse_trigger, diagnostics=diagnostics, tables=tables, parts=parts),
+        "joint": lambda joint, node, at: parts.add_joint(
+            parse_node_joint(
+                joint, node, at, diagnostics, tables.joints, node_count=len(document.tree)
             )
-        if (collider := read_object(extension, "collider", at, diagnostics)) is not None:
-            _parse_collider(collider, node, at / "collider", diagnostics, tables, parts)
-        if (trigger := read_object(extension, "trigger", at, diagnostics)) is not None:
-            _parse_trigger(trigger, node, at / "trigger", diagnostics, tables, parts)
-        if (joint := read_object(extension, "joint", at, diagnostics)) is not None:
-            parsed = parse_node_joint(
-                joint, node, at / "joint", diagnostics, tables.joints, node_count=node_count
-            )
-            if parsed is not None:
-                parts.joints[node] = parsed
+        ),
+    }
+    read_node_members(document, nodes, EXTENSION, _NODE_KEYS, readers, diagnostics)
 
 
 def _read_tables(document: Document, diagnostics: Diagnostics) -> _Tables:
@@ -201,10 +194,7 @@ def _parse_collider(
     shape = read_geometry(collider, "collider", node, at, diagnostics, tables.shapes)
     material = read_entry(collider, "physicsMaterial", at, diagnostics, tables.materials)
     collision_filter = read_entry(collider, "collisionFilter", at, diagnostics, tables.filters)
-    if shape is not None:
-        parts.colliders[node] = Collider(
-            node=node, shape=shape, material=material, filter=collision_filter, pointer=at
-        )
+    parts.add_collider(node, shape, material, collision_filter, at)
 
 
 def _parse_trigger(
@@ -220,13 +210,11 @@ def _parse_trigger(
         if has_geometry(trigger):
             diagnostics.report(TRIGGER_SHAPE_AND_NODES, at, key="geometry")
         part_nodes = read_part_nodes(trigger, at, diagnostics, tables.document)
-        if part_nodes:
-            parts.triggers[node] = Trigger(node=node, part_nodes=part_nodes, pointer=at)
+        parts.add_compound_trigger(node, part_nodes, at)
         return
     if not has_geometry(trigger):
         diagnostics.report(TRIGGER_WITHOUT_SHAPE, at, key="geometry")
         return
     shape = read_geometry(trigger, "trigger", node, at, diagnostics, tables.shapes)
     collision_filter = read_entry(trigger, "collisionFilter", at, diagnostics, tables.filters)
-    if shape is not None:
-        parts.triggers[node] = Trigger(node=node, shape=shape, filter=collision_filter, pointer=at)
+    parts.add_trigger(node, shape, collision_filter, at)

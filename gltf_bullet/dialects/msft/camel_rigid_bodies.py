@@ -31,12 +31,10 @@ from gltf_bullet.dialects.properties import (
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import JsonObject, read_bool, read_number, read_object
 from gltf_bullet.model import (
-    Collider,
     JointDescription,
     Motion,
     MotionKind,
     PhysicsMaterial,
-    Trigger,
 )
 
 __all__ = ["COLLIDER_TWICE", "EXTENSION", "MATERIAL_WITHOUT_COLLIDER", "parse"]
@@ -101,16 +99,16 @@ def parse(
         if (body := read_object(extension, "rigidBody", at, diagnostics)) is not None:
             parts.motions[node] = _parse_body(body, at / "rigidBody", diagnostics)
         if (joint := read_object(extension, "joint", at, diagnostics)) is not None:
-            parsed = parse_msft_joint(
-                joint,
-                node,
-                at / "joint",
-                diagnostics,
-                tables.joints,
-                node_count=len(document.tree),
+            parts.add_joint(
+                parse_msft_joint(
+                    joint,
+                    node,
+                    at / "joint",
+                    diagnostics,
+                    tables.joints,
+                    node_count=len(document.tree),
+                )
             )
-            if parsed is not None:
-                parts.joints[node] = parsed
         _parse_collider(extension, node, at, diagnostics, tables, parts)
 
 
@@ -153,13 +151,9 @@ def _parse_collider(
     if entry is None:
         return
     if has_material:
-        parts.colliders[node] = Collider(
-            node=node, shape=entry.shape, material=material, filter=entry.filter, pointer=at
-        )
+        parts.add_collider(node, entry.shape, material, entry.filter, at)
     else:
-        parts.triggers[node] = Trigger(
-            node=node, shape=entry.shape, filter=entry.filter, pointer=at
-        )
+        parts.add_trigger(node, entry.shape, entry.filter, at)
 
 
 def _read_named(

@@ -22,7 +22,7 @@ from gltf_bullet.dialects.shape_table import (
 )
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import JsonObject
-from gltf_bullet.model import Box, Capsule, Cylinder, MeshShape, Shape, Sphere
+from gltf_bullet.model import MeshShape, Shape
 
 __all__ = ["EXTENSION", "read_shapes"]
 
@@ -35,31 +35,15 @@ def read_shapes(document: Document, diagnostics: Diagnostics) -> tuple[Shape | N
     root = document.root_extension(EXTENSION)
     report_unknown(root, known_keys("colliders"), EXTENSION, at, diagnostics)
     parsers: Mapping[str, BlockParser[Shape | None]] = {
-        "sphere": _parse_sphere,
-        "box": _parse_box,
-        "capsule": _parse_capsule,
-        "cylinder": _parse_cylinder,
+        "sphere": partial(read_sphere, radius=0.5, may_be_flat=True),
+        "box": partial(read_box, size=(1.0, 1.0, 1.0), may_be_flat=True),
+        "capsule": partial(read_capsule, mid_height=0.5, radius=0.25, may_be_flat=True),
+        "cylinder": partial(read_cylinder, height=0.5, radius=0.25, may_be_flat=True),
         "convex": partial(_parse_mesh, document=document, convex_hull=True),
         "trimesh": partial(_parse_mesh, document=document, convex_hull=False),
     }
     parse = partial(parse_typed_shape, parsers=parsers, block_required=True)
     return read_table(root, "colliders", at, diagnostics, parse, required=True)
-
-
-def _parse_box(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Box:
-    return read_box(block, at, diagnostics, size=(1.0, 1.0, 1.0), may_be_flat=True)
-
-
-def _parse_sphere(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Sphere:
-    return read_sphere(block, at, diagnostics, radius=0.5, may_be_flat=True)
-
-
-def _parse_capsule(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Capsule:
-    return read_capsule(block, at, diagnostics, mid_height=0.5, radius=0.25, may_be_flat=True)
-
-
-def _parse_cylinder(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Cylinder:
-    return read_cylinder(block, at, diagnostics, height=0.5, radius=0.25, may_be_flat=True)
 
 
 def _parse_mesh(

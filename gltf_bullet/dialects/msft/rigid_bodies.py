@@ -17,7 +17,7 @@ from gltf_bullet.dialects.khr.physics_rigid_bodies import parse_motion
 from gltf_bullet.dialects.materials import parse_material
 from gltf_bullet.dialects.msft import collision_primitives as msft_collision_primitives
 from gltf_bullet.dialects.msft.joint_limits import parse_msft_joint, read_joint_limits
-from gltf_bullet.dialects.parts import PhysicsParts, node_extension_pointer
+from gltf_bullet.dialects.parts import MemberReader, PhysicsParts, read_node_members
 from gltf_bullet.dialects.properties import (
     known_keys,
     read_entry,
@@ -26,14 +26,12 @@ from gltf_bullet.dialects.properties import (
     require,
 )
 from gltf_bullet.gltf.document import Document
-from gltf_bullet.gltf.fields import JsonObject, read_object
+from gltf_bullet.gltf.fields import JsonObject
 from gltf_bullet.model import (
-    Collider,
     CollisionFilter,
     JointDescription,
     PhysicsMaterial,
     Shape,
-    Trigger,
 )
 
 __all__ = ["EXTENSION", "parse"]
@@ -54,7 +52,6 @@ class _Tables:
     materials: tuple[PhysicsMaterial, ...]
     filters: tuple[CollisionFilter, ...]
     joints: tuple[JointDescription, ...]
-    node_count: int
 
 
 def parse(
@@ -63,29 +60,23 @@ def parse(
     """Read the document's tables and the extension on ``nodes`` into ``parts``."""
     tables = _read_tables(document, diagnostics)
     parts.collision_filters = parts.collision_filters or tables.filters
-    for node in nodes:
-        extension = document.node_extension(node, EXTENSION) or {}
-        at = node_extension_pointer(node, EXTENSION)
-        report_unknown(extension, _NODE_KEYS, EXTENSION, at, diagnostics)
-        if (motion := read_object(extension, "motion", at, diagnostics)) is not None:
-            parts.motions[node] = parse_motion(
-                motion, at / "motion", diagnostics, default_center_of_mass=(0.0, 0.0, 0.0)
+
+    def read_motion(motion: JsonObject, node: int, at: JsonPointer) -> None:
+        parts.motions[node] = parse_motion(
+            motion, at, diagnostics, default_center_of_mass=(0.0, 0.0, 0.0)
+        )
+
+    readers: dict[str, MemberReader] = {
+        "motion": read_motion,
+        "collider": partial(_parse_collider, diagnostics=diagnostics, tables=tables, parts=parts),
+        "trigger": partial(_parse_trigger, diagnostics=diagnostics, tables=tables, parts=parts),
+        "joint": lambda joint, node, at: parts.add_joint(
+            parse_msft_joint(
+                joint, node, at, diagnostics, tables.joints, node_count=len(document.tree)
             )
-        if (collider := read_object(extension, "collider", at, diagnostics)) is not None:
-            _parse_collider(collider, node, at / "collider", diagnostics, tables, parts)
-        if (trigger := read_object(extension, "trigger", at, diagnostics)) is not None:
-            _parse_trigger(trigger, node, at / "trigger", diagnostics, tables, parts)
-        if (joint := read_object(extension, "joint", at, diagnostics)) is not None:
-            parsed = parse_msft_joint(
-                joint,
-                node,
-                at / "joint",
-                diagnostics,
-                tables.joints,
-                node_count=tables.node_count,
-            )
-            if parsed is not None:
-                parts.joints[node] = parsed
+        ),
+    }
+    read_node_members(document, nodes, EXTENSION, _NODE_KEYS, readers, diagnostics)
 
 
 def _read_tables(document: Document, diagnostics: Diagnostics) -> _Tables:
@@ -99,7 +90,6 @@ def _read_tables(document: Document, diagnostics: Diagnostics) -> _Tables:
         ),
         filters=read_table(root, "collisionFilters", at, diagnostics, parse_filter),
         joints=read_joint_limits(root, at, diagnostics),
-        node_count=len(document.tree),
     )
 
 
@@ -116,10 +106,7 @@ def _parse_collider(
     shape = read_entry(collider, "collider", at, diagnostics, tables.shapes)
     material = read_entry(collider, "physicsMaterial", at, diagnostics, tables.materials)
     collision_filter = read_entry(collider, "collisionFilter", at, diagnostics, tables.filters)
-    if shape is not None:
-        parts.colliders[node] = Collider(
-            node=node, shape=shape, material=material, filter=collision_filter, pointer=at
-        )
+    parts.add_collider(node, shape, material, collision_filter, at)
 
 
 def _parse_trigger(
@@ -134,5 +121,4 @@ def _parse_trigger(
     require(trigger, "collider", "the index of a collider", at, diagnostics)
     shape = read_entry(trigger, "collider", at, diagnostics, tables.shapes)
     collision_filter = read_entry(trigger, "collisionFilter", at, diagnostics, tables.filters)
-    if shape is not None:
-        parts.triggers[node] = Trigger(node=node, shape=shape, filter=collision_filter, pointer=at)
+    parts.add_trigger(node, shape, collision_filter, at)

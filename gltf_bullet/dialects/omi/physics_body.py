@@ -16,14 +16,13 @@ from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, S
 from gltf_bullet.dialects.filters import parse_filter
 from gltf_bullet.dialects.mass_properties import read_inertia_diagonal, read_mass
 from gltf_bullet.dialects.materials import parse_material
-from gltf_bullet.dialects.parts import PhysicsParts, node_extension_pointer
+from gltf_bullet.dialects.parts import MemberReader, PhysicsParts, read_node_members
 from gltf_bullet.dialects.properties import (
     known_keys,
     read_entry,
     read_table,
     read_vector,
     report_unknown,
-    require,
 )
 from gltf_bullet.dialects.triggers import TRIGGER_SHAPE_AND_NODES, read_part_nodes
 from gltf_bullet.gltf.document import Document
@@ -31,18 +30,15 @@ from gltf_bullet.gltf.fields import (
     JsonObject,
     read_choice,
     read_number,
-    read_object,
     read_quaternion,
 )
 from gltf_bullet.model import (
-    Collider,
     CollisionFilter,
     CombineMode,
     Motion,
     MotionKind,
     PhysicsMaterial,
     Shape,
-    Trigger,
 )
 from gltf_bullet.transforms import Vec3
 
@@ -56,6 +52,11 @@ __all__ = [
 
 EXTENSION: Final = "OMI_physics_body"
 
+MOTION_TYPE_MISSING = IssueKind(
+    "MOTION_TYPE_MISSING",
+    Severity.WARNING,
+    "the motion has no type; must be static, kinematic or dynamic; it is taken as dynamic",
+)
 INERTIA_PARTLY_ZERO = IssueKind(
     "INERTIA_PARTLY_ZERO",
     Severity.WARNING,
@@ -112,16 +113,16 @@ def parse(
     """Read the document's tables and the extension on ``nodes`` into ``parts``."""
     tables = _read_tables(document, shapes, diagnostics)
     parts.collision_filters = parts.collision_filters or tables.filters
-    for node in nodes:
-        extension = document.node_extension(node, EXTENSION) or {}
-        at = node_extension_pointer(node, EXTENSION)
-        report_unknown(extension, _NODE_KEYS, EXTENSION, at, diagnostics)
-        if (motion := read_object(extension, "motion", at, diagnostics)) is not None:
-            parts.motions[node] = _parse_motion(motion, at / "motion", diagnostics)
-        if (collider := read_object(extension, "collider", at, diagnostics)) is not None:
-            _parse_collider(collider, node, at / "collider", diagnostics, tables, parts)
-        if (trigger := read_object(extension, "trigger", at, diagnostics)) is not None:
-            _parse_trigger(trigger, node, at / "trigger", diagnostics, tables, parts)
+
+    def read_motion(motion: JsonObject, node: int, at: JsonPointer) -> None:
+        parts.motions[node] = _parse_motion(motion, at, diagnostics)
+
+    readers: dict[str, MemberReader] = {
+        "motion": read_motion,
+        "collider": partial(_parse_collider, diagnostics=diagnostics, tables=tables, parts=parts),
+        "trigger": partial(_parse_trigger, diagnostics=diagnostics, tables=tables, parts=parts),
+    }
+    read_node_members(document, nodes, EXTENSION, _NODE_KEYS, readers, diagnostics)
 
 
 def _read_tables(
@@ -142,7 +143,8 @@ def _read_tables(
 
 def _parse_motion(motion: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Motion:
     report_unknown(motion, _MOTION_KEYS, "a motion", at, diagnostics)
-    require(motion, "type", "static, kinematic or dynamic", at, diagnostics)
+    if "type" not in motion:
+        diagnostics.report(MOTION_TYPE_MISSING, at)
     return Motion(
         kind=read_choice(motion, "type", at, diagnostics, choices=_KINDS) or MotionKind.DYNAMIC,
         mass=read_mass(motion, at, diagnostics, default=1.0),
@@ -181,10 +183,7 @@ def _parse_collider(
     shape = _read_named(collider, "shape", at, diagnostics, tables.shapes)
     material = _read_named(collider, "physicsMaterial", at, diagnostics, tables.materials)
     collision_filter = _read_named(collider, "collisionFilter", at, diagnostics, tables.filters)
-    if shape is not None:
-        parts.colliders[node] = Collider(
-            node=node, shape=shape, material=material, filter=collision_filter, pointer=at
-        )
+    parts.add_collider(node, shape, material, collision_filter, at)
 
 
 def _parse_trigger(
@@ -200,15 +199,13 @@ def _parse_trigger(
         if _names(trigger, "shape"):
             diagnostics.report(TRIGGER_SHAPE_AND_NODES, at, key="shape")
         part_nodes = read_part_nodes(trigger, at, diagnostics, tables.document)
-        if part_nodes:
-            parts.triggers[node] = Trigger(node=node, part_nodes=part_nodes, pointer=at)
+        parts.add_compound_trigger(node, part_nodes, at)
         return
     shape = _read_named(trigger, "shape", at, diagnostics, tables.shapes)
     collision_filter = _read_named(trigger, "collisionFilter", at, diagnostics, tables.filters)
     if not _names(trigger, "shape"):
         parts.empty_triggers[node] = at
-    elif shape is not None:
-        parts.triggers[node] = Trigger(node=node, shape=shape, filter=collision_filter, pointer=at)
+    parts.add_trigger(node, shape, collision_filter, at)
 
 
 def _names(owner: JsonObject, key: str) -> bool:

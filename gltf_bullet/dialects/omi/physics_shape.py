@@ -24,7 +24,7 @@ from gltf_bullet.dialects.shape_table import (
 )
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import JsonObject, read_number
-from gltf_bullet.model import Box, Capsule, Cylinder, MeshShape, Shape, Sphere
+from gltf_bullet.model import Capsule, Cylinder, MeshShape, Shape
 
 __all__ = ["EXTENSION", "LEGACY_RADIUS", "read_shapes"]
 
@@ -46,8 +46,8 @@ def read_shapes(document: Document, diagnostics: Diagnostics) -> tuple[Shape | N
     root = document.root_extension(EXTENSION)
     report_unknown(root, known_keys("shapes"), EXTENSION, at, diagnostics)
     parsers: Mapping[str, BlockParser[Shape | None]] = {
-        "box": _parse_box,
-        "sphere": _parse_sphere,
+        "box": partial(read_box, size=(1.0, 1.0, 1.0)),
+        "sphere": partial(read_sphere, radius=0.5, may_be_flat=True),
         "capsule": _parse_capsule,
         "cylinder": _parse_cylinder,
         "convex": partial(_parse_mesh, document=document, convex_hull=True),
@@ -55,14 +55,6 @@ def read_shapes(document: Document, diagnostics: Diagnostics) -> tuple[Shape | N
     }
     parse = partial(parse_typed_shape, parsers=parsers, block_required=True)
     return read_table(root, "shapes", at, diagnostics, parse, required=True)
-
-
-def _parse_box(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Box:
-    return read_box(block, at, diagnostics, size=(1.0, 1.0, 1.0))
-
-
-def _parse_sphere(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Sphere:
-    return read_sphere(block, at, diagnostics, radius=0.5, may_be_flat=True)
 
 
 def _is_legacy(block: JsonObject) -> bool:

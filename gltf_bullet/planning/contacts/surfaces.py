@@ -7,7 +7,7 @@ partner in question (measured: a collider split in this way slides exactly as a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -32,7 +32,12 @@ from gltf_bullet.planning.body_plans import (
     SurfacePlan,
 )
 from gltf_bullet.planning.contacts.pair_factors import Factors, PairTargets, factor_pairs
-from gltf_bullet.planning.shapes.shape_plans import BoxPlan, InfinitePlanePlan, PlacedShape
+from gltf_bullet.planning.shapes.shape_plans import (
+    BoxPlan,
+    BvhPlan,
+    InfinitePlanePlan,
+    PlacedShape,
+)
 from gltf_bullet.transforms import BoolArray, FloatArray, Pose
 
 __all__ = ["ContactPlan", "plan_contacts", "with_materials"]
@@ -68,6 +73,14 @@ PLANE_BOX_DEPTH = 50.0
 """[m] How far down that box reaches: a body that sinks in by less is still pushed out upwards."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """A distinct combination of surface and filter, and the bodies that have it."""
+
+    key: SurfaceKey
+    filter: CollisionFilter | None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ContactPlan:
     """The pairs of surface classes, kept for what depends on the time step and on slip."""
@@ -77,6 +90,10 @@ class ContactPlan:
     factors: Factors
     static_friction: FloatArray
     """Coefficient at rest per pair, shape [count, count]."""
+    bouncing: frozenset[_Use] = frozenset()
+    """Those that admit some partner towards which restitution is not 0."""
+    on_triangles: frozenset[_Use] = frozenset()
+    """Those that admit some triangle mesh."""
 
     @property
     def index_of(self) -> dict[SurfaceKey, int]:
@@ -87,14 +104,6 @@ class ContactPlan:
     def split_pairs(self) -> frozenset[frozenset[SurfaceKey]]:
         """Pairs whose main surfaces must not meet."""
         return frozenset(frozenset((self.keys[i], self.keys[j])) for i, j in self.factors.split)
-
-
-@dataclass(frozen=True, slots=True)
-class _Use:
-    """A distinct combination of surface and filter, and the bodies that have it."""
-
-    key: SurfaceKey
-    filter: CollisionFilter | None
 
 
 def plan_contacts(bodies: BodyPlans, diagnostics: Diagnostics) -> tuple[BodyPlans, ContactPlan]:
@@ -110,7 +119,14 @@ def plan_contacts(bodies: BodyPlans, diagnostics: Diagnostics) -> tuple[BodyPlan
         if len(classes) > MAX_CLASSES:
             factors = factor_pairs(targets, may_split=False)
             _report_residual(keys, targets, factors, len(classes), diagnostics)
-    contacts = ContactPlan(keys, targets, factors, static_friction)
+    contacts = ContactPlan(
+        keys,
+        targets,
+        factors,
+        static_friction,
+        _bouncing(uses, targets, keys),
+        _on_triangles(bodies, uses),
+    )
     return _with_surfaces(bodies, contacts, diagnostics), contacts
 
 
@@ -128,7 +144,7 @@ def with_materials(
     for node, plan in bodies.bodies.items():
         groups = []
         for group in plan.groups:
-            if group.surface.aimed_at is not None:
+            if group.surface.only_against is not None:
                 continue
             materials = {colliders[k].material or DEFAULT_MATERIAL for k in group.collider_nodes}
             if len(materials) > 1:
@@ -146,7 +162,7 @@ def with_materials(
 def _links(bodies: BodyPlans) -> list[object]:
     """What of the surfaces is built into links."""
     listed: list[object] = [
-        [(g.surface.contact_class, g.surface.aimed_at) for g in plan.groups]
+        [(g.surface.contact_class, g.surface.only_against) for g in plan.groups]
         for plan in bodies.bodies.values()
     ]
     listed += [(static.shape, static.surface.contact_class) for static in bodies.statics]
@@ -187,15 +203,9 @@ def _pair_targets(
                 one.restitution, two.restitution, one.restitution_combine, two.restitution_combine
             )
     edges: set[tuple[int, int]] = set()
-    listed = list(uses.items())
-    for at, (use, owners) in enumerate(listed):
-        for other, other_owners in listed[at:]:
-            if not (use.key.is_dynamic or other.key.is_dynamic):
-                continue
-            if len(owners | other_owners) < 2 or not may_collide(use.filter, other.filter):
-                continue
-            i, j = sorted((row[use.key], row[other.key]))
-            edges.add((i, j))
+    for use, other in _meetings(uses):
+        i, j = sorted((row[use.key], row[other.key]))
+        edges.add((i, j))
     # Things on fixed ground first: the pairs that a viewer watches.
     ordered = sorted(
         edges, key=lambda e: (keys[e[0]].is_dynamic and keys[e[1]].is_dynamic, e[0] == e[1], e)
@@ -206,6 +216,51 @@ def _pair_targets(
     alone_restitution = np.array([e if pushed else 1.0 for _, e, pushed in own])
     targets = PairTargets(friction, restitution, tuple(ordered), alone_friction, alone_restitution)
     return targets, static, keys
+
+
+def _meetings(uses: Mapping[_Use, set[int]]) -> Iterator[tuple[_Use, _Use]]:
+    """The pairs of uses that may meet, each once."""
+    listed = list(uses.items())
+    for at, (use, owners) in enumerate(listed):
+        for other, other_owners in listed[at:]:
+            if not (use.key.is_dynamic or other.key.is_dynamic):
+                continue
+            if len(owners | other_owners) >= 2 and may_collide(use.filter, other.filter):
+                yield use, other
+
+
+def _bouncing(
+    uses: Mapping[_Use, set[int]], targets: PairTargets, keys: tuple[SurfaceKey, ...]
+) -> frozenset[_Use]:
+    row = {key: index for index, key in enumerate(keys)}
+    return frozenset(
+        use
+        for pair in _meetings(uses)
+        if targets.restitution[row[pair[0].key], row[pair[1].key]] > 0.0
+        for use in pair
+    )
+
+
+def _on_triangles(bodies: BodyPlans, uses: Mapping[_Use, set[int]]) -> frozenset[_Use]:
+    meshes = {
+        _Use(_surface_key(static.material, None), static.filter)
+        for static in bodies.statics
+        if isinstance(static.shape.shape, BvhPlan)
+    }
+    for plan in bodies.bodies.values():
+        meshes |= {
+            _Use(_surface_key(group.material, plan.kind), group.filter)
+            for group in plan.groups
+            if isinstance(group.shapes[0].shape, BvhPlan)
+        }
+    if not meshes:
+        return frozenset()
+    return frozenset(
+        use
+        for one, other in _meetings(uses)
+        for use, partner in ((one, other), (other, one))
+        if partner in meshes
+    )
 
 
 def _report_residual(
@@ -284,12 +339,9 @@ class _Surfaces:
         self._contacts = contacts
         self._row = contacts.index_of
         self._involved = {c for edge in contacts.factors.split for c in edge}
-        bounces = contacts.targets.restitution > 0.0
-        self._bounces = np.zeros(len(contacts.keys), dtype=bool)
         self._slips = np.zeros(len(contacts.keys), dtype=bool)
         differs: BoolArray = np.abs(contacts.static_friction - contacts.targets.friction) > 1e-9
         for i, j in contacts.targets.edges:
-            self._bounces[[i, j]] |= bounces[i, j]
             self._slips[[i, j]] |= differs[i, j]
         self._main: dict[tuple[SurfaceKey, CollisionFilter | None], SurfacePlan] = {}
 
@@ -304,7 +356,8 @@ class _Surfaces:
                 contact_class=ContactClass(
                     filter=collision_filter, key=key if row in self._involved else None
                 ),
-                bounces=bool(self._bounces[row]),
+                bounces=_Use(key, collision_filter) in self._contacts.bouncing,
+                on_triangles=_Use(key, collision_filter) in self._contacts.on_triangles,
                 slips=bool(self._slips[row]) and key.is_dynamic,
             )
             self._main[key, collision_filter] = known
@@ -334,7 +387,7 @@ class _Surfaces:
                         contacts.targets.restitution[row, partner],
                         contacts.factors.restitution[partner],
                     ),
-                    aimed_at=contacts.keys[partner],
+                    only_against=contacts.keys[partner],
                 )
             )
         return result

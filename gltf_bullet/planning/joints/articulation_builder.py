@@ -56,7 +56,7 @@ JOINT_TREE_SPLIT = IssueKind(
     "JOINT_TREE_SPLIT",
     Severity.INFO,
     "the jointed bodies need more than {links} links and are cut into several multibodies at "
-    "this joint; it is held by {how} (gap about 0.001 m at rest, 0.02 m in a whip)",
+    "this joint; it is held by {how} (gap about 0.001 m at rest, 0.02 m in fast motion)",
 )
 
 

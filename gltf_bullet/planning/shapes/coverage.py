@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from gltf_bullet.coverage import approximated, covers, exact
+from gltf_bullet.planning.shapes.concave_meshes import CONCAVE_DECOMPOSED
 from gltf_bullet.planning.shapes.planner import (
-    CONCAVE_DECOMPOSED,
     HULL_REDUCED,
     PLANE_SIDES_APPROXIMATED,
     ROUND_SHAPE_APPROXIMATED,

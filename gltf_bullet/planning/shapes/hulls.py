@@ -7,7 +7,7 @@ from scipy.spatial import ConvexHull, QhullError
 
 from gltf_bullet.transforms import FloatArray, IntArray, Pose
 
-__all__ = ["Hull", "box_of_hull", "convex_hull", "is_closed", "weld"]
+__all__ = ["Hull", "box_of_hull", "convex_hull", "hull_faces", "is_closed", "weld"]
 
 
 FLAT_THICKNESS = 1e-3
@@ -39,36 +39,57 @@ def convex_hull(points: FloatArray, max_points: int) -> Hull:
     """The hull of ``points``, reduced to ``max_points`` vertices where it has more.
 
     Raises:
-        ValueError: Fewer than three points that differ.
+        ValueError: Fewer than three points that differ, or a size that is not finite.
     """
     points = np.unique(np.asarray(points, dtype=np.float64), axis=0)
     was_flat = False
-    extent = float(np.ptp(points, axis=0).max()) if len(points) else 0.0
-    if len(points) < 3 or extent == 0.0:
+    if len(points) < 3:
         raise ValueError("a hull needs three points that are not one")
-    center = points.mean(axis=0)
-    _, singular, axes = np.linalg.svd(points - center, full_matrices=True)
-    spread = np.zeros(3)
-    spread[: len(singular)] = singular
+    low, high = points.min(axis=0), points.max(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        center, extent = 0.5 * (low + high), float((high - low).max())
+    if not 0.0 < extent < np.inf:
+        raise ValueError("a hull needs three points that are not one, and a finite size")
+    # Qhull gets points about the origin and of size 1: with a radius of 1e160 it ends the process
+    # (measured), and its tolerances are made for such numbers.
+    even = (points - center) / extent
+    # Not the full matrices: one of them has a row and a column per point, 12 GB for 40 000.
+    _, spread, axes = np.linalg.svd(even - even.mean(axis=0), full_matrices=False)
     if spread[1] < 1e-9 * spread[0]:
         raise ValueError("a hull needs three points that are not on one line")
     if spread[2] < 1e-7 * spread[0]:
-        offset = axes[2] * (0.5 * FLAT_THICKNESS * extent)
-        points = np.concatenate([points + offset, points - offset])
+        offset = axes[2] * (0.5 * FLAT_THICKNESS)
+        even = np.concatenate([even + offset, even - offset])
+        points = np.concatenate([points + offset * extent, points - offset * extent])
         was_flat = True
-    hull = _qhull(points)
+    hull = _qhull(even)
     deviation = 0.0
     if len(hull.vertices) > max_points:
-        kept = _spread_subset(points[hull.vertices], max_points)
-        reduced = _qhull(kept)
-        heights = points[hull.vertices] @ reduced.equations[:, :3].T + reduced.equations[:, 3]
-        deviation = max(0.0, float(heights.max(axis=1).max()))
-        points, hull = kept, reduced
+        kept = hull.vertices[_spread_subset(even[hull.vertices], max_points)]
+        reduced = _qhull(even[kept])
+        heights = even[hull.vertices] @ reduced.equations[:, :3].T + reduced.equations[:, 3]
+        deviation = max(0.0, float(heights.max(axis=1).max())) * extent
+        points, even, hull = points[kept], even[kept], reduced
     vertices = np.sort(hull.vertices)
     renumber = np.full(len(points), -1, dtype=np.int64)
     renumber[vertices] = np.arange(len(vertices))
-    triangles = renumber[_outward(points, hull)]
+    triangles = renumber[_outward(even, hull)]
     return Hull(points[vertices], triangles, deviation, was_flat)
+
+
+def hull_faces(points: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Outward normals [k, 3] and offsets [k] of the planes ``normals @ x == offsets`` of a hull.
+
+    Raises:
+        ValueError: The points have no hull.
+    """
+    center = 0.5 * (points.min(axis=0) + points.max(axis=0))
+    extent = float(np.ptp(points, axis=0).max())
+    if not 0.0 < extent < np.inf:
+        raise ValueError("a hull needs points that differ and a finite size")
+    equations = _qhull((points - center) / extent).equations
+    normals: FloatArray = equations[:, :3]
+    return normals, normals @ center - equations[:, 3] * extent
 
 
 def _qhull(points: FloatArray) -> ConvexHull:
@@ -76,7 +97,10 @@ def _qhull(points: FloatArray) -> ConvexHull:
         return ConvexHull(points)
     except QhullError:
         # Joggled input resolves what merging facets could not (nearly flat clusters).
-        return ConvexHull(points, qhull_options="QJ")
+        try:
+            return ConvexHull(points, qhull_options="QJ")
+        except QhullError as error:
+            raise ValueError("no hull of its points can be computed") from error
 
 
 def _outward(points: FloatArray, hull: ConvexHull) -> IntArray:
@@ -88,7 +112,7 @@ def _outward(points: FloatArray, hull: ConvexHull) -> IntArray:
     return triangles
 
 
-def _spread_subset(points: FloatArray, count: int) -> FloatArray:
+def _spread_subset(points: FloatArray, count: int) -> IntArray:
     """The ``count`` points that stand for a hull best.
 
     Half of them reach furthest in evenly spread directions (a Fibonacci sphere); the rest are
@@ -118,8 +142,7 @@ def _spread_subset(points: FloatArray, count: int) -> FloatArray:
         step = max(1, (count - len(chosen)) // 4)
         added = list(dict.fromkeys(furthest[worst].tolist()))[:step]
         chosen = np.union1d(chosen, added)
-    subset: FloatArray = points[chosen]
-    return subset
+    return chosen.astype(np.int64)
 
 
 def box_of_hull(hull: Hull) -> tuple[tuple[float, float, float], Pose] | None:

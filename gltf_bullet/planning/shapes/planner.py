@@ -15,15 +15,16 @@ import numpy as np
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.model import Box, Capsule, Cylinder, MeshShape, Plane, Shape, Sphere
 from gltf_bullet.model.mass_properties import Moments, mesh_moments, solid_moments
+from gltf_bullet.number_ranges import SIZE
 from gltf_bullet.options import LoadOptions
-from gltf_bullet.planning.shapes.decomposition import decompose
-from gltf_bullet.planning.shapes.hulls import Hull, box_of_hull, convex_hull, is_closed, weld
+from gltf_bullet.planning.shapes.concave_meshes import ConcavePlanner, hull_shape, tidy
+from gltf_bullet.planning.shapes.decomposition import Decomposer
+from gltf_bullet.planning.shapes.hulls import Hull, convex_hull, is_closed, weld
 from gltf_bullet.planning.shapes.round_hulls import round_hull
 from gltf_bullet.planning.shapes.shape_plans import (
     BoxPlan,
     BvhPlan,
     CapsulePlan,
-    ConvexPartsPlan,
     CylinderPlan,
     HullPlan,
     InfinitePlanePlan,
@@ -33,7 +34,8 @@ from gltf_bullet.planning.shapes.shape_plans import (
     SpherePlan,
     TriangleSet,
 )
-from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose, split_linear
+from gltf_bullet.planning.shapes.sizes import LEAST_THICKNESS, reach_of, with_thickness
+from gltf_bullet.transforms import FloatArray, Pose, split_linear
 
 __all__ = ["MeshOf", "PlannedShape", "ShapePlanner"]
 
@@ -50,6 +52,11 @@ SHAPE_DEGENERATE = IssueKind(
 SHAPE_EMPTY = IssueKind(
     "SHAPE_EMPTY", Severity.WARNING, "the mesh gives no usable {what}; the collider is left out"
 )
+SHAPE_TOO_LARGE = IssueKind(
+    "SHAPE_TOO_LARGE",
+    Severity.ERROR,
+    "the shape is {got:.3g} m large, its node's scale included; must be at most {allowed:g} m",
+)
 ROUND_SHAPE_APPROXIMATED = IssueKind(
     "ROUND_SHAPE_APPROXIMATED",
     Severity.WARNING,
@@ -61,16 +68,6 @@ HULL_REDUCED = IssueKind(
     Severity.WARNING,
     "the convex hull has more than {limit} vertices; it is reduced, at most {deviation:.3g} m "
     "inside the true hull",
-)
-CONCAVE_DECOMPOSED = IssueKind(
-    "CONCAVE_DECOMPOSED",
-    Severity.WARNING,
-    "a moving concave mesh stands as {parts} convex parts of {ratio:.3g} times its volume",
-)
-CONCAVE_AS_HULL = IssueKind(
-    "CONCAVE_AS_HULL",
-    Severity.WARNING,
-    "a moving concave mesh stands as its convex hull, whose volume is {ratio:.3g} of the mesh's",
 )
 PLANE_SIDES_APPROXIMATED = IssueKind(
     "PLANE_SIDES_APPROXIMATED",
@@ -86,8 +83,13 @@ MESH_OPEN = IssueKind(
 MeshOf = Callable[[MeshShape], TriangleSet | None]
 """Gives the (morphed, skinned) triangles of a mesh shape in shape space; ``None``: unreadable."""
 
+NO_SCALE = 1e-12
+"""A scale of less, by itself or beside the others of its node, is none: a product of rounding."""
 INFINITE_EXTENT = 1000.0
 """Half extent [m] of the triangles that stand for a plane infinite along one axis or two-sided."""
+
+_HULL_MATTERS = 1e-4
+"""Share of its size that a reduced hull may lie inside of the true one without a finding."""
 
 _SHEET_THICKNESS = 0.01
 """[m] of a moving two-sided plane at most."""
@@ -105,10 +107,18 @@ class PlannedShape:
 class ShapePlanner:
     """Plans the shapes of one scene; equal shapes under equal scale are planned once."""
 
-    def __init__(self, mesh_of: MeshOf, options: LoadOptions, diagnostics: Diagnostics) -> None:
+    def __init__(
+        self,
+        mesh_of: MeshOf,
+        options: LoadOptions,
+        diagnostics: Diagnostics,
+        decomposer: Decomposer | None = None,
+    ) -> None:
+        """``decomposer``: shared by all planners of a scene, as its time is."""
         self._mesh_of = mesh_of
         self._options = options
         self._diagnostics = diagnostics
+        self._concave = ConcavePlanner(decomposer or Decomposer(options), options, diagnostics)
         self._planned: dict[tuple[Shape, bytes, bool, bool], PlannedShape | None] = {}
         self._meshes: dict[MeshShape, TriangleSet | None] = {}
 
@@ -146,41 +156,74 @@ class ShapePlanner:
     def _plan(
         self, shape: Shape, linear: FloatArray, moving: bool, bvh_allowed: bool, at: JsonPointer
     ) -> PlannedShape | None:
-        rotation, scale, shear = split_linear(linear)
-        size = np.abs(scale)
-        if not size.any():
+        reach = reach_of(shape)
+        if isinstance(shape, MeshShape) and (mesh := self._mesh(shape)) is not None:
+            reach = float(np.abs(mesh.points).max(initial=0.0))
+        reach *= float(np.abs(linear).max(initial=0.0))
+        if not reach <= SIZE:
+            self._diagnostics.report(SHAPE_TOO_LARGE, at, got=reach, allowed=SIZE)
+            return None
+        lengths = np.linalg.norm(linear, axis=0)
+        if not lengths.max() > NO_SCALE:
             self._diagnostics.report(SHAPE_DISABLED, at)
             return None
-        if not size.all():
-            thickness = 1e-3 * float(size.max())
+        flat = lengths <= NO_SCALE * lengths.max()
+        if flat.any():
+            thickness = 1e-3 * float(lengths.max())
             self._diagnostics.report(
                 SHAPE_DEGENERATE, at, why="a scale of zero", thickness=thickness
             )
+            linear = np.where(flat, 0.0, linear)
             linear = linear + _missing_axes(linear, thickness)
-            rotation, scale, shear = split_linear(linear)
-            size = np.abs(scale)
+        rotation, scale, shear = split_linear(linear)
+        size = np.abs(scale)
         if isinstance(shape, MeshShape):
             return self._plan_mesh(shape, linear, moving, bvh_allowed, at)
         if isinstance(shape, Plane):
             return self._plan_plane(shape, linear, moving, at)
+        thick = with_thickness(shape, size)
+        if thick != shape:
+            self._diagnostics.report(
+                SHAPE_DEGENERATE, at, why="a size next to nothing", thickness=LEAST_THICKNESS
+            )
+        shape = thick
         moments = solid_moments(shape).mapped(linear, np.zeros(3))
         turn = Pose(tuple(rotation.tolist()), (0.0, 0.0, 0.0))
         plan = None if float(shear) > 1e-6 else _primitive(shape, size)
         if plan is not None:
-            return PlannedShape(PlacedShape(plan, _tidy(turn)), moments)
+            return PlannedShape(PlacedShape(plan, tidy(turn)), moments)
+        try:
+            hull = self._solid_hull(shape, linear, size, float(shear), at)
+        except ValueError as error:
+            self._diagnostics.report(SHAPE_EMPTY, at, what=f"volume ({error})")
+            return None
+        return PlannedShape(PlacedShape(HullPlan(PointSet(hull.points))), moments)
+
+    def _solid_hull(
+        self,
+        shape: Box | Sphere | Capsule | Cylinder,
+        linear: FloatArray,
+        size: FloatArray,
+        shear: float,
+        at: JsonPointer,
+    ) -> Hull:
+        """The hull of a solid that Bullet has no primitive for.
+
+        Raises:
+            ValueError: It is so thin, beside its length, that there is none.
+        """
         if isinstance(shape, Box):
             corners = np.array(
                 [[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]
             )
-            hull = convex_hull(corners * np.array(shape.size) @ linear.T, 8)
-        else:
-            hull = round_hull(shape, linear)
-            what = _describe(shape, size, float(shear))
-            self._diagnostics.report(
-                ROUND_SHAPE_APPROXIMATED,
-                at, what=what, points=len(hull.points), deviation=hull.deviation,
-            )  # fmt: skip
-        return PlannedShape(PlacedShape(HullPlan(PointSet(hull.points))), moments)
+            return convex_hull(corners * np.array(shape.size) @ linear.T, 8)
+        hull = round_hull(shape, linear)
+        self._diagnostics.report(
+            ROUND_SHAPE_APPROXIMATED,
+            at, what=_describe(shape, size, shear), points=len(hull.points),
+            deviation=hull.deviation,
+        )  # fmt: skip
+        return hull
 
     def _plan_plane(
         self, shape: Plane, linear: FloatArray, moving: bool, at: JsonPointer
@@ -270,36 +313,15 @@ class ShapePlanner:
                 moments = hull_moments
         if _convex(mesh):
             return self._hull(hull, moments, at)
-        return self._plan_concave(TriangleSet(*welded), hull, moments, bvh_allowed, at)
-
-    def _plan_concave(
-        self, mesh: TriangleSet, hull: Hull, moments: Moments, bvh_allowed: bool, at: JsonPointer
-    ) -> PlannedShape:
-        choice = self._options.concave
-        volume = max(moments.volume, 1e-300)
-        hull_volume = mesh_moments(hull.points, hull.triangles).volume
-        if choice == "hull":
-            self._diagnostics.report(CONCAVE_AS_HULL, at, ratio=hull_volume / volume)
-            return PlannedShape(_hull_shape(hull), moments)
-        if choice == "bvh" or (choice == "auto" and bvh_allowed):
-            return PlannedShape(PlacedShape(BvhPlan(mesh)), moments)
-        parts = decompose(mesh, self._options)
-        if not parts:
-            self._diagnostics.report(CONCAVE_AS_HULL, at, ratio=hull_volume / volume)
-            return PlannedShape(_hull_shape(hull), moments)
-        covered = 0.0
-        for part in parts:
-            solid = convex_hull(part.points, len(part.points))
-            covered += mesh_moments(solid.points, solid.triangles).volume
-        self._diagnostics.report(CONCAVE_DECOMPOSED, at, parts=len(parts), ratio=covered / volume)
-        return PlannedShape(PlacedShape(ConvexPartsPlan(parts, mesh)), moments)
+        placed = self._concave.plan(TriangleSet(*welded), hull, moments, bvh_allowed, at)
+        return PlannedShape(placed, moments)
 
     def _hull(self, hull: Hull, moments: Moments, at: JsonPointer) -> PlannedShape:
-        if hull.deviation > 0.0:
+        if hull.deviation > _HULL_MATTERS * float(np.ptp(hull.points, axis=0).max()):
             self._diagnostics.report(
                 HULL_REDUCED, at, limit=self._options.max_hull_points, deviation=hull.deviation
             )
-        return PlannedShape(_hull_shape(hull), moments)
+        return PlannedShape(hull_shape(hull), moments)
 
     def _mesh(self, shape: MeshShape) -> TriangleSet | None:
         if shape not in self._meshes:
@@ -350,28 +372,13 @@ def _convex(mesh: TriangleSet) -> bool:
     return not hull.was_flat and volume >= (1.0 - 1e-4) * hull_volume
 
 
-def _hull_shape(hull: Hull) -> PlacedShape:
-    box = box_of_hull(hull)
-    if box is not None:
-        return PlacedShape(BoxPlan(box[0]), _tidy(box[1]))
-    return PlacedShape(HullPlan(PointSet(hull.points)))
-
-
-def _tidy(pose: Pose) -> Pose:
-    """The identity, to the letter, where the pose is one within rounding."""
-    x, y, z, _ = pose.rotation_xyzw
-    if max(map(abs, (x, y, z, *pose.translation))) < 1e-12:
-        return IDENTITY_POSE
-    return pose
-
-
 def _turn_from_y(normal: FloatArray) -> Pose:
     """The shortest turn that brings +Y to ``normal``."""
     x, y, z = (normal / np.linalg.norm(normal)).tolist()
     if y < -1.0 + 1e-12:
         return Pose((1.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     length = math.sqrt(2.0 * (1.0 + y))
-    return _tidy(Pose((z / length, 0.0, -x / length, 0.5 * length), (0.0, 0.0, 0.0)))
+    return tidy(Pose((z / length, 0.0, -x / length, 0.5 * length), (0.0, 0.0, 0.0)))
 
 
 def _missing_axes(linear: FloatArray, thickness: float) -> FloatArray:

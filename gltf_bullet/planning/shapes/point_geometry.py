@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial import ConvexHull, KDTree, QhullError
+from scipy.spatial import KDTree
 from trimesh.triangles import closest_point
 
-from gltf_bullet.planning.shapes.hulls import convex_hull
+from gltf_bullet.planning.shapes.hulls import convex_hull, hull_faces
 from gltf_bullet.planning.shapes.shape_plans import (
     BoxPlan,
     BvhPlan,
@@ -150,9 +150,5 @@ def _shrink(distances: FloatArray, radius: float) -> FloatArray:
 
 def _faces(points: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Half-spaces ``normals @ x <= offsets`` whose intersection is the hull."""
-    try:
-        hull = ConvexHull(points)
-    except QhullError:
-        hull = ConvexHull(points, qhull_options="QJ")
-    size = float(np.ptp(points, axis=0).max())
-    return hull.equations[:, :3], -hull.equations[:, 3] + _ROUNDING * size
+    normals, offsets = hull_faces(points)
+    return normals, offsets + _ROUNDING * float(np.ptp(points, axis=0).max())

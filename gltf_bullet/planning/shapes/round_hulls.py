@@ -18,6 +18,9 @@ __all__ = ["round_hull"]
 
 _SEGMENTS = {Cylinder: 64, Capsule: 24, Sphere: 22}
 """Vertices per ring: within 256 vertices in all, and a sagitta below 1 % of the radius."""
+_TIP = 1e-6
+"""Ratio of two radii below which the smaller one is a tip: qhull loses facets that are a billion
+times smaller than the others."""
 _CAP_RINGS = 5
 """Per cap of a capsule, pole included."""
 _SPHERE_RINGS = 11
@@ -60,14 +63,15 @@ def _surface_points(shape: Sphere | Capsule | Cylinder) -> FloatArray:
         half = 0.5 * shape.height
         return np.concatenate(
             [
-                _ring(-half, shape.radius_bottom, segments),
-                _ring(half, shape.radius_top, segments),
+                _ring(-half, _tip(shape.radius_bottom, shape.radius_top), segments),
+                _ring(half, _tip(shape.radius_top, shape.radius_bottom), segments),
             ]
         )
     if isinstance(shape, Sphere):
         latitudes = np.linspace(-0.5 * math.pi, 0.5 * math.pi, _SPHERE_RINGS + 2)
         return _latitude_rings(0.0, shape.radius, latitudes, segments)
     half, rb, rt = 0.5 * shape.mid_height, shape.radius_bottom, shape.radius_top
+    rb, rt = _tip(rb, rt), _tip(rt, rb)
     if abs(rb - rt) >= shape.mid_height:
         center, radius = (-half, rb) if rb >= rt else (half, rt)
         latitudes = np.linspace(-0.5 * math.pi, 0.5 * math.pi, _SPHERE_RINGS)
@@ -90,6 +94,11 @@ def _latitude_rings(
             for a in latitudes.tolist()
         ]
     )
+
+
+def _tip(radius: float, other: float) -> float:
+    """``radius``, or 0 where it is next to nothing beside the other one of its shape."""
+    return radius if radius > _TIP * other else 0.0
 
 
 def _ring(y: float, radius: float, segments: int) -> FloatArray:

@@ -12,13 +12,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from gltf_bullet.runtime.animation.players import Animations, PlayerState
+from gltf_bullet.runtime.animation.pointer_tracks import pointer_value
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.transforms import BoolArray, FloatArray, decompose_trs, matrices_from_trs
 
 __all__ = ["Animator"]
 
 
-_BOOLEANS = ("isKinematic", "enableCollision", "doubleSided")
 """Properties that an animation drives as numbers: 0 is false."""
 
 
@@ -93,12 +93,7 @@ class Animator:
             if np.array_equal(self._told.get(pointer, ()), value):
                 continue
             self._told[pointer] = value.copy()
-            if pointer.rpartition("/")[2] in _BOOLEANS:
-                yield pointer, bool(value[0] != 0.0)
-            elif len(value) == 1 and not pointer.endswith("/weights"):
-                yield pointer, float(value[0])
-            else:
-                yield pointer, value
+            yield pointer, pointer_value(pointer, value)
 
     def place(self, node: int, parent_from_node: FloatArray) -> None:
         """Give a node another local transform, shape [4, 4]; active animations may override it."""

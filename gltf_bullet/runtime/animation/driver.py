@@ -1,6 +1,6 @@
-"""Animated nodes to engine bodies: who is carried, and where to.
+"""Animated nodes to engine bodies: who follows them, and where to.
 
-Carried are bodies whose own node is animated, kinematic bodies below an animated node, static
+Followers are bodies whose own node is animated, kinematic bodies below an animated node, static
 colliders at or below one, and attachment nodes of joints. A dynamic body below an animated node
 stays simulated in the world.
 """
@@ -40,7 +40,7 @@ class AnimationDriver:
         # A rigid frame is the global matrix without the scale that the node has at load.
         self._node_from_scaled = np.linalg.pinv(frames.linear_maps())
         self._activity: tuple[tuple[bool, bool], ...] | None = None
-        self._carried: IntArray = np.zeros(0, dtype=np.intp)
+        self._followers: IntArray = np.zeros(0, dtype=np.intp)
         self._simulated = np.zeros(len(tree), dtype=bool)
         self._anchors = [
             node
@@ -67,21 +67,23 @@ class AnimationDriver:
         if activity != self._activity:
             self._activity = activity
             self._choose()
-        if not len(self._carried) and not self._anchors:
+        if not len(self._followers) and not self._anchors:
             return
         ahead = self.animator.compose_ahead(world_from_node, self._simulated)
-        positions, rotations = self._rigid(ahead, self._carried)
-        self._world.prescribed.aim(positions, rotations, self.animator.jumped[self._carried])
+        positions, rotations = self._rigid(ahead, self._followers)
+        self._world.kinematic_targets.aim(
+            positions, rotations, self.animator.jumped[self._followers]
+        )
         for node in self._anchors:
             self._announce(node, world_from_node, ahead, time_step)
 
     def restore(self, players: Sequence[PlayerState]) -> None:
-        """Take back the players of a saved state; who is carried is chosen anew."""
+        """Take back the players of a saved state; the followers are chosen anew."""
         self.animator.restore(players)
         self._activity = None
 
     def _choose(self) -> None:
-        """Who is carried by the animations that are active now."""
+        """Who follows the animations that are active now."""
         animator, bodies = self.animator, self._world.plan.bodies
         active = np.zeros(len(self._tree), dtype=bool)
         for player in animator.animations:
@@ -89,16 +91,16 @@ class AnimationDriver:
                 active[player.sampler.animated_nodes] = True
         moved = self._tree.nearest_at_or_above(active) >= 0
         statics = [static.node for static in bodies.statics if moved[static.node]]
-        carried = [
+        followers = [
             node
             for node, plan in bodies.bodies.items()
-            if self._world.prescribed.is_possible(node)
+            if self._world.kinematic_targets.is_possible(node)
             and (animator.driven[node] or (plan.kind is not MotionKind.DYNAMIC and moved[node]))
         ]
-        self._world.prescribed.choose(statics, carried)
-        self._carried = np.array([*statics, *carried], dtype=np.intp)
+        self._world.kinematic_targets.choose(statics, followers)
+        self._followers = np.array([*statics, *followers], dtype=np.intp)
         self._simulated[:] = False
-        self._simulated[[node for node in bodies.bodies if node not in set(carried)]] = True
+        self._simulated[[node for node in bodies.bodies if node not in set(followers)]] = True
 
     def _rigid(self, matrices: FloatArray, nodes: IntArray) -> tuple[FloatArray, FloatArray]:
         """Positions (k, 3) and rotations xyzw (k, 4) of nodes, without scale."""

@@ -25,7 +25,7 @@ TOLERANCE = 0.01
 
 
 class ShapeWatch:
-    """Compares the shapes of a stage with what the file asks for now."""
+    """Compares the shapes of a scene with what the file asks for now."""
 
     def __init__(
         self, asset: AssetContent, physics: PhysicsScene, animator: Animator, frames: NodeFrames

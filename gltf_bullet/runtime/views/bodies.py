@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gltf_bullet.bullet.bodies import link_states
+from gltf_bullet.bullet.state import link_states
 from gltf_bullet.model import MotionKind
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.transforms import FloatArray

@@ -17,13 +17,14 @@ from gltf_bullet.diagnostics import Diagnostics, JsonPointer
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.writing import self_contained, write_document
 from gltf_bullet.model import MotionKind
+from gltf_bullet.output_files import require_another_file
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.transforms import FloatArray, IntArray, decompose_trs
 
 __all__ = ["NodePose", "Track", "node_poses", "write_pose", "write_posed"]
 
 
-def write_pose(core: SceneCore, path: str | os.PathLike[str]) -> None:
+def write_pose(core: SceneCore, path: str | os.PathLike[str], *, force: bool) -> None:
     """Write a scene's file with its present pose and velocities; errors as of write_posed."""
     nodes = core.nodes.moving_nodes
     write_posed(
@@ -35,6 +36,7 @@ def write_pose(core: SceneCore, path: str | os.PathLike[str]) -> None:
             for node, motion in core.physics.motions.items()
             if motion.kind is not MotionKind.STATIC and motion.pointer
         },
+        force=force,
     )
 
 
@@ -81,6 +83,7 @@ def write_posed(
     velocities: Mapping[JsonPointer, tuple[Sequence[float], Sequence[float]]],
     tracks: Sequence[Track] = (),
     animation_name: str = "Simulation",
+    force: bool = False,
 ) -> None:
     """Write the document with other node transforms, velocities and one more animation.
 
@@ -91,12 +94,15 @@ def write_posed(
         velocities: ``linearVelocity`` and ``angularVelocity``, node space, by motion object.
         tracks: Of the new animation; none: no animation is added.
         animation_name: Its name.
+        force: Write over the file that ``document`` was read from, too.
 
     Raises:
+        FileExistsError: ``path`` is the file that ``document`` was read from.
         ContainerError: A buffer of the document cannot be read.
         ValueError: Another suffix.
         OSError: The file cannot be written.
     """
+    require_another_file(document.path, path, force=force)
     root, buffers = self_contained(document, Diagnostics())
     nodes = [dict(node) for node in document.objects("nodes")]
     if nodes:

@@ -197,11 +197,11 @@ class _Painter:
         self._several = [
             shown for shown in self._shown if len(np.unique(shown.visual.mesh.part_of_triangle)) > 1
         ]
-        self._finder = NodePicking([shown.visual for shown in self._several])
+        self._picking = NodePicking([shown.visual for shown in self._several])
 
     def close(self) -> None:
         """Free what drawing needed."""
-        self._finder.close()
+        self._picking.close()
 
     def take(
         self,
@@ -281,7 +281,7 @@ class _Painter:
             is_several.append(key >= 0 and link in several)
         result = np.array(nodes)[numbers]
         if any(is_several):
-            found = self._finder.nodes_seen(
+            found = self._picking.nodes_seen(
                 camera,
                 width,
                 height,

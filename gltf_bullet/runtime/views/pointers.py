@@ -6,6 +6,9 @@ limits, poses); anything else rebuilds the scene's bodies from where they stand 
 
 from __future__ import annotations
 
+import re
+import reprlib
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -20,12 +23,15 @@ from gltf_bullet.model import (
     PhysicsScene,
 )
 from gltf_bullet.model.pointers import PointerTarget, edited, find_target
+from gltf_bullet.number_ranges import range_of
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.transforms import FloatArray, decompose_trs, matrices_from_trs
 
 __all__ = ["edited_at", "get_value", "is_set_in_place", "set_value"]
 
 _NODE_FIELDS = {"translation": 3, "rotation": 4, "scale": 3}
+_INDEX = re.compile("0|[1-9][0-9]{0,8}")
+"""RFC 6901: digits of ASCII, without leading zeros."""
 _LENGTH = ".length"
 _VELOCITIES = ("linear_velocity", "angular_velocity")
 
@@ -36,6 +42,7 @@ def get_value(core: SceneCore, pointer: str) -> Any:
     Raises:
         KeyError: Nothing of the asset model is there.
     """
+    _require_text(pointer)
     if pointer.endswith(_LENGTH):
         return _length(core, pointer)
     node = _node_field(core, pointer)
@@ -58,6 +65,7 @@ def set_value(core: SceneCore, pointer: str, value: Any) -> None:
         TypeError: The value is of another type.
         ValueError: The value is out of range.
     """
+    _require_text(pointer)
     if pointer.endswith(_LENGTH):
         raise KeyError(f"{pointer} is read-only")
     node = _node_field(core, pointer)
@@ -97,12 +105,17 @@ def _set_drive(core: SceneCore, target: PointerTarget, pointer: str, value: Any)
         core.physics = edited_at(core.physics, target, pointer, value)
 
 
+def _require_text(pointer: object) -> None:
+    if not isinstance(pointer, str):
+        raise TypeError(f"{reprlib.repr(pointer)} is no JSON pointer; must be a string")
+
+
 # --- nodes ------------------------------------------------------------------------------------
 
 
 def _node_field(core: SceneCore, pointer: str) -> tuple[int, str] | None:
     tokens = pointer.split("/")
-    if len(tokens) != 4 or tokens[:2] != ["", "nodes"] or not tokens[2].isdigit():
+    if len(tokens) != 4 or tokens[:2] != ["", "nodes"] or not _INDEX.fullmatch(tokens[2]):
         return None
     index, field = int(tokens[2]), tokens[3]
     if index >= len(core.asset.tree):
@@ -120,9 +133,7 @@ def _get_node(core: SceneCore, node: int, field: str) -> FloatArray:
 
 
 def _set_node(core: SceneCore, node: int, field: str, value: Any) -> None:
-    numbers = np.array(value, dtype=np.float64)
-    if not np.isfinite(numbers).all():
-        raise ValueError(f"/nodes/{node}/{field}: {value!r} is not finite")
+    numbers = _node_numbers(value, field, f"/nodes/{node}/{field}")
     if field == "weights":
         core.set_weights(node, numbers)
         return
@@ -134,11 +145,29 @@ def _set_node(core: SceneCore, node: int, field: str, value: Any) -> None:
     elif field == "rotation":
         length = float(np.linalg.norm(numbers))
         if length < 1e-6:
-            raise ValueError(f"/nodes/{node}/rotation: {value!r} is no rotation")
+            raise ValueError(f"/nodes/{node}/rotation: {reprlib.repr(value)} is no rotation")
         rotation = numbers / length
     else:
         scale = numbers
     core.place_node(node, matrices_from_trs(translation, rotation, scale))
+
+
+def _node_numbers(value: Any, field: str, pointer: str) -> FloatArray:
+    """A list of numbers that a node can carry.
+
+    Raises:
+        TypeError: No list of numbers.
+        ValueError: One of them is not finite, or beyond what is carried.
+    """
+    items = np.asarray(value).ravel().tolist() if isinstance(value, np.ndarray) else value
+    if not isinstance(items, (list, tuple)) or not all(
+        isinstance(item, Real) and not isinstance(item, bool) for item in items
+    ):
+        raise TypeError(f"{pointer}: {reprlib.repr(value)} is no list of numbers")
+    largest = range_of(field).largest
+    if not all(abs(item) <= largest for item in items):  # of integers too large for floats, too
+        raise ValueError(f"{pointer}: {reprlib.repr(value)} must be at most {largest:g}")
+    return np.array(items, dtype=np.float64)
 
 
 # --- physics ----------------------------------------------------------------------------------
@@ -232,7 +261,7 @@ def _from_document(core: SceneCore, pointer: str) -> Any:
         raise KeyError(f"{pointer!r} is no JSON pointer; must start with /")
     for token in pointer.split("/")[1:]:
         key = token.replace("~1", "/").replace("~0", "~")
-        if isinstance(owner, list) and key.isdigit() and int(key) < len(owner):
+        if isinstance(owner, list) and _INDEX.fullmatch(key) and int(key) < len(owner):
             owner = owner[int(key)]
         elif isinstance(owner, dict) and key in owner:
             owner = owner[key]

@@ -1,0 +1,114 @@
+"""Where a fast body went within a step, and where on that way it first touched a surface."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gltf_bullet.planning.body_sizes import BodySize
+from gltf_bullet.transforms import (
+    FloatArray,
+    matrices_from_quats,
+    quat_from_rotation_vector,
+    quat_multiply,
+    quat_rotate,
+)
+
+__all__ = ["FastPath"]
+
+TOUCH = 2e-5
+"""[m] that a body is put inside the surface: with a gap boxes on boxes find no contact and gain
+energy (measured: 7 times)."""
+TOUCH_SHARE = 5e-4
+"""... or this share of half its thickness: balls over an edge of a mesh are sometimes held by the
+triangle beside it (measured: 10 um too high to touch at a radius of 0.2 m)."""
+
+_SAMPLES = 9
+"""Poses of a way that are looked at: a step turns a watched body by 1.5 rad at most."""
+_BISECTIONS = 12
+"""... and how often the way between two of them is halved: to a tenth of ``TOUCH`` at 50 m/s."""
+
+
+class FastPath:
+    """Where a body went within the last step."""
+
+    __slots__ = ("position", "rotation", "row", "size", "travel", "turn")
+
+    def __init__(
+        self,
+        row: int,
+        size: BodySize,
+        position: FloatArray,
+        rotation: FloatArray,
+        travel: FloatArray,
+        turn: FloatArray,
+    ) -> None:
+        self.row, self.size = row, size
+        self.position, self.rotation = position.copy(), rotation.copy()
+        self.travel, self.turn = travel, turn
+
+    @property
+    def touch(self) -> float:
+        """How deep the body is put into what it meets [m]."""
+        return max(TOUCH, TOUCH_SHARE * self.size.half_thickness)
+
+    def probe_paths(self, *, from_surface: bool) -> tuple[FloatArray, FloatArray]:
+        """Rays along the ways of the probes, lengthened by their reaches: starts and ends.
+
+        Args:
+            from_surface: Rays of balls begin just outside: from inside they hit the ball itself,
+                while those of other bodies miss them (measured).
+        """
+        position, rotation = self.pose_after(0.0)
+        starts = position + quat_rotate(rotation, self.size.probes)
+        ends = self.position + quat_rotate(self.rotation, self.size.probes)
+        ways = ends - starts
+        lengths = np.maximum(np.linalg.norm(ways, axis=1, keepdims=True), 1e-12)
+        along = ways / lengths
+        if from_surface and self.size.is_ball:
+            starts += (1.0 + 1e-6) * self.size.half_thickness * along
+        return starts, ends + along * self.size.reaches[:, None]
+
+    def pose_after(self, share: float) -> tuple[FloatArray, FloatArray]:
+        """Centre of mass and rotation after a share of the way."""
+        back = 1.0 - share
+        turned = quat_multiply(quat_from_rotation_vector(-back * self.turn), self.rotation)
+        return self.position - back * self.travel, turned
+
+    def share_before(self, point: Sequence[float], normal: FloatArray) -> float:
+        """The share of the way after which the body touches a plane, 1 if it does not get there.
+
+        Args:
+            point: On the plane.
+            normal: Towards where the body came from.
+        """
+        touch = self.touch
+        shares = np.linspace(0.0, 1.0, _SAMPLES)
+        gaps = [self._gap(share, point, normal) for share in shares]
+        if gaps[0] < -touch:
+            # Something of it is behind the plane already, maybe beside the surface: the ball
+            # inside of it decides.
+            approach = float(-normal @ self.travel)
+            if approach <= 0.0:
+                return 1.0
+            height = float(normal @ (self.position - self.travel - np.array(point)))
+            share = (height - self.size.half_thickness + touch) / approach
+            return min(max(share, 0.0), 1.0)
+        behind = [k for k, gap in enumerate(gaps) if gap < -touch]
+        if not behind:
+            return 1.0
+        low, high = float(shares[behind[0] - 1]), float(shares[behind[0]])
+        for _ in range(_BISECTIONS):
+            middle = 0.5 * (low + high)
+            if self._gap(middle, point, normal) < -touch:
+                high = middle
+            else:
+                low = middle
+        return high
+
+    def _gap(self, share: float, point: Sequence[float], normal: FloatArray) -> float:
+        """Between the body and a plane after a share of the way [m]."""
+        position, rotation = self.pose_after(share)
+        reach = self.size.support(matrices_from_quats(rotation).T @ -normal)
+        return float(normal @ (position - np.array(point))) - reach

@@ -1,0 +1,115 @@
+"""Which colliders of a scene are inside each other when it is created, and how deep.
+
+Bodies are asked pair by pair, with closest-point queries: finding all contacts of the world would
+change how other scenes in it go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pybullet
+
+from gltf_bullet.bullet.contacts.link_contacts import SolidLink
+from gltf_bullet.bullet.contacts.pair_rules import EngineLink
+from gltf_bullet.diagnostics import Diagnostics, Issue, IssueKind, JsonPointer, Severity
+from gltf_bullet.model import may_collide
+from gltf_bullet.transforms import FloatArray, Vec3
+
+__all__ = ["LoadOverlap", "find_overlaps", "overlap_issues"]
+
+BODIES_OVERLAP = IssueKind(
+    "BODIES_OVERLAP",
+    Severity.INFO,
+    "the body begins {depth:.3g} m deep inside of node {other}, to which no joint connects it; it "
+    "is let out slowly",
+)
+
+DEEP = 2e-3
+"""[m] from which on an overlap is one: meshes of the engine are 1 mm thicker than they look."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadOverlap:
+    """Two links that are inside each other."""
+
+    first: EngineLink
+    second: EngineLink
+    depth: float
+    """[m]"""
+    normal: Vec3
+    """From the second to the first, world axes: the shortest way out for the first."""
+
+
+def find_overlaps(
+    client_id: int,
+    links: Sequence[SolidLink],
+    are_apart: Callable[[EngineLink, EngineLink], bool],
+) -> list[LoadOverlap]:
+    """All pairs that may collide and overlap by more than :data:`DEEP`.
+
+    Args:
+        client_id: The world.
+        links: Of one scene.
+        are_apart: Whether a rule keeps two links from colliding.
+    """
+    solid = [(link, part.surface) for link, part in links if part.surface.only_against is None]
+    if len(solid) < 2 or not any(surface.key.is_dynamic for _, surface in solid):
+        return []
+    boxes = np.array([pybullet.getAABB(*link, physicsClientId=client_id) for link, _ in solid])
+    found = []
+    for i, j in _touching(boxes[:, 0] + 0.5 * DEEP, boxes[:, 1] - 0.5 * DEEP).tolist():
+        (a, one), (b, other) = solid[i], solid[j]
+        if not (one.key.is_dynamic or other.key.is_dynamic):
+            continue
+        if not may_collide(one.contact_class.filter, other.contact_class.filter):
+            continue
+        if are_apart(a, b):
+            continue
+        points = pybullet.getClosestPoints(a[0], b[0], 0.0, a[1], b[1], physicsClientId=client_id)
+        deepest = min(points, key=lambda point: float(point[8]), default=None)
+        if deepest is not None and deepest[8] < -DEEP:
+            x, y, z = deepest[7]
+            found.append(LoadOverlap(first=a, second=b, depth=-deepest[8], normal=(x, y, z)))
+    return found
+
+
+def overlap_issues(
+    overlaps: Sequence[LoadOverlap], owner_of: Mapping[EngineLink, int]
+) -> tuple[Issue, ...]:
+    """One finding per pair of bodies, at the deepest place.
+
+    Args:
+        overlaps: Pairs of links.
+        owner_of: The glTF node that each link belongs to.
+    """
+    deepest: dict[tuple[int, int], float] = {}
+    for overlap in overlaps:
+        a, b = owner_of[overlap.first], owner_of[overlap.second]
+        deepest[max(a, b), min(a, b)] = max(overlap.depth, deepest.get((max(a, b), min(a, b)), 0.0))
+    sink = Diagnostics()
+    for (node, other), depth in deepest.items():
+        sink.report(BODIES_OVERLAP, JsonPointer(f"/nodes/{node}"), depth=depth, other=other)
+    return sink.issues
+
+
+def _touching(low: FloatArray, high: FloatArray) -> npt.NDArray[np.intp]:
+    """Pairs of boxes that overlap, by sweep and prune, shape [k, 2]."""
+    # Infinite planes reach 1e30 in the engine.
+    spread = [float(np.ptp(np.clip(0.5 * (low + high)[:, k], -1e6, 1e6))) for k in range(3)]
+    axis = int(np.argmax(spread))
+    order = np.argsort(low[:, axis], kind="stable")
+    low, high = low[order], high[order]
+    ends = np.searchsorted(low[:, axis], high[:, axis], side="right")
+    counts = np.maximum(ends - np.arange(len(low)) - 1, 0)
+    first = np.repeat(np.arange(len(low)), counts)
+    starts = np.repeat(np.cumsum(counts) - counts, counts)
+    second = first + 1 + np.arange(len(first)) - starts
+    meets = ((low[first] <= high[second]) & (low[second] <= high[first])).all(axis=1)
+    pairs: npt.NDArray[np.intp] = np.sort(
+        np.stack([order[first[meets]], order[second[meets]]], axis=1), axis=1
+    )
+    return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]

@@ -1,0 +1,111 @@
+"""What every number of a file may be: the one table of ranges that the engine can carry.
+
+JSON holds numbers up to 1e308 and beyond; the engine squares lengths, multiplies them by masses and
+divides by what comes out. Each property below has the largest magnitude that is carried, and what
+becomes of a larger one: refused where that is a place or a size (another one would be another
+scene), limited and named where it is a strength (more of it would make no difference that the
+engine can show). Names are the same in all dialects, so the table is by name.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final, Literal
+
+__all__ = ["GENERAL", "PLACE", "SIZE", "WORLD", "NumberRange", "carried", "range_of"]
+
+SINGLE_PRECISION_LARGEST: Final = 3.4028234663852886e38
+SINGLE_PRECISION_SMALLEST: Final = 1.1754943508222875e-38
+"""glTF's own arrays hold numbers of this size only, and their products stay below 1e308. What is
+smaller than the second counts as 0: its square is 0 anyway."""
+
+
+@dataclass(frozen=True, slots=True)
+class NumberRange:
+    """The magnitudes that a property may have; 0 is always one of them."""
+
+    largest: float
+    beyond: Literal["refused", "limited", "unlimited"] = "refused"
+    """What becomes of more: an error, ``largest`` in its place, or infinity."""
+    smallest: float = SINGLE_PRECISION_SMALLEST
+    """Of what is not 0. Less is raised to it where the property is ``limited``, else it is 0."""
+
+
+GENERAL: Final = NumberRange(SINGLE_PRECISION_LARGEST)
+"""Of every property without an entry of its own."""
+
+PLACE: Final = 1e9
+"""[m]: 2.5 times the way to the moon; doubles resolve 1e-7 m there. Scales may be as large: the
+shapes that result have limits of their own (``planning/shapes``)."""
+WORLD: Final = 3e10
+"""[m] of a node in the world, transforms of its parents and of the caller included. No power of
+ten, so that rounding in one placement and another does not decide about a file."""
+SIZE: Final = 1e8
+"""[m] of a shape, eight times the Earth: volumes are 1e24 and inertias 1e40 at most."""
+
+_BY_NAME: Final[dict[str, NumberRange]] = {
+    # Places and sizes [m].
+    "translation": NumberRange(PLACE),
+    "scale": NumberRange(PLACE),
+    "matrix": NumberRange(PLACE),
+    "centerOfMass": NumberRange(SIZE),
+    "points": NumberRange(PLACE),
+    "size": NumberRange(SIZE),
+    "radius": NumberRange(SIZE),
+    "radiusBottom": NumberRange(SIZE),
+    "radiusTop": NumberRange(SIZE),
+    "height": NumberRange(SIZE),
+    "sizeX": NumberRange(SIZE, "unlimited"),
+    "sizeZ": NumberRange(SIZE, "unlimited"),
+    "unitDistance": NumberRange(PLACE),
+    "weights": NumberRange(1e6),
+    # In accessors.
+    "POSITION": NumberRange(PLACE),
+    "inverseBindMatrices": NumberRange(PLACE),
+    # Of animations [s].
+    "input": NumberRange(1e9),
+    # Masses [kg] and inertias [kg m^2]: a grain of dust to a mountain. What joins bodies of both
+    # ends of it has a ratio of 1e21, still five digits away from losing the lighter one.
+    "mass": NumberRange(1e12, "limited", 1e-9),
+    "inertiaDiagonal": NumberRange(1e18, "limited", 1e-15),
+    "inertiaTensor": NumberRange(1e18),
+    # Strengths. A step of 1/60 s at 1e6 m/s^2 gives 1.7e4 m/s, below the engine's clamp on speeds.
+    "gravity": NumberRange(1e6, "limited"),
+    "gravityFactor": NumberRange(1e5, "limited"),
+    "staticFriction": NumberRange(1e4, "limited"),
+    "dynamicFriction": NumberRange(1e4, "limited"),
+    # An impact multiplies speeds by it.
+    "restitution": NumberRange(10.0, "limited"),
+    # Blender and Unity write the largest float for "no limit".
+    "min": NumberRange(1e9, "unlimited"),
+    "max": NumberRange(1e9, "unlimited"),
+    "maxForce": NumberRange(1e12, "unlimited"),
+    # [N/m] and [N s/m]: 1 kg on it is at rest within one step of any rate long before.
+    "stiffness": NumberRange(1e12, "limited"),
+    "damping": NumberRange(1e12, "limited"),
+    "springConstant": NumberRange(1e12, "limited"),
+    "springDamping": NumberRange(1e12, "limited"),
+    "positionTarget": NumberRange(1e6, "limited"),
+    "velocityTarget": NumberRange(1e5, "limited"),
+    "priority": NumberRange(1e9, "limited"),
+}
+
+
+def range_of(name: str) -> NumberRange:
+    """The range of a property, by its name in the file."""
+    return _BY_NAME.get(name, GENERAL)
+
+
+def carried(name: str, value: float) -> float | None:
+    """``value`` as it is taken: itself, limited, or infinite; ``None`` where it is refused."""
+    allowed = range_of(name)
+    size = abs(value)
+    if size > allowed.largest or not math.isfinite(value):
+        if allowed.beyond == "refused" or math.isnan(value):
+            return None
+        return math.copysign(allowed.largest if allowed.beyond == "limited" else math.inf, value)
+    if 0.0 < size < allowed.smallest:
+        # A tiny mass must not become 0, which means infinite.
+        return math.copysign(allowed.smallest, value) if allowed.beyond == "limited" else 0.0
+    return value

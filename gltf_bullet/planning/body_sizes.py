@@ -1,0 +1,76 @@
+"""How far a body reaches about its centre of mass: what decides how fast is too fast for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gltf_bullet.planning.body_plans import BodyPlan
+from gltf_bullet.planning.shapes.extents import extent_of, support
+from gltf_bullet.planning.shapes.shape_plans import ShapePlan, SpherePlan
+from gltf_bullet.transforms import FloatArray
+
+__all__ = ["BodySize", "body_size"]
+
+_SLENDER = 3.0
+"""A body so many times longer than thick is watched at its ends as well."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class BodySize:
+    """The size of a body's colliders, in its inertial frame."""
+
+    half_thickness: float
+    """Half of the smallest extent of its thinnest collider [m]."""
+    half_length: float
+    """Half of the largest extent of the whole [m]."""
+    probes: FloatArray
+    """Points whose paths are watched [m], shape [k, 3]: the middle, and the ends of long bodies."""
+    reaches: FloatArray
+    """How far beyond each probe the body may reach along its path [m], shape [k]."""
+    is_ball: bool
+    _solids: tuple[tuple[ShapePlan, FloatArray, FloatArray], ...]
+
+    def support(self, direction: FloatArray) -> float:
+        """How far the body reaches from its centre of mass along a unit vector [m]."""
+        return max(
+            float(offset @ direction) + support(shape, turn.T @ direction)
+            for shape, turn, offset in self._solids
+        )
+
+
+def body_size(plan: BodyPlan) -> BodySize | None:
+    """Measure a body; ``None`` without colliders."""
+    inertial_from_body = plan.body_from_inertial.inverse()
+    placed = [
+        type(shape)(shape.shape, inertial_from_body @ shape.body_from_shape)
+        for group in plan.groups
+        for shape in group.shapes
+    ]
+    if not placed:
+        return None
+    extents = [extent_of(shape) for shape in placed]
+    boxes = [(e.center, np.abs(e.axes) @ e.half) for e in extents]
+    low = np.min([center - half for center, half in boxes], axis=0)
+    high = np.max([center + half for center, half in boxes], axis=0)
+    middle, half = 0.5 * (low + high), 0.5 * (high - low)
+    thickness = min(float(e.half.min()) for e in extents)
+    length = float(half.max())
+    probes, reaches = [middle], [length]
+    if length > _SLENDER * float(np.sort(half)[1]):
+        axis = np.zeros(3)
+        axis[int(half.argmax())] = length - thickness
+        probes += [middle + axis, middle - axis]
+        reaches += [thickness, thickness]
+    return BodySize(
+        half_thickness=thickness,
+        half_length=length,
+        probes=np.array(probes),
+        reaches=np.array(reaches),
+        is_ball=len(placed) == 1 and isinstance(placed[0].shape, SpherePlan),
+        _solids=tuple(
+            (shape.shape, extent.axes, np.array(shape.body_from_shape.translation))
+            for shape, extent in zip(placed, extents, strict=True)
+        ),
+    )

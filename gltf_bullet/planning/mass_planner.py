@@ -1,0 +1,271 @@
+"""Masses, inertias and speeds of bodies: stated, derived, or made what Bullet can carry.
+
+Implements "Motions" of KHR_physics_rigid_bodies: every default and approximation is decided here.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from gltf_bullet.gltf.fields import NUMBER_LIMITED
+from gltf_bullet.model import (
+    Motion,
+    MotionKind,
+    PhysicsScene,
+)
+from gltf_bullet.model.mass_properties import Moments, principal_inertia
+from gltf_bullet.number_ranges import carried, range_of
+from gltf_bullet.planning.body_plans import VELOCITY_CLAMP, BodyPlan
+from gltf_bullet.planning.collider_groups import PlacedCollider, group_colliders
+from gltf_bullet.transforms import (
+    FloatArray,
+    Pose,
+    Vec3,
+    matrices_from_quats,
+    quats_from_matrices,
+)
+
+__all__ = ["MassPlanner", "largest_mass", "report_mass_ratios"]
+
+MASS_UNDEFINED = IssueKind(
+    "MASS_UNDEFINED",
+    Severity.WARNING,
+    "the body has neither mass nor shapes with a volume; mass 1 kg is used",
+)
+INERTIA_UNDEFINED = IssueKind(
+    "INERTIA_UNDEFINED",
+    Severity.WARNING,
+    "the body has neither inertia nor shapes with a volume; that of a ball of radius 0.5 m is used",
+)
+INFINITE_AS_LARGE = IssueKind(
+    "INFINITE_AS_LARGE",
+    Severity.INFO,
+    "infinite {what} stands as {value:.3g}, {factor:.0e} times the largest finite one around",
+)
+INERTIA_IMPOSSIBLE = IssueKind(
+    "INERTIA_IMPOSSIBLE",
+    Severity.WARNING,
+    "the principal moments {a:.3g}, {b:.3g}, {c:.3g} kg m^2 belong to no body: the largest is "
+    "{excess:.3g} times the sum of the others; they are used as they are",
+)
+MASS_RATIO_EXTREME = IssueKind(
+    "MASS_RATIO_EXTREME",
+    Severity.WARNING,
+    "the mass of {mass:.3g} kg is {ratio:.1e} times the median of the scene's bodies, {median:.3g} "
+    "kg; contacts and joints between such bodies are not solved reliably",
+)
+VELOCITY_LIMITED = IssueKind(
+    "VELOCITY_LIMITED",
+    Severity.WARNING,
+    "a speed of {got:.3g} {unit} is more than the engine keeps; {allowed:.0e} {unit} is used",
+)
+
+INERTIA_LIMITED = IssueKind(
+    "INERTIA_LIMITED",
+    Severity.WARNING,
+    "the principal moments of inertia are {got} kg m^2; the engine carries neither ratios above "
+    "{ratio:.0e} nor moments below {smallest:.3g} for this mass; {used} are used",
+)
+
+EXTREME_RATIO = 1e6
+"""Of masses. The engine's iterations lose a light body beneath a heavy one from about 1e3 on."""
+
+INFINITE_FACTOR = 1e9
+"""An infinite mass or moment is this many times the largest finite one: a zero in its place
+would stop all rotation (measured). Also the largest ratio of two finite moments of one body: at
+1e18, the square root of which is lost to rounding, free bodies became NaN (measured)."""
+SMALLEST_GYRATION = 1e-6
+"""[m]: a body whose mass is as close together as this turns about it, whatever its moments are."""
+DEFAULT_RADIUS = 0.5
+"""[m] of the ball whose inertia a body without any shape gets."""
+
+
+def report_mass_ratios(
+    bodies: dict[int, BodyPlan], physics: PhysicsScene, diagnostics: Diagnostics
+) -> None:
+    """Masses that are lost beside the others of the scene; infinite ones are meant."""
+    masses = {
+        node: plan.mass
+        for node, plan in bodies.items()
+        if plan.mass > 0.0 and physics.motions[node].mass != math.inf
+    }
+    if len(masses) < 2:
+        return
+    median = float(np.median(list(masses.values())))
+    for node, mass in masses.items():
+        if not 1.0 / EXTREME_RATIO < mass / median < EXTREME_RATIO:
+            diagnostics.report(
+                MASS_RATIO_EXTREME, physics.motions[node].pointer,
+                mass=mass, ratio=mass / median, median=median,
+            )  # fmt: skip
+
+
+def largest_mass(physics: PhysicsScene) -> float:
+    """The largest finite mass that the file states [kg]; 1 without any."""
+    stated = (m.mass for m in physics.motions.values())
+    return max((m for m in stated if m is not None and math.isfinite(m)), default=1.0)
+
+
+class MassPlanner:
+    """Turns motions and their colliders into body plans; equal ones are computed once."""
+
+    def __init__(self, density: float, largest_mass: float, diagnostics: Diagnostics) -> None:
+        self._density = density
+        self.largest_mass = largest_mass
+        self._diagnostics = diagnostics
+        self._derived: dict[object, tuple[float, Vec3, Pose]] = {}
+
+    def plan(
+        self,
+        node: int,
+        motion: Motion,
+        colliders: list[PlacedCollider],
+        world_from_body: Pose,
+        linear_map: FloatArray,
+    ) -> BodyPlan:
+        """The plan of one body; ``linear_map`` is the scale and shear of its node."""
+        # Bodies of one kind come by the thousand: same motion, same shapes, same scale.
+        key = (
+            motion.kind, motion.mass, motion.center_of_mass, motion.inertia_diagonal,
+            motion.inertia_orientation_xyzw, linear_map.tobytes(),
+            tuple((id(c.moments), c.shape) for c in colliders),
+        )  # fmt: skip
+        if key not in self._derived:
+            self._derived[key] = self._mass_properties(motion, colliders, linear_map)
+        mass, inertia, body_from_inertial = self._derived[key]
+        fixed = motion.kind is MotionKind.STATIC
+        linear = self._limited(motion.linear_velocity, motion, "linearVelocity", "m/s")
+        angular = self._limited(motion.angular_velocity, motion, "angularVelocity", "rad/s")
+        return BodyPlan(
+            node=node,
+            kind=motion.kind,
+            world_from_body=world_from_body,
+            mass=mass,
+            inertia_diagonal=inertia,
+            body_from_inertial=body_from_inertial,
+            linear_velocity=(0.0, 0.0, 0.0) if fixed else world_from_body.rotate(linear),
+            angular_velocity=(0.0, 0.0, 0.0) if fixed else world_from_body.rotate(angular),
+            gravity_factor=motion.gravity_factor,
+            groups=group_colliders(colliders),
+        )
+
+    def _limited(self, velocity: Vec3, motion: Motion, key: str, unit: str) -> Vec3:
+        speed = math.hypot(*velocity)
+        if speed <= VELOCITY_CLAMP:
+            return velocity
+        self._diagnostics.report(
+            VELOCITY_LIMITED, motion.pointer / key, got=speed, unit=unit, allowed=VELOCITY_CLAMP
+        )
+        largest = max(map(abs, velocity))  # the length itself may overflow
+        x, y, z = (v / largest for v in velocity)
+        share = VELOCITY_CLAMP / math.hypot(x, y, z)
+        return (x * share, y * share, z * share)
+
+    def _mass_properties(
+        self, motion: Motion, colliders: list[PlacedCollider], linear_map: FloatArray
+    ) -> tuple[float, Vec3, Pose]:
+        """Mass, principal moments and body_from_inertial."""
+        total = Moments.zero()
+        for placed in colliders:
+            total = total + placed.moments
+        if motion.center_of_mass is not None:
+            # Lengths in node space are scaled by the node's global scale.
+            center = linear_map @ np.array(motion.center_of_mass)
+        else:
+            center = total.center
+        com: Vec3 = tuple(center.tolist())
+        if motion.kind is not MotionKind.DYNAMIC:
+            return 0.0, (0.0, 0.0, 0.0), Pose.from_translation(com)
+        mass = self._mass(motion, total)
+        mass = self._carried_mass(motion, mass)
+        diagonal, orientation = self._inertia(motion, total, mass)
+        diagonal = self._carried_inertia(motion, mass, diagonal)
+        if orientation is None:
+            return mass, diagonal, Pose.from_translation(com)
+        x, y, z, w = quats_from_matrices(orientation).tolist()
+        return mass, diagonal, Pose((x, y, z, w), com)
+
+    def _mass(self, motion: Motion, total: Moments) -> float:
+        if motion.mass is None:
+            if total.volume > 0.0:
+                return self._density * total.volume
+            self._diagnostics.report(MASS_UNDEFINED, motion.pointer)
+            return 1.0
+        if math.isfinite(motion.mass):
+            return motion.mass
+        value = INFINITE_FACTOR * self.largest_mass
+        self._diagnostics.report(
+            INFINITE_AS_LARGE, motion.pointer / "mass",
+            what="mass", value=value, factor=INFINITE_FACTOR,
+        )  # fmt: skip
+        return value
+
+    def _carried_mass(self, motion: Motion, mass: float) -> float:
+        """What follows from shapes is as large as they are; what is stated is in range already."""
+        taken = carried("mass", mass)
+        if motion.mass is not None or taken is None or taken == mass:
+            return mass
+        allowed = range_of("mass")
+        self._diagnostics.report(
+            NUMBER_LIMITED, motion.pointer, key="the mass of the shapes", got=f"{mass:g}",
+            allowed=f"{allowed.smallest:g} to {allowed.largest:g} kg", used=taken,
+        )  # fmt: skip
+        return taken
+
+    def _carried_inertia(self, motion: Motion, mass: float, diagonal: Vec3) -> Vec3:
+        stated = motion.inertia_diagonal or diagonal
+        largest = max((moment for moment in stated if math.isfinite(moment)), default=0.0)
+        smallest = max(mass * SMALLEST_GYRATION**2, largest / INFINITE_FACTOR)
+        if min(diagonal) >= 0.999 * smallest:
+            return diagonal
+        a, b, c = (max(moment, smallest) for moment in diagonal)
+        self._diagnostics.report(
+            INERTIA_LIMITED, motion.pointer, got=_triple(diagonal), ratio=INFINITE_FACTOR,
+            smallest=smallest, used=_triple((a, b, c)),
+        )  # fmt: skip
+        return a, b, c
+
+    def _inertia(
+        self, motion: Motion, total: Moments, mass: float
+    ) -> tuple[Vec3, FloatArray | None]:
+        """Principal moments and the rotation from principal to body axes."""
+        if motion.inertia_diagonal is None:
+            if total.volume > 0.0:
+                # About the geometry's own centre also where the file moves the centre of mass:
+                # the text leaves open whether the tensor moves with it.
+                tensor = total.inertia_about(total.center) * (mass / total.volume)
+                principal = principal_inertia(tensor)
+                return principal.diagonal, principal.orientation
+            self._diagnostics.report(INERTIA_UNDEFINED, motion.pointer)
+            ball = 0.4 * mass * DEFAULT_RADIUS**2
+            return (ball, ball, ball), None
+        orientation = None
+        if motion.inertia_orientation_xyzw != (0.0, 0.0, 0.0, 1.0):
+            orientation = matrices_from_quats(np.array(motion.inertia_orientation_xyzw))
+        finite = [moment for moment in motion.inertia_diagonal if math.isfinite(moment)]
+        if len(finite) == 3:
+            largest = max(finite)
+            rest = sum(finite) - largest
+            if largest > (1.0 + 1e-3) * rest:
+                a, b, c = finite
+                self._diagnostics.report(
+                    INERTIA_IMPOSSIBLE, motion.pointer / "inertiaDiagonal",
+                    a=a, b=b, c=c, excess=largest / rest,
+                )  # fmt: skip
+            return motion.inertia_diagonal, orientation
+        extent = float(np.ptp(np.diag(total.second))) if total.volume > 0.0 else 0.0
+        scale = max([*finite, mass * DEFAULT_RADIUS**2, extent])
+        large = INFINITE_FACTOR * scale
+        self._diagnostics.report(
+            INFINITE_AS_LARGE, motion.pointer / "inertiaDiagonal",
+            what="inertia", value=large, factor=INFINITE_FACTOR,
+        )  # fmt: skip
+        a, b, c = (m if math.isfinite(m) else large for m in motion.inertia_diagonal)
+        return (a, b, c), orientation
+
+
+def _triple(values: Vec3) -> str:
+    return ", ".join(f"{value:.3g}" for value in values)

@@ -1,0 +1,112 @@
+"""Moving concave meshes: triangles, convex parts or a hull, and what each of them costs.
+
+DESIGN, "Moving concave mesh": triangles collide well with convex shapes and fall through planes and
+other meshes, so convex parts are the general answer, and a hull the last one.
+"""
+
+from __future__ import annotations
+
+from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.model.mass_properties import Moments, mesh_moments
+from gltf_bullet.options import LoadOptions
+from gltf_bullet.planning.shapes.decomposition import Decomposer
+from gltf_bullet.planning.shapes.hulls import Hull, box_of_hull, convex_hull
+from gltf_bullet.planning.shapes.shape_plans import (
+    BoxPlan,
+    BvhPlan,
+    ConvexPartsPlan,
+    HullPlan,
+    PlacedShape,
+    PointSet,
+    TriangleSet,
+)
+from gltf_bullet.transforms import IDENTITY_POSE, Pose
+
+__all__ = [
+    "CONCAVE_AS_HULL",
+    "CONCAVE_DECOMPOSED",
+    "DECOMPOSITION_FAILED",
+    "DECOMPOSITION_STOPPED",
+    "ConcavePlanner",
+    "hull_shape",
+    "tidy",
+]
+
+CONCAVE_DECOMPOSED = IssueKind(
+    "CONCAVE_DECOMPOSED",
+    Severity.WARNING,
+    "a moving concave mesh stands as {parts} convex parts of {ratio:.3g} times its volume",
+)
+CONCAVE_AS_HULL = IssueKind(
+    "CONCAVE_AS_HULL",
+    Severity.WARNING,
+    "a moving concave mesh stands as its convex hull, whose volume is {ratio:.3g} of the mesh's",
+)
+DECOMPOSITION_STOPPED = IssueKind(
+    "DECOMPOSITION_STOPPED",
+    Severity.WARNING,
+    "decomposing a concave mesh was stopped ({why}); {parts} coarse convex parts of "
+    "{ratio:.3g} times its volume stand in (LoadOptions.decomposition_seconds)",
+)
+DECOMPOSITION_FAILED = IssueKind(
+    "DECOMPOSITION_FAILED",
+    Severity.WARNING,
+    "a concave mesh could not be decomposed ({why}); its convex hull, {ratio:.3g} times its "
+    "volume, stands in (LoadOptions.decomposition_seconds, LoadOptions.concave)",
+)
+
+
+class ConcavePlanner:
+    """Plans the moving concave meshes of one scene."""
+
+    def __init__(
+        self, decomposer: Decomposer, options: LoadOptions, diagnostics: Diagnostics
+    ) -> None:
+        self._decomposer = decomposer
+        self._choice = options.concave
+        self._diagnostics = diagnostics
+
+    def plan(
+        self, mesh: TriangleSet, hull: Hull, moments: Moments, bvh_allowed: bool, at: JsonPointer
+    ) -> PlacedShape:
+        """Plan ``mesh``, welded, with its ``hull`` and the ``moments`` of what it encloses."""
+        volume = max(moments.volume, 1e-300)
+        hull_ratio = mesh_moments(hull.points, hull.triangles).volume / volume
+        if self._choice == "hull":
+            self._diagnostics.report(CONCAVE_AS_HULL, at, ratio=hull_ratio)
+            return hull_shape(hull)
+        if self._choice == "bvh" or (self._choice == "auto" and bvh_allowed):
+            return PlacedShape(BvhPlan(mesh))
+        found = self._decomposer.decompose(mesh)
+        if found.outcome == "none":
+            why = found.reason or "coacd gave no part with a volume"
+            self._diagnostics.report(DECOMPOSITION_FAILED, at, why=why, ratio=hull_ratio)
+            return hull_shape(hull)
+        covered = 0.0
+        for part in found.parts:
+            solid = convex_hull(part.points, len(part.points))
+            covered += mesh_moments(solid.points, solid.triangles).volume
+        count, ratio = len(found.parts), covered / volume
+        if found.outcome == "full":
+            self._diagnostics.report(CONCAVE_DECOMPOSED, at, parts=count, ratio=ratio)
+        else:
+            self._diagnostics.report(
+                DECOMPOSITION_STOPPED, at, why=found.reason, parts=count, ratio=ratio
+            )
+        return PlacedShape(ConvexPartsPlan(found.parts, mesh))
+
+
+def hull_shape(hull: Hull) -> PlacedShape:
+    """The shape of a hull: a box where it is one (DESIGN, "Restitution")."""
+    box = box_of_hull(hull)
+    if box is not None:
+        return PlacedShape(BoxPlan(box[0]), tidy(box[1]))
+    return PlacedShape(HullPlan(PointSet(hull.points)))
+
+
+def tidy(pose: Pose) -> Pose:
+    """The identity, to the letter, where the pose is one within rounding."""
+    x, y, z, _ = pose.rotation_xyzw
+    if max(map(abs, (x, y, z, *pose.translation))) < 1e-12:
+        return IDENTITY_POSE
+    return pose

@@ -1,0 +1,69 @@
+"""The states that ``reset`` goes back to: taken together for all scenes of a world.
+
+A state holds the whole world. Each of 300 scenes took one at its first step: as many copies of all
+bodies, and 12 s for 90 ragdolls. Scenes that begin at the same moment share one.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Protocol
+
+from gltf_bullet.bullet.session import EngineSession
+from gltf_bullet.bullet.state.snapshots import EngineSnapshot
+from gltf_bullet.bullet.world.engine_world import EngineWorld
+from gltf_bullet.runtime.scene_state import SceneState
+
+__all__ = ["StartStates"]
+
+
+class _Scene(Protocol):
+    """What a scene core is for this module."""
+
+    is_removed: bool
+    world: EngineWorld
+
+    def state_with(self, engine: EngineSnapshot) -> SceneState: ...
+
+
+class StartStates:
+    """Of one world; :meth:`EngineSession.shared` keeps it."""
+
+    def __init__(self, session: EngineSession) -> None:
+        self._session = session
+        self._steps = 0
+        self._waiting: weakref.WeakSet[_Scene] = weakref.WeakSet()
+        self._prepared: weakref.WeakKeyDictionary[_Scene, tuple[int, SceneState]] = (
+            weakref.WeakKeyDictionary()
+        )
+
+    def expect(self, core: _Scene) -> None:
+        """A scene that may take its first step soon."""
+        self._waiting.add(core)
+
+    def forget(self, core: _Scene) -> None:
+        """A scene that was removed or needs no start."""
+        self._waiting.discard(core)
+        self._prepared.pop(core, None)
+
+    def note_step(self) -> None:
+        """The world has moved on: what was prepared is of another moment."""
+        self._steps += 1
+
+    def take(self, core: _Scene) -> SceneState:
+        """The state of a scene that is about to take its first step."""
+        self._waiting.add(core)
+        moment, state = self._prepared.pop(core, (-1, None))
+        if state is None or moment != self._steps:
+            others = [other for other in self._waiting if not other.is_removed]
+            for other in others:
+                other.world.renew_contacts()
+            snapshot = EngineSnapshot(self._session)
+            state = core.state_with(snapshot)
+            for other in others:
+                if other is not core:
+                    self._prepared[other] = (self._steps, other.state_with(snapshot))
+            # Once only: those that are never stepped by themselves cost nothing afterwards.
+            self._waiting.clear()
+        self._waiting.discard(core)
+        return state

@@ -1,0 +1,179 @@
+"""coacd runs in a process of its own, within limits, and what it cannot do has a stand-in."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import trimesh
+
+from gltf_bullet.options import LoadOptions
+from gltf_bullet.planning.shapes import decomposition_process
+from gltf_bullet.planning.shapes.decomposition import Decomposer, Decomposition
+from gltf_bullet.planning.shapes.shape_plans import TriangleSet
+
+PATIENT = 120.0
+"""[s]: a result must be full however busy the machine is."""
+
+
+def ring(sections: int = 12) -> TriangleSet:
+    mesh = trimesh.creation.annulus(0.3, 0.8, 0.5, sections=sections)
+    return TriangleSet(mesh.vertices, mesh.faces)
+
+
+def decomposed(mesh: TriangleSet, cache_folder: Path) -> Decomposition:
+    options = LoadOptions(cache_folder=cache_folder, decomposition_seconds=PATIENT)
+    return Decomposer(options).decompose(mesh)
+
+
+def bumpy_ball() -> TriangleSet:
+    """81920 triangles, which took coacd minutes."""
+    mesh = trimesh.creation.icosphere(subdivisions=6)
+    points = np.asarray(mesh.vertices)
+    bumps = 1.0 + 0.25 * np.sin(5.0 * points[:, 0]) * np.cos(4.0 * points[:, 1])
+    return TriangleSet(points * bumps[:, None], mesh.faces)
+
+
+def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
+    """Put a script in the place of coacd's."""
+    script = tmp_path / "worker.py"
+    script.write_text(code)
+    monkeypatch.setattr(decomposition_process, "_WORKER", script)
+
+
+def test_the_parts_of_a_ring_cover_it_wherever_it_is_and_however_large(tmp_path: Path) -> None:
+    for scale, offset in ((1e-3, 5.0), (1e4, -3e5)):
+        mesh = ring()
+        moved = TriangleSet(mesh.points * scale + offset, mesh.triangles)
+        found = decomposed(moved, tmp_path)
+        assert found.outcome == "full"
+        covered = sum(trimesh.convex.convex_hull(part.points).volume for part in found.parts)
+        true = np.pi * (0.8**2 - 0.3**2) * 0.5 * scale**3
+        assert covered == pytest.approx(true, rel=0.15)
+        points = np.concatenate([part.points for part in found.parts])
+        assert points.mean(axis=0) == pytest.approx([offset] * 3, abs=0.1 * scale)
+
+
+def test_a_budget_that_ends_is_kept_and_named(tmp_path: Path) -> None:
+    options = LoadOptions(cache_folder=tmp_path, decomposition_seconds=1e-3)
+    begin = time.monotonic()
+    found = Decomposer(options).decompose(ring())
+    assert time.monotonic() - begin < 3.0
+    assert (found.outcome, found.parts) == ("none", ())
+    assert "did not end" in found.reason
+    # Kept: as little time will not be spent again; more will.
+    assert Decomposer(options).decompose(ring()).outcome == "none"
+    assert (
+        Decomposer(LoadOptions(cache_folder=tmp_path, decomposition_seconds=PATIENT))
+        .decompose(ring())
+        .outcome
+        == "full"
+    )
+    assert Decomposer(options).decompose(ring()).outcome == "full"
+
+
+def test_a_large_mesh_is_simplified_and_gets_a_draft_in_time(tmp_path: Path) -> None:
+    shares: list[float] = []
+    options = LoadOptions(
+        cache_folder=tmp_path,
+        decomposition_seconds=20.0,
+        progress=lambda _, share: shares.append(share),
+    )
+    begin = time.monotonic()
+    found = Decomposer(options).decompose(bumpy_ball())
+    assert time.monotonic() - begin < 15.0
+    assert found.outcome == "draft"
+    assert len(found.parts) > 4
+    assert shares == sorted(shares)
+    assert 0.0 <= shares[0] < 0.1 < 0.9 < shares[-1] <= 1.0
+
+
+def test_a_worker_that_is_killed_or_crashes_leaves_the_process_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker(tmp_path, monkeypatch, "import os; os.abort()")
+    found = decomposed(ring(), tmp_path)
+    assert found.outcome == "none"
+    assert "code -6" in found.reason
+
+
+def test_what_a_crashing_worker_has_finished_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code = (
+        "import os, sys, numpy as np\n"
+        "np.savez(sys.argv[1] + '/draft.npz', part0=np.eye(4, 3) - 0.5)\n"
+        "os.abort()"
+    )
+    worker(tmp_path, monkeypatch, code)
+    found = decomposed(ring(), tmp_path)
+    assert (found.outcome, len(found.parts)) == ("draft", 1)
+
+
+@pytest.mark.parametrize("part", ["np.full((9, 3), np.nan)", "np.zeros((9, 3))", "np.zeros(7)"])
+def test_a_worker_that_writes_nonsense_is_not_believed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    code = f"import sys, numpy as np\nnp.savez(sys.argv[1] + '/full.npz', part0={part})"
+    worker(tmp_path, monkeypatch, code)
+    found = decomposed(ring(), tmp_path)
+    assert found.outcome == "none"
+
+
+def test_an_interrupted_load_ends_its_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marker = tmp_path / "alive"
+    code = (
+        f"import time, pathlib\nfor _ in range(50):\n"
+        f"    pathlib.Path({str(marker)!r}).write_text(str(time.monotonic()))\n    time.sleep(0.05)"
+    )
+    worker(tmp_path, monkeypatch, code)
+
+    def interrupt(what: str, share: float) -> None:
+        if marker.exists():
+            raise KeyboardInterrupt
+
+    options = LoadOptions(cache_folder=tmp_path, progress=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        Decomposer(options).decompose(ring())
+    written = marker.read_text()
+    time.sleep(0.3)
+    assert marker.read_text() == written
+
+
+def test_modules_in_the_working_directory_are_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A downloaded asset may bring a numpy.py, and its user may stand beside it."""
+    (tmp_path / "numpy.py").write_text("import pathlib; pathlib.Path('was_run').touch()")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", ["", *sys.path])
+    found = decomposed(ring(), tmp_path / "cache")
+    assert found.outcome == "full"
+    assert not (tmp_path / "was_run").exists()
+
+
+def test_a_broken_cache_file_is_made_anew(tmp_path: Path) -> None:
+    options = LoadOptions(cache_folder=tmp_path, decomposition_seconds=PATIENT)
+    Decomposer(options).decompose(ring())
+    (entry,) = tmp_path.glob("*.npz")
+    for content in (b"PK\x03\x04 nonsense", entry.read_bytes()[:-200]):
+        entry.write_bytes(content)
+        assert Decomposer(options).decompose(ring()).outcome == "full"
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
+    in_the_way = tmp_path / "file"
+    in_the_way.write_text("")
+    options = LoadOptions(cache_folder=in_the_way / "folder", decomposition_seconds=PATIENT)
+    assert Decomposer(options).decompose(ring()).outcome == "full"
+
+
+@pytest.mark.parametrize("seconds", [-1.0, float("nan"), float("inf")])
+def test_a_budget_must_be_a_time(seconds: float) -> None:
+    with pytest.raises(ValueError, match="decomposition_seconds"):
+        LoadOptions(decomposition_seconds=seconds)

@@ -1,0 +1,170 @@
+"""Every number of every schema, from 1e-300 to 1e300: a typed error, or a scene that stays finite.
+
+The places are found in the files themselves: each number of a scene that says everything, in every
+dialect, takes every value in turn.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pybullet
+import pytest
+
+import gltf_bullet as gb
+from gltf_bullet.diagnostics import ROOT, Diagnostics
+from gltf_bullet.gltf.fields import (
+    NUMBER_AS_UNLIMITED,
+    NUMBER_LIMITED,
+    VALUE_OUT_OF_RANGE,
+    read_number,
+    read_numbers,
+)
+from gltf_bullet.number_ranges import carried
+from tests.runtime.number_files import FILES
+
+VALUES: list[Any] = [
+    1e-300, 1e-38, 1e-9, 1e-6, 1e6, 1e9, 1e12, 1e19, 1e38, 1e104, 1e160, 1e300, 0, -0.0, -1,
+    -1e-9, -1e9, -1e300, "1", None, True, [], 10**400, -(10**400), 2**63, 0.5,
+]  # fmt: skip
+
+
+def numbers(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    entries = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, item in entries:
+        if isinstance(item, (dict, list)):
+            yield from numbers(item, (*path, key))
+        elif isinstance(item, (int, float)) and not isinstance(item, bool):
+            yield (*path, key)
+
+
+def places(root: Any) -> list[tuple[Any, ...]]:
+    """One place of each kind: that of the last node that has it."""
+    kinds = {
+        tuple("*" if isinstance(key, int) else key for key in path):
+        path
+        for path in numbers(root)
+    }  # fmt: skip
+    return list(kinds.values())
+
+
+CASES = [(name, place) for name, root in FILES.items() for place in places(root)]
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[int]:
+    client_id = pybullet.connect(pybullet.DIRECT)
+    yield client_id
+    pybullet.disconnect(client_id)
+
+
+@pytest.mark.parametrize(
+    ("name", "place"), CASES, ids=[f"{name}:{'/'.join(map(str, place))}" for name, place in CASES]
+)
+def test_any_value_of_a_number_is_refused_or_simulated(
+    name: str, place: tuple[Any, ...], client: int
+) -> None:
+    options = gb.LoadOptions(decomposition_seconds=0.0)
+    for value in VALUES:
+        root = copy.deepcopy(FILES[name])
+        owner = root
+        for key in place[:-1]:
+            owner = owner[key]
+        owner[place[-1]] = value
+        data = json.dumps(root).encode()
+        pybullet.resetSimulation(client)
+        pybullet.setGravity(0.0, 0.0, -9.81, physicsClientId=client)
+        with warnings.catch_warnings(), np.errstate(all="warn", under="ignore"):
+            warnings.simplefilter("error", RuntimeWarning)
+            usable = gb.check(data, options=options).is_usable
+            try:
+                scene = gb.load_gltf(data, client, options=options)
+            except gb.AssetError:
+                assert not usable, (place, value)
+                assert pybullet.getNumBodies(client) == 0
+                continue
+            assert usable, (place, value)
+            scene.step(4)
+            assert np.isfinite(scene.node_matrices).all(), (place, value)
+            scene.remove()
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "taken"),
+    [
+        ("mass", 1e-300, 1e-9), ("mass", 1e30, 1e12), ("mass", 2.0, 2.0), ("mass", 0.0, 0.0),
+        ("maxForce", 3.4e38, math.inf), ("min", -1e30, -math.inf), ("gravity", -1e30, -1e6),
+        ("radius", 1e104, None), ("translation", 1e12, None), ("other", 1e39, None),
+        ("other", 1e-39, 0.0), ("other", 1e38, 1e38), ("stiffness", math.nan, None),
+    ],
+)  # fmt: skip
+def test_the_table_says_what_becomes_of_a_number(
+    key: str, value: float, taken: float | None
+) -> None:
+    assert carried(key, value) == taken
+
+
+def test_what_is_limited_is_named(diagnostics: Diagnostics) -> None:
+    assert read_number({"mass": 1e30}, "mass", ROOT, diagnostics, default=1.0) == 1e12
+    issue = diagnostics.take(NUMBER_LIMITED)
+    assert issue.message == (
+        "mass is 1e+30; the engine carries 1e-09 to 1e+12 in magnitude; 1e+12 is used"
+    )
+    assert read_number({"maxForce": 1e30}, "maxForce", ROOT, diagnostics, default=1.0) == math.inf
+    assert diagnostics.take(NUMBER_AS_UNLIMITED).pointer == "/maxForce"
+
+
+def test_a_size_that_counts_as_zero_is_no_size(diagnostics: Diagnostics) -> None:
+    size = {"size": [1.0, 1e-300, 1.0]}
+    assert read_numbers(size, "size", ROOT, diagnostics, above=0.0) is None
+    assert diagnostics.take(VALUE_OUT_OF_RANGE).pointer == "/size/1"
+    assert read_number({"radius": 1e-300}, "radius", ROOT, diagnostics, default=1.0, above=0.0) == 1
+    assert diagnostics.take(VALUE_OUT_OF_RANGE).pointer == "/radius"
+
+
+def one_body(path: Path, motion: dict[str, Any], node: dict[str, Any], size: float) -> Path:
+    khr = "KHR_physics_rigid_bodies"
+    collider = {"geometry": {"shape": 0}}
+    root = {
+        "asset": {"version": "2.0"},
+        "extensionsUsed": [khr, "KHR_implicit_shapes"],
+        "nodes": [node | {"extensions": {khr: {"motion": motion, "collider": collider}}}],
+        "scenes": [{"nodes": [0]}],
+        "extensions": {
+            "KHR_implicit_shapes": {"shapes": [{"type": "sphere", "sphere": {"radius": size}}]}
+        },
+    }
+    path.write_text(json.dumps(root))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("motion", "node", "size", "code"),
+    [
+        ({"mass": 1, "inertiaDiagonal": [1e9, 1e-9, 1]}, {}, 1.0, "INERTIA_LIMITED"),
+        ({"mass": 1, "inertiaDiagonal": [1e-14] * 3}, {}, 1.0, "INERTIA_LIMITED"),
+        ({}, {}, 1e-5, "NUMBER_LIMITED"),
+        ({"mass": 1, "inertiaDiagonal": [1, 1, 1]}, {"scale": [1e5] * 3}, 1e4, "SHAPE_TOO_LARGE"),
+        ({"mass": 1}, {}, 1e8, None),
+    ],
+)
+def test_what_follows_from_several_numbers_is_named(
+    motion: dict[str, Any], node: dict[str, Any], size: float, code: str | None, tmp_path: Path
+) -> None:
+    report = gb.check(one_body(tmp_path / "body.gltf", motion, node, size))
+    assert [issue.code for issue in report.issues] == ([] if code is None else [code])
+
+
+def test_scales_that_multiply_beyond_the_engine_are_refused_at_their_node(tmp_path: Path) -> None:
+    nodes = [{"scale": [1e6] * 3, "children": [1]}, {"scale": [1e6] * 3}]
+    path = tmp_path / "far.gltf"
+    path.write_text(json.dumps({"asset": {"version": "2.0"}, "nodes": nodes}))
+    (issue,) = gb.check(path).issues
+    assert (issue.code, issue.pointer) == ("NODE_TOO_FAR", "/nodes/1")

@@ -1,0 +1,71 @@
+"""500 real files made wrong per run, in forked children with limits; the seed is in the failure.
+
+``python -m tools.fuzz --seed SEED --only NUMBER`` runs one of them again, ``--hours 8`` goes on.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sys
+from pathlib import Path
+
+import pytest
+
+from tools.fuzz import campaign, seed_files, warm_up
+from tools.fuzzing.children import outcomes
+from tools.fuzzing.mutations import Seeds, mutated
+from tools.fuzzing.trial import Failure
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks")
+
+FIXED = ["a", "b"]
+"""The same inputs on every run: what they find is not lost by bad luck."""
+COUNT = 125
+
+
+@pytest.fixture(scope="module")
+def seeds() -> Seeds:
+    warm_up()
+    return Seeds(seed_files([]))
+
+
+@pytest.mark.parametrize("seed", [*FIXED, "random 1", "random 2"])
+def test_no_mutated_example_breaks_a_promise(
+    seed: str, seeds: Seeds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GLTF_BULLET_CACHE", str(tmp_path))
+    name = seed if seed in FIXED else secrets.token_hex(4)
+    good, failed = campaign(seeds, name, COUNT)
+    assert not failed, f"seed {name}: {dict(failed)}"
+    assert good.total() == COUNT
+    # Else the mutations would be too wild to get past the reader.
+    assert good["runs"] > COUNT // 10
+
+
+def test_an_input_follows_from_its_seed(seeds: Seeds) -> None:
+    assert mutated(seeds, "a/1") == mutated(seeds, "a/1")
+    assert mutated(seeds, "a/1") != mutated(seeds, "a/2")
+
+
+def test_a_child_that_dies_is_named_and_the_rest_go_on() -> None:
+    def trial(number: int) -> str:
+        if number == 1:
+            os.abort()
+        if number == 2:
+            raise Failure("broken")
+        if number == 4:
+            raise KeyError("of the trial itself")
+        if number == 5:
+            while True:
+                pass
+        return "fine"
+
+    found = list(outcomes(range(7), trial, 0.5))
+    assert [number for number, _, _ in found] == list(range(7))
+    assert [good for _, good, _ in found] == [True, False, False, True, False, False, True]
+    texts = [text for _, _, text in found]
+    assert texts[1] == "ended by SIGABRT"
+    assert texts[2] == "broken"
+    assert texts[4].startswith("KeyError")
+    assert texts[5] == "no end within 0.5 s"

@@ -1,0 +1,123 @@
+"""Mutate real files and look for what breaks: ``python -m tools.fuzz --count 500 FOLDER...``.
+
+Each input follows from ``--seed`` and its number alone: ``--only 17`` runs it again in this
+process, ``--keep FOLDER`` writes failing inputs. ``--hours 8`` goes on with new seeds until then.
+Ends with exit code 1 where something failed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+# Before the libraries that read them: one thread, and no decompositions of the user's cache.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+from tools.fuzzing.children import outcomes
+from tools.fuzzing.mutations import Seeds, mutated
+from tools.fuzzing.trial import run_trial
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples" / "assets"
+HANG_SECONDS = 20.0
+
+
+def seed_files(folders: list[Path]) -> list[Path]:
+    """All .gltf and .glb files of the folders, or the examples without any."""
+    return sorted(
+        path
+        for folder in folders or [EXAMPLES]
+        for path in folder.rglob("*")
+        if path.suffix in (".gltf", ".glb") and path.stat().st_size < 10**6
+    )
+
+
+def campaign(
+    seeds: Seeds, seed: str, count: int, keep: Path | None = None
+) -> tuple[Counter[str], Counter[str]]:
+    """Run ``count`` inputs; how often each outcome came, and each failure."""
+    good: Counter[str] = Counter()
+    failed: Counter[str] = Counter()
+
+    def trial(number: int) -> str:
+        _, data = mutated(seeds, f"{seed}/{number}")
+        return run_trial(data, f"{seed}/{number}")
+
+    for number, is_good, text in outcomes(range(count), trial, HANG_SECONDS):
+        if is_good:
+            good[text] += 1
+            continue
+        failed[text] += 1
+        if failed[text] <= 3:
+            name, data = mutated(seeds, f"{seed}/{number}")
+            sys.stdout.write(f"FAILED seed {seed} number {number} ({name}): {text}\n")
+            sys.stdout.flush()
+            if keep is not None:
+                keep.mkdir(parents=True, exist_ok=True)
+                (keep / f"{seed}-{number}.bin").write_bytes(data)
+    return good, failed
+
+
+def warm_up() -> None:
+    """Load the compiled solver before any child is forked, which then need not."""
+    run_trial((EXAMPLES / "cart_pole.gltf").read_bytes(), "warm up")
+
+
+def _seeds_in_time(first: int, hours: float) -> Iterator[int]:
+    end = time.monotonic() + 3600.0 * hours
+    seed = first
+    while True:
+        yield seed
+        seed += 1
+        if time.monotonic() >= end:
+            return
+
+
+def main() -> int:
+    """Run a campaign; the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folders", nargs="*", type=Path, help="of files; default: the examples")
+    parser.add_argument("--count", type=int, default=500, help="inputs per seed")
+    parser.add_argument("--seed", type=int, default=None, help="default: from the clock")
+    parser.add_argument("--hours", type=float, default=0.0, help="go on with further seeds")
+    parser.add_argument("--only", type=int, default=None, help="one number, in this process")
+    parser.add_argument("--keep", type=Path, default=None, help="where failing inputs go")
+    arguments = parser.parse_args()
+    seeds = Seeds(seed_files(arguments.folders))
+    first = int(time.time()) if arguments.seed is None else arguments.seed
+    if arguments.only is not None:
+        name, data = mutated(seeds, f"{first}/{arguments.only}")
+        sys.stdout.write(f"{name}, {len(data)} bytes\n")
+        sys.stdout.write(run_trial(data, f"{first}/{arguments.only}") + "\n")
+        return 0
+    total: Counter[str] = Counter()
+    failures: Counter[str] = Counter()
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["GLTF_BULLET_CACHE"] = cache
+        warm_up()
+        for seed in _seeds_in_time(first, arguments.hours):
+            good, failed = campaign(seeds, str(seed), arguments.count, arguments.keep)
+            total += good
+            failures += failed
+            count = total.total() + failures.total()
+            sys.stdout.write(
+                f"seed {seed}: {count} inputs so far, {failures.total()} failed, "
+                f"{time.monotonic() - begin:.0f} s\n"
+            )
+            sys.stdout.flush()
+    for name, counter in (("outcomes", total), ("failures", failures)):
+        sys.stdout.write(f"{name}:\n")
+        for text, times in counter.most_common():
+            sys.stdout.write(f"{times:8} {text}\n")
+    return int(bool(failures))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

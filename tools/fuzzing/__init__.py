@@ -1,0 +1,1 @@
+"""The parts of ``tools/fuzz.py``: mutations, trials, forked children."""
