@@ -7,6 +7,7 @@ import pybullet
 import pytest
 
 from tests.physics.joint_bench import ANGULAR, Bench, drive, hinge
+from tests.physics.scenes import Scenery, world
 
 RATES = [60.0, 120.0, 240.0, 480.0, 1000.0]
 STIFFNESSES = [250.0, 1e4, 1e5]
@@ -75,3 +76,38 @@ def test_a_push_that_is_over_is_not_taken_for_a_load() -> None:
     assert abs(angle) < 1e-6
     assert abs(force) < 1e-2
     bench.close()
+
+
+@pytest.mark.parametrize("rate", RATES)
+def test_a_force_that_is_announced_acts_for_one_step_and_is_reckoned_with(rate: float) -> None:
+    """The drive of 1e5 N m/rad answers 50 N in the same step: it hardly moves at all."""
+    stiffness = 1e5
+    bench, body, _ = lever(rate, stiffness, 0.0)
+    largest = 0.0
+    for _ in range(round(1.0 * rate)):
+        bench.art.apply_force(body, np.array([0.0, 0.0, -50.0]), np.zeros(3))
+        bench.step()
+        largest = max(largest, abs(rest(bench)[0]))
+    angle, force = rest(bench)
+    assert angle == pytest.approx(25.0 / stiffness, rel=1e-3)
+    assert largest <= 1.01 * 25.0 / stiffness
+    assert -force == pytest.approx(25.0, rel=1e-3)
+    bench.run(1.0)
+    assert abs(rest(bench)[0]) < 1e-6
+    bench.close()
+
+
+def test_bodies_take_forces_and_torques_from_users() -> None:
+    """Newton's law over 1 s of a free body: v = F t / m, w = T t / I."""
+    scenery = Scenery()
+    node = scenery.node(
+        "Box", motion={"mass": 2.0, "inertiaDiagonal": [0.5] * 3, "gravityFactor": 0}
+    )
+    with world(scenery.bytes()) as scene:
+        body = scene.bodies[node]
+        for _ in range(240):
+            body.apply_force((3.0, 0.0, 0.0))
+            body.apply_torque((0.0, 0.0, 0.25))
+            scene.step()
+        assert body.linear_velocity == pytest.approx([1.5, 0.0, 0.0], rel=1e-3, abs=1e-6)
+        assert body.angular_velocity == pytest.approx([0.0, 0.0, 0.5], rel=1e-3, abs=1e-6)

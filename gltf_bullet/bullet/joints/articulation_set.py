@@ -352,6 +352,11 @@ class ArticulationSet:
             frame, np.array(linear, dtype=np.float64), np.array(angular, dtype=np.float64)
         )
 
+    def apply_force(self, node: int, force: FloatArray, torque: FloatArray) -> None:
+        """A force [N] at a body's centre of mass and a torque [N m] during the coming step."""
+        number, frame = self._frame_of[node]
+        self.solver.push(number, frame, force, torque)
+
     def start_velocities(self) -> None:
         """Start all bodies with their authored velocities, as far as the joints allow."""
         for articulation in self.articulations:

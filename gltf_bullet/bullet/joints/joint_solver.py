@@ -69,6 +69,7 @@ class JointSolver:
                 articulation.body_ids, articulation.record.states, strict=True
             )
         ]
+        self._pushed: list[FloatArray] = []
         self._has_motors = False
         self._mistrusted: tuple[float, Sequence[float]] | None = None
         self._rows = sum(
@@ -116,6 +117,14 @@ class JointSolver:
             pull = self.arena.model(articulation.record, slots.PULL, len(frames.link), 3)
             pull[massive] = self.field(states.com[massive], nodes)
 
+    def push(self, number: int, frame: int, force: FloatArray, torque: FloatArray) -> None:
+        """Reckon with a force at a frame's centre of mass, and a torque, in the coming step."""
+        record = self.arena.records[number]
+        external = self.arena.model(record, slots.EXTERNAL, len(record.frames.link), 6)
+        external[frame, :3] += torque
+        external[frame, 3:] += force
+        self._pushed.append(external)
+
     # --- the step -----------------------------------------------------------------------------
 
     def step(self, dt: float, gravity: Sequence[float]) -> None:
@@ -149,6 +158,8 @@ class JointSolver:
             self._give_back_velocities()
         self._mistrusted = (dt, gravity) if status & MISTRUSTED else None
         self._tell()
+        while self._pushed:
+            self._pushed.pop()[:] = 0.0
         if status & MISPREDICTED or self._has_motors:
             self._set_motors()
 
