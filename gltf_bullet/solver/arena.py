@@ -28,7 +28,9 @@ CUT_LOCAL = 4
 """[cuts, 6], floats: the point in the first frame, then in the second."""
 CUT_IMPULSE = 5
 """[cuts, 6], floats: what its rows did in the last step; memory."""
-ARENA_HEADER = 6
+JUDGED = 6
+"""Switch: 1 where the last step was judged already, right after it."""
+ARENA_HEADER = 7
 CUT_SIZE = 5
 
 # --- header slots: counts -------------------------------------------------------------------------

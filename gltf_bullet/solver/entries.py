@@ -9,7 +9,7 @@ from __future__ import annotations
 from gltf_bullet.solver import arena
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.articulation_step import evaluate_tree, prepare_articulation
-from gltf_bullet.solver.compiling import entry
+from gltf_bullet.solver.compiling import entry, kernel
 from gltf_bullet.solver.energy_guard import judge_step
 from gltf_bullet.solver.island import (
     add_articulation,
@@ -28,7 +28,9 @@ __all__ = [
     "EVALUATE",
     "FINISH",
     "GATHER",
+    "JUDGE",
     "MISPREDICTED",
+    "MISTRUSTED",
     "NEEDS_ROOM",
     "NOT_CONVERGED",
     "NOT_FINITE",
@@ -51,6 +53,8 @@ FINISH = 16
 """Bring the results back to the arena."""
 
 
+JUDGE = 64
+"""Only: judge the step that was just made, and take back energy that came from nowhere."""
 EVALUATE = 32
 """Only: poses, velocities, mass matrix and row values of the articulation ``number``."""
 
@@ -59,8 +63,19 @@ NOT_CONVERGED = 2
 NOT_FINITE = 4
 MISPREDICTED = 8
 """The last step went otherwise than foreseen; motors are asked for."""
+MISTRUSTED = 32
+"""Contacts turn out otherwise than foreseen: the step should be judged right after it."""
 SLOWED = 16
 """Velocities were taken back; the engine must be given them."""
+
+
+@kernel
+def _is_any(ints: IntArray, switch: int) -> bool:
+    """Whether a switch is set in any articulation."""
+    for k in range(ints[arena.ARTICULATIONS]):
+        if ints[ints[ints[arena.RECORDS] + k] + switch]:
+            return True
+    return False
 
 
 @entry(
@@ -110,15 +125,22 @@ def advance(
         evaluate_tree(ints, floats, work, a)
         measure_rows(ints, floats, work, a)
         return 0
-    if stages & PREPARE:
+    if stages & (PREPARE | JUDGE):
         for k in range(ints[arena.ARTICULATIONS]):
             evaluate_tree(ints, floats, work, ints[ints[arena.RECORDS] + k])
-        add_contact_forces(ints, work, index, values, number, contacts, dt)
+        if ints[arena.JUDGED] == 0:
+            add_contact_forces(ints, work, index, values, number, contacts, dt)
+            for k in range(ints[arena.ARTICULATIONS]):
+                a = ints[ints[arena.RECORDS] + k]
+                if ints[a + arena.ACTS] == 1:
+                    judge_step(ints, floats, work, a, dt)
+                    find_unknown_load(ints, floats, work, a)
+    if stages & JUDGE:
+        ints[arena.JUDGED] = 1
+        return SLOWED if _is_any(ints, arena.SLOWED) else 0
+    if stages & PREPARE:
         for k in range(ints[arena.ARTICULATIONS]):
             a = ints[ints[arena.RECORDS] + k]
-            if ints[a + arena.ACTS] == 1:
-                judge_step(ints, floats, work, a, dt)
-                find_unknown_load(ints, floats, work, a)
             if ints[a + arena.ACTS] != 0:
                 prepare_articulation(ints, floats, work, a, dt, gx, gy, gz)
     if stages & OPEN:
@@ -137,10 +159,12 @@ def advance(
         solve_islands(index, values)
     if stages & FINISH and index[layout.NEEDED] == 0:
         status = 0 if take_results(ints, floats, work, index, values, dt) else NOT_FINITE
+        status |= MISPREDICTED if _is_any(ints, arena.MOTORS) else 0
+        if ints[arena.JUDGED] == 0:
+            status |= SLOWED if _is_any(ints, arena.SLOWED) else 0
+        ints[arena.JUDGED] = 0
         for k in range(ints[arena.ARTICULATIONS]):
-            if ints[ints[ints[arena.RECORDS] + k] + arena.MOTORS]:
-                status |= MISPREDICTED
-            if ints[ints[ints[arena.RECORDS] + k] + arena.SLOWED]:
-                status |= SLOWED
+            if floats[ints[ints[ints[arena.RECORDS] + k] + arena.MISTRUST]] > 0.0:
+                status |= MISTRUSTED
         return status | (NOT_CONVERGED if index[layout.UNCONVERGED] else 0)
     return NEEDS_ROOM if index[layout.NEEDED] else 0

@@ -264,7 +264,8 @@ class ArticulationSet:
         self.loop_constraints.tighten()
 
     def after_step(self) -> None:
-        """Native limits of axes that have come back inside."""
+        """Take back energy from nowhere; native limits of axes that have come back inside."""
+        self.solver.judge()
         for articulation in self.articulations:
             articulation.after_step()
 
@@ -350,6 +351,11 @@ class ArticulationSet:
         self.articulations[number].apply_impulse(
             frame, np.array(linear, dtype=np.float64), np.array(angular, dtype=np.float64)
         )
+
+    def apply_force(self, node: int, force: FloatArray, torque: FloatArray) -> None:
+        """A force [N] at a body's centre of mass and a torque [N m] during the coming step."""
+        number, frame = self._frame_of[node]
+        self.solver.push(number, frame, force, torque)
 
     def start_velocities(self) -> None:
         """Start all bodies with their authored velocities, as far as the joints allow."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from weakref import WeakSet
 
 import pybullet
@@ -131,6 +131,16 @@ class ContactReader:
         return _Search(self, rows, by_body, dt, gravity).run(self._starts)
 
 
+class _Side(NamedTuple):
+    """A link that touches something."""
+
+    numbers: tuple[int, int, int, int, int]
+    """Scene, record and frame, or the free body; two places that the kernels fill in."""
+    reached: tuple[int, ...]
+    """Bodies that forces on the link reach."""
+    friction: float
+
+
 class _Search:
     """Follows the contacts of one step."""
 
@@ -152,11 +162,12 @@ class _Search:
         self._free: dict[tuple[int, int], tuple[int, bool]] = {}
         """By body, and by link where links of a body move apart: number, and whether it moves."""
         self._is_fixed_robot: dict[int, bool] = {}
-        self._friction: dict[tuple[int, int], float] = {}
+        self._sides: dict[tuple[int, int], _Side] = {}
 
     def run(self, starts: Iterable[int]) -> Touching:
         """Take in everything that hangs together with some bodies."""
         found, queue = self._found, list(starts)
+        sides, contacts, known_sides = found.sides, found.contacts, self._sides
         known = set(queue)
         used: set[int] = set()
         place = 0
@@ -168,22 +179,26 @@ class _Search:
                     continue
                 used.add(number)
                 row = self._rows[number]
-                first, reached = self._side(row[1], row[3])
-                second, others = self._side(row[2], row[4])
-                for fresh in (*reached, *others):
+                first = known_sides.get(row[1:4:2]) or self._side(row[1], row[3])
+                second = known_sides.get(row[2:5:2]) or self._side(row[2], row[4])
+                for fresh in (*first.reached, *second.reached):
                     if fresh not in known:
                         known.add(fresh)
                         queue.append(fresh)
-                found.sides += (*first, 0, 0, *second, 0, 0)
-                friction = self._friction_of(row[1], row[3]) * self._friction_of(row[2], row[4])
-                found.contacts += (
-                    *row[5], *row[6], *row[7], *row[11], *row[13], row[8],
-                    row[9], row[10], row[12], friction, *_PADDING,
-                )  # fmt: skip
+                sides += first.numbers
+                sides += second.numbers
+                contacts += row[5]
+                contacts += row[6]
+                contacts += row[7]
+                contacts += row[11]
+                contacts += row[13]
+                contacts += (row[8], row[9], row[10], row[12], first.friction * second.friction)
+                contacts += _PADDING
         return found
 
-    def _side(self, body: int, link: int) -> tuple[tuple[int, int, int], Sequence[int]]:
-        """Scene, record and frame of a side, and the bodies that are reached through it."""
+    def _side(self, body: int, link: int) -> _Side:
+        """What touches with a link."""
+        info = pybullet.getDynamicsInfo(body, link, self._client_id)
         reader = self._reader
         if body not in reader.where:
             reader = next((n for n in reader.neighbours if body in n.where), reader)
@@ -195,15 +210,19 @@ class _Search:
                 self._found.readers.append(reader)
             scene = self._scene_of[reader]
             self._found.articulations.add((scene, number))
-            return (scene, articulation.record.offset, frames[link]), articulation.body_ids
-        if body not in self._is_fixed_robot:
-            self._is_fixed_robot[body] = self._stands_fixed(body)
-        key = (body, link) if self._is_fixed_robot[body] else (body, -1)
-        known = self._free.get(key)
-        if known is None:
-            known = self._free[key] = self._add_free(*key)
-        number, moves = known
-        return (_FOREIGN, number, -1), ((body,) if moves else ())
+            numbers = (scene, articulation.record.offset, frames[link], 0, 0)
+            side = _Side(numbers, articulation.body_ids, float(info[1]))
+        else:
+            if body not in self._is_fixed_robot:
+                self._is_fixed_robot[body] = self._stands_fixed(body)
+            key = (body, link) if self._is_fixed_robot[body] else (body, -1)
+            known = self._free.get(key)
+            if known is None:
+                known = self._free[key] = self._add_free(*key)
+            number, moves = known
+            side = _Side((_FOREIGN, number, -1, 0, 0), (body,) if moves else (), float(info[1]))
+        self._sides[body, link] = side
+        return side
 
     def _add_free(self, body: int, link: int) -> tuple[int, bool]:
         factor, is_own = 1.0, False
@@ -223,13 +242,6 @@ class _Search:
             pybullet.getNumJoints(body, physicsClientId=client)
             and pybullet.getDynamicsInfo(body, -1, physicsClientId=client)[0] == 0.0
         )
-
-    def _friction_of(self, body: int, link: int) -> float:
-        known = self._friction.get((body, link))
-        if known is None:
-            info = pybullet.getDynamicsInfo(body, link, physicsClientId=self._client_id)
-            known = self._friction[body, link] = float(info[1])
-        return known
 
 
 def _renamed(rows: Iterable[ContactRow], code: Mapping[int, int]) -> ContactMemory:

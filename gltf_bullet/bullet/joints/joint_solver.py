@@ -17,7 +17,9 @@ from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.entries import (
     FINISH,
     GATHER,
+    JUDGE,
     MISPREDICTED,
+    MISTRUSTED,
     NEEDS_ROOM,
     NOT_FINITE,
     OPEN,
@@ -67,7 +69,9 @@ class JointSolver:
                 articulation.body_ids, articulation.record.states, strict=True
             )
         ]
+        self._pushed: list[FloatArray] = []
         self._has_motors = False
+        self._mistrusted: tuple[float, Sequence[float]] | None = None
         self._rows = sum(
             int(arena.ints[record.offset + slots.TOTAL_ROWS]) for record in arena.records
         ) + 6 * int(arena.ints[slots.CUTS])
@@ -113,6 +117,14 @@ class JointSolver:
             pull = self.arena.model(articulation.record, slots.PULL, len(frames.link), 3)
             pull[massive] = self.field(states.com[massive], nodes)
 
+    def push(self, number: int, frame: int, force: FloatArray, torque: FloatArray) -> None:
+        """Reckon with a force at a frame's centre of mass, and a torque, in the coming step."""
+        record = self.arena.records[number]
+        external = self.arena.model(record, slots.EXTERNAL, len(record.frames.link), 6)
+        external[frame, :3] += torque
+        external[frame, 3:] += force
+        self._pushed.append(external)
+
     # --- the step -----------------------------------------------------------------------------
 
     def step(self, dt: float, gravity: Sequence[float]) -> None:
@@ -143,11 +155,37 @@ class JointSolver:
         if status & NOT_FINITE:
             raise EngineError(self._explain())
         if status & SLOWED:
-            for articulation in self.articulations:
-                articulation.give_back_velocities()
+            self._give_back_velocities()
+        self._mistrusted = (dt, gravity) if status & MISTRUSTED else None
         self._tell()
+        while self._pushed:
+            self._pushed.pop()[:] = 0.0
         if status & MISPREDICTED or self._has_motors:
             self._set_motors()
+
+    def judge(self) -> None:
+        """Take back what the step that was just made has thrown, while contacts are unsettled."""
+        if self._mistrusted is None:
+            return
+        dt, gravity = self._mistrusted
+        self._mistrusted = None
+        self.read()
+        touching = self.contacts.read(dt, gravity)
+        contacts = 0
+        if touching is not None:
+            self._make_room_for(touching, [])
+            contacts, _ = self._fill(touching)
+        arena = self.arena
+        status = advance(
+            arena.ints, arena.floats, arena.work, self._index, self._values,
+            JUDGE, 0, contacts, 0, dt, *gravity,
+        )  # fmt: skip
+        if status & SLOWED:
+            self._give_back_velocities()
+
+    def _give_back_velocities(self) -> None:
+        for articulation in self.articulations:
+            articulation.give_back_velocities()
 
     def _set_motors(self) -> None:
         """Use the engine's velocity motors where the last step went otherwise than foreseen.
@@ -176,41 +214,17 @@ class JointSolver:
     def forget_motors(self) -> None:
         """The engine's motors are not as this solve left them: set them in the next step."""
         self._has_motors = True
+        self._mistrusted = None
 
     def _step_touching(self, touching: Touching, dt: float, gravity: Sequence[float]) -> int:
         """The step of a scene that touches something."""
         arena = self.arena
         others = [self._borrow(touching, k, dt, gravity) for k in range(len(touching.readers))]
-        free = len(touching.free_bodies) // layout.FREE_SIZE
-        contacts = len(touching.contacts) // layout.CONTACT_SIZE
-        needed = (
-            len(arena.records) + free + sum(len(other.records) for other in others),
-            self._rows
-            + 3 * contacts
-            + sum(
-                int(other.ints[record.offset + slots.TOTAL_ROWS])
-                for other in others
-                for record in other.records
-            ),
-            contacts,
-            free,
-            self._dofs + 6 * free + sum(r.dof_count for other in others for r in other.records),
-        )
-        if any(need > room for need, room in zip(needed, self._room, strict=True)):
-            grown = [
-                int(_SPARE * need) if need > room else room
-                for need, room in zip(needed, self._room, strict=True)
-            ]
-            self._make_room(*grown)
+        self._make_room_for(touching, others)
         first = PREPARE
         while True:
             index, values = self._index, self._values
-            start = index[layout.CONTACT]
-            values[start : start + len(touching.contacts)] = touching.contacts
-            start = index[layout.FREE]
-            values[start : start + len(touching.free_bodies)] = touching.free_bodies
-            start = index[layout.CONTACT_SIDES]
-            index[start : start + len(touching.sides)] = touching.sides
+            contacts, free = self._fill(touching)
             last = SOLVE | FINISH
             stages = first | OPEN | GATHER | (0 if others else last)
             status = advance(
@@ -235,6 +249,40 @@ class JointSolver:
             for record in other.records:
                 other.ints[record.offset + slots.ACTS] = 1
         return int(status)
+
+    def _fill(self, touching: Touching) -> tuple[int, int]:
+        """Put contacts and free bodies into the islands; how many there are."""
+        index, values = self._index, self._values
+        for slot, numbers in (
+            (layout.CONTACT, touching.contacts),
+            (layout.FREE, touching.free_bodies),
+        ):
+            values[index[slot] : index[slot] + len(numbers)] = numbers
+        start = index[layout.CONTACT_SIDES]
+        index[start : start + len(touching.sides)] = touching.sides
+        contacts = len(touching.contacts) // layout.CONTACT_SIZE
+        return contacts, len(touching.free_bodies) // layout.FREE_SIZE
+
+    def _make_room_for(self, touching: Touching, others: Sequence[Arena]) -> None:
+        """Larger arrays where a step has more contacts than any before."""
+        free = len(touching.free_bodies) // layout.FREE_SIZE
+        contacts = len(touching.contacts) // layout.CONTACT_SIZE
+        records = [(other, record) for other in others for record in other.records]
+        rows = sum(int(k.ints[record.offset + slots.TOTAL_ROWS]) for k, record in records)
+        needed = (
+            len(self.arena.records) + free + len(records),
+            self._rows + 3 * contacts + rows,
+            contacts,
+            free,
+            self._dofs + 6 * free + sum(record.dof_count for _, record in records),
+        )
+        if any(need > room for need, room in zip(needed, self._room, strict=True)):
+            self._make_room(
+                *(
+                    int(_SPARE * need) if need > room else room
+                    for need, room in zip(needed, self._room, strict=True)
+                )
+            )
 
     def _borrow(self, touching: Touching, k: int, dt: float, gravity: Sequence[float]) -> Arena:
         """Another scene's articulations as they are now, for an island that reaches them.

@@ -17,6 +17,10 @@ __all__ = ["Arena", "FrameTable", "Record", "RowTable"]
 IntArray = npt.NDArray[np.int64]
 
 
+_JUDGED = slice(arena.JUDGED, arena.JUDGED + 1)
+"""The one switch of the whole arena that a step leaves to the next."""
+
+
 @dataclass(slots=True, eq=False, kw_only=True)
 class RowTable:
     """Rows of the solve; views of the arena: targets, limits and gains change in place."""
@@ -117,7 +121,7 @@ class Arena:
         cut = self.floats[cuts : cuts + 6 * int(self.ints[arena.CUTS])]
         return (
             np.concatenate([*(floats for floats, _ in parts), cut]),
-            np.concatenate([*(flags for _, flags in parts), np.zeros(0, dtype=np.int64)]),
+            np.concatenate([*(flags for _, flags in parts), self.ints[_JUDGED]]),
         )
 
     def recall(self, memory: tuple[FloatArray, IntArray]) -> None:
@@ -127,6 +131,7 @@ class Arena:
             own, flags = self._memory_of(record)
             own[:], floats = floats[: len(own)], floats[len(own) :]
             flags[:], ints = ints[: len(flags)], ints[len(flags) :]
+        self.ints[_JUDGED] = ints
         cuts = int(self.ints[arena.CUT_IMPULSE])
         self.floats[cuts : cuts + len(floats)] = floats
 

@@ -13,6 +13,7 @@ from gltf_bullet.transforms import Quat, Vec3, matrices_from_quats
 __all__ = [
     "ZERO",
     "LinkState",
+    "apply_base_force",
     "apply_base_impulse",
     "link_state",
     "set_base_pose",
@@ -42,6 +43,21 @@ def link_state(client_id: int, body_id: int, link_index: int) -> LinkState:
         )
         position, rotation, linear, angular = state[0], state[1], state[6], state[7]
     return position, rotation, linear, angular
+
+
+def apply_base_force(
+    client_id: int, body_id: int, force: Sequence[float], torque: Sequence[float]
+) -> None:
+    """Push [N] and turn [N m] a free body during the coming step, world axes."""
+    point, _ = pybullet.getBasePositionAndOrientation(body_id, client_id)
+    if any(force):
+        pybullet.applyExternalForce(
+            body_id, -1, force, point, pybullet.WORLD_FRAME, physicsClientId=client_id
+        )
+    if any(torque):
+        pybullet.applyExternalTorque(
+            body_id, -1, torque, pybullet.WORLD_FRAME, physicsClientId=client_id
+        )
 
 
 def apply_base_impulse(

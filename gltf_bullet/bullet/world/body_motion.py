@@ -10,6 +10,7 @@ import numpy as np
 from gltf_bullet.bullet.contacts.pair_rules import EngineLink
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.bullet.state.link_states import (
+    apply_base_force,
     apply_base_impulse,
     link_state,
     set_base_pose,
@@ -84,6 +85,26 @@ class BodyMotion:
             linear,
             angular,
         )
+
+    def apply_force(self, node: int, force: FloatArray, torque: FloatArray) -> None:
+        """Push and turn a body during the coming step.
+
+        Kinematic and static bodies have infinite mass: nothing happens.
+
+        Args:
+            node: Its motion node.
+            force: At the centre of mass [N], world axes, shape [3].
+            torque: [N m], world axes, shape [3].
+        """
+        plan: BodyPlan = self._plans[node]
+        if plan.kind is not MotionKind.DYNAMIC or self._targets.holds(node):
+            return
+        if not (np.isfinite(force).all() and np.isfinite(torque).all()):
+            raise ValueError(f"force {force!r}, torque {torque!r}; must be finite")
+        if not self.is_free(node):
+            self._articulations.apply_force(node, force, torque)
+            return
+        apply_base_force(self._client_id, self._link_of(node)[0], force.tolist(), torque.tolist())
 
     def set_velocity(self, node: int, linear_in_node: Vec3, angular_in_node: Vec3) -> bool:
         """Set a free body's velocity [m/s] and spin [rad/s]; ``False`` for links of chains.

@@ -95,6 +95,31 @@ class Body:
         linear = np.asarray(impulse, dtype=np.float64)
         self.apply_impulse(linear.tolist(), np.cross(arm, linear).tolist())
 
+    def apply_force(self, force: Sequence[float], position: Sequence[float] | None = None) -> None:
+        """Push with a force during the coming step, which drives and limits reckon with.
+
+        A force that is given to PyBullet itself they notice one or two steps later. Nothing on
+        kinematic bodies.
+
+        Args:
+            force: [N], world axes.
+            position: Where it acts, in the world [m]; ``None``: at the centre of mass.
+        """
+        linear = np.asarray(force, dtype=np.float64)
+        torque = np.zeros(3)
+        if position is not None:
+            arm = np.asarray(position, dtype=np.float64) - self.center_of_mass
+            torque = np.cross(arm, linear)
+        self._core.world.lease.require_body(self.body_id)
+        self._core.world.motion.apply_force(self.node, linear, torque)
+
+    def apply_torque(self, torque: Sequence[float]) -> None:
+        """Turn with a torque [N m] during the coming step, world axes; as :meth:`apply_force`."""
+        self._core.world.lease.require_body(self.body_id)
+        self._core.world.motion.apply_force(
+            self.node, np.zeros(3), np.asarray(torque, dtype=np.float64)
+        )
+
     def __repr__(self) -> str:
         body_id, link_index = self._core.world.link_of(self.node)
         return (

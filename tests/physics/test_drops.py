@@ -1,0 +1,90 @@
+"""Limbs thrown on a floor: nothing explodes, whatever falls on whatever side."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pybullet
+import pytest
+from scipy.spatial.transform import Rotation
+
+import gltf_bullet as gb
+
+ASSETS = Path(__file__).parents[2] / "examples" / "assets"
+KHR = "KHR_physics_rigid_bodies"
+HEIGHT = 2.2
+"""[m] Of the asset's origin above the floor."""
+
+
+def without_static_parts(name: str) -> bytes:
+    """An example whose colliders without motion are gone."""
+    asset = json.loads((ASSETS / f"{name}.gltf").read_text())
+    parent = {
+        child: k for k, node in enumerate(asset["nodes"]) for child in node.get("children", [])
+    }
+
+    def moves(node: int | None) -> bool:
+        while node is not None:
+            if "motion" in asset["nodes"][node].get("extensions", {}).get(KHR, {}):
+                return True
+            node = parent.get(node)
+        return False
+
+    for k, node in enumerate(asset["nodes"]):
+        if not moves(k):
+            node.get("extensions", {}).get(KHR, {}).pop("collider", None)
+    asset.pop("animations", None)
+    return json.dumps(asset).encode()
+
+
+def energy(scene: gb.Scene) -> float:
+    """Kinetic and potential energy [J] of the jointed bodies above z = 0."""
+    total = 0.0
+    for articulation in scene.core.world.articulations.articulations:
+        states = articulation.read()
+        total += float(
+            (0.5 * states.masses * (states.linear_velocity**2).sum(1)).sum()
+            + 9.81 * (states.masses * states.com[:, 2]).sum()
+            + 0.5 * np.einsum(
+                "fi,fij,fj->",
+                states.angular_velocity, states.inertia_in_world, states.angular_velocity,
+            )
+        )  # fmt: skip
+    return total
+
+
+def fastest(scene: gb.Scene) -> float:
+    """[m/s] Of all centres of mass."""
+    states = [a.read() for a in scene.core.world.articulations.articulations]
+    return max(float(np.linalg.norm(s.linear_velocity, axis=1).max()) for s in states)
+
+
+@pytest.mark.parametrize("rate", [60.0, 120.0, 240.0])
+@pytest.mark.parametrize("name", ["ragdoll", "vehicle", "walker"])
+def test_limbs_that_fall_on_a_floor_come_to_no_energy(name: str, rate: float) -> None:
+    content = without_static_parts(name)
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        client = pybullet.connect(pybullet.DIRECT)
+        try:
+            pybullet.setGravity(0, 0, -9.81, physicsClientId=client)
+            pybullet.setTimeStep(1.0 / rate, physicsClientId=client)
+            floor = pybullet.createCollisionShape(pybullet.GEOM_PLANE, physicsClientId=client)
+            pybullet.createMultiBody(0, floor, physicsClientId=client)
+            scene = gb.load_gltf(
+                content,
+                physics_client=client,
+                position=(0.0, 0.0, HEIGHT),
+                orientation=tuple(Rotation.random(random_state=rng).as_quat().tolist()),
+                options=gb.LoadOptions(visuals="none"),
+            )
+            start, fall = energy(scene), math.sqrt(2.0 * 9.81 * HEIGHT)
+            for _ in range(int(2.0 * rate)):
+                scene.step()
+                assert energy(scene) <= 1.05 * start
+                assert fastest(scene) <= 4.0 * fall
+        finally:
+            pybullet.disconnect(client)
