@@ -253,7 +253,7 @@ class MassPlanner:
                 a, b, c = finite
                 self._diagnostics.report(
                     INERTIA_IMPOSSIBLE, motion.pointer / "inertiaDiagonal",
-                    a=a, b=b, c=c, excess=largest / rest,
+                    a=a, b=b, c=c, excess=largest / rest if rest > 0.0 else math.inf,
                 )  # fmt: skip
             return motion.inertia_diagonal, orientation
         extent = float(np.ptp(np.diag(total.second))) if total.volume > 0.0 else 0.0

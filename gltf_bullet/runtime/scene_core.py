@@ -168,7 +168,7 @@ class SceneCore:
         self.events = tuple(events)
 
     def before_step(self) -> None:
-        """Apply forces, motors and kinematic velocities for the coming ``stepSimulation``."""
+        """See ``Scene.before_step``."""
         self._begin_step()
 
     def _begin_step(self) -> EngineSettings:
@@ -299,14 +299,6 @@ class SceneCore:
         else:
             self.rebuild(self.physics, frames)
 
-    def weights_of(self, node: int) -> FloatArray:
-        """Morph weights of a node now, shape [target_count]."""
-        animated = self.animator.weights.get(node)
-        authored = self.asset.tree.weights_of[node]
-        if animated is not None:
-            return animated.copy()
-        return np.array(authored if authored is not None else (), dtype=np.float64)
-
     def set_weights(self, node: int, weights: FloatArray) -> None:
         """Morph a node's mesh; colliders made of it follow."""
         self.animator.weights[node] = np.array(weights, dtype=np.float64)
@@ -357,11 +349,7 @@ class SceneCore:
         self.events = ()
 
     def reset(self) -> None:
-        """Go back to the state at the first step (or, before any step, do nothing).
-
-        Raises:
-            RuntimeError: After :meth:`disable_reset`.
-        """
+        """See ``Scene.reset``."""
         self.require_alive()
         if not self._keeps_start:
             raise RuntimeError("reset() is disabled for this scene; use restore_state")

@@ -360,10 +360,8 @@ class ArticulationSet:
     def start_velocities(self) -> None:
         """Start all bodies with their authored velocities, as far as the joints allow."""
         for articulation in self.articulations:
-            nodes = [
-                node for multibody in articulation.plan.multibodies for node, _ in multibody.bodies
-            ]
-            plans = {node: self._body_plans[node] for node in nodes}
+            owned = (node for m in articulation.plan.multibodies for node, _ in m.bodies)
+            plans = {node: self._body_plans[node] for node in owned}
             if any(any(p.linear_velocity) or any(p.angular_velocity) for p in plans.values()):
                 articulation.project_velocities(
                     {node: np.array(p.linear_velocity) for node, p in plans.items()},
@@ -397,5 +395,5 @@ class ArticulationSet:
         self.controls.restore_drives(state.drives)
         for node, values in state.anchors.items():
             anchor = self._anchors[node]
-            anchor.position[:], anchor.rotation_xyzw[:] = values[0], values[1]
-            anchor.velocity[:], anchor.acceleration[:] = values[2], values[3]
+            anchor.position[:], anchor.rotation_xyzw[:] = values[:2]
+            anchor.velocity[:], anchor.acceleration[:] = values[2:]

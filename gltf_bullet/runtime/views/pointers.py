@@ -125,9 +125,18 @@ def _node_field(core: SceneCore, pointer: str) -> tuple[int, str] | None:
     return index, field
 
 
+def _weights_of(core: SceneCore, node: int) -> FloatArray:
+    """Morph weights of a node now, shape [target_count]."""
+    animated = core.animator.weights.get(node)
+    authored = core.asset.tree.weights_of[node]
+    if animated is not None:
+        return animated.copy()
+    return np.array(authored if authored is not None else (), dtype=np.float64)
+
+
 def _get_node(core: SceneCore, node: int, field: str) -> FloatArray:
     if field == "weights":
-        return core.weights_of(node)
+        return _weights_of(core, node)
     place = list(_NODE_FIELDS).index(field)
     return decompose_trs(core.nodes.local_matrix(node))[place]
 
