@@ -11,9 +11,9 @@ from typing import Protocol
 
 import numpy as np
 
+from gltf_bullet.bullet.baselines.contact_scenes import ContactScene, bumps, flat_grid
 from gltf_bullet.bullet.baselines.contacts import BareCopy
 from gltf_bullet.bullet.headless import headless_world
-from gltf_bullet.cli.contact_scenes import ContactScene, bumps, flat_grid
 from gltf_bullet.runtime.asset import load_gltf
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.transforms import FloatArray, Vec3

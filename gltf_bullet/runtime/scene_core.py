@@ -78,10 +78,15 @@ class SceneCore:
             asset.animations, play=options.play_animations, guard=self.require_alive
         )
         self.animator = Animator(asset.tree, self.animations, placement.matrix)
-        self._take_over(translation, self._engine_world(translation))
-        self.issues += self.world.issues
-        self.reports = TriggerReports(self.world.triggers)
-        self._starts.expect(self)
+        world = self._engine_world(translation)
+        try:
+            self._take_over(translation, world)
+            self.issues += world.issues
+            self.reports = TriggerReports(world.triggers)
+            self._starts.expect(self)
+        except BaseException:  # Ctrl-C among others
+            world.remove()
+            raise
 
     def _engine_world(self, translation: Translation) -> EngineWorld:
         """Put a translation into the world: whole, or with an exception not at all."""
@@ -124,9 +129,11 @@ class SceneCore:
         self.require_alive()
         physics = self.joint_controls.with_drives(physics)
         moving = with_velocities(physics, self.physics, self.velocities_in_node)
-        self._remake(physics, moving, frames or self.nodes.frames_now())
+        self._remake(physics, moving, frames or self.nodes.frames_now(), on_trial=True)
 
-    def _remake(self, physics: PhysicsScene, moving: PhysicsScene, frames: NodeFrames) -> None:
+    def _remake(
+        self, physics: PhysicsScene, moving: PhysicsScene, frames: NodeFrames, *, on_trial: bool
+    ) -> None:
         """Replace all bodies; ``moving`` is the model with the velocities to start with."""
         translation = translate(
             self.asset,
@@ -136,11 +143,15 @@ class SceneCore:
             self.options,
             self.animator.weights,
         ).require_usable(strict=self.options.strict)
-        # The new ones first: where the engine refuses one, the scene is as it was.
-        old, world = self.world, self._engine_world(translation)
+        if on_trial:
+            # Made and removed once beside the old ones: where the engine refuses one, the scene is
+            # as it was.
+            self._engine_world(translation).remove()
+        # PyBullet's snapshots know bodies by their order in the world, which a removal changes
+        # (the last takes the place): only bodies made in an empty place stand in the plan's order.
+        self.world.remove()
         self.physics = physics
-        self._take_over(translation, world)
-        old.remove()
+        self._take_over(translation, self._engine_world(translation))
         self.reports.replace_triggers(self.world.triggers, self.nodes.world_from_node)
         self._at_start = None
 
@@ -336,7 +347,7 @@ class SceneCore:
         # First of all: bodies and followers are made from it.
         self.animator.local[:] = state.local
         if physics != self.physics or not state.frames.equals(self.world.plan.frames):
-            self._remake(physics, physics, state.frames)
+            self._remake(physics, physics, state.frames, on_trial=False)
         self.world.restore(state.world, state.engine)
         self._driver.restore(state.players)
         self.nodes.world_from_node[:] = state.matrices
@@ -375,7 +386,11 @@ class SceneCore:
             return
         self.is_removed = True
         self._starts.forget(self)
-        self.world.remove()
+        try:
+            self.world.remove()
+        except BaseException:
+            self.world.remove()  # Ctrl-C in the middle: the rest goes all the same
+            raise
         for callback in self._when_removed:
             callback()
         self._when_removed.clear()

@@ -15,6 +15,7 @@ from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind
 from gltf_bullet.gltf import ReadLimits, read_accessor, read_document
 from gltf_bullet.gltf.accessors import (
     ACCESSOR_TOO_LARGE,
+    ELEMENT_TOO_LARGE,
     NORMALIZED_IGNORED,
     SPARSE_INDEX_OUT_OF_RANGE,
     SPARSE_INDICES_NOT_INCREASING,
@@ -374,3 +375,10 @@ def test_the_first_number_that_is_not_finite_is_named(diagnostics: Diagnostics) 
     assert not all_carried(values, "POSITION", ROOT, diagnostics)
     assert diagnostics.take(VALUE_NOT_FINITE).values["element"] == 1
     assert all_carried(values[:1], "POSITION", ROOT, diagnostics)
+
+
+def test_elements_beyond_their_range_are_named(diagnostics: Diagnostics) -> None:
+    values = np.array([[0.0, 1.0, 2.0], [0.0, -1e10, 0.0]], dtype=np.float32)
+    assert not all_carried(values, "POSITION", ROOT, diagnostics)
+    assert diagnostics.take(ELEMENT_TOO_LARGE).values["element"] == 1
+    assert all_carried(values, "anything else", ROOT, diagnostics)

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
+from gltf_bullet.bullet.baselines.contact_scenes import ContactScene, flat_grid
 from gltf_bullet.cli.bench_contact import CONTACT_ROWS, RATES, ContactRow
-from gltf_bullet.cli.contact_scenes import ContactScene, flat_grid
 from tests.physics.scenes import G, Scenery, world
 
 ROWS = {row.name: row for row in CONTACT_ROWS}

@@ -321,9 +321,7 @@ def test_equal_shapes_under_equal_scale_are_planned_once(diagnostics) -> None:
     assert first is second
 
 
-def test_a_decomposition_that_stops_or_fails_says_what_stands_in(
-    diagnostics, tmp_path, monkeypatch
-) -> None:
+def test_a_decomposition_that_fails_says_what_stands_in(diagnostics, tmp_path) -> None:
     mesh = triangles_of(trimesh.creation.annulus(0.3, 0.8, 0.5))
     hull = 0.8**2 / (0.8**2 - 0.3**2)
     options = LoadOptions(cache_folder=tmp_path, decomposition_seconds=0.0)
@@ -333,6 +331,11 @@ def test_a_decomposition_that_stops_or_fails_says_what_stands_in(
     assert issue.values["why"] == "no time is left"
     assert issue.values["ratio"] == pytest.approx(hull, rel=0.01)
 
+
+def test_a_decomposition_that_stops_early_says_what_stands_in(
+    diagnostics, tmp_path, monkeypatch
+) -> None:
+    mesh = triangles_of(trimesh.creation.annulus(0.3, 0.8, 0.5))
     draft = WorkerResult((mesh.points,), is_full=False, reason="it took long")
     monkeypatch.setattr(decomposition, "run_worker", lambda *_, **__: draft)
     options = LoadOptions(cache_folder=tmp_path)

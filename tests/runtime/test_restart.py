@@ -31,9 +31,9 @@ def made_anew(scene: gb.Scene, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     found: list[object] = []
     make = scene.core._remake
 
-    def noted(physics: object, *rest: object) -> None:
+    def noted(physics: object, *rest: object, **more: bool) -> None:
         found.append(physics)
-        make(physics, *rest)  # type: ignore[arg-type]
+        make(physics, *rest, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(scene.core, "_remake", noted)
     return found

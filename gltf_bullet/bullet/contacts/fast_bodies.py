@@ -39,7 +39,7 @@ _SUDDEN_SPEED = 3.0
 """[m/s] that bodies may get within a step without a warning: thinner ones than what this makes in
 a step are watched at every step."""
 
-_LONGEST_PAUSE = 4
+_LONGEST_PAUSE = 8
 """Steps between two readings of thicker bodies at most: users may set velocities at any time."""
 _FEW = 16
 """Bodies that are read after every step at no cost to speak of (20 us)."""
@@ -50,6 +50,8 @@ term feeds on itself (measured: rods of 10 cm thrown at 50 m/s gained 4e4 times 
 _LIVELY_TURN = 0.5
 """[rad] per step from which on the spin of a body is looked at in every step."""
 
+_IN_VAIN = 3
+"""Times that a body is put back before something without any contact, until it may pass."""
 _MOST_PASSED = 4
 """Bodies that one path may pass because filters let it, and the body's own hollow parts."""
 _NEAR = 0.02
@@ -66,8 +68,8 @@ Held: TypeAlias = tuple[int, int, int]
 class FastState(NamedTuple):
     """What the next step remembers of the last one."""
 
-    held: frozenset[Held]
-    """Who was put back before what."""
+    held: tuple[tuple[Held, int], ...]
+    """Who was put back before what, and how often in vain."""
     passes: frozenset[Held]
     """... and made no contact there: somebody has told the engine to let it through."""
     lively: frozenset[int]
@@ -76,7 +78,7 @@ class FastState(NamedTuple):
     """Bodies that are let out of something without a kick."""
 
 
-NOTHING = FastState(frozenset(), frozenset(), frozenset(), ())
+NOTHING = FastState((), frozenset(), frozenset(), ())
 
 
 class FastBodies:
@@ -217,7 +219,8 @@ class FastBodies:
                 fast.append(FastPath(row, size, positions[row], rotations[row], travel, turned))
             if is_fast or turn > _LIVELY_TURN:
                 lively.add(row)
-        held: set[Held] = set()
+        held: dict[Held, int] = {}
+        former = dict(self.state.held)
         landing = {path.row for path in fast if not self._bounces[path.row]}
         rising = [entry for entry in self.state.rising if entry[0] not in landing]
         for path, hits in zip(fast, self._cast(fast), strict=True):
@@ -227,22 +230,25 @@ class FastBodies:
                 if found < share:
                     share, first = found, hit
             if first is not None:
-                held.add((path.row, first[0], first[1]))
+                met = (path.row, first[0], first[1])
+                held[met] = former.get(met, -1) + 1
                 self._put_back(path, share, first, positions, rotations)
             if path.row in landing:
                 x, y, z = path.travel.tolist()
                 rising.append((path.row, (x, y, z)))
-        self.state = FastState(frozenset(held), self.state.passes, frozenset(lively), tuple(rising))
+        self.state = FastState(
+            tuple(held.items()), self.state.passes, frozenset(lively), tuple(rising)
+        )
 
     def _stops(self, row: int, body: int, link: int) -> bool:
         """Whether what is in the way collides at all."""
         met = (row, body, link)
         if met in self.state.passes or self._are_apart(self._ids[row], body, link):
             return False
-        if met in self.state.held and not pybullet.getContactPoints(
+        if dict(self.state.held).get(met, 0) >= _IN_VAIN and not pybullet.getContactPoints(
             self._ids[row], body, physicsClientId=self._client_id
         ):
-            # It was put there in the last step and nothing came of it: a filter of the caller.
+            # It was put there step after step and nothing came of it: a filter of the caller.
             self.state = self.state._replace(passes=self.state.passes | {met})
             return False
         return True
@@ -250,7 +256,7 @@ class FastBodies:
     def _cast(self, paths: Sequence[FastPath]) -> list[list[tuple[Any, ...]]]:
         """What the probes of each path hit first, the bodies themselves left out."""
         hits: list[list[tuple[Any, ...]]] = [[] for _ in paths]
-        touching = {row for row, _, _ in self.state.held}
+        touching = {row for (row, _, _), _ in self.state.held}
         rays: dict[int, list[_Ray]] = {}
         for number, path in enumerate(paths):
             starts, ends = path.probe_paths(from_surface=path.row not in touching)

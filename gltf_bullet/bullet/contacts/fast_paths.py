@@ -33,7 +33,7 @@ _BISECTIONS = 12
 class FastPath:
     """Where a body went within the last step."""
 
-    __slots__ = ("position", "rotation", "row", "size", "travel", "turn")
+    __slots__ = ("position", "rotation", "row", "size", "touch", "travel", "turn")
 
     def __init__(
         self,
@@ -47,11 +47,8 @@ class FastPath:
         self.row, self.size = row, size
         self.position, self.rotation = position.copy(), rotation.copy()
         self.travel, self.turn = travel, turn
-
-    @property
-    def touch(self) -> float:
+        self.touch = max(TOUCH, TOUCH_SHARE * size.half_thickness)
         """How deep the body is put into what it meets [m]."""
-        return max(TOUCH, TOUCH_SHARE * self.size.half_thickness)
 
     def probe_paths(self, *, from_surface: bool) -> tuple[FloatArray, FloatArray]:
         """Rays along the ways of the probes, lengthened by their reaches: starts and ends.

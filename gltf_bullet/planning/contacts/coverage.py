@@ -34,6 +34,11 @@ COVERAGE: Final = covers(
         when="hulls that land flat below 480 steps per second",
         how="up to 0.1 less",
     ),
+    approximated(
+        "restitution",
+        when="0, on ground that nothing bounces on",
+        how="up to 0.1 more, as in bare PyBullet",
+    ),
     exact(
         "frictionCombine",
         "restitutionCombine",

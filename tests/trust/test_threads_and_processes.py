@@ -1,0 +1,133 @@
+"""Several threads, forked and spawned processes, and Ctrl-C in the middle of long work."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pybullet
+import pytest
+
+import gltf_bullet as gb
+
+ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
+CART_POLE = str(ASSETS / "cart_pole.gltf")
+
+
+@pytest.fixture
+def client() -> Iterator[int]:
+    client_id = pybullet.connect(pybullet.DIRECT)
+    pybullet.setGravity(0.0, 0.0, -9.81, physicsClientId=client_id)
+    yield client_id
+    pybullet.disconnect(client_id)
+
+
+def test_two_threads_in_one_client_work_or_get_a_typed_error(client: int) -> None:
+    foreign: list[BaseException] = []
+    old = sys.getswitchinterval()
+
+    def use(number: int) -> None:
+        try:
+            for _ in range(6):
+                scene = gb.load_gltf(CART_POLE, client, position=(0.0, 5.0 * number, 0.0))
+                scene.step(15)
+                scene.node_matrices.copy()
+                scene.remove()
+        except gb.GltfBulletError:
+            pass
+        except BaseException as error:
+            foreign.append(error)
+
+    sys.setswitchinterval(1e-5)
+    try:
+        threads = [threading.Thread(target=use, args=(number,)) for number in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(old)
+    assert not foreign, foreign
+
+
+def stepped(path: str) -> bytes:
+    """What a process of its own computes."""
+    client_id = pybullet.connect(pybullet.DIRECT)
+    try:
+        scene = gb.load_gltf(path, client_id)
+        scene.step(30)
+        return scene.node_matrices.tobytes()
+    finally:
+        pybullet.disconnect(client_id)
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_or_spawned_process_computes_the_same(method: str) -> None:
+    here = stepped(CART_POLE)
+    with multiprocessing.get_context(method).Pool(1) as pool:
+        assert pool.apply(stepped, (CART_POLE,)) == here
+
+
+def test_an_asset_travels_to_another_process(client: int) -> None:
+    asset = gb.read_asset(CART_POLE)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(read_there, (asset,)) == len(asset.tree)
+
+
+def read_there(asset: gb.Asset) -> int:
+    client_id = pybullet.connect(pybullet.DIRECT)
+    try:
+        return len(asset.instantiate(client_id).nodes)
+    finally:
+        pybullet.disconnect(client_id)
+
+
+LONG_WORK = """
+import os, signal, sys, threading
+import pybullet
+import gltf_bullet as gb
+client = pybullet.connect(pybullet.DIRECT)
+asset = gb.read_asset(sys.argv[1])
+first = asset.instantiate(client)
+first.step(2)
+bodies = pybullet.getNumBodies(client)
+for delay in [0.0005 * k for k in range(1, 25)]:
+    try:
+        threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT)).start()
+        while True:
+            asset.instantiate(client, position=(0, 5, 0)).remove()
+    except KeyboardInterrupt:
+        pass
+    first.step(2)
+print("left", pybullet.getNumBodies(client) - bodies)
+"""
+
+
+def test_ctrl_c_during_loads_leaves_a_world_that_goes_on() -> None:
+    """What is left: a body that the engine was making at that moment, a scene on its way out."""
+    result = subprocess.run(
+        [sys.executable, "-c", LONG_WORK, CART_POLE], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr[-2000:]
+    assert int(result.stdout.rsplit("left", 1)[1]) <= 24
+
+
+def test_ctrl_c_ends_a_step_between_two(client: int) -> None:
+    scene = gb.load_gltf(CART_POLE, client)
+    scene.step()
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        scene.step(10**7)
+    assert np.isfinite(scene.node_matrices).all()
+    scene.step(5)
+    scene.remove()
+    assert pybullet.getNumBodies(client) == 0
