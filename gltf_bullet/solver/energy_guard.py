@@ -21,6 +21,9 @@ MISS = 0.1
 """[m/s, rad/s] and share of a velocity, by which a step may end otherwise than its solve foresaw
 and still be trusted."""
 
+SEVERE_MISS = 0.5
+"""The same, beyond which the balance of work is kept for a while: driving cars stay below."""
+
 MOTOR_MISS = 2.0
 """The same, beyond which the engine's velocity motors take the place of torques. With less, an arm
 that carries a load at its stop goes to and fro between the two (measured at 0.1)."""
@@ -66,6 +69,7 @@ def judge_step(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt:
             miss = abs(work[velocity + i] - floats[expected + i])
             if not miss <= MISS * (1.0 + speed):
                 ints[a + arena.MISPREDICTED] = 1
+            if not miss <= SEVERE_MISS * (1.0 + speed):
                 floats[mistrust] = TRUST_TIME
             if not miss <= MOTOR_MISS * (1.0 + speed):
                 ints[a + arena.MOTORS] = 1

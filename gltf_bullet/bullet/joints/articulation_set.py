@@ -264,7 +264,7 @@ class ArticulationSet:
         self.loop_constraints.tighten()
 
     def after_step(self) -> None:
-        """Take back energy from nowhere; native limits of axes that have come back inside."""
+        """Take back energy from nowhere; give native limits back."""
         self.solver.judge()
         for articulation in self.articulations:
             articulation.after_step()
@@ -354,8 +354,7 @@ class ArticulationSet:
 
     def apply_force(self, node: int, force: FloatArray, torque: FloatArray) -> None:
         """A force [N] at a body's centre of mass and a torque [N m] during the coming step."""
-        number, frame = self._frame_of[node]
-        self.solver.push(number, frame, force, torque)
+        self.solver.push(*self._frame_of[node], force, torque)
 
     def start_velocities(self) -> None:
         """Start all bodies with their authored velocities, as far as the joints allow."""
