@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import secrets
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol, TypeAlias, TypeVar, cast
@@ -92,6 +93,8 @@ class EngineSession:
     def __init__(self, client_id: int) -> None:
         """Begin a session; call :func:`engine_session` instead."""
         self.client_id = client_id
+        self.lock = threading.RLock()
+        """Held while a scene is made, stepped or removed: PyBullet's worlds know no threads."""
         self.shapes = EngineShapes(client_id)
         """Collision shapes by content."""
         self._token = secrets.token_hex(8)

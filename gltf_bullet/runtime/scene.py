@@ -38,10 +38,9 @@ __all__ = ["Scene"]
 class Scene:
     """A loaded asset. Make one with :func:`gltf_bullet.load_gltf` or ``Asset.instantiate``.
 
-    All public poses, points and velocities are in the Bullet world, in metres and seconds. Whatever
-    reads or changes the scene raises ``SceneRemovedError`` after :meth:`remove`, and
-    ``WorldChangedError`` after ``disconnect``, ``resetSimulation`` or somebody else's
-    ``removeBody`` of one of its bodies.
+    All public poses, points and velocities are in the Bullet world, in metres and seconds. What reads
+    or changes the scene raises ``SceneRemovedError`` after :meth:`remove`, ``WorldChangedError``
+    after ``disconnect``, ``resetSimulation`` or a foreign ``removeBody`` of one of its bodies.
     """
 
     def __init__(
@@ -54,9 +53,9 @@ class Scene:
         """Plan and create; see :func:`gltf_bullet.load_gltf` for the arguments and errors."""
         client_id = require_client(physics_client)
         translation = first_translation(asset, placement, options)
-        core = SceneCore(
-            asset, engine_session(client_id), translation, placement, options, set_value
-        )
+        session = engine_session(client_id)
+        with session.lock:
+            core = SceneCore(asset, session, translation, placement, options, set_value)
         self.core = core
         """What runs: for tools that need more than this class shows."""
         self.asset = asset
@@ -112,7 +111,8 @@ class Scene:
             SceneRemovedError: After :meth:`remove`.
             WorldChangedError: The world is not the one that the scene was loaded into.
         """
-        self.core.step(count)
+        with self.core.session.lock:
+            self.core.step(count)
 
     def before_step(self) -> None:
         """Apply forces, motors and kinematic velocities for the coming ``stepSimulation``."""

@@ -11,7 +11,7 @@ import pytest
 
 import gltf_bullet as gb
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.soak
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
 FEW, MANY = 40, 300

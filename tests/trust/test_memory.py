@@ -19,7 +19,7 @@ import pytest
 
 import gltf_bullet as gb
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.soak
 
 EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples" / "assets").glob("*.gltf"))
 WARM_UP = 60

@@ -17,7 +17,7 @@ import pytest
 import gltf_bullet as gb
 from tests.trust.test_memory import resident_kb
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.soak
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
 SCENES = ("cart_pole", "falling_box", "six_axis_arm", "vehicle", "ragdoll")
