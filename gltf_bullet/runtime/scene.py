@@ -38,8 +38,8 @@ __all__ = ["Scene"]
 class Scene:
     """A loaded asset. Make one with :func:`gltf_bullet.load_gltf` or ``Asset.instantiate``.
 
-    All public poses, points and velocities are in the Bullet world, in metres and seconds. What reads
-    or changes the scene raises ``SceneRemovedError`` after :meth:`remove`, ``WorldChangedError``
+    All public poses, points and velocities are in the Bullet world, in metres and seconds. What
+    reads or changes it raises ``SceneRemovedError`` after :meth:`remove`, ``WorldChangedError``
     after ``disconnect``, ``resetSimulation`` or a foreign ``removeBody`` of one of its bodies.
     """
 
