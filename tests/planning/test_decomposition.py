@@ -84,11 +84,12 @@ def test_a_large_mesh_is_simplified_and_gets_a_draft_in_time(tmp_path: Path) -> 
     )
     begin = time.monotonic()
     found = Decomposer(options).decompose(bumpy_ball())
-    assert time.monotonic() - begin < 15.0
+    assert time.monotonic() - begin < 25.0  # the budget, and what surrounds it
     assert found.outcome in ("draft", "full")  # a fast machine ends the full search, too
     assert len(found.parts) > 4
     assert shares == sorted(shares)
-    assert 0.0 <= shares[0] < 0.1 < 0.9 < shares[-1] <= 1.0
+    assert 0.0 <= shares[0] < 0.1 < shares[-1] <= 1.0
+    assert found.outcome == "full" or shares[-1] > 0.9  # a draft has used its time up
 
 
 def test_a_worker_that_is_killed_or_crashes_leaves_the_process_alone(
