@@ -306,9 +306,11 @@ class DebugDraw:
         Raises:
             SceneRemovedError: The scene was removed.
         """
+        if not self.scene.is_removed and not has_window(self.scene.client_id):
+            return 0
         self.scene.core.require_alive()
         young = self._items.is_resting or time.monotonic() - self._last < self._period
-        if self._closed or (young and not force) or not has_window(self.scene.client_id):
+        if self._closed or (young and not force):
             return 0
         strokes, labels = self.picture()
         try:
