@@ -20,10 +20,10 @@ FOLDER: Final = ROOT / "examples" / "images"
 IMAGES: Final[dict[str, tuple[str, ...]]] = {
     "shape_zoo.png": ("shape_zoo", "--seconds", "3", "--png"),
     "toy_blocks.png": (
-        "toy_blocks", "--seconds", "2", "--camera", "Front", "--size", "640", "400", "--png",
+        "toy_blocks", "--seconds", "2", "--camera", "Front", "--size", "640x400", "--png",
     ),
     "toy_blocks_strip.png": (
-        "toy_blocks", "--seconds", "1", "--frames", "5", "--size", "240", "180", "--filmstrip",
+        "toy_blocks", "--seconds", "1", "--frames", "5", "--size", "240x180", "--filmstrip",
     ),
     "vehicle_plot.png": ("vehicle", "--seconds", "3", "--plot"),
 }  # fmt: skip

@@ -70,7 +70,7 @@ class Recording:
         tolerance: float = 1e-4,
         angle_tolerance: float = 2e-4,
         force: bool = False,
-    ) -> None:
+    ) -> bool:
         """Write the file with the rollout as one more animation, at the pose of its first frame.
 
         Args:
@@ -79,6 +79,9 @@ class Recording:
             tolerance: How far a dropped key may be off [m in the node's parent], and for scales.
             angle_tolerance: ... and for rotations [rad].
             force: Write over the file that the scene was loaded from, too.
+
+        Returns:
+            Whether anything moves: without that there is no animation in the written file.
 
         Raises:
             FileExistsError: ``path`` is the file that the scene was loaded from.
@@ -113,6 +116,7 @@ class Recording:
             animation_name=name,
             force=force,
         )
+        return bool(tracks)
 
     def _note(self, *, force: bool = False) -> None:
         time = self._core.time - self._start

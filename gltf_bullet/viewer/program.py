@@ -10,6 +10,7 @@ import numpy as np
 import pybullet
 
 from gltf_bullet.errors import EngineError
+from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.placement import UpAxis
 from gltf_bullet.transforms import FloatArray, Vec3
 from gltf_bullet.viewer.commands import Commands
@@ -219,6 +220,7 @@ def view(
     speed: float = 1.0,
     play: bool = True,
     visuals: str = "auto",
+    options: LoadOptions | None = None,
     show: Sequence[str] = ("joints",),
     floor: bool = False,
     size: tuple[int, int] = (1280, 800),
@@ -236,6 +238,7 @@ def view(
         speed: Simulated seconds per second.
         play: Whether time runs from the start.
         visuals: ``"mesh"``, ``"collider"``, or ``"auto"``: meshes where the file has any.
+        options: How to load; ``visuals`` decides about theirs.
         show: Layers that are on at first.
         floor: Put a floor through the world's origin.
         size: Width and height of the window [pixels].
@@ -257,6 +260,7 @@ def view(
             window.client_id,
             up_axis=up_axis,
             visuals=visuals,
+            options=options,
             play=play,
             speed=speed,
             loading=window.paused,

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gltf_bullet.bullet.session import require_client
@@ -87,6 +87,7 @@ class Session:
         *,
         up_axis: UpAxis = "z",
         visuals: str = "auto",
+        options: LoadOptions | None = None,
         play: bool = True,
         speed: float = 1.0,
         clock: Callable[[], float] = time.monotonic,
@@ -99,6 +100,7 @@ class Session:
             client_id: The PyBullet world; everything in it advances with the scene.
             up_axis: As of ``load_gltf``.
             visuals: ``"mesh"``, ``"collider"``, or ``"auto"``: meshes where the file has any.
+            options: How to load; ``visuals`` decides about theirs.
             play: Whether time runs from the start.
             speed: Simulated seconds per second of the clock.
             clock: Seconds, from anywhere.
@@ -119,6 +121,7 @@ class Session:
         """Whether this machine is too slow for the chosen speed."""
         self._up_axis = up_axis
         self._visuals = visuals
+        self._options = options or LoadOptions()
         self._clock = clock
         self._loading = loading
         self.dragging: Dragging | None = None
@@ -147,7 +150,7 @@ class Session:
             visuals = self._visuals
             if visuals == "auto":
                 visuals = "mesh" if has_render_meshes(asset.tree) else "collider"
-            options = LoadOptions(visuals=visuals)  # type: ignore[arg-type]  # one of the literals
+            options = replace(self._options, visuals=visuals)  # type: ignore[arg-type]  # a literal
             scene = asset.instantiate(self.client_id, up_axis=self._up_axis, options=options)
         except (AssetError, TranslationError) as error:
             self.problem = tuple(str(issue) for issue in error.issues if issue.is_error)

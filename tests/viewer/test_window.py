@@ -63,7 +63,7 @@ def test_without_a_display_it_says_what_works(display: str | None) -> None:
         text=True,
         timeout=120,
     )
-    assert result.returncode == 1
+    assert result.returncode == 2
     assert "\nerror: " in result.stderr  # after PyBullet's own greeting
     assert "xvfb-run" in result.stderr
     assert "simulate FILE --png" in result.stderr
