@@ -42,41 +42,60 @@ def view(
     size: Annotated[
         str, typer.Option(metavar="WxH", help="Width and height of the window [pixels].")
     ] = "1280x800",
+    web: Annotated[
+        bool, typer.Option("--web", help="Show it in the browser; needs no display.")
+    ] = False,
+    host: Annotated[
+        str, typer.Option(help="Of --web; 127.0.0.1 lets this machine in alone.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Of --web; 0 takes any that is free.")
+    ] = 8080,
     seconds: Annotated[
         float, typer.Option(min=0.0, help="Close the window after this time [s].")
     ] = math.inf,
     *,
     world: World,
 ) -> None:
-    """Show a file in a window: drag bodies, move drives, see what the physics does.
+    """Show a file in a window or, with --web, in the browser.
+
+    Drag bodies, move drives, see what the physics does.
 
     The file is read again when it changes; what is wrong with it is shown, and the last good scene
-    stays. Needs a display: under xvfb-run without one.
+    stays. The window needs a display; --web does not.
 
     Example: gltf-bullet view examples/assets/six_axis_arm.gltf
     """
     require(math.isfinite(speed) and speed >= 0.0, "--speed", "a finite number, not negative")
     pixels = parse_size(size, smallest=64)
-    from gltf_bullet.viewer.program import view as run
-
     every = {"all": LAYERS, "none": ()}
     names = every[show] if show in every else tuple(show.split(","))
     require(set(names) <= set(LAYERS), "--show", f"of {', '.join(LAYERS)}, all, none")
-    run(
-        file,
-        options=world.load_options(),
-        up_axis=world.up_axis,
-        gravity=world.gravity,
-        time_step=world.dt,
-        speed=speed,
-        play=not paused,
-        visuals=visuals.value,
-        show=names,
-        floor=floor,
-        size=pixels,
-        seconds=seconds,
-        say=typer.echo,
-    )
+    common = {
+        "options": world.load_options(),
+        "up_axis": world.up_axis,
+        "gravity": world.gravity,
+        "time_step": world.dt,
+        "speed": speed,
+        "play": not paused,
+        "visuals": visuals.value,
+        "show": names,
+        "floor": floor,
+        "seconds": seconds,
+        "say": typer.echo,
+    }
+    if web:
+        from gltf_bullet.viewer.web.program import view_web
+
+        try:
+            view_web(file, host=host, port=port, **common)
+        except ImportError as error:
+            typer.echo(f"error: {error}", err=True)
+            raise typer.Exit(2) from None
+        return
+    from gltf_bullet.viewer.program import view as run
+
+    run(file, size=pixels, **common)
 
 
 # Lines that stand as they are: click takes this mark for "do not wrap".

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pybullet
 
+from gltf_bullet.bullet.owned_world import add_floor
 from gltf_bullet.errors import EngineError
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.placement import UpAxis
@@ -34,6 +35,8 @@ ISSUE_LINES = 4
 """Findings that are shown in the window; the terminal has all."""
 GRIP_COLOR = (0.9, 0.0, 0.9)
 """Red, green, blue of the line from the mouse to what it pulls."""
+TURNS_BEHIND = 60
+"""In a row, until the browser is recommended: loading and the first drawing take some, too."""
 LINE_CHARACTERS = 84
 """Of a line of text in the window."""
 
@@ -60,6 +63,7 @@ class Viewer:
         self._say = say
         self._shown = tuple(show)
         self._helps = False
+        self._turns_behind = 0
         self._xray = XRay(window.client_id)
         self._items = DebugItems(window.client_id, pause_rendering=True)
         self._drawn_at = self._watched_at = -np.inf
@@ -104,9 +108,16 @@ class Viewer:
             self.session.reload_if_changed()
         self._follow_session()
         self.session.advance(elapsed)
+        self._say_behind()
         if now - self._drawn_at > DRAW_SECONDS and not self._items.is_resting:
             self._draw()
             self._drawn_at = time.monotonic()
+
+    def _say_behind(self) -> None:
+        """Say once that there is a viewer that leaves the drawing to another machine."""
+        self._turns_behind = self._turns_behind + 1 if self.session.is_behind else 0
+        if self._turns_behind == TURNS_BEHIND:
+            self._say(f"too slow for the window? gltf-bullet view {self.session.path} --web")
 
     def _drag(self, events: PanelEvents) -> None:
         """Take, pull and release bodies with the mouse."""
@@ -254,7 +265,7 @@ def view(
         pybullet.setGravity(*gravity, physicsClientId=window.client_id)
         pybullet.setTimeStep(time_step, physicsClientId=window.client_id)
         if floor:
-            _add_floor(window.client_id, up_axis)
+            add_floor(window.client_id, y_up=up_axis == "y")
         session = Session(
             path,
             window.client_id,
@@ -284,11 +295,3 @@ def _loop(viewer: Viewer, end: float, each_turn: Callable[[Viewer], object] | No
         if each_turn is not None:
             each_turn(viewer)
         time.sleep(max(0.0, FRAME_SECONDS - (time.monotonic() - now)))
-
-
-def _add_floor(client_id: int, up_axis: UpAxis) -> None:
-    normal = [0.0, 0.0, 1.0] if up_axis == "z" else [0.0, 1.0, 0.0]
-    shape = pybullet.createCollisionShape(
-        pybullet.GEOM_PLANE, planeNormal=normal, physicsClientId=client_id
-    )
-    pybullet.createMultiBody(0.0, shape, physicsClientId=client_id)
