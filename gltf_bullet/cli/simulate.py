@@ -16,6 +16,7 @@ from gltf_bullet.cli.outputs.tables import CsvTable
 if TYPE_CHECKING:
     from gltf_bullet.options import Visuals
     from gltf_bullet.runtime.asset import Asset
+    from gltf_bullet.runtime.recording import Recording
     from gltf_bullet.runtime.scene import Scene
 
 __all__ = ["simulate"]
@@ -48,6 +49,10 @@ def simulate(
     frames: Annotated[int, typer.Option(min=2, max=64, help="Frames of the filmstrip.")] = 6,
     mp4: Annotated[Path | None, typer.Option(help="Write a film.")] = None,
     gif: Annotated[Path | None, typer.Option(help="Write a film that web pages show.")] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(help="Write a page that plays it in any browser, off the network."),
+    ] = None,
     film_fps: Annotated[float, typer.Option(help="Frames per second of the films.")] = 30.0,
     size: Annotated[
         str, typer.Option(metavar="WxH", help="Width and height of the pictures [pixels].")
@@ -82,15 +87,20 @@ def simulate(
     for option, path, suffixes in (
         ("--png", png, PICTURES), ("--filmstrip", filmstrip, PICTURES), ("--plot", plot, PICTURES),
         ("--mp4", mp4, (".mp4", ".mkv", ".mov")), ("--gif", gif, (".gif",)),
+        ("--html", html, (".html", ".htm")),
     ):  # fmt: skip
         good = path is None or path.suffix.lower() in suffixes
         require(good, option, "a file that ends in " + " or ".join(suffixes))
     from gltf_bullet.cli.outputs.film import Film, FilmOptions
+    from gltf_bullet.cli.outputs.media import require_media
     from gltf_bullet.cli.outputs.plots import require_plots
     from gltf_bullet.runtime.asset import read_asset
+    from gltf_bullet.runtime.recording import record
 
     if plot is not None:
         require_plots()
+    if html is not None:
+        require_media("viser", "--html", extra="web")
     attempts = Attempts()
     film = Film(
         FilmOptions(
@@ -106,6 +116,7 @@ def simulate(
         with world.options(**film.load_options(_visuals(asset, visuals))) as options:
             scene = asset.instantiate(client, up_axis=world.up_axis, options=options)
         film.begin(scene, steps, world.dt)
+        recording = None if html is None else record(scene, fps=film_fps)
         on_row, close = _rows(scene, csv_file, plot, file.name, attempts)
         try:
             _run(scene, steps, row_steps, on_row, film.watch, "simulating")
@@ -113,9 +124,23 @@ def simulate(
             close(False)
             raise
         close(True)
+        if recording is not None and html is not None:
+            recording.stop()
+            _write_page(recording, html, visuals, attempts)
         film.roll(lambda show: _run(scene, steps, steps + 1, None, show, "drawing"))
         _report(scene, as_json, world.up_axis)
     attempts.report()
+
+
+def _write_page(recording: Recording, path: Path, visuals: Any, attempts: Attempts) -> None:
+    from gltf_bullet.cli.waiting import waiting
+
+    def write() -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        recording.export_html(path, visuals=visuals)
+
+    with waiting("writing the page"):
+        attempts.do("--html", write)
 
 
 def _visuals(asset: Asset, wanted: str) -> Visuals:

@@ -6,6 +6,7 @@ a second picture and mixed in.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -13,11 +14,12 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pybullet
+from PIL import Image
 
 from gltf_bullet.rendering.camera import Camera, ViewMatrices, picture_axes, view_matrices
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["PixelArray", "RawPicture", "Renderer", "body_boxes", "take_picture"]
+__all__ = ["PixelArray", "RawPicture", "Renderer", "body_boxes", "png_of", "take_picture"]
 
 PixelArray: TypeAlias = npt.NDArray[np.uint8]
 IdArray: TypeAlias = npt.NDArray[np.int64]
@@ -151,3 +153,10 @@ def body_boxes(client_id: int, body_id: int) -> list[FloatArray]:
         np.array(pybullet.getAABB(body_id, link, physicsClientId=client_id))
         for link in range(-1, count)
     ]
+
+
+def png_of(pixels: PixelArray) -> bytes:
+    """A picture file of pixels, shape [height, width, 3]."""
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, format="PNG")
+    return buffer.getvalue()

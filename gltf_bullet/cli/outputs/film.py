@@ -29,8 +29,6 @@ __all__ = ["Film", "FilmOptions"]
 
 BOXES_PER_SECOND = 15.0
 """How often a run is looked at for the space that it takes."""
-ESCAPED = 3.0
-"""What goes farther away than this many times the size at the start is not framed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,21 +160,15 @@ class Film:
 
     def _camera(self) -> str | Camera | None:
         """One camera for the whole film."""
-        from gltf_bullet.rendering.camera import framing_camera
+        from gltf_bullet.rendering.camera import course_boxes, framing_camera
 
         if self._options.camera is not None or self._boxes is None or self._scene is None:
             return self._options.camera
         all_moving, resting = self._boxes
-        first = all_moving[0]
-        moving = np.concatenate(all_moving)
-        if len(first):
-            low, high = first[:, 0].min(axis=0), first[:, 1].max(axis=0)
-            reach = ESCAPED * float((high - low).max())
-            centers = moving.mean(axis=1)
-            near = (np.abs(centers - 0.5 * (low + high)) <= reach).all(axis=1)
-            moving = moving[near]
         width, height = self._options.size
-        return framing_camera(moving, resting, self._scene.core.placement.up, width / height)
+        return framing_camera(
+            course_boxes(all_moving), resting, self._scene.core.placement.up, width / height
+        )
 
     def _draw(self, camera: str | Camera | None) -> PixelArray:
         if self._scene is None:

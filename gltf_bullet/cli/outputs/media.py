@@ -31,13 +31,13 @@ STRIP_INK = (60, 66, 74)
 """Red, green, blue of the times below the frames."""
 
 
-def require_media(module: str, what: str) -> Any:
-    """A module of the extra ``media``, or a clear end of the program."""
+def require_media(module: str, what: str, extra: str = "media") -> Any:
+    """A module of an extra, or a clear end of the program."""
     try:
         return import_module(module)
     except ImportError:
         typer.echo(
-            f"error: {what} needs the extra media: pip install 'gltf_bullet[media]'", err=True
+            f"error: {what} needs the extra {extra}: pip install 'gltf_bullet[{extra}]'", err=True
         )
         raise typer.Exit(2) from None
 

@@ -13,6 +13,7 @@ from gltf_bullet.bullet.rendering.pictures import (
     RawPicture,
     Renderer,
     body_boxes,
+    png_of,
     take_picture,
 )
 from gltf_bullet.bullet.rendering.visuals import ShownLink
@@ -44,6 +45,10 @@ class Picture:
     segmentation: npt.NDArray[np.int32]
     """glTF node that is seen, -1 where nothing is and -2 for bodies of others; shape [height,
     width]. What is seen through hides what is behind it, also in ``depth``."""
+
+    def _repr_png_(self) -> bytes:
+        """In notebooks: the colours."""
+        return png_of(self.rgb)
 
 
 class CameraView:

@@ -19,7 +19,7 @@ from gltf_bullet.rendering.visual_plans import VisualMesh, VisualPlans
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["Shown", "ShownMesh", "mesh_matrices", "shown_meshes"]
+__all__ = ["Shown", "ShownMesh", "mesh_boxes", "mesh_matrices", "shown_meshes"]
 
 Shown = Literal["auto", "mesh", "collider"]
 """``auto``: the file's meshes, or colliders where it has none."""
@@ -126,3 +126,12 @@ def mesh_matrices(
     if moving.any():
         result[moving] = core.nodes.rigid_matrices(owners[moving], world_from_node)
     return result
+
+
+def mesh_boxes(meshes: tuple[ShownMesh, ...], matrices: FloatArray) -> FloatArray:
+    """Lowest and highest corners of meshes that stand there [m], shape [len(meshes), 2, 3]."""
+    bounds = np.array([mesh.mesh.bounds() for mesh in meshes]).reshape(-1, 2, 3)
+    middles = np.einsum("kij,kj->ki", matrices[:, :3, :3], bounds.mean(axis=1))
+    reaches = np.einsum("kij,kj->ki", np.abs(matrices[:, :3, :3]), 0.5 * np.ptp(bounds, axis=1))
+    middles = middles + matrices[:, :3, 3]
+    return np.stack([middles - reaches, middles + reaches], axis=1)
