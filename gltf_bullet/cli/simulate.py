@@ -14,8 +14,6 @@ from gltf_bullet.cli.outputs.attempts import Attempts
 from gltf_bullet.cli.outputs.tables import CsvTable
 
 if TYPE_CHECKING:
-    from gltf_bullet.options import Visuals
-    from gltf_bullet.runtime.asset import Asset
     from gltf_bullet.runtime.recording import Recording
     from gltf_bullet.runtime.scene import Scene
 
@@ -62,7 +60,7 @@ def simulate(
         typer.Option(help="Node (name or index) with a camera, or a camera's name; else framed."),
     ] = None,
     visuals: Annotated[
-        str, typer.Option(help="mesh, collider, or auto: meshes where there are any.")
+        str, typer.Option(help="mesh, collider, or auto: meshes where all that moves has one.")
     ] = "auto",
     renderer: Annotated[
         str, typer.Option(help="tiny (software), or egl: OpenGL where it works, else tiny.")
@@ -110,10 +108,11 @@ def simulate(
         attempts,
     )  # fmt: skip
     asset = read_asset(file)
+    shown: Any = asset.automatic_visuals if visuals == "auto" else visuals
     steps = round(seconds / world.dt)
     row_steps = max(1, round(1.0 / (fps * world.dt)))
     with film.world(gravity=world.gravity, time_step=world.dt) as client:
-        with world.options(**film.load_options(_visuals(asset, visuals))) as options:
+        with world.options(**film.load_options(shown)) as options:
             scene = asset.instantiate(client, up_axis=world.up_axis, options=options)
         film.begin(scene, steps, world.dt)
         recording = None if html is None else record(scene, fps=film_fps)
@@ -141,13 +140,6 @@ def _write_page(recording: Recording, path: Path, visuals: Any, attempts: Attemp
 
     with waiting("writing the page"):
         attempts.do("--html", write)
-
-
-def _visuals(asset: Asset, wanted: str) -> Visuals:
-    from gltf_bullet.rendering.render_meshes import has_render_meshes
-
-    shows_meshes = wanted == "mesh" or (wanted == "auto" and has_render_meshes(asset.tree))
-    return "mesh" if shows_meshes else "collider"
 
 
 def _rows(

@@ -105,7 +105,7 @@ def write_episode(
             policy,
             seed,
             interval,
-            lambda scene: Image.fromarray(scene.pictures.rgb(size=size, box=whole)),
+            lambda scene: Image.fromarray(scene.pictures.rgb(size=size, box=whole, shadows=True)),
         )
         recording.export_glb(stem.with_suffix(".glb"), name="Episode")
         if html:

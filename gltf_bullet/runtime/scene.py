@@ -368,23 +368,23 @@ class Scene:
         size: tuple[int, int] | None = None,
         *,
         renderer: Renderer = "tiny",
+        shadows: bool = True,
     ) -> Picture:
-        """A picture of the world: colours, distances, and the glTF node seen at each pixel.
-
-        What is seen of the scene is chosen by :attr:`LoadOptions.visuals`.
+        """A picture of what ``LoadOptions.visuals`` shows: colours, distances, glTF node per pixel.
 
         Args:
             camera: The node that carries a camera of the file (index or name), the name of such a
                 camera, or a :class:`Camera`; ``None`` frames this scene.
             size: Width and height [pixels]; ``None``: 800 wide, as high as the camera asks for.
-            renderer: ``"tiny"`` is PyBullet's software renderer, which works everywhere;
-                ``"hardware"`` is OpenGL, in a client with a window or with the EGL plugin.
+            renderer: ``"tiny"`` is PyBullet's software renderer; ``"hardware"`` OpenGL, in a client
+                with a window or with the EGL plugin.
+            shadows: Whether things throw them; a picture without takes half the time.
 
         Raises:
             KeyError: There is no such camera, or several of that name.
             ValueError: A size that is no picture.
         """
-        return self.pictures.take(camera, size, renderer=renderer)
+        return self.pictures.take(camera, size, renderer=renderer, shadows=shadows)
 
     # --- life ---------------------------------------------------------------------------------
 

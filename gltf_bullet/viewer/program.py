@@ -13,11 +13,10 @@ from gltf_bullet.bullet.owned_world import add_floor
 from gltf_bullet.errors import EngineError
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.placement import UpAxis
-from gltf_bullet.transforms import FloatArray, Vec3
+from gltf_bullet.transforms import Vec3
 from gltf_bullet.viewer.commands import Commands
 from gltf_bullet.viewer.debug_draw import STILL, DebugDraw, DebugItems
 from gltf_bullet.viewer.keys import LAYERS, key_lines
-from gltf_bullet.viewer.scenery import scenery_points
 from gltf_bullet.viewer.session import Session
 from gltf_bullet.viewer.strokes import Labels, Strokes
 from gltf_bullet.viewer.window import PanelEvents, Window
@@ -170,19 +169,9 @@ class Viewer:
     # --- what keys and buttons do -------------------------------------------------------------
 
     def frame(self) -> None:
-        """Aim the camera at everything that the file has."""
-        scene = self.session.scene
-        if scene is None or self.draw is None:
-            return
-        corners: list[FloatArray] = [scenery_points(scene)]
-        bounds = self.draw.layers.bounds()
-        if bounds is not None:
-            corners.append(np.stack(bounds))
-        points = np.concatenate(corners)
-        if not len(points):
-            points = scene.node_matrices[:, :3, 3]
-        if len(points):
-            self.window.frame(points.min(axis=0), points.max(axis=0))
+        """Aim the camera at what moves, with what rests near it."""
+        if self.session.scene is not None:
+            self.window.frame(*self.session.scene.pictures.framed_box())
 
     def _toggler(self, layer: str) -> Callable[[], object]:
         def toggle() -> None:

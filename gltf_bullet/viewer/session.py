@@ -10,7 +10,6 @@ from pathlib import Path
 
 from gltf_bullet.errors import AssetError, GltfBulletError, TranslationError
 from gltf_bullet.options import LoadOptions
-from gltf_bullet.rendering.render_meshes import has_render_meshes
 from gltf_bullet.runtime.asset import read_asset
 from gltf_bullet.runtime.placement import UpAxis
 from gltf_bullet.viewer.file_watch import FileWatch, referenced_files
@@ -75,7 +74,7 @@ class Session(Playback):
             asset = read_asset(self.path)
             visuals = self._visuals
             if visuals == "auto":
-                visuals = "mesh" if has_render_meshes(asset.tree) else "collider"
+                visuals = asset.automatic_visuals
             options = replace(self._options, visuals=visuals)  # type: ignore[arg-type]  # a literal
             scene = asset.instantiate(self.client_id, up_axis=self._up_axis, options=options)
         except (AssetError, TranslationError) as error:

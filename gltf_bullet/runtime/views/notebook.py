@@ -74,7 +74,7 @@ def scene_page(core: SceneCore, pictures: Pictures, bodies: Mapping[int, Body]) 
         core.require_alive()
         parts = [f"<p>{head} at {core.time:.3f} s</p>"]
         if core.options.visuals != "none":
-            parts.append(_picture_tag(pictures.rgb(size=PICTURE)))
+            parts.append(_picture_tag(pictures.rgb(size=PICTURE, shadows=True)))
         parts.append(_body_table(core, bodies))
     except GltfBulletError as error:
         return f"<p>{head}: {html.escape(str(error))}</p>"

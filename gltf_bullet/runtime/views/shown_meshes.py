@@ -13,7 +13,7 @@ import numpy as np
 
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan, PlacedShape
-from gltf_bullet.rendering.render_meshes import has_render_meshes, plan_visuals
+from gltf_bullet.rendering.render_meshes import plan_visuals
 from gltf_bullet.rendering.solids import COLOR_OF_KIND, STATIC_COLOR, solid
 from gltf_bullet.rendering.visual_plans import VisualMesh, VisualPlans
 from gltf_bullet.runtime.scene_core import SceneCore
@@ -22,7 +22,7 @@ from gltf_bullet.transforms import FloatArray, IntArray
 __all__ = ["Shown", "ShownMesh", "mesh_boxes", "mesh_matrices", "shown_meshes"]
 
 Shown = Literal["auto", "mesh", "collider"]
-"""``auto``: the file's meshes, or colliders where it has none."""
+"""``auto``: the file's meshes, or colliders where a body that moves has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -44,10 +44,9 @@ class ShownMesh:
 
 def shown_meshes(core: SceneCore, shown: Shown = "auto") -> tuple[ShownMesh, ...]:
     """Every mesh of a scene as it is planned now."""
-    if shown == "collider" or (shown == "auto" and not has_render_meshes(core.asset.tree)):
-        found = _colliders(core)
-    else:
-        found = _render_meshes(core)
+    if shown == "auto":
+        shown = "mesh" if core.asset.automatic_visuals == "mesh" else "collider"
+    found = _colliders(core) if shown == "collider" else _render_meshes(core)
     names = [core.asset.tree.names[node] or f"node {node}" for node, *_ in found]
     counts = Counter(names)
     taken: set[str] = set()

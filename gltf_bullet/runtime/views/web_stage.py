@@ -8,14 +8,14 @@ from __future__ import annotations
 import contextlib
 import io
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gltf_bullet.errors import EngineError
-from gltf_bullet.rendering.camera import Camera, framed_box, framing_camera
+from gltf_bullet.rendering.camera import framed_box, framing_camera
 from gltf_bullet.rendering.glb_meshes import glb_of
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.views.pictures import Pictures
@@ -40,6 +40,9 @@ STILL = 1e-6
 """[m] and parts of a turn: what moved by less is not sent again."""
 PAGE_ASPECT = 1.6
 """Width over height that the first view is framed for."""
+BESIDE_PANEL, PANEL_SHIFT = 1.2, 0.45
+"""What the panel leaves of a page of 1200 x 800 pixels: its width over height, and how far its
+middle is to the left, in halves of the height."""
 
 
 def require_viser() -> Any:
@@ -150,30 +153,43 @@ def add_ground(scene: viser.SceneApi, label: str, world_from_plane: FloatArray) 
     )
 
 
-def aim(server: viser.ViserServer, camera: Camera, target: Sequence[float]) -> None:
-    """Where new visitors look from."""
-    matrix = camera.world_from_camera
-    first = server.initial_camera
-    first.position = matrix[:3, 3]
-    first.look_at = np.asarray(target, dtype=np.float64)
-    first.up = matrix[:3, 1]
-    if isinstance(camera.lens, PerspectiveLens):
-        first.fov = camera.lens.vertical_field_of_view
-
-
 def aim_at_boxes(
-    server: viser.ViserServer, core: SceneCore, moving: FloatArray, resting: FloatArray
+    server: viser.ViserServer,
+    core: SceneCore,
+    moving: FloatArray,
+    resting: FloatArray,
+    *,
+    aspect: float = PAGE_ASPECT,
+    aside: float = 0.0,
 ) -> None:
-    """The view of pictures: what moves, with what rests near it."""
+    """Where new visitors look from: the view of pictures.
+
+    Args:
+        server: Of the page.
+        core: The scene.
+        moving: Boxes that matter most, as of ``framing_camera``.
+        resting: The others.
+        aspect: Width over height of what is to be filled.
+        aside: How far left of the page's middle that is, in halves of its height.
+    """
     low, high = framed_box(moving, resting)
-    camera = framing_camera(moving, resting, core.placement.up, PAGE_ASPECT)
-    aim(server, camera, (0.5 * (low + high)).tolist())
+    camera = framing_camera(moving, resting, core.placement.up, aspect)
+    matrix, target = camera.world_from_camera, 0.5 * (low + high)
+    shift = np.zeros(3)
+    if isinstance(camera.lens, PerspectiveLens):
+        angle = camera.lens.vertical_field_of_view
+        server.initial_camera.fov = angle
+        half_height = float(np.linalg.norm(matrix[:3, 3] - target)) * np.tan(0.5 * angle)
+        shift = aside * half_height * matrix[:3, 0]
+    server.initial_camera.position = matrix[:3, 3] + shift
+    server.initial_camera.look_at = target + shift
+    server.initial_camera.up = matrix[:3, 1]
 
 
 def aim_at_scene(server: viser.ViserServer, core: SceneCore) -> None:
-    """The view that a picture of the scene would have now."""
+    """The view that a picture of the scene would have now, beside the panel."""
     pictures = Pictures(core)
     try:
-        aim_at_boxes(server, core, *pictures.boxes())
+        aim_at_boxes(server, core, *pictures.boxes(), aspect=BESIDE_PANEL, aside=PANEL_SHIFT)
     finally:
         pictures.close()

@@ -21,6 +21,8 @@ NOBODY = "(click a body or choose)"
 """Entry of the list of nodes where none is chosen."""
 SLIDER_STEPS = 2000
 """A slider of a full turn has steps of 3 mrad."""
+MOST_OPEN = 8
+"""Sliders that do not push everything else off the page."""
 _KEY = re.compile(r" \((space|.)\)$")
 """Keys belong to the window: a browser has its own."""
 
@@ -59,30 +61,30 @@ class Panel:
         plain = [c for c in controls if c.command in ("play", "step", "reset", "reload", "speed")]
         for control in plain:
             self._top.append(self._add(control))
-        drives = [c for c in controls if c.command.startswith("drive ")]
-        animations = [c for c in controls if c.command.startswith("animation ")]
-        for title, group in (("Drives", drives), ("Animations", animations)):
-            if group:
-                with self._folder(title):
-                    for control in group:
-                        self._add(control)
         on = set(shown)
         with self._folder("Layers"):
             for layer in LAYERS:
                 box = self._gui.add_checkbox(layer, layer in on)
                 self._watch(box, f"layer {layer}")
+        drives = [c for c in controls if c.command.startswith("drive ")]
+        animations = [c for c in controls if c.command.startswith("animation ")]
+        for title, group in (("Drives", drives), ("Animations", animations)):
+            if group:
+                with self._folder(title, opened=len(group) <= MOST_OPEN):
+                    for control in group:
+                        self._add(control)
         with self._folder("Node"):
             self.node: Any = self._gui.add_dropdown("show", (NOBODY, *nodes))
             self.node.on_update(lambda event: put("node", event.target.value))
             self._properties = self._gui.add_markdown("")
         lines = list(issues)
         if lines:
-            with self._folder(f"Issues ({len(lines)})"):
+            with self._folder(f"Issues ({len(lines)})", opened=False):
                 self._gui.add_markdown("\n\n".join(lines))
         self._words = ("", "")
 
-    def _folder(self, title: str) -> Any:
-        folder = self._gui.add_folder(title)
+    def _folder(self, title: str, *, opened: bool = True) -> Any:
+        folder = self._gui.add_folder(title, expand_by_default=opened)
         self._top.append(folder)
         return folder
 
