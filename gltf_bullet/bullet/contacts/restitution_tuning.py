@@ -23,7 +23,7 @@ from gltf_bullet.planning.contacts.pair_factors import restitution_factors
 from gltf_bullet.planning.contacts.surfaces import ContactPlan
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["RestitutionTuning"]
+__all__ = ["TRIANGLE_ERP", "RestitutionTuning"]
 
 _FIXED_EXCESS, _PUSHED_EXCESS = 0.02, 0.04
 """Restitution that recovery from penetration adds against fixed and pushed partners (measured)."""
@@ -32,7 +32,7 @@ _EXCESS_PER_SECOND = 1.96
 
 _BOUNCING_ERP = 0.04
 """Error reduction per step of fixed surfaces that things bounce on (measured)."""
-_TRIANGLE_ERP = 0.3
+TRIANGLE_ERP = 0.3
 """Of fixed triangle meshes that nothing bounces on. A mesh gives a body one contact point per step,
 so it sinks between them, and what has sunk is held by the edges inside of flat floors (measured,
 120 random slides of boxes, plates and hulls at 3 to 9 m/s on flat grids, within 3 % of the formula:
@@ -74,7 +74,7 @@ class RestitutionTuning:
             if surface.bounces:
                 self.erp_of[link] = _BOUNCING_ERP
             elif link in triangles:
-                self.erp_of[link] = _TRIANGLE_ERP
+                self.erp_of[link] = TRIANGLE_ERP
         self._contacts = contacts
         self._links = links
         self._row = contacts.index_of
