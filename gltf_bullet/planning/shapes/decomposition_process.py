@@ -121,7 +121,7 @@ def _run(folder: Path, seconds: float, progress: Callable[[float], object]) -> s
                 try:
                     code = worker.wait(timeout=min(POLL_SECONDS, longest - used))
                 except subprocess.TimeoutExpired:
-                    progress(min(1.0, used / longest))
+                    progress(min(1.0, used / seconds))
                     continue
                 if code == -getattr(signal, "SIGXCPU", 0):
                     break
