@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
-from weakref import WeakSet
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pybullet
@@ -19,7 +19,7 @@ from gltf_bullet.bullet.contacts.pair_rules import EngineLink, PairRules
 from gltf_bullet.bullet.gravity.fields import GravityFields
 from gltf_bullet.bullet.gravity.forces import GravityForces
 from gltf_bullet.bullet.joints.articulation_set import ArticulationState, create_articulations
-from gltf_bullet.bullet.joints.contact_reader import ContactMemory, ContactReader
+from gltf_bullet.bullet.joints.contact_reader import ContactMemory, Owners
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals, ShownLink
 from gltf_bullet.bullet.session import BodyLease, EngineSession, EngineSettings
 from gltf_bullet.bullet.shapes.collider_index import ColliderIndex
@@ -42,9 +42,9 @@ from gltf_bullet.transforms import FloatArray, IntArray, Pose
 __all__ = ["EngineWorld", "EngineWorldState"]
 
 
-def _couplings(_: EngineSession) -> WeakSet[ContactReader]:
+def _owners(_: EngineSession) -> Owners:
     """Of all scenes in one world; to be asked for by ``session.shared``."""
-    return WeakSet()
+    return WeakValueDictionary()
 
 
 _AnchorMotion: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
@@ -95,6 +95,8 @@ class EngineWorld:
         self._created: list[int] = []
         self._undo: list[Callable[[], None]] = [self.pair_rules.release]
         self._anchor_motion: dict[int, _AnchorMotion] = {}
+        self._settings: EngineSettings | None = None
+        """Those that surfaces are right for."""
         painter = BodyVisuals(session, options, visuals)
         try:
             self._create(painter, tree, options)
@@ -142,12 +144,12 @@ class EngineWorld:
             self._created,
         )
         self._id_of_free = dict(zip(self.free.nodes.tolist(), self.free.ids, strict=True))
-        self.articulations.contacts.join(self.session.shared(_couplings))
-        self._undo.append(self.articulations.contacts.leave)
         self._table = LinkIndex(self.plan, self.static_ids, self._id_of_free, self.articulations)
-        self.articulations.contacts.gravity_factor = {
-            self._id_of_free[node]: bodies[node].gravity_factor for node in self._id_of_free
-        }
+        self.articulations.contacts.join(
+            self.session.shared(_owners),
+            {self._id_of_free[node]: bodies[node].gravity_factor for node in self._id_of_free},
+        )
+        self._undo.append(self.articulations.contacts.leave)
         for node in self.articulations.nodes.tolist():
             for group, (body_id, link) in zip(
                 bodies[node].groups, self.links_of(node), strict=False
@@ -247,6 +249,7 @@ class EngineWorld:
         self.plan = replace(self.plan, bodies=bodies, contacts=contacts)
         self._table.bodies = bodies
         self._links.change(contacts, self._table.solid_links())
+        self._settings = None
         return True
 
     @property
@@ -282,13 +285,19 @@ class EngineWorld:
         # First of all: the joints' solve asks for these forces.
         if not self.gravity.is_idle:
             self.gravity.before_step(settings.gravity, world_from_node())
-        self._links.before_step(settings)
-        self.free.before_step(settings.time_step, settings.gravity, self.fast.state.lively)
-        self.fast.before_step(settings.time_step, settings.gravity)
+        if settings is not self._settings:
+            # The session gives the same object as long as nothing in it changes.
+            self._links.before_step(settings)
+            self._settings = settings
+        if self.free.ids:
+            self.free.before_step(settings.time_step, settings.gravity, self.fast.state.lively)
+            self.fast.before_step(settings.time_step, settings.gravity)
         self.kinematic_targets.before_step(settings.time_step)
-        for node in self.plan.articulations.moving_anchors:
-            self._announce_anchor(node, settings.time_step)
-        self.articulations.before_step(settings.time_step, settings.gravity)
+        if self.plan.articulations.moving_anchors:
+            for node in self.plan.articulations.moving_anchors:
+                self._announce_anchor(node, settings.time_step)
+        if self.articulations.articulations:
+            self.articulations.before_step(settings.time_step, settings.gravity)
 
     def aim_anchor(
         self,
@@ -326,8 +335,10 @@ class EngineWorld:
 
     def after_step(self, settings: EngineSettings) -> None:
         """Note where the step has brought joints, and which surfaces slide."""
-        self.articulations.after_step()
-        self._links.after_step(settings)
+        if self.articulations.articulations:
+            self.articulations.after_step()
+        if self._links.slips:
+            self._links.after_step(settings)
 
     def put_back_fast(self) -> None:
         """Read bodies that may have passed through something although nobody looks at them."""
