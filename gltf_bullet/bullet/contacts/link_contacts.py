@@ -104,6 +104,11 @@ class LinkContacts:
             },
         )
 
+    @property
+    def slips(self) -> bool:
+        """Whether the friction of some surface follows its slip."""
+        return self._slip.is_any
+
     def before_step(self, settings: EngineSettings) -> None:
         """Make restitution right for the time step, where that has changed."""
         self._restitution.adapt(settings.time_step / max(settings.substeps, 1))

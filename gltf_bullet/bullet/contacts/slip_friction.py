@@ -66,6 +66,8 @@ class SlipFriction:
         self._links_of: dict[int, list[EngineLink]] = {}
         for link in self._surface_of:
             self._links_of.setdefault(link[0], []).append(link)
+        self.is_any = bool(self._links_of)
+        """Whether there is anything to look at."""
         self._at_rest = _rest_gains(contacts)
         self._gain: dict[EngineLink, float] = dict.fromkeys(self._surface_of, 1.0)
         self._slid: dict[int, float] = dict.fromkeys(self._links_of, 0.0)
@@ -80,8 +82,6 @@ class SlipFriction:
             time_step: [s]
             gravity: Of the world [m/s^2].
         """
-        if not self._links_of:
-            return
         threshold = max(_SLOWEST_SLIP, _GRAVITY_STEPS * math.hypot(*gravity) * time_step)
         states: dict[EngineLink, LinkState] = {}
         for body_id in self._links_of:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from weakref import WeakSet
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pybullet
@@ -19,7 +19,7 @@ from gltf_bullet.bullet.contacts.pair_rules import EngineLink, PairRules
 from gltf_bullet.bullet.gravity.fields import GravityFields
 from gltf_bullet.bullet.gravity.forces import GravityForces
 from gltf_bullet.bullet.joints.articulation_set import ArticulationState, create_articulations
-from gltf_bullet.bullet.joints.contact_reader import ContactMemory, ContactReader
+from gltf_bullet.bullet.joints.contact_reader import ContactMemory, Owners
 from gltf_bullet.bullet.joints.moving_anchors import MovingAnchors
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals, ShownLink
 from gltf_bullet.bullet.session import BodyLease, EngineSession, EngineSettings
@@ -43,9 +43,9 @@ from gltf_bullet.transforms import FloatArray, IntArray
 __all__ = ["EngineWorld", "EngineWorldState"]
 
 
-def _couplings(_: EngineSession) -> WeakSet[ContactReader]:
+def _owners(_: EngineSession) -> Owners:
     """Of all scenes in one world; to be asked for by ``session.shared``."""
-    return WeakSet()
+    return WeakValueDictionary()
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -92,6 +92,8 @@ class EngineWorld:
         self.pair_rules = PairRules(client_id)
         self._created: list[int] = []
         self._undo: list[Callable[[], None]] = [self.pair_rules.release]
+        self._settings: EngineSettings | None = None
+        """Those that surfaces are right for."""
         painter = BodyVisuals(session, options, visuals)
         try:
             self._create(painter, tree, options)
@@ -143,12 +145,12 @@ class EngineWorld:
             self.client_id, self.plan, self.articulations, lambda node: self.link_of(node)
         )
         """Attachment nodes that move by themselves."""
-        self.articulations.contacts.join(self.session.shared(_couplings))
-        self._undo.append(self.articulations.contacts.leave)
         self._table = LinkIndex(self.plan, self.static_ids, self._id_of_free, self.articulations)
-        self.articulations.contacts.gravity_factor = {
-            self._id_of_free[node]: bodies[node].gravity_factor for node in self._id_of_free
-        }
+        self.articulations.contacts.join(
+            self.session.shared(_owners),
+            {self._id_of_free[node]: bodies[node].gravity_factor for node in self._id_of_free},
+        )
+        self._undo.append(self.articulations.contacts.leave)
         for node in self.articulations.nodes.tolist():
             for group, (body_id, link) in zip(
                 bodies[node].groups, self.links_of(node), strict=False
@@ -269,6 +271,7 @@ class EngineWorld:
         self.plan = replace(self.plan, bodies=bodies, contacts=contacts)
         self._table.bodies = bodies
         self._links.change(contacts, self._table.solid_links())
+        self._settings = None
         return True
 
     @property
@@ -304,17 +307,24 @@ class EngineWorld:
         # First of all: the joints' solve asks for these forces.
         if not self.gravity.is_idle:
             self.gravity.before_step(settings.gravity, world_from_node())
-        self._links.before_step(settings)
-        self.free.before_step(settings.time_step, settings.gravity, self.fast.state.lively)
-        self.fast.before_step(settings.time_step, settings.gravity)
+        if settings is not self._settings:
+            # The session gives the same object as long as nothing in it changes.
+            self._links.before_step(settings)
+            self._settings = settings
+        if self.free.ids:
+            self.free.before_step(settings.time_step, settings.gravity, self.fast.state.lively)
+            self.fast.before_step(settings.time_step, settings.gravity)
         self.kinematic_targets.before_step(settings.time_step)
         self.anchors.before_step(settings.time_step)
-        self.articulations.before_step(settings.time_step, settings.gravity)
+        if self.articulations.articulations:
+            self.articulations.before_step(settings.time_step, settings.gravity)
 
     def after_step(self, settings: EngineSettings) -> None:
         """Note where the step has brought joints, and which surfaces slide."""
-        self.articulations.after_step()
-        self._links.after_step(settings)
+        if self.articulations.articulations:
+            self.articulations.after_step()
+        if self._links.slips:
+            self._links.after_step(settings)
 
     def put_back_fast(self) -> None:
         """Read bodies that may have passed through something although nobody looks at them."""
