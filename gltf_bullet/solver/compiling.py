@@ -159,18 +159,24 @@ def _cache_folder() -> Iterator[None]:
 class _Compilation(event.Listener):
     """Prepares a compilation, and says so once; loading from the cache is silent."""
 
-    begun = False
+    is_announced = False
+    is_busy = False
 
     def on_start(self, event: object) -> None:  # noqa: ARG002 (Numba's signature)
-        """Before the first function is compiled."""
-        if _Compilation.begun:
+        """Before a function is compiled: first of all what it calls."""
+        if _Compilation.is_busy:
             return
-        _Compilation.begun = True
-        sys.stderr.write(
-            "gltf_bullet: compiling the joint solver, once on this machine (about 15 s) ...\n"
-        )
-        sys.stderr.flush()
-        _compile_waiting()
+        _Compilation.is_busy = True
+        if not _Compilation.is_announced:
+            _Compilation.is_announced = True
+            sys.stderr.write(
+                "gltf_bullet: compiling the joint solver, once on this machine (about 15 s) ...\n"
+            )
+            sys.stderr.flush()
+        try:
+            _compile_waiting()
+        finally:
+            _Compilation.is_busy = False
 
     def on_end(self, event: object) -> None:
         """Nothing to say."""

@@ -181,7 +181,15 @@ class ArticulationSet:
         self._inertial_positions = np.array([p.translation for p in inertial]).reshape(-1, 3)
         self._inertial_rotations = np.array([p.rotation_xyzw for p in inertial]).reshape(-1, 4)
         self._exclude()
-        self.solver = JointSolver(client_id, arena, self.articulations)
+        solid = {
+            body
+            for articulation in self.articulations
+            for multibody, body in zip(
+                articulation.plan.multibodies, articulation.body_ids, strict=True
+            )
+            if any(body_plans[node].groups for node, _ in multibody.bodies)
+        }
+        self.solver = JointSolver(client_id, arena, self.articulations, solid)
         """The joint-space solve, coupled where contacts carry forces."""
         self.controls = JointControls(
             self.articulations,
@@ -257,17 +265,19 @@ class ArticulationSet:
         anchor.rotation_xyzw[:] = rotation_xyzw
         anchor.velocity[:] = velocity
 
-    def before_step(self, dt: float, gravity: Vec3 | FloatArray) -> None:
+    def before_step(self, dt: float, gravity: Sequence[float]) -> None:
         """Apply all joint forces for one engine step of ``dt`` seconds."""
-        self._move_bases()
-        self.solver.step(dt, tuple(gravity))
+        if self._anchors:
+            self._move_bases()
+        self.solver.step(dt, gravity)
         self.loop_constraints.tighten()
 
     def after_step(self) -> None:
         """Take back energy from nowhere; give native limits back."""
         self.solver.judge()
         for articulation in self.articulations:
-            articulation.after_step()
+            if articulation.is_watching:
+                articulation.after_step()
 
     def _move_bases(self) -> None:
         for node, body in (*self._bases, *self.loop_constraints.ghosts):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -42,11 +42,21 @@ _SPARE = 1.5
 class JointSolver:
     """The joint-space solve of all articulations of one scene."""
 
-    def __init__(self, client_id: int, arena: Arena, articulations: Sequence[Articulation]) -> None:
+    def __init__(
+        self,
+        client_id: int,
+        arena: Arena,
+        articulations: Sequence[Articulation],
+        solid: Collection[int],
+    ) -> None:
+        """Prepare the lists that reading and telling go through.
+
+        ``solid`` are the bodies of those multibodies that have colliders.
+        """
         self.client_id = client_id
         self.arena = arena
         self.articulations = tuple(articulations)
-        self.contacts = ContactReader(client_id, articulations)
+        self.contacts = ContactReader(client_id, articulations, solid)
         """What touches what, this scene's side."""
         self.field: Pull | None = None
         """What bodies accelerate more than the engine knows."""
@@ -163,6 +173,11 @@ class JointSolver:
         if status & MISPREDICTED or self._has_motors:
             self._set_motors()
 
+    @property
+    def is_mistrustful(self) -> bool:
+        """Whether :meth:`judge` has something to do."""
+        return self._mistrusted is not None
+
     def judge(self) -> None:
         """Take back what the step that was just made has thrown, while contacts are unsettled."""
         if self._mistrusted is None:
@@ -171,10 +186,7 @@ class JointSolver:
         self._mistrusted = None
         self.read()
         touching = self.contacts.read(dt, gravity)
-        contacts = 0
-        if touching is not None:
-            self._make_room_for(touching, [])
-            contacts, _ = self._fill(touching)
+        contacts = 0 if touching is None else self._fill(touching, [])
         arena = self.arena
         status = advance(
             arena.ints, arena.floats, arena.work, self._index, self._values,
@@ -220,11 +232,10 @@ class JointSolver:
         """The step of a scene that touches something."""
         arena = self.arena
         others = [self._borrow(touching, k, dt, gravity) for k in range(len(touching.readers))]
-        self._make_room_for(touching, others)
-        first = PREPARE
+        first, free = PREPARE, len(touching.free_bodies) // layout.FREE_SIZE
         while True:
+            contacts = self._fill(touching, others)
             index, values = self._index, self._values
-            contacts, free = self._fill(touching)
             last = SOLVE | FINISH
             stages = first | OPEN | GATHER | (0 if others else last)
             status = advance(
@@ -250,39 +261,32 @@ class JointSolver:
                 other.ints[record.offset + slots.ACTS] = 1
         return int(status)
 
-    def _fill(self, touching: Touching) -> tuple[int, int]:
-        """Put contacts and free bodies into the islands; how many there are."""
-        index, values = self._index, self._values
-        for slot, numbers in (
-            (layout.CONTACT, touching.contacts),
-            (layout.FREE, touching.free_bodies),
-        ):
-            values[index[slot] : index[slot] + len(numbers)] = numbers
-        start = index[layout.CONTACT_SIDES]
-        index[start : start + len(touching.sides)] = touching.sides
-        contacts = len(touching.contacts) // layout.CONTACT_SIZE
-        return contacts, len(touching.free_bodies) // layout.FREE_SIZE
-
-    def _make_room_for(self, touching: Touching, others: Sequence[Arena]) -> None:
-        """Larger arrays where a step has more contacts than any before."""
-        free = len(touching.free_bodies) // layout.FREE_SIZE
-        contacts = len(touching.contacts) // layout.CONTACT_SIZE
+    def _fill(self, touching: Touching, others: Sequence[Arena]) -> int:
+        """Put contacts and free bodies into the islands; how many contacts there are."""
+        numbers = touching.free_bodies
+        free = len(numbers) // layout.FREE_SIZE
+        count = touching.fill(self._index, self._values)
         records = [(other, record) for other in others for record in other.records]
-        rows = sum(int(k.ints[record.offset + slots.TOTAL_ROWS]) for k, record in records)
         needed = (
             len(self.arena.records) + free + len(records),
-            self._rows + 3 * contacts + rows,
-            contacts,
+            self._rows
+            + 3 * abs(count)
+            + sum(int(k.ints[record.offset + slots.TOTAL_ROWS]) for k, record in records),
+            abs(count),
             free,
             self._dofs + 6 * free + sum(record.dof_count for _, record in records),
         )
-        if any(need > room for need, room in zip(needed, self._room, strict=True)):
+        if count < 0 or any(need > room for need, room in zip(needed, self._room, strict=True)):
             self._make_room(
                 *(
                     int(_SPARE * need) if need > room else room
                     for need, room in zip(needed, self._room, strict=True)
                 )
             )
+            count = touching.fill(self._index, self._values)
+        start = self._index[layout.FREE]
+        self._values[start : start + len(numbers)] = numbers
+        return count
 
     def _borrow(self, touching: Touching, k: int, dt: float, gravity: Sequence[float]) -> Arena:
         """Another scene's articulations as they are now, for an island that reaches them.
@@ -329,18 +333,30 @@ class JointSolver:
                     physicsClientId=client,
                 )
             at = end
-            for link in balls:
-                pybullet.setJointMotorControlMultiDof(
+            if balls:
+                end = at + 3 * len(balls)
+                pybullet.setJointMotorControlMultiDofArray(
                     body,
-                    link,
+                    balls,
                     pybullet.TORQUE_CONTROL,
-                    force=commands[at : at + 3],
+                    forces=[commands[k : k + 3] for k in range(at, end, 3)],
                     physicsClientId=client,
                 )
-                at += 3
+                at = end
             if floats:
                 self._push_base(body, commands[at : at + 3], commands[at + 3 : at + 6])
                 at += 6
+
+    def pushes(self) -> dict[int, tuple[list[float], list[list[float]]]]:
+        """What the engine was given last, by body: of hinges and slides, and of balls."""
+        commands: list[float] = self.arena.work[self.arena.commands].tolist()
+        found, at = {}, 0
+        for body, axes, balls, floats in self._targets:
+            end = at + len(axes)
+            last = end + 3 * len(balls)
+            found[body] = commands[at:end], [commands[k : k + 3] for k in range(end, last, 3)]
+            at = last + 6 * bool(floats)
+        return found
 
     def _push_base(self, body: int, force: list[float], torque: list[float]) -> None:
         client = self.client_id
