@@ -142,3 +142,9 @@ def test_the_picture_is_filled_by_what_moves() -> None:
         covered = np.isin(picture.segmentation, carried)
     rows = np.flatnonzero(covered.any(axis=1))
     assert np.ptp(rows) > 0.5 * 200
+
+
+def test_an_empty_picture_says_what_would_show_something() -> None:
+    wanted = pytest.warns(RuntimeWarning, match='visuals="collider"')
+    with world(str(ASSETS / "ragdoll.gltf")) as scene, wanted:
+        scene.render(size=(32, 24))
