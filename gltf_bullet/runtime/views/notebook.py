@@ -73,7 +73,7 @@ def scene_page(core: SceneCore, pictures: Pictures, bodies: Mapping[int, Body]) 
     try:
         core.require_alive()
         parts = [f"<p>{head} at {core.time:.3f} s</p>"]
-        if core.options.visuals != "none":
+        if core.options.visuals == "collider" or core.world.shown:
             parts.append(_picture_tag(pictures.rgb(size=PICTURE, shadows=True)))
         parts.append(_body_table(core, bodies))
     except GltfBulletError as error:

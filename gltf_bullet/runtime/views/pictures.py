@@ -210,13 +210,6 @@ class _Painter:
             shown for shown in self._shown if len(np.unique(shown.visual.mesh.part_of_triangle)) > 1
         ]
         self._planes = _endless_planes(core) if core.options.visuals == "collider" else {}
-        if core.options.visuals == "mesh" and not self._shown:
-            warnings.warn(
-                "no body of the scene shows a mesh, so there is nothing to see of it; "
-                'LoadOptions(visuals="collider") shows its collision shapes',
-                RuntimeWarning,
-                stacklevel=5,
-            )
         self._picking = NodePicking([shown.visual for shown in self._several])
 
     def close(self) -> None:
@@ -234,6 +227,13 @@ class _Painter:
     ) -> Picture:
         """A picture; see ``Scene.render``."""
         core = self._core
+        if core.options.visuals == "mesh" and not self._shown:
+            warnings.warn(
+                "no body of the scene shows a mesh, so there is nothing to see of it; "
+                'LoadOptions(visuals="collider") shows its collision shapes',
+                RuntimeWarning,
+                stacklevel=4,
+            )
         width, height = size or _size_for(camera)
         boxes = self.boxes() if shadows else None
         if camera is None:
