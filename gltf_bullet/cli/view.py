@@ -34,7 +34,10 @@ def view(
         ),
     ] = "joints,triggers",
     visuals: Annotated[
-        Visuals, typer.Option(help="auto: the file's meshes, or colliders where it has none.")
+        Visuals,
+        typer.Option(
+            help="auto: the file's meshes, or colliders where something that moves has none."
+        ),
     ] = Visuals.AUTO,
     paused: Annotated[bool, typer.Option("--paused", help="Begin with time standing.")] = False,
     speed: Annotated[float, typer.Option(help="Simulated seconds per second.")] = 1.0,

@@ -73,7 +73,8 @@ def open_server(host: str, port: int) -> viser.ViserServer:
             probe.bind((host, port))
             port = probe.getsockname()[1]
     except (OSError, OverflowError) as error:
-        raise EngineError(f"the address {host}:{port} cannot be used: {error}") from error
+        why = f"the address {host}:{port} cannot be used: {error}; port 0 takes one that is free"
+        raise EngineError(why) from error
     with contextlib.redirect_stdout(io.StringIO()):  # a banner of two addresses
         server: viser.ViserServer = module.ViserServer(
             host=host, port=port, label="gltf_bullet", verbose=False
