@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 CHROMIUM = shutil.which("chromium")
-PATIENCE = 60.0
+PATIENCE = 150.0
 """[s] On a busy machine without a graphics card; nothing is timed."""
 
 Pixels = npt.NDArray[np.int64]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import threading
 import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
@@ -66,6 +67,7 @@ class WebPage:
         self._chosen: int | None = None
         self._world: object = None
         self._drawn = self._said = -np.inf
+        self._turning = threading.RLock()
         self.is_open = True
         self.follow()
 
@@ -73,6 +75,11 @@ class WebPage:
 
     def turn(self, *, force: bool = False) -> None:
         """Do what the users did since the last call, and draw when it is time to."""
+        with self._turning:
+            if self.is_open:
+                self._turn(force=force)
+
+    def _turn(self, *, force: bool) -> None:
         while not self._events.empty():
             self._events.get()()
         self.follow()
@@ -226,7 +233,8 @@ class WebPage:
         self._panel.say("\n\n".join(lines), properties)
 
     def close(self) -> None:
-        """Stop the server; twice is harmless."""
-        if self.is_open:
-            self.is_open = False
-            stop_server(self.server)
+        """Stop the server, between two turns where another thread plays; twice is harmless."""
+        with self._turning:
+            if self.is_open:
+                self.is_open = False
+                stop_server(self.server)

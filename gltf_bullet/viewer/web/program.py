@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -73,6 +75,9 @@ def view_web(
             path, client_id, up_axis=up_axis, visuals=visuals, options=options, play=play,
             speed=speed,
         )  # fmt: skip
+        if threading.current_thread() is threading.main_thread():
+            # What ends programs on machines without a terminal ends this one as Ctrl-C does.
+            signal.signal(signal.SIGTERM, signal.default_int_handler)
         page = WebPage(session, show=show, visuals=visuals, host=host, port=port, rate=RATE)
         try:
             if floor:
