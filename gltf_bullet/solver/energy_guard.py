@@ -14,8 +14,7 @@ from gltf_bullet.solver import arena
 from gltf_bullet.solver.arena import ANCHOR, FLOATING, REVOLUTE, SPHERICAL
 from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.tree_kinematics import move_frames
-from gltf_bullet.solver.types import IntArray
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, IntArray
 
 MISS = 0.1
 """[m/s, rad/s] and share of a velocity, by which a step may end otherwise than its solve foresaw

@@ -25,8 +25,8 @@ from gltf_bullet.solver.contact_following import (
     SORT,
     SPREAD,
     WRITE,
-    follow_contacts,
 )
+from gltf_bullet.solver.entries import follow_contacts
 from gltf_bullet.solver.island_layout import FREE_SIZE
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -39,6 +39,7 @@ Owners: TypeAlias = "WeakValueDictionary[int, ContactReader]"
 """Whose a body is, of all scenes in a world."""
 
 _FREE_PADDING = (0.0,) * (FREE_SIZE - 20)
+_NOTHING: FloatArray = np.zeros(0)
 _FOREIGN = -1
 _SPARE = 2
 """Room is made for this many times the contacts that there are."""
@@ -175,7 +176,8 @@ class WorldContacts:
             for number, (a, b) in enumerate(self._rows[:, :2].tolist()):
                 for owner in {owner_of.get(int(a)), owner_of.get(int(b))}:
                     self._numbers.setdefault(owner, []).append(number)
-        reader.take(self._rows[self._numbers.get(reader, [])].ravel())
+        numbers = self._numbers.get(reader)
+        reader.take(_NOTHING if numbers is None else self._rows[numbers].ravel())
 
 
 class Touching:
