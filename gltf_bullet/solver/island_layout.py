@@ -143,6 +143,11 @@ FREE_SIZE = 38
 
 CONTACT_SOURCE = 1 << 40
 """Rows from this number on belong to contacts."""
+HELD_SOURCE = 1 << 41
+"""Rows from this number on belong to points that somebody else's constraint holds together."""
+HELD = 1e6
+"""Such a point stands among the contacts with -(HELD + largest force [N]) for its distance, and for
+its forces the gap [m] between the point on the first body and that on the second."""
 
 
 def allocate(

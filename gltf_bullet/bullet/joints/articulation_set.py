@@ -192,6 +192,7 @@ class ArticulationSet:
         self.loop_constraints = LoopConstraints(
             client_id, self.articulations, anchors, created, plans.cut_constraints
         )
+        self.contacts.own_constraints = set(self.loop_constraints.constraint_ids)
 
     def _index(self, number: int, articulation: Articulation) -> None:
         for multibody, body in zip(

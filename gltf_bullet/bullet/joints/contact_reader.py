@@ -17,6 +17,7 @@ import pybullet
 
 from gltf_bullet.bullet.bodies.foreign_bodies import is_immovable, read_free_body
 from gltf_bullet.bullet.joints.articulation import Articulation
+from gltf_bullet.bullet.joints.foreign_constraints import ForeignConstraints
 from gltf_bullet.solver import contact_following as following
 from gltf_bullet.solver.contact_following import (
     ENDS,
@@ -38,6 +39,8 @@ ContactMemory: TypeAlias = FloatArray
 Owners: TypeAlias = "WeakValueDictionary[int, ContactReader]"
 """Whose a body is, of all scenes in a world."""
 
+_WORLD = (*(0.0,) * 6, 1.0, *(0.0,) * (FREE_SIZE - 7))
+"""A free body that nothing moves."""
 _FREE_PADDING = (0.0,) * (FREE_SIZE - 20)
 _NOTHING: FloatArray = np.zeros(0)
 _FOREIGN = -1
@@ -76,11 +79,18 @@ class ContactReader:
             if len(articulation.record.rows.lower)
             for body in articulation.body_ids
         }
-        if self._starts.isdisjoint(solid):
-            self._starts = set()
+        self._is_solid = not self._starts.isdisjoint(solid)
+        self.own_constraints: set[int] = set()
+        """Ids of the constraints that close the scene's loops."""
+        self._foreign = ForeignConstraints(client_id, self._is_ours)
         self.marks = following.places(16)
         """Scratch of :func:`follow_contacts`."""
         self.frictions: FloatArray = np.zeros(32)
+
+    def _is_ours(self, constraint: int, body: int) -> bool:
+        """Whether a scene has made a constraint."""
+        owner = self.owners.get(body)
+        return owner is not None and constraint in owner.own_constraints
 
     def join(self, owners: Owners, gravity_factor: Mapping[int, float]) -> None:
         """Know the other scenes of the world, as they know this one from now on.
@@ -119,14 +129,14 @@ class ContactReader:
     @property
     def is_curious(self) -> bool:
         """Whether the next :meth:`read` asks the engine."""
-        return self._held is None and bool(self._starts)
+        return self._held is None and self._is_solid
 
     def take(self, rows: FloatArray) -> None:
         """Reckon with these contacts in the next :meth:`read`."""
         self._held = rows
 
     def _read(self) -> FloatArray:
-        if not self._starts:
+        if not self._is_solid:
             return np.zeros(0)
         return _as_array(pybullet.getContactPoints(physicsClientId=self.client_id))
 
@@ -141,11 +151,11 @@ class ContactReader:
             return None
         rows = self._held
         if rows is None:
-            points = pybullet.getContactPoints(physicsClientId=self.client_id)
-            if not points:
-                return None
-            rows = _as_array(points)
+            points = self._is_solid and pybullet.getContactPoints(physicsClientId=self.client_id)
+            rows = _as_array(points) if points else _NOTHING
         self._held = None
+        if held := self._foreign.rows():
+            rows = np.concatenate([rows, np.array(held).ravel()])
         if not len(rows):
             return None
         count = len(rows) // ROW_SIZE
@@ -256,7 +266,11 @@ class Touching:
         for part in articulation.body_ids:
             frames = reader.where[part][1]
             for one in self._sides_of.get(part, ()):
-                frame = frames[self._link_of[one]]
+                frame = frames.get(self._link_of[one], -1)
+                if frame < 0:
+                    # The base of an anchored one, which constraints may hold on to.
+                    self._set(one, _FOREIGN, self._add_free(-1, -1)[0], -1, ENDS)
+                    continue
                 self._set(one, scene, articulation.record.offset, frame, PASSES_ON)
 
     def _take_free(self, side: int) -> None:
@@ -277,12 +291,19 @@ class Touching:
     def _set(self, side: int, scene: int, record: int, frame: int, state: int) -> None:
         self._states[side] = state
         self._numbers[3 * side : 3 * side + 3] = scene, record, frame
-        info = pybullet.getDynamicsInfo(self._body_of[side], self._link_of[side], self._client_id)
-        self._frictions[side] = info[1]
+        body = self._body_of[side]
+        if body >= 0:
+            info = pybullet.getDynamicsInfo(body, self._link_of[side], self._client_id)
+            self._frictions[side] = info[1]
 
     def _add_free(self, body: int, link: int) -> tuple[int, bool]:
         known = self._free.get((body, link))
         if known is not None:
+            return known
+        if body < 0:
+            # The world, which constraints may hold on to.
+            self.free_bodies += _WORLD
+            known = self._free[body, link] = len(self._free), False
             return known
         owner = self._reader.owners.get(body)
         factor, x, y, z = 1.0, *self._gain
@@ -298,7 +319,8 @@ class Touching:
         """Whether it is somebody else's articulation with a base of mass 0."""
         client = self._client_id
         return bool(
-            pybullet.getNumJoints(body, client)
+            body >= 0
+            and pybullet.getNumJoints(body, client)
             and pybullet.getDynamicsInfo(body, -1, client)[0] == 0.0
         )
 

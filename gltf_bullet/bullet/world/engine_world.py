@@ -111,8 +111,7 @@ class EngineWorld:
         finally:
             painter.close()
         self._is_jointed = bool(self.articulations.articulations)
-        others = self.free.ids or self.static_ids or plan.articulations.moving_anchors
-        self._is_plain = self.gravity.is_idle and not others
+        self._is_plain = self.gravity.is_idle and not self.free.ids
         self.shown: tuple[ShownLink, ...] = tuple(painter.shown)
         """Links that show meshes of the file."""
         self.body_nodes: IntArray = np.concatenate([self.free.nodes, self.articulations.nodes])
@@ -288,9 +287,9 @@ class EngineWorld:
                 self.gravity.before_step(settings.gravity, world_from_node())
             self.free.before_step(settings.time_step, settings.gravity, self.fast.state.lively)
             self.fast.before_step(settings.time_step, settings.gravity)
-            self.kinematic_targets.before_step(settings.time_step)
-            for node in self.plan.articulations.moving_anchors:
-                self._announce_anchor(node, settings.time_step)
+        self.kinematic_targets.before_step(settings.time_step)
+        for node in self.plan.articulations.moving_anchors:
+            self._announce_anchor(node, settings.time_step)
         if self._is_jointed:
             self.articulations.before_step(settings.time_step, settings.gravity)
 
