@@ -189,8 +189,7 @@ def add_free_bodies(index: IntArray, values: FloatArray) -> None:
         for k in range(6):
             speed = values[body + FREE_VELOCITY + k]
             values[index[layout.V_NOW] + place + k] = speed
-            gain = values[body + FREE_GAIN + k] if k < 3 else 0.0
-            values[index[layout.V_FREE] + place + k] = speed + gain
+            values[index[layout.V_FREE] + place + k] = speed + values[body + FREE_GAIN + k]
 
 
 @kernel

@@ -134,12 +134,12 @@ FREE_MOMENTS = 8
 FREE_VELOCITY = 11
 """[6], linear and angular, now."""
 FREE_GAIN = 17
-"""[3], what known forces add to the velocity within the step."""
-FREE_INERTIA = 20
+"""[6], what known forces add to the velocity within the step."""
+FREE_INERTIA = 23
 """[3, 3], world axes. From here on the kernels fill in."""
-FREE_TURN = 29
+FREE_TURN = 32
 """[3, 3]"""
-FREE_SIZE = 38
+FREE_SIZE = 41
 
 CONTACT_SOURCE = 1 << 40
 """Rows from this number on belong to contacts."""
