@@ -18,6 +18,7 @@ from gltf_bullet.errors import SceneRemovedError
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.animation.animator import Animator
+from gltf_bullet.runtime.animation.deforming_colliders import DeformingColliders
 from gltf_bullet.runtime.animation.driver import AnimationDriver
 from gltf_bullet.runtime.animation.players import Animations
 from gltf_bullet.runtime.animation.shape_watch import ShapeWatch
@@ -63,8 +64,7 @@ class SceneCore:
         """The model of what is simulated here, changes by pointer included."""
         self.issues = (*asset.issues, *translation.issues)
         """Findings of reading and translating, in the order of discovery."""
-        self.time = 0.0
-        """Simulated time since load [s]."""
+        self.time = 0.0  # [s] since load
         self.events: tuple[TriggerEvent, ...] = ()
         """What triggers noticed in the last call of :meth:`step` or :meth:`after_step`."""
         self.is_removed = False
@@ -100,7 +100,8 @@ class SceneCore:
         """The engine's side of this scene."""
         self._scenery = [s for s in self.world.shown if s.visual.carrier is not None]
         """Meshes that follow an animated node without a body."""
-        self._driver = AnimationDriver(animator, self.world, tree, plan.frames)
+        deforming = DeformingColliders(self.asset, self.physics, animator, world, self.options)
+        self._driver = AnimationDriver(animator, world, tree, plan.frames, deforming)
         self.nodes = NodeSync(
             tree,
             plan.frames,
@@ -110,7 +111,7 @@ class SceneCore:
             self.placement.matrix,
         )
         """Where all nodes stand."""
-        self._watch = ShapeWatch(self.asset, self.physics, animator, plan.frames)
+        self._watch = ShapeWatch(self.asset, self.physics, animator, plan)
         deforms = not self._watch.is_idle
         self._is_animated = bool(self._driver.has_work or animator.pointers or deforms)
         self._is_busy = bool(
@@ -213,11 +214,8 @@ class SceneCore:
             listener()
 
     def _report(self, settings: EngineSettings) -> None:
-        self.reports.after_step(
-            self.nodes.world_from_node,
-            time=self.time,
-            time_step=settings.time_step,
-        )
+        matrices = self.nodes.world_from_node
+        self.reports.after_step(matrices, time=self.time, time_step=settings.time_step)
         self.events = self.reports.events
         self.reports.notify()
 

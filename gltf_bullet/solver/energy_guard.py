@@ -72,7 +72,8 @@ def judge_step(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt:
                 floats[mistrust] = TRUST_TIME
             if not miss <= MOTOR_MISS * (1.0 + speed):
                 ints[a + arena.MOTORS] = 1
-    if floats[mistrust] > 0.0 and not (ints[a + arena.CLOSURE_COUNT] or ints[arena.CUTS]):
+    is_kept = floats[mistrust] > 0.0 or (last_dt > 0.0 and not _is_driven(ints, a))
+    if is_kept and not (ints[a + arena.CLOSURE_COUNT] or ints[arena.CUTS]):
         gain = 0.0
         for i in range(n):
             mean = 0.5 * (floats[before + i] + work[velocity + i])
@@ -92,6 +93,15 @@ def judge_step(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt:
     floats[ledger] = energy
     for i in range(n):
         floats[before + i] = work[velocity + i]
+
+
+@kernel
+def _is_driven(ints: IntArray, a: int) -> bool:
+    """Whether an articulation has drives, whose work is known less well than that of loads."""
+    found = False
+    for r in range(ints[a + arena.ROW_COUNT]):
+        found |= ints[ints[a + arena.ROW_IS_DRIVE] + r] != 0
+    return found
 
 
 @kernel

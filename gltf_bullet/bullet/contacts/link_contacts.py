@@ -123,6 +123,12 @@ class LinkContacts:
             if links is None or classed.link in links:
                 self._classes.write(classed)
 
+    def settle(self, link: EngineLink) -> None:
+        """Let a fixed link that was made anew meet others as its predecessor did."""
+        self._restitution.settle(link)
+        self._slip.settle(link)
+        self.renew({link})
+
     def renew_in_order(self) -> None:
         """Make all collision pairs of the scene anew, in one fixed order.
 

@@ -142,6 +142,13 @@ class SlipFriction:
         normal = np.array(point[7])
         return float(np.linalg.norm(difference - normal * (normal @ difference)))
 
+    def settle(self, link: EngineLink) -> None:
+        """Give a link that was made anew the coefficient that its predecessor had."""
+        gain = self._gain.get(link, 1.0)
+        if gain != 1.0:
+            self._gain[link] = 1.0
+            self._set(link, gain, renew=False)
+
     def _set(self, link: EngineLink, gain: float, *, renew: bool) -> None:
         if gain == self._gain[link]:
             return

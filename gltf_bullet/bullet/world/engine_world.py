@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 from weakref import WeakValueDictionary
 
 import numpy as np
 import pybullet
 
+from gltf_bullet.bullet.bodies.deforming_bodies import BuiltSurface, DeformingBodies
 from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies, create_statics
 from gltf_bullet.bullet.contacts.contact_points import Contacts, read_contacts
 from gltf_bullet.bullet.contacts.fast_bodies import FastBodies, FastState
@@ -20,11 +20,11 @@ from gltf_bullet.bullet.gravity.fields import GravityFields
 from gltf_bullet.bullet.gravity.forces import GravityForces
 from gltf_bullet.bullet.joints.articulation_set import ArticulationState, create_articulations
 from gltf_bullet.bullet.joints.contact_reader import ContactMemory, Owners
+from gltf_bullet.bullet.joints.moving_anchors import MovingAnchors
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals, ShownLink
 from gltf_bullet.bullet.session import BodyLease, EngineSession, EngineSettings
 from gltf_bullet.bullet.shapes.collider_index import ColliderIndex
 from gltf_bullet.bullet.state.body_states import BodyStates
-from gltf_bullet.bullet.state.link_states import link_state
 from gltf_bullet.bullet.state.snapshots import EngineSnapshot
 from gltf_bullet.bullet.triggers.triggers import Triggers
 from gltf_bullet.bullet.world.body_motion import BodyMotion
@@ -33,11 +33,12 @@ from gltf_bullet.bullet.world.link_index import LinkIndex
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
+from gltf_bullet.planning.body_plans import StaticPlan
 from gltf_bullet.planning.contacts.surfaces import with_materials
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.rendering.visual_plans import VisualPlans
 from gltf_bullet.scene import NodeTree
-from gltf_bullet.transforms import FloatArray, IntArray, Pose
+from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["EngineWorld", "EngineWorldState"]
 
@@ -45,10 +46,6 @@ __all__ = ["EngineWorld", "EngineWorldState"]
 def _owners(_: EngineSession) -> Owners:
     """Of all scenes in one world; to be asked for by ``session.shared``."""
     return WeakValueDictionary()
-
-
-_AnchorMotion: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
-"""Position and rotation xyzw now, velocity and spin over the coming step."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -61,6 +58,7 @@ class EngineWorldState:
     fast: FastState
     kinematic_nodes: KinematicNodes
     contacts: ContactMemory
+    deforming: tuple[BuiltSurface, ...]
 
 
 class EngineWorld:
@@ -94,7 +92,6 @@ class EngineWorld:
         self.pair_rules = PairRules(client_id)
         self._created: list[int] = []
         self._undo: list[Callable[[], None]] = [self.pair_rules.release]
-        self._anchor_motion: dict[int, _AnchorMotion] = {}
         self._settings: EngineSettings | None = None
         """Those that surfaces are right for."""
         painter = BodyVisuals(session, options, visuals)
@@ -123,7 +120,7 @@ class EngineWorld:
         jointed = self.plan.articulations.jointed_bodies
         self.static_ids = create_statics(
             self.client_id,
-            self.plan.bodies.statics,
+            [plan for plan in self.plan.bodies.statics if not plan.deforms],
             shapes,
             visuals,
             self._created,
@@ -146,6 +143,10 @@ class EngineWorld:
             self._created,
         )
         self._id_of_free = dict(zip(self.free.nodes.tolist(), self.free.ids, strict=True))
+        self.anchors = MovingAnchors(
+            self.client_id, self.plan, self.articulations, lambda node: self.link_of(node)
+        )
+        """Attachment nodes that move by themselves."""
         self._table = LinkIndex(self.plan, self.static_ids, self._id_of_free, self.articulations)
         self.articulations.contacts.join(
             self.session.shared(_owners),
@@ -158,6 +159,8 @@ class EngineWorld:
             ):
                 shapes.settle_margin(shapes.shape_id(group.shapes), group.shapes, body_id, link)
         visuals.create_scenery(self._created)
+        self.deforming = self._create_deforming(visuals)
+        """Static colliders that change their shape; the last bodies of the scene."""
         if visuals.needs_finish:
             for node, body in bodies.items():
                 visuals.finish(body, self.links_of(node))
@@ -192,6 +195,25 @@ class EngineWorld:
         )
         """Single bodies: poses, velocities, impulses."""
         self.colliders = ColliderIndex(self.client_id, shapes, dict(self._table.link_colliders()))
+
+    def _create_deforming(self, visuals: BodyVisuals) -> DeformingBodies:
+        def create(plan: StaticPlan) -> dict[int, int]:
+            made: list[int] = []
+            shapes = self.session.shapes
+            return create_statics(self.client_id, [plan], shapes, visuals, made, {plan.node})
+
+        def create_anew(plan: StaticPlan) -> int:
+            body_id = create(plan)[plan.node]
+            self.session.sign([body_id])
+            self._links.settle((body_id, -1))
+            return body_id
+
+        plans = [plan for plan in self.plan.bodies.statics if plan.deforms]
+        for plan in plans:
+            self.static_ids |= create(plan)
+        ids = [self.static_ids[plan.node] for plan in plans]
+        self._created += ids
+        return DeformingBodies(self.session, plans, ids, create_anew)
 
     # --- what is where ------------------------------------------------------------------------
 
@@ -288,44 +310,9 @@ class EngineWorld:
             self.free.before_step(settings.time_step, settings.gravity, self.fast.state.lively)
             self.fast.before_step(settings.time_step, settings.gravity)
         self.kinematic_targets.before_step(settings.time_step)
-        for node in self.plan.articulations.moving_anchors:
-            self._announce_anchor(node, settings.time_step)
+        self.anchors.before_step(settings.time_step)
         if self._is_jointed:
             self.articulations.before_step(settings.time_step, settings.gravity)
-
-    def aim_anchor(
-        self,
-        node: int,
-        position: FloatArray,
-        rotation_xyzw: FloatArray,
-        velocity: FloatArray,
-        spin: FloatArray,
-    ) -> None:
-        """Say where an animated attachment node without motion is and goes in the coming step.
-
-        Args:
-            node: One of ``plan.articulations.moving_anchors``.
-            position: Now [m], shape [3].
-            rotation_xyzw: Now, shape [4].
-            velocity: Over the step [m/s], world axes, shape [3].
-            spin: Over the step [rad/s], world axes, shape [3].
-        """
-        self._anchor_motion[node] = (position, rotation_xyzw, velocity, spin)
-
-    def _announce_anchor(self, node: int, time_step: float) -> None:
-        if node not in self.plan.bodies.bodies:
-            motion = self._anchor_motion.get(node)
-            if motion is not None:
-                self.articulations.set_anchor(node, *motion, time_step)
-            return
-        plan = self.plan.bodies.bodies[node]
-        com, rotation, linear, angular = link_state(self.client_id, *self.link_of(node))
-        world_from_body = Pose(rotation, com) @ plan.body_from_inertial.inverse()
-        origin = np.array(world_from_body.translation)
-        velocity = np.array(linear) + np.cross(angular, origin - np.array(com))
-        self.articulations.set_anchor(
-            node, origin, world_from_body.rotation_xyzw, velocity, angular, time_step
-        )
 
     def after_step(self, settings: EngineSettings) -> None:
         """Note where the step has brought joints, and which surfaces slide."""
@@ -369,11 +356,13 @@ class EngineWorld:
             fast=self.fast.state,
             kinematic_nodes=self.kinematic_targets.nodes,
             contacts=self.articulations.contacts.memory(self._created),
+            deforming=self.deforming.built,
         )
 
     def restore(self, state: EngineWorldState, engine: EngineSnapshot | BodyStates) -> None:
         """Put everything back: the whole world as the engine does it, or our own bodies only."""
         self.kinematic_targets.choose(*state.kinematic_nodes)
+        self.deforming.restore(state.deforming)
         self._links.restore(state.slip)
         if isinstance(engine, BodyStates):
             engine.restore(self.client_id, self._created)
