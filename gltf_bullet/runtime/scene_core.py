@@ -90,8 +90,7 @@ class SceneCore:
 
     def _engine_world(self, translation: Translation) -> EngineWorld:
         """Put a translation into the world: whole, or with an exception not at all."""
-        plan, visuals = translation.plan, translation.visuals
-        xyzw = self.placement.rotation_xyzw
+        plan, visuals, xyzw = translation.plan, translation.visuals, self.placement.rotation_xyzw
         return EngineWorld(self.session, plan, self.asset.tree, self.options, visuals, xyzw)
 
     def _take_over(self, translation: Translation, world: EngineWorld) -> None:
@@ -113,13 +112,14 @@ class SceneCore:
         )
         """Where all nodes stand."""
         self._watch = ShapeWatch(self.asset, self.physics, animator, plan)
+        deforms = not self._watch.is_idle
+        self._is_animated = bool(self._driver.has_work or animator.pointers or deforms)
         self._is_busy = bool(
-            self._driver.has_work
+            self._is_animated
             or not world.triggers.is_idle
             or not world.gravity.is_idle
             or world.free.watches_spins
             or self._scenery
-            or not self._watch.is_idle
         )
 
     def rebuild(self, physics: PhysicsScene, frames: NodeFrames | None = None) -> None:
@@ -170,15 +170,14 @@ class SceneCore:
         """Advance the world by ``count`` time steps of the engine; see ``Scene.step``."""
         events: list[TriggerEvent] = []
         for number in range(count):
-            if number == 0 or self._is_watched():
+            if number == 0 or self._is_busy or self._listeners:
                 # Whoever watches may have changed the world.
                 self.require_alive()
                 settings = self.session.settings()
             self.begin_step(settings)
             self.session.step()
             self.finish_step(settings)
-            if self.events:
-                events += self.events
+            events += self.events
         self.events = tuple(events)
 
     def before_step(self) -> None:
@@ -190,9 +189,8 @@ class SceneCore:
         """:meth:`before_step` of a scene that is known to be alive, in a world as it is now."""
         if self._at_start is None and self._keeps_start:
             self._at_start = self._starts.take(self)
-        self._follow_animations()
-        if self._driver.has_work:
-            self._driver.before_step(settings.time_step, self.nodes.world_from_node)
+        if self._is_animated:
+            self._follow_animations(settings.time_step)
         self.world.before_step(settings, self.nodes.place)
 
     def after_step(self) -> None:
@@ -205,7 +203,7 @@ class SceneCore:
         self.time += settings.time_step
         self._starts.note_step()
         self.world.after_step(settings)
-        if not self._is_watched():
+        if not (self._is_busy or self._listeners):
             self.events = ()
             self.world.put_back_fast()
             self.nodes.expire(self.world.world_from_bodies)
@@ -221,18 +219,15 @@ class SceneCore:
         self.events = self.reports.events
         self.reports.notify()
 
-    def _is_watched(self) -> bool:
-        """Whether a step needs the bodies read, or the nodes placed, after the step before."""
-        return bool(self._is_busy or self._listeners)
-
-    def _follow_animations(self) -> None:
-        """What animations change besides poses: properties by pointer, the shape of colliders."""
-        if self.animator.pointers:
-            for pointer, value in self.animator.changed_pointers():
-                with suppress(KeyError, TypeError, ValueError):  # named at load: pointer_tracks.py
-                    self._write_pointer(self, pointer, value)
+    def _follow_animations(self, time_step: float) -> None:
+        """What animations change: properties by pointer, the shape of colliders, poses."""
+        for pointer, value in self.animator.changed_pointers():
+            with suppress(KeyError, TypeError, ValueError):  # named at load: pointer_tracks.py
+                self._write_pointer(self, pointer, value)
         if not self._watch.is_idle and self._watch.has_changed(self.nodes.world_from_node):
             self.rebuild(self.physics)
+        if self._driver.has_work:
+            self._driver.before_step(time_step, self.nodes.world_from_node)
 
     def refresh(self) -> None:
         """Read the bodies and place all nodes, without a step."""
@@ -383,9 +378,8 @@ class SceneCore:
         except BaseException:
             self.world.remove()  # Ctrl-C in the middle: the rest goes all the same
             raise
-        for callback in self._when_removed:
-            callback()
-        self._when_removed.clear()
+        while self._when_removed:
+            self._when_removed.pop(0)()
 
     def on_remove(self, callback: Callable[[], object]) -> None:
         """Call ``callback`` once, at the end of :meth:`remove`."""

@@ -11,8 +11,7 @@ import numpy as np
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.compiling import entry, kernel
 from gltf_bullet.solver.island_layout import CONTACT_FRICTION, CONTACT_SIZE, SIDE_SIZE
-from gltf_bullet.solver.types import IntArray
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = [
     "ENDS",

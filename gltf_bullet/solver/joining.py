@@ -12,8 +12,7 @@ from gltf_bullet.solver.cholesky import forward_dense
 from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.island import add_row, take
 from gltf_bullet.solver.row_metrics import add_path, place_point, prescribed_rate
-from gltf_bullet.solver.types import IntArray
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, IntArray
 
 MOTOR_RESERVE = 2.0
 """How many times the force that the solve found a motor may use, where contacts turn out otherwise
@@ -192,6 +191,10 @@ def _take_rows(
         x = values[index[layout.ROW_IMPULSE] + r]
         slot = layout.ROW_FIRST_JACOBIAN if is_first else layout.ROW_SECOND_JACOBIAN
         row, unit = index[index[slot] + r], index[index[layout.ROW_UNIT] + r]
+        if source >= layout.HELD_SOURCE:
+            for k in range(n):
+                floats[ints[a + arena.LEGITIMATE] + k] += values[row + k] * x / dt
+            continue
         if source >= layout.CONTACT_SOURCE:
             for k in range(n):
                 floats[touched + k] += values[row + k] * x / dt

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gltf_bullet.bullet.baselines.contact_scenes import ContactScene, flat_grid
-from gltf_bullet.cli.bench_contact import CONTACT_ROWS, RATES, ContactRow
+from gltf_bullet.cli.benches.contact import CONTACT_ROWS, RATES, ContactRow
 from tests.physics.scenes import G, Scenery, world
 
 ROWS = {row.name: row for row in CONTACT_ROWS}

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import pybullet
 
-__all__ = ["HandLoop", "Pushes"]
+__all__ = ["HandLoop", "Pushes", "add_floor"]
 
 Pushes: TypeAlias = Mapping[int, tuple[Sequence[float], Sequence[Sequence[float]]]]
 """By body: torques or forces of its hinges and slides in order, then torques [3] of its balls."""
@@ -62,3 +62,9 @@ class HandLoop:
                     body, axes, pybullet.TORQUE_CONTROL, forces=torques, physicsClientId=client
                 )
         pybullet.stepSimulation(client)
+
+
+def add_floor(client_id: int) -> None:
+    """The plane z = 0."""
+    plane = pybullet.createCollisionShape(pybullet.GEOM_PLANE, physicsClientId=client_id)
+    pybullet.createMultiBody(0, plane, physicsClientId=client_id)

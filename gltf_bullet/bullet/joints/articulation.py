@@ -12,7 +12,7 @@ from gltf_bullet.bullet.joints.scene_arena import Arena, Record
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlan
 from gltf_bullet.planning.joints.axes import BALL
 from gltf_bullet.solver import arena as slots
-from gltf_bullet.solver.entries import EVALUATE, advance
+from gltf_bullet.solver.entries import EVALUATE, prepare
 from gltf_bullet.transforms import FloatArray
 
 __all__ = ["AnchorMotion", "Articulation", "FrameStates"]
@@ -125,8 +125,8 @@ class Articulation:
         arena = self.arena
         arena.floats[self._state_start : self._state_start + len(state)] = state
         nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
-        advance(
-            arena.ints, arena.floats, arena.work, *nothing, EVALUATE, self.number, 0, 0, 0, 0, 0, 0
+        prepare(
+            arena.ints, arena.floats, arena.work, *nothing, EVALUATE, self.number, 0, 0, 0, 0, 0
         )
 
     def read(self) -> FrameStates:

@@ -181,14 +181,7 @@ class ArticulationSet:
         self._inertial_positions = np.array([p.translation for p in inertial]).reshape(-1, 3)
         self._inertial_rotations = np.array([p.rotation_xyzw for p in inertial]).reshape(-1, 4)
         self._exclude()
-        solid = {
-            body
-            for articulation in self.articulations
-            for multibody, body in zip(
-                articulation.plan.multibodies, articulation.body_ids, strict=True
-            )
-            if any(body_plans[node].groups for node, _ in multibody.bodies)
-        }
+        solid = {link[0] for node, link in self.link_of.items() if body_plans[node].groups}
         self.solver = JointSolver(client_id, arena, self.articulations, solid)
         """The joint-space solve, coupled where contacts carry forces."""
         self.controls = JointControls(
@@ -199,6 +192,7 @@ class ArticulationSet:
         self.loop_constraints = LoopConstraints(
             client_id, self.articulations, anchors, created, plans.cut_constraints
         )
+        self.contacts.own_constraints = set(self.loop_constraints.constraint_ids)
 
     def _index(self, number: int, articulation: Articulation) -> None:
         for multibody, body in zip(
@@ -261,8 +255,7 @@ class ArticulationSet:
         anchor = self._anchors[node]
         velocity = np.array([*linear_velocity, *angular_velocity], dtype=np.float64)
         anchor.acceleration[:] = (velocity - anchor.velocity) / dt
-        anchor.position[:] = position
-        anchor.rotation_xyzw[:] = rotation_xyzw
+        anchor.position[:], anchor.rotation_xyzw[:] = position, rotation_xyzw
         anchor.velocity[:] = velocity
 
     def before_step(self, dt: float, gravity: Sequence[float]) -> None:
@@ -270,11 +263,13 @@ class ArticulationSet:
         if self._anchors:
             self._move_bases()
         self.solver.step(dt, gravity)
-        self.loop_constraints.tighten()
+        if self.loop_constraints.is_any:
+            self.loop_constraints.tighten()
 
     def after_step(self) -> None:
         """Take back energy from nowhere; give native limits back."""
-        self.solver.judge()
+        if self.solver.is_mistrustful:
+            self.solver.judge()
         for articulation in self.articulations:
             if articulation.is_watching:
                 articulation.after_step()
@@ -306,9 +301,7 @@ class ArticulationSet:
             ):
                 links = [link for _, link in multibody.bodies if link >= 0]
                 if multibody.is_floating:
-                    rows.append(
-                        pybullet.getBasePositionAndOrientation(body, physicsClientId=self.client_id)
-                    )
+                    rows.append(pybullet.getBasePositionAndOrientation(body, self.client_id))
                 if links:
                     states = pybullet.getLinkStates(
                         body,
@@ -358,9 +351,7 @@ class ArticulationSet:
         world axes.
         """
         number, frame = self._frame_of[node]
-        self.articulations[number].apply_impulse(
-            frame, np.array(linear, dtype=np.float64), np.array(angular, dtype=np.float64)
-        )
+        self.articulations[number].apply_impulse(frame, np.array(linear), np.array(angular))
 
     def apply_force(self, node: int, force: FloatArray, torque: FloatArray) -> None:
         """A force [N] at a body's centre of mass and a torque [N m] during the coming step."""

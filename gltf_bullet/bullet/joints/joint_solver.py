@@ -26,7 +26,8 @@ from gltf_bullet.solver.entries import (
     PREPARE,
     SLOWED,
     SOLVE,
-    advance,
+    prepare,
+    solve,
 )
 from gltf_bullet.transforms import FloatArray
 
@@ -79,9 +80,14 @@ class JointSolver:
                 articulation.body_ids, articulation.record.states, strict=True
             )
         ]
+        self._state = arena.floats[: arena.state_end]
+        self._commands = arena.work[arena.commands]
         self._pushed: list[FloatArray] = []
         self._has_motors = False
-        self._mistrusted: tuple[float, Sequence[float]] | None = None
+        self.is_mistrustful = False
+        """Whether :meth:`judge` has something to do."""
+        self._last: tuple[float, Sequence[float]] = (0.0, ())
+        """The step's length [s], and gravity."""
         self._rows = sum(
             int(arena.ints[record.offset + slots.TOTAL_ROWS]) for record in arena.records
         ) + 6 * int(arena.ints[slots.CUTS])
@@ -110,9 +116,9 @@ class JointSolver:
                     state += joint[0]
                     state += joint[1]
             elif links:
-                for joint in pybullet.getJointStates(body, links, client):
-                    state += joint[:2]
-        self.arena.floats[: self.arena.state_end] = state
+                for position, velocity, _, _ in pybullet.getJointStates(body, links, client):
+                    state += (position, velocity)
+        self._state[:] = state
 
     def _read_field(self) -> None:
         if self.field is None:
@@ -150,12 +156,15 @@ class JointSolver:
             self._read_field()
         touching = self.contacts.read(dt, gravity)
         arena = self.arena
-        stages = PREPARE | OPEN | GATHER | SOLVE | FINISH
         if touching is None:
+            prepare(
+                arena.ints, arena.floats, arena.work, self._index, self._values,
+                PREPARE, 0, 0, dt, *gravity,
+            )  # fmt: skip
             while True:
-                status = advance(
+                status = solve(
                     arena.ints, arena.floats, arena.work, self._index, self._values,
-                    stages, 0, 0, 0, dt, *gravity,
+                    OPEN | GATHER | SOLVE | FINISH, 0, 0, 0, dt,
                 )  # fmt: skip
                 if status != NEEDS_ROOM:
                     break
@@ -166,33 +175,28 @@ class JointSolver:
             raise EngineError(self._explain())
         if status & SLOWED:
             self._give_back_velocities()
-        self._mistrusted = (dt, gravity) if status & MISTRUSTED else None
+        self.is_mistrustful = bool(status & MISTRUSTED)
+        if self.is_mistrustful:
+            self._last = (dt, gravity)
         self._tell()
         while self._pushed:
             self._pushed.pop()[:] = 0.0
         if status & MISPREDICTED or self._has_motors:
             self._set_motors()
 
-    @property
-    def is_mistrustful(self) -> bool:
-        """Whether :meth:`judge` has something to do."""
-        return self._mistrusted is not None
-
     def judge(self) -> None:
         """Take back what the step that was just made has thrown, while contacts are unsettled."""
-        if self._mistrusted is None:
-            return
-        dt, gravity = self._mistrusted
-        self._mistrusted = None
+        dt, gravity = self._last
+        self.is_mistrustful = False
         self.read()
-        touching = self.contacts.read(dt, gravity)
+        touching = self.contacts.read(dt, gravity, learns=False)
         contacts = 0 if touching is None else self._fill(touching, [])
         arena = self.arena
-        status = advance(
+        is_slowed = prepare(
             arena.ints, arena.floats, arena.work, self._index, self._values,
-            JUDGE, 0, contacts, 0, dt, *gravity,
+            JUDGE, 0, contacts, dt, *gravity,
         )  # fmt: skip
-        if status & SLOWED:
+        if is_slowed:
             self._give_back_velocities()
 
     def _give_back_velocities(self) -> None:
@@ -226,36 +230,39 @@ class JointSolver:
     def forget_motors(self) -> None:
         """The engine's motors are not as this solve left them: set them in the next step."""
         self._has_motors = True
-        self._mistrusted = None
+        self.is_mistrustful = False
 
     def _step_touching(self, touching: Touching, dt: float, gravity: Sequence[float]) -> int:
         """The step of a scene that touches something."""
         arena = self.arena
         others = [self._borrow(touching, k, dt, gravity) for k in range(len(touching.readers))]
-        first, free = PREPARE, len(touching.free_bodies) // layout.FREE_SIZE
+        free = len(touching.free_bodies) // layout.FREE_SIZE
+        contacts = self._fill(touching, others)
+        prepare(
+            arena.ints, arena.floats, arena.work, self._index, self._values,
+            PREPARE, 0, contacts, dt, *gravity,
+        )  # fmt: skip
+        last = SOLVE | FINISH
         while True:
-            contacts = self._fill(touching, others)
             index, values = self._index, self._values
-            last = SOLVE | FINISH
-            stages = first | OPEN | GATHER | (0 if others else last)
-            status = advance(
+            status = solve(
                 arena.ints, arena.floats, arena.work, index, values,
-                stages, 0, contacts, free, dt, *gravity,
+                OPEN | GATHER | (0 if others else last), 0, contacts, free, dt,
             )  # fmt: skip
             for k, other in enumerate(others):
-                advance(
+                solve(
                     other.ints, other.floats, other.work, index, values,
-                    GATHER, k + 1, contacts, free, dt, *gravity,
+                    GATHER, k + 1, contacts, free, dt,
                 )  # fmt: skip
             if others:
-                status = advance(
+                status = solve(
                     arena.ints, arena.floats, arena.work, index, values,
-                    last, 0, contacts, free, dt, *gravity,
+                    last, 0, contacts, free, dt,
                 )  # fmt: skip
-            first = 0
             if status != NEEDS_ROOM:
                 break
             self._make_room(*self._room)
+            contacts = self._fill(touching, others)
         for other in others:
             for record in other.records:
                 other.ints[record.offset + slots.ACTS] = 1
@@ -301,9 +308,9 @@ class JointSolver:
             other.ints[articulation.record.offset + slots.ACTS] = 2 if reached else 0
             if reached:
                 articulation.evaluate()
-        advance(
+        prepare(
             other.ints, other.floats, other.work, self._index, self._values,
-            PREPARE, 0, 0, 0, dt, *gravity,
+            PREPARE, 0, 0, dt, *gravity,
         )  # fmt: skip
         other.recall(memory)
         return other
@@ -320,7 +327,7 @@ class JointSolver:
 
     def _tell(self) -> None:
         """Give the engine what the solve has found."""
-        commands: list[float] = self.arena.work[self.arena.commands].tolist()
+        commands: list[float] = self._commands.tolist()
         client, at = self.client_id, 0
         for body, axes, balls, floats in self._targets:
             end = at + len(axes)
@@ -349,7 +356,7 @@ class JointSolver:
 
     def pushes(self) -> dict[int, tuple[list[float], list[list[float]]]]:
         """What the engine was given last, by body: of hinges and slides, and of balls."""
-        commands: list[float] = self.arena.work[self.arena.commands].tolist()
+        commands: list[float] = self._commands.tolist()
         found, at = {}, 0
         for body, axes, balls, floats in self._targets:
             end = at + len(axes)

@@ -107,6 +107,8 @@ class EngineWorld:
             raise
         finally:
             painter.close()
+        self._is_jointed = bool(self.articulations.articulations)
+        self._is_plain = self.gravity.is_idle and not self.free.ids
         self.shown: tuple[ShownLink, ...] = tuple(painter.shown)
         """Links that show meshes of the file."""
         self.body_nodes: IntArray = np.concatenate([self.free.nodes, self.articulations.nodes])
@@ -164,15 +166,11 @@ class EngineWorld:
                 visuals.finish(body, self.links_of(node))
         self.pair_rules.forbid(self.articulations.excluded_links)
         self.pair_rules.forbid(self._table.jointed_pairs(tree))
+        solid, slips = list(self._table.solid_links()), options.slip_friction
         self._links = LinkContacts(
-            self.session,
-            self.plan.contacts,
-            self._table.solid_links(),
-            self.pair_rules,
-            slip_friction=options.slip_friction,
+            self.session, self.plan.contacts, solid, self.pair_rules, slip_friction=slips
         )
         self._undo.append(self._links.release)
-        solid = list(self._table.solid_links())
         overlaps = find_overlaps(self.client_id, solid, self.pair_rules.forbids)
         self.issues = overlap_issues(overlaps, self._table.owners())
         """Findings that only the engine makes."""
@@ -229,25 +227,27 @@ class EngineWorld:
 
     def _create_triggers(self) -> Triggers:
         """The scene's triggers; they leave no bodies in the world."""
+        frames, bodies = self.plan.frames, self.plan.bodies.bodies
         return Triggers(
             self.client_id,
             self.plan.triggers,
             self.session.shapes,
-            linear_maps=self.plan.frames.linear_maps(),
-            world_from_node=self.plan.frames.world_from_node,
-            bodies=self.plan.bodies.bodies,
+            linear_maps=frames.linear_maps(),
+            world_from_node=frames.world_from_node,
+            bodies=bodies,
             velocity_of=lambda node: self.motion.velocities_of(node)[0],
         )
 
     def _create_gravity(self, world_from_asset_xyzw: FloatArray) -> GravityForces:
         """The file's gravity."""
+        plan, maps = self.plan, self.plan.frames.linear_maps()
         fields = GravityFields(
-            self.plan.gravity,
-            linear_maps=self.plan.frames.linear_maps(),
-            world_from_node=self.plan.frames.world_from_node,
+            plan.gravity,
+            linear_maps=maps,
+            world_from_node=plan.frames.world_from_node,
             asset_xyzw=world_from_asset_xyzw,
         )
-        bodies = self.plan.bodies.bodies
+        bodies = plan.bodies.bodies
         return GravityForces(self.client_id, fields, bodies, self.free, self.articulations)
 
     def contacts(self, node: int | None) -> Contacts:
@@ -267,9 +267,8 @@ class EngineWorld:
         found = with_materials(self.plan.bodies, physics.colliders, Diagnostics())
         if found is None:
             return False
-        bodies, contacts = found
-        self.plan = replace(self.plan, bodies=bodies, contacts=contacts)
-        self._table.bodies = bodies
+        self._table.bodies, contacts = found
+        self.plan = replace(self.plan, bodies=self._table.bodies, contacts=contacts)
         self._links.change(contacts, self._table.solid_links())
         self._settings = None
         return True
@@ -282,11 +281,8 @@ class EngineWorld:
     @property
     def collider_node_of_link(self) -> dict[EngineLink, int]:
         """The first collider node of each link."""
-        return {
-            link: colliders.nodes[0]
-            for link, colliders in self._table.link_colliders()
-            if colliders.nodes
-        }
+        found = self._table.link_colliders()
+        return {link: colliders.nodes[0] for link, colliders in found if colliders.nodes}
 
     @property
     def body_ids(self) -> tuple[int, ...]:
@@ -304,31 +300,30 @@ class EngineWorld:
             settings: Of the world, as they are now.
             world_from_node: Tells where all nodes stand, shape [node_count, 4, 4].
         """
-        # First of all: the joints' solve asks for these forces.
-        if not self.gravity.is_idle:
-            self.gravity.before_step(settings.gravity, world_from_node())
         if settings is not self._settings:
             # The session gives the same object as long as nothing in it changes.
             self._links.before_step(settings)
             self._settings = settings
-        if self.free.ids:
+        if not self._is_plain:
+            if not self.gravity.is_idle:
+                self.gravity.before_step(settings.gravity, world_from_node())
             self.free.before_step(settings.time_step, settings.gravity, self.fast.state.lively)
             self.fast.before_step(settings.time_step, settings.gravity)
         self.kinematic_targets.before_step(settings.time_step)
         self.anchors.before_step(settings.time_step)
-        if self.articulations.articulations:
+        if self._is_jointed:
             self.articulations.before_step(settings.time_step, settings.gravity)
 
     def after_step(self, settings: EngineSettings) -> None:
         """Note where the step has brought joints, and which surfaces slide."""
-        if self.articulations.articulations:
+        if self._is_jointed:
             self.articulations.after_step()
         if self._links.slips:
             self._links.after_step(settings)
 
     def put_back_fast(self) -> None:
         """Read bodies that may have passed through something although nobody looks at them."""
-        if self.fast.needs_reading():
+        if not self._is_plain and self.fast.needs_reading():
             self.free.world_from_bodies(self.fast.put_back)
 
     def world_from_bodies(self) -> tuple[FloatArray, FloatArray]:
