@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 import gltf_bullet as gb
 from gltf_bullet import output_files
 from gltf_bullet.cli import app
+from gltf_bullet.cli.outputs.attempts import Attempts
 from gltf_bullet.cli.outputs.media import Frames, write_picture
 from gltf_bullet.gltf.writing import write_document
 from gltf_bullet.output_files import FileAside, written_aside
@@ -66,9 +67,11 @@ def command(*arguments: str) -> Callable[[Path], None]:
 
 
 def film(target: Path) -> None:
-    frames = Frames(mp4=None, gif=target, filmstrip=None, fps=10.0)
+    attempts = Attempts()
+    frames = Frames(attempts, mp4=None, gif=target, filmstrip=None, fps=10.0)
     frames.add_moving(PIXELS)
     frames.close()
+    assert not attempts.has_failed("--gif")
 
 
 WRITERS: dict[str, tuple[str, Callable[[Path], None]]] = {
@@ -80,6 +83,7 @@ WRITERS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "plot": (".png", command("simulate", "IN", "--seconds", "0.01", "--plot", "OUT")),
     "picture": (".png", lambda target: write_picture(target, PIXELS)),
     "gif": (".gif", film),
+    "html": (".html", command("simulate", "IN", "--seconds", "0.01", "--html", "OUT")),
 }
 
 

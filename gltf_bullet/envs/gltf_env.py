@@ -16,6 +16,7 @@ from gltf_bullet.envs.config import EnvConfig
 from gltf_bullet.envs.episode import Episode, instantiate, outline_of
 from gltf_bullet.envs.observations import Observation
 from gltf_bullet.errors import EngineError
+from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.asset import read_asset
 from gltf_bullet.runtime.scene import Scene
 
@@ -60,7 +61,10 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
         if render_mode == "human" and not has_display():
             raise EngineError(NO_DISPLAY)
         self.path = os.fspath(path)
-        self.config = config or EnvConfig()
+        if config is None:
+            shown = read_asset(path).automatic_visuals
+            config = EnvConfig(options=LoadOptions(visuals=shown))
+        self.config = config
         self.render_mode = render_mode
         self.metadata = {
             # What can be had on this machine.
