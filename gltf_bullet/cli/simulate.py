@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gltf_bullet.cli.loading import Concave, ConcaveOption, load_options
+from gltf_bullet.cli.loading import (
+    Concave,
+    ConcaveOption,
+    FixedBaseOption,
+    load_options,
+    read_source,
+)
 from gltf_bullet.output_files import written_aside
 
 if TYPE_CHECKING:
@@ -33,7 +39,9 @@ CSV_COLUMNS = (
 
 
 def simulate(
-    file: Annotated[Path, typer.Argument(help="A .gltf or .glb file.")],
+    file: Annotated[
+        Path, typer.Argument(help="A .gltf or .glb file, or a robot: .urdf, .sdf, MJCF .xml.")
+    ],
     seconds: Annotated[float, typer.Option(min=0.0, help="How long to simulate [s].")] = 2.0,
     dt: Annotated[float, typer.Option(help="Time step [s].")] = DEFAULT_DT,
     fps: Annotated[float, typer.Option(help="Rows per second in --csv and --plot.")] = 60.0,
@@ -68,6 +76,7 @@ def simulate(
         str, typer.Option(help="tiny (software), or egl: OpenGL where it works, else tiny.")
     ] = "tiny",
     concave: ConcaveOption = Concave.AUTO,
+    fixed_base: FixedBaseOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Simulate a file in a Z-up world and show where each body ended.
@@ -90,7 +99,6 @@ def simulate(
         require(good, option, "a file that ends in " + " or ".join(suffixes))
     from gltf_bullet.cli.film import Film, FilmOptions
     from gltf_bullet.cli.plots import require_plots
-    from gltf_bullet.runtime.asset import read_asset
 
     if plot is not None:
         require_plots()
@@ -100,7 +108,7 @@ def simulate(
             fps=film_fps, size=size, camera=camera, renderer=renderer,
         )
     )  # fmt: skip
-    asset = read_asset(file)
+    asset = read_source(file, fixed_base=fixed_base)
     steps = round(seconds / dt)
     row_steps = max(1, round(1.0 / (fps * dt)))
     with film.world(gravity=gravity, time_step=dt) as client:

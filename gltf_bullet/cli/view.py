@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from gltf_bullet.cli.loading import FixedBaseOption, path_of_gltf
 from gltf_bullet.cli.simulate import DEFAULT_DT, require
 from gltf_bullet.viewer.keys import LAYERS, key_lines
 
@@ -31,7 +32,9 @@ class Visuals(str, Enum):
 
 
 def view(
-    file: Annotated[Path, typer.Argument(help="A .gltf or .glb file.")],
+    file: Annotated[
+        Path, typer.Argument(help="A .gltf or .glb file, or a robot: .urdf, .sdf, MJCF .xml.")
+    ],
     show: Annotated[
         str,
         typer.Option(
@@ -49,6 +52,7 @@ def view(
     speed: Annotated[float, typer.Option(help="Simulated seconds per second.")] = 1.0,
     dt: Annotated[float, typer.Option(help="Time step [s].")] = DEFAULT_DT,
     gravity: Annotated[float, typer.Option(help="Downwards [m/s2].")] = 9.81,
+    fixed_base: FixedBaseOption = False,
     floor: Annotated[bool, typer.Option("--floor", help="Put a floor at height 0.")] = False,
     size: Annotated[
         tuple[int, int], typer.Option(help="Width and height of the window [pixels].")
@@ -73,20 +77,21 @@ def view(
     every = {"all": LAYERS, "none": ()}
     names = every[show] if show in every else tuple(show.split(","))
     require(set(names) <= set(LAYERS), "--show", f"of {', '.join(LAYERS)}, all, none")
-    run(
-        file,
-        up_axis=up_axis.value,
-        gravity=(0.0, 0.0, -gravity) if up_axis is Up.Z else (0.0, -gravity, 0.0),
-        time_step=dt,
-        speed=speed,
-        play=not paused,
-        visuals=visuals.value,
-        show=names,
-        floor=floor,
-        size=size,
-        seconds=seconds,
-        say=typer.echo,
-    )
+    with path_of_gltf(file, fixed_base=fixed_base) as path:
+        run(
+            path,
+            up_axis=up_axis.value,
+            gravity=(0.0, 0.0, -gravity) if up_axis is Up.Z else (0.0, -gravity, 0.0),
+            time_step=dt,
+            speed=speed,
+            play=not paused,
+            visuals=visuals.value,
+            show=names,
+            floor=floor,
+            size=size,
+            seconds=seconds,
+            say=typer.echo,
+        )
 
 
 # Lines that stand as they are: click takes this mark for "do not wrap".
