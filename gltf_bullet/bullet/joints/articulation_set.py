@@ -116,7 +116,7 @@ def _with_shapes(
     for link, (node, group) in zip(multibody.spec.links, multibody.owners, strict=True):
         shape = shapes[node][group] if node >= 0 and group < len(shapes[node]) else -1
         links.append(replace(link, shape_id=shape, visual_id=visual_of(node, group)))
-    base_shape = shapes[multibody.root_node][0] if multibody.is_floating else -1
+    base_shape = shapes[multibody.root_node][0] if multibody.root_node >= 0 else -1
     return replace(
         multibody.spec,
         links=tuple(links),
@@ -295,7 +295,7 @@ class ArticulationSet:
                 articulation.plan.multibodies, articulation.body_ids, strict=True
             ):
                 links = [link for _, link in multibody.bodies if link >= 0]
-                if multibody.is_floating:
+                if multibody.root_node >= 0:
                     rows.append(
                         pybullet.getBasePositionAndOrientation(body, physicsClientId=self.client_id)
                     )

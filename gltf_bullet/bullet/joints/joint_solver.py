@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pybullet
 
+from gltf_bullet.bullet.joints.arena_frames import ANCHOR_STATE, FLOATING_STATE
 from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.contact_reader import ContactReader, Touching
 from gltf_bullet.bullet.joints.scene_arena import Arena
@@ -39,6 +40,9 @@ _SPARE = 1.5
 """Room is made for this many times what is needed: contacts come and go."""
 
 
+_AT_REST = (0.0,) * (ANCHOR_STATE - FLOATING_STATE)
+
+
 class JointSolver:
     """The joint-space solve of all articulations of one scene."""
 
@@ -62,7 +66,7 @@ class JointSolver:
                 body,
                 [link for link, ball in links if not ball],
                 [link for link, ball in links if ball],
-                floats,
+                floats == FLOATING_STATE,
             )
             for articulation in articulations
             for body, (floats, links) in zip(
@@ -95,6 +99,8 @@ class JointSolver:
                 state += rotation
                 state += linear
                 state += angular
+                if floats == ANCHOR_STATE:
+                    state += _AT_REST
             if has_balls:
                 for joint in pybullet.getJointStatesMultiDof(body, links, client):
                     state += joint[0]

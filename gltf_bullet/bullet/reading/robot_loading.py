@@ -43,20 +43,21 @@ def read_robot(
     """
     robot = read_robot_text(path, diagnostics)
     with headless_world() as client, tempfile.TemporaryDirectory(prefix="gltf_bullet_") as folder:
-        suffix = {"urdf": ".urdf", "sdf": ".sdf", "mjcf": ".xml"}[robot.format]
-        copy = Path(folder) / f"robot{suffix}"
-        copy.write_text(robot.text, encoding="utf-8")
-        pybullet.setAdditionalSearchPath(str(Path(path).absolute().parent), physicsClientId=client)
+        # PyBullet caches files by path for the life of the process; MJCF finds its files beside it.
+        file = Path(path).absolute()
+        if robot.format != "mjcf":
+            file = Path(folder) / f"robot.{robot.format}"
+            file.write_text(robot.text, encoding="utf-8")
         flags = pybullet.URDF_USE_INERTIA_FROM_FILE if inertia_from_file else 0
         try:
             if robot.format == "urdf":
                 pybullet.loadURDF(
-                    str(copy), useFixedBase=fixed_base, flags=flags, physicsClientId=client
+                    str(file), useFixedBase=fixed_base, flags=flags, physicsClientId=client
                 )
             elif robot.format == "sdf":
-                pybullet.loadSDF(str(copy), physicsClientId=client)
+                pybullet.loadSDF(str(file), physicsClientId=client)
             else:
-                pybullet.loadMJCF(str(copy), flags=flags, physicsClientId=client)
+                pybullet.loadMJCF(str(file), flags=flags, physicsClientId=client)
         except pybullet.error as error:
             raise EngineError(f"PyBullet cannot load {path}: {error}") from error
         return read_world(

@@ -177,7 +177,7 @@ class BodyVisuals:
     def _paint(
         self, shapes: tuple[PlacedShape, ...], body_id: int, link: int, color: Color
     ) -> None:
-        if not isinstance(shapes[0].shape, (HullPlan, BvhPlan, ConvexPartsPlan)):
+        if not all(isinstance(s.shape, (HullPlan, BvhPlan, ConvexPartsPlan)) for s in shapes):
             pybullet.changeVisualShape(
                 body_id, link, rgbaColor=color, physicsClientId=self._client_id
             )
@@ -238,6 +238,18 @@ class BodyVisuals:
 
 
 def _mesh_of_collider(shapes: tuple[PlacedShape, ...], color: Color) -> VisualMesh | None:
+    if len(shapes) > 1:
+        meshes = [_mesh_of_collider((placed,), color) for placed in shapes]
+        known = [mesh for mesh in meshes if mesh is not None]
+        if len(known) < len(shapes):
+            return None  # Bullet draws the primitives among them, and the hulls too
+        starts = np.cumsum([0, *(len(mesh.points) for mesh in known[:-1])])
+        return VisualMesh(
+            np.concatenate([mesh.points for mesh in known]),
+            np.concatenate([mesh.normals for mesh in known]),
+            np.concatenate([m.triangles + start for m, start in zip(known, starts, strict=True)]),
+            color=color,
+        )
     placed = shapes[0]
     shape = placed.shape
     if isinstance(shape, CylinderPlan) and len(shapes) == 1:
