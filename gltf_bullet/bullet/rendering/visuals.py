@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.rendering.visual_files import MeshFiles, load_texture
+from gltf_bullet.bullet.kept_files import KEPT_FILES
+from gltf_bullet.bullet.rendering.visual_files import MeshFiles, load_texture, obj_text
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.bullet.shapes.engine_shapes import MAX_INDICES, MAX_VERTICES
 from gltf_bullet.model import MotionKind
@@ -67,6 +68,7 @@ class _EngineVisuals:
     def __init__(self, _: EngineSession) -> None:
         self.id_by_content: dict[object, int] = {}
         self.id_by_texture: dict[bytes, int] = {}
+        self.mesh_by_id: dict[int, VisualMesh] = {}
         self.files = MeshFiles()
 
 
@@ -224,7 +226,20 @@ class BodyVisuals:
             fits = len(mesh.points) <= MAX_VERTICES and mesh.triangles.size <= MAX_INDICES
             known = self._create(mesh, **mesh_arguments(mesh)) if fits else self._dummy
         self._known.id_by_content[key] = known
+        self._known.mesh_by_id[known] = mesh
         return known
+
+    def file_of(self, visual_id: int) -> tuple[str, Color] | None:
+        """A file with the mesh of a visual shape, and its colour."""
+        mesh = self._known.mesh_by_id.get(visual_id)
+        if mesh is None or visual_id == self._dummy:
+            return None
+        path = KEPT_FILES.file(mesh.digest, ".obj", lambda: obj_text(mesh))
+        return str(path), mesh.color
+
+    def shows_shape(self, visual_id: int) -> bool:
+        """Whether Bullet draws the collision shape for a visual shape."""
+        return visual_id == BULLET_SHOWS_IT
 
     def _create(self, mesh: VisualMesh, **geometry: object) -> int:
         visual_id: int = pybullet.createVisualShape(

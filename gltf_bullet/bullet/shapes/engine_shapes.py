@@ -34,7 +34,7 @@ from gltf_bullet.planning.shapes.shape_plans import (
 )
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose
 
-__all__ = ["HULL_MARGIN", "EngineShapes", "has_hulls"]
+__all__ = ["HULL_MARGIN", "EngineShapes", "engine_pose", "has_hulls", "hulls_of", "parts_obj"]
 
 Y_UP_FROM_Z_UP = Pose((-(0.5**0.5), 0.0, 0.0, 0.5**0.5), (0.0, 0.0, 0.0))
 """Round shapes stand along +Y in glTF and along +Z in Bullet (measured)."""
@@ -141,13 +141,13 @@ class EngineShapes:
     def _create_placed(self, shapes: tuple[PlacedShape, ...]) -> int:
         if len(shapes) > 1:
             return self._create_compound(shapes)
-        shape, pose = shapes[0].shape, _engine_pose(shapes[0])
+        shape, pose = shapes[0].shape, engine_pose(shapes[0])
         frame = {
             "collisionFramePosition": pose.translation,
             "collisionFrameOrientation": pose.rotation_xyzw,
         }
         if isinstance(shape, ConvexPartsPlan):
-            return self._create_from_file(_parts_obj([p.points for p in shape.parts]), **frame)
+            return self._create_from_file(parts_obj([p.points for p in shape.parts]), **frame)
         if isinstance(shape, BvhPlan) and _is_large(shape.mesh):
             # Without the first flag a file is taken as a hull.
             flags = pybullet.GEOM_FORCE_CONCAVE_TRIMESH | pybullet.GEOM_CONCAVE_INTERNAL_EDGE
@@ -160,13 +160,13 @@ class EngineShapes:
             return self._create(pybullet.GEOM_MESH, fileName=path, **values)
 
     def _create_compound(self, shapes: tuple[PlacedShape, ...]) -> int:
-        hulls = [point for placed in shapes for point in _hulls_of(placed)]
+        hulls = [point for placed in shapes for point in hulls_of(placed)]
         others = [placed for placed in shapes if not isinstance(placed.shape, _HULLS)]
         if not others:
-            return self._create_from_file(_parts_obj(hulls))
-        poses = [_engine_pose(placed) for placed in others]
+            return self._create_from_file(parts_obj(hulls))
+        poses = [engine_pose(placed) for placed in others]
         described = [self._arguments(placed.shape) for placed in others]
-        with _temporary_file(_parts_obj(hulls)) as path:
+        with _temporary_file(parts_obj(hulls)) as path:
             names = [""] * len(others)
             if hulls:
                 names.append(path)
@@ -226,7 +226,8 @@ def _checked(shape_id: int) -> int:
     return shape_id
 
 
-def _engine_pose(placed: PlacedShape) -> Pose:
+def engine_pose(placed: PlacedShape) -> Pose:
+    """Where Bullet's shape stands in the frame of its body."""
     if isinstance(placed.shape, (CapsulePlan, CylinderPlan, InfinitePlanePlan)):
         return placed.body_from_shape @ Y_UP_FROM_Z_UP
     return placed.body_from_shape
@@ -258,7 +259,7 @@ def _mesh_obj(mesh: TriangleSet) -> str:
     return "\n".join(lines)
 
 
-def _parts_obj(parts: Sequence[FloatArray]) -> str:
+def parts_obj(parts: Sequence[FloatArray]) -> str:
     """Parts as OBJ objects, which load as one compound of hulls, without the 16-child limit."""
     lines: list[str] = []
     first = 1
@@ -275,7 +276,7 @@ def _parts_obj(parts: Sequence[FloatArray]) -> str:
     return "\n".join(lines)
 
 
-def _hulls_of(placed: PlacedShape) -> list[FloatArray]:
+def hulls_of(placed: PlacedShape) -> list[FloatArray]:
     """Corners of the hulls of a shape in the body's frame; none of a primitive."""
     shape = placed.shape
     if isinstance(shape, HullPlan):

@@ -140,6 +140,7 @@ class EngineWorld:
             lambda node: [shapes.shape_id(group.shapes) for group in bodies[node].groups],
             visuals,
             self._created,
+            tree if options.link_names else None,
         )
         self._id_of_free = dict(zip(self.free.nodes.tolist(), self.free.ids, strict=True))
         self.articulations.contacts.join(self.session.shared(_couplings))
@@ -152,7 +153,8 @@ class EngineWorld:
             for group, (body_id, link) in zip(
                 bodies[node].groups, self.links_of(node), strict=False
             ):
-                shapes.settle_margin(shapes.shape_id(group.shapes), group.shapes, body_id, link)
+                if body_id not in self.articulations.own_shapes:
+                    shapes.settle_margin(shapes.shape_id(group.shapes), group.shapes, body_id, link)
         visuals.create_scenery(self._created)
         if visuals.needs_finish:
             for node, body in bodies.items():

@@ -75,7 +75,8 @@ def span_component(
     """Root a component and choose its tree: joints that are hard to close elsewhere come first.
 
     A moving anchor is the best root (its links follow it exactly), then the world, then the
-    weightiest body (``weights`` are compared). Among equals the joints near the root stay, so that loops are cut far away.
+    weightiest body (``weights`` are compared). Among equals the joints near the root stay, so that
+    loops are cut far away.
     """
     anchors = sorted(
         {e.second for e in edges if not e.second_is_body}
