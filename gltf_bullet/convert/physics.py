@@ -53,7 +53,7 @@ from gltf_bullet.model.joints import DofKind
 from gltf_bullet.model.materials import CombineMode
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3, rotation_to
 
-__all__ = ["EXTRAS", "NodeList", "WorldNodes", "place_world"]
+__all__ = ["EXTRAS", "NodeList", "WorldNodes", "joint_frame", "place_world"]
 
 EXTRAS = "gltf_bullet"
 """Under ``extras`` of a joint node: what KHR has no words for."""
@@ -175,7 +175,7 @@ class _Placer:
         parent = self._result.link_nodes[self._number, link.parent]
         axis, turn = _frame_of_axis(joint.axis)
         link_from_joint = Pose(turn, (0.0, 0.0, 0.0))
-        parent_from_joint = link.parent_from_link @ link_from_joint
+        parent_from_joint = joint_frame(link)
         joint_node = self._nodes.add(joint.name, parent, parent_from_joint)
         # Where the link is now, seen from the joint.
         joint_from_link = (
@@ -307,6 +307,12 @@ class _Placer:
         meshes = self._result.collision_meshes
         mesh = meshes.setdefault(shape, len(meshes))
         return ModelMesh(parts=(MeshPart(mesh=mesh),), convex_hull=shape.is_convex), IDENTITY_POSE
+
+
+def joint_frame(link: LinkDescription) -> Pose:
+    """parent_link_from_joint: the joint is about an axis of its node's frame."""
+    axis = (0.0, 0.0, 1.0) if link.joint is None else link.joint.axis
+    return link.parent_from_link @ Pose(_frame_of_axis(axis)[1], (0.0, 0.0, 0.0))
 
 
 def _frame_of_axis(axis: Vec3) -> tuple[int, tuple[float, float, float, float]]:

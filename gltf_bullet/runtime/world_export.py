@@ -15,7 +15,7 @@ from gltf_bullet.diagnostics import Diagnostics, Issue
 from gltf_bullet.gltf.writing import encode_glb
 from gltf_bullet.runtime.asset import Asset, read_asset
 
-__all__ = ["checked_file", "export_world", "robot_file"]
+__all__ = ["checked_file", "export_world", "require_gltf_suffix", "robot_file"]
 
 
 def export_world(
@@ -47,7 +47,7 @@ def export_world(
         OSError: The file cannot be written.
     """
     client_id = require_client(physics_client)
-    _require_suffix(path)
+    require_gltf_suffix(path)
     diagnostics = Diagnostics()
     world = read_world(client_id, bodies, diagnostics, self_collision=self_collision)
     file, _ = checked_file(world, diagnostics)
@@ -88,6 +88,7 @@ def checked_file(world: WorldDescription, diagnostics: Diagnostics) -> tuple[Wor
     return file, asset
 
 
-def _require_suffix(path: str | os.PathLike[str]) -> None:
+def require_gltf_suffix(path: str | os.PathLike[str]) -> None:
+    """Raise ``ValueError`` for a path of another kind of file."""
     if Path(path).suffix.lower() not in (".glb", ".gltf"):
         raise ValueError(f"path is {str(path)!r}; must end in .glb or .gltf")

@@ -32,7 +32,7 @@ from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.errors import EngineError
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Quat, Vec3
 
-__all__ = ["SelfCollision", "read_world"]
+__all__ = ["SelfCollision", "read_bodies", "read_world"]
 
 SelfCollision = bool | Collection[int] | None
 """Whether links of one body meet: of all bodies, of some, or of those that touch themselves now."""
@@ -75,22 +75,13 @@ def read_world(
     Raises:
         EngineError: There is no such body.
     """
-    ids = [
-        pybullet.getBodyUniqueId(k, physicsClientId=client_id)
-        for k in range(pybullet.getNumBodies(physicsClientId=client_id))
-    ]
-    if body_ids is not None:
-        unknown = sorted(set(body_ids) - set(ids))
-        if unknown:
-            raise EngineError(f"there is no body {unknown[0]} in physics client {client_id}")
-        ids = list(body_ids)
+    ids = _existing(client_id, body_ids)
     saved = _saved_world(client_id)
     bodies: list[BodyDescription] = []
     index_of: dict[int, int] = {}
     reader = _BodyReader(client_id, saved, diagnostics, mimic or {})
     for body in ids:
-        info = pybullet.getDynamicsInfo(body, -1, physicsClientId=client_id)
-        if info[10] not in (1, 2):  # 1: rigid, 2: multi, 3: soft
+        if _is_soft(client_id, body):
             diagnostics.report(SOFT_BODY_NOT_IN_GLTF, ROOT, body=body)
             continue
         index_of[body] = len(bodies)
@@ -102,6 +93,34 @@ def read_world(
         constraints=tuple(_constraints(client_id, bodies, index_of, diagnostics)),
         gravity=(x, y, z) if with_gravity and (x or y or z) else None,
     )
+
+
+def read_bodies(client_id: int, body_ids: Sequence[int] | None) -> list[int]:
+    """The bodies that :func:`read_world` describes, in its order.
+
+    Raises:
+        EngineError: There is no such body.
+    """
+    return [body for body in _existing(client_id, body_ids) if not _is_soft(client_id, body)]
+
+
+def _existing(client_id: int, body_ids: Sequence[int] | None) -> list[int]:
+    ids = [
+        int(pybullet.getBodyUniqueId(k, physicsClientId=client_id))
+        for k in range(pybullet.getNumBodies(physicsClientId=client_id))
+    ]
+    if body_ids is None:
+        return ids
+    unknown = sorted(set(body_ids) - set(ids))
+    if unknown:
+        raise EngineError(f"there is no body {unknown[0]} in physics client {client_id}")
+    return list(body_ids)
+
+
+def _is_soft(client_id: int, body: int) -> bool:
+    # 1: rigid, 2: multibody, 3: soft
+    info = pybullet.getDynamicsInfo(body, -1, physicsClientId=client_id)
+    return info[10] not in (1, 2)
 
 
 def _meets_itself(client_id: int, body: int, wanted: SelfCollision) -> bool:
