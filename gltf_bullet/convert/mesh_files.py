@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gltf_bullet.convert.description import MeshGeometry
+from gltf_bullet.transforms import FloatArray
 
 __all__ = ["MeshFile", "read_mesh_file"]
 
@@ -55,12 +56,8 @@ def read_mesh_file(path: str) -> MeshFile:
     points = np.concatenate([m.vertices for m in meshes]).astype(np.float64)
     starts = np.cumsum([0, *(len(m.vertices) for m in meshes[:-1])])
     triangles = np.concatenate([m.faces + s for m, s in zip(meshes, starts, strict=True)])
-    uvs = [getattr(m.visual, "uv", None) for m in meshes]
-    has_uvs = any(uv is not None for uv in uvs)
-    coordinates = [
-        np.zeros((len(m.vertices), 2)) if uv is None else np.asarray(uv)[:, :2]
-        for uv, m in zip(uvs, meshes, strict=True)
-    ]
+    coordinates = [_uvs(m) for m in meshes]
+    has_uvs = any(uv.any() for uv in coordinates)
     has_normals = all("vertex_normals" in m._cache for m in meshes)  # noqa: SLF001
     normals = None
     if has_normals and file.suffix.lower() != ".stl":
@@ -74,6 +71,14 @@ def read_mesh_file(path: str) -> MeshFile:
         name=file.stem,
     )
     return MeshFile(geometry, _texture(file) if has_uvs else None)
+
+
+def _uvs(mesh: Any) -> FloatArray:
+    """Texture coordinates, 0 where a part has none."""
+    uvs = getattr(mesh.visual, "uv", None)
+    if uvs is None or len(uvs) != len(mesh.vertices):
+        return np.zeros((len(mesh.vertices), 2))
+    return np.asarray(uvs, dtype=np.float64)[:, :2]
 
 
 def _texture(file: Path) -> bytes | None:

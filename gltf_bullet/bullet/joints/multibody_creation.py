@@ -108,7 +108,7 @@ def _shapes(
     found: list[tuple[PlacedShape, ...]] = []
     for node, group in owners:
         groups = body_plans[node].groups if node >= 0 else ()
-        found.append(groups[group].shapes if group < len(groups) else ())
+        found.append(groups[group].shapes if 0 <= group < len(groups) else ())
     return found
 
 
