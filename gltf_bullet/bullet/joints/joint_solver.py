@@ -75,6 +75,8 @@ class JointSolver:
         ]
         self._pushed: list[FloatArray] = []
         self._has_motors = False
+        self._motor_axes: set[tuple[int, int]] = set()
+        """Axes (body, link) whose motor is ours at present; others may be the user's."""
         self._mistrusted: tuple[float, Sequence[float]] | None = None
         self._rows = sum(
             int(arena.ints[record.offset + slots.TOTAL_ROWS]) for record in arena.records
@@ -198,24 +200,32 @@ class JointSolver:
 
         They act within the engine's own solve of contacts, with a bounded force. Torques that were
         meant for other contacts than those that come about feed energy in without end (measured: 6
-        of 24 ragdolls dropped at 60 Hz).
+        of 24 ragdolls dropped at 60 Hz). Axes that no row of ours acts on keep the motors that users
+        gave them: a robot under ``POSITION_CONTROL`` fell to the floor without (measured).
         """
         targets: list[float] = self.arena.work[self.arena.motor_targets].tolist()
         bounds: list[float] = self.arena.work[self.arena.motor_bounds].tolist()
         at = 0
         for body, axes, balls, floats in self._targets:
             end = at + len(axes)
-            if axes:
+            ours = [
+                (axis, target, bound)
+                for axis, target, bound in zip(axes, targets[at:end], bounds[at:end], strict=True)
+                if bound or (body, axis) in self._motor_axes
+            ]
+            if ours:
                 pybullet.setJointMotorControlArray(
                     body,
-                    axes,
+                    [axis for axis, _, _ in ours],
                     pybullet.VELOCITY_CONTROL,
-                    targetVelocities=targets[at:end],
-                    forces=bounds[at:end],
+                    targetVelocities=[target for _, target, _ in ours],
+                    forces=[bound for _, _, bound in ours],
                     physicsClientId=self.client_id,
                 )
+            for axis, _, bound in ours:
+                (self._motor_axes.add if bound else self._motor_axes.discard)((body, axis))
             at = end + 3 * len(balls) + 6 * bool(floats)
-        self._has_motors = any(bounds)
+        self._has_motors = bool(self._motor_axes)
 
     def forget_motors(self) -> None:
         """The engine's motors are not as this solve left them: set them in the next step."""

@@ -105,12 +105,20 @@ class LinkShapes:
             ]
         return self._meshes[address]
 
-    def visuals(self, data: Sequence[Any], shown: str) -> tuple[VisualDescription, ...]:
-        """What is drawn of a link; ``data`` are its entries of ``getVisualShapeData``."""
+    def visuals(
+        self, data: Sequence[Any], colliders: Sequence[ColliderDescription], shown: str
+    ) -> tuple[VisualDescription, ...]:
+        """What is drawn of a link.
+
+        Args:
+            data: Its entries of ``getVisualShapeData``.
+            colliders: Of the link, to be shown in the place of meshes that cannot be read.
+            shown: What to call the link.
+        """
         found = []
         for entry in data:
             kind, size, file, position, turn, color, texture = entry[2:9]
-            if color[3] == 0.0:
+            if color[3] == 0.0 or not any(size):
                 continue  # nothing to see
             pose = Pose(turn, position)
             shape = _primitive(kind, size)
@@ -119,6 +127,12 @@ class LinkShapes:
             if shape is None:
                 mesh = self._mesh_file(file.decode(errors="replace"), shown)
                 if mesh is None:
+                    found += [
+                        VisualDescription(
+                            c.shape, c.link_from_shape, surface=Surface(tuple(color), None)
+                        )
+                        for c in colliders
+                    ]
                     continue
                 shape, image, scale = MeshShape(mesh.geometry), mesh.texture, size
             if texture >= 0 and image is None:

@@ -173,6 +173,7 @@ class _BodyReader:
             world_from_inertial, linear, angular = self._motion(body, index)
             saved = colliders.get(index)
             shown = f"link {name!r} of body {_text(body_name) or body}"
+            solids = self._shapes.colliders(body, index, link_from_inertial, saved, shown)
             common = LinkDescription(
                 name=name,
                 world_from_link=world_from_inertial @ link_from_inertial.inverse(),
@@ -187,8 +188,8 @@ class _BodyReader:
                 spinning_friction=info[7],
                 group=1 if saved is None else int(saved["m_collisionFilterGroup"]),
                 mask=-1 if saved is None else int(saved["m_collisionFilterMask"]),
-                colliders=self._shapes.colliders(body, index, link_from_inertial, saved, shown),
-                visuals=self._shapes.visuals([v for v in visuals if v[1] == index], shown),
+                colliders=solids,
+                visuals=self._shapes.visuals([v for v in visuals if v[1] == index], solids, shown),
             )
             links.append(common if k == 0 else self._jointed(body, index, common, links))
         return BodyDescription(
