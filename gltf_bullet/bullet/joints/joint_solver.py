@@ -200,8 +200,8 @@ class JointSolver:
 
         They act within the engine's own solve of contacts, with a bounded force. Torques that were
         meant for other contacts than those that come about feed energy in without end (measured: 6
-        of 24 ragdolls dropped at 60 Hz). Axes that no row of ours acts on keep the motors that users
-        gave them: a robot under ``POSITION_CONTROL`` fell to the floor without (measured).
+        of 24 ragdolls dropped at 60 Hz). Axes that no row of ours acts on keep the motors that
+        users gave them: a robot under ``POSITION_CONTROL`` fell to the floor without (measured).
         """
         targets: list[float] = self.arena.work[self.arena.motor_targets].tolist()
         bounds: list[float] = self.arena.work[self.arena.motor_bounds].tolist()

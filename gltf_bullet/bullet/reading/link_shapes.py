@@ -118,6 +118,8 @@ class LinkShapes:
         found = []
         for entry in data:
             kind, size, file, position, turn, color, texture = entry[2:9]
+            if kind == pybullet.GEOM_PLANE and not any(size):
+                size = (0.0, 0.0, 1.0)  # PyBullet tells no normal of what is drawn
             if color[3] == 0.0 or not any(size):
                 continue  # nothing to see
             pose = Pose(turn, position)
