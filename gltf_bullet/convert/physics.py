@@ -29,6 +29,7 @@ from gltf_bullet.convert.description import (
 from gltf_bullet.convert.filters import collision_filters
 from gltf_bullet.convert.issues import LINK_WITHOUT_MASS, NOT_IN_GLTF
 from gltf_bullet.diagnostics import ROOT, Diagnostics
+from gltf_bullet.dialects.joint_extras import EXTRAS
 from gltf_bullet.model import (
     Box,
     Capsule,
@@ -53,10 +54,7 @@ from gltf_bullet.model.joints import DofKind
 from gltf_bullet.model.materials import CombineMode
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3, rotation_to
 
-__all__ = ["EXTRAS", "NodeList", "WorldNodes", "joint_frame", "place_world"]
-
-EXTRAS = "gltf_bullet"
-"""Under ``extras`` of a joint node: what KHR has no words for."""
+__all__ = ["NodeList", "WorldNodes", "joint_frame", "place_world"]
 
 MASSLESS = 1e-6
 """Share of the lightest link's mass that stands for none: KHR takes 0 for infinite."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.errors import ContainerError
 from gltf_bullet.runtime.world_export import robot_file
 from tests.convert.robots import DATA
+from tests.physics.scenes import Scenery
 
 BALL = {"shapeType": pybullet.GEOM_SPHERE, "radius": 0.1}
 
@@ -166,3 +168,25 @@ def test_mimic_rules_are_read_and_kept(tmp_path: Path) -> None:
     assert node["extras"]["gltf_bullet"]["mimic"] == {
         "joint": "panda_finger_joint1", "multiplier": 1.0, "offset": 0.0,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "rule", [{"joint": "nobody"}, {"multiplier": 2}, "finger", {"joint": "leader", "offset": "x"}]
+)
+def test_a_mimic_rule_that_means_nothing_is_ignored_and_named(rule: object) -> None:
+    scenery = Scenery()
+    hinge = scenery.entry(
+        "physicsJoints",
+        limits=[
+            {"linearAxes": [0, 1, 2], "min": 0, "max": 0},
+            {"angularAxes": [1, 2], "min": 0, "max": 0},
+        ],
+    )
+    arms = [scenery.node(f"arm {k}", motion={"mass": 1.0}) for k in range(2)]
+    for name, arm in zip(("leader", "follower"), arms, strict=True):
+        scenery.node(name, joint={"connectedNode": arm, "joint": hinge})
+    root = json.loads(scenery.bytes())
+    (follower,) = (node for node in root["nodes"] if node["name"] == "follower")
+    follower["extras"] = {"gltf_bullet": {"mimic": rule}}
+    asset = gb.read_asset(json.dumps(root).encode())
+    assert [issue.code for issue in asset.issues] == ["JOINT_MIMIC_UNUSABLE"]

@@ -26,8 +26,8 @@ from tests.convert.robots import (
 )
 
 NO_VISUALS = gb.LoadOptions(visuals="none")
-BY_VALUE = (6, 8, 9, 10)
-"""getJointInfo: damping, lower and upper limit, effort."""
+BY_VALUE = (6, 7, 8, 9, 10, 11)
+"""getJointInfo: damping, friction, lower and upper limit, effort, speed limit."""
 BY_NAME = (0, 1, 2, 3, 4, 12, 16)
 """getJointInfo: indices, names, type and parent."""
 
@@ -374,3 +374,22 @@ def test_the_panda_lifts_a_box(mass: float) -> None:
         drive(reach(0.23))
         scene.step(480)
         assert pybullet.getBasePositionAndOrientation(box, client)[0][2] > 0.03 + 0.15
+
+
+def test_the_pandas_fingers_mimic_each_other_and_say_so() -> None:
+    with headless_world(gravity=(0.0, 0.0, 0.0)) as client:
+        scene = converted("franka_panda/panda.urdf").instantiate(client, options=NO_VISUALS)
+        assert [issue.code for issue in scene.issues] == ["JOINT_MIMICS"]
+        body = body_of(scene)
+        leader, follower = 9, 10
+        names = [pybullet.getJointInfo(body, j, physicsClientId=client)[1] for j in (9, 10)]
+        assert names == [b"panda_finger_joint1", b"panda_finger_joint2"]
+        pybullet.setJointMotorControl2(
+            body, leader, pybullet.POSITION_CONTROL, 0.03, force=20.0, physicsClientId=client
+        )
+        scene.step(480)
+        found = _positions(client, body, [leader, follower])
+        assert found[0] == pytest.approx(0.03, abs=1e-3)
+        assert found[1] == pytest.approx(found[0], abs=1e-3)
+        scene.remove()
+        assert pybullet.getNumConstraints(physicsClientId=client) == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection
+from dataclasses import replace
 
 from gltf_bullet.bullet.bodies.named_multibody import JointFacts, MultibodyNames
 from gltf_bullet.model import DofKind
@@ -56,13 +57,9 @@ def names_of_multibody(
         base=unique[0],
         links=tuple(unique[1:]),
         joints=tuple(
-            JointFacts(
-                name=name, lower=joint.lower, upper=joint.upper,
-                max_force=joint.max_force, damping=joint.damping,
-            )
-            for name, joint in zip(joint_names, joints, strict=True)
+            replace(joint, name=name) for name, joint in zip(joint_names, joints, strict=True)
         ),
-    )  # fmt: skip
+    )
 
 
 def _name(tree: NodeTree, node: int) -> str:
@@ -118,6 +115,8 @@ def _facts(plan: ArticulationPlan, dof: DofPlan | None, name: str) -> JointFacts
         upper=min((limit.maximum for limit in hard), default=math.inf),
         max_force=effort,
         damping=damping,
+        max_velocity=joint.max_velocity,
+        friction=joint.friction,
     )
 
 

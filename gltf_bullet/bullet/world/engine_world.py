@@ -20,6 +20,7 @@ from gltf_bullet.bullet.gravity.fields import GravityFields
 from gltf_bullet.bullet.gravity.forces import GravityForces
 from gltf_bullet.bullet.joints.articulation_set import ArticulationState, create_articulations
 from gltf_bullet.bullet.joints.contact_reader import ContactMemory, ContactReader
+from gltf_bullet.bullet.joints.mimic_gears import MimicGears
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals, ShownLink
 from gltf_bullet.bullet.session import BodyLease, EngineSession, EngineSettings
 from gltf_bullet.bullet.shapes.collider_index import ColliderIndex
@@ -142,6 +143,8 @@ class EngineWorld:
             self._created,
             tree if options.link_names else None,
         )
+        gears = MimicGears(self.client_id, self.articulations.articulations)
+        self._undo.append(gears.remove)
         self._id_of_free = dict(zip(self.free.nodes.tolist(), self.free.ids, strict=True))
         self.articulations.contacts.join(self.session.shared(_couplings))
         self._undo.append(self.articulations.contacts.leave)
@@ -171,7 +174,7 @@ class EngineWorld:
         self._undo.append(self._links.release)
         solid = list(self._table.solid_links())
         overlaps = find_overlaps(self.client_id, solid, self.pair_rules.forbids)
-        self.issues = overlap_issues(overlaps, self._table.owners())
+        self.issues = (*gears.issues, *overlap_issues(overlaps, self._table.owners()))
         """Findings that only the engine makes."""
         self.fast = FastBodies(
             self.client_id,
