@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,6 +21,7 @@ class Target(enum.Enum):
     """What a file can be converted to."""
 
     KHR = "khr"
+    GLTF_2_1 = "gltf-2.1"
 
 
 def convert(
@@ -32,7 +33,12 @@ def convert(
         Path, typer.Argument(metavar="OUT", help="The file to write; ends in .gltf or .glb.")
     ],
     to: Annotated[
-        Target, typer.Option("--to", help="KHR_physics_rigid_bodies over KHR_implicit_shapes.")
+        Target,
+        typer.Option(
+            "--to",
+            help="khr: KHR_physics_rigid_bodies over KHR_implicit_shapes; gltf-2.1: over the core "
+            "shapes of the glTF 2.1 draft.",
+        ),
     ] = Target.KHR,
     force: Annotated[
         bool, typer.Option("--force", help="Write over the file that was read, too.")
@@ -76,6 +82,7 @@ def convert(
             raise typer.BadParameter(f"says nothing of {source}", param_hint=option)
     from gltf_bullet.cli.output import console, issue_rows, print_issues, print_json
     from gltf_bullet.diagnostics import Diagnostics
+    from gltf_bullet.gltf.writing import write_document
 
     diagnostics = Diagnostics()
     if is_robot(source):
@@ -88,9 +95,14 @@ def convert(
             self_collision=self_collision,
             inertia_from_file=inertia_from_file,
         )
-        file.write(target)
+        root, buffers = file.root, file.buffers
     else:
-        _rewrite(source, target, diagnostics)
+        root, buffers = _rewritten(source, diagnostics)
+    if to is Target.GLTF_2_1:
+        from gltf_bullet.dialects.khr.core_shapes import with_core_shapes
+
+        root = with_core_shapes(root, diagnostics)
+    write_document(root, buffers, target)
     if as_json:
         print_json({"written": str(target), "to": to.value, "issues": issue_rows(diagnostics)})
     else:
@@ -118,10 +130,12 @@ def _lost(diagnostics: Diagnostics) -> str:
     return "Lost or changed: " + ", ".join(f"{n} x {code}" for code, n in counts.items()) + "."
 
 
-def _rewrite(source: Path, target: Path, diagnostics: Diagnostics) -> None:
-    """The physics of a glTF file anew, the rest as it was."""
+def _rewritten(
+    source: Path, diagnostics: Diagnostics
+) -> tuple[dict[str, Any], list[bytes | memoryview | None]]:
+    """The physics of a glTF file anew, the rest as it was, and its buffers."""
     from gltf_bullet.dialects.khr.writer import write_physics
-    from gltf_bullet.gltf.writing import self_contained, write_document
+    from gltf_bullet.gltf.writing import self_contained
     from gltf_bullet.runtime.asset import read_asset
 
     asset = read_asset(source)
@@ -134,4 +148,4 @@ def _rewrite(source: Path, target: Path, diagnostics: Diagnostics) -> None:
             root[key] = embedded[key]
         else:
             root.pop(key, None)
-    write_document(root, buffers, target)
+    return root, buffers

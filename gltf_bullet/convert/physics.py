@@ -7,7 +7,6 @@ and its child link is below it, so that the local transform of the child *is* th
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from typing import Any
 
 from gltf_bullet.convert.description import (
@@ -19,15 +18,14 @@ from gltf_bullet.convert.description import (
     JointKind,
     LinkDescription,
     LinkJointDescription,
-    MeshShape,
     PlaneShape,
     RoundShape,
     ShapeGeometry,
-    VisualDescription,
     WorldDescription,
 )
 from gltf_bullet.convert.filters import collision_filters
 from gltf_bullet.convert.issues import LINK_WITHOUT_MASS, NOT_IN_GLTF
+from gltf_bullet.convert.world_nodes import WorldNodes
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.dialects.joint_extras import EXTRAS
 from gltf_bullet.model import (
@@ -54,7 +52,7 @@ from gltf_bullet.model.joints import DofKind
 from gltf_bullet.model.materials import CombineMode
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3, rotation_to
 
-__all__ = ["NodeList", "WorldNodes", "joint_frame", "place_world"]
+__all__ = ["joint_frame", "place_world"]
 
 MASSLESS = 1e-6
 """Share of the lightest link's mass that stands for none: KHR takes 0 for infinite."""
@@ -65,45 +63,6 @@ _Y_UP_FROM_Z_UP = Pose((-(0.5**0.5), 0.0, 0.0, 0.5**0.5), (0.0, 0.0, 0.0))
 _AXES: tuple[Vec3, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 _ALIGNED = 1e-12
 """A joint axis this close to one of its frame's needs no frame of its own."""
-
-
-@dataclass(eq=False)
-class NodeList:
-    """glTF nodes in the making."""
-
-    entries: list[dict[str, Any]] = field(default_factory=list)
-
-    def add(self, name: str, parent: int, parent_from_node: Pose) -> int:
-        """Append a node; ``parent`` -1 makes it a root."""
-        entry: dict[str, Any] = {}
-        if name:
-            entry["name"] = name
-        if any(parent_from_node.translation):
-            entry["translation"] = list(parent_from_node.translation)
-        if parent_from_node.rotation_xyzw != (0.0, 0.0, 0.0, 1.0):
-            entry["rotation"] = list(parent_from_node.rotation_xyzw)
-        index = len(self.entries)
-        self.entries.append(entry)
-        if parent >= 0:
-            self.entries[parent].setdefault("children", []).append(index)
-        return index
-
-
-@dataclass(eq=False)
-class WorldNodes:
-    """The nodes of a world and what they mean; mesh indices are into :attr:`collision_meshes`."""
-
-    nodes: NodeList = field(default_factory=NodeList)
-    motions: dict[int, Motion] = field(default_factory=dict)
-    colliders: dict[int, Collider] = field(default_factory=dict)
-    joints: dict[int, Joint] = field(default_factory=dict)
-    visuals: list[tuple[int, VisualDescription]] = field(default_factory=list)
-    """What nodes show."""
-    collision_meshes: dict[MeshShape, int] = field(default_factory=dict)
-    """In the order of their indices."""
-    link_nodes: dict[tuple[int, int], int] = field(default_factory=dict)
-    """By body and link, the base being 0."""
-    world_node: int = -1
 
 
 def place_world(world: WorldDescription, diagnostics: Diagnostics) -> WorldNodes:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from gltf_bullet.convert.description import MeshGeometry, Surface, WorldDescription
-from gltf_bullet.convert.physics import WorldNodes, place_world
+from gltf_bullet.convert.physics import place_world
 from gltf_bullet.convert.primitives import shown_geometry
+from gltf_bullet.convert.world_nodes import WorldNodes
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.dialects.khr.scene import physics_to_khr
 from gltf_bullet.gltf.writing import write_document
@@ -34,9 +35,14 @@ class WorldFile:
         """The one buffer."""
         self.nodes = nodes
 
+    @property
+    def buffers(self) -> list[bytes | memoryview | None]:
+        """As ``write_document`` takes them."""
+        return [self.data] if self.data else []
+
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write ``.glb`` or ``.gltf``, whole or not at all; errors as of ``write_document``."""
-        write_document(self.root, [self.data] if self.data else [], path)
+        write_document(self.root, self.buffers, path)
 
 
 def build_world(world: WorldDescription, diagnostics: Diagnostics) -> WorldFile:

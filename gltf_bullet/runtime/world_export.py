@@ -83,7 +83,7 @@ def robot_file(
 def checked_file(world: WorldDescription, diagnostics: Diagnostics) -> tuple[WorldFile, Asset]:
     """A document of ``world`` that our own reader finds nothing wrong with."""
     file = build_world(world, diagnostics)
-    asset = read_asset(encode_glb(file.root, [file.data] if file.data else []))
+    asset = read_asset(encode_glb(file.root, file.buffers))
     diagnostics.extend([issue for issue in asset.issues if issue.is_error])
     return file, asset
 

@@ -137,7 +137,7 @@ class WorldRecording:
         allowed = tolerance or self._tolerance or 1e-4
         file, _ = checked_file(self._world, Diagnostics())
         root: dict[str, Any] = dict(file.root)
-        buffers: list[bytes | memoryview | None] = [file.data] if file.data else []
+        buffers = file.buffers
         tracks = self._tracks(file.nodes.link_nodes, allowed)
         if tracks:
             add_animation(root, buffers, tracks, name)
