@@ -24,7 +24,8 @@ def collision_filters(world: WorldDescription) -> dict[tuple[int, int], Collisio
         excludes_itself = not body.self_collision and len(touching) > 1
         for k in touching:
             link = body.links[k]
-            plain = plain and _bits(link) in world.default_masks.values()
+            moves = k > 0 or link.mass > 0.0
+            plain = plain and _bits(link) == world.default_masks[moves]
             classes[number, k] = (*_bits(link), number if excludes_itself else -1)
     if plain:
         return _self_exclusions(world, classes)

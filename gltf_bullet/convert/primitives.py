@@ -89,6 +89,8 @@ def _revolved(profile: list[tuple[float, float, float, float]], name: str) -> Me
         normals.append(np.column_stack([outwards * circle, np.full(_SECTORS, upwards)]))
     triangles = []
     for ring in range(len(profile) - 1):
+        if profile[ring][:2] == profile[ring + 1][:2]:
+            continue  # an edge: one place, two normals
         for k in range(_SECTORS):
             a, b = ring * _SECTORS + k, ring * _SECTORS + (k + 1) % _SECTORS
             c, d = a + _SECTORS, b + _SECTORS
