@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 from typing import Final, Literal
 
-__all__ = ["GENERAL", "PLACE", "SIZE", "WORLD", "NumberRange", "carried", "range_of"]
+__all__ = ["GENERAL", "PLACE", "PLACED_SIZE", "SIZE", "WORLD", "NumberRange", "carried", "range_of"]
 
 SINGLE_PRECISION_LARGEST: Final = 3.4028234663852886e38
 SINGLE_PRECISION_SMALLEST: Final = 1.1754943508222875e-38
@@ -43,6 +43,8 @@ WORLD: Final = 3e10
 ten, so that rounding in one placement and another does not decide about a file."""
 SIZE: Final = 1e8
 """[m] of a shape, eight times the Earth: volumes are 1e24 and inertias 1e40 at most."""
+PLACED_SIZE: Final = 1.2 * SIZE
+"""[m] of a shape with the scale of its node; no power of ten either."""
 
 _BY_NAME: Final[dict[str, NumberRange]] = {
     # Places and sizes [m].

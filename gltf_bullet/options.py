@@ -33,8 +33,8 @@ class LoadOptions:
     decomposition_threshold: float = 0.05
     """Concavity that coacd tolerates, relative to the mesh's size (its own default)."""
     decomposition_seconds: float = 10.0
-    """[s] for all concave meshes of one load together; where they end, coarser parts or a convex
-    hull stand in, and an issue says so. ``0``: none are decomposed that are not in the cache."""
+    """[s] of computing for all concave meshes of one load together; where they end, coarser parts
+    or a hull stand in, and an issue says so. ``0``: none but those in the cache."""
     progress: Callable[[str, float], object] | None = field(default=None, compare=False, repr=False)
     """Called during work that takes seconds, with what is done and the share of its time, 0..1."""
     cache_folder: str | os.PathLike[str] | None = None

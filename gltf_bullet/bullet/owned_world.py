@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 
+import numpy as np
 import pybullet
 
 from gltf_bullet.errors import EngineError
-from gltf_bullet.transforms import Vec3
+from gltf_bullet.transforms import FloatArray, Vec3
 
-__all__ = ["NO_DISPLAY", "close_world", "forbid_contacts", "has_display", "open_world"]
+__all__ = ["NO_DISPLAY", "close_world", "extent", "forbid_contacts", "has_display", "open_world"]
 
+
+_ENDLESS = 1e3
+"""[m] A larger box is that of a plane, or of a landscape."""
 
 NO_DISPLAY = "a window needs a display and DISPLAY is not set"
 
@@ -51,6 +56,17 @@ def close_world(client_id: int) -> None:
     """Disconnect; harmless where the world is gone."""
     if pybullet.isConnected(client_id):
         pybullet.disconnect(client_id)
+
+
+def extent(client_id: int, body_ids: Sequence[int]) -> FloatArray:
+    """Of the box around some bodies, without those that have no end [m], shape [3]."""
+    low, high = np.full(3, np.inf), np.full(3, -np.inf)
+    for body in body_ids:
+        for link in range(-1, pybullet.getNumJoints(body, physicsClientId=client_id)):
+            ends = np.array(pybullet.getAABB(body, link, physicsClientId=client_id))
+            if np.ptp(ends, axis=0).max() < _ENDLESS:
+                low, high = np.minimum(low, ends[0]), np.maximum(high, ends[1])
+    return np.asarray(np.maximum(high - low, 0.0), dtype=np.float64)
 
 
 def forbid_contacts(client_id: int, first: tuple[int, ...], second: tuple[int, ...]) -> None:

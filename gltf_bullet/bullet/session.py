@@ -32,6 +32,9 @@ __all__ = [
 _SIGN_KEY = "gltf_bullet world"
 """User data of every body of ours: the token of the session that it was created in."""
 
+_ROUNDS = 8
+"""Calls of which one asks for another body's mark, where the one created last is ours."""
+
 _SESSIONS: dict[int, EngineSession] = {}
 """The last known life of each client's world."""
 
@@ -98,7 +101,9 @@ class EngineSession:
         self.shapes = EngineShapes(client_id)
         """Collision shapes by content."""
         self._token = secrets.token_hex(8)
-        self._signs: dict[int, int] = {}
+        self._marks: dict[int, tuple[int, bytes]] = {}
+        """Of our bodies: the user data's id, and what it says."""
+        self._settings = EngineSettings(time_step=0.0, substeps=0, gravity=(0.0, 0.0, 0.0))
         self._unsigned: set[int] = set()
         """Bodies that PyBullet takes no mark for: those of a batch, before ``syncBodyInfo``."""
         self._shared: dict[object, Any] = {}
@@ -119,46 +124,38 @@ class EngineSession:
             return False
         if not pybullet.isConnected(self.client_id):
             return False
-        for body_id in tuple(self._signs):
-            if self._is_signed(body_id):
+        for body_id in tuple(self._marks):
+            if self._is_marked(body_id):
                 return True
-            del self._signs[body_id]
+            del self._marks[body_id]
         return self.shapes.answers()
 
     def sign(self, body_ids: Iterable[int]) -> None:
         """Mark bodies as ours; a mark goes with its body (measured: 2.5 us each)."""
         for body_id in body_ids:
-            sign = pybullet.addUserData(
-                body_id, _SIGN_KEY, self._token, physicsClientId=self.client_id
-            )
+            # Ids of user data are given out again as well: what one says names the body.
+            mark = f"{self._token} {body_id}"
+            data = pybullet.addUserData(body_id, _SIGN_KEY, mark, physicsClientId=self.client_id)
             # PyBullet takes a mark for any body but shows none on those it has not synchronised.
-            if self._read_sign(body_id) == sign:
-                self._signs[body_id] = sign
+            shown = pybullet.getUserDataId(body_id, _SIGN_KEY, physicsClientId=self.client_id)
+            if shown == data:
+                self._marks[body_id] = (data, mark.encode())
             else:
                 self._unsigned.add(body_id)
 
     def holds(self, body_id: int) -> bool:
-        """Whether one of our bodies is still there (measured: 0.4 us, without a mark 1 us)."""
+        """Whether one of our bodies is still there (measured: 0.3 us, without a mark 1 us)."""
         if body_id not in self._unsigned:
-            return self._is_signed(body_id)
+            return self._is_marked(body_id)
         try:
             pybullet.getBasePositionAndOrientation(body_id, self.client_id)
         except pybullet.error:
             return False
         return True
 
-    def _is_signed(self, body_id: int) -> bool:
-        sign = self._signs.get(body_id, -1)
-        if sign < 0:
-            return False
-        if self._read_sign(body_id) != sign:
-            return False
-        token = pybullet.getUserData(sign, physicsClientId=self.client_id)
-        return token is not None and token.decode() == self._token
-
-    def _read_sign(self, body_id: int) -> int:
-        found: int = pybullet.getUserDataId(body_id, _SIGN_KEY, physicsClientId=self.client_id)
-        return found
+    def _is_marked(self, body_id: int) -> bool:
+        mark = self._marks.get(body_id)
+        return mark is not None and pybullet.getUserData(mark[0], self.client_id) == mark[1]
 
     def is_current(self) -> bool:
         """As far as can be told without asking the engine: safe while objects are finalised."""
@@ -173,18 +170,19 @@ class EngineSession:
             EngineError: The client was disconnected.
         """
         try:
-            values = pybullet.getPhysicsEngineParameters(physicsClientId=self.client_id)
+            values = pybullet.getPhysicsEngineParameters(self.client_id)
         except pybullet.error as error:
             raise EngineError(f"physics client {self.client_id}: {error}") from error
-        return EngineSettings(
-            time_step=float(values["fixedTimeStep"]),
-            substeps=int(values["numSubSteps"]),
-            gravity=(
-                float(values["gravityAccelerationX"]),
-                float(values["gravityAccelerationY"]),
-                float(values["gravityAccelerationZ"]),
-            ),
+        gravity: Vec3 = (
+            values["gravityAccelerationX"],
+            values["gravityAccelerationY"],
+            values["gravityAccelerationZ"],
         )
+        known, step, substeps = self._settings, values["fixedTimeStep"], values["numSubSteps"]
+        if gravity != known.gravity or step != known.time_step or substeps != known.substeps:
+            known = EngineSettings(time_step=step, substeps=substeps, gravity=gravity)
+            self._settings = known
+        return known
 
     def step(self) -> None:
         """Advance the world by one time step.
@@ -193,7 +191,7 @@ class EngineSession:
             EngineError: The client was disconnected.
         """
         try:
-            pybullet.stepSimulation(physicsClientId=self.client_id)
+            pybullet.stepSimulation(self.client_id)
         except pybullet.error as error:
             raise EngineError(f"stepSimulation: {error}") from error
 
@@ -209,14 +207,16 @@ class EngineSession:
             if self.holds(body_id):
                 with contextlib.suppress(pybullet.error):
                     pybullet.removeBody(body_id, physicsClientId=self.client_id)
-            self._signs.pop(body_id, None)
+            self._marks.pop(body_id, None)
             self._unsigned.discard(body_id)
 
 
 class BodyLease:
     """The bodies of one scene, and whether they are all still in the world."""
 
-    __slots__ = ("_body_ids", "_census", "_lost", "_name_of", "_next", "_own", "_session")
+    __slots__ = (
+        "_body_ids", "_count", "_last", "_lost", "_name_of", "_next", "_own", "_session",
+    )  # fmt: skip
 
     def __init__(
         self, session: EngineSession, body_ids: Sequence[int], name_of: Callable[[int], str]
@@ -233,15 +233,17 @@ class BodyLease:
         self._body_ids = tuple(body_ids)
         self._own = frozenset(body_ids)
         self._name_of = name_of
-        self._census = self._count()
+        self._count = -1
+        self._last = -1
         self._next = 0
         self._lost = ""
 
     def require(self) -> None:
-        """Make sure that the world is the one we know and holds all bodies (measured: 1 us).
+        """Make sure that the world is the one we know and holds all bodies (measured: 0.8 us).
 
-        Bodies are counted, and one of ours is asked for its mark, each time another; all are asked
-        when the count, or the body that was created last, is another.
+        Bodies are counted, and one of ours is asked for its mark: the one that was created last,
+        or each time another; all are asked when the count, or the body that was created last, is
+        another.
 
         Raises:
             WorldChangedError: The client was disconnected, the world was reset, or somebody else
@@ -249,15 +251,17 @@ class BodyLease:
         """
         if self._lost:
             raise WorldChangedError(self._lost)
-        session = self._session
+        client_id = self._session.client_id
         try:
-            census = self._count()
+            count = pybullet.getNumBodies(client_id)
+            # A body that is created in the place of a removed one gets its id, and is the last.
+            last = pybullet.getBodyUniqueId(count - 1, client_id) if count else -1
         except pybullet.error:
-            self._lose(f"physics client {session.client_id} was disconnected")
-        if census == self._census and self._holds_next():
+            self._lose(f"physics client {client_id} was disconnected")
+        if count == self._count and last == self._last and self._holds_next(last):
             return
         self._examine()
-        self._census = census
+        self._count, self._last = count, last
 
     def require_body(self, body_id: int) -> None:
         """:meth:`require`, and this body in particular.
@@ -279,21 +283,14 @@ class BodyLease:
         self._examine()
         raise EngineError(str(error)) from error
 
-    def _count(self) -> tuple[int, int]:
-        """How many bodies there are, and the one that was created last, if it is not ours.
-
-        A body that is created in the place of a removed one gets its id, and is the last.
-        """
-        client_id = self._session.client_id
-        count = pybullet.getNumBodies(physicsClientId=client_id)
-        last = pybullet.getBodyUniqueId(count - 1, physicsClientId=client_id) if count else -1
-        return count, -1 if last in self._own and self._session.holds(last) else last
-
-    def _holds_next(self) -> bool:
+    def _holds_next(self, last: int) -> bool:
         if not self._body_ids:
             return self._session.is_alive()
-        self._next = (self._next + 1) % len(self._body_ids)
-        return self._session.holds(self._body_ids[self._next])
+        holds, own = self._session.holds, self._body_ids
+        self._next = (self._next + 1) % (_ROUNDS * len(own))
+        if last not in self._own:
+            return holds(own[self._next % len(own)])
+        return holds(last) and (self._next % _ROUNDS > 0 or holds(own[self._next // _ROUNDS]))
 
     def _examine(self) -> None:
         session = self._session

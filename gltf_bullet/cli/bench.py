@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 import typer
 
 if TYPE_CHECKING:
-    from gltf_bullet.cli.bench_rows import BenchRow, Measurement
+    from pathlib import Path
+
+    from gltf_bullet.cli.benches.rows import BenchRow, Measurement
 
 __all__ = ["bench"]
 
@@ -29,7 +31,8 @@ def bench(
         typer.Argument(
             help="Rows to run, by name; all without any. 'train' alone: environment steps per "
             "second (needs the extra gym). 'contact' alone: contacts against bare PyBullet and "
-            "formulas."
+            "formulas. 'solve' alone: joints against a loop by hand. 'drops' alone: limbs "
+            "thrown on a floor; --repeats times ten of each."
         ),
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Pairs of measurements per row.")] = 5,
@@ -46,7 +49,13 @@ def bench(
     if rows == ["contact"]:
         _bench_contact(as_json)
         return
-    from gltf_bullet.cli.bench_rows import ROWS
+    if rows == ["solve"]:
+        _bench_solve(repeats, as_json)
+        return
+    if rows == ["drops"]:
+        _bench_drops(10 * repeats, as_json)
+        return
+    from gltf_bullet.cli.benches.rows import ROWS
     from gltf_bullet.cli.output import console, print_json, print_table
 
     known = {row.name: row for row in ROWS}
@@ -71,7 +80,7 @@ def bench(
 
 
 def _bench_contact(as_json: bool) -> None:
-    from gltf_bullet.cli.bench_contact import CONTACT_ROWS, RATES
+    from gltf_bullet.cli.benches.contact import CONTACT_ROWS, RATES
     from gltf_bullet.cli.output import console, print_json, print_table
 
     found = [
@@ -109,7 +118,7 @@ def _bench_train(repeats: int, as_json: bool) -> None:
     from gltf_bullet.cli.output import console, print_json, print_table
 
     try:
-        from gltf_bullet.cli.bench_train import TRAIN_ROWS
+        from gltf_bullet.cli.benches.train import TRAIN_ROWS
     except ImportError as error:
         typer.echo(f"error: {error}; pip install 'gltf_bullet[gym]'", err=True)
         raise typer.Exit(1) from error
@@ -146,6 +155,87 @@ def _bench_train(repeats: int, as_json: bool) -> None:
             for row, found in results
         ),
     )
+
+
+def _bench_solve(repeats: int, as_json: bool) -> None:
+    from gltf_bullet.cli.benches.solve import ASSETS, SOLVE_ROWS
+    from gltf_bullet.cli.output import console, print_json, print_table
+
+    _need_examples(ASSETS)
+    results = _run(SOLVE_ROWS, repeats)
+    if as_json:
+        print_json(
+            [
+                {
+                    "row": row.name,
+                    "ours_us": found.ours,
+                    "by_hand_us": found.theirs,
+                    "ratio": found.ratio,
+                    "goal": row.goal,
+                    "reached": found.ratio >= row.goal,
+                }
+                for row, found in results
+            ]
+        )
+        return
+    print_table(
+        console(),
+        "A step; by hand / ours, larger is better",
+        ("Row", "What", "Ours [us]>", "By hand [us]>", "Ratio>", "Goal>", ""),
+        (
+            (
+                row.name,
+                row.what,
+                f"{found.ours:.1f}",
+                f"{found.theirs:.1f}",
+                f"{found.ratio:.3f}",
+                f">= {row.goal:g}",
+                "" if found.ratio >= row.goal else "MISSED",
+            )
+            for row, found in results
+        ),
+    )
+
+
+def _bench_drops(count: int, as_json: bool) -> None:
+    from gltf_bullet.cli.benches.drops import DROP_RATES, DROP_ROWS, MOST_GAIN, MOST_SPEED
+    from gltf_bullet.cli.benches.solve import ASSETS
+    from gltf_bullet.cli.output import console, print_json, print_table
+
+    _need_examples(ASSETS)
+    found = [(row, rate, row.measure(rate, count)) for row in DROP_ROWS for rate in DROP_RATES]
+    if as_json:
+        print_json(
+            [
+                {
+                    "row": row.name,
+                    "rate": rate,
+                    "drops": drops.count,
+                    "exploded": drops.exploded,
+                    "gained_energy": drops.gained,
+                    "too_fast": drops.sped,
+                    "most_energy": drops.worst,
+                }
+                for row, rate, drops in found
+            ]
+        )
+        return
+    print_table(
+        console(),
+        f"Drops; energy may be {1.0 + MOST_GAIN:g} of the start, speed {MOST_SPEED:g} of the fall",
+        ("Row", "Rate [1/s]>", "Drops>", "Exploded>", "Energy>", "Speed>", "Most energy>"),
+        (
+            (row.name, rate, d.count, d.exploded, d.gained, d.sped, f"{d.worst:.3f}")
+            for row, rate, d in found
+        ),
+    )
+
+
+def _need_examples(folder: Path) -> None:
+    """The rows about joints run the examples of a checkout."""
+    if not folder.is_dir():
+        typer.echo(f"error: no examples in {folder}; run this in a checkout", err=True)
+        raise typer.Exit(1)
 
 
 def _run(chosen: Sequence[_Chosen], repeats: int) -> list[tuple[_Chosen, Any]]:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from gltf_bullet.bullet.joints.joint_controls import JointControls
+from gltf_bullet.bullet.joints.scene_arena import RowTable
 from gltf_bullet.envs.config import DriveAction
-from gltf_bullet.model import DriveMode, JointDrive
+from gltf_bullet.model import JointDrive
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["DriveActions"]
+__all__ = ["BoundActions", "DriveActions"]
 
 _PUSH_DAMPING = 1e6
 _PUSH_SPEED = 1e6
@@ -30,7 +33,6 @@ class _Channel:
     """In ``joint_controls.drives``."""
     joint_node: int
     drive: int
-    authored: JointDrive
     mode: Literal["position", "velocity", "force"]
     low: float
     high: float
@@ -59,54 +61,63 @@ class DriveActions:
     def __len__(self) -> int:
         return len(self._channels)
 
-    def apply(self, scene: Scene, action: npt.NDArray[np.floating]) -> FloatArray:
-        """Tell the drives; gives the action as it was understood.
+    def understand(
+        self, actions: npt.NDArray[np.floating], *copies: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """What actions mean: clipped to [-1, 1], and as targets or forces; shape as given.
 
         Args:
-            scene: Of the same asset.
-            action: Shape [count]; clipped to [-1, 1].
+            actions: Shape [count], or [copies, count].
+            copies: How many, where they are of several.
 
         Raises:
             ValueError: Another shape, or not finite.
         """
-        given = np.array(action, dtype=np.float64)
-        if given.shape != (len(self),) or not np.isfinite(given).all():
-            raise ValueError(f"the action must be {len(self)} finite numbers; got {action!r}")
-        clipped: FloatArray = np.clip(given, -1.0, 1.0)
-        if not len(self):
-            return clipped
-        values = self.low + 0.5 * (clipped + 1.0) * (self.high - self.low)
-        controls = scene.joint_controls
-        positions, velocities = controls.drive_targets()
-        for channel, value in zip(self._channels, values.tolist(), strict=True):
-            if channel.mode == "position":
-                positions[channel.index] = value
-            elif channel.mode == "velocity":
-                velocities[channel.index] = value
-            else:
-                positions[channel.index] = 0.0
-                velocities[channel.index] = math.copysign(_PUSH_SPEED, value)
-                controls.set_drive(channel.joint_node, channel.drive, _push(channel, value))
-        scene.set_drive_targets(positions, velocities)
-        return clipped
+        given = np.array(actions, dtype=np.float64)
+        if given.shape != (*copies, len(self)) or not np.isfinite(given).all():
+            raise ValueError(f"the action must be {len(self)} finite numbers; got {actions!r}")
+        clipped: FloatArray = np.minimum(np.maximum(given, -1.0), 1.0)
+        return clipped, self.low + 0.5 * (clipped + 1.0) * (self.high - self.low)
 
-    def reset(self, scene: Scene) -> None:
+    def bind(self, scene: Scene) -> BoundActions:
+        """Ready to act on a scene of the same asset."""
+        return BoundActions(self._channels, scene)
+
+
+class BoundActions:
+    """The actions of one scene."""
+
+    def __init__(self, channels: Sequence[_Channel], scene: Scene) -> None:
+        self._channels = channels
+        self._scene = scene
+        self._controls: JointControls | None = None
+        self._rows: list[tuple[str, RowTable, int]] = []
+
+    def tell(self, values: Sequence[float]) -> None:
+        """Give the drives their targets or forces, one per action."""
+        controls = self._scene.core.joint_controls
+        if controls is not self._controls:
+            # Bodies that were made anew have rows of their own.
+            self._controls = controls
+            self._rows = [(c.mode, *controls.drive_row(c.index)) for c in self._channels]
+        for (mode, rows, row), value in zip(self._rows, values, strict=True):
+            if mode == "position":
+                rows.position_target[row] = value
+            elif mode == "velocity":
+                rows.velocity_target[row] = value
+            else:
+                rows.stiffness[row] = rows.position_target[row] = 0.0
+                rows.damping[row] = _PUSH_DAMPING
+                rows.by_acceleration[row] = 0
+                rows.velocity_target[row] = math.copysign(_PUSH_SPEED, value)
+                rows.max_force[row] = abs(value)
+
+    def reset(self) -> None:
         """Give the drives back what the file says, as a new episode starts."""
+        scene = self._scene
         for channel in self._channels:
             drives = scene.joints[channel.joint_node].model.description.drives
             scene.joint_controls.set_drive(channel.joint_node, channel.drive, drives[channel.drive])
-
-
-def _push(channel: _Channel, force: float) -> JointDrive:
-    return replace(
-        channel.authored,
-        mode=DriveMode.FORCE,
-        stiffness=0.0,
-        damping=_PUSH_DAMPING,
-        position_target=0.0,
-        velocity_target=math.copysign(_PUSH_SPEED, force),
-        max_force=abs(force),
-    )
 
 
 def _resolve(scene: Scene, action: DriveAction) -> _Channel:
@@ -135,7 +146,6 @@ def _resolve(scene: Scene, action: DriveAction) -> _Channel:
         index=place,
         joint_node=joint.node,
         drive=action.drive,
-        authored=drive,
         mode=mode,
         low=float(low),
         high=float(high),

@@ -46,6 +46,8 @@ class StepContext:
     """Number of the step in the episode, from 1 on."""
     duration: float
     """[s] simulated in this step."""
+    origin: Vec3 = (0.0, 0.0, 0.0)
+    """[m] Where the copy was placed in the world; observations are relative to it."""
 
 
 Term: TypeAlias = "Callable[[Scene, StepContext], float | bool]"

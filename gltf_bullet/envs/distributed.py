@@ -86,6 +86,11 @@ class RolloutPool:
         self.losses = 0
         """Workers that were lost and replaced so far."""
 
+    @property
+    def ready(self) -> int:
+        """Number of workers that are up; the others still start (the first compiles the solve)."""
+        return len(self._workers)
+
     def run(
         self,
         jobs: Iterable[Job],

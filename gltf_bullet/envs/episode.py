@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.envs.actions import DriveActions
@@ -54,15 +54,25 @@ class Episode:
     """Resets, actions, rewards and ends of one scene."""
 
     def __init__(
-        self, scene: Scene, config: EnvConfig, outline: Outline, start: SceneState
+        self,
+        scene: Scene,
+        config: EnvConfig,
+        outline: Outline,
+        start: SceneState,
+        origin: Vec3 = (0.0, 0.0, 0.0),
     ) -> None:
         self.scene = scene
+        self.sight = outline.observations.bind(scene, origin)
+        """What observations read."""
         self._config = config
         self._outline = outline
         self._start = start
+        self._origin = origin
         scene.core.disable_reset()
+        self._actions = outline.actions.bind(scene)
         self._action: FloatArray = np.zeros(len(outline.actions))
-        self._events: list[TriggerEvent] = []
+        self.events: list[TriggerEvent] = []
+        """What triggers noticed in the step."""
         self._step = 0
 
     def begin(self, rng: np.random.Generator) -> tuple[Observation, dict[str, Any]]:
@@ -70,42 +80,37 @@ class Episode:
         scene = self.scene
         drawn = draw(self._config, rng)
         # Before the values: a randomised drive shall stay as it was drawn.
-        self._outline.actions.reset(scene)
+        self._actions.reset()
         scene.restart(self._start, drawn)
         if self._config.on_reset is not None:
             self._config.on_reset(scene, rng)
         self._step = 0
-        self._events = []
-        observed = self._outline.observations.read(scene, has_stepped=False)
+        self.events = []
+        observed = self._outline.observations.read([self.sight], [()], has_stepped=False)[0]
         return observed, {"randomization": drawn}
 
-    def act(self, action: npt.NDArray[np.floating]) -> None:
-        """Tell the drives what to do in the coming step.
-
-        Raises:
-            ValueError: The action has another shape or is not finite.
-        """
-        self._action = self._outline.actions.apply(self.scene, action)
-        self._events = []
+    def act(self, action: FloatArray, values: Sequence[float]) -> None:
+        """Tell the drives what to do in the coming step; see ``DriveActions.understand``."""
+        self._action = action
+        self._actions.tell(values)
+        self.events = []
 
     def latch(self) -> None:
         """Keep what triggers noticed; call after the engine's steps."""
-        self._events += self.scene.events
+        self.events += self.scene.core.events
 
-    def finish(self) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Judge the step; what ``Env.step`` gives."""
+    def judge(self) -> tuple[float, bool, bool]:
+        """Reward, whether the episode has ended, and whether it is cut off."""
         config, scene = self._config, self.scene
         self._step += 1
         context = StepContext(
             action=self._action,
-            events=tuple(self._events),
+            events=tuple(self.events),
             step=self._step,
             duration=config.frame_skip * config.time_step,
+            origin=self._origin,
         )
         reward = float(sum(term(scene, context) for term in config.rewards))
         terminated = any(bool(term(scene, context)) for term in config.terminations)
         most = config.max_episode_steps
-        truncated = most is not None and self._step >= most
-        info = {"events": context.events}
-        observed = self._outline.observations.read(scene, context.events)
-        return observed, reward, terminated, truncated, info
+        return reward, terminated, most is not None and self._step >= most

@@ -111,13 +111,17 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
         Raises:
             ValueError: The action has another shape or is not finite.
         """
-        episode = self._running()
-        episode.act(action)
+        episode, outline = self._running(), self._outline
+        clipped, values = outline.actions.understand(action)
+        episode.act(clipped, values.tolist())
         episode.scene.step(self.config.frame_skip)
         episode.latch()
         if self.render_mode == "human":
             self._keep_pace()
-        return episode.finish()
+        reward, terminated, truncated = episode.judge()
+        info = {"events": tuple(episode.events)}
+        observed = outline.observations.read([episode.sight], [episode.events])[0]
+        return observed, reward, terminated, truncated, info
 
     def _keep_pace(self) -> None:
         """Wait until the step's simulated time has passed on the clock: people are watching."""

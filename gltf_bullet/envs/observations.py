@@ -9,13 +9,16 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
+from gltf_bullet.bullet.joints.dof_reader import DofReader
+from gltf_bullet.bullet.state.link_states import link_state
+from gltf_bullet.bullet.world.engine_world import EngineWorld
 from gltf_bullet.envs.config import EnvConfig, NodeKey
 from gltf_bullet.model import MotionKind
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
-from gltf_bullet.transforms import quats_from_matrices
+from gltf_bullet.transforms import FloatArray, Vec3, quat_conjugate, quat_multiply, quat_rotate
 
-__all__ = ["Observation", "Observations"]
+__all__ = ["BoundObservations", "Observation", "Observations"]
 
 Observation: TypeAlias = "npt.NDArray[np.float32] | dict[str, npt.NDArray[Any]]"
 
@@ -57,7 +60,7 @@ class Observations:
         """Motion nodes, or static collider nodes, in order."""
         self._camera = config.camera
         self._is_flat = config.flat
-        self._dof_count = len(self._joint_numbers(scene)[0])
+        self._dof_count = len(self.bind(scene).joints()[0])
         self.space: spaces.Space[Any] = self._space()
         """A Box of shape [n], or a Dict of ``joint_positions``, ``joint_velocities``, ``bodies``
         (rows of position [m], rotation xyzw, velocity [m/s] and spin [rad/s] of the node's body,
@@ -98,52 +101,104 @@ class Observations:
             found["camera"] = spaces.Box(0, 255, picture, np.uint8)
         return spaces.Dict(found)
 
+    def bind(self, scene: Scene, origin: Vec3 = (0.0, 0.0, 0.0)) -> BoundObservations:
+        """Ready to look at a scene of the same asset, which was placed at ``origin`` [m]."""
+        return BoundObservations(scene, origin, self.joint_nodes, self.body_nodes)
+
     def read(
-        self, scene: Scene, events: Sequence[TriggerEvent] = (), *, has_stepped: bool = True
-    ) -> Observation:
-        """The scene as it is now, in :attr:`space`.
+        self,
+        scenes: Sequence[BoundObservations],
+        events: Sequence[Sequence[TriggerEvent]],
+        *,
+        has_stepped: bool = True,
+    ) -> list[Observation]:
+        """The scenes as they are now, each in :attr:`space`; rows of one array where it is flat.
 
         Args:
-            scene: Of the same asset.
-            events: Of the whole step: a trigger that was entered and left within it counts.
+            scenes: From :meth:`bind`.
+            events: Of each for the whole step: what came and went within it counts.
             has_stepped: Whether the engine's contacts belong to this episode.
         """
+        count = len(scenes)
+        if not count:
+            return []
         parts: dict[str, npt.NDArray[Any]] = {}
         if self._dof_count:
-            positions, velocities = self._joint_numbers(scene)
-            parts["joint_positions"] = _narrow(positions)
-            parts["joint_velocities"] = _narrow(velocities)
+            numbers = _narrow([positions + velocities for positions, velocities in
+                               (scene.joints() for scene in scenes)])  # fmt: skip
+            parts["joint_positions"] = numbers[:, : self._dof_count]
+            parts["joint_velocities"] = numbers[:, self._dof_count :]
         if self.body_nodes:
-            parts["bodies"] = _narrow([_body_row(scene, node) for node in self.body_nodes])
+            parts["bodies"] = _narrow(_body_rows(scenes))
         if self.place_nodes:
-            parts["nodes"] = _narrow(scene.node_matrices[list(self.place_nodes), :3, 3])
-        if self.trigger_nodes:
-            entered = {event.trigger_node for event in events if event.kind == "entered"}
-            inside = [
-                node in entered or bool(scene.triggers[node].overlapping)
-                for node in self.trigger_nodes
-            ]
-            parts["triggers"] = np.array(inside, dtype=np.float32)
-        if self.contact_nodes:
-            parts["contacts"] = _narrow(_contact_rows(scene, self.contact_nodes, has_stepped))
-        if self._is_flat:
-            return np.concatenate(
-                [np.zeros(0, np.float32), *(part.ravel() for part in parts.values())]
+            places = list(self.place_nodes)
+            parts["nodes"] = _narrow(
+                [one.scene.node_matrices[places, :3, 3] - one.origin for one in scenes]
             )
+        if self.trigger_nodes:
+            parts["triggers"] = np.array(
+                [
+                    _inside(one.scene, self.trigger_nodes, seen)
+                    for one, seen in zip(scenes, events, strict=True)
+                ],
+                dtype=np.float32,
+            )
+        if self.contact_nodes:
+            parts["contacts"] = _narrow(
+                [_contact_rows(one.scene, self.contact_nodes, has_stepped) for one in scenes]
+            )
+        if self._is_flat:
+            nothing = np.zeros((count, 0), np.float32)
+            flat = [part.reshape(count, -1) for part in parts.values()]
+            return list(np.concatenate([nothing, *flat], axis=1))
         if self._camera is not None:
-            parts["camera"] = scene.pictures.rgb(size=(self._camera.width, self._camera.height))
-        return parts
+            size = (self._camera.width, self._camera.height)
+            parts["camera"] = np.array([one.scene.pictures.rgb(size=size) for one in scenes])
+        return [{key: part[k] for key, part in parts.items()} for k in range(count)]
 
-    def _joint_numbers(self, scene: Scene) -> tuple[list[float], list[float]]:
-        positions: list[float] = []
-        velocities: list[float] = []
-        controls = scene.joint_controls
-        for node in self.joint_nodes:
-            for handle in controls.dofs(node):
-                state = controls.dof_state(handle)
-                positions += state.position
-                velocities += state.velocity
-        return positions, velocities
+
+class BoundObservations:
+    """What is read of one scene, without a look-up of names or handles."""
+
+    def __init__(
+        self, scene: Scene, origin: Vec3, joint_nodes: Sequence[int], body_nodes: Sequence[int]
+    ) -> None:
+        self.scene = scene
+        self.origin: FloatArray = np.array(origin)
+        """Where the asset was placed [m], shape [3]."""
+        self._joint_nodes, self._body_nodes = joint_nodes, body_nodes
+        self._world: EngineWorld | None = None
+        self._find()
+
+    def _find(self) -> None:
+        world = self.scene.core.world
+        if world is self._world:
+            return
+        # Bodies that were made anew have other ids.
+        self._world = world
+        self._reader = DofReader(world.client_id, world.articulations.controls, self._joint_nodes)
+        self._links = [world.link_of(node) for node in self._body_nodes]
+        inertial = [world.plan.bodies.bodies[node].body_from_inertial for node in self._body_nodes]
+        self.inertial: FloatArray = np.array(
+            [(*pose.translation, *pose.rotation_xyzw) for pose in inertial]
+        )
+        """Inertial frames in the bodies: positions [m] and rotations xyzw, shape [k, 7]."""
+
+    def joints(self) -> tuple[list[float], list[float]]:
+        """Positions and velocities of the degrees of freedom."""
+        self._find()
+        return self._reader.read()
+
+    def bodies(self) -> list[tuple[float, ...]]:
+        """Centre of mass, rotation of the inertial frame, velocity and spin of each body."""
+        self._find()
+        client = self.scene.client_id
+        return [
+            (*com, *rotation, *linear, *angular)
+            for com, rotation, linear, angular in (
+                link_state(client, body, link) for body, link in self._links
+            )
+        ]
 
 
 def _box(low: npt.NDArray[np.float64], high: npt.NDArray[np.float64]) -> spaces.Box:
@@ -152,8 +207,11 @@ def _box(low: npt.NDArray[np.float64], high: npt.NDArray[np.float64]) -> spaces.
 
 def _narrow(values: Any) -> npt.NDArray[np.float32]:
     """As float32 within its finite range: a body that was flung away still has a position."""
-    wide = np.nan_to_num(np.array(values, dtype=np.float64), posinf=_LARGEST, neginf=-_LARGEST)
-    return np.clip(wide, -_LARGEST, _LARGEST).astype(np.float32)
+    wide = np.array(values, dtype=np.float64)
+    if not (np.abs(wide) <= _LARGEST).all():
+        wide = np.nan_to_num(wide, posinf=_LARGEST, neginf=-_LARGEST)
+        wide = np.clip(wide, -_LARGEST, _LARGEST)
+    return wide.astype(np.float32)
 
 
 def _solid_node(scene: Scene, key: NodeKey) -> int:
@@ -185,10 +243,20 @@ def _contact_rows(scene: Scene, nodes: Sequence[int], has_stepped: bool) -> npt.
     return rows
 
 
-def _body_row(scene: Scene, node: int) -> npt.NDArray[np.float64]:
-    position = scene.node_matrices[node, :3, 3]
-    rotation = quats_from_matrices(scene.core.world.motion.rotation_of(node))
+def _inside(scene: Scene, nodes: Sequence[int], events: Sequence[TriggerEvent]) -> list[bool]:
+    """Whether something is or was inside each trigger."""
+    entered = {event.trigger_node for event in events if event.kind == "entered"}
+    return [node in entered or bool(scene.triggers[node].overlapping) for node in nodes]
+
+
+def _body_rows(scenes: Sequence[BoundObservations]) -> npt.NDArray[np.float64]:
+    """Position, rotation, velocity and spin of all bodies of all scenes, shape [n, k, 13]."""
+    rows = np.array([one.bodies() for one in scenes])
+    inertial = np.array([one.inertial for one in scenes])
+    rotations = quat_multiply(rows[..., 3:7], quat_conjugate(inertial[..., 3:]))
+    origins = np.array([one.origin for one in scenes])[:, None]
+    rows[..., :3] -= quat_rotate(rotations, inertial[..., :3]) + origins
     # One of the two signs of a quaternion; rounding may leave a component just above 1.
-    rotation = np.clip(rotation if rotation[3] >= 0.0 else -rotation, -1.0, 1.0)
-    linear, angular = scene.core.world.motion.velocities_of(node)
-    return np.concatenate([position, rotation, linear, angular])
+    signs = np.where(rotations[..., 3:] >= 0.0, 1.0, -1.0)
+    rows[..., 3:7] = np.clip(signs * rotations, -1.0, 1.0)
+    return rows

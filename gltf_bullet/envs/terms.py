@@ -66,8 +66,9 @@ class Height:
     """Per metre."""
 
     def __call__(self, scene: Scene, context: StepContext) -> float:
-        """The height above the world's origin, weighted."""
-        return self.weight * float(scene.world_from_node(self.node)[self.axis, 3])
+        """The height above the copy's origin, weighted."""
+        height = scene.world_from_node(self.node)[self.axis, 3] - context.origin[self.axis]
+        return self.weight * float(height)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +101,8 @@ class Below:
 
     def __call__(self, scene: Scene, context: StepContext) -> bool:
         """Whether it is below."""
-        return bool(scene.world_from_node(self.node)[self.axis, 3] < self.height)
+        height = scene.world_from_node(self.node)[self.axis, 3] - context.origin[self.axis]
+        return bool(height < self.height)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -13,13 +14,17 @@ from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space, concatenate, create_empty_array
 
-from gltf_bullet.bullet.owned_world import close_world, forbid_contacts, open_world
+from gltf_bullet.bullet.owned_world import close_world, extent, forbid_contacts, open_world
 from gltf_bullet.envs.config import EnvConfig
 from gltf_bullet.envs.episode import Episode, instantiate, outline_of
 from gltf_bullet.runtime.asset import read_asset
-from gltf_bullet.transforms import BoolArray
+from gltf_bullet.runtime.scene_batch import SceneBatch
+from gltf_bullet.transforms import BoolArray, FloatArray, Vec3
 
 __all__ = ["GltfVectorEnv", "make_vector_env"]
+
+_GAP = 1.0
+"""[m] between the boxes around two copies."""
 
 
 class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
@@ -38,7 +43,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         count: int,
         config: EnvConfig | None = None,
         *,
-        spacing: float = 0.0,
+        spacing: float | None = None,
     ) -> None:
         """Read the file and make the spaces; the world is opened at the first reset.
 
@@ -46,8 +51,9 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
             path: A ``.gltf`` or ``.glb`` file, or the bytes of a self-contained one.
             count: How many copies.
             config: As for a single environment; a camera sees all copies.
-            spacing: [m] between copies along the world's X axis. 0: all at the same place, with the
-                very coordinates that a single environment has.
+            spacing: [m] between copies along the world's X axis. ``None``: on a level grid, as far
+                apart as the asset is wide: copies that stand in each other cost ten times the
+                step. Observations are relative to where a copy was placed.
 
         Raises:
             AssetError: The file cannot be used.
@@ -58,12 +64,14 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         self._client_id: int | None = None
         self._episodes: list[Episode] = []
         self._body_ids: list[tuple[int, ...]] = []
+        self._batch: SceneBatch | None = None
         if count < 1:
             raise ValueError(f"count is {count}; must be >= 1")
         self.path = os.fspath(path)
         self.config = config or EnvConfig()
         self.num_envs = count
         self._spacing = spacing
+        self._size: FloatArray = np.zeros(3)
         self._outline = outline_of(self.path, self.config)
         self.single_observation_space = self._outline.observations.space
         self.single_action_space = spaces.Box(-1.0, 1.0, (len(self._outline.actions),), np.float32)
@@ -133,21 +141,22 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
             raise RuntimeError("call reset() before step()")
         if len(actions) != self.num_envs:
             raise ValueError(f"{len(actions)} actions; must be {self.num_envs}")
-        for episode, action, ended in zip(self._episodes, actions, self._ended, strict=True):
-            if not ended:
-                episode.act(action)
-        scenes = [episode.scene for episode in self._episodes]
+        clipped, values = self._outline.actions.understand(actions, self.num_envs)
+        ended = self._ended.tolist()
+        for k, numbers in enumerate(values.tolist()):
+            if not ended[k]:
+                self._episodes[k].act(clipped[k], numbers)
+        batch = self._batch or SceneBatch([episode.scene.core for episode in self._episodes])
+        self._batch = batch
         for _ in range(self.config.frame_skip):
-            for scene in scenes:
-                scene.before_step()
-            scenes[0].core.session.step()
-            for scene, episode in zip(scenes, self._episodes, strict=True):
-                scene.core.after_step()
-                episode.latch()
-        return self._judge()
+            batch.step()
+            for episode in self._episodes:
+                if episode.scene.core.events:
+                    episode.latch()
+        return self._judge(ended)
 
     def _judge(
-        self,
+        self, ended: Sequence[bool]
     ) -> tuple[
         Any,
         npt.NDArray[np.float64],
@@ -158,16 +167,27 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         rewards = np.zeros(self.num_envs)
         terminated = np.zeros(self.num_envs, dtype=np.bool_)
         truncated = np.zeros(self.num_envs, dtype=np.bool_)
-        found: list[Any] = []
+        running = [k for k, has_ended in enumerate(ended) if not has_ended]
+        events = np.full(self.num_envs, None, dtype=object)
+        for k in running:
+            episode = self._episodes[k]
+            rewards[k], terminated[k], truncated[k] = episode.judge()
+            events[k] = tuple(episode.events)
         infos: dict[str, Any] = {}
-        for k, episode in enumerate(self._episodes):
-            if self._ended[k]:
-                # Idle in this step; the world cannot step the others without it.
-                observed, info = self._begin(k)
-            else:
-                observed, rewards[k], terminated[k], truncated[k], info = episode.finish()
-            found.append(observed)
-            infos = self._add_info(infos, info, k)
+        if running:
+            infos = {"events": events, "_events": ~np.array(ended, dtype=np.bool_)}
+        found = self._outline.observations.read(
+            [self._episodes[k].sight for k in running],
+            [self._episodes[k].events for k in running],
+        )
+        if len(running) < self.num_envs:
+            seen = dict(zip(running, found, strict=True))
+            for k, has_ended in enumerate(ended):
+                if has_ended:
+                    # Idle in this step; the world cannot step the others without it.
+                    seen[k], info = self._begin(k)
+                    infos = self._add_info(infos, info, k)
+            found = [seen[k] for k in range(self.num_envs)]
         self._ended = terminated | truncated
         return self._stacked(found), rewards, terminated, truncated, infos
 
@@ -178,6 +198,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         self._client_id = None
         self._episodes = []
         self._body_ids = []
+        self._batch = None
 
     def _open(self) -> None:
         config = self.config
@@ -185,15 +206,31 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         try:
             asset = read_asset(self.path)
             for k in range(self.num_envs):
-                place = (k * self._spacing, 0.0, 0.0)
+                place = self._place(k)
                 scene = instantiate(asset, config, self._client_id, place)
                 self._part(scene.core.world.body_ids)
                 self._body_ids.append(scene.core.world.body_ids)
                 start = scene.save_state(own_bodies_only=True)
-                self._episodes.append(Episode(scene, config, self._outline, start))
+                self._episodes.append(Episode(scene, config, self._outline, start, place))
         except BaseException:
             self.close_extras()
             raise
+
+    def _place(self, k: int) -> Vec3:
+        """Where a copy stands; the first one is measured before the others are placed."""
+        if self._spacing is not None:
+            return (k * self._spacing, 0.0, 0.0)
+        if k == 0 or self._client_id is None:
+            return (0.0, 0.0, 0.0)
+        if k == 1:
+            self._size = extent(self._client_id, self._body_ids[0]) + _GAP
+        place = [0.0, 0.0, 0.0]
+        up = int(np.argmax(np.abs(self.config.gravity)))
+        level = [axis for axis in range(3) if axis != up]
+        row, column = divmod(k, math.ceil(math.sqrt(self.num_envs)))
+        for axis, steps in zip(level, (column, row), strict=True):
+            place[axis] = steps * float(self._size[axis])
+        return (place[0], place[1], place[2])
 
     def _begin(self, k: int) -> tuple[Any, dict[str, Any]]:
         result = self._episodes[k].begin(self._rngs[k])
@@ -217,7 +254,8 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         return concatenate(space, observed, empty)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_client_id": None, "_episodes": [], "_body_ids": []}
+        return {**self.__dict__, "_client_id": None, "_episodes": [], "_body_ids": [],
+                "_batch": None}  # fmt: skip
 
 
 def make_vector_env(

@@ -14,6 +14,7 @@ from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import (
     DEFAULT_MATERIAL,
     Collider,
+    MeshShape,
     MotionKind,
     PhysicsScene,
     may_collide,
@@ -95,6 +96,7 @@ def plan_bodies(
                 shape=planned.placed,
                 material=collider.material or DEFAULT_MATERIAL,
                 filter=collider.filter,
+                deforms=isinstance(collider.shape, MeshShape) and collider.shape.is_deformable,
             )
         )
     planner = MassPlanner(density, largest_mass(physics), diagnostics)

@@ -96,6 +96,8 @@ class StaticPlan:
     filter: CollisionFilter | None = None
     surface: SurfacePlan = SurfacePlan()
     """Decided by the contact planner."""
+    deforms: bool = False
+    """Whether skins or morph targets may change the shape."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

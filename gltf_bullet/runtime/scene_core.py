@@ -18,6 +18,7 @@ from gltf_bullet.errors import SceneRemovedError
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.animation.animator import Animator
+from gltf_bullet.runtime.animation.deforming_colliders import DeformingColliders
 from gltf_bullet.runtime.animation.driver import AnimationDriver
 from gltf_bullet.runtime.animation.players import Animations
 from gltf_bullet.runtime.animation.shape_watch import ShapeWatch
@@ -63,8 +64,7 @@ class SceneCore:
         """The model of what is simulated here, changes by pointer included."""
         self.issues = (*asset.issues, *translation.issues)
         """Findings of reading and translating, in the order of discovery."""
-        self.time = 0.0
-        """Simulated time since load [s]."""
+        self.time = 0.0  # [s] since load
         self.events: tuple[TriggerEvent, ...] = ()
         """What triggers noticed in the last call of :meth:`step` or :meth:`after_step`."""
         self.is_removed = False
@@ -90,8 +90,7 @@ class SceneCore:
 
     def _engine_world(self, translation: Translation) -> EngineWorld:
         """Put a translation into the world: whole, or with an exception not at all."""
-        plan, visuals = translation.plan, translation.visuals
-        xyzw = self.placement.rotation_xyzw
+        plan, visuals, xyzw = translation.plan, translation.visuals, self.placement.rotation_xyzw
         return EngineWorld(self.session, plan, self.asset.tree, self.options, visuals, xyzw)
 
     def _take_over(self, translation: Translation, world: EngineWorld) -> None:
@@ -101,7 +100,8 @@ class SceneCore:
         """The engine's side of this scene."""
         self._scenery = [s for s in self.world.shown if s.visual.carrier is not None]
         """Meshes that follow an animated node without a body."""
-        self._driver = AnimationDriver(animator, self.world, tree, plan.frames)
+        deforming = DeformingColliders(self.asset, self.physics, animator, world, self.options)
+        self._driver = AnimationDriver(animator, world, tree, plan.frames, deforming)
         self.nodes = NodeSync(
             tree,
             plan.frames,
@@ -111,7 +111,16 @@ class SceneCore:
             self.placement.matrix,
         )
         """Where all nodes stand."""
-        self._watch = ShapeWatch(self.asset, self.physics, animator, plan.frames)
+        self._watch = ShapeWatch(self.asset, self.physics, animator, plan)
+        deforms = not self._watch.is_idle
+        self._is_animated = bool(self._driver.has_work or animator.pointers or deforms)
+        self._is_busy = bool(
+            self._is_animated
+            or not world.triggers.is_idle
+            or not world.gravity.is_idle
+            or world.free.watches_spins
+            or self._scenery
+        )
 
     def rebuild(self, physics: PhysicsScene, frames: NodeFrames | None = None) -> None:
         """Put an edited model into the world, from where everything stands and moves.
@@ -160,38 +169,41 @@ class SceneCore:
     def step(self, count: int = 1) -> None:
         """Advance the world by ``count`` time steps of the engine; see ``Scene.step``."""
         events: list[TriggerEvent] = []
-        for _ in range(count):
-            settings = self._begin_step()
+        for number in range(count):
+            if number == 0 or self._is_busy or self._listeners:
+                # Whoever watches may have changed the world.
+                self.require_alive()
+                settings = self.session.settings()
+            self.begin_step(settings)
             self.session.step()
-            self._finish_step(settings)
+            self.finish_step(settings)
             events += self.events
         self.events = tuple(events)
 
     def before_step(self) -> None:
         """See ``Scene.before_step``."""
-        self._begin_step()
-
-    def _begin_step(self) -> EngineSettings:
         self.require_alive()
+        self.begin_step(self.session.settings())
+
+    def begin_step(self, settings: EngineSettings) -> None:
+        """:meth:`before_step` of a scene that is known to be alive, in a world as it is now."""
         if self._at_start is None and self._keeps_start:
             self._at_start = self._starts.take(self)
-        self._follow_animations()
-        settings = self.session.settings()
-        if self._driver.has_work:
-            self._driver.before_step(settings.time_step, self.nodes.world_from_node)
+        if self._is_animated:
+            self._follow_animations(settings.time_step)
         self.world.before_step(settings, self.nodes.place)
-        return settings
 
     def after_step(self) -> None:
         """Take in a step; see ``Scene.after_step``."""
         self.require_alive()
-        self._finish_step(self.session.settings())
+        self.finish_step(self.session.settings())
 
-    def _finish_step(self, settings: EngineSettings) -> None:
+    def finish_step(self, settings: EngineSettings) -> None:
+        """:meth:`after_step` of a scene that is known to be alive."""
         self.time += settings.time_step
         self._starts.note_step()
         self.world.after_step(settings)
-        if not self._is_watched():
+        if not (self._is_busy or self._listeners):
             self.events = ()
             self.world.put_back_fast()
             self.nodes.expire(self.world.world_from_bodies)
@@ -202,33 +214,20 @@ class SceneCore:
             listener()
 
     def _report(self, settings: EngineSettings) -> None:
-        self.reports.after_step(
-            self.nodes.world_from_node,
-            time=self.time,
-            time_step=settings.time_step,
-        )
+        matrices = self.nodes.world_from_node
+        self.reports.after_step(matrices, time=self.time, time_step=settings.time_step)
         self.events = self.reports.events
         self.reports.notify()
 
-    def _is_watched(self) -> bool:
-        """Whether a step needs the bodies read, or the nodes placed, after the step before."""
-        return bool(
-            self._driver.has_work
-            or not self.world.triggers.is_idle
-            or not self.world.gravity.is_idle
-            or self.world.free.watches_spins
-            or self._listeners
-            or self._scenery
-            or not self._watch.is_idle
-        )
-
-    def _follow_animations(self) -> None:
-        """What animations change besides poses: properties by pointer, the shape of colliders."""
+    def _follow_animations(self, time_step: float) -> None:
+        """What animations change: properties by pointer, the shape of colliders, poses."""
         for pointer, value in self.animator.changed_pointers():
             with suppress(KeyError, TypeError, ValueError):  # named at load: pointer_tracks.py
                 self._write_pointer(self, pointer, value)
         if not self._watch.is_idle and self._watch.has_changed(self.nodes.world_from_node):
             self.rebuild(self.physics)
+        if self._driver.has_work:
+            self._driver.before_step(time_step, self.nodes.world_from_node)
 
     def refresh(self) -> None:
         """Read the bodies and place all nodes, without a step."""
@@ -379,9 +378,8 @@ class SceneCore:
         except BaseException:
             self.world.remove()  # Ctrl-C in the middle: the rest goes all the same
             raise
-        for callback in self._when_removed:
-            callback()
-        self._when_removed.clear()
+        while self._when_removed:
+            self._when_removed.pop(0)()
 
     def on_remove(self, callback: Callable[[], object]) -> None:
         """Call ``callback`` once, at the end of :meth:`remove`."""

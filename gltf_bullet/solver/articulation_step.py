@@ -12,8 +12,7 @@ from gltf_bullet.solver.known_forces import apply_known_forces
 from gltf_bullet.solver.row_metrics import measure_rows
 from gltf_bullet.solver.tree_dynamics import compose_inertias, fill_mass_matrix
 from gltf_bullet.solver.tree_kinematics import gather_velocities, move_frames, place_frames
-from gltf_bullet.solver.types import IntArray
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, IntArray
 
 BAUMGARTE = 0.2
 """Share of a small violation that one step removes."""

@@ -10,8 +10,7 @@ from gltf_bullet.solver.cholesky import factor_dense, forward_dense, solve_dense
 from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.tree_dynamics import bias_forces
 from gltf_bullet.solver.tree_kinematics import move_frames
-from gltf_bullet.solver.types import IntArray
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, IntArray
 
 CALM = 0.002
 """[rad, m] Below this much motion per step centring is not worth its cost."""

@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 
 from gltf_bullet.solver.compiling import kernel
-from gltf_bullet.solver.types import IntArray
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, IntArray
 
 SINGULAR = 1e-14
 """Share of a diagonal entry that must be left by the elimination of the others; where it is not,

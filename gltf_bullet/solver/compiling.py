@@ -11,20 +11,31 @@ import contextlib
 import hashlib
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 import platformdirs
 from numba.core import event
+from numba.core.dispatcher import Dispatcher
 
-__all__ = ["entry", "kernel"]
+__all__ = ["compile_side_by_side", "entry", "kernel"]
 
 _KEPT_VERSIONS = 3
 """Cache folders of earlier sources that are kept: several installations may share a machine."""
+
+_COMPLETE = "complete"
+"""File in the cache folder that says that all entries are in it."""
+_IS_WORKER = "GLTF_BULLET_COMPILES"
+"""Environment variable of processes that only compile."""
+_LONGEST_WAIT = 120.0
+"""[s] after which a compilation by somebody else is given up."""
+_announced: list[bool] = []
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -47,7 +58,9 @@ def kernel(function: Function) -> Function:
     """A function that only other kernels call; it is compiled into their code."""
     if _config.DISABLE_JIT:
         return function
-    compiled: Any = numba.njit(error_model="numpy")(function)
+    # Python never calls it.
+    options: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    compiled: Any = numba.njit(error_model="numpy", **options)(function)
     arguments = [
         _TYPES[annotation]
         for key, annotation in function.__annotations__.items()
@@ -57,8 +70,8 @@ def kernel(function: Function) -> Function:
     return compiled  # type: ignore[no-any-return]
 
 
-def _compile_waiting() -> None:
-    """Compile the kernels, each for one signature and without optimisation.
+def _compile_callees(function: Any) -> None:
+    """Compile the kernels that a function calls, each for one signature, without optimisation.
 
     Left to itself Numba compiles a function anew for every constant that it is called with, and
     optimises what a function calls again with each function that calls it (measured: three times
@@ -67,22 +80,19 @@ def _compile_waiting() -> None:
     optimisation = _config.OPT
     _config.OPT = type(optimisation)("0")
     try:
-        while _waiting:
-            _compile(next(iter(_waiting)))
+        _compile_called(function)
     finally:
         _config.OPT = optimisation
 
 
-def _compile(kernel: Any) -> None:
-    """Compile what a kernel calls, then the kernel itself."""
-    signature = _waiting.pop(kernel)
-    function = kernel.py_func
+def _compile_called(function: Any) -> None:
     for name in function.__code__.co_names:
         called = function.__globals__.get(name)
-        if type(called) is type(kernel) and called in _waiting:
-            _compile(called)
-    kernel.compile(signature)
-    kernel.disable_compile()
+        signature = _waiting.pop(called, None) if isinstance(called, Dispatcher) else None
+        if signature is not None:
+            _compile_called(called.py_func)
+            called.compile(signature)
+            called.disable_compile()
 
 
 def entry(signature: str) -> Callable[[Function], Function]:
@@ -91,13 +101,70 @@ def entry(signature: str) -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
         if _config.DISABLE_JIT:
             return function
-        with _cache_folder(), event.install_listener("numba:compile", _Compilation()):
+        with _cache_folder(), event.install_listener("numba:compile", _Compilation(function)):
             compiled: Any = numba.njit(signature, error_model="numpy", cache=_folder is not None)(
                 function
             )
         return compiled  # type: ignore[no-any-return]
 
     return decorate
+
+
+def compile_side_by_side(modules: Sequence[str]) -> None:
+    """Compile the entries of some modules, each in a process of its own, where none has yet.
+
+    Whoever comes meanwhile waits for them. Where that cannot be, as in a frozen program, importing
+    the modules compiles them as well, one after the other.
+    """
+    if _folder is None or (_folder / _COMPLETE).exists():
+        return
+    if "python" not in Path(sys.executable or "").name.lower():
+        return
+    _announce()
+    lock = _folder / "compiling"
+    try:
+        lock.touch(exist_ok=False)
+    except OSError:
+        _wait_for_others(lock)
+        return
+    try:
+        places = os.pathsep.join(path for path in sys.path if path)
+        workers = [
+            subprocess.Popen(  # noqa: S603  # our own module, by the same interpreter
+                [sys.executable, "-c", f"import {module}"],
+                env={**os.environ, "PYTHONPATH": places, _IS_WORKER: "1"},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            for module in modules
+        ]
+        codes = [worker.wait() for worker in workers]
+        if not any(codes):
+            (_folder / _COMPLETE).touch()
+    except OSError:
+        return
+    finally:
+        lock.unlink(missing_ok=True)
+
+
+def _wait_for_others(lock: Path) -> None:
+    """Until another process has compiled; not for one that has died over it."""
+    with contextlib.suppress(OSError):
+        while time.time() - lock.stat().st_mtime < _LONGEST_WAIT:
+            time.sleep(0.1)
+        lock.unlink(missing_ok=True)
+
+
+def _announce() -> None:
+    """Say once what takes so long."""
+    if _IS_WORKER in os.environ or _announced:
+        return
+    _announced.append(True)
+    sys.stderr.write(
+        "gltf_bullet: compiling the joint solver, once on this machine (about 15 s) ...\n"
+    )
+    sys.stderr.flush()
 
 
 def _fingerprint() -> str:
@@ -157,20 +224,17 @@ def _cache_folder() -> Iterator[None]:
 
 
 class _Compilation(event.Listener):
-    """Prepares a compilation, and says so once; loading from the cache is silent."""
+    """Prepares the compilation of an entry, and says so; loading from the cache is silent."""
 
-    begun = False
+    def __init__(self, function: Any) -> None:
+        self._function = function
 
     def on_start(self, event: object) -> None:  # noqa: ARG002 (Numba's signature)
-        """Before the first function is compiled."""
-        if _Compilation.begun:
-            return
-        _Compilation.begun = True
-        sys.stderr.write(
-            "gltf_bullet: compiling the joint solver, once on this machine (about 15 s) ...\n"
-        )
-        sys.stderr.flush()
-        _compile_waiting()
+        """Before anything of the entry is compiled: first of all what it calls."""
+        function, self._function = self._function, None
+        if function is not None:
+            _announce()
+            _compile_callees(function)
 
     def on_end(self, event: object) -> None:
         """Nothing to say."""

@@ -14,8 +14,7 @@ from gltf_bullet.solver import arena
 from gltf_bullet.solver.arena import ANCHOR, FLOATING, REVOLUTE, SPHERICAL
 from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.tree_kinematics import move_frames
-from gltf_bullet.solver.types import IntArray
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, IntArray
 
 MISS = 0.1
 """[m/s, rad/s] and share of a velocity, by which a step may end otherwise than its solve foresaw
@@ -73,7 +72,8 @@ def judge_step(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt:
                 floats[mistrust] = TRUST_TIME
             if not miss <= MOTOR_MISS * (1.0 + speed):
                 ints[a + arena.MOTORS] = 1
-    if floats[mistrust] > 0.0 and not (ints[a + arena.CLOSURE_COUNT] or ints[arena.CUTS]):
+    is_kept = floats[mistrust] > 0.0 or (last_dt > 0.0 and not _is_driven(ints, a))
+    if is_kept and not (ints[a + arena.CLOSURE_COUNT] or ints[arena.CUTS]):
         gain = 0.0
         for i in range(n):
             mean = 0.5 * (floats[before + i] + work[velocity + i])
@@ -93,6 +93,15 @@ def judge_step(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt:
     floats[ledger] = energy
     for i in range(n):
         floats[before + i] = work[velocity + i]
+
+
+@kernel
+def _is_driven(ints: IntArray, a: int) -> bool:
+    """Whether an articulation has drives, whose work is known less well than that of loads."""
+    found = False
+    for r in range(ints[a + arena.ROW_COUNT]):
+        found |= ints[ints[a + arena.ROW_IS_DRIVE] + r] != 0
+    return found
 
 
 @kernel

@@ -44,8 +44,7 @@ from gltf_bullet.solver.island_layout import (
 )
 from gltf_bullet.solver.row_metrics import add_path, prescribed_rate
 from gltf_bullet.solver.tree_kinematics import rotation_from_quat
-from gltf_bullet.solver.types import IntArray
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, IntArray
 
 CONTACT_SOFTNESS = 1e-2
 """Softness of contact rows, in multiples of their own inverse mass, towards the impulses that the

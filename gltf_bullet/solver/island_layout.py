@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gltf_bullet.solver.types import IntArray
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["allocate"]
 

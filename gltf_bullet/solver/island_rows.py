@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.compiling import kernel
-from gltf_bullet.solver.types import IntArray
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, IntArray
 
 SAME = 1e-12
 """Relative distance from its bound at which a row counts as on either side."""

@@ -12,8 +12,7 @@ from gltf_bullet.solver.cholesky import forward_dense
 from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.island import add_row, take
 from gltf_bullet.solver.row_metrics import add_path, place_point, prescribed_rate
-from gltf_bullet.solver.types import IntArray
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, IntArray
 
 MOTOR_RESERVE = 2.0
 """How many times the force that the solve found a motor may use, where contacts turn out otherwise

@@ -13,8 +13,7 @@ from gltf_bullet.solver.arena import (
 )
 from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.tree_dynamics import composite_wrench, project_wrenches
-from gltf_bullet.solver.types import IntArray
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, IntArray
 
 
 @kernel

@@ -32,8 +32,7 @@ from gltf_bullet.solver.island_rows import (
     start_island,
     take_sides,
 )
-from gltf_bullet.solver.types import IntArray
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, IntArray
 
 MOST_ITERATIONS = 200
 """None needed more than 120 (measured); an iterate that has not converged is worthless: impulses of

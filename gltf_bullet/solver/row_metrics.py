@@ -24,8 +24,7 @@ from gltf_bullet.solver.arena import (
 )
 from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.tree_kinematics import multiply, rotation_from_quat
-from gltf_bullet.solver.types import IntArray
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, IntArray
 
 TINY = 1e-9
 """[m, rad] Shorter vectors have no direction of their own."""

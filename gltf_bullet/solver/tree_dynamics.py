@@ -19,8 +19,7 @@ from gltf_bullet.solver.arena import (
     SPHERICAL,
 )
 from gltf_bullet.solver.compiling import kernel
-from gltf_bullet.solver.types import IntArray
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, IntArray
 
 MASS_FLOOR = 1e-12
 """Relative addition to the diagonal: keeps a gimbal-locked chain invertible."""

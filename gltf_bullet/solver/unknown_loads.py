@@ -27,8 +27,7 @@ from gltf_bullet.solver.island_layout import (
     SIDE_SIZE,
 )
 from gltf_bullet.solver.row_metrics import add_path
-from gltf_bullet.solver.types import IntArray
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, IntArray
 
 AGREEMENT = 0.1
 """Share by which a load may change from step to step, and be believed, while contacts turn out

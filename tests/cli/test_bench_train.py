@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from gltf_bullet.cli import app
-from gltf_bullet.cli.bench_assets import cart_pole_gltf
-from gltf_bullet.cli.bench_train import CONFIG, TRAIN_ROWS, BareEnv, BareVectorEnv, TrainRow
+from gltf_bullet.cli.benches.assets import cart_pole_gltf
+from gltf_bullet.cli.benches.train import CONFIG, TRAIN_ROWS, BareEnv, BareVectorEnv, TrainRow
 from gltf_bullet.envs import GltfEnv
 from tests.envs.assets import pushes
 
@@ -36,9 +36,9 @@ def test_the_loop_by_hand_moves_the_cart_as_the_file_does() -> None:
 def test_every_way_to_run_environments_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     names = [row.name for row in TRAIN_ROWS]
     assert names == ["single", "async-2", "batch-1", "batch-16", "batch-64"]
-    monkeypatch.setattr("gltf_bullet.cli.bench_train.CHUNK", 0.01)
+    monkeypatch.setattr("gltf_bullet.cli.benches.train.CHUNK", 0.01)
     quick: tuple[TrainRow, ...] = tuple(row for row in TRAIN_ROWS if row.name != "async-2")
-    monkeypatch.setattr("gltf_bullet.cli.bench_train.TRAIN_ROWS", quick)
+    monkeypatch.setattr("gltf_bullet.cli.benches.train.TRAIN_ROWS", quick)
     result = CliRunner().invoke(app, ["bench", "train", "--repeats", "1", "--json"])
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)

@@ -262,7 +262,7 @@ def test_the_goal_is_reached_where_the_tip_is(make: Make) -> None:
 
 
 def test_feet_carry_the_weight_and_the_ground_feels_it(make: Make) -> None:
-    config = replace(WALK, flat=False, contacts=(*WALK.contacts, "Ground"), frame_skip=240)
+    config = replace(WALK, flat=False, contacts=(*WALK.contacts, "Ground"), frame_skip=120)
     env = make(WALKER, config)
     observed, _ = env.reset(seed=0)
     assert not observed["contacts"].any()
@@ -272,10 +272,10 @@ def test_feet_carry_the_weight_and_the_ground_feels_it(make: Make) -> None:
     assert contacts[:, 0].tolist() == [1.0] * 5
     assert contacts[:4, 3].sum() == pytest.approx(weight, rel=0.01)
     assert contacts[4, 1:] == pytest.approx(-contacts[:4, 1:].sum(axis=0), abs=1e-3)
-    # Four stiff legs: statics says what each side carries, not how the two diagonals share it.
-    for side in ("Front", "Back", "Left", "Right"):
-        feet = [k for k, name in enumerate(config.contacts[:4]) if side in name]
-        assert contacts[feet, 3].sum() == pytest.approx(weight / 2, rel=0.1)
+    # Four stiff legs on a plane: what the two diagonals share is left to the engine, which keeps
+    # equal shares for a while only. Bare PyBullet with motors, or torques, of a user's own drifts
+    # to 2.9 and 18.7 N within a second, too (measured).
+    assert contacts[:4, 3] == pytest.approx([weight / 4] * 4, rel=0.1)
     with pytest.raises(ValueError, match="neither part of a body nor a static collider"):
         make(WALKER, replace(WALK, contacts=("Tile0",)))
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gltf_bullet.bullet.baselines.contact_scenes import ContactScene, flat_grid
-from gltf_bullet.cli.bench_contact import CONTACT_ROWS, RATES, ContactRow
+from gltf_bullet.cli.benches.contact import CONTACT_ROWS, RATES, ContactRow
 from tests.physics.scenes import G, Scenery, world
 
 ROWS = {row.name: row for row in CONTACT_ROWS}
@@ -46,6 +46,35 @@ def test_all_but_some_thrown_bodies_stay_on_a_bumpy_mesh() -> None:
     """Measured: ours 4, 0, 0; bare 37, 9, 3 of 120 at 60, 120, 240 Hz."""
     ours, bare = both("thrown", 120)
     assert ours <= min(bare, 1)
+
+
+@pytest.mark.parametrize("rate", [240, 960])
+def test_a_block_rocks_on_a_mesh_as_housner_says(rate: int) -> None:
+    """A block on one edge falls over to the other and rises again (G. W. Housner, 1963).
+
+    What lands on a mesh is pushed out fast, and gives back that speed, not that of the rocking.
+    """
+    width, height, tilt = 1.0, 2.0, math.radians(20.0)
+    slimness, reach = math.atan2(width, height), 0.5 * math.hypot(width, height)
+    scene = ContactScene()
+    rough = scene.material(1.0)
+    scene.node(scene.mesh(*flat_grid(4, 20.0)), material=rough)
+    block = scene.node(
+        scene.shape("box", size=[width, height, 1.0]),
+        at=(3.3 - reach * math.sin(slimness - tilt), reach * math.cos(slimness - tilt), 2.7),
+        turned=(0.0, 0.0, -math.sin(0.5 * tilt), math.cos(0.5 * tilt)),
+        material=rough,
+        motion={"mass": 1.0},
+    )
+    heights = []
+    with world(scene.bytes(), rate=rate) as loaded:
+        for _ in range(2 * rate):
+            loaded.step()
+            heights.append(float(loaded.world_from_node(block)[1, 3]))
+    flat = int(np.argmin(heights[: int(1.2 * rate)]))
+    fall = reach * (math.cos(slimness - tilt) - math.cos(slimness))
+    kept = (1.0 - 1.5 * math.sin(slimness) ** 2) ** 2
+    assert max(heights[flat:]) - 0.5 * height == pytest.approx(kept * fall, rel=0.05)
 
 
 @pytest.mark.parametrize("ground", ["box", "mesh"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import sys
 import time
 from pathlib import Path
@@ -82,9 +83,9 @@ def test_a_large_mesh_is_simplified_and_gets_a_draft_in_time(tmp_path: Path) -> 
         decomposition_seconds=20.0,
         progress=lambda _, share: shares.append(share),
     )
-    begin = time.monotonic()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     found = Decomposer(options).decompose(bumpy_ball())
-    assert time.monotonic() - begin < 25.0  # the budget, and what surrounds it
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before < 21.0
     assert found.outcome in ("draft", "full")  # a fast machine ends the full search, too
     assert len(found.parts) > 4
     assert shares == sorted(shares)

@@ -10,8 +10,8 @@ import pytest
 
 import gltf_bullet as gb
 from gltf_bullet.bullet.headless import headless_world
-from gltf_bullet.cli.bench_assets import bodies_gltf, grid
-from gltf_bullet.cli.bench_memory import can_measure_growth, measure_growth
+from gltf_bullet.cli.benches.assets import bodies_gltf, grid
+from gltf_bullet.cli.benches.memory import can_measure_growth, measure_growth
 from tests.physics.scenes import Scenery, world
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"

@@ -165,6 +165,16 @@ def test_what_follows_from_several_numbers_is_named(
     assert [issue.code for issue in report.issues] == ([] if code is None else [code])
 
 
+def test_a_size_at_the_limit_loads_however_it_is_placed(client: int, tmp_path: Path) -> None:
+    """A turn moves the sizes by rounding, and the largest entry of the matrix by a factor."""
+    turned = {"rotation": [0.0, 0.0, math.sin(0.4), math.cos(0.4)]}
+    for size, node in ((1e8, turned), (1e7, turned | {"scale": [10.0] * 3})):
+        path = one_body(tmp_path / "body.gltf", {"mass": 1}, node, size)
+        assert not gb.check(path).issues
+        for up_axis in ("y", "z"):
+            gb.load_gltf(path, client, up_axis=up_axis).remove()
+
+
 def test_scales_that_multiply_beyond_the_engine_are_refused_at_their_node(tmp_path: Path) -> None:
     nodes = [{"scale": [1e6] * 3, "children": [1]}, {"scale": [1e6] * 3}]
     path = tmp_path / "far.gltf"

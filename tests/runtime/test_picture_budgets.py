@@ -14,7 +14,7 @@ import pytest
 
 import gltf_bullet as gb
 from gltf_bullet.bullet.headless import headless_world
-from gltf_bullet.cli.bench_memory import Growth, _growth, can_measure_growth
+from gltf_bullet.cli.benches.memory import Growth, _growth, can_measure_growth
 from tests.physics.scenes import KHR
 from tests.runtime.pictures import (
     QUAD,

@@ -8,7 +8,7 @@ from scipy.optimize import lsq_linear
 
 from gltf_bullet.solver import arena as slots
 from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver.entries import SOLVE, advance
+from gltf_bullet.solver.entries import SOLVE, solve
 
 
 class Problem:
@@ -79,7 +79,7 @@ class Problem:
             fill(slot, places, index)
         index[layout.TOP] = top
         nothing = np.zeros(slots.ARENA_HEADER, dtype=np.int64), np.zeros(0), np.zeros(0)
-        advance(*nothing, index, values, SOLVE, 0, 0, 0, 0.01, 0, 0, 0)
+        solve(*nothing, index, values, SOLVE, 0, 0, 0, 0.01)
         assert index[layout.NEEDED] == 0
         assert index[layout.UNCONVERGED] == 0
         v = values[index[layout.V] : index[layout.V] + n].copy()

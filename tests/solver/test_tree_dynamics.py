@@ -7,17 +7,17 @@ import pinocchio
 import pytest
 
 from gltf_bullet.solver import island_layout
-from gltf_bullet.solver.entries import PREPARE, advance
+from gltf_bullet.solver.entries import PREPARE, prepare
 from tests.solver.trees import Tree, order, random_tree, set_random_state, slots, table
 
 SIZES = (2, 3, 5, 8, 13, 20, 40)
 
 
-def prepare(tree: Tree) -> None:
+def evaluate(tree: Tree) -> None:
     index, values = island_layout.allocate(1, 0, 0, 0, 64, 0)
     arena = tree.arena
     # Of no length: no bias is centred, and nothing moves.
-    advance(arena.ints, arena.floats, arena.work, index, values, PREPARE, 0, 0, 0, 0.0, 0, 0, 0)
+    prepare(arena.ints, arena.floats, arena.work, index, values, PREPARE, 0, 0, 0.0, 0, 0, 0)
 
 
 @pytest.mark.parametrize("floats", [False, True])
@@ -26,7 +26,7 @@ def test_mass_matrix_and_bias_forces_are_those_of_pinocchio(count: int, floats: 
     for seed in range(4):
         tree = random_tree(seed, count, floats=floats, balls=count <= 13)
         q, v, turn = set_random_state(tree, seed)
-        prepare(tree)
+        evaluate(tree)
         model, data = tree.pin_model, tree.pin_model.createData()
         n, ours = len(v), order(tree)
         mass = pinocchio.crba(model, data, q)
@@ -49,5 +49,5 @@ def test_a_gimbal_locked_chain_is_regularised_not_refused() -> None:
     """Two hinges about one line: the factor gives a finite answer where M is singular."""
     tree = random_tree(0, 2, floats=False, balls=False)
     set_random_state(tree, 0)
-    prepare(tree)
+    evaluate(tree)
     assert np.isfinite(table(tree, slots.VELOCITY_FREE, 2)).all()

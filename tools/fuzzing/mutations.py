@@ -222,14 +222,14 @@ def _is_number(value: Json) -> bool:
 
 def _number(rng: random.Random, value: Json, root: Json) -> Json:
     choice = rng.random()
-    if choice < 0.5:
-        try:
+    try:
+        if choice < 0.5:
             result = value * rng.choice(FACTORS)
-        except OverflowError:
-            return value
-        return int(result) if isinstance(value, int) and abs(result) < 1e15 else result
-    if choice < 0.7:
-        return value + rng.choice((-1, 1, 0.5, -2, 100))
+            return int(result) if isinstance(value, int) and abs(result) < 1e15 else result
+        if choice < 0.7:
+            return value + rng.choice((-1, 1, 0.5, -2, 100))
+    except OverflowError:  # an integer that no float can hold
+        return value
     if choice < 0.85:
         nodes = root.get("nodes")
         return rng.randrange(len(nodes)) if isinstance(nodes, list) and nodes else 0

@@ -104,6 +104,11 @@ class LinkContacts:
             },
         )
 
+    @property
+    def slips(self) -> bool:
+        """Whether the friction of some surface follows its slip."""
+        return self._slip.is_any
+
     def before_step(self, settings: EngineSettings) -> None:
         """Make restitution right for the time step, where that has changed."""
         self._restitution.adapt(settings.time_step / max(settings.substeps, 1))
@@ -117,6 +122,12 @@ class LinkContacts:
         for classed in self._classed:
             if links is None or classed.link in links:
                 self._classes.write(classed)
+
+    def settle(self, link: EngineLink) -> None:
+        """Let a fixed link that was made anew meet others as its predecessor did."""
+        self._restitution.settle(link)
+        self._slip.settle(link)
+        self.renew({link})
 
     def renew_in_order(self) -> None:
         """Make all collision pairs of the scene anew, in one fixed order.

@@ -23,7 +23,7 @@ from gltf_bullet.planning.contacts.pair_factors import restitution_factors
 from gltf_bullet.planning.contacts.surfaces import ContactPlan
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["RestitutionTuning"]
+__all__ = ["TRIANGLE_ERP", "RestitutionTuning"]
 
 _FIXED_EXCESS, _PUSHED_EXCESS = 0.02, 0.04
 """Restitution that recovery from penetration adds against fixed and pushed partners (measured)."""
@@ -32,7 +32,7 @@ _EXCESS_PER_SECOND = 1.96
 
 _BOUNCING_ERP = 0.04
 """Error reduction per step of fixed surfaces that things bounce on (measured)."""
-_TRIANGLE_ERP = 0.3
+TRIANGLE_ERP = 0.3
 """Of fixed triangle meshes that nothing bounces on. A mesh gives a body one contact point per step,
 so it sinks between them, and what has sunk is held by the edges inside of flat floors (measured,
 120 random slides of boxes, plates and hulls at 3 to 9 m/s on flat grids, within 3 % of the formula:
@@ -74,9 +74,10 @@ class RestitutionTuning:
             if surface.bounces:
                 self.erp_of[link] = _BOUNCING_ERP
             elif link in triangles:
-                self.erp_of[link] = _TRIANGLE_ERP
+                self.erp_of[link] = TRIANGLE_ERP
         self._contacts = contacts
         self._links = links
+        self._restitution_of: dict[EngineLink, float] = {}
         self._row = contacts.index_of
         self._time_step = 0.0
         for (body_id, link_index), surface in links:
@@ -106,16 +107,33 @@ class RestitutionTuning:
                 partner = self._row[surface.only_against]
                 share = float(factors[partner])
                 factor = float(wanted[row, partner]) / share if share > 0.0 else 0.0
-            pybullet.changeDynamics(
-                body_id, link_index, restitution=factor, physicsClientId=self._client_id
-            )
-        for link, erp in self.erp_of.items():
-            pybullet.changeDynamics(
-                *link,
-                contactStiffness=erp * _RIGID / time_step,
-                contactDamping=(1.0 - erp) * _RIGID,
-                physicsClientId=self._client_id,
-            )
+            self._restitution_of[body_id, link_index] = factor
+            self._write((body_id, link_index))
+
+    def settle(self, link: EngineLink) -> None:
+        """Give a fixed link that was made anew what its predecessor had."""
+        surface = next(surface for other, surface in self._links if other == link)
+        pybullet.changeDynamics(
+            *link, lateralFriction=surface.friction, physicsClientId=self._client_id
+        )
+        if self._time_step > 0.0:
+            self._write(link)
+
+    def _write(self, link: EngineLink) -> None:
+        """Restitution, and the error reduction where it is not the engine's own."""
+        softness = {}
+        if link in self.erp_of:
+            erp = self.erp_of[link]
+            softness = {
+                "contactStiffness": erp * _RIGID / self._time_step,
+                "contactDamping": (1.0 - erp) * _RIGID,
+            }
+        pybullet.changeDynamics(
+            *link,
+            restitution=self._restitution_of[link],
+            physicsClientId=self._client_id,
+            **softness,
+        )
 
     def _engine_restitution(self, time_step: float) -> FloatArray:
         """What Bullet must be told per pair, shape [count, count]."""

@@ -66,6 +66,8 @@ class SlipFriction:
         self._links_of: dict[int, list[EngineLink]] = {}
         for link in self._surface_of:
             self._links_of.setdefault(link[0], []).append(link)
+        self.is_any = bool(self._links_of)
+        """Whether there is anything to look at."""
         self._at_rest = _rest_gains(contacts)
         self._gain: dict[EngineLink, float] = dict.fromkeys(self._surface_of, 1.0)
         self._slid: dict[int, float] = dict.fromkeys(self._links_of, 0.0)
@@ -80,8 +82,6 @@ class SlipFriction:
             time_step: [s]
             gravity: Of the world [m/s^2].
         """
-        if not self._links_of:
-            return
         threshold = max(_SLOWEST_SLIP, _GRAVITY_STEPS * math.hypot(*gravity) * time_step)
         states: dict[EngineLink, LinkState] = {}
         for body_id in self._links_of:
@@ -141,6 +141,13 @@ class SlipFriction:
             difference += sign * (np.array(linear) + np.cross(angular, arm))
         normal = np.array(point[7])
         return float(np.linalg.norm(difference - normal * (normal @ difference)))
+
+    def settle(self, link: EngineLink) -> None:
+        """Give a link that was made anew the coefficient that its predecessor had."""
+        gain = self._gain.get(link, 1.0)
+        if gain != 1.0:
+            self._gain[link] = 1.0
+            self._set(link, gain, renew=False)
 
     def _set(self, link: EngineLink, gain: float, *, renew: bool) -> None:
         if gain == self._gain[link]:

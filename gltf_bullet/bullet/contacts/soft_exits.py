@@ -8,18 +8,24 @@ way is taken from them again, step by step, until they are out: the depth shrink
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
+import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.contacts.load_overlaps import LoadOverlap
+from gltf_bullet.bullet.contacts.restitution_tuning import TRIANGLE_ERP
 from gltf_bullet.planning.body_plans import BodyPlan
-from gltf_bullet.transforms import FloatArray, Vec3
+from gltf_bullet.transforms import FloatArray, Vec3, matrices_from_quats
 
 __all__ = ["Rising", "SoftExits"]
 
 _SHALLOW = 1e-3
 """[m] of depth that a body is let out of as the engine does it."""
+
+_PASSES = 8
+"""Over the contacts of a body that is let out: a box has four."""
 
 _FROM_FAR = 1e3
 """[m] A way within a step that is longer than any body may go unasked."""
@@ -37,6 +43,7 @@ class SoftExits:
         self._ids = ids
         self._row_of = {body_id: row for row, body_id in enumerate(ids)}
         self._masses = [plan.mass for plan in plans]
+        self._moments = [np.array(plan.inertia_diagonal) for plan in plans]
 
     def inside(self, overlaps: Sequence[LoadOverlap]) -> Iterator[Rising]:
         """Bodies that begin inside of others, as if they had come the shortest way."""
@@ -47,48 +54,61 @@ class SoftExits:
                     x, y, z = (sign * _FROM_FAR * n for n in overlap.normal)
                     yield row, (x, y, z)
 
-    def rise(self, rising: Sequence[Rising], furthest: FloatArray) -> tuple[Rising, ...]:
+    def rise(
+        self, rising: Sequence[Rising], furthest: FloatArray, time_step: float
+    ) -> tuple[Rising, ...]:
         """Take from bodies the speed that they are pushed out with; returns who is still deep.
 
-        Looked at are contacts that stopped the body; others keep a sliding one from sinking.
+        Looked at are contacts that stopped the body; others keep a sliding one from sinking. A
+        contact gives back no more than its depth can have given, as an impulse at its place: what
+        rocks after its landing rises as well.
 
         Args:
             rising: Who is let out.
             furthest: How far each body may come against a surface to count as sliding [m], by row.
+            time_step: [s] of the engine's last substep.
         """
         still: list[Rising] = []
         before: dict[int, tuple[Vec3, Vec3]] = {}
-        after: dict[int, Vec3] = {}
+        pushed: dict[int, _Pushed] = {}
 
-        def velocity_of(body: int) -> Vec3:
+        def velocity_of(body: int) -> tuple[Vec3, Vec3]:
             if body not in before:
                 before[body] = pybullet.getBaseVelocity(body, self._client_id)
-            return before[body][0]
+            return before[body]
 
         for row, way in rising:
             body, deepest = self._ids[row], 0.0
-            after.setdefault(body, velocity_of(body))
             for point in pybullet.getContactPoints(body, physicsClientId=self._client_id):
-                normal, other = point[7], point[2]
+                place, normal, other = point[6], point[7], point[2]
                 if point[8] >= 0.0 or -_dot(normal, way) < furthest[row]:
                     continue
                 deepest = min(deepest, point[8])
+                if body not in pushed:
+                    pushed[body] = self._pushed(row, *velocity_of(body))
+                partner = pybullet.getBasePositionAndOrientation(other, self._client_id)[0]
+                common = _speed_at(place, normal, partner, *velocity_of(other))
                 # What both have in common stays: pushes move no common centre of mass.
-                own = self._share(row, other)
-                common = own * _dot(normal, velocity_of(body))
-                common += (1.0 - own) * _dot(normal, velocity_of(other))
-                away = _dot(normal, after[body]) - common
-                if away > 0.0:
-                    x, y, z = (v - away * n for v, n in zip(after[body], normal, strict=True))
-                    after[body] = (x, y, z)
+                most = (1.0 - self._share(row, other)) * -point[8] * TRIANGLE_ERP / time_step
+                pushed[body].contacts.append(_Push(place, normal, common, most))
             if deepest < -_SHALLOW:
                 still.append((row, way))
-        for body, velocity in after.items():
-            if velocity != before[body][0]:
+        for body, one in pushed.items():
+            if one.settle():
                 pybullet.resetBaseVelocity(
-                    body, velocity, before[body][1], physicsClientId=self._client_id
+                    body, one.velocity.tolist(), one.spin.tolist(), physicsClientId=self._client_id
                 )
         return tuple(still)
+
+    def _pushed(self, row: int, velocity: Vec3, spin: Vec3) -> _Pushed:
+        center, rotation = pybullet.getBasePositionAndOrientation(self._ids[row], self._client_id)
+        axes = matrices_from_quats(np.array(rotation))
+        with np.errstate(divide="ignore"):
+            turns = np.where(self._moments[row] > 0.0, 1.0 / self._moments[row], 0.0)
+        return _Pushed(
+            np.array(center), np.array(velocity), np.array(spin),
+            1.0 / self._masses[row], (axes * turns) @ axes.T,
+        )  # fmt: skip
 
     def _share(self, row: int, other: int) -> float:
         """Of the mass of a body and what it is in, the body's own share; 0 against fixed ones."""
@@ -97,6 +117,55 @@ class SoftExits:
         else:
             mass = pybullet.getDynamicsInfo(other, -1, physicsClientId=self._client_id)[0]
         return float(self._masses[row] / (self._masses[row] + mass)) if mass > 0.0 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Push:
+    """A contact that pushes a body out."""
+
+    place: Vec3
+    normal: Vec3
+    common: float
+    """Speed along the normal of the partner's surface [m/s]."""
+    most: float
+    """Speed that the push can have given [m/s]."""
+
+
+@dataclass(slots=True, eq=False)
+class _Pushed:
+    """A body, and the contacts that push it out of something."""
+
+    center: FloatArray
+    velocity: FloatArray
+    spin: FloatArray
+    ease: float
+    """One over the mass [1/kg]."""
+    turn_ease: FloatArray
+    """Inverse inertia in world axes, shape [3, 3]."""
+    contacts: list[_Push] = field(default_factory=list)
+
+    def settle(self) -> bool:
+        """Take the impulses of the pushes back; returns whether there were any."""
+        given = [0.0] * len(self.contacts)
+        for _ in range(_PASSES):
+            for number, push in enumerate(self.contacts):
+                normal = np.array(push.normal)
+                lever = np.cross(np.array(push.place) - self.center, normal)
+                turn = self.turn_ease @ lever
+                ease = self.ease + float(lever @ turn)
+                away = float(normal @ self.velocity + lever @ self.spin) - push.common
+                now = min(max(given[number] + away / ease, 0.0), push.most / ease)
+                change, given[number] = now - given[number], now
+                self.velocity -= change * self.ease * normal
+                self.spin -= change * turn
+        return any(given)
+
+
+def _speed_at(place: Vec3, normal: Vec3, center: Vec3, velocity: Vec3, spin: Vec3) -> float:
+    """Of a body's surface at a place, along a normal [m/s]."""
+    (x, y, z), (a, b, c) = spin, (p - q for p, q in zip(place, center, strict=True))
+    turned = (y * c - z * b, z * a - x * c, x * b - y * a)
+    return _dot(normal, velocity) + _dot(normal, turned)
 
 
 def _dot(a: Sequence[float], b: Sequence[float]) -> float:

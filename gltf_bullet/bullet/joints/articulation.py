@@ -13,7 +13,7 @@ from gltf_bullet.bullet.joints.scene_arena import Arena, Record
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlan
 from gltf_bullet.planning.joints.axes import BALL
 from gltf_bullet.solver import arena as slots
-from gltf_bullet.solver.entries import EVALUATE, advance
+from gltf_bullet.solver.entries import EVALUATE, prepare
 from gltf_bullet.transforms import FloatArray
 
 __all__ = ["AnchorMotion", "Articulation", "FrameStates"]
@@ -83,7 +83,8 @@ class Articulation:
         self.row_force = arena.table(self.record, slots.ROW_FORCE, self.record.dof_count)
         """Force of drives and limits on each velocity in the last step [N, N m]."""
         self._native: dict[int, tuple[float, float]] = {}
-        self._watching = False
+        self.is_watching = False
+        """Whether some axis is on its way back from a violation."""
         rows = self.record.rows
         self._hard_rows = np.flatnonzero((rows.coordinate >= 0) & rows.is_hard_limit).tolist()
         self._link_of_axis = {
@@ -126,8 +127,8 @@ class Articulation:
         arena = self.arena
         arena.floats[self._state_start : self._state_start + len(state)] = state
         nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
-        advance(
-            arena.ints, arena.floats, arena.work, *nothing, EVALUATE, self.number, 0, 0, 0, 0, 0, 0
+        prepare(
+            arena.ints, arena.floats, arena.work, *nothing, EVALUATE, self.number, 0, 0, 0, 0, 0
         )
 
     def read(self) -> FrameStates:
@@ -180,7 +181,7 @@ class Articulation:
 
     def after_step(self) -> None:
         """Hand axes that have come back inside to the engine's own limits as well."""
-        if self._watching and not self.record.rows.recovering.any():
+        if not self.record.rows.recovering.any():
             self.refresh_native_limits()
 
     def mark_recovering(self) -> None:
@@ -189,7 +190,7 @@ class Articulation:
         rows = self.record.rows
         outside = (values < rows.lower - VIOLATED) | (values > rows.upper + VIOLATED)
         rows.recovering[:] = outside & rows.is_hard_limit
-        self._watching = True
+        self.is_watching = True
 
     def refresh_native_limits(self) -> None:
         """Back the solve up by the engine's limits, on axes that are inside of theirs.
@@ -203,7 +204,7 @@ class Articulation:
             if rows.recovering[r]:
                 lower, upper = -UNLIMITED, UNLIMITED
             self._set_native(index, max(lower, -UNLIMITED), min(upper, UNLIMITED))
-        self._watching = bool(rows.recovering.any())
+        self.is_watching = bool(rows.recovering.any())
 
     def _set_native(self, index: int, lower: float, upper: float) -> None:
         # An unlimited one is set at load as well: a row that comes into being later would be there

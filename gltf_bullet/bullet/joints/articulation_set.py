@@ -152,7 +152,8 @@ class ArticulationSet:
         self._inertial_positions = np.array([p.translation for p in inertial]).reshape(-1, 3)
         self._inertial_rotations = np.array([p.rotation_xyzw for p in inertial]).reshape(-1, 4)
         self._exclude()
-        self.solver = JointSolver(client_id, arena, self.articulations)
+        solid = {self.link_of[node][0] for node in self.link_of if body_plans[node].groups}
+        self.solver = JointSolver(client_id, arena, self.articulations, solid)
         """The joint-space solve, coupled where contacts carry forces."""
         self.controls = JointControls(
             self.articulations,
@@ -224,21 +225,24 @@ class ArticulationSet:
         anchor = self._anchors[node]
         velocity = np.array([*linear_velocity, *angular_velocity], dtype=np.float64)
         anchor.acceleration[:] = (velocity - anchor.velocity) / dt
-        anchor.position[:] = position
-        anchor.rotation_xyzw[:] = rotation_xyzw
+        anchor.position[:], anchor.rotation_xyzw[:] = position, rotation_xyzw
         anchor.velocity[:] = velocity
 
-    def before_step(self, dt: float, gravity: Vec3 | FloatArray) -> None:
+    def before_step(self, dt: float, gravity: Sequence[float]) -> None:
         """Apply all joint forces for one engine step of ``dt`` seconds."""
-        self._move_bases()
-        self.solver.step(dt, tuple(gravity))
-        self.loop_constraints.tighten()
+        if self._anchors:
+            self._move_bases()
+        self.solver.step(dt, gravity)
+        if self.loop_constraints.is_any:
+            self.loop_constraints.tighten()
 
     def after_step(self) -> None:
         """Take back energy from nowhere; give native limits back."""
-        self.solver.judge()
+        if self.solver.is_mistrustful:
+            self.solver.judge()
         for articulation in self.articulations:
-            articulation.after_step()
+            if articulation.is_watching:
+                articulation.after_step()
 
     def _move_bases(self) -> None:
         for node, body in (*self._bases, *self.loop_constraints.ghosts):
@@ -319,9 +323,7 @@ class ArticulationSet:
         world axes.
         """
         number, frame = self._frame_of[node]
-        self.articulations[number].apply_impulse(
-            frame, np.array(linear, dtype=np.float64), np.array(angular, dtype=np.float64)
-        )
+        self.articulations[number].apply_impulse(frame, np.array(linear), np.array(angular))
 
     def apply_force(self, node: int, force: FloatArray, torque: FloatArray) -> None:
         """A force [N] at a body's centre of mass and a torque [N m] during the coming step."""

@@ -13,6 +13,7 @@ import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.joints.articulation import Articulation
+from gltf_bullet.bullet.joints.scene_arena import RowTable
 from gltf_bullet.model import DofKind, DriveMode, JointDrive, JointLimit, PhysicsScene
 from gltf_bullet.planning.joints.articulation_plan import JointPlan
 from gltf_bullet.planning.joints.axes import BALL, merge_axis
@@ -223,6 +224,11 @@ class JointControls:
                 raise ValueError(f"drive targets must be {len(self.drives)} finite numbers")
             for articulation, rows, where in self._drive_rows:
                 getattr(articulation.record.rows, name)[rows] = values[where]
+
+    def drive_row(self, index: int) -> tuple[RowTable, int]:
+        """Where the numbers of an entry of :attr:`drives` stand."""
+        handle = self.drives[index]
+        return self._articulations[handle.articulation].record.rows, handle.row
 
     def drive_targets(self) -> tuple[FloatArray, FloatArray]:
         """Position and velocity targets of all drives."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,8 @@ from gltf_bullet.solver.entries import (
     PREPARE,
     SLOWED,
     SOLVE,
-    advance,
+    prepare,
+    solve,
 )
 from gltf_bullet.transforms import FloatArray
 
@@ -46,11 +47,21 @@ _AT_REST = (0.0,) * (ANCHOR_STATE - FLOATING_STATE)
 class JointSolver:
     """The joint-space solve of all articulations of one scene."""
 
-    def __init__(self, client_id: int, arena: Arena, articulations: Sequence[Articulation]) -> None:
+    def __init__(
+        self,
+        client_id: int,
+        arena: Arena,
+        articulations: Sequence[Articulation],
+        solid: Collection[int],
+    ) -> None:
+        """Prepare the lists that reading and telling go through.
+
+        ``solid`` are the bodies of those multibodies that have colliders.
+        """
         self.client_id = client_id
         self.arena = arena
         self.articulations = tuple(articulations)
-        self.contacts = ContactReader(client_id, articulations)
+        self.contacts = ContactReader(client_id, articulations, solid)
         """What touches what, this scene's side."""
         self.field: Pull | None = None
         """What bodies accelerate more than the engine knows."""
@@ -73,11 +84,16 @@ class JointSolver:
                 articulation.body_ids, articulation.record.states, strict=True
             )
         ]
+        self._state = arena.floats[: arena.state_end]
+        self._commands = arena.work[arena.commands]
         self._pushed: list[FloatArray] = []
         self._has_motors = False
         self._motor_axes: set[tuple[int, int]] = set()
         """Axes (body, link) whose motor is ours at present; others may be the user's."""
-        self._mistrusted: tuple[float, Sequence[float]] | None = None
+        self.is_mistrustful = False
+        """Whether :meth:`judge` has something to do."""
+        self._last: tuple[float, Sequence[float]] = (0.0, ())
+        """The step's length [s], and gravity."""
         self._rows = sum(
             int(arena.ints[record.offset + slots.TOTAL_ROWS]) for record in arena.records
         ) + 6 * int(arena.ints[slots.CUTS])
@@ -108,9 +124,9 @@ class JointSolver:
                     state += joint[0]
                     state += joint[1]
             elif links:
-                for joint in pybullet.getJointStates(body, links, client):
-                    state += joint[:2]
-        self.arena.floats[: self.arena.state_end] = state
+                for position, velocity, _, _ in pybullet.getJointStates(body, links, client):
+                    state += (position, velocity)
+        self._state[:] = state
 
     def _read_field(self) -> None:
         if self.field is None:
@@ -148,12 +164,15 @@ class JointSolver:
             self._read_field()
         touching = self.contacts.read(dt, gravity)
         arena = self.arena
-        stages = PREPARE | OPEN | GATHER | SOLVE | FINISH
         if touching is None:
+            prepare(
+                arena.ints, arena.floats, arena.work, self._index, self._values,
+                PREPARE, 0, 0, dt, *gravity,
+            )  # fmt: skip
             while True:
-                status = advance(
+                status = solve(
                     arena.ints, arena.floats, arena.work, self._index, self._values,
-                    stages, 0, 0, 0, dt, *gravity,
+                    OPEN | GATHER | SOLVE | FINISH, 0, 0, 0, dt,
                 )  # fmt: skip
                 if status != NEEDS_ROOM:
                     break
@@ -164,7 +183,9 @@ class JointSolver:
             raise EngineError(self._explain())
         if status & SLOWED:
             self._give_back_velocities()
-        self._mistrusted = (dt, gravity) if status & MISTRUSTED else None
+        self.is_mistrustful = bool(status & MISTRUSTED)
+        if self.is_mistrustful:
+            self._last = (dt, gravity)
         self._tell()
         while self._pushed:
             self._pushed.pop()[:] = 0.0
@@ -173,22 +194,17 @@ class JointSolver:
 
     def judge(self) -> None:
         """Take back what the step that was just made has thrown, while contacts are unsettled."""
-        if self._mistrusted is None:
-            return
-        dt, gravity = self._mistrusted
-        self._mistrusted = None
+        dt, gravity = self._last
+        self.is_mistrustful = False
         self.read()
         touching = self.contacts.read(dt, gravity)
-        contacts = 0
-        if touching is not None:
-            self._make_room_for(touching, [])
-            contacts, _ = self._fill(touching)
+        contacts = 0 if touching is None else self._fill(touching, [])
         arena = self.arena
-        status = advance(
+        is_slowed = prepare(
             arena.ints, arena.floats, arena.work, self._index, self._values,
-            JUDGE, 0, contacts, 0, dt, *gravity,
+            JUDGE, 0, contacts, dt, *gravity,
         )  # fmt: skip
-        if status & SLOWED:
+        if is_slowed:
             self._give_back_velocities()
 
     def _give_back_velocities(self) -> None:
@@ -230,75 +246,70 @@ class JointSolver:
     def forget_motors(self) -> None:
         """The engine's motors are not as this solve left them: set them in the next step."""
         self._has_motors = True
-        self._mistrusted = None
+        self.is_mistrustful = False
 
     def _step_touching(self, touching: Touching, dt: float, gravity: Sequence[float]) -> int:
         """The step of a scene that touches something."""
         arena = self.arena
         others = [self._borrow(touching, k, dt, gravity) for k in range(len(touching.readers))]
-        self._make_room_for(touching, others)
-        first = PREPARE
+        free = len(touching.free_bodies) // layout.FREE_SIZE
+        contacts = self._fill(touching, others)
+        prepare(
+            arena.ints, arena.floats, arena.work, self._index, self._values,
+            PREPARE, 0, contacts, dt, *gravity,
+        )  # fmt: skip
+        last = SOLVE | FINISH
         while True:
             index, values = self._index, self._values
-            contacts, free = self._fill(touching)
-            last = SOLVE | FINISH
-            stages = first | OPEN | GATHER | (0 if others else last)
-            status = advance(
+            status = solve(
                 arena.ints, arena.floats, arena.work, index, values,
-                stages, 0, contacts, free, dt, *gravity,
+                OPEN | GATHER | (0 if others else last), 0, contacts, free, dt,
             )  # fmt: skip
             for k, other in enumerate(others):
-                advance(
+                solve(
                     other.ints, other.floats, other.work, index, values,
-                    GATHER, k + 1, contacts, free, dt, *gravity,
+                    GATHER, k + 1, contacts, free, dt,
                 )  # fmt: skip
             if others:
-                status = advance(
+                status = solve(
                     arena.ints, arena.floats, arena.work, index, values,
-                    last, 0, contacts, free, dt, *gravity,
+                    last, 0, contacts, free, dt,
                 )  # fmt: skip
-            first = 0
             if status != NEEDS_ROOM:
                 break
             self._make_room(*self._room)
+            contacts = self._fill(touching, others)
         for other in others:
             for record in other.records:
                 other.ints[record.offset + slots.ACTS] = 1
         return int(status)
 
-    def _fill(self, touching: Touching) -> tuple[int, int]:
-        """Put contacts and free bodies into the islands; how many there are."""
-        index, values = self._index, self._values
-        for slot, numbers in (
-            (layout.CONTACT, touching.contacts),
-            (layout.FREE, touching.free_bodies),
-        ):
-            values[index[slot] : index[slot] + len(numbers)] = numbers
-        start = index[layout.CONTACT_SIDES]
-        index[start : start + len(touching.sides)] = touching.sides
-        contacts = len(touching.contacts) // layout.CONTACT_SIZE
-        return contacts, len(touching.free_bodies) // layout.FREE_SIZE
-
-    def _make_room_for(self, touching: Touching, others: Sequence[Arena]) -> None:
-        """Larger arrays where a step has more contacts than any before."""
-        free = len(touching.free_bodies) // layout.FREE_SIZE
-        contacts = len(touching.contacts) // layout.CONTACT_SIZE
+    def _fill(self, touching: Touching, others: Sequence[Arena]) -> int:
+        """Put contacts and free bodies into the islands; how many contacts there are."""
+        numbers = touching.free_bodies
+        free = len(numbers) // layout.FREE_SIZE
+        count = touching.fill(self._index, self._values)
         records = [(other, record) for other in others for record in other.records]
-        rows = sum(int(k.ints[record.offset + slots.TOTAL_ROWS]) for k, record in records)
         needed = (
             len(self.arena.records) + free + len(records),
-            self._rows + 3 * contacts + rows,
-            contacts,
+            self._rows
+            + 3 * abs(count)
+            + sum(int(k.ints[record.offset + slots.TOTAL_ROWS]) for k, record in records),
+            abs(count),
             free,
             self._dofs + 6 * free + sum(record.dof_count for _, record in records),
         )
-        if any(need > room for need, room in zip(needed, self._room, strict=True)):
+        if count < 0 or any(need > room for need, room in zip(needed, self._room, strict=True)):
             self._make_room(
                 *(
                     int(_SPARE * need) if need > room else room
                     for need, room in zip(needed, self._room, strict=True)
                 )
             )
+            count = touching.fill(self._index, self._values)
+        start = self._index[layout.FREE]
+        self._values[start : start + len(numbers)] = numbers
+        return count
 
     def _borrow(self, touching: Touching, k: int, dt: float, gravity: Sequence[float]) -> Arena:
         """Another scene's articulations as they are now, for an island that reaches them.
@@ -313,9 +324,9 @@ class JointSolver:
             other.ints[articulation.record.offset + slots.ACTS] = 2 if reached else 0
             if reached:
                 articulation.evaluate()
-        advance(
+        prepare(
             other.ints, other.floats, other.work, self._index, self._values,
-            PREPARE, 0, 0, 0, dt, *gravity,
+            PREPARE, 0, 0, dt, *gravity,
         )  # fmt: skip
         other.recall(memory)
         return other
@@ -332,7 +343,7 @@ class JointSolver:
 
     def _tell(self) -> None:
         """Give the engine what the solve has found."""
-        commands: list[float] = self.arena.work[self.arena.commands].tolist()
+        commands: list[float] = self._commands.tolist()
         client, at = self.client_id, 0
         for body, axes, balls, floats in self._targets:
             end = at + len(axes)
@@ -345,18 +356,30 @@ class JointSolver:
                     physicsClientId=client,
                 )
             at = end
-            for link in balls:
-                pybullet.setJointMotorControlMultiDof(
+            if balls:
+                end = at + 3 * len(balls)
+                pybullet.setJointMotorControlMultiDofArray(
                     body,
-                    link,
+                    balls,
                     pybullet.TORQUE_CONTROL,
-                    force=commands[at : at + 3],
+                    forces=[commands[k : k + 3] for k in range(at, end, 3)],
                     physicsClientId=client,
                 )
-                at += 3
+                at = end
             if floats:
                 self._push_base(body, commands[at : at + 3], commands[at + 3 : at + 6])
                 at += 6
+
+    def pushes(self) -> dict[int, tuple[list[float], list[list[float]]]]:
+        """What the engine was given last, by body: of hinges and slides, and of balls."""
+        commands: list[float] = self._commands.tolist()
+        found, at = {}, 0
+        for body, axes, balls, floats in self._targets:
+            end = at + len(axes)
+            last = end + 3 * len(balls)
+            found[body] = commands[at:end], [commands[k : k + 3] for k in range(end, last, 3)]
+            at = last + 6 * bool(floats)
+        return found
 
     def _push_base(self, body: int, force: list[float], torque: list[float]) -> None:
         client = self.client_id

@@ -96,6 +96,11 @@ class LoopConstraints:
                 created,
             )
 
+    @property
+    def is_any(self) -> bool:
+        """Whether there is anything to tighten."""
+        return bool(self._held)
+
     def tighten(self) -> None:
         """Show the engine larger gaps than there are; after the solve, before the step."""
         for held in self._held:

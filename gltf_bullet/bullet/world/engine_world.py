@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeAlias
-from weakref import WeakSet
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pybullet
 
+from gltf_bullet.bullet.bodies.deforming_bodies import BuiltSurface, DeformingBodies
 from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies, create_statics
 from gltf_bullet.bullet.contacts.contact_points import Contacts, read_contacts
 from gltf_bullet.bullet.contacts.fast_bodies import FastBodies, FastState
@@ -19,13 +19,13 @@ from gltf_bullet.bullet.contacts.pair_rules import EngineLink, PairRules
 from gltf_bullet.bullet.gravity.fields import GravityFields
 from gltf_bullet.bullet.gravity.forces import GravityForces
 from gltf_bullet.bullet.joints.articulation_set import ArticulationState, create_articulations
-from gltf_bullet.bullet.joints.contact_reader import ContactMemory, ContactReader
+from gltf_bullet.bullet.joints.contact_reader import ContactMemory, Owners
 from gltf_bullet.bullet.joints.mimic_gears import MimicGears
+from gltf_bullet.bullet.joints.moving_anchors import MovingAnchors
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals, ShownLink
 from gltf_bullet.bullet.session import BodyLease, EngineSession, EngineSettings
 from gltf_bullet.bullet.shapes.collider_index import ColliderIndex
 from gltf_bullet.bullet.state.body_states import BodyStates
-from gltf_bullet.bullet.state.link_states import link_state
 from gltf_bullet.bullet.state.snapshots import EngineSnapshot
 from gltf_bullet.bullet.triggers.triggers import Triggers
 from gltf_bullet.bullet.world.body_motion import BodyMotion
@@ -34,22 +34,19 @@ from gltf_bullet.bullet.world.link_index import LinkIndex
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
+from gltf_bullet.planning.body_plans import StaticPlan
 from gltf_bullet.planning.contacts.surfaces import with_materials
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.rendering.visual_plans import VisualPlans
 from gltf_bullet.scene import NodeTree
-from gltf_bullet.transforms import FloatArray, IntArray, Pose
+from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["EngineWorld", "EngineWorldState"]
 
 
-def _couplings(_: EngineSession) -> WeakSet[ContactReader]:
+def _owners(_: EngineSession) -> Owners:
     """Of all scenes in one world; to be asked for by ``session.shared``."""
-    return WeakSet()
-
-
-_AnchorMotion: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
-"""Position and rotation xyzw now, velocity and spin over the coming step."""
+    return WeakValueDictionary()
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -62,6 +59,7 @@ class EngineWorldState:
     fast: FastState
     kinematic_nodes: KinematicNodes
     contacts: ContactMemory
+    deforming: tuple[BuiltSurface, ...]
 
 
 class EngineWorld:
@@ -95,7 +93,8 @@ class EngineWorld:
         self.pair_rules = PairRules(client_id)
         self._created: list[int] = []
         self._undo: list[Callable[[], None]] = [self.pair_rules.release]
-        self._anchor_motion: dict[int, _AnchorMotion] = {}
+        self._settings: EngineSettings | None = None
+        """Those that surfaces are right for."""
         painter = BodyVisuals(session, options, visuals)
         try:
             self._create(painter, tree, options)
@@ -109,6 +108,9 @@ class EngineWorld:
             raise
         finally:
             painter.close()
+        self._is_jointed = bool(self.articulations.articulations)
+        others = self.free.ids or self.static_ids or plan.articulations.moving_anchors
+        self._is_plain = self.gravity.is_idle and not others
         self.shown: tuple[ShownLink, ...] = tuple(painter.shown)
         """Links that show meshes of the file."""
         self.body_nodes: IntArray = np.concatenate([self.free.nodes, self.articulations.nodes])
@@ -120,7 +122,7 @@ class EngineWorld:
         jointed = self.plan.articulations.jointed_bodies
         self.static_ids = create_statics(
             self.client_id,
-            self.plan.bodies.statics,
+            [plan for plan in self.plan.bodies.statics if not plan.deforms],
             shapes,
             visuals,
             self._created,
@@ -146,12 +148,16 @@ class EngineWorld:
         gears = MimicGears(self.client_id, self.articulations.articulations)
         self._undo.append(gears.remove)
         self._id_of_free = dict(zip(self.free.nodes.tolist(), self.free.ids, strict=True))
-        self.articulations.contacts.join(self.session.shared(_couplings))
-        self._undo.append(self.articulations.contacts.leave)
+        self.anchors = MovingAnchors(
+            self.client_id, self.plan, self.articulations, lambda node: self.link_of(node)
+        )
+        """Attachment nodes that move by themselves."""
         self._table = LinkIndex(self.plan, self.static_ids, self._id_of_free, self.articulations)
-        self.articulations.contacts.gravity_factor = {
-            self._id_of_free[node]: bodies[node].gravity_factor for node in self._id_of_free
-        }
+        self.articulations.contacts.join(
+            self.session.shared(_owners),
+            {self._id_of_free[node]: bodies[node].gravity_factor for node in self._id_of_free},
+        )
+        self._undo.append(self.articulations.contacts.leave)
         for node in self.articulations.nodes.tolist():
             for group, (body_id, link) in zip(
                 bodies[node].groups, self.links_of(node), strict=False
@@ -159,20 +165,18 @@ class EngineWorld:
                 if body_id not in self.articulations.own_shapes:
                     shapes.settle_margin(shapes.shape_id(group.shapes), group.shapes, body_id, link)
         visuals.create_scenery(self._created)
+        self.deforming = self._create_deforming(visuals)
+        """Static colliders that change their shape; the last bodies of the scene."""
         if visuals.needs_finish:
             for node, body in bodies.items():
                 visuals.finish(body, self.links_of(node))
         self.pair_rules.forbid(self.articulations.excluded_links)
         self.pair_rules.forbid(self._table.jointed_pairs(tree))
+        solid, slips = list(self._table.solid_links()), options.slip_friction
         self._links = LinkContacts(
-            self.session,
-            self.plan.contacts,
-            self._table.solid_links(),
-            self.pair_rules,
-            slip_friction=options.slip_friction,
+            self.session, self.plan.contacts, solid, self.pair_rules, slip_friction=slips
         )
         self._undo.append(self._links.release)
-        solid = list(self._table.solid_links())
         overlaps = find_overlaps(self.client_id, solid, self.pair_rules.forbids)
         self.issues = (*gears.issues, *overlap_issues(overlaps, self._table.owners()))
         """Findings that only the engine makes."""
@@ -198,6 +202,25 @@ class EngineWorld:
         """Single bodies: poses, velocities, impulses."""
         self.colliders = ColliderIndex(self.client_id, shapes, dict(self._table.link_colliders()))
 
+    def _create_deforming(self, visuals: BodyVisuals) -> DeformingBodies:
+        def create(plan: StaticPlan) -> dict[int, int]:
+            made: list[int] = []
+            shapes = self.session.shapes
+            return create_statics(self.client_id, [plan], shapes, visuals, made, {plan.node})
+
+        def create_anew(plan: StaticPlan) -> int:
+            body_id = create(plan)[plan.node]
+            self.session.sign([body_id])
+            self._links.settle((body_id, -1))
+            return body_id
+
+        plans = [plan for plan in self.plan.bodies.statics if plan.deforms]
+        for plan in plans:
+            self.static_ids |= create(plan)
+        ids = [self.static_ids[plan.node] for plan in plans]
+        self._created += ids
+        return DeformingBodies(self.session, plans, ids, create_anew)
+
     # --- what is where ------------------------------------------------------------------------
 
     def link_of(self, node: int) -> EngineLink:
@@ -210,25 +233,27 @@ class EngineWorld:
 
     def _create_triggers(self) -> Triggers:
         """The scene's triggers; they leave no bodies in the world."""
+        frames, bodies = self.plan.frames, self.plan.bodies.bodies
         return Triggers(
             self.client_id,
             self.plan.triggers,
             self.session.shapes,
-            linear_maps=self.plan.frames.linear_maps(),
-            world_from_node=self.plan.frames.world_from_node,
-            bodies=self.plan.bodies.bodies,
+            linear_maps=frames.linear_maps(),
+            world_from_node=frames.world_from_node,
+            bodies=bodies,
             velocity_of=lambda node: self.motion.velocities_of(node)[0],
         )
 
     def _create_gravity(self, world_from_asset_xyzw: FloatArray) -> GravityForces:
         """The file's gravity."""
+        plan, maps = self.plan, self.plan.frames.linear_maps()
         fields = GravityFields(
-            self.plan.gravity,
-            linear_maps=self.plan.frames.linear_maps(),
-            world_from_node=self.plan.frames.world_from_node,
+            plan.gravity,
+            linear_maps=maps,
+            world_from_node=plan.frames.world_from_node,
             asset_xyzw=world_from_asset_xyzw,
         )
-        bodies = self.plan.bodies.bodies
+        bodies = plan.bodies.bodies
         return GravityForces(self.client_id, fields, bodies, self.free, self.articulations)
 
     def contacts(self, node: int | None) -> Contacts:
@@ -248,10 +273,10 @@ class EngineWorld:
         found = with_materials(self.plan.bodies, physics.colliders, Diagnostics())
         if found is None:
             return False
-        bodies, contacts = found
-        self.plan = replace(self.plan, bodies=bodies, contacts=contacts)
-        self._table.bodies = bodies
+        self._table.bodies, contacts = found
+        self.plan = replace(self.plan, bodies=self._table.bodies, contacts=contacts)
         self._links.change(contacts, self._table.solid_links())
+        self._settings = None
         return True
 
     @property
@@ -262,11 +287,8 @@ class EngineWorld:
     @property
     def collider_node_of_link(self) -> dict[EngineLink, int]:
         """The first collider node of each link."""
-        return {
-            link: colliders.nodes[0]
-            for link, colliders in self._table.link_colliders()
-            if colliders.nodes
-        }
+        found = self._table.link_colliders()
+        return {link: colliders.nodes[0] for link, colliders in found if colliders.nodes}
 
     @property
     def body_ids(self) -> tuple[int, ...]:
@@ -284,59 +306,30 @@ class EngineWorld:
             settings: Of the world, as they are now.
             world_from_node: Tells where all nodes stand, shape [node_count, 4, 4].
         """
-        # First of all: the joints' solve asks for these forces.
-        if not self.gravity.is_idle:
-            self.gravity.before_step(settings.gravity, world_from_node())
-        self._links.before_step(settings)
-        self.free.before_step(settings.time_step, settings.gravity, self.fast.state.lively)
-        self.fast.before_step(settings.time_step, settings.gravity)
+        if settings is not self._settings:
+            # The session gives the same object as long as nothing in it changes.
+            self._links.before_step(settings)
+            self._settings = settings
+        if not self._is_plain:
+            if not self.gravity.is_idle:
+                self.gravity.before_step(settings.gravity, world_from_node())
+            self.free.before_step(settings.time_step, settings.gravity, self.fast.state.lively)
+            self.fast.before_step(settings.time_step, settings.gravity)
         self.kinematic_targets.before_step(settings.time_step)
-        for node in self.plan.articulations.moving_anchors:
-            self._announce_anchor(node, settings.time_step)
-        self.articulations.before_step(settings.time_step, settings.gravity)
-
-    def aim_anchor(
-        self,
-        node: int,
-        position: FloatArray,
-        rotation_xyzw: FloatArray,
-        velocity: FloatArray,
-        spin: FloatArray,
-    ) -> None:
-        """Say where an animated attachment node without motion is and goes in the coming step.
-
-        Args:
-            node: One of ``plan.articulations.moving_anchors``.
-            position: Now [m], shape [3].
-            rotation_xyzw: Now, shape [4].
-            velocity: Over the step [m/s], world axes, shape [3].
-            spin: Over the step [rad/s], world axes, shape [3].
-        """
-        self._anchor_motion[node] = (position, rotation_xyzw, velocity, spin)
-
-    def _announce_anchor(self, node: int, time_step: float) -> None:
-        if node not in self.plan.bodies.bodies:
-            motion = self._anchor_motion.get(node)
-            if motion is not None:
-                self.articulations.set_anchor(node, *motion, time_step)
-            return
-        plan = self.plan.bodies.bodies[node]
-        com, rotation, linear, angular = link_state(self.client_id, *self.link_of(node))
-        world_from_body = Pose(rotation, com) @ plan.body_from_inertial.inverse()
-        origin = np.array(world_from_body.translation)
-        velocity = np.array(linear) + np.cross(angular, origin - np.array(com))
-        self.articulations.set_anchor(
-            node, origin, world_from_body.rotation_xyzw, velocity, angular, time_step
-        )
+        self.anchors.before_step(settings.time_step)
+        if self._is_jointed:
+            self.articulations.before_step(settings.time_step, settings.gravity)
 
     def after_step(self, settings: EngineSettings) -> None:
         """Note where the step has brought joints, and which surfaces slide."""
-        self.articulations.after_step()
-        self._links.after_step(settings)
+        if self._is_jointed:
+            self.articulations.after_step()
+        if self._links.slips:
+            self._links.after_step(settings)
 
     def put_back_fast(self) -> None:
         """Read bodies that may have passed through something although nobody looks at them."""
-        if self.fast.needs_reading():
+        if not self._is_plain and self.fast.needs_reading():
             self.free.world_from_bodies(self.fast.put_back)
 
     def world_from_bodies(self) -> tuple[FloatArray, FloatArray]:
@@ -369,11 +362,13 @@ class EngineWorld:
             fast=self.fast.state,
             kinematic_nodes=self.kinematic_targets.nodes,
             contacts=self.articulations.contacts.memory(self._created),
+            deforming=self.deforming.built,
         )
 
     def restore(self, state: EngineWorldState, engine: EngineSnapshot | BodyStates) -> None:
         """Put everything back: the whole world as the engine does it, or our own bodies only."""
         self.kinematic_targets.choose(*state.kinematic_nodes)
+        self.deforming.restore(state.deforming)
         self._links.restore(state.slip)
         if isinstance(engine, BodyStates):
             engine.restore(self.client_id, self._created)

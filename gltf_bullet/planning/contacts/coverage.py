@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from gltf_bullet.coverage import approximated, covers, exact
+from gltf_bullet.planning.contacts.flat_landings import FLAT_LANDING
 from gltf_bullet.planning.contacts.surfaces import MATERIALS_APPROXIMATED
 
 __all__ = ["COVERAGE"]
@@ -24,15 +25,11 @@ COVERAGE: Final = covers(
         shown_by=f"{_FRICTION}::test_stopping_distance_follows_the_combined_coefficient",
         how="stopping distance within 2 %",
     ),
+    approximated("restitution", when="above 0", how="within 0.05"),
     approximated(
         "restitution",
-        when="spheres, and hulls at 480 steps per second and more",
-        how="within 0.05",
-    ),
-    approximated(
-        "restitution",
-        when="hulls that land flat below 480 steps per second",
-        how="up to 0.1 less",
+        when="hulls and cylinders that land flat, boxes that do on meshes",
+        by=FLAT_LANDING,
     ),
     approximated(
         "restitution",

@@ -7,7 +7,7 @@ partner in question (measured: a collider split in this way slides exactly as a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,10 +17,7 @@ from gltf_bullet.model import (
     DEFAULT_MATERIAL,
     Collider,
     CollisionFilter,
-    MotionKind,
-    PhysicsMaterial,
     combine,
-    may_collide,
 )
 from gltf_bullet.planning.bodies import BodyPlans
 from gltf_bullet.planning.body_plans import (
@@ -31,10 +28,18 @@ from gltf_bullet.planning.body_plans import (
     SurfaceKey,
     SurfacePlan,
 )
+from gltf_bullet.planning.contacts.flat_landings import report_flat_landings
 from gltf_bullet.planning.contacts.pair_factors import Factors, PairTargets, factor_pairs
+from gltf_bullet.planning.contacts.surface_uses import (
+    SurfaceUse,
+    colliders_by_use,
+    meetings,
+    surface_key,
+    surface_uses,
+    uses_on_triangles,
+)
 from gltf_bullet.planning.shapes.shape_plans import (
     BoxPlan,
-    BvhPlan,
     InfinitePlanePlan,
     PlacedShape,
 )
@@ -73,14 +78,6 @@ PLANE_BOX_DEPTH = 50.0
 """[m] How far down that box reaches: a body that sinks in by less is still pushed out upwards."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Use:
-    """A distinct combination of surface and filter, and the bodies that have it."""
-
-    key: SurfaceKey
-    filter: CollisionFilter | None
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class ContactPlan:
     """The pairs of surface classes, kept for what depends on the time step and on slip."""
@@ -90,9 +87,9 @@ class ContactPlan:
     factors: Factors
     static_friction: FloatArray
     """Coefficient at rest per pair, shape [count, count]."""
-    bouncing: frozenset[_Use] = frozenset()
+    bouncing: frozenset[SurfaceUse] = frozenset()
     """Those that admit some partner towards which restitution is not 0."""
-    on_triangles: frozenset[_Use] = frozenset()
+    on_triangles: frozenset[SurfaceUse] = frozenset()
     """Those that admit some triangle mesh."""
 
     @property
@@ -108,7 +105,7 @@ class ContactPlan:
 
 def plan_contacts(bodies: BodyPlans, diagnostics: Diagnostics) -> tuple[BodyPlans, ContactPlan]:
     """Give every collider group and static collider its surface; split where pairs contradict."""
-    uses = _uses(bodies)
+    uses = surface_uses(bodies)
     targets, static_friction, keys = _pair_targets(uses)
     factors = factor_pairs(targets, may_split=True)
     if factors.split:
@@ -125,8 +122,17 @@ def plan_contacts(bodies: BodyPlans, diagnostics: Diagnostics) -> tuple[BodyPlan
         factors,
         static_friction,
         _bouncing(uses, targets, keys),
-        _on_triangles(bodies, uses),
+        uses_on_triangles(bodies, uses),
     )
+    if contacts.bouncing:
+        row = contacts.index_of
+        met = [
+            (one, other, float(targets.restitution[row[one.key], row[other.key]]))
+            for pair in meetings(uses)
+            for one, other in (pair, pair[::-1])
+            if one.key.is_dynamic
+        ]
+        report_flat_landings(met, colliders_by_use(bodies), diagnostics)
     return _with_surfaces(bodies, contacts, diagnostics), contacts
 
 
@@ -169,25 +175,8 @@ def _links(bodies: BodyPlans) -> list[object]:
     return listed
 
 
-def _surface_key(material: PhysicsMaterial, kind: MotionKind | None) -> SurfaceKey:
-    return SurfaceKey(material=material, is_dynamic=kind is MotionKind.DYNAMIC)
-
-
-def _uses(bodies: BodyPlans) -> dict[_Use, set[int]]:
-    uses: dict[_Use, set[int]] = {}
-    for plan in bodies.bodies.values():
-        for group in plan.groups:
-            use = _Use(_surface_key(group.material, plan.kind), group.filter)
-            owners = uses.setdefault(use, set())
-            if len(owners) < 2:
-                owners.add(plan.node)
-    for static in bodies.statics:
-        uses.setdefault(_Use(_surface_key(static.material, None), static.filter), set()).add(-1)
-    return uses
-
-
 def _pair_targets(
-    uses: Mapping[_Use, set[int]],
+    uses: Mapping[SurfaceUse, set[int]],
 ) -> tuple[PairTargets, FloatArray, tuple[SurfaceKey, ...]]:
     keys = tuple(dict.fromkeys(use.key for use in uses))
     row = {key: index for index, key in enumerate(keys)}
@@ -203,7 +192,7 @@ def _pair_targets(
                 one.restitution, two.restitution, one.restitution_combine, two.restitution_combine
             )
     edges: set[tuple[int, int]] = set()
-    for use, other in _meetings(uses):
+    for use, other in meetings(uses):
         i, j = sorted((row[use.key], row[other.key]))
         edges.add((i, j))
     # Things on fixed ground first: the pairs that a viewer watches.
@@ -218,48 +207,15 @@ def _pair_targets(
     return targets, static, keys
 
 
-def _meetings(uses: Mapping[_Use, set[int]]) -> Iterator[tuple[_Use, _Use]]:
-    """The pairs of uses that may meet, each once."""
-    listed = list(uses.items())
-    for at, (use, owners) in enumerate(listed):
-        for other, other_owners in listed[at:]:
-            if not (use.key.is_dynamic or other.key.is_dynamic):
-                continue
-            if len(owners | other_owners) >= 2 and may_collide(use.filter, other.filter):
-                yield use, other
-
-
 def _bouncing(
-    uses: Mapping[_Use, set[int]], targets: PairTargets, keys: tuple[SurfaceKey, ...]
-) -> frozenset[_Use]:
+    uses: Mapping[SurfaceUse, set[int]], targets: PairTargets, keys: tuple[SurfaceKey, ...]
+) -> frozenset[SurfaceUse]:
     row = {key: index for index, key in enumerate(keys)}
     return frozenset(
         use
-        for pair in _meetings(uses)
+        for pair in meetings(uses)
         if targets.restitution[row[pair[0].key], row[pair[1].key]] > 0.0
         for use in pair
-    )
-
-
-def _on_triangles(bodies: BodyPlans, uses: Mapping[_Use, set[int]]) -> frozenset[_Use]:
-    meshes = {
-        _Use(_surface_key(static.material, None), static.filter)
-        for static in bodies.statics
-        if isinstance(static.shape.shape, BvhPlan)
-    }
-    for plan in bodies.bodies.values():
-        meshes |= {
-            _Use(_surface_key(group.material, plan.kind), group.filter)
-            for group in plan.groups
-            if isinstance(group.shapes[0].shape, BvhPlan)
-        }
-    if not meshes:
-        return frozenset()
-    return frozenset(
-        use
-        for one, other in _meetings(uses)
-        for use, partner in ((one, other), (other, one))
-        if partner in meshes
     )
 
 
@@ -289,7 +245,7 @@ def _with_surfaces(bodies: BodyPlans, contacts: ContactPlan, diagnostics: Diagno
     surfaces = _Surfaces(contacts)
     planned: dict[int, BodyPlan] = {}
     for node, plan in bodies.bodies.items():
-        keys = [_surface_key(group.material, plan.kind) for group in plan.groups]
+        keys = [surface_key(group.material, plan.kind) for group in plan.groups]
         groups = [
             _surfaced(group, surfaces.main(key, group.filter))
             for group, key in zip(plan.groups, keys, strict=True)
@@ -302,7 +258,7 @@ def _with_surfaces(bodies: BodyPlans, contacts: ContactPlan, diagnostics: Diagno
         planned[node] = plan.with_groups(tuple(groups[:MAX_GROUPS]))
     statics = []
     for static in bodies.statics:
-        key = _surface_key(static.material, None)
+        key = surface_key(static.material, None)
         surface = surfaces.main(key, static.filter)
         if surface.bounces and isinstance(static.shape.shape, InfinitePlanePlan):
             diagnostics.report(PLANE_AS_BOX, _pointer(static), extent=PLANE_BOX_EXTENT)
@@ -356,8 +312,8 @@ class _Surfaces:
                 contact_class=ContactClass(
                     filter=collision_filter, key=key if row in self._involved else None
                 ),
-                bounces=_Use(key, collision_filter) in self._contacts.bouncing,
-                on_triangles=_Use(key, collision_filter) in self._contacts.on_triangles,
+                bounces=SurfaceUse(key, collision_filter) in self._contacts.bouncing,
+                on_triangles=SurfaceUse(key, collision_filter) in self._contacts.on_triangles,
                 slips=bool(self._slips[row]) and key.is_dynamic,
             )
             self._main[key, collision_filter] = known

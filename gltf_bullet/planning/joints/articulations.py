@@ -22,6 +22,7 @@ from gltf_bullet.planning.joints.articulation_plan import (
 from gltf_bullet.planning.joints.articulation_split import split_articulation
 from gltf_bullet.planning.joints.graph import GraphEdge, connected_components, span_component
 from gltf_bullet.planning.joints.layout import JointLayout, plan_joint_layout
+from gltf_bullet.planning.joints.light_links import report_light_links
 from gltf_bullet.planning.joints.multibody_layout import BodyFacts, Side, SidedJoint
 from gltf_bullet.transforms import FloatArray, IntArray, Pose
 
@@ -133,6 +134,7 @@ def plan_articulations(
         for side in (joint.a, joint.b)
         if side.body < 0 and side.anchor != WORLD
     ]
+    report_light_links(articulations, diagnostics)
     return ArticulationPlans(
         articulations=tuple(articulations),
         cut_constraints=tuple(cross),

@@ -10,6 +10,7 @@ Imports nothing of this package, so that it starts fast and wherever the package
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 from pathlib import Path
@@ -47,12 +48,10 @@ def limit_resources(seconds: float, memory_bytes: int) -> None:
         import resource
     except ImportError:  # Windows: the starting process watches the time
         return
-    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 8
-    # CPU seconds of all threads together.
-    cpu_seconds = int(seconds * processors) + 2
+    # CPU seconds of all threads together; coacd uses little more than one (measured).
     for kind, limit in (
         (resource.RLIMIT_DATA, memory_bytes),
-        (resource.RLIMIT_CPU, cpu_seconds),
+        (resource.RLIMIT_CPU, math.ceil(seconds)),
         (resource.RLIMIT_CORE, 0),
     ):
         _, hard = resource.getrlimit(kind)

@@ -17,7 +17,9 @@ __all__ = ["COVERAGE"]
 
 _PLANNER: Final = "tests/planning/test_shape_planner.py"
 _CHANGES: Final = "tests/runtime/test_shape_changes.py"
-_REBUILT: Final = "the collider is rebuilt when it is off by 1 % of its size"
+_REBUILT: Final = (
+    "rebuilt when off by 1 % of its size; fixed ones carry what lies on them to 1 mm at 240 Hz"
+)
 
 COVERAGE: Final = covers(
     "Shapes",

@@ -16,7 +16,7 @@ import numpy as np
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.model import Box, Capsule, Cylinder, MeshShape, Plane, Shape, Sphere
 from gltf_bullet.model.mass_properties import Moments, mesh_moments, solid_moments
-from gltf_bullet.number_ranges import SIZE
+from gltf_bullet.number_ranges import PLACED_SIZE
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.shapes.concave_meshes import ConcavePlanner, hull_shape, tidy
 from gltf_bullet.planning.shapes.decomposition import Decomposer
@@ -166,11 +166,11 @@ class ShapePlanner:
         reach = reach_of(shape)
         if isinstance(shape, MeshShape) and (mesh := self._mesh(shape)) is not None:
             reach = float(np.abs(mesh.points).max(initial=0.0))
-        reach *= float(np.abs(linear).max(initial=0.0))
-        if not reach <= SIZE:
-            self._diagnostics.report(SHAPE_TOO_LARGE, at, got=reach, allowed=SIZE)
-            return None
         lengths = np.linalg.norm(linear, axis=0)
+        reach *= float(lengths.max())
+        if not reach <= PLACED_SIZE:
+            self._diagnostics.report(SHAPE_TOO_LARGE, at, got=reach, allowed=PLACED_SIZE)
+            return None
         if not lengths.max() > NO_SCALE:
             self._diagnostics.report(SHAPE_DISABLED, at)
             return None

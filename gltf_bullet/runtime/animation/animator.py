@@ -58,11 +58,13 @@ class Animator:
         self._told: dict[str, FloatArray] = {}
         self._step_rows = self._sample()
 
-    def advance(self, time_step: float) -> None:
-        """Sample all active animations one time step [s] ahead."""
+    def advance(self, time_step: float) -> bool:
+        """Sample all active animations one time step [s] ahead; whether any goes on elsewhere."""
         jumped = np.zeros(len(self._tree), dtype=bool)
+        is_any = False
         for player in self.animations:
             if player.advance(time_step):
+                is_any = True
                 jumped[player.sampler.animated_nodes] = True
         stepped = self._sample()
         # STEP channels jump where their value changes; nothing lies between two keys.
@@ -72,6 +74,7 @@ class Animator:
                 jumped[node] = True
         self._step_rows = stepped
         self.jumped = self._tree.nearest_at_or_above(jumped) >= 0 if jumped.any() else jumped
+        return is_any
 
     def compose_ahead(self, world_now: FloatArray, simulated: BoolArray) -> FloatArray:
         """world_from_node of the moved nodes after the coming step, shape [node_count, 4, 4].

@@ -14,6 +14,7 @@ import numpy as np
 from gltf_bullet.bullet.world.engine_world import EngineWorld
 from gltf_bullet.model import MotionKind
 from gltf_bullet.runtime.animation.animator import Animator
+from gltf_bullet.runtime.animation.deforming_colliders import DeformingColliders
 from gltf_bullet.runtime.animation.players import PlayerState
 from gltf_bullet.scene import NodeFrames, NodeTree
 from gltf_bullet.transforms import (
@@ -32,9 +33,15 @@ class AnimationDriver:
     """Moves what the active animations move."""
 
     def __init__(
-        self, animator: Animator, world: EngineWorld, tree: NodeTree, frames: NodeFrames
+        self,
+        animator: Animator,
+        world: EngineWorld,
+        tree: NodeTree,
+        frames: NodeFrames,
+        deforming: DeformingColliders,
     ) -> None:
         self.animator = animator
+        self._deforming = deforming
         self._world = world
         self._tree = tree
         # A rigid frame is the global matrix without the scale that the node has at load.
@@ -50,8 +57,8 @@ class AnimationDriver:
 
     @property
     def has_work(self) -> bool:
-        """Whether the file has animations at all."""
-        return len(self.animator.animations) > 0
+        """Whether the file has animations at all, or colliders that deform."""
+        return len(self.animator.animations) > 0 or len(self._deforming) > 0
 
     def before_step(self, time_step: float, world_from_node: FloatArray) -> None:
         """Advance the animations and prescribe where what they carry goes.
@@ -60,16 +67,18 @@ class AnimationDriver:
             time_step: [s] of the coming step.
             world_from_node: Where all nodes stand now, shape [node_count, 4, 4].
         """
-        self.animator.advance(time_step)
+        self._deforming.begin_step(world_from_node)
+        is_jump = self.animator.advance(time_step)
         activity = tuple(
             (player.is_active, player.is_ending) for player in self.animator.animations
         )
         if activity != self._activity:
             self._activity = activity
             self._choose()
-        if not len(self._followers) and not self._anchors:
+        if not len(self._followers) and not self._anchors and not len(self._deforming):
             return
         ahead = self.animator.compose_ahead(world_from_node, self._simulated)
+        self._deforming.follow(ahead, time_step, is_jump=is_jump)
         positions, rotations = self._rigid(ahead, self._followers)
         self._world.kinematic_targets.aim(
             positions, rotations, self.animator.jumped[self._followers]
@@ -90,7 +99,7 @@ class AnimationDriver:
             if player.is_active or player.is_ending:
                 active[player.sampler.animated_nodes] = True
         moved = self._tree.nearest_at_or_above(active) >= 0
-        statics = [static.node for static in bodies.statics if moved[static.node]]
+        statics = [s.node for s in bodies.statics if moved[s.node] and not s.deforms]
         followers = [
             node
             for node, plan in bodies.bodies.items()
@@ -113,7 +122,7 @@ class AnimationDriver:
         (position,), (rotation,) = self._rigid(now, only)
         (next_position,), (next_rotation,) = self._rigid(ahead, only)
         turn = quat_multiply(next_rotation, quat_conjugate(rotation))
-        self._world.aim_anchor(
+        self._world.anchors.aim(
             node,
             position,
             rotation,

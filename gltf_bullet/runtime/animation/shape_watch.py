@@ -6,16 +6,16 @@ A scene is rebuilt when a collider is off by more than a hundredth of its own si
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import numpy as np
 
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import MeshShape, PhysicsScene, Shape
+from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.planning.shapes.collision_meshes import collision_mesh
 from gltf_bullet.runtime.animation.animator import Animator
 from gltf_bullet.runtime.content import AssetContent
-from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["ShapeWatch"]
@@ -28,8 +28,15 @@ class ShapeWatch:
     """Compares the shapes of a scene with what the file asks for now."""
 
     def __init__(
-        self, asset: AssetContent, physics: PhysicsScene, animator: Animator, frames: NodeFrames
+        self,
+        asset: AssetContent,
+        physics: PhysicsScene,
+        animator: Animator,
+        plan: ScenePlan,
     ) -> None:
+        """Remember the shapes of ``plan``; fixed colliders follow their own deformation."""
+        frames = plan.frames
+        deforming = {static.node for static in plan.bodies.statics if static.deforms}
         self._asset = asset
         self._animator = animator
         scaled = np.zeros(len(asset.tree), dtype=bool)
@@ -43,7 +50,7 @@ class ShapeWatch:
         self._sizes = _sizes(frames.world_from_node[self._scaled])
         self._deformable = {
             shape: self._vertices(shape, frames.world_from_node)
-            for shape in _deformable_shapes(physics)
+            for shape in _deformable_shapes(physics, deforming)
         }
 
     @property
@@ -84,8 +91,10 @@ def _sizes(matrices: FloatArray) -> FloatArray:
     return sizes
 
 
-def _deformable_shapes(physics: PhysicsScene) -> Iterator[MeshShape]:
-    shapes: list[Shape | None] = [volume.shape for volume in physics.colliders.values()]
+def _deformable_shapes(physics: PhysicsScene, but: Collection[int]) -> Iterator[MeshShape]:
+    shapes: list[Shape | None] = [
+        collider.shape for node, collider in physics.colliders.items() if node not in but
+    ]
     shapes += [volume.shape for volume in physics.triggers.values()]
     for shape in shapes:
         if isinstance(shape, MeshShape) and shape.is_deformable:

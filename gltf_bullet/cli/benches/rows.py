@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 
 from gltf_bullet.bullet.baselines.loading import load_urdfs, urdf_file
 from gltf_bullet.bullet.headless import headless_world
-from gltf_bullet.cli.bench_assets import bodies_gltf, grid, pile
-from gltf_bullet.cli.bench_memory import measure_growth
+from gltf_bullet.cli.benches.assets import bodies_gltf, grid, pile
+from gltf_bullet.cli.benches.memory import measure_growth
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.asset import load_gltf, read_asset
 from gltf_bullet.runtime.scene import Scene

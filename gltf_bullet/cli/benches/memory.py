@@ -12,7 +12,7 @@ from multiprocessing import get_context
 
 from gltf_bullet.bullet.baselines.loading import BareBodies, count_in_world
 from gltf_bullet.bullet.headless import headless_world
-from gltf_bullet.cli.bench_assets import mesh_scene_gltf
+from gltf_bullet.cli.benches.assets import mesh_scene_gltf
 from gltf_bullet.runtime.asset import read_asset
 
 __all__ = ["Growth", "can_measure_growth", "measure_growth"]

@@ -20,7 +20,7 @@ from gymnasium.vector import AsyncVectorEnv
 
 from gltf_bullet.bullet.baselines.cart_pole import BareCartPoles
 from gltf_bullet.bullet.owned_world import close_world, open_world
-from gltf_bullet.cli.bench_assets import cart_pole_gltf
+from gltf_bullet.cli.benches.assets import cart_pole_gltf
 from gltf_bullet.envs import DriveAction, EnvConfig, GltfEnv, GltfVectorEnv, terms
 
 __all__ = ["TRAIN_ROWS", "BareEnv", "BareVectorEnv", "Throughput"]

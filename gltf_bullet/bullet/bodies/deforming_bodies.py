@@ -1,0 +1,291 @@
+"""Static colliders whose shape changes: made anew, and moved so that they carry what lies on them.
+
+The engine's shapes cannot change, so the shape of a moment stands in. It moves as the surface does
+where it is touched, elsewhere as its vertices do together, and is replaced where a vertex is off by
+more than a hundredth of its size. PyBullet gives the body of the new shape the id of the old one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import pybullet
+import trimesh
+
+from gltf_bullet.bullet.session import EngineSession
+from gltf_bullet.bullet.state.link_states import velocity_before_turn
+from gltf_bullet.errors import EngineError
+from gltf_bullet.planning.body_plans import StaticPlan
+from gltf_bullet.transforms import (
+    FloatArray,
+    IntArray,
+    Vec3,
+    quat_conjugate,
+    quat_multiply,
+    quat_rotate,
+    rotation_vector_from_quat,
+)
+
+__all__ = ["BuiltSurface", "DeformingBodies", "SurfaceMotion"]
+
+_TOLERANCE = 0.01
+"""Of its extent that a shape may be off."""
+_CATCH_UP = 0.1
+"""[m/s] at which a shape that stands beside its place goes there: nothing on it is kicked."""
+_NEAR = 0.05
+"""Of its extent from it that others count as touching: the next step may bring them there."""
+_IN_PLACE = 1e-7
+"""[m] and share of a turn within which it has arrived."""
+_MOST_PAIRS = 20_000
+"""Contacts times triangles up to which all triangles are looked at."""
+_NEAR_VERTICES = 16
+"""Else those around so many vertices near each contact."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BuiltSurface:
+    """What a collider was made of."""
+
+    plan: StaticPlan
+    points: FloatArray
+    """Its vertices in the world then [m], shape [n, 3]."""
+    triangles: IntArray
+    """Shape [m, 3]."""
+
+    @property
+    def extent(self) -> float:
+        """The longest side of its box [m]."""
+        return float(np.ptp(self.points, axis=0).max(initial=0.0)) or 1.0
+
+
+class SurfaceMotion(NamedTuple):
+    """Where the vertices of a collider are, and will be after the coming step."""
+
+    now: FloatArray
+    """[m], shape [n, 3]."""
+    ahead: FloatArray
+    """[m], shape [n, 3]."""
+    is_jump: bool
+    """Whether it gets there at once, and carries nothing."""
+    rebuild: Callable[[], BuiltSurface | None]
+    """The surface as it is now; ``None``: it has no shape that could be made."""
+
+
+_Rigid: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
+"""A place [m], its shift [m], and the turn around it as a rotation vector."""
+
+
+class DeformingBodies:
+    """Bodies that are the last of a scene, in this order."""
+
+    def __init__(
+        self,
+        session: EngineSession,
+        plans: Sequence[StaticPlan],
+        ids: Sequence[int],
+        create: Callable[[StaticPlan], int],
+    ) -> None:
+        """Name the bodies; :meth:`begin` says what they were made of.
+
+        Args:
+            session: The world.
+            plans: What they were made from.
+            ids: Body ids.
+            create: Makes a body that touches others as its predecessor did; returns its id.
+        """
+        self._session = session
+        self._client_id = session.client_id
+        self._ids = tuple(ids)
+        self._create = create
+        self.nodes = tuple(plan.node for plan in plans)
+        """Of the colliders."""
+        self.built: tuple[BuiltSurface, ...] = ()
+        """What stands in the world; a state to :meth:`restore`."""
+        self._moves = [False] * len(plans)
+
+    def begin(self, built: Sequence[BuiltSurface]) -> None:
+        """Say what the bodies were made of, in the order of :attr:`nodes`."""
+        self.built = tuple(built)
+
+    def restore(self, built: tuple[BuiltSurface, ...]) -> None:
+        """Make the shapes of a saved state; their poses are the engine's snapshot's business."""
+        self._moves = [True] * len(self._moves)
+        if len(built) == len(self.built) and not all(
+            a is b or np.array_equal(a.points, b.points)
+            for a, b in zip(built, self.built, strict=True)
+        ):
+            self._replace(built)
+
+    def follow(self, motions: Sequence[SurfaceMotion], time_step: float) -> None:
+        """Prepare a step of ``time_step`` [s]; ``motions`` in the order of :attr:`nodes`."""
+        active = [
+            number
+            for number, motion in enumerate(motions)
+            if motion.now is not motion.ahead or self._moves[number]
+        ]
+        if not active:
+            return
+        touched = {number: self._touched(number) for number in active}
+        fresh = list(self.built)
+        for number in active:
+            old, now = self.built[number], motions[number].now
+            place, shift, turn = self._fit(number, touched[number], now)
+            left = now - old.points - shift - np.cross(turn, old.points - place)
+            if float(np.abs(left).max(initial=0.0)) > _TOLERANCE * old.extent:
+                fresh[number] = motions[number].rebuild() or old
+        if any(a is not b for a, b in zip(fresh, self.built, strict=True)):
+            self._replace(fresh)
+        for number in active:
+            places = touched[number]
+            self._moves[number] = self._drive(number, motions[number], places, time_step)
+
+    def _replace(self, built: Sequence[BuiltSurface]) -> None:
+        """Make all anew, so that they stay the last bodies in their order.
+
+        Snapshots know bodies by their order; a removal puts the last in the gap.
+        """
+        states = [self._state(body_id) for body_id in self._ids]
+        for body_id in reversed(self._ids):
+            pybullet.removeBody(body_id, physicsClientId=self._client_id)
+        for number, (body_id, surface) in enumerate(zip(self._ids, built, strict=True)):
+            if self._create(surface.plan) != body_id:
+                raise EngineError(f"the collider of node {self.nodes[number]} lost its body id")
+            if surface is self.built[number]:
+                pose, velocity = states[number]
+                pybullet.resetBasePositionAndOrientation(
+                    body_id, *pose, physicsClientId=self._client_id
+                )
+                pybullet.resetBaseVelocity(body_id, *velocity, physicsClientId=self._client_id)
+        self._moves = [True] * len(self._moves)
+        self.built = tuple(built)
+
+    def _state(self, body_id: int) -> tuple[tuple[object, object], tuple[object, object]]:
+        pose = pybullet.getBasePositionAndOrientation(body_id, self._client_id)
+        return pose, pybullet.getBaseVelocity(body_id, self._client_id)
+
+    def _drive(
+        self, number: int, motion: SurfaceMotion, places: FloatArray, time_step: float
+    ) -> bool:
+        """Give a body its velocity for the step; returns whether it moves."""
+        built, body_id = self.built[number], self._ids[number]
+        origin, rotation = _pose_of(built.plan)
+        position, turned = self._pose(body_id)
+        place, shift_now, turn_now = self._fit(number, places, motion.now)
+        _, shift_ahead, turn_ahead = self._fit(number, places, motion.ahead)
+        arm = origin - place
+        left = shift_now + np.cross(turn_now, arm) - (position - origin)
+        left_turn = turn_now - rotation_vector_from_quat(
+            quat_multiply(turned, quat_conjugate(rotation))
+        )
+        most = _CATCH_UP * time_step
+        move, turn = _limited(left, most), _limited(left_turn, most / built.extent)
+        if not motion.is_jump:
+            turn = turn + turn_ahead - turn_now
+            move = move + shift_ahead - shift_now + np.cross(turn_ahead - turn_now, arm)
+        velocity, spin = (move / time_step).tolist(), (turn / time_step).tolist()
+        pybullet.resetBaseVelocity(
+            body_id,
+            velocity_before_turn(velocity, spin, time_step),
+            spin,
+            physicsClientId=self._client_id,
+        )
+        return bool(max(np.abs(move).max(), np.abs(turn).max()) > _IN_PLACE * built.extent)
+
+    def _pose(self, body_id: int) -> tuple[FloatArray, FloatArray]:
+        pose = pybullet.getBasePositionAndOrientation(body_id, self._client_id)
+        return np.array(pose[0]), np.array(pose[1])
+
+    def _touched(self, number: int) -> FloatArray:
+        """Where others touch a body, or are about to, in the world [m], shape [k, 3]."""
+        body_id, near = self._ids[number], _NEAR * self.built[number].extent
+        low, high = pybullet.getAABB(body_id, physicsClientId=self._client_id)
+        around = pybullet.getOverlappingObjects(
+            [x - near for x in low], [x + near for x in high], physicsClientId=self._client_id
+        )
+        others = sorted({other for other, _ in around or ()} - {body_id, *self._ids})
+        contacts = pybullet.getContactPoints(body_id, physicsClientId=self._client_id)
+        found: list[Vec3] = [point[5] for point in contacts]
+        touching = {point[2] for point in contacts}
+        for other in others:
+            if other not in touching and self._moves_freely(other):
+                found += [
+                    point[5]
+                    for point in pybullet.getClosestPoints(
+                        body_id, other, near, physicsClientId=self._client_id
+                    )
+                ]
+        return np.array(found).reshape(-1, 3)
+
+    def _moves_freely(self, body_id: int) -> bool:
+        count = pybullet.getNumJoints(body_id, physicsClientId=self._client_id)
+        mass: float = pybullet.getDynamicsInfo(body_id, -1, physicsClientId=self._client_id)[0]
+        return count > 0 or mass > 0.0
+
+    def _fit(self, number: int, places: FloatArray, points: FloatArray) -> _Rigid:
+        """The rigid motion from the built shape that comes closest to its vertices' places.
+
+        Args:
+            number: Of the body.
+            places: Where it is touched, in the world; without any, all vertices count.
+            points: Where its vertices are [m], shape [n, 3].
+        """
+        built = self.built[number]
+        shifts = points - built.points
+        if not len(places):
+            return _rigid_fit(built.points, shifts)
+        origin, rotation = _pose_of(built.plan)
+        position, turned = self._pose(self._ids[number])
+        back = quat_multiply(rotation, quat_conjugate(turned))
+        places = origin + quat_rotate(back, places - position)
+        return _rigid_fit(places, _at_places(built, places, shifts))
+
+
+def _pose_of(plan: StaticPlan) -> tuple[FloatArray, FloatArray]:
+    pose = plan.world_from_collider @ plan.shape.body_from_shape
+    return np.array(pose.translation), np.array(pose.rotation_xyzw)
+
+
+def _limited(vector: FloatArray, most: float) -> FloatArray:
+    length = float(np.linalg.norm(vector))
+    return vector if length <= most else vector * (most / length)
+
+
+def _rigid_fit(places: FloatArray, shifts: FloatArray) -> _Rigid:
+    """Least squares; what the places leave open, a turn about one point or line, is none."""
+    place, shift = places.mean(axis=0), shifts.mean(axis=0)
+    x, y, z = (places - place).T
+    zero = np.zeros_like(x)
+    # Rows of w x arm, by component of w.
+    columns = np.stack(
+        [
+            np.stack([zero, -z, y], axis=1),
+            np.stack([z, zero, -x], axis=1),
+            np.stack([-y, x, zero], axis=1),
+        ],
+        axis=2,
+    ).reshape(-1, 3)
+    turn, *_ = np.linalg.lstsq(columns, (shifts - shift).reshape(-1), rcond=1e-6)
+    return place, shift, turn
+
+
+def _at_places(built: BuiltSurface, places: FloatArray, values: FloatArray) -> FloatArray:
+    """Values of the vertices at the points of the surface that are closest to some places."""
+    found = np.empty_like(places)
+    for row, place in enumerate(places):
+        triangles = built.triangles
+        if len(places) * len(triangles) > _MOST_PAIRS:
+            distances = np.linalg.norm(built.points - place, axis=1)
+            near = np.argpartition(distances, _NEAR_VERTICES)[:_NEAR_VERTICES]
+            triangles = triangles[np.isin(triangles, near).any(axis=1)]
+        corners = built.points[triangles]
+        closest = trimesh.triangles.closest_point(corners, np.tile(place, (len(corners), 1)))
+        best = int(np.linalg.norm(closest - place, axis=1).argmin())
+        (shares,) = trimesh.triangles.points_to_barycentric(
+            corners[best : best + 1], closest[best : best + 1]
+        )
+        shares = shares if np.isfinite(shares).all() else np.full(3, 1.0 / 3.0)
+        found[row] = shares @ values[triangles[best]]
+    return found

@@ -1,0 +1,72 @@
+"""Attachment nodes of joints that move by themselves: animated nodes, and bodies with joints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+
+from gltf_bullet.bullet.contacts.pair_rules import EngineLink
+from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
+from gltf_bullet.bullet.state.link_states import link_state
+from gltf_bullet.planning.scene_plan import ScenePlan
+from gltf_bullet.transforms import FloatArray, Pose
+
+__all__ = ["MovingAnchors"]
+
+_Motion: TypeAlias = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
+"""Position and rotation xyzw now, velocity and spin over the coming step."""
+
+
+class MovingAnchors:
+    """Tells the joints of one scene where their moving attachments go."""
+
+    def __init__(
+        self,
+        client_id: int,
+        plan: ScenePlan,
+        articulations: ArticulationSet,
+        link_of: Callable[[int], EngineLink],
+    ) -> None:
+        """``link_of``: the engine link of a motion node's body."""
+        self._client_id = client_id
+        self._bodies = plan.bodies.bodies
+        self._nodes = plan.articulations.moving_anchors
+        self._articulations = articulations
+        self._link_of = link_of
+        self._motion: dict[int, _Motion] = {}
+
+    def aim(
+        self,
+        node: int,
+        position: FloatArray,
+        rotation_xyzw: FloatArray,
+        velocity: FloatArray,
+        spin: FloatArray,
+    ) -> None:
+        """Say where an animated attachment node without motion is and goes in the coming step.
+
+        Args:
+            node: One of ``plan.articulations.moving_anchors``.
+            position: Now [m], shape [3].
+            rotation_xyzw: Now, shape [4].
+            velocity: Over the step [m/s], world axes, shape [3].
+            spin: Over the step [rad/s], world axes, shape [3].
+        """
+        self._motion[node] = (position, rotation_xyzw, velocity, spin)
+
+    def before_step(self, time_step: float) -> None:
+        """Announce a step of ``time_step`` [s]."""
+        for node in self._nodes:
+            if node in self._bodies:
+                self._articulations.set_anchor(node, *self._body_motion(node), time_step)
+            elif node in self._motion:
+                self._articulations.set_anchor(node, *self._motion[node], time_step)
+
+    def _body_motion(self, node: int) -> _Motion:
+        com, rotation, linear, angular = link_state(self._client_id, *self._link_of(node))
+        world_from_body = Pose(rotation, com) @ self._bodies[node].body_from_inertial.inverse()
+        origin = np.array(world_from_body.translation)
+        velocity = np.array(linear) + np.cross(angular, origin - np.array(com))
+        return origin, np.array(world_from_body.rotation_xyzw), velocity, np.array(angular)

@@ -1,0 +1,1 @@
+"""What ``gltf-bullet bench`` measures."""

@@ -1,0 +1,158 @@
+"""``gltf-bullet bench drops``: limbs thrown on a floor, and what becomes of their energy."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from gltf_bullet.bullet.baselines.joint_loops import add_floor
+from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.cli.benches.solve import ASSETS
+from gltf_bullet.errors import EngineError
+from gltf_bullet.options import LoadOptions
+from gltf_bullet.runtime.asset import Asset, read_asset
+from gltf_bullet.runtime.scene import Scene
+
+__all__ = [
+    "DROP_RATES",
+    "DROP_ROWS",
+    "MOST_GAIN",
+    "MOST_SPEED",
+    "DropRow",
+    "Drops",
+    "without_static_parts",
+]
+
+DROP_RATES = (30, 60, 120, 240)
+"""Steps per second."""
+_KHR = "KHR_physics_rigid_bodies"
+_GRAVITY = 9.81
+_HEIGHT = 2.2
+"""[m] of the lowest asset's origin above the floor."""
+_DURATION = 2.0
+"""[s]"""
+MOST_GAIN = 0.05
+"""Share of its energy at the start that a drop may gain."""
+MOST_SPEED = 4.0
+"""Times the speed of the fall."""
+
+
+@dataclass(slots=True)
+class Drops:
+    """What became of some drops."""
+
+    count: int = 0
+    exploded: int = 0
+    """Not finite, or refused by the engine."""
+    gained: int = 0
+    """Energy above the start by more than MOST_GAIN."""
+    sped: int = 0
+    """Something faster than MOST_SPEED falls."""
+    worst: float = 0.0
+    """Largest energy over that at the start."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropRow:
+    """One line of the table."""
+
+    name: str
+    asset: str
+    together: int = 1
+    """How many are dropped at once, one above the other."""
+
+    def measure(self, rate: int, count: int) -> Drops:
+        """Drop that many in random poses at a rate [1/s]."""
+        asset = read_asset(without_static_parts(self.asset))
+        found = Drops()
+        for seed in range(count):
+            self._drop(asset, rate, np.random.default_rng(seed), found)
+        return found
+
+    def _drop(self, asset: Asset, rate: int, rng: np.random.Generator, found: Drops) -> None:
+        found.count += 1
+        with headless_world(time_step=1.0 / rate) as client:
+            add_floor(client)
+            scenes = [
+                asset.instantiate(
+                    client,
+                    position=(*rng.uniform(-0.2, 0.2, 2), _HEIGHT * (1 + k)),
+                    orientation=tuple(Rotation.random(random_state=rng).as_quat().tolist()),
+                    options=LoadOptions(visuals="none"),
+                )
+                for k in range(self.together)
+            ]
+            for scene in scenes:
+                scene.core.disable_reset()
+            start, speed = _energy_and_speed(scenes)
+            fall = math.sqrt(2.0 * _GRAVITY * _HEIGHT * self.together)
+            most, fastest = start, speed
+            try:
+                for _ in range(int(_DURATION * rate)):
+                    _step(scenes)
+                    energy, speed = _energy_and_speed(scenes)
+                    most, fastest = max(most, energy), max(fastest, speed)
+                    if not math.isfinite(energy + speed):
+                        raise EngineError("not finite")
+            except EngineError:
+                found.exploded += 1
+                return
+        found.worst = max(found.worst, most / start)
+        found.gained += most > (1.0 + MOST_GAIN) * start
+        found.sped += fastest > MOST_SPEED * fall
+
+
+def _step(scenes: list[Scene]) -> None:
+    for scene in scenes:
+        scene.before_step()
+    scenes[0].core.session.step()
+    for scene in scenes:
+        scene.after_step()
+
+
+def _energy_and_speed(scenes: list[Scene]) -> tuple[float, float]:
+    """Kinetic and potential energy [J] of jointed bodies above z = 0; the fastest [m/s]."""
+    total, fastest = 0.0, 0.0
+    for scene in scenes:
+        for articulation in scene.core.world.articulations.articulations:
+            states = articulation.read()
+            squares = (states.linear_velocity**2).sum(axis=1)
+            spin = states.angular_velocity
+            turning = np.einsum("fi,fij,fj->", spin, states.inertia_in_world, spin)
+            total += 0.5 * float((states.masses * squares).sum() + turning)
+            total += _GRAVITY * float((states.masses * states.com[:, 2]).sum())
+            fastest = max(fastest, math.sqrt(float(squares.max())))
+    return total, fastest
+
+
+def without_static_parts(name: str) -> bytes:
+    """An example whose colliders without motion are gone, and its animations."""
+    asset = json.loads((ASSETS / f"{name}.gltf").read_text())
+    nodes = asset["nodes"]
+
+    def strip(node: int, below_motion: bool) -> None:
+        physics = nodes[node].get("extensions", {}).get(_KHR, {})
+        moves = below_motion or "motion" in physics
+        if not moves:
+            physics.pop("collider", None)
+        for child in nodes[node].get("children", []):
+            strip(child, moves)
+
+    for root in asset["scenes"][asset.get("scene", 0)]["nodes"]:
+        strip(root, below_motion=False)
+    asset.pop("animations", None)
+    return json.dumps(asset).encode()
+
+
+DROP_ROWS = (
+    DropRow(name="ragdoll", asset="ragdoll"),
+    DropRow(name="vehicle", asset="vehicle"),
+    DropRow(name="walker", asset="walker"),
+    DropRow(name="ragdoll-pairs", asset="ragdoll", together=2),
+    DropRow(name="ragdoll-heaps", asset="ragdoll", together=5),
+)
+"""In the order of the table."""

@@ -1,0 +1,140 @@
+"""``gltf-bullet bench solve``: a step with joints against the loop that one writes by hand.
+
+Both sides have the same bodies in worlds of their own and go through the same motion: the loop by
+hand pushes with the very forces that the solve has found, which it was given beforehand.
+"""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import gltf_bullet
+from gltf_bullet.bullet.baselines.joint_loops import HandLoop, Pushes
+from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.runtime.asset import Asset, read_asset
+from gltf_bullet.runtime.scene import Scene
+from gltf_bullet.runtime.scene_batch import SceneBatch
+
+__all__ = ["ASSETS", "SOLVE_ROWS", "Comparison", "SolveRow"]
+
+ASSETS = Path(gltf_bullet.__file__).parents[1] / "examples" / "assets"
+"""Of a checkout; they are no part of the package."""
+
+_WARM_UP = 3
+"""Steps after a state was restored: contacts are found anew."""
+_CHUNK = 20
+"""Steps that one side makes before the other one has its turn."""
+_APART = 20.0
+"""[m] between copies."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Medians of both sides."""
+
+    ours: float
+    """[us] per step."""
+    theirs: float
+
+    @property
+    def ratio(self) -> float:
+        """By hand over ours: below 1 we are slower."""
+        return self.theirs / self.ours
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolveRow:
+    """One line of the table."""
+
+    name: str
+    what: str
+    goal: float
+    """The least good ratio (DESIGN section 8)."""
+    asset: str
+    copies: int = 1
+    settle: int = 120
+    """Steps before anything is measured."""
+
+    def measure(self, repeats: int) -> Comparison:
+        """Both sides by turns."""
+        asset = read_asset(ASSETS / f"{self.asset}.gltf")
+        with headless_world() as client, headless_world() as other:
+            scenes, step = self._load(asset, client)
+            _, settle = self._load(asset, other)
+            for _ in range(self.settle):
+                step()
+                settle()
+            by_hand = HandLoop(other)
+            states = [scene.save_state() for scene in scenes[:1]]
+            pushes: list[Pushes] = []
+            for _ in range(_WARM_UP + _CHUNK):
+                step()
+                pushes.append(
+                    {
+                        body: push
+                        for scene in scenes
+                        for body, push in scene.core.world.articulations.solver.pushes().items()
+                    }
+                )
+            ours, theirs = [], []
+            for _ in range(4 * repeats):
+                for scene, state in zip(scenes, states, strict=False):
+                    scene.restore_state(state)
+                ours.append(_timed([step] * (_WARM_UP + _CHUNK)))
+                by_hand.rewind()
+                theirs.append(_timed([_bound(by_hand, push) for push in pushes]))
+        return Comparison(ours=statistics.median(ours), theirs=statistics.median(theirs))
+
+    def _load(self, asset: Asset, client: int) -> tuple[list[Scene], Callable[[], None]]:
+        """Copies in one world, and what steps them."""
+        scenes = [
+            asset.instantiate(client, position=(_APART * (k % 8), _APART * (k // 8), 0.0))
+            for k in range(self.copies)
+        ]
+        if self.copies == 1:
+            return scenes, scenes[0].step
+        for scene in scenes:
+            scene.core.disable_reset()
+        return scenes, SceneBatch([scene.core for scene in scenes]).step
+
+
+def _bound(loop: HandLoop, push: Pushes) -> Callable[[], None]:
+    return lambda: loop.step(push)
+
+
+def _timed(calls: list[Callable[[], None]]) -> float:
+    """[us] of the processor per call, the first ones left out: what else runs counts less."""
+    for call in calls[:_WARM_UP]:
+        call()
+    gc.disable()
+    try:
+        start = time.process_time()
+        for call in calls[_WARM_UP:]:
+            call()
+        passed = time.process_time() - start
+    finally:
+        gc.enable()
+    return 1e6 * passed / len(calls[_WARM_UP:])
+
+
+SOLVE_ROWS = (
+    SolveRow(name="cart-pole", what="cart-pole", goal=0.4, asset="cart_pole"),
+    SolveRow(name="hinge", what="hinge door", goal=0.4, asset="hinge_door"),
+    SolveRow(name="arm", what="six-axis arm", goal=0.7, asset="six_axis_arm"),
+    SolveRow(name="walker", what="walker on its feet", goal=0.5, asset="walker"),
+    SolveRow(name="vehicle", what="vehicle that drives", goal=0.6, asset="vehicle"),
+    SolveRow(name="ragdoll", what="ragdoll on the floor", goal=0.6, asset="ragdoll", settle=480),
+    SolveRow(name="rope", what="rope of 20 balls", goal=0.4, asset="rope"),
+    SolveRow(name="bridge", what="suspension bridge", goal=0.4, asset="suspension_bridge"),
+    SolveRow(name="reacher", what="reacher, its trigger ours only", goal=0.4, asset="reacher"),
+    SolveRow(name="64-cart-poles", what="64 cart-poles in one world", goal=0.4, asset="cart_pole",
+             copies=64),
+    SolveRow(name="16-walkers", what="16 walkers in one world", goal=0.5, asset="walker",
+             copies=16),
+)  # fmt: skip
+"""In the order of the table."""

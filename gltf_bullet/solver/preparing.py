@@ -1,0 +1,84 @@
+"""The kernel that reads, judges the last step and states the rows of the coming one."""
+
+from __future__ import annotations
+
+from gltf_bullet.solver import arena
+from gltf_bullet.solver.articulation_step import evaluate_tree, prepare_articulation
+from gltf_bullet.solver.compiling import entry
+from gltf_bullet.solver.energy_guard import judge_step
+from gltf_bullet.solver.row_metrics import measure_rows
+from gltf_bullet.solver.unknown_loads import add_contact_forces, find_unknown_load
+from gltf_bullet.transforms import FloatArray, IntArray
+
+__all__ = ["EVALUATE", "JUDGE", "PREPARE", "prepare"]
+
+PREPARE = 1
+"""State the rows of all articulations of the arena that take part in the step."""
+JUDGE = 2
+"""Judge the step that was just made, and take back energy that came from nowhere."""
+EVALUATE = 3
+"""Poses, velocities, mass matrix and row values of the articulation ``number``."""
+
+
+@entry(
+    "int64(int64[::1], float64[::1], float64[::1], int64[::1], float64[::1], int64, int64, int64,"
+    " float64, float64, float64, float64)"
+)
+def prepare(
+    ints: IntArray,
+    floats: FloatArray,
+    work: FloatArray,
+    index: IntArray,
+    values: FloatArray,
+    stage: int,
+    number: int,
+    contacts: int,
+    dt: float,
+    gx: float,
+    gy: float,
+    gz: float,
+) -> int:
+    """The part of a step in which articulations know nothing of each other.
+
+    Args:
+        ints: Of the arena.
+        floats: Of the arena.
+        work: Of the arena.
+        index: Integers of the islands.
+        values: Floats of the islands.
+        stage: PREPARE, JUDGE or EVALUATE.
+        number: By which the sides of contacts call this arena.
+        contacts: How many were filled in.
+        dt: [s]
+        gx: Gravity that the engine applies [m/s^2], world axes.
+        gy: Likewise.
+        gz: Likewise.
+
+    Returns:
+        1 where the engine must be given velocities that were taken back, else 0.
+    """
+    if stage == EVALUATE:
+        a = ints[ints[arena.RECORDS] + number]
+        evaluate_tree(ints, floats, work, a)
+        measure_rows(ints, floats, work, a)
+        return 0
+    slowed = 0
+    for k in range(ints[arena.ARTICULATIONS]):
+        evaluate_tree(ints, floats, work, ints[ints[arena.RECORDS] + k])
+    if ints[arena.JUDGED] == 0:
+        add_contact_forces(ints, work, index, values, number, contacts, dt)
+        for k in range(ints[arena.ARTICULATIONS]):
+            a = ints[ints[arena.RECORDS] + k]
+            if ints[a + arena.ACTS] == 1:
+                judge_step(ints, floats, work, a, dt)
+                find_unknown_load(ints, floats, work, a)
+    if stage == JUDGE:
+        ints[arena.JUDGED] = 1
+        for k in range(ints[arena.ARTICULATIONS]):
+            slowed |= ints[ints[ints[arena.RECORDS] + k] + arena.SLOWED]
+        return int(slowed)
+    for k in range(ints[arena.ARTICULATIONS]):
+        a = ints[ints[arena.RECORDS] + k]
+        if ints[a + arena.ACTS] != 0:
+            prepare_articulation(ints, floats, work, a, dt, gx, gy, gz)
+    return 0

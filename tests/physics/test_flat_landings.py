@@ -1,0 +1,99 @@
+"""What lands flat bounces as it should, or an issue at load says how much may be missing."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gltf_bullet.bullet.baselines.contact_scenes import ContactScene, flat_grid
+from gltf_bullet.transforms import FloatArray
+from tests.physics.scenes import G, world
+
+HALF = 0.5
+"""[m] of every mover's height, and of its width."""
+MOVERS = ("sphere", "capsule", "box", "hull", "cylinder")
+GROUNDS = ("box", "plane", "hull", "mesh")
+DROPS = [(0.4, 0.3, 0.2), (1.1, -2.13, 1.71), (2.7, 1.37, -0.49)]
+"""Height, x and z [m]."""
+
+
+def prism(sides: int) -> FloatArray:
+    turns = np.linspace(0.0, 2.0 * math.pi, sides + 1)[:-1]
+    ring = [(HALF * math.cos(turn), HALF * math.sin(turn)) for turn in turns]
+    return np.array([(x, y, z) for x, z in ring for y in (-HALF, HALF)])
+
+
+def mover(scene: ContactScene, kind: str) -> dict[str, Any]:
+    match kind:
+        case "sphere":
+            return scene.shape("sphere", radius=HALF)
+        case "capsule":
+            return scene.shape("capsule", radiusTop=0.25, radiusBottom=0.25, height=0.5)
+        case "box":
+            return scene.shape("box", size=[1, 1, 1])
+        case "cylinder":
+            return scene.shape("cylinder", radiusTop=HALF, radiusBottom=HALF, height=1.0)
+        case _:
+            return scene.mesh(prism(6), [(0, 1, 2)], hull=True)
+
+
+def put_ground(scene: ContactScene, kind: str, material: int) -> None:
+    match kind:
+        case "box":
+            shape = scene.shape("box", size=[20, 1, 20])
+            scene.node(shape, at=(0, -0.5, 0), material=material)
+        case "plane":
+            scene.node(scene.shape("plane"), material=material)
+        case "hull":
+            corners = [(x, y, z) for x in (-10, 10) for y in (-1, 0) for z in (-10, 10)]
+            block = scene.mesh(np.array(corners), [(0, 1, 2)], hull=True)
+            scene.node(block, material=material)
+        case _:
+            scene.node(scene.mesh(*flat_grid(20, 10.0)), material=material)
+
+
+def bounce(
+    kind: str, ground: str, restitution: float, drop: tuple[float, float, float]
+) -> tuple[float, list[Any]]:
+    """Fastest rise over fastest fall, and the issue that load reports, if any."""
+    height, x, z = drop
+    scene = ContactScene()
+    rubber = scene.material(0.5, restitution)
+    shape = mover(scene, kind)
+    put_ground(scene, ground, rubber)
+    node = scene.node(shape, at=(x, HALF + height, z), material=rubber, motion={"mass": 1.0})
+    fall = rise = 0.0
+    with world(scene.bytes(), rate=240) as loaded:
+        for _ in range(int(math.sqrt(2.0 * height / G) * 240) + 8):
+            loaded.step()
+            speed = float(loaded.bodies[node].linear_velocity[1])
+            fall, rise = min(fall, speed), max(rise, speed)
+        found = [issue for issue in loaded.issues if issue.code == "FLAT_LANDING"]
+    return rise / -fall, found
+
+
+@pytest.mark.parametrize("restitution", [0.5, 1.0])
+@pytest.mark.parametrize("ground", GROUNDS)
+@pytest.mark.parametrize("kind", MOVERS)
+def test_what_is_lost_is_named(kind: str, ground: str, restitution: float) -> None:
+    """A pair without an issue bounces within 0.04; one with an issue loses no more than it says."""
+    for drop in DROPS:
+        found, issues = bounce(kind, ground, restitution, drop)
+        allowed = float(str(issues[0].values["loss"])) if issues else 0.0
+        assert restitution - allowed - 0.04 <= found <= restitution + 0.04
+
+
+def test_the_issue_names_the_pair_and_grows_with_the_restitution() -> None:
+    _, (issue,) = bounce("cylinder", "box", 0.5, DROPS[0])
+    assert issue.pointer == "/nodes/1"
+    assert (issue.values["mover"], issue.values["ground"]) == ("cylinder", "box")
+    _, (stronger,) = bounce("cylinder", "box", 1.0, DROPS[0])
+    assert stronger.values["loss"] == pytest.approx(2.0 * float(str(issue.values["loss"])))
+
+
+def test_without_restitution_nothing_is_lost() -> None:
+    _, issues = bounce("cylinder", "box", 0.0, DROPS[0])
+    assert not issues
