@@ -12,6 +12,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from gltf_bullet.output_files import written_aside
+
 __all__ = ["KEPT_FILES"]
 
 
@@ -33,7 +35,9 @@ class _KeptFiles:
             atexit.register(shutil.rmtree, self._folder, ignore_errors=True)
         path = self._folder / f"{digest.hex()}{suffix}"
         if not path.exists():
-            path.write_text(write(), encoding="utf-8")
+            # Other threads may load the same robot into worlds of theirs.
+            with written_aside(path) as aside:
+                aside.write_text(write(), encoding="utf-8")
         return path
 
 
