@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gltf_bullet.cli.loading import FixedBaseOption, is_robot
+from gltf_bullet.cli.robots import FixedBaseOption, is_robot
 from gltf_bullet.output_files import require_another_file
 
 if TYPE_CHECKING:

@@ -51,6 +51,12 @@ CONTACT_SOFTNESS = 1e-2
 engine found last: where several contacts could carry a load, it goes on with what they carried
 (measured: 1e-3 doubles the iterations, 5e-2 fails tests)."""
 
+HARD = 1e-8
+"""Softness of points that are held together, likewise."""
+
+RETURN = 0.2
+"""Share of a gap between them that one step closes."""
+
 EMPTY = 1e-12
 """Share of the largest inverse mass below which a row can move nothing."""
 
@@ -183,8 +189,7 @@ def add_free_bodies(index: IntArray, values: FloatArray) -> None:
         for k in range(6):
             speed = values[body + FREE_VELOCITY + k]
             values[index[layout.V_NOW] + place + k] = speed
-            gain = values[body + FREE_GAIN + k] if k < 3 else 0.0
-            values[index[layout.V_FREE] + place + k] = speed + gain
+            values[index[layout.V_FREE] + place + k] = speed + values[body + FREE_GAIN + k]
 
 
 @kernel
@@ -343,11 +348,12 @@ def add_contact_rows(index: IntArray, values: FloatArray, dt: float) -> None:
             first, second = second, first
         if index[first + SIDE_BLOCK] < 0:
             continue
+        strength = -layout.HELD - values[contact + CONTACT_DISTANCE]
         # The engine detected the contacts before the last step moved the bodies.
         gap = values[contact + CONTACT_DISTANCE] + dt * values[contact + CONTACT_RATE]
         pressing = dt * values[contact + CONTACT_FORCES]
         grip = values[contact + CONTACT_FRICTION] * pressing
-        for k in range(3 if grip > 0.0 else 1):
+        for k in range(3 if grip > 0.0 or strength >= 0.0 else 1):
             compliance = values[contact + CONTACT_COMPLIANCE + k]
             # A locked axis cannot slide at all: its row is empty.
             softness = CONTACT_SOFTNESS * (compliance if compliance > EMPTY * largest else largest)
@@ -357,6 +363,13 @@ def add_contact_rows(index: IntArray, values: FloatArray, dt: float) -> None:
                 # One that is inside already is let be: with the engine's own recovery of 0.08 a
                 # light lift under 25 boxes sagged 14 % too far, without by 0.17 % (measured).
                 target -= max(gap, 0.0) / dt
+            low, high = 0.0 if k == 0 else -grip, math.inf if k == 0 else grip
+            source = layout.CONTACT_SOURCE + c
+            if strength >= 0.0:
+                low, high, source = -dt * strength, dt * strength, layout.HELD_SOURCE + c
+                softness = HARD * (compliance if compliance > EMPTY * largest else largest)
+                target = -values[contact + CONTACT_DRIFT + k]
+                target -= RETURN / dt * values[contact + CONTACT_FORCES + k]
             row = add_row(
                 index,
                 values,
@@ -364,11 +377,11 @@ def add_contact_rows(index: IntArray, values: FloatArray, dt: float) -> None:
                 index[first + SIDE_JACOBIAN]
                 + k * index[index[layout.BLOCK_SIZE] + index[first + SIDE_BLOCK]],
                 -1,
-                layout.CONTACT_SOURCE + c,
+                source,
                 target,
                 softness,
-                0.0 if k == 0 else -grip,
-                math.inf if k == 0 else grip,
+                low,
+                high,
             )
             block = index[second + SIDE_BLOCK]
             if block == index[first + SIDE_BLOCK]:

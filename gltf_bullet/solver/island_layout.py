@@ -134,15 +134,20 @@ FREE_MOMENTS = 8
 FREE_VELOCITY = 11
 """[6], linear and angular, now."""
 FREE_GAIN = 17
-"""[3], what known forces add to the velocity within the step."""
-FREE_INERTIA = 20
+"""[6], what known forces add to the velocity within the step."""
+FREE_INERTIA = 23
 """[3, 3], world axes. From here on the kernels fill in."""
-FREE_TURN = 29
+FREE_TURN = 32
 """[3, 3]"""
-FREE_SIZE = 38
+FREE_SIZE = 41
 
 CONTACT_SOURCE = 1 << 40
 """Rows from this number on belong to contacts."""
+HELD_SOURCE = 1 << 41
+"""Rows from this number on belong to points that somebody else's constraint holds together."""
+HELD = 1e6
+"""Such a point stands among the contacts with -(HELD + largest force [N]) for its distance, and for
+its forces the gap [m] between the point on the first body and that on the second."""
 
 
 def allocate(

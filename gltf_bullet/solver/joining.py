@@ -191,6 +191,10 @@ def _take_rows(
         x = values[index[layout.ROW_IMPULSE] + r]
         slot = layout.ROW_FIRST_JACOBIAN if is_first else layout.ROW_SECOND_JACOBIAN
         row, unit = index[index[slot] + r], index[index[layout.ROW_UNIT] + r]
+        if source >= layout.HELD_SOURCE:
+            for k in range(n):
+                floats[ints[a + arena.LEGITIMATE] + k] += values[row + k] * x / dt
+            continue
         if source >= layout.CONTACT_SOURCE:
             for k in range(n):
                 floats[touched + k] += values[row + k] * x / dt

@@ -14,6 +14,7 @@ from gltf_bullet.solver.arena import POSE_COM, POSE_SIZE
 from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.island_layout import (
     CONTACT_DIRECTIONS,
+    CONTACT_DISTANCE,
     CONTACT_FORCES,
     CONTACT_OTHER,
     CONTACT_POSITION,
@@ -52,6 +53,8 @@ def add_contact_forces(
             work[ints[a + arena.MOVING_FORCE] + i] = 0.0
     for c in range(contacts):
         contact = index[layout.CONTACT] + CONTACT_SIZE * c
+        if values[contact + CONTACT_DISTANCE] <= -layout.HELD:
+            continue
         for which in range(2):
             side = index[layout.CONTACT_SIDES] + SIDE_SIZE * (2 * c + which)
             if index[side + SIDE_ARENA] != number:

@@ -152,7 +152,7 @@ class ArticulationSet:
         self._inertial_positions = np.array([p.translation for p in inertial]).reshape(-1, 3)
         self._inertial_rotations = np.array([p.rotation_xyzw for p in inertial]).reshape(-1, 4)
         self._exclude()
-        solid = {self.link_of[node][0] for node in self.link_of if body_plans[node].groups}
+        solid = {link[0] for node, link in self.link_of.items() if body_plans[node].groups}
         self.solver = JointSolver(client_id, arena, self.articulations, solid)
         """The joint-space solve, coupled where contacts carry forces."""
         self.controls = JointControls(
@@ -163,6 +163,7 @@ class ArticulationSet:
         self.loop_constraints = LoopConstraints(
             client_id, self.articulations, anchors, created, plans.cut_constraints
         )
+        self.contacts.own_constraints = set(self.loop_constraints.constraint_ids)
 
     def _index(self, number: int, articulation: Articulation) -> None:
         for multibody, body in zip(
@@ -271,9 +272,7 @@ class ArticulationSet:
             ):
                 links = [link for _, link in multibody.bodies if link >= 0]
                 if multibody.root_node >= 0:
-                    rows.append(
-                        pybullet.getBasePositionAndOrientation(body, physicsClientId=self.client_id)
-                    )
+                    rows.append(pybullet.getBasePositionAndOrientation(body, self.client_id))
                 if links:
                     states = pybullet.getLinkStates(
                         body,

@@ -17,6 +17,8 @@ import pybullet
 
 from gltf_bullet.bullet.bodies.foreign_bodies import is_immovable, read_free_body
 from gltf_bullet.bullet.joints.articulation import Articulation
+from gltf_bullet.bullet.joints.foreign_constraints import ForeignConstraints
+from gltf_bullet.bullet.joints.robot_loads import LoadMemory, RobotLoads
 from gltf_bullet.solver import contact_following as following
 from gltf_bullet.solver.contact_following import (
     ENDS,
@@ -27,18 +29,22 @@ from gltf_bullet.solver.contact_following import (
     WRITE,
 )
 from gltf_bullet.solver.entries import follow_contacts
-from gltf_bullet.solver.island_layout import FREE_SIZE
+from gltf_bullet.solver.island_layout import FREE_GAIN, FREE_INERTIA, FREE_SIZE
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["ContactMemory", "ContactReader", "Owners", "Touching", "WorldContacts"]
 
-ContactMemory: TypeAlias = FloatArray
-"""Contacts of the world, ROW_SIZE numbers each; body -2 - k is the scene's k-th one."""
+ContactMemory: TypeAlias = tuple[FloatArray, LoadMemory]
+"""Contacts of the world, ROW_SIZE numbers each; body -2 - k is the scene's k-th one; and what is
+remembered of other people's robots."""
 
 Owners: TypeAlias = "WeakValueDictionary[int, ContactReader]"
 """Whose a body is, of all scenes in a world."""
 
-_FREE_PADDING = (0.0,) * (FREE_SIZE - 20)
+_WORLD = (*(0.0,) * 6, 1.0, *(0.0,) * (FREE_SIZE - 7))
+"""A free body that nothing moves."""
+_FREE_PADDING = (0.0,) * (FREE_SIZE - FREE_INERTIA)
+_NO_SPIN = (0.0,) * 3
 _NOTHING: FloatArray = np.zeros(0)
 _FOREIGN = -1
 _SPARE = 2
@@ -76,11 +82,20 @@ class ContactReader:
             if len(articulation.record.rows.lower)
             for body in articulation.body_ids
         }
-        if self._starts.isdisjoint(solid):
-            self._starts = set()
+        self._is_solid = not self._starts.isdisjoint(solid)
+        self.own_constraints: set[int] = set()
+        """Ids of the constraints that close the scene's loops."""
+        self._foreign = ForeignConstraints(client_id, self._is_ours)
+        self.robot_loads = RobotLoads()
+        """What drives the links of other people's robots."""
         self.marks = following.places(16)
         """Scratch of :func:`follow_contacts`."""
         self.frictions: FloatArray = np.zeros(32)
+
+    def _is_ours(self, constraint: int, body: int) -> bool:
+        """Whether a scene has made a constraint."""
+        owner = self.owners.get(body)
+        return owner is not None and constraint in owner.own_constraints
 
     def join(self, owners: Owners, gravity_factor: Mapping[int, float]) -> None:
         """Know the other scenes of the world, as they know this one from now on.
@@ -110,50 +125,57 @@ class ContactReader:
     def memory(self, own: Sequence[int]) -> ContactMemory:
         """The contacts that the next solve reckons with; ``own`` are the scene's bodies."""
         held = self._read() if self._held is None else self._held
-        return _renamed(held, {body: -2 - k for k, body in enumerate(own)})
+        rows = _renamed(held, {body: -2 - k for k, body in enumerate(own)})
+        return rows, self.robot_loads.memory
 
     def recall(self, memory: ContactMemory, own: Sequence[int]) -> None:
         """Take back a :meth:`memory` for the next solve."""
-        self._held = _renamed(memory, {-2 - k: body for k, body in enumerate(own)})
+        rows, self.robot_loads.memory = memory
+        self._held = _renamed(rows, {-2 - k: body for k, body in enumerate(own)})
 
     @property
     def is_curious(self) -> bool:
         """Whether the next :meth:`read` asks the engine."""
-        return self._held is None and bool(self._starts)
+        return self._held is None and self._is_solid
 
     def take(self, rows: FloatArray) -> None:
         """Reckon with these contacts in the next :meth:`read`."""
         self._held = rows
 
     def _read(self) -> FloatArray:
-        if not self._starts:
+        if not self._is_solid:
             return np.zeros(0)
         return _as_array(pybullet.getContactPoints(physicsClientId=self.client_id))
 
     # --- what they couple ---------------------------------------------------------------------
 
-    def read(self, dt: float, gravity: Sequence[float]) -> Touching | None:
+    def read(self, dt: float, gravity: Sequence[float], *, learns: bool = True) -> Touching | None:
         """Everything that touches the scene's articulations, directly or through others.
 
-        ``None`` where nothing does.
+        ``None`` where nothing does. ``learns``: once a step, loads on others are taken to heart.
         """
         if not self._starts:
             return None
         rows = self._held
         if rows is None:
-            points = pybullet.getContactPoints(physicsClientId=self.client_id)
-            if not points:
-                return None
-            rows = _as_array(points)
+            points = self._is_solid and pybullet.getContactPoints(physicsClientId=self.client_id)
+            rows = _as_array(points) if points else _NOTHING
         self._held = None
+        if held := self._foreign.rows():
+            rows = np.concatenate([rows, np.array(held).ravel()])
         if not len(rows):
+            if learns:
+                self.robot_loads.turn_over()
             return None
         count = len(rows) // ROW_SIZE
         if 2 * count > len(self.frictions):
             self.marks = following.places(_SPARE * count)
             self.frictions = np.zeros(2 * _SPARE * count)
-        found = Touching(self, rows, [dt * g for g in gravity])
-        return found if found.follow(self._starts) else None
+        found = Touching(self, rows, dt, gravity)
+        is_any = found.follow(self._starts)
+        if learns:
+            self.robot_loads.turn_over()
+        return found if is_any else None
 
 
 class WorldContacts:
@@ -183,7 +205,9 @@ class WorldContacts:
 class Touching:
     """The contacts of one step that matter to a scene."""
 
-    def __init__(self, reader: ContactReader, rows: FloatArray, gain: Sequence[float]) -> None:
+    def __init__(
+        self, reader: ContactReader, rows: FloatArray, dt: float, gravity: Sequence[float]
+    ) -> None:
         self.free_bodies: list[float] = []
         """FREE_SIZE numbers each."""
         self.readers: list[ContactReader] = []
@@ -192,7 +216,8 @@ class Touching:
         """(number of the scene, number of the articulation) that are reached."""
         self._reader = reader
         self._client_id = reader.client_id
-        self._gain = gain
+        self._dt = dt
+        self._gain = [dt * g for g in gravity]
         self._free: dict[tuple[int, int], tuple[int, bool]] = {}
         """By body, and by link where links of a body move apart: number, and whether it moves."""
         marks = self._marks = reader.marks
@@ -256,7 +281,11 @@ class Touching:
         for part in articulation.body_ids:
             frames = reader.where[part][1]
             for one in self._sides_of.get(part, ()):
-                frame = frames[self._link_of[one]]
+                frame = frames.get(self._link_of[one], -1)
+                if frame < 0:
+                    # The base of an anchored one, which constraints may hold on to.
+                    self._set(one, _FOREIGN, self._add_free(-1, -1)[0], -1, ENDS)
+                    continue
                 self._set(one, scene, articulation.record.offset, frame, PASSES_ON)
 
     def _take_free(self, side: int) -> None:
@@ -277,12 +306,19 @@ class Touching:
     def _set(self, side: int, scene: int, record: int, frame: int, state: int) -> None:
         self._states[side] = state
         self._numbers[3 * side : 3 * side + 3] = scene, record, frame
-        info = pybullet.getDynamicsInfo(self._body_of[side], self._link_of[side], self._client_id)
-        self._frictions[side] = info[1]
+        body = self._body_of[side]
+        if body >= 0:
+            info = pybullet.getDynamicsInfo(body, self._link_of[side], self._client_id)
+            self._frictions[side] = info[1]
 
     def _add_free(self, body: int, link: int) -> tuple[int, bool]:
         known = self._free.get((body, link))
         if known is not None:
+            return known
+        if body < 0:
+            # The world, which constraints may hold on to.
+            self.free_bodies += _WORLD
+            known = self._free[body, link] = len(self._free), False
             return known
         owner = self._reader.owners.get(body)
         factor, x, y, z = 1.0, *self._gain
@@ -290,15 +326,21 @@ class Touching:
             factor = owner.gravity_factor[body]
         gain = (factor * x, factor * y, factor * z)
         values = read_free_body(self._client_id, body, link, gain, is_rigid=owner is not None)
-        self.free_bodies += (*values, *_FREE_PADDING)
-        known = self._free[body, link] = len(self._free), not is_immovable(values)
+        moves = not is_immovable(values)
+        all_gains: tuple[float, ...] = (*gain, *_NO_SPIN)
+        if moves and link >= 0:
+            load = self._reader.robot_loads.find(body, link, values, self._arrays[0], self._dt)
+            all_gains = all_gains if load is None else load
+        self.free_bodies += (*values[:FREE_GAIN], *all_gains, *_FREE_PADDING)
+        known = self._free[body, link] = len(self._free), moves
         return known
 
     def _stands_fixed(self, body: int) -> bool:
         """Whether it is somebody else's articulation with a base of mass 0."""
         client = self._client_id
         return bool(
-            pybullet.getNumJoints(body, client)
+            body >= 0
+            and pybullet.getNumJoints(body, client)
             and pybullet.getDynamicsInfo(body, -1, client)[0] == 0.0
         )
 

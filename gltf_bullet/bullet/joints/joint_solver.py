@@ -197,7 +197,7 @@ class JointSolver:
         dt, gravity = self._last
         self.is_mistrustful = False
         self.read()
-        touching = self.contacts.read(dt, gravity)
+        touching = self.contacts.read(dt, gravity, learns=False)
         contacts = 0 if touching is None else self._fill(touching, [])
         arena = self.arena
         is_slowed = prepare(

@@ -109,8 +109,7 @@ class EngineWorld:
         finally:
             painter.close()
         self._is_jointed = bool(self.articulations.articulations)
-        others = self.free.ids or self.static_ids or plan.articulations.moving_anchors
-        self._is_plain = self.gravity.is_idle and not others
+        self._is_plain = self.gravity.is_idle and not self.free.ids
         self.shown: tuple[ShownLink, ...] = tuple(painter.shown)
         """Links that show meshes of the file."""
         self.body_nodes: IntArray = np.concatenate([self.free.nodes, self.articulations.nodes])
