@@ -36,6 +36,9 @@ from .runtime.views.nodes import NodeView as NodeView
 from .runtime.views.pictures import CameraView as CameraView
 from .runtime.views.pictures import Picture as Picture
 from .runtime.views.triggers import TriggerView as TriggerView
+from .runtime.world_export import export_world as export_world
+from .runtime.world_recording import WorldRecording as WorldRecording
+from .runtime.world_recording import record_world as record_world
 from .scene.cameras import OrthographicLens as OrthographicLens
 from .scene.cameras import PerspectiveLens as PerspectiveLens
 from .version import __version__ as __version__

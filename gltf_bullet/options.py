@@ -51,6 +51,10 @@ class LoadOptions:
     """Hand meshes to PyBullet as files instead of from memory: two to five times slower, and what
     PyBullet's EGL renderer needs. Set it in clients where you loaded that plugin: a mesh from
     memory ends the process there."""
+    link_names: bool = True
+    """Jointed bodies keep the names of their nodes, their limits and efforts in ``getJointInfo``
+    and ``getBodyInfo``, at about the cost of ``loadURDF``. ``False``: they are called ``link1`` and
+    ``joint1``, and equal ones share their collision shapes: for hundreds of copies in one world."""
     batch_size: int = 64
     """From this many equal bodies on they are created in one call, seven times faster. PyBullet
     then answers ``getNumBodies`` and ``getBodyInfo`` for them only after ``syncBodyInfo()``."""

@@ -34,6 +34,7 @@ __all__ = [
     "quat_normalize",
     "quat_rotate",
     "quats_from_matrices",
+    "rotation_to",
     "rotation_vector_from_quat",
     "split_linear",
 ]
@@ -130,6 +131,21 @@ def _rotate(q: Quat, v: Vec3) -> Vec3:
         vy + qw * ty + qz * tx - qx * tz,
         vz + qw * tz + qx * ty - qy * tx,
     )
+
+
+def rotation_to(source: Vec3, target: Vec3) -> Quat:
+    """The shortest rotation (xyzw) that takes one unit vector to another."""
+    (ax, ay, az), (bx, by, bz) = source, target
+    w = 1.0 + ax * bx + ay * by + az * bz
+    if w < 1e-12:  # half a turn, about any axis across
+        helper = (1.0, 0.0, 0.0) if abs(ax) < 0.9 else (0.0, 1.0, 0.0)
+        hx, hy, hz = helper
+        x, y, z = ay * hz - az * hy, az * hx - ax * hz, ax * hy - ay * hx
+        w = 0.0
+    else:
+        x, y, z = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+    scale = 1.0 / math.sqrt(x * x + y * y + z * z + w * w)
+    return (x * scale, y * scale, z * scale, w * scale)
 
 
 def quat_normalize(q: FloatArray) -> FloatArray:

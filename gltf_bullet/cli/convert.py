@@ -1,14 +1,18 @@
-"""``gltf-bullet convert``: any dialect as current KHR physics, everything else untouched."""
+"""``gltf-bullet convert``: any dialect, and robots that PyBullet reads, as current KHR physics."""
 
 from __future__ import annotations
 
 import enum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gltf_bullet.cli.robots import FixedBaseOption, is_robot
 from gltf_bullet.output_files import require_another_file
+
+if TYPE_CHECKING:
+    from gltf_bullet.diagnostics import Diagnostics
 
 __all__ = ["Target", "convert"]
 
@@ -17,41 +21,125 @@ class Target(enum.Enum):
     """What a file can be converted to."""
 
     KHR = "khr"
+    GLTF_2_1 = "gltf-2.1"
 
 
 def convert(
-    source: Annotated[Path, typer.Argument(metavar="IN", help="A .gltf or .glb file.")],
+    source: Annotated[
+        Path,
+        typer.Argument(metavar="IN", help="A .gltf or .glb, or a robot: .urdf, .sdf, MJCF .xml."),
+    ],
     target: Annotated[
         Path, typer.Argument(metavar="OUT", help="The file to write; ends in .gltf or .glb.")
     ],
     to: Annotated[
-        Target, typer.Option("--to", help="KHR_physics_rigid_bodies over KHR_implicit_shapes.")
+        Target,
+        typer.Option(
+            "--to",
+            help="khr: KHR_physics_rigid_bodies over KHR_implicit_shapes; gltf-2.1: over the core "
+            "shapes of the glTF 2.1 draft.",
+        ),
     ] = Target.KHR,
     force: Annotated[
         bool, typer.Option("--force", help="Write over the file that was read, too.")
+    ] = False,
+    fixed_base: FixedBaseOption = False,
+    self_collision: Annotated[
+        bool, typer.Option("--self-collision", help="Links of one robot touch each other.")
+    ] = False,
+    inertia_from_file: Annotated[
+        bool,
+        typer.Option(
+            "--inertia-from-file",
+            help="The inertias that the URDF states; else, as loadURDF does, its shapes'.",
+        ),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the issues as JSON.")] = False,
 ) -> None:
     """Rewrite a file's physics as current KHR extensions, in a file that needs no other.
 
-    Buffers and image files are taken in: data URIs in .gltf, the binary chunk in .glb.
+    Buffers and image files are taken in: data URIs in .gltf, the binary chunk in .glb. A robot
+    becomes the nodes, joints, colliders and meshes that PyBullet makes of it; package:// paths are
+    searched in ROS_PACKAGE_PATH and above the file.
 
     Example: gltf-bullet convert old.glb new.glb --to khr
+
+    Example: gltf-bullet convert robot.urdf robot.glb --fixed-base
     """
     if target.suffix.lower() not in (".gltf", ".glb"):
         raise typer.BadParameter(f"{target} must end in .gltf or .glb", param_hint="OUT")
     if target.is_dir() or not target.absolute().parent.is_dir():
         raise typer.BadParameter(f"{target} cannot be written: no such folder", param_hint="OUT")
     require_another_file(source, target, force=force)
+    robot_options = (
+        ("--fixed-base", fixed_base),
+        ("--self-collision", self_collision),
+        ("--inertia-from-file", inertia_from_file),
+    )
+    for option, wanted in robot_options:
+        allowed = is_robot(source) and (option == "--self-collision" or _is_urdf(source))
+        if wanted and not allowed:
+            raise typer.BadParameter(f"says nothing of {source}", param_hint=option)
     from gltf_bullet.cli.output import console, issue_rows, print_issues, print_json
     from gltf_bullet.diagnostics import Diagnostics
+    from gltf_bullet.gltf.writing import write_document
+
+    diagnostics = Diagnostics()
+    if is_robot(source):
+        from gltf_bullet.runtime.world_export import robot_file
+
+        file, _ = robot_file(
+            source,
+            diagnostics,
+            fixed_base=fixed_base,
+            self_collision=self_collision,
+            inertia_from_file=inertia_from_file,
+        )
+        root, buffers = file.root, file.buffers
+    else:
+        root, buffers = _rewritten(source, diagnostics)
+    if to is Target.GLTF_2_1:
+        from gltf_bullet.dialects.khr.core_shapes import with_core_shapes
+
+        root = with_core_shapes(root, diagnostics)
+    write_document(root, buffers, target)
+    if as_json:
+        print_json({"written": str(target), "to": to.value, "issues": issue_rows(diagnostics)})
+    else:
+        out = console()
+        if len(diagnostics):
+            print_issues(out, diagnostics.issues)
+        out.print(f"{target} written. {_lost(diagnostics)}", markup=False, soft_wrap=True)
+    if diagnostics.has_errors:
+        raise typer.Exit(1)
+
+
+def _is_urdf(path: Path) -> bool:
+    return path.suffix.lower() == ".urdf"
+
+
+def _lost(diagnostics: Diagnostics) -> str:
+    """One line about what did not come along."""
+    from collections import Counter
+
+    from gltf_bullet.diagnostics import Severity
+
+    counts = Counter(i.code for i in diagnostics if i.severity is not Severity.INFO)
+    if not counts:
+        return "Nothing was lost."
+    return "Lost or changed: " + ", ".join(f"{n} x {code}" for code, n in counts.items()) + "."
+
+
+def _rewritten(
+    source: Path, diagnostics: Diagnostics
+) -> tuple[dict[str, Any], list[bytes | memoryview | None]]:
+    """The physics of a glTF file anew, the rest as it was, and its buffers."""
     from gltf_bullet.dialects.khr.writer import write_physics
-    from gltf_bullet.gltf.writing import self_contained, write_document
+    from gltf_bullet.gltf.writing import self_contained
     from gltf_bullet.runtime.asset import read_asset
 
     asset = read_asset(source)
-    diagnostics = Diagnostics()
-    diagnostics.extend(asset.issues)
+    diagnostics.extend(list(asset.issues))
     embedded, buffers = self_contained(asset.document, diagnostics)
     root = write_physics(asset.document, asset.physics, diagnostics)
     # The two change different members of the root.
@@ -60,13 +148,4 @@ def convert(
             root[key] = embedded[key]
         else:
             root.pop(key, None)
-    write_document(root, buffers, target)
-    if as_json:
-        print_json({"written": str(target), "to": to.value, "issues": issue_rows(diagnostics)})
-    else:
-        out = console()
-        if len(diagnostics):
-            print_issues(out, diagnostics.issues)
-        out.print(f"{target} written.", markup=False, soft_wrap=True)
-    if diagnostics.has_errors:
-        raise typer.Exit(1)
+    return root, buffers

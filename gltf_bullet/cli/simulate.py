@@ -12,6 +12,7 @@ import typer
 from gltf_bullet.cli.loading import World, parse_size, require, takes_world
 from gltf_bullet.cli.outputs.attempts import Attempts
 from gltf_bullet.cli.outputs.tables import CsvTable
+from gltf_bullet.cli.robots import FixedBaseOption, read_source
 
 if TYPE_CHECKING:
     from gltf_bullet.runtime.recording import Recording
@@ -31,7 +32,9 @@ CSV_COLUMNS = (
 
 @takes_world
 def simulate(
-    file: Annotated[Path, typer.Argument(help="A .gltf or .glb file.")],
+    file: Annotated[
+        Path, typer.Argument(help="A .gltf or .glb file, or a robot: .urdf, .sdf, MJCF .xml.")
+    ],
     seconds: Annotated[float, typer.Option(min=0.0, help="How long to simulate [s].")] = 2.0,
     fps: Annotated[float, typer.Option(help="Rows per second in --csv and --plot.")] = 60.0,
     csv_file: Annotated[
@@ -65,6 +68,7 @@ def simulate(
     renderer: Annotated[
         str, typer.Option(help="tiny (software), or egl: OpenGL where it works, else tiny.")
     ] = "tiny",
+    fixed_base: FixedBaseOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     *,
     world: World,
@@ -92,7 +96,6 @@ def simulate(
     from gltf_bullet.cli.outputs.film import Film, FilmOptions
     from gltf_bullet.cli.outputs.media import require_media
     from gltf_bullet.cli.outputs.plots import require_plots
-    from gltf_bullet.runtime.asset import read_asset
     from gltf_bullet.runtime.recording import record
 
     if plot is not None:
@@ -107,7 +110,7 @@ def simulate(
         ),
         attempts,
     )  # fmt: skip
-    asset = read_asset(file)
+    asset = read_source(file, fixed_base=fixed_base)
     shown: Any = asset.automatic_visuals if visuals == "auto" else visuals
     steps = round(seconds / world.dt)
     row_steps = max(1, round(1.0 / (fps * world.dt)))

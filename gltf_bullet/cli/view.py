@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from gltf_bullet.cli.loading import World, parse_size, require, takes_world
+from gltf_bullet.cli.robots import FixedBaseOption, path_of_gltf
 from gltf_bullet.viewer.keys import LAYERS, key_lines
 
 __all__ = ["view"]
@@ -25,7 +26,9 @@ class Visuals(str, Enum):
 
 @takes_world
 def view(
-    file: Annotated[Path, typer.Argument(help="A .gltf or .glb file.")],
+    file: Annotated[
+        Path, typer.Argument(help="A .gltf or .glb file, or a robot: .urdf, .sdf, MJCF .xml.")
+    ],
     show: Annotated[
         str,
         typer.Option(
@@ -41,6 +44,7 @@ def view(
     ] = Visuals.AUTO,
     paused: Annotated[bool, typer.Option("--paused", help="Begin with time standing.")] = False,
     speed: Annotated[float, typer.Option(help="Simulated seconds per second.")] = 1.0,
+    fixed_base: FixedBaseOption = False,
     floor: Annotated[bool, typer.Option("--floor", help="Put a floor at height 0.")] = False,
     size: Annotated[
         str, typer.Option(metavar="WxH", help="Width and height of the window [pixels].")
@@ -91,14 +95,16 @@ def view(
         from gltf_bullet.viewer.web.program import view_web
 
         try:
-            view_web(file, host=host, port=port, **common)
+            with path_of_gltf(file, fixed_base=fixed_base) as path:
+                view_web(path, host=host, port=port, **common)
         except ImportError as error:
             typer.echo(f"error: {error}", err=True)
             raise typer.Exit(2) from None
         return
     from gltf_bullet.viewer.program import view as run
 
-    run(file, size=pixels, **common)
+    with path_of_gltf(file, fixed_base=fixed_base) as path:
+        run(path, size=pixels, **common)
 
 
 # Lines that stand as they are: click takes this mark for "do not wrap".

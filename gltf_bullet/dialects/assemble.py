@@ -6,6 +6,7 @@ The only entry that other rooms use: read every dialect in use, then resolve ref
 from __future__ import annotations
 
 from gltf_bullet.diagnostics import Diagnostics
+from gltf_bullet.dialects.joint_extras import with_extras
 from gltf_bullet.dialects.khr import physics_rigid_bodies as khr_physics_rigid_bodies
 from gltf_bullet.dialects.msft import camel_rigid_bodies as msft_camel_rigid_bodies
 from gltf_bullet.dialects.msft import rigid_bodies as msft_rigid_bodies
@@ -39,4 +40,5 @@ def read_physics(document: Document, diagnostics: Diagnostics) -> PhysicsScene:
     msft_rigid_bodies.parse(document, nodes_of[Dialect.MSFT_LATER], parts, diagnostics)
     msft_camel_rigid_bodies.parse(document, nodes_of[Dialect.MSFT_CAMEL], parts, diagnostics)
     omi_physics_gravity.parse(document, omi_shapes, parts, diagnostics)
+    parts.joints = with_extras(parts.joints, document, diagnostics)
     return resolve_references(parts, document, diagnostics)

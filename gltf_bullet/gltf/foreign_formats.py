@@ -8,7 +8,7 @@ from typing import Final
 __all__ = ["foreign_format", "foreign_source"]
 
 _BLENDER: Final = "import it into Blender and export it as glTF 2.0"
-_ROBOT: Final = "pybullet.{call} reads it; this library reads the glTF that an exporter makes of it"
+_ROBOT: Final = "gltf-bullet convert makes a glTF of it; or pybullet.{call} reads it as it is"
 
 _BY_BEGINNING: Final[tuple[tuple[bytes, str, str], ...]] = (
     (b"version https://git-lfs", "a Git LFS pointer, not the file itself", "run git lfs pull"),

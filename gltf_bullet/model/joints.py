@@ -16,6 +16,7 @@ __all__ = [
     "DofKind",
     "DriveMode",
     "Joint",
+    "JointCoupling",
     "JointDescription",
     "JointDrive",
     "JointLimit",
@@ -91,6 +92,17 @@ class JointDescription:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JointCoupling:
+    """A joint that follows another: ``position = multiplier * other position + offset``."""
+
+    leader: int
+    """The other's joint node."""
+    multiplier: float = 1.0
+    offset: float = 0.0
+    """[m] or [rad]"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Joint:
     """A joint on a node, towards another node's frame."""
 
@@ -101,4 +113,10 @@ class Joint:
     description: JointDescription
     enable_collision: bool = False
     """Whether the two connected bodies may collide with each other."""
+    coupling: JointCoupling | None = None
+    """Mimic rule of a robot; no dialect has such, ``extras`` do."""
+    max_velocity: float = 0.0
+    """[m/s] or [rad/s] as robots state it, for information; 0: not stated."""
+    friction: float = 0.0
+    """As robots state it, for information: Bullet does not simulate it."""
     pointer: JsonPointer = field(default=ROOT, compare=False)

@@ -14,7 +14,9 @@ from gltf_bullet.planning.body_plans import ColliderGroup
 from gltf_bullet.planning.shapes.shape_plans import (
     BoxPlan,
     CapsulePlan,
+    ConvexPartsPlan,
     CylinderPlan,
+    HullPlan,
     PlacedShape,
     SpherePlan,
 )
@@ -22,10 +24,11 @@ from gltf_bullet.planning.shapes.shape_plans import (
 __all__ = ["COMPOUND_LIMIT", "PlacedCollider", "group_colliders"]
 
 COMPOUND_LIMIT = 16
-"""Children of one compound shape; Bullet drops more without a word."""
+"""Children of one compound shape; Bullet drops more without a word. All hulls together count as
+one: they come from one file, which has no such limit."""
 
-_COMPOUNDABLE = (BoxPlan, SpherePlan, CapsulePlan, CylinderPlan)
-"""Kinds that createCollisionShapeArray takes; in-memory meshes are not among them."""
+_HULLS = (HullPlan, ConvexPartsPlan)
+_PRIMITIVES = (BoxPlan, SpherePlan, CapsulePlan, CylinderPlan)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,14 +47,15 @@ def group_colliders(colliders: Iterable[PlacedCollider]) -> tuple[ColliderGroup,
     open_groups: dict[object, list[PlacedCollider]] = {}
     closed: list[list[PlacedCollider]] = []
     for placed in colliders:
-        if not isinstance(placed.shape.shape, _COMPOUNDABLE):
-            closed.append([placed])
+        if not isinstance(placed.shape.shape, (*_PRIMITIVES, *_HULLS)):
+            closed.append([placed])  # triangles and planes stand alone
             continue
         key = (placed.collider.material or DEFAULT_MATERIAL, placed.collider.filter)
         members = open_groups.setdefault(key, [])
-        members.append(placed)
-        if len(members) == COMPOUND_LIMIT:
+        if _is_full(members, placed):
             closed.append(open_groups.pop(key))
+            members = open_groups.setdefault(key, [])
+        members.append(placed)
     groups = [*open_groups.values(), *closed]
     return tuple(
         ColliderGroup(
@@ -62,3 +66,8 @@ def group_colliders(colliders: Iterable[PlacedCollider]) -> tuple[ColliderGroup,
         )
         for members in groups
     )
+
+
+def _is_full(members: list[PlacedCollider], added: PlacedCollider) -> bool:
+    hulls = sum(isinstance(member.shape.shape, _HULLS) for member in (*members, added))
+    return len(members) + 1 - hulls + min(hulls, 1) > COMPOUND_LIMIT

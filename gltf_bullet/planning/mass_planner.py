@@ -86,11 +86,14 @@ DEFAULT_RADIUS = 0.5
 def report_mass_ratios(
     bodies: dict[int, BodyPlan], physics: PhysicsScene, diagnostics: Diagnostics
 ) -> None:
-    """Masses that are lost beside the others of the scene; infinite ones are meant."""
+    """Masses that are lost beside the others of the scene; infinite ones are meant.
+
+    A body that nothing touches is held by joints alone, which multibodies solve exactly.
+    """
     masses = {
         node: plan.mass
         for node, plan in bodies.items()
-        if plan.mass > 0.0 and physics.motions[node].mass != math.inf
+        if plan.mass > 0.0 and plan.groups and physics.motions[node].mass != math.inf
     }
     if len(masses) < 2:
         return

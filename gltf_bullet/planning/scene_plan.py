@@ -15,6 +15,7 @@ from gltf_bullet.planning.contacts.surfaces import ContactPlan, plan_contacts
 from gltf_bullet.planning.gravity import GravityPlan, plan_gravity
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans
 from gltf_bullet.planning.joints.articulations import plan_articulations
+from gltf_bullet.planning.joints.fixed_bases import with_fixed_bases
 from gltf_bullet.planning.shapes.decomposition import Decomposer
 from gltf_bullet.planning.shapes.planner import MeshOf, ShapePlanner
 from gltf_bullet.planning.triggers import TriggerPlans, plan_triggers
@@ -98,6 +99,8 @@ def plan_scene(
     """Plan a scene; findings about what the engine cannot express go to ``diagnostics``."""
     motion_node_of = physics.motion_node_of(tree)
     physics = _hold_animated_joints(physics, motion_node_of, animated, diagnostics)
+    physics = with_fixed_bases(physics, tree, motion_node_of, animated.moved)
+    motion_node_of = physics.motion_node_of(tree)
     decomposer = Decomposer(options)
     shapes = ShapePlanner(mesh_of, options, diagnostics, decomposer)
     bodies = plan_bodies(
@@ -136,6 +139,11 @@ def plan_scene(
         world_rotations_xyzw=frames.rotations_xyzw,
         diagnostics=diagnostics,
         moving_nodes=[n for n in animated.moved if motion_node_of[n] < 0],
+        outermost=[
+            node
+            for node in physics.motions
+            if not any(above in physics.motions for above in tree.ancestors(node))
+        ],
     )
     return ScenePlan(
         frames=frames,

@@ -233,7 +233,7 @@ def test_two_chains_on_the_world_are_two_articulations(diagnostics: Diagnostics)
     ]
 
 
-def test_static_bodies_are_the_world_and_kinematic_ones_moving_anchors(
+def test_static_bodies_are_fixed_bases_and_kinematic_ones_moving_anchors(
     diagnostics: Diagnostics,
 ) -> None:
     world = JointedBodies(
@@ -243,10 +243,8 @@ def test_static_bodies_are_the_world_and_kinematic_ones_moving_anchors(
     world.join(0, 1, (0.5, 0, 0), HINGE_Y)
     world.join(2, 3, (2.5, 0, 0), HINGE_Y)
     plans = world.plan(diagnostics)
-    assert [articulation.multibodies[0].anchor for articulation in plans.articulations] == [
-        WORLD,
-        2,
-    ]
+    roots = [articulation.multibodies[0] for articulation in plans.articulations]
+    assert [(root.anchor, root.root_node) for root in roots] == [(-2, 0), (2, -1)]
     assert plans.moving_anchors == {2}
     assert plans.excluded_pairs == {(0, 1), (2, 3)}
 

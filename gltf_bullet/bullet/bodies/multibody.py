@@ -28,6 +28,7 @@ __all__ = [
     "MultibodySpec",
     "create_multibody",
     "depth_first_order",
+    "settle_multibody",
 ]
 
 
@@ -92,7 +93,7 @@ def create_multibody(client_id: int, spec: MultibodySpec) -> int:
     body = int(body_id)
     try:
         _refuse_unknown_shapes(client_id, body, spec)
-        _settle_dynamics(client_id, body, spec)
+        settle_multibody(client_id, body, spec)
         _refresh_base_box(client_id, body, spec)
     except (pybullet.error, EngineError) as error:
         pybullet.removeBody(body, physicsClientId=client_id)
@@ -139,7 +140,8 @@ def _refuse_unknown_shapes(client_id: int, body_id: int, spec: MultibodySpec) ->
             raise EngineError(f"collision shape {shape_id} does not exist")
 
 
-def _settle_dynamics(client_id: int, body_id: int, spec: MultibodySpec) -> None:
+def settle_multibody(client_id: int, body_id: int, spec: MultibodySpec) -> None:
+    """Exact inertia, no damping, no clamps, motors off, whatever call made the body."""
     # Calls with damping or maxJointVelocity address the base whatever the link index says, and
     # drop everything else in the same call: they stay calls of their own (measured).
     pybullet.changeDynamics(

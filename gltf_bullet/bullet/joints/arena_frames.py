@@ -11,7 +11,7 @@ from gltf_bullet.planning.joints.multibody_spec import LinkJoint, LinkSpec, Mult
 from gltf_bullet.solver import arena
 from gltf_bullet.transforms import IDENTITY_POSE, Pose
 
-__all__ = ["DOFS", "ArticulationFrames", "Room"]
+__all__ = ["ANCHOR_STATE", "DOFS", "FLOATING_STATE", "ArticulationFrames", "Room"]
 
 _JOINT = {
     LinkJoint.FIXED: arena.FIXED,
@@ -22,6 +22,11 @@ _JOINT = {
 
 DOFS = {arena.REVOLUTE: 1, arena.PRISMATIC: 1, arena.SPHERICAL: 3, arena.FLOATING: 6}
 """Velocities by joint type."""
+
+FLOATING_STATE = 13
+"""Numbers that the engine tells about a floating base: pose and both velocities."""
+ANCHOR_STATE = 19
+"""... and about a fixed one, its acceleration being 0."""
 
 
 class Room(Protocol):
@@ -65,14 +70,14 @@ class ArticulationFrames:
 
     def _find_keys(self) -> list[tuple[int, int]]:
         plan = self.plan
-        anchors = {m.anchor for m in plan.multibodies if not m.is_floating}
+        anchors = {m.anchor for m in plan.multibodies if m.root_node < 0}
         used = [f for j in plan.joints for f in (j.frame_a, j.frame_b)]
         used += [f for c in plan.loop_constraints for f in (c.first, c.second)]
         anchors |= {frame.link for frame in used if frame.multibody < 0}
         keys = [(-1, anchor) for anchor in sorted(anchors)]
         for k, multibody in enumerate(plan.multibodies):
             carriers = {f.link for f in plan.dofs if f.multibody == k}
-            if multibody.is_floating:
+            if multibody.root_node >= 0:
                 keys.append((k, -1))
             keys += [
                 (k, link)
@@ -86,7 +91,9 @@ class ArticulationFrames:
         if multibody < 0:
             return arena.ANCHOR
         if link < 0:
-            return arena.FLOATING
+            # A fixed base is an anchor of its own, whose pose is read like a floating one's.
+            is_floating = self.plan.multibodies[multibody].is_floating
+            return arena.FLOATING if is_floating else arena.ANCHOR
         return _JOINT[self.plan.multibodies[multibody].spec.links[link].joint]
 
     def _parent(self, key: tuple[int, int]) -> tuple[int, Pose]:
@@ -100,7 +107,7 @@ class ArticulationFrames:
         while parent >= 0 and (k, parent) not in self.index:
             pose = multibody.spec.links[parent].parent_from_link @ pose
             parent = multibody.spec.links[parent].parent
-        if parent >= 0 or multibody.is_floating:
+        if parent >= 0 or multibody.root_node >= 0:
             return self.index[k, parent], pose
         return self.index[-1, multibody.anchor], pose
 
@@ -128,15 +135,17 @@ class ArticulationFrames:
     def place_states(self, floats: Room) -> None:
         """Room for what the engine tells, in the order in which it is asked."""
         for k, multibody in enumerate(self.plan.multibodies):
-            if multibody.is_floating:
-                self.state_offsets[self.index[k, -1]] = floats.room(13)
+            if multibody.root_node >= 0:
+                size = FLOATING_STATE if multibody.is_floating else ANCHOR_STATE
+                self.state_offsets[self.index[k, -1]] = floats.room(size)
             links = []
             for link in range(len(multibody.spec.links)):
                 f = self.index.get((k, link), -1)
                 if f >= 0 and self.joints[f] != arena.FIXED:
                     self.state_offsets[f] = floats.room(arena.STATE_SIZES[self.joints[f]])
                     links.append((link, self.joints[f] == arena.SPHERICAL))
-            self.states.append((int(multibody.is_floating), tuple(links)))
+            base = ANCHOR_STATE if multibody.root_node >= 0 else 0
+            self.states.append((FLOATING_STATE if multibody.is_floating else base, tuple(links)))
 
     def command_dofs(self) -> list[int]:
         """Velocities in the order of commands: per multibody single axes, balls, the base."""
@@ -145,7 +154,7 @@ class ArticulationFrames:
             dofs = [(self.first_dof[self.index[k, link]], ball) for link, ball in links]
             result += [dof for dof, ball in dofs if not ball]
             result += [dof + n for dof, ball in dofs if ball for n in range(3)]
-            if floats:
+            if floats == FLOATING_STATE:
                 base = self.first_dof[self.index[k, -1]]
                 result += range(base, base + 6)
         return result

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pybullet
 
+from gltf_bullet.bullet.joints.arena_frames import FLOATING_STATE
 from gltf_bullet.bullet.joints.scene_arena import Arena, Record
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlan
 from gltf_bullet.planning.joints.axes import BALL
@@ -113,6 +114,7 @@ class Articulation:
                 position, rotation = pybullet.getBasePositionAndOrientation(body, client)
                 linear, angular = pybullet.getBaseVelocity(body, client)
                 state += (*position, *rotation, *linear, *angular)
+                state += [0.0] * (floats - FLOATING_STATE)
             if not links:
                 continue
             for joint in pybullet.getJointStatesMultiDof(body, [k for k, _ in links], client):

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pybullet
 
-from gltf_bullet.bullet.bodies.multibody import create_multibody
 from gltf_bullet.bullet.joints.arena_builder import build_arena
 from gltf_bullet.bullet.joints.articulation import AnchorMotion, Articulation
 from gltf_bullet.bullet.joints.contact_reader import ContactReader
 from gltf_bullet.bullet.joints.joint_controls import JointControls
 from gltf_bullet.bullet.joints.joint_solver import JointSolver
 from gltf_bullet.bullet.joints.loop_constraints import LoopConstraints
+from gltf_bullet.bullet.joints.multibody_creation import create_multibodies
 from gltf_bullet.bullet.joints.scene_arena import Arena
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.model import JointDrive
 from gltf_bullet.planning.body_plans import BodyPlan
-from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans, MultibodyPlan
+from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans
 from gltf_bullet.planning.joints.axes import BALL
-from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
+from gltf_bullet.scene import NodeTree
 from gltf_bullet.transforms import (
     FloatArray,
     Pose,
@@ -53,6 +53,7 @@ def create_articulations(
     shape_ids_of: Callable[[int], Sequence[int]],
     visuals: BodyVisuals | None = None,
     created: list[int] | None = None,
+    tree: NodeTree | None = None,
 ) -> ArticulationSet:
     """Create every articulation of ``plans``.
 
@@ -64,20 +65,16 @@ def create_articulations(
             frame; ``[-1]`` or empty for none.
         visuals: Chooses the visuals of the links; without it the engine tessellates their shapes.
         created: Receives every body id at once, so that a failure half-way can be undone.
+        tree: Where links and joints get their names from; without it they have none, and equal
+            bodies share their shapes.
 
     Raises:
         EngineError: The engine refused a body.
     """
     created = [] if created is None else created
-    ids_of: list[list[int]] = []
-    for plan in plans.articulations:
-        ids_of.append([])
-        for multibody in plan.multibodies:
-            body = create_multibody(
-                client_id, _with_shapes(multibody, body_plans, shape_ids_of, visuals)
-            )
-            created.append(body)
-            ids_of[-1].append(body)
+    ids_of, own_shapes = create_multibodies(
+        client_id, plans, body_plans, shape_ids_of, visuals, tree, created
+    )
     arena = build_arena(
         plans.articulations,
         plans.cut_constraints,
@@ -92,37 +89,9 @@ def create_articulations(
     for articulation in articulations:
         _place(articulation)
     result = ArticulationSet(client_id, plans, body_plans, arena, articulations, anchors, created)
+    result.own_shapes = own_shapes
     result.start_velocities()
     return result
-
-
-def _with_shapes(
-    multibody: MultibodyPlan,
-    body_plans: Mapping[int, BodyPlan],
-    shape_ids_of: Callable[[int], Sequence[int]],
-    visuals: BodyVisuals | None,
-) -> MultibodySpec:
-    shapes: dict[int, Sequence[int]] = {
-        node: tuple(shape_ids_of(node)) or (-1,) for node, _ in multibody.bodies
-    }
-
-    def visual_of(node: int, group: int) -> int:
-        if visuals is None or node < 0:
-            return -1
-        plan = body_plans[node]
-        return visuals.of_body(plan) if group == 0 else visuals.of_group(plan, plan.groups[group])
-
-    links = []
-    for link, (node, group) in zip(multibody.spec.links, multibody.owners, strict=True):
-        shape = shapes[node][group] if node >= 0 and group < len(shapes[node]) else -1
-        links.append(replace(link, shape_id=shape, visual_id=visual_of(node, group)))
-    base_shape = shapes[multibody.root_node][0] if multibody.is_floating else -1
-    return replace(
-        multibody.spec,
-        links=tuple(links),
-        shape_id=base_shape,
-        visual_id=visual_of(multibody.root_node, 0),
-    )
 
 
 def _anchor_pose(node: int, plans: ArticulationPlans, body_plans: Mapping[int, BodyPlan]) -> Pose:
@@ -172,6 +141,8 @@ class ArticulationSet:
         self.excluded_links: list[tuple[tuple[int, int], tuple[int, int]]] = []
         """Pairs of links that must not collide: of one body, or jointed without
         ``enableCollision`` and both of this scene's articulations."""
+        self.own_shapes: frozenset[int] = frozenset()
+        """Bodies that do not share their shapes."""
         self._frame_of: dict[int, tuple[int, int]] = {}
         for number, articulation in enumerate(self.articulations):
             self._index(number, articulation)
@@ -300,7 +271,7 @@ class ArticulationSet:
                 articulation.plan.multibodies, articulation.body_ids, strict=True
             ):
                 links = [link for _, link in multibody.bodies if link >= 0]
-                if multibody.is_floating:
+                if multibody.root_node >= 0:
                     rows.append(pybullet.getBasePositionAndOrientation(body, self.client_id))
                 if links:
                     states = pybullet.getLinkStates(

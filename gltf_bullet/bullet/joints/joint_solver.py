@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pybullet
 
+from gltf_bullet.bullet.joints.arena_frames import ANCHOR_STATE, FLOATING_STATE
 from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.contact_reader import ContactReader, Touching
 from gltf_bullet.bullet.joints.scene_arena import Arena
@@ -38,6 +39,9 @@ Pull = Callable[[FloatArray, npt.NDArray[np.intp]], FloatArray]
 
 _SPARE = 1.5
 """Room is made for this many times what is needed: contacts come and go."""
+
+
+_AT_REST = (0.0,) * (ANCHOR_STATE - FLOATING_STATE)
 
 
 class JointSolver:
@@ -73,7 +77,7 @@ class JointSolver:
                 body,
                 [link for link, ball in links if not ball],
                 [link for link, ball in links if ball],
-                floats,
+                floats == FLOATING_STATE,
             )
             for articulation in articulations
             for body, (floats, links) in zip(
@@ -84,6 +88,8 @@ class JointSolver:
         self._commands = arena.work[arena.commands]
         self._pushed: list[FloatArray] = []
         self._has_motors = False
+        self._motor_axes: set[tuple[int, int]] = set()
+        """Axes (body, link) whose motor is ours at present; others may be the user's."""
         self.is_mistrustful = False
         """Whether :meth:`judge` has something to do."""
         self._last: tuple[float, Sequence[float]] = (0.0, ())
@@ -111,6 +117,8 @@ class JointSolver:
                 state += rotation
                 state += linear
                 state += angular
+                if floats == ANCHOR_STATE:
+                    state += _AT_REST
             if has_balls:
                 for joint in pybullet.getJointStatesMultiDof(body, links, client):
                     state += joint[0]
@@ -208,24 +216,32 @@ class JointSolver:
 
         They act within the engine's own solve of contacts, with a bounded force. Torques that were
         meant for other contacts than those that come about feed energy in without end (measured: 6
-        of 24 ragdolls dropped at 60 Hz).
+        of 24 ragdolls dropped at 60 Hz). Axes that no row of ours acts on keep the motors that
+        users gave them: a robot under ``POSITION_CONTROL`` fell to the floor without (measured).
         """
         targets: list[float] = self.arena.work[self.arena.motor_targets].tolist()
         bounds: list[float] = self.arena.work[self.arena.motor_bounds].tolist()
         at = 0
         for body, axes, balls, floats in self._targets:
             end = at + len(axes)
-            if axes:
+            ours = [
+                (axis, target, bound)
+                for axis, target, bound in zip(axes, targets[at:end], bounds[at:end], strict=True)
+                if bound or (body, axis) in self._motor_axes
+            ]
+            if ours:
                 pybullet.setJointMotorControlArray(
                     body,
-                    axes,
+                    [axis for axis, _, _ in ours],
                     pybullet.VELOCITY_CONTROL,
-                    targetVelocities=targets[at:end],
-                    forces=bounds[at:end],
+                    targetVelocities=[target for _, target, _ in ours],
+                    forces=[bound for _, _, bound in ours],
                     physicsClientId=self.client_id,
                 )
+            for axis, _, bound in ours:
+                (self._motor_axes.add if bound else self._motor_axes.discard)((body, axis))
             at = end + 3 * len(balls) + 6 * bool(floats)
-        self._has_motors = any(bounds)
+        self._has_motors = bool(self._motor_axes)
 
     def forget_motors(self) -> None:
         """The engine's motors are not as this solve left them: set them in the next step."""

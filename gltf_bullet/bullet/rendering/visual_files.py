@@ -17,7 +17,7 @@ import pybullet
 
 from gltf_bullet.rendering.visual_plans import Texture, VisualMesh
 
-__all__ = ["MeshFiles", "load_texture"]
+__all__ = ["MeshFiles", "load_texture", "obj_text"]
 
 
 @contextmanager
@@ -66,7 +66,7 @@ class MeshFiles:
         number = self._number_of_mesh.setdefault(mesh.digest, len(self._number_of_mesh))
         path = self._folder / f"mesh{number}.obj"
         if not path.exists():
-            path.write_text(_obj(mesh), encoding="ascii")
+            path.write_text(obj_text(mesh), encoding="ascii")
         return str(path)
 
     def clear(self) -> None:
@@ -80,7 +80,8 @@ def _is_ours(folder: Path) -> bool:
     return status.st_uid == os.getuid() and not status.st_mode & 0o077
 
 
-def _obj(mesh: VisualMesh) -> str:
+def obj_text(mesh: VisualMesh) -> str:
+    """A mesh as OBJ."""
     count = len(mesh.points)
     # The v of OBJ files grows upwards.
     uvs = np.stack([mesh.uvs[:, 0], 1.0 - mesh.uvs[:, 1]], axis=1)

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.rendering.visual_files import MeshFiles, load_texture
+from gltf_bullet.bullet.kept_files import KEPT_FILES
+from gltf_bullet.bullet.rendering.visual_files import MeshFiles, load_texture, obj_text
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.bullet.shapes.engine_shapes import MAX_INDICES, MAX_VERTICES
 from gltf_bullet.options import LoadOptions
@@ -50,6 +51,7 @@ class _EngineVisuals:
     def __init__(self, _: EngineSession) -> None:
         self.id_by_content: dict[object, int] = {}
         self.id_by_texture: dict[bytes, int] = {}
+        self.mesh_by_id: dict[int, VisualMesh] = {}
         self.files = MeshFiles()
 
 
@@ -160,7 +162,7 @@ class BodyVisuals:
     def _paint(
         self, shapes: tuple[PlacedShape, ...], body_id: int, link: int, color: Color
     ) -> None:
-        if not isinstance(shapes[0].shape, (HullPlan, BvhPlan, ConvexPartsPlan)):
+        if not all(isinstance(s.shape, (HullPlan, BvhPlan, ConvexPartsPlan)) for s in shapes):
             pybullet.changeVisualShape(
                 body_id, link, rgbaColor=color, physicsClientId=self._client_id
             )
@@ -207,7 +209,20 @@ class BodyVisuals:
             fits = len(mesh.points) <= MAX_VERTICES and mesh.triangles.size <= MAX_INDICES
             known = self._create(mesh, **mesh_arguments(mesh)) if fits else self._dummy
         self._known.id_by_content[key] = known
+        self._known.mesh_by_id[known] = mesh
         return known
+
+    def file_of(self, visual_id: int) -> tuple[str, Color] | None:
+        """A file with the mesh of a visual shape, and its colour."""
+        mesh = self._known.mesh_by_id.get(visual_id)
+        if mesh is None or visual_id == self._dummy:
+            return None
+        path = KEPT_FILES.file(mesh.digest, ".obj", lambda: obj_text(mesh))
+        return str(path), mesh.color
+
+    def shows_shape(self, visual_id: int) -> bool:
+        """Whether Bullet draws the collision shape for a visual shape."""
+        return visual_id == BULLET_SHOWS_IT
 
     def _create(self, mesh: VisualMesh, **geometry: object) -> int:
         visual_id: int = pybullet.createVisualShape(
@@ -222,7 +237,8 @@ class BodyVisuals:
 
 def _mesh_of_collider(shapes: tuple[PlacedShape, ...], color: Color) -> VisualMesh | None:
     """Triangles, where Bullet would draw something else than what collides."""
-    if len(shapes) > 1 and any(isinstance(placed.shape, CylinderPlan) for placed in shapes):
+    drawn_by_us = (CylinderPlan, HullPlan, ConvexPartsPlan)
+    if len(shapes) > 1 and any(isinstance(placed.shape, drawn_by_us) for placed in shapes):
         return solid(shapes, color)
     # Bullet itself draws a cylinder as a dented ball of 42 points (seen).
     if isinstance(shapes[0].shape, (CylinderPlan, HullPlan, BvhPlan, ConvexPartsPlan)):

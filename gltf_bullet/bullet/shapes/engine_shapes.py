@@ -11,6 +11,8 @@ from __future__ import annotations
 import os
 import secrets
 import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pybullet
@@ -30,9 +32,9 @@ from gltf_bullet.planning.shapes.shape_plans import (
     SpherePlan,
     TriangleSet,
 )
-from gltf_bullet.transforms import Pose
+from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose
 
-__all__ = ["HULL_MARGIN", "EngineShapes"]
+__all__ = ["HULL_MARGIN", "EngineShapes", "engine_pose", "has_hulls", "hulls_of", "parts_obj"]
 
 Y_UP_FROM_Z_UP = Pose((-(0.5**0.5), 0.0, 0.0, 0.5**0.5), (0.0, 0.0, 0.0))
 """Round shapes stand along +Y in glTF and along +Z in Bullet (measured)."""
@@ -48,8 +50,15 @@ A mesh from a file has no such limit: 250000 vertices, 498002 triangles in 3 s (
 # The same list object again leaks nothing; a fresh one leaks itself at every call (measured).
 _VERTEX_LISTS: dict[PointSet | TriangleSet, tuple[list[list[float]], list[int]]] = {}
 
+_HULLS = (HullPlan, ConvexPartsPlan)
+
 _FAR_AWAY = (0.0, 0.0, 1e6)
 """[m] where a temporary probe body meets nothing."""
+
+
+def has_hulls(shapes: tuple[PlacedShape, ...]) -> bool:
+    """Whether a convex hull is among shapes."""
+    return any(isinstance(placed.shape, _HULLS) for placed in shapes)
 
 
 class EngineShapes:
@@ -91,7 +100,7 @@ class EngineShapes:
         return bool(data) and abs(data[0][3][0] - self._sentinel_radius) < 1e-12
 
     def shape_id(self, shapes: tuple[PlacedShape, ...]) -> int:
-        """The engine shape of one placed shape or of a compound of primitives.
+        """The engine shape of one placed shape or of a compound of primitives and hulls.
 
         Raises:
             EngineError: The engine cannot hold it.
@@ -108,9 +117,7 @@ class EngineShapes:
         self, shape_id: int, shapes: tuple[PlacedShape, ...], body_id: int, link: int
     ) -> None:
         """Shrink the margin of a hull; reachable only through a body that uses the shape."""
-        if shape_id in self._has_margin or not isinstance(
-            shapes[0].shape, (HullPlan, ConvexPartsPlan)
-        ):
+        if shape_id in self._has_margin or not has_hulls(shapes):
             return
         pybullet.changeDynamics(
             body_id, link, collisionMargin=HULL_MARGIN, physicsClientId=self._client_id
@@ -134,13 +141,13 @@ class EngineShapes:
     def _create_placed(self, shapes: tuple[PlacedShape, ...]) -> int:
         if len(shapes) > 1:
             return self._create_compound(shapes)
-        shape, pose = shapes[0].shape, _engine_pose(shapes[0])
+        shape, pose = shapes[0].shape, engine_pose(shapes[0])
         frame = {
             "collisionFramePosition": pose.translation,
             "collisionFrameOrientation": pose.rotation_xyzw,
         }
         if isinstance(shape, ConvexPartsPlan):
-            return self._create_from_file(_parts_obj(shape.parts), **frame)
+            return self._create_from_file(parts_obj([p.points for p in shape.parts]), **frame)
         if isinstance(shape, BvhPlan) and _is_large(shape.mesh):
             # Without the first flag a file is taken as a hull.
             flags = pybullet.GEOM_FORCE_CONCAVE_TRIMESH | pybullet.GEOM_CONCAVE_INTERNAL_EDGE
@@ -149,27 +156,32 @@ class EngineShapes:
         return self._create(geometry, **frame, **values)
 
     def _create_from_file(self, obj: str, **values: Any) -> int:
-        # A fresh name each time: file contents are cached by path for the life of the client.
-        handle, path = tempfile.mkstemp(prefix="gltf_bullet_", suffix=".obj")
-        try:
-            with os.fdopen(handle, "w", encoding="ascii") as file:
-                file.write(obj)
+        with _temporary_file(obj) as path:
             return self._create(pybullet.GEOM_MESH, fileName=path, **values)
-        finally:
-            os.unlink(path)
 
     def _create_compound(self, shapes: tuple[PlacedShape, ...]) -> int:
-        poses = [_engine_pose(placed) for placed in shapes]
-        described = [self._arguments(placed.shape) for placed in shapes]
-        shape_id = pybullet.createCollisionShapeArray(
-            shapeTypes=[geometry for geometry, _ in described],
-            halfExtents=[values.get("halfExtents", [1.0, 1.0, 1.0]) for _, values in described],
-            radii=[values.get("radius", 1.0) for _, values in described],
-            lengths=[values.get("height", 1.0) for _, values in described],
-            collisionFramePositions=[pose.translation for pose in poses],
-            collisionFrameOrientations=[pose.rotation_xyzw for pose in poses],
-            physicsClientId=self._client_id,
-        )
+        hulls = [point for placed in shapes for point in hulls_of(placed)]
+        others = [placed for placed in shapes if not isinstance(placed.shape, _HULLS)]
+        if not others:
+            return self._create_from_file(parts_obj(hulls))
+        poses = [engine_pose(placed) for placed in others]
+        described = [self._arguments(placed.shape) for placed in others]
+        with _temporary_file(parts_obj(hulls)) as path:
+            names = [""] * len(others)
+            if hulls:
+                names.append(path)
+                poses.append(IDENTITY_POSE)
+                described.append((pybullet.GEOM_MESH, {}))
+            shape_id = pybullet.createCollisionShapeArray(
+                shapeTypes=[geometry for geometry, _ in described],
+                halfExtents=[values.get("halfExtents", [1.0, 1.0, 1.0]) for _, values in described],
+                radii=[values.get("radius", 1.0) for _, values in described],
+                lengths=[values.get("height", 1.0) for _, values in described],
+                collisionFramePositions=[pose.translation for pose in poses],
+                collisionFrameOrientations=[pose.rotation_xyzw for pose in poses],
+                physicsClientId=self._client_id,
+                **({"fileNames": names, "meshScales": [[1.0] * 3] * len(names)} if hulls else {}),
+            )
         return _checked(shape_id)
 
     def _create(self, geometry: int, **values: Any) -> int:
@@ -214,7 +226,8 @@ def _checked(shape_id: int) -> int:
     return shape_id
 
 
-def _engine_pose(placed: PlacedShape) -> Pose:
+def engine_pose(placed: PlacedShape) -> Pose:
+    """Where Bullet's shape stands in the frame of its body."""
     if isinstance(placed.shape, (CapsulePlan, CylinderPlan, InfinitePlanePlan)):
         return placed.body_from_shape @ Y_UP_FROM_Z_UP
     return placed.body_from_shape
@@ -246,18 +259,45 @@ def _mesh_obj(mesh: TriangleSet) -> str:
     return "\n".join(lines)
 
 
-def _parts_obj(parts: tuple[PointSet, ...]) -> str:
+def parts_obj(parts: Sequence[FloatArray]) -> str:
     """Parts as OBJ objects, which load as one compound of hulls, without the 16-child limit."""
     lines: list[str] = []
     first = 1
-    for number, part in enumerate(parts):
+    for number, points in enumerate(parts):
         lines.append(f"o part{number}")
-        lines += [f"v {x!r} {y!r} {z!r}" for x, y, z in part.points.tolist()]
+        lines += [f"v {x!r} {y!r} {z!r}" for x, y, z in points.tolist()]
         # The loader keeps only vertices that a face names; the hull is made of all of them.
-        count = len(part.points)
+        count = len(points)
         lines += [
             f"f {first + k} {first + (k + 1) % count} {first + (k + 2) % count}"
             for k in range(count)
         ]
         first += count
     return "\n".join(lines)
+
+
+def hulls_of(placed: PlacedShape) -> list[FloatArray]:
+    """Corners of the hulls of a shape in the body's frame; none of a primitive."""
+    shape = placed.shape
+    if isinstance(shape, HullPlan):
+        parts: tuple[PointSet, ...] = (shape.vertices,)
+    elif isinstance(shape, ConvexPartsPlan):
+        parts = shape.parts
+    else:
+        return []
+    if placed.body_from_shape == IDENTITY_POSE:
+        return [part.points for part in parts]
+    matrix = placed.body_from_shape.matrix()
+    return [part.points @ matrix[:3, :3].T + matrix[:3, 3] for part in parts]
+
+
+@contextmanager
+def _temporary_file(obj: str) -> Iterator[str]:
+    # A fresh name each time: file contents are cached by path for the life of the client.
+    handle, path = tempfile.mkstemp(prefix="gltf_bullet_", suffix=".obj")
+    try:
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            file.write(obj)
+        yield path
+    finally:
+        os.unlink(path)

@@ -20,6 +20,7 @@ from gltf_bullet.bullet.gravity.fields import GravityFields
 from gltf_bullet.bullet.gravity.forces import GravityForces
 from gltf_bullet.bullet.joints.articulation_set import ArticulationState, create_articulations
 from gltf_bullet.bullet.joints.contact_reader import ContactMemory, Owners
+from gltf_bullet.bullet.joints.mimic_gears import MimicGears
 from gltf_bullet.bullet.joints.moving_anchors import MovingAnchors
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals, ShownLink
 from gltf_bullet.bullet.session import BodyLease, EngineSession, EngineSettings
@@ -141,7 +142,10 @@ class EngineWorld:
             lambda node: [shapes.shape_id(group.shapes) for group in bodies[node].groups],
             visuals,
             self._created,
+            tree if options.link_names else None,
         )
+        gears = MimicGears(self.client_id, self.articulations.articulations)
+        self._undo.append(gears.remove)
         self._id_of_free = dict(zip(self.free.nodes.tolist(), self.free.ids, strict=True))
         self.anchors = MovingAnchors(
             self.client_id, self.plan, self.articulations, lambda node: self.link_of(node)
@@ -157,7 +161,8 @@ class EngineWorld:
             for group, (body_id, link) in zip(
                 bodies[node].groups, self.links_of(node), strict=False
             ):
-                shapes.settle_margin(shapes.shape_id(group.shapes), group.shapes, body_id, link)
+                if body_id not in self.articulations.own_shapes:
+                    shapes.settle_margin(shapes.shape_id(group.shapes), group.shapes, body_id, link)
         visuals.create_scenery(self._created)
         self.deforming = self._create_deforming(visuals)
         """Static colliders that change their shape; the last bodies of the scene."""
@@ -172,7 +177,7 @@ class EngineWorld:
         )
         self._undo.append(self._links.release)
         overlaps = find_overlaps(self.client_id, solid, self.pair_rules.forbids)
-        self.issues = overlap_issues(overlaps, self._table.owners())
+        self.issues = (*gears.issues, *overlap_issues(overlaps, self._table.owners()))
         """Findings that only the engine makes."""
         self.fast = FastBodies(
             self.client_id,

@@ -12,6 +12,7 @@ from gltf_bullet.coverage import covers, exact, refused
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.khr import collision_shapes as khr_collision_shapes
 from gltf_bullet.dialects.khr import implicit_shapes as khr_implicit_shapes
+from gltf_bullet.dialects.khr.core_shapes import read_core_shapes
 from gltf_bullet.dialects.mesh_geometry import (
     ShapeEntry,
     mesh_of_node,
@@ -65,16 +66,17 @@ class KhrShapes:
 
     document: Document
     implicit: tuple[Shape | None, ...]
-    """KHR_implicit_shapes, named by ``geometry.shape``."""
+    """KHR_implicit_shapes, or the core shapes of glTF 2.1, named by ``geometry.shape``."""
     collision: tuple[ShapeEntry | None, ...]
     """KHR_collision_shapes, named by ``shape``."""
 
     @staticmethod
     def of(document: Document, diagnostics: Diagnostics) -> KhrShapes:
         """Read both tables."""
+        implicit = khr_implicit_shapes.read_shapes(document, diagnostics)
         return KhrShapes(
             document=document,
-            implicit=khr_implicit_shapes.read_shapes(document, diagnostics),
+            implicit=implicit or read_core_shapes(document, diagnostics),
             collision=khr_collision_shapes.read_shapes(document, diagnostics),
         )
 
@@ -106,6 +108,8 @@ def read_geometry(
             return None
         return _read_newer(geometry, what, at / "geometry", diagnostics, shapes)
     if "shape" in owner:
+        if "shapes" in shapes.document.json and not shapes.collision:
+            return read_entry(owner, "shape", at, diagnostics, shapes.implicit)
         entry = read_entry(owner, "shape", at, diagnostics, shapes.collision)
         return shape_on_node(entry, node, shapes.document, diagnostics)
     diagnostics.report(GEOMETRY_MISSING, at, owner=what)

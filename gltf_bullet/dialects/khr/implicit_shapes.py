@@ -43,7 +43,6 @@ def read_shapes(document: Document, diagnostics: Diagnostics) -> tuple[Shape | N
     at = ROOT / "extensions" / EXTENSION
     root = document.root_extension(EXTENSION)
     report_unknown(root, known_keys("shapes"), EXTENSION, at, diagnostics)
-    # glTF 2.1 drafts move this table to a core top-level "shapes"; it would be read here.
     return read_table(root, "shapes", at, diagnostics, _parse_shape, required=True)
 
 

@@ -158,7 +158,11 @@ class _Builder:
         self.closing.append((joint, loop_constraint, is_reversed, host))
 
     def _roomier(self, sided: SidedJoint) -> int:
-        options = [side.body for side in (sided.a, sided.b) if side.body >= 0]
+        options = [
+            side.body
+            for side in (sided.a, sided.b)
+            if side.body >= 0 and self.bodies[side.body].plan.mass > 0.0
+        ]
         return min(options, key=lambda n: self.multibodies[self.multibody_of[n]].link_count)
 
     def finish(self) -> ArticulationPlan:

@@ -111,9 +111,9 @@ class MultibodyPlan:
     """One multibody."""
 
     anchor: int
-    """:data:`WORLD`, the node of a moving anchor, or -2 when the base is a free body."""
+    """:data:`WORLD`, the node of a moving anchor, or -2 when the base is a body."""
     root_node: int
-    """The motion node whose body is the base; -1 when anchored."""
+    """The motion node whose body is the base, a free or a fixed one; -1 when anchored."""
     spec: MultibodySpec
     """Shape ids are all -1: execution fills them in by ``owners``."""
     owners: tuple[tuple[int, int], ...]
@@ -124,7 +124,7 @@ class MultibodyPlan:
     @property
     def is_floating(self) -> bool:
         """Whether the base moves under forces."""
-        return self.root_node >= 0
+        return self.root_node >= 0 and self.spec.mass > 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

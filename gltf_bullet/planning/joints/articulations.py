@@ -56,6 +56,7 @@ def plan_articulations(
     world_rotations_xyzw: FloatArray,
     diagnostics: Diagnostics,
     moving_nodes: Collection[int] = (),
+    outermost: Collection[int] = (),
 ) -> ArticulationPlans:
     """Group jointed bodies into multibodies and decide how every joint is held.
 
@@ -69,11 +70,14 @@ def plan_articulations(
         diagnostics: Takes the findings.
         moving_nodes: Nodes without motion that an animation moves; as attachment nodes they
             become moving anchors instead of the fixed world.
+        outermost: Motion nodes below no other motion: where a file nests the links of a robot in
+            each other, its base.
     """
+    fixed = _fixed_bases(joints, body_plans, motion_node_of)
     bodies = {
         node: BodyFacts(node=node, plan=plan)
         for node, plan in body_plans.items()
-        if plan.kind is MotionKind.DYNAMIC
+        if plan.kind is MotionKind.DYNAMIC or node in fixed
     }
     moving = frozenset(moving_nodes)
     sided: list[SidedJoint] = []
@@ -82,12 +86,12 @@ def plan_articulations(
     for node in sorted(joints):
         joint = joints[node]
         frame_a = _world_frame(node, world_from_node, world_rotations_xyzw)
-        side_a = _side(node, frame_a, body_plans, motion_node_of, moving)
+        side_a = _side(node, frame_a, body_plans, motion_node_of, moving, fixed)
         if joint.connected_node is None:
             side_b = Side(body=-1, anchor=WORLD, frame=frame_a, motion=-1)
         else:
             frame_b = _world_frame(joint.connected_node, world_from_node, world_rotations_xyzw)
-            side_b = _side(joint.connected_node, frame_b, body_plans, motion_node_of, moving)
+            side_b = _side(joint.connected_node, frame_b, body_plans, motion_node_of, moving, fixed)
         if side_a.body == side_b.body:
             continue  # within one body, or on none: the reader has said so
         if not joint.enable_collision:
@@ -99,7 +103,10 @@ def plan_articulations(
         layout = plan_joint_layout(joint, frame_a_from_b(side_a, side_b), diagnostics)
         sided.append(SidedJoint(joint=joint, layout=layout, a=side_a, b=side_b))
     edges = [_edge(index, joint) for index, joint in enumerate(sided)]
-    masses = {node: body.plan.mass for node, body in bodies.items()}
+    # A fixed base is the root of its robot, whatever else is heavy; then the outermost node.
+    weights = {
+        node: (node in fixed, node in outermost, body.plan.mass) for node, body in bodies.items()
+    }
     articulations: list[ArticulationPlan] = []
     cross: list[CutConstraint] = []
     for group in connected_components(bodies, edges):
@@ -110,7 +117,7 @@ def plan_articulations(
             if (edge.first_is_body and edge.first in inside)
             or (edge.second_is_body and edge.second in inside)
         ]
-        tree = span_component(group, own, masses, WORLD)
+        tree = span_component(group, own, weights, WORLD)
         whole = build_articulation(tree, sided, bodies, body_plans, diagnostics)
         parts, between = split_articulation(whole, len(articulations))
         articulations += parts
@@ -156,15 +163,51 @@ def _side(
     body_plans: Mapping[int, BodyPlan],
     motion_node_of: IntArray,
     moving: frozenset[int],
+    fixed: Collection[int],
 ) -> Side:
     motion = int(motion_node_of[node])
     plan = body_plans.get(motion)
     if plan is None:
         return Side(body=-1, anchor=node if node in moving else WORLD, frame=frame, motion=-1)
-    if plan.kind is MotionKind.DYNAMIC:
+    if plan.kind is MotionKind.DYNAMIC or motion in fixed:
         return Side(body=motion, anchor=WORLD, frame=frame, motion=motion)
     anchor = motion if plan.kind is MotionKind.KINEMATIC else WORLD
     return Side(body=-1, anchor=anchor, frame=frame, motion=motion)
+
+
+def _fixed_bases(
+    joints: Mapping[int, Joint], body_plans: Mapping[int, BodyPlan], motion_node_of: IntArray
+) -> frozenset[int]:
+    """Static bodies that are the only thing their jointed bodies hang on."""
+    dynamic = [n for n, plan in body_plans.items() if plan.kind is MotionKind.DYNAMIC]
+    edges: list[GraphEdge] = []
+    for node, joint in joints.items():
+        if not joint.description.limits and not joint.description.drives:
+            continue
+        ends = [
+            int(motion_node_of[n]) if n is not None else -1 for n in (node, joint.connected_node)
+        ]
+        held = [end in body_plans and body_plans[end].kind is MotionKind.DYNAMIC for end in ends]
+        if any(held) and ends[0] != ends[1]:
+            edges.append(
+                GraphEdge(
+                    joint=node, first=ends[0], second=ends[1],
+                    first_is_body=held[0], second_is_body=held[1], priority=0.0,
+                )
+            )  # fmt: skip
+    found: set[int] = set()
+    refused: set[int] = set()
+    for group in connected_components(dynamic, edges):
+        inside = set(group)
+        anchors = {
+            edge.second if edge.first_is_body else edge.first
+            for edge in edges
+            if not (edge.first_is_body and edge.second_is_body)
+            and (edge.first in inside or edge.second in inside)
+        }
+        (found if len(anchors) == 1 else refused).update(anchors)
+    statics = {n for n, plan in body_plans.items() if plan.kind is MotionKind.STATIC}
+    return frozenset((found - refused) & statics)
 
 
 def _report_sag(
@@ -175,7 +218,7 @@ def _report_sag(
 ) -> None:
     """Files that mean a softness of 0.3 and say 0.3 N/m fall apart (OMI samples do)."""
     plans = [bodies[side.body].plan for side in sides if side.body >= 0]
-    plan = min(plans, key=lambda p: p.mass)
+    plan = min((p for p in plans if p.mass > 0.0), key=lambda p: p.mass)
     # A solid of radius of gyration k is about 2.5 k across.
     size = 2.5 * math.sqrt(max(plan.inertia_diagonal) / plan.mass)
     for limit in joint.description.limits:

@@ -20,6 +20,9 @@ __all__ = ["ChainLinks", "chain_links"]
 _COINCIDENT = 1e-9
 """[m] Two origins closer than this may share a link frame."""
 
+_ALIGNED = 1e-15
+"""Two frames that differ by rounding only are one."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Moving:
@@ -154,11 +157,17 @@ def _body_on_dof(
     """The last dof and the body as one link, where their frames allow it.
 
     A slide may be measured at any point; a turn needs the body's origin on its pivot. A ball's
-    position is in the inertial frame, which only a chain of its own keeps at the identity.
+    position is in the inertial frame, which must not be turned against the joint's.
     """
     turns = element.kind is DofKind.ANGULAR
-    if element.is_ball or (turns and max(map(abs, end.translation)) > _COINCIDENT):
+    if turns and max(map(abs, end.translation)) > _COINCIDENT:
         return None
+    if element.is_ball:
+        x, y, z, _ = end.rotation_xyzw
+        frames = (*end.translation, x, y, z, *body.link_from_inertial.rotation_xyzw[:3])
+        if max(map(abs, frames)) > _ALIGNED:
+            return None
+        return replace(body, parent=parent, joint=LinkJoint.SPHERICAL, parent_from_link=pending)
     turn_only = Pose(end.rotation_xyzw, (0.0, 0.0, 0.0))
     return replace(
         body,

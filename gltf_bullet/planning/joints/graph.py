@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 __all__ = ["GraphEdge", "SpanningTree", "connected_components", "span_component"]
 
@@ -66,12 +67,16 @@ def connected_components(bodies: Iterable[int], edges: Sequence[GraphEdge]) -> l
 
 
 def span_component(
-    bodies: Sequence[int], edges: Sequence[GraphEdge], masses: Mapping[int, float], world: int
+    bodies: Sequence[int],
+    edges: Sequence[GraphEdge],
+    weights: Mapping[int, Any],
+    world: int,
 ) -> SpanningTree:
     """Root a component and choose its tree: joints that are hard to close elsewhere come first.
 
     A moving anchor is the best root (its links follow it exactly), then the world, then the
-    heaviest body. Among equals the joints near the root stay, so that loops are cut far away.
+    weightiest body (``weights`` are compared). Among equals the joints near the root stay, so that
+    loops are cut far away.
     """
     anchors = sorted(
         {e.second for e in edges if not e.second_is_body}
@@ -79,7 +84,7 @@ def span_component(
         reverse=True,
     )
     anchor = None if not anchors else (anchors[0] if anchors[0] != world else world)
-    root_body = -1 if anchor is not None else max(bodies, key=lambda b: (masses[b], -b))
+    root_body = -1 if anchor is not None else max(bodies, key=lambda b: (weights[b], -b))
 
     def ends(edge: GraphEdge) -> tuple[int, int] | None:
         """Both vertices, -1 for the root anchor; ``None`` for an edge to another anchor."""

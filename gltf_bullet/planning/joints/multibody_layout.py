@@ -189,8 +189,8 @@ def emit_multibody(
             mass, inertia, inertial = plan.mass, plan.inertia_diagonal, plan.body_from_inertial
         else:
             attachment_from_body = IDENTITY_POSE
-            mass = (
-                TINY_MASS_RATIO * parts.bodies[far.body if far.body >= 0 else near.body].plan.mass
+            mass = TINY_MASS_RATIO * max(
+                parts.bodies[side.body].plan.mass for side in ((far,) if far.body >= 0 else (near,))
             )
             # A ball of 0.1 m: small against any real body, large enough for the solver.
             inertia, inertial = (mass * 0.004,) * 3, IDENTITY_POSE

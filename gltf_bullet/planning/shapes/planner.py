@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -102,6 +103,12 @@ class PlannedShape:
     placed: PlacedShape
     moments: Moments
     """About the collider's origin, density 1."""
+
+
+@lru_cache(maxsize=4096)
+def _known_hull(points: PointSet, max_points: int) -> Hull:
+    """Hulls by content, for further copies of a robot (measured: 96 of them take 1 s)."""
+    return convex_hull(points.points, max_points)
 
 
 class ShapePlanner:
@@ -288,7 +295,7 @@ class ShapePlanner:
                 PlacedShape(BvhPlan(TriangleSet(points, triangles))), Moments.zero()
             )
         try:
-            hull = convex_hull(points, self._options.max_hull_points)
+            hull = _known_hull(PointSet(points), self._options.max_hull_points)
         except ValueError as error:
             self._diagnostics.report(SHAPE_EMPTY, at, what=f"volume ({error})")
             return None

@@ -21,7 +21,7 @@ from gltf_bullet.output_files import require_another_file
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.transforms import FloatArray, IntArray, decompose_trs
 
-__all__ = ["NodePose", "Track", "node_poses", "write_pose", "write_posed"]
+__all__ = ["NodePose", "Track", "add_animation", "node_poses", "write_pose", "write_posed"]
 
 
 def write_pose(core: SceneCore, path: str | os.PathLike[str], *, force: bool) -> None:
@@ -118,7 +118,7 @@ def write_posed(
         _set(motion, "linearVelocity", np.array(linear), (0.0, 0.0, 0.0))
         _set(motion, "angularVelocity", np.array(angular), (0.0, 0.0, 0.0))
     if tracks:
-        _add_animation(root, buffers, tracks, animation_name)
+        add_animation(root, buffers, tracks, animation_name)
     write_document(root, buffers, path)
 
 
@@ -140,12 +140,13 @@ def _copy_down(root: dict[str, Any], pointer: JsonPointer) -> dict[str, Any]:
     return found
 
 
-def _add_animation(
+def add_animation(
     root: dict[str, Any],
     buffers: list[bytes | memoryview | None],
     tracks: Sequence[Track],
     name: str,
 ) -> None:
+    """Append an animation to a root whose lists are its own, and its buffer to ``buffers``."""
     data = bytearray()
     views = list(root.get("bufferViews", []))
     accessors = list(root.get("accessors", []))

@@ -1,0 +1,141 @@
+"""The multibodies of articulations in the engine: with names, or sharing shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from gltf_bullet.bullet.bodies.multibody import create_multibody
+from gltf_bullet.bullet.bodies.named_multibody import (
+    LinkLook,
+    can_be_named,
+    create_named_multibody,
+)
+from gltf_bullet.bullet.joints.multibody_names import names_of_multibody
+from gltf_bullet.bullet.rendering.visuals import BodyVisuals
+from gltf_bullet.planning.body_plans import BodyPlan
+from gltf_bullet.planning.joints.articulation_plan import (
+    ArticulationPlan,
+    ArticulationPlans,
+    MultibodyPlan,
+)
+from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
+from gltf_bullet.planning.shapes.shape_plans import PlacedShape
+from gltf_bullet.scene import NodeTree
+
+__all__ = ["create_multibodies"]
+
+
+def create_multibodies(
+    client_id: int,
+    plans: ArticulationPlans,
+    body_plans: Mapping[int, BodyPlan],
+    shape_ids_of: Callable[[int], Sequence[int]],
+    visuals: BodyVisuals | None,
+    tree: NodeTree | None,
+    created: list[int],
+) -> tuple[list[list[int]], frozenset[int]]:
+    """Body ids per articulation and multibody, and those of them whose shapes are their own.
+
+    Args:
+        client_id: The world.
+        plans: Of all joints of a scene.
+        body_plans: By motion node.
+        shape_ids_of: Engine shapes of a motion node's body, one per collider group.
+        visuals: Chooses what links show; ``None``: their shapes.
+        tree: Where names come from; ``None``: links have none, and share their shapes.
+        created: Receives every body id at once.
+
+    Raises:
+        EngineError: The engine refused a body.
+    """
+    ids_of: list[list[int]] = []
+    named: set[int] = set()
+    for plan in plans.articulations:
+        ids_of.append([])
+        for index, multibody in enumerate(plan.multibodies):
+            shapes = _shapes(multibody, body_plans)
+            if tree is not None and can_be_named(shapes):
+                body = _create_named(client_id, plan, index, body_plans, shapes, visuals, tree)
+                named.add(body)
+            else:
+                body = create_multibody(
+                    client_id, _with_shapes(multibody, body_plans, shape_ids_of, visuals)
+                )
+            created.append(body)
+            ids_of[-1].append(body)
+    return ids_of, frozenset(named)
+
+
+def _create_named(
+    client_id: int,
+    plan: ArticulationPlan,
+    index: int,
+    body_plans: Mapping[int, BodyPlan],
+    shapes: Sequence[Sequence[PlacedShape]],
+    visuals: BodyVisuals | None,
+    tree: NodeTree,
+) -> int:
+    multibody = plan.multibodies[index]
+    looks: dict[int, LinkLook] = {}
+    for link, (node, group) in enumerate([(multibody.root_node, 0), *multibody.owners], -1):
+        if node >= 0:
+            looks[link] = _look(body_plans[node], group, visuals)
+    return create_named_multibody(
+        client_id,
+        multibody.spec,
+        names_of_multibody(plan, index, tree, body_plans.keys()),
+        shapes,
+        looks,
+    )
+
+
+def _look(plan: BodyPlan, group: int, visuals: BodyVisuals | None) -> LinkLook:
+    if visuals is None:
+        return LinkLook(as_colliders=True)
+    visual_id = visuals.of_body(plan) if group == 0 else visuals.of_group(plan, plan.groups[group])
+    found = visuals.file_of(visual_id)
+    if found is None:
+        return LinkLook(as_colliders=visuals.shows_shape(visual_id))
+    return LinkLook(file=found[0], color=found[1])
+
+
+def _shapes(
+    multibody: MultibodyPlan, body_plans: Mapping[int, BodyPlan]
+) -> list[tuple[PlacedShape, ...]]:
+    """Per link, the base first."""
+    owners = [(multibody.root_node, 0), *multibody.owners]
+    found: list[tuple[PlacedShape, ...]] = []
+    for node, group in owners:
+        groups = body_plans[node].groups if node >= 0 else ()
+        found.append(groups[group].shapes if 0 <= group < len(groups) else ())
+    return found
+
+
+def _with_shapes(
+    multibody: MultibodyPlan,
+    body_plans: Mapping[int, BodyPlan],
+    shape_ids_of: Callable[[int], Sequence[int]],
+    visuals: BodyVisuals | None,
+) -> MultibodySpec:
+    shapes: dict[int, Sequence[int]] = {
+        node: tuple(shape_ids_of(node)) or (-1,) for node, _ in multibody.bodies
+    }
+
+    def visual_of(node: int, group: int) -> int:
+        if visuals is None or node < 0:
+            return -1
+        plan = body_plans[node]
+        return visuals.of_body(plan) if group == 0 else visuals.of_group(plan, plan.groups[group])
+
+    links = []
+    for link, (node, group) in zip(multibody.spec.links, multibody.owners, strict=True):
+        shape = shapes[node][group] if node >= 0 and group < len(shapes[node]) else -1
+        links.append(replace(link, shape_id=shape, visual_id=visual_of(node, group)))
+    base_shape = shapes[multibody.root_node][0] if multibody.root_node >= 0 else -1
+    return replace(
+        multibody.spec,
+        links=tuple(links),
+        shape_id=base_shape,
+        visual_id=visual_of(multibody.root_node, 0),
+    )

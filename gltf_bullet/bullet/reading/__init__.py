@@ -1,0 +1,1 @@
+"""What a PyBullet world holds, whoever made it, as a ``WorldDescription``."""

@@ -1,0 +1,48 @@
+"""What PyBullet does not tell about a world, or glTF has no words for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gltf_bullet.diagnostics import IssueKind, Severity
+
+__all__ = [
+    "COLLIDER_UNREADABLE",
+    "CONSTRAINT_NOT_IN_GLTF",
+    "MOTOR_UNREADABLE",
+    "SOFT_BODY_NOT_IN_GLTF",
+    "TEXTURE_UNREADABLE",
+    "VISUAL_UNREADABLE",
+]
+
+COLLIDER_UNREADABLE: Final = IssueKind(
+    "COLLIDER_UNREADABLE",
+    Severity.ERROR,
+    "PyBullet does not tell what {what} of {link} looks like; it is left out",
+)
+VISUAL_UNREADABLE: Final = IssueKind(
+    "VISUAL_UNREADABLE",
+    Severity.WARNING,
+    "the mesh {got} of {link} cannot be read ({why}); {done}",
+)
+TEXTURE_UNREADABLE: Final = IssueKind(
+    "TEXTURE_UNREADABLE",
+    Severity.WARNING,
+    "{link} shows a texture that PyBullet does not give back; it is left out",
+)
+MOTOR_UNREADABLE: Final = IssueKind(
+    "MOTOR_UNREADABLE",
+    Severity.WARNING,
+    "the motor of joint {joint} acts with {force:.3g} {unit}; PyBullet does not tell its target "
+    "and gains; it is left out",
+)
+CONSTRAINT_NOT_IN_GLTF: Final = IssueKind(
+    "CONSTRAINT_NOT_IN_GLTF",
+    Severity.WARNING,
+    "constraint {got} is {what}; it is left out",
+)
+SOFT_BODY_NOT_IN_GLTF: Final = IssueKind(
+    "SOFT_BODY_NOT_IN_GLTF",
+    Severity.ERROR,
+    "body {body} is soft or deformable; glTF physics knows rigid bodies only; it is left out",
+)

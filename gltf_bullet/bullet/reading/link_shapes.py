@@ -1,0 +1,195 @@
+"""What the links of a PyBullet world collide with and look like."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pybullet
+from scipy.spatial import ConvexHull, QhullError
+
+from gltf_bullet.bullet.reading.bullet_file import BulletFile, Record, SavedMesh
+from gltf_bullet.bullet.reading.issues import (
+    COLLIDER_UNREADABLE,
+    TEXTURE_UNREADABLE,
+    VISUAL_UNREADABLE,
+)
+from gltf_bullet.convert.description import (
+    BallShape,
+    BoxShape,
+    ColliderDescription,
+    MeshGeometry,
+    MeshShape,
+    PlaneShape,
+    RoundShape,
+    ShapeGeometry,
+    Surface,
+    VisualDescription,
+)
+from gltf_bullet.convert.mesh_files import MeshFile, read_mesh_file
+from gltf_bullet.diagnostics import ROOT, Diagnostics
+from gltf_bullet.transforms import Pose, rotation_to
+
+__all__ = ["LinkShapes"]
+
+
+class LinkShapes:
+    """Reads shapes of one world; files are read once."""
+
+    def __init__(self, client_id: int, saved: BulletFile, diagnostics: Diagnostics) -> None:
+        self._client = client_id
+        self._saved = saved
+        self._diagnostics = diagnostics
+        self._files: dict[str, MeshFile | str] = {}
+        self._meshes: dict[int, list[list[MeshShape]]] = {}
+
+    def colliders(
+        self, body: int, link: int, link_from_inertial: Pose, saved: Record | None, shown: str
+    ) -> tuple[ColliderDescription, ...]:
+        """Solid shapes of a link; ``saved`` is its collision object."""
+        if saved is not None and self._saved.has_balls(saved["m_collisionShape"]):
+            return self._balls(saved["m_collisionShape"], link_from_inertial, shown)
+        data = pybullet.getCollisionShapeData(body, link, physicsClientId=self._client)
+        meshes = self._saved_meshes(saved) if saved is not None else []
+        found: list[ColliderDescription] = []
+        for k, entry in enumerate(data):
+            kind, size = entry[2], entry[3]
+            # Relative to the inertial frame, unlike those of visuals (measured).
+            pose = link_from_inertial @ Pose(entry[6], entry[5])
+            shape = _primitive(kind, size)
+            if shape is not None:
+                found.append(ColliderDescription(shape, pose))
+                continue
+            parts = meshes[k] if k < len(meshes) else []
+            if not parts:
+                what = entry[4].decode(errors="replace") or f"a shape of type {kind}"
+                self._diagnostics.report(COLLIDER_UNREADABLE, ROOT, what=what, link=shown)
+            found += [ColliderDescription(part, pose) for part in parts]
+        if not data and saved is not None and saved["m_collisionShape"]:
+            shape = saved["m_collisionShape"]
+            if self._saved.meshes(shape) == [[]] and not self._saved.is_empty_compound(shape):
+                self._diagnostics.report(COLLIDER_UNREADABLE, ROOT, what="a shape", link=shown)
+        return tuple(found)
+
+    def _balls(
+        self, address: int, link_from_inertial: Pose, shown: str
+    ) -> tuple[ColliderDescription, ...]:
+        found = []
+        for balls in self._saved.balls(address):
+            if balls is None or len(balls.radii) > 2 or np.ptp(balls.radii) > 0.0:
+                self._diagnostics.report(
+                    COLLIDER_UNREADABLE, ROOT, what="a shape among capsules", link=shown
+                )
+                continue
+            pose = link_from_inertial @ Pose.from_matrix(balls.shape_from_balls)
+            radius = float(balls.radii[0])
+            x, y, z = balls.centers.mean(axis=0).tolist()
+            if len(balls.radii) == 1:
+                placed = pose @ Pose.from_translation((x, y, z))
+                found.append(ColliderDescription(BallShape(radius), placed))
+                continue
+            along = balls.centers[1] - balls.centers[0]
+            length = float(np.linalg.norm(along))
+            turn = rotation_to((0.0, 0.0, 1.0), tuple((along / length).tolist()))
+            shape = RoundShape(radius, length, is_capsule=True)
+            found.append(ColliderDescription(shape, pose @ Pose(turn, (x, y, z))))
+        return tuple(found)
+
+    def _saved_meshes(self, saved: Record) -> list[list[MeshShape]]:
+        address = int(saved["m_collisionShape"])
+        if address not in self._meshes:
+            self._meshes[address] = [
+                [shape for part in parts if (shape := _mesh_shape(part)) is not None]
+                for parts in self._saved.meshes(address)
+            ]
+        return self._meshes[address]
+
+    def visuals(
+        self, data: Sequence[Any], colliders: Sequence[ColliderDescription], shown: str
+    ) -> tuple[VisualDescription, ...]:
+        """What is drawn of a link.
+
+        Args:
+            data: Its entries of ``getVisualShapeData``.
+            colliders: Of the link, to be shown in the place of meshes that cannot be read.
+            shown: What to call the link.
+        """
+        found = []
+        for entry in data:
+            kind, size, file, position, turn, color, texture = entry[2:9]
+            if kind == pybullet.GEOM_PLANE and not any(size):
+                size = (0.0, 0.0, 1.0)  # PyBullet tells no normal of what is drawn
+            if color[3] == 0.0 or not any(size):
+                continue  # nothing to see
+            pose = Pose(turn, position)
+            shape = _primitive(kind, size)
+            image: bytes | None = None
+            scale = (1.0, 1.0, 1.0)
+            if shape is None:
+                mesh = self._mesh_file(file.decode(errors="replace"), shown)
+                if mesh is None:
+                    found += [
+                        VisualDescription(
+                            c.shape, c.link_from_shape, surface=Surface(tuple(color), None)
+                        )
+                        for c in colliders
+                    ]
+                    continue
+                shape, image, scale = MeshShape(mesh.geometry), mesh.texture, size
+            if texture >= 0 and image is None:
+                self._diagnostics.report(TEXTURE_UNREADABLE, ROOT, link=shown)
+            if texture < 0:
+                image = None
+            found.append(VisualDescription(shape, pose, scale, Surface(tuple(color), image)))
+        return tuple(found)
+
+    def _mesh_file(self, path: str, shown: str) -> MeshFile | None:
+        if path not in self._files:
+            try:
+                self._files[path] = read_mesh_file(path)
+            except (OSError, ValueError, ImportError) as error:
+                self._files[path] = str(error) or type(error).__name__
+        found = self._files[path]
+        if isinstance(found, str):
+            self._diagnostics.report(
+                VISUAL_UNREADABLE, ROOT, got=repr(path)[-60:], link=shown, why=found[:100],
+                done="its colliders are shown where there are any, else nothing",
+            )  # fmt: skip
+            return None
+        return found
+
+
+def _primitive(kind: int, size: Sequence[float]) -> ShapeGeometry | None:
+    if kind == pybullet.GEOM_BOX:
+        return BoxShape((size[0], size[1], size[2]))
+    if kind == pybullet.GEOM_SPHERE:
+        return BallShape(size[0])
+    if kind in (pybullet.GEOM_CYLINDER, pybullet.GEOM_CAPSULE):
+        return RoundShape(size[1], size[0], kind == pybullet.GEOM_CAPSULE)
+    if kind == pybullet.GEOM_PLANE:
+        return PlaneShape((size[0], size[1], size[2]))
+    return None
+
+
+def _mesh_shape(part: SavedMesh) -> MeshShape | None:
+    """Triangles as they are; a hull with the facets that its points span."""
+    if part.triangles is not None:
+        return MeshShape(MeshGeometry(part.points, part.triangles)) if len(part.triangles) else None
+    points = np.unique(part.points, axis=0)
+    if len(points) < 3:
+        return None
+    try:
+        hull = ConvexHull(points)
+    except QhullError:
+        # Flat: any triangles that name every point say the same hull.
+        fan = np.arange(1, len(points) - 1)
+        triangles = np.stack([np.zeros_like(fan), fan, fan + 1], axis=1)
+        return MeshShape(MeshGeometry(points, triangles), is_convex=True)
+    corners = points[hull.simplices]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    inward = np.einsum("ij,ij->i", normals, hull.equations[:, :3]) < 0.0
+    triangles = np.where(inward[:, None], hull.simplices[:, ::-1], hull.simplices)
+    used, triangles = np.unique(triangles, return_inverse=True)
+    geometry = MeshGeometry(points[used], triangles.reshape(-1, 3))
+    return MeshShape(geometry, is_convex=True)

@@ -1,0 +1,266 @@
+"""A world of multibodies as values: what an engine can tell, before glTF has a say.
+
+Frames are right-handed with whatever axis up; shapes are Bullet's: round ones stand on +Z.
+"""
+
+from __future__ import annotations
+
+import enum
+import hashlib
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+
+from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, IntArray, Pose, Vec3
+
+__all__ = [
+    "BallShape",
+    "BodyDescription",
+    "BoxShape",
+    "ColliderDescription",
+    "ConstraintDescription",
+    "ConstraintKind",
+    "JointKind",
+    "LinkDescription",
+    "LinkJointDescription",
+    "MeshGeometry",
+    "MeshShape",
+    "MimicRule",
+    "PlaneShape",
+    "RoundShape",
+    "ShapeGeometry",
+    "Surface",
+    "VisualDescription",
+    "WorldDescription",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class MeshGeometry:
+    """Triangles; equal by content, so that users of the same mesh share it."""
+
+    points: FloatArray
+    """[m], shape [point_count, 3]."""
+    triangles: IntArray
+    """Shape [triangle_count, 3]."""
+    normals: FloatArray | None = None
+    """Unit length, shape [point_count, 3]; ``None``: flat."""
+    uvs: FloatArray | None = None
+    """v grows downwards as in glTF, shape [point_count, 2]."""
+    name: str = ""
+
+    @cached_property
+    def content(self) -> bytes:
+        """A digest of everything but the name."""
+        digest = hashlib.sha256()
+        for array in (self.points, self.triangles, self.normals, self.uvs):
+            digest.update(b"-" if array is None else np.ascontiguousarray(array).tobytes())
+        return digest.digest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MeshGeometry) and self.content == other.content
+
+    def __hash__(self) -> int:
+        return hash(self.content)
+
+
+@dataclass(frozen=True, slots=True)
+class BoxShape:
+    """A box around the origin."""
+
+    size: Vec3
+    """Full extents [m]."""
+
+
+@dataclass(frozen=True, slots=True)
+class BallShape:
+    """A ball around the origin."""
+
+    radius: float
+
+
+@dataclass(frozen=True, slots=True)
+class RoundShape:
+    """A cylinder or capsule along Z around the origin."""
+
+    radius: float
+    height: float
+    """[m] from end to end; of a capsule between the centres of its caps."""
+    is_capsule: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PlaneShape:
+    """The half-space below a plane through the origin."""
+
+    normal: Vec3
+
+
+@dataclass(frozen=True, slots=True)
+class MeshShape:
+    """Triangles, or the convex hull of their corners."""
+
+    geometry: MeshGeometry
+    is_convex: bool = False
+
+
+ShapeGeometry: TypeAlias = BoxShape | BallShape | RoundShape | PlaneShape | MeshShape
+
+
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """What a visual looks like."""
+
+    color: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 1.0)
+    """sRGB and alpha, as PyBullet takes them; times the texture."""
+    texture: bytes | None = None
+    """An image file, PNG or JPEG."""
+    double_sided: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ColliderDescription:
+    """A solid shape on a link."""
+
+    shape: ShapeGeometry
+    link_from_shape: Pose
+
+
+@dataclass(frozen=True, slots=True)
+class VisualDescription:
+    """A shape that is drawn."""
+
+    shape: ShapeGeometry
+    link_from_shape: Pose
+    scale: Vec3 = (1.0, 1.0, 1.0)
+    surface: Surface = Surface()
+
+
+class JointKind(enum.Enum):
+    """How a link moves relative to its parent."""
+
+    FIXED = "fixed"
+    REVOLUTE = "revolute"
+    PRISMATIC = "prismatic"
+    SPHERICAL = "spherical"
+    PLANAR = "planar"
+
+
+@dataclass(frozen=True, slots=True)
+class MimicRule:
+    """``position = multiplier * position of the other joint + offset``."""
+
+    joint: str
+    """Name of the other joint of the body."""
+    multiplier: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkJointDescription:
+    """The joint between a link and its parent; its frame is the link's at position 0."""
+
+    kind: JointKind
+    name: str
+    axis: Vec3 = (0.0, 0.0, 1.0)
+    """In link axes, unit length; of a planar joint the normal."""
+    lower: float = -math.inf
+    """[rad] or [m]"""
+    upper: float = math.inf
+    max_force: float = 0.0
+    """Effort [N m] or [N]; 0: not stated."""
+    max_velocity: float = 0.0
+    """[rad/s] or [m/s]; 0: not stated. glTF cannot say it."""
+    damping: float = 0.0
+    """[N m s/rad] or [N s/m]"""
+    friction: float = 0.0
+    """Not simulated by Bullet; glTF cannot say it."""
+    mimic: MimicRule | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkDescription:
+    """One rigid part of a multibody; the first of a body is its base."""
+
+    name: str
+    parent: int = -1
+    """Index among the links of the body; -1 for the base."""
+    joint: LinkJointDescription | None = None
+    """``None`` for the base."""
+    parent_from_link: Pose = IDENTITY_POSE
+    """At joint position 0; not used for the base."""
+    world_from_link: Pose = IDENTITY_POSE
+    """Now."""
+    mass: float = 0.0
+    """[kg]; 0 on a base fixes it, on another link it has none."""
+    inertia_diagonal: Vec3 = (0.0, 0.0, 0.0)
+    """Principal moments [kg m^2]."""
+    link_from_inertial: Pose = IDENTITY_POSE
+    """Centre of mass and principal axes."""
+    linear_velocity: Vec3 = (0.0, 0.0, 0.0)
+    """Of the centre of mass [m/s], world axes."""
+    angular_velocity: Vec3 = (0.0, 0.0, 0.0)
+    """[rad/s], world axes."""
+    friction: float = 0.5
+    restitution: float = 0.0
+    rolling_friction: float = 0.0
+    spinning_friction: float = 0.0
+    group: int = 1
+    """Collision bits."""
+    mask: int = -1
+    """Collision bits."""
+    colliders: tuple[ColliderDescription, ...] = ()
+    visuals: tuple[VisualDescription, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BodyDescription:
+    """A multibody: links in depth-first order, the base first."""
+
+    name: str
+    links: tuple[LinkDescription, ...]
+    self_collision: bool = False
+    """Whether its links may touch each other."""
+
+
+class ConstraintKind(enum.Enum):
+    """What a constraint holds."""
+
+    POINT = "point"
+    FIXED = "fixed"
+    PRISMATIC = "prismatic"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstraintDescription:
+    """A joint between links of any two bodies, or a link and the world (body and link -1)."""
+
+    kind: ConstraintKind
+    parent: tuple[int, int]
+    """Indices of a body and of one of its links, the base being 0."""
+    child: tuple[int, int]
+    """Likewise; (-1, -1): the world."""
+    parent_from_frame: Pose
+    """In the link frame."""
+    child_from_frame: Pose
+    axis: Vec3 = (1.0, 0.0, 0.0)
+    max_force: float = math.inf
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorldDescription:
+    """Everything that goes into one file."""
+
+    bodies: tuple[BodyDescription, ...]
+    constraints: tuple[ConstraintDescription, ...] = ()
+    gravity: Vec3 | None = None
+    """[m/s^2]; ``None``: the file is to state none."""
+    up_axis: str = "z"
+    default_masks: Mapping[bool, tuple[int, int]] = field(
+        default_factory=lambda: {True: (1, -1), False: (2, -3)}
+    )
+    """Group and mask that the engine gives bodies that move (True) and that do not."""

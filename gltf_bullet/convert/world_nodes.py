@@ -1,0 +1,51 @@
+"""The nodes of a world while it becomes a file, and what they mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from gltf_bullet.convert.description import MeshShape, VisualDescription
+from gltf_bullet.model import Collider, Joint, Motion
+from gltf_bullet.transforms import Pose
+
+__all__ = ["NodeList", "WorldNodes"]
+
+
+@dataclass(eq=False)
+class NodeList:
+    """glTF nodes in the making."""
+
+    entries: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, name: str, parent: int, parent_from_node: Pose) -> int:
+        """Append a node; ``parent`` -1 makes it a root."""
+        entry: dict[str, Any] = {}
+        if name:
+            entry["name"] = name
+        if any(parent_from_node.translation):
+            entry["translation"] = list(parent_from_node.translation)
+        if parent_from_node.rotation_xyzw != (0.0, 0.0, 0.0, 1.0):
+            entry["rotation"] = list(parent_from_node.rotation_xyzw)
+        index = len(self.entries)
+        self.entries.append(entry)
+        if parent >= 0:
+            self.entries[parent].setdefault("children", []).append(index)
+        return index
+
+
+@dataclass(eq=False)
+class WorldNodes:
+    """The nodes of a world and what they mean; mesh indices are into :attr:`collision_meshes`."""
+
+    nodes: NodeList = field(default_factory=NodeList)
+    motions: dict[int, Motion] = field(default_factory=dict)
+    colliders: dict[int, Collider] = field(default_factory=dict)
+    joints: dict[int, Joint] = field(default_factory=dict)
+    visuals: list[tuple[int, VisualDescription]] = field(default_factory=list)
+    """What nodes show."""
+    collision_meshes: dict[MeshShape, int] = field(default_factory=dict)
+    """In the order of their indices."""
+    link_nodes: dict[tuple[int, int], int] = field(default_factory=dict)
+    """By body and link, the base being 0."""
+    world_node: int = -1

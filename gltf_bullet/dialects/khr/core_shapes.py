@@ -1,0 +1,134 @@
+"""The core ``shapes`` of the glTF 2.1 draft, read and written.
+
+KHR_physics_rigid_bodies refers to them as to those of KHR_implicit_shapes, which they replace. The
+defaults differ: a capsule is 1 m between its centres, a cylinder 2 m high, both with a radius of
+0.5 m; planes have one side; meshes are shapes as well (not merged into the draft yet).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, Final
+
+from gltf_bullet.coverage import covers, exact
+from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.dialects.mesh_geometry import read_mesh
+from gltf_bullet.dialects.properties import known_keys, read_table, report_unknown
+from gltf_bullet.dialects.shape_table import (
+    BlockParser,
+    parse_typed_shape,
+    read_box,
+    read_capsule,
+    read_cylinder,
+    read_sphere,
+)
+from gltf_bullet.gltf.document import Document
+from gltf_bullet.gltf.fields import JsonObject, read_number
+from gltf_bullet.model import Plane, Shape
+
+__all__ = ["COVERAGE", "PLANE_ONE_SIDED", "read_core_shapes", "with_core_shapes"]
+
+PLANE_ONE_SIDED = IssueKind(
+    "PLANE_ONE_SIDED",
+    Severity.WARNING,
+    "planes of glTF 2.1 have one side; this one is double-sided; it is written with one",
+)
+
+COVERAGE: Final = covers(
+    "Objects and references",
+    exact(
+        "shapes", "type", when="core of the glTF 2.1 draft",
+        shown_by="tests/dialects/test_core_shapes.py"
+        "::test_every_type_is_read_with_the_drafts_own_defaults",
+    ),
+)  # fmt: skip
+
+_IMPLICIT: Final = "KHR_implicit_shapes"
+_BODIES: Final = "KHR_physics_rigid_bodies"
+
+
+def read_core_shapes(document: Document, diagnostics: Diagnostics) -> tuple[Shape | None, ...]:
+    """The shapes of the root; an entry that cannot be used is ``None`` and was reported."""
+    if "shapes" not in document.json:
+        return ()
+    parsers: Mapping[str, BlockParser[Shape | None]] = {
+        "box": partial(read_box, size=(1.0, 1.0, 1.0)),
+        "sphere": partial(read_sphere, radius=0.5),
+        "capsule": partial(read_capsule, mid_height=1.0, radius=0.5),
+        "cylinder": partial(read_cylinder, height=2.0, radius=0.5),
+        "plane": _read_plane,
+        "mesh": partial(read_mesh, document=document, convex_hull=False),
+        "convexMesh": partial(read_mesh, document=document, convex_hull=True),
+    }
+    return read_table(
+        document.json,
+        "shapes",
+        ROOT,
+        diagnostics,
+        lambda entry, at, sink: parse_typed_shape(entry, at, sink, parsers, block_required=False),
+    )
+
+
+def _read_plane(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Plane:
+    report_unknown(block, known_keys("sizeX", "sizeZ"), "a plane", at, diagnostics)
+    return Plane(
+        size_x=read_number(block, "sizeX", at, diagnostics, default=math.inf, above=0.0),
+        size_z=read_number(block, "sizeZ", at, diagnostics, default=math.inf, above=0.0),
+        double_sided=False,
+        pointer=at,
+    )
+
+
+def with_core_shapes(root: Mapping[str, Any], diagnostics: Diagnostics) -> dict[str, Any]:
+    """A root of current KHR physics with its shapes in the core, meshes included.
+
+    Args:
+        root: As ``write_physics`` makes it; what is changed is copied.
+        diagnostics: Receives what the core cannot say.
+    """
+    result = dict(root)
+    extensions = dict(result.get("extensions", {}))
+    table = [dict(entry) for entry in extensions.pop(_IMPLICIT, {}).get("shapes", ())]
+    for index, entry in enumerate(table):
+        if "doubleSided" in entry.get("plane", {}):
+            entry["plane"] = {k: v for k, v in entry["plane"].items() if k != "doubleSided"}
+            diagnostics.report(PLANE_ONE_SIDED, ROOT / "shapes" / index)
+    index_of_mesh: dict[tuple[int, bool], int] = {}
+
+    def shaped(owner: dict[str, Any]) -> dict[str, Any]:
+        geometry = owner.get("geometry", {})
+        if "mesh" not in geometry:
+            return owner
+        key = (geometry["mesh"], bool(geometry.get("convexHull", False)))
+        if key not in index_of_mesh:
+            index_of_mesh[key] = len(table)
+            kind = "convexMesh" if key[1] else "mesh"
+            table.append({"type": kind, kind: {"mesh": key[0]}})
+        return {**owner, "geometry": {"shape": index_of_mesh[key]}}
+
+    nodes = []
+    for node in result.get("nodes", ()):
+        physics = node.get("extensions", {}).get(_BODIES)
+        if physics is not None:
+            changed = {
+                key: shaped(value) if key in ("collider", "trigger") else value
+                for key, value in physics.items()
+            }
+            node = {**node, "extensions": {**node["extensions"], _BODIES: changed}}
+        nodes.append(node)
+    if nodes:
+        result["nodes"] = nodes
+    if table:
+        result["shapes"] = table
+    result["asset"] = {**result["asset"], "version": "2.1"}
+    for key in ("extensionsUsed", "extensionsRequired"):
+        kept = [name for name in result.get(key, ()) if name != _IMPLICIT]
+        result.pop(key, None)
+        if kept:
+            result[key] = kept
+    result.pop("extensions", None)
+    if extensions:
+        result["extensions"] = extensions
+    return result

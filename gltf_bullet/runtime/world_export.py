@@ -1,0 +1,94 @@
+"""PyBullet worlds and robots as glTF files: read, described, checked by our own reader, written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from gltf_bullet.bullet.reading.robot_loading import read_robot
+from gltf_bullet.bullet.reading.world_reader import read_world
+from gltf_bullet.bullet.session import PhysicsClient, require_client
+from gltf_bullet.convert.description import WorldDescription
+from gltf_bullet.convert.writer import WorldFile, build_world
+from gltf_bullet.diagnostics import Diagnostics, Issue
+from gltf_bullet.gltf.writing import encode_glb
+from gltf_bullet.runtime.asset import Asset, read_asset
+
+__all__ = ["checked_file", "export_world", "require_gltf_suffix", "robot_file"]
+
+
+def export_world(
+    path: str | os.PathLike[str],
+    physics_client: PhysicsClient = 0,
+    bodies: Sequence[int] | None = None,
+    *,
+    self_collision: bool | Collection[int] | None = None,
+) -> tuple[Issue, ...]:
+    """Write the bodies and constraints of any PyBullet world as glTF with its physics.
+
+    Whoever made the world: ``loadURDF``, ``loadMJCF``, ``loadSDF``, ``createMultiBody``. Shapes,
+    masses, joints, limits, friction, velocities and gravity are KHR_physics_rigid_bodies over
+    KHR_implicit_shapes (and OMI_physics_gravity); the world itself is left as it is.
+
+    Args:
+        path: Ends in ``.glb`` or ``.gltf``; written whole or not at all.
+        physics_client: A client id or a ``BulletClient``.
+        bodies: Ids of the bodies to write; ``None``: all. Constraints between them go along.
+        self_collision: Bodies whose own links may touch each other, or all or none of them:
+            PyBullet does not tell. ``None``: those that touch themselves at present.
+
+    Returns:
+        What PyBullet does not tell, and what glTF has no words for.
+
+    Raises:
+        EngineError: The client is not connected, or a body does not exist.
+        ValueError: Another suffix.
+        OSError: The file cannot be written.
+    """
+    client_id = require_client(physics_client)
+    require_gltf_suffix(path)
+    diagnostics = Diagnostics()
+    world = read_world(client_id, bodies, diagnostics, self_collision=self_collision)
+    file, _ = checked_file(world, diagnostics)
+    file.write(path)
+    return diagnostics.issues
+
+
+def robot_file(
+    path: str | os.PathLike[str],
+    diagnostics: Diagnostics,
+    *,
+    fixed_base: bool = False,
+    self_collision: bool = False,
+    inertia_from_file: bool = False,
+) -> tuple[WorldFile, Asset]:
+    """A robot (.urdf, .sdf, MJCF .xml) as a glTF document, and as our reader reads it.
+
+    Raises:
+        ContainerError: It is no robot.
+        EngineError: PyBullet cannot load it.
+        OSError: It cannot be read.
+    """
+    world = read_robot(
+        path,
+        diagnostics,
+        fixed_base=fixed_base,
+        self_collision=self_collision,
+        inertia_from_file=inertia_from_file,
+    )
+    return checked_file(world, diagnostics)
+
+
+def checked_file(world: WorldDescription, diagnostics: Diagnostics) -> tuple[WorldFile, Asset]:
+    """A document of ``world`` that our own reader finds nothing wrong with."""
+    file = build_world(world, diagnostics)
+    asset = read_asset(encode_glb(file.root, file.buffers))
+    diagnostics.extend([issue for issue in asset.issues if issue.is_error])
+    return file, asset
+
+
+def require_gltf_suffix(path: str | os.PathLike[str]) -> None:
+    """Raise ``ValueError`` for a path of another kind of file."""
+    if Path(path).suffix.lower() not in (".glb", ".gltf"):
+        raise ValueError(f"path is {str(path)!r}; must end in .glb or .gltf")

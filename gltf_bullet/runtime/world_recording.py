@@ -1,0 +1,198 @@
+"""Any PyBullet simulation as an animated glTF file, whoever made its bodies and steps it."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gltf_bullet.bullet.reading.poses import InertialPoses
+from gltf_bullet.bullet.reading.world_reader import read_bodies, read_world
+from gltf_bullet.bullet.session import PhysicsClient, require_client
+from gltf_bullet.convert.description import LinkDescription, WorldDescription
+from gltf_bullet.convert.physics import joint_frame
+from gltf_bullet.diagnostics import Diagnostics, Issue
+from gltf_bullet.gltf.writing import write_document
+from gltf_bullet.runtime.keyframes import continuous_rotations, reduce_rotations, reduce_vectors
+from gltf_bullet.runtime.views.export import Track, add_animation
+from gltf_bullet.runtime.world_export import checked_file, require_gltf_suffix
+from gltf_bullet.transforms import (
+    IDENTITY_POSE,
+    FloatArray,
+    quat_conjugate,
+    quat_multiply,
+    quat_rotate,
+)
+
+__all__ = ["WorldRecording", "record_world"]
+
+
+def record_world(
+    physics_client: PhysicsClient = 0,
+    fps: float = 30.0,
+    *,
+    bodies: Sequence[int] | None = None,
+    tolerance: float | None = None,
+) -> WorldRecording:
+    """Record bodies of any PyBullet world from now on.
+
+    ::
+
+        rec = gb.record_world()
+        for _ in range(240):
+            pybullet.stepSimulation()
+            rec.after_step()          # or rec.step(), which does both
+        rec.export_glb("rollout.glb")
+
+    Args:
+        physics_client: A client id or a ``BulletClient``.
+        fps: Frames per second of simulated time at most; frames fall on engine steps.
+        bodies: Ids; ``None``: all that there are now.
+        tolerance: [m] Look at every step instead of ``fps``, and keep keys where playback would be
+            further off than this.
+
+    Raises:
+        EngineError: The client is not connected, or a body does not exist.
+        ValueError: ``fps`` or ``tolerance`` is not a finite number above 0.
+    """
+    for name, value in (("fps", fps), ("tolerance", tolerance)):
+        if value is not None and not (math.isfinite(value) and value > 0.0):
+            raise ValueError(f"{name} is {value!r}; must be a finite number > 0")
+    return WorldRecording(require_client(physics_client), fps, bodies, tolerance)
+
+
+class WorldRecording:
+    """Frames of a world: where every link of its bodies is."""
+
+    def __init__(
+        self, client_id: int, fps: float, bodies: Sequence[int] | None, tolerance: float | None
+    ) -> None:
+        diagnostics = Diagnostics()
+        self._world: WorldDescription = read_world(client_id, bodies, diagnostics)
+        self._poses = InertialPoses(client_id, read_bodies(client_id, bodies))
+        self._diagnostics = diagnostics
+        self._interval = 0.0 if tolerance is not None else 1.0 / fps
+        self._tolerance = tolerance
+        self._now = 0.0
+        self._times: list[float] = []
+        self._frames: list[FloatArray] = []
+        self._note()
+
+    @property
+    def issues(self) -> tuple[Issue, ...]:
+        """What PyBullet does not tell about the bodies, or glTF has no words for."""
+        return self._diagnostics.issues
+
+    @property
+    def frame_count(self) -> int:
+        """Frames so far."""
+        return len(self._times)
+
+    @property
+    def duration(self) -> float:
+        """Recorded time [s]."""
+        return self._now
+
+    def step(self, count: int = 1) -> None:
+        """Call ``stepSimulation`` so many times, and look after each."""
+        for _ in range(count):
+            self._poses.advance()
+            self.after_step()
+
+    def after_step(self) -> None:
+        """Look at the world after a ``stepSimulation`` of your own.
+
+        Raises:
+            EngineError: A recorded body is gone.
+        """
+        self._now += self._poses.time_step()
+        if self._now >= self._interval * len(self._times) - 1e-9:
+            self._note()
+
+    def export_glb(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        name: str = "Simulation",
+        tolerance: float | None = None,
+    ) -> None:
+        """Write the bodies as they were first, with the rollout as an animation.
+
+        Args:
+            path: Ends in ``.glb`` or ``.gltf``; written whole or not at all.
+            name: Of the animation.
+            tolerance: [m] How far a dropped key may be off, and what turns with it at a distance of
+                1 m; ``None``: that of the recording, else 1e-4.
+
+        Raises:
+            ValueError: Another suffix.
+            OSError: The file cannot be written.
+        """
+        require_gltf_suffix(path)
+        if self._now > self._times[-1]:
+            self._note()
+        allowed = tolerance or self._tolerance or 1e-4
+        file, _ = checked_file(self._world, Diagnostics())
+        root: dict[str, Any] = dict(file.root)
+        buffers = file.buffers
+        tracks = self._tracks(file.nodes.link_nodes, allowed)
+        if tracks:
+            add_animation(root, buffers, tracks, name)
+        write_document(root, buffers, path)
+
+    def _note(self) -> None:
+        self._times.append(self._now)
+        self._frames.append(self._poses.read())
+
+    def _tracks(self, node_of: dict[tuple[int, int], int], tolerance: float) -> list[Track]:
+        times = np.array(self._times)
+        frames = np.stack(self._frames)  # [frame, link, 7]
+        tracks: list[Track] = []
+        column = 0
+        for number, body in enumerate(self._world.bodies):
+            world: list[tuple[FloatArray, FloatArray]] = []
+            for index, link in enumerate(body.links):
+                position, rotation = _link_poses(frames[:, column], link)
+                column += 1
+                world.append((position, rotation))
+                if index > 0:
+                    position, rotation = _seen_from_joint(link, *world[link.parent], *world[index])
+                turned = continuous_rotations(rotation)
+                for path, values, keys in (
+                    ("translation", position, reduce_vectors(times, position, tolerance)),
+                    ("rotation", turned, reduce_rotations(times, turned, tolerance)),
+                ):
+                    if len(keys) > 1:
+                        node = node_of[number, index]
+                        tracks.append(Track(node, path, times[keys], values[keys]))
+        return tracks
+
+
+def _link_poses(frames: FloatArray, link: LinkDescription) -> tuple[FloatArray, FloatArray]:
+    """World from link frame, from those of its inertial frame, [frame, 7]."""
+    position, rotation = frames[:, :3], frames[:, 3:]
+    if link.link_from_inertial == IDENTITY_POSE:
+        return position, rotation
+    link_turn = quat_conjugate(np.array(link.link_from_inertial.rotation_xyzw))
+    rotation = quat_multiply(rotation, np.broadcast_to(link_turn, rotation.shape))
+    center = np.broadcast_to(np.array(link.link_from_inertial.translation), position.shape)
+    return position - quat_rotate(rotation, center), rotation
+
+
+def _seen_from_joint(
+    link: LinkDescription,
+    parent_position: FloatArray,
+    parent_rotation: FloatArray,
+    position: FloatArray,
+    rotation: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """The link's local pose: its node stands below the joint's, which its parent link carries."""
+    joint = joint_frame(link)
+    offset = np.broadcast_to(np.array(joint.translation), position.shape)
+    turn = np.broadcast_to(np.array(joint.rotation_xyzw), rotation.shape)
+    origin = parent_position + quat_rotate(parent_rotation, offset)
+    back = quat_conjugate(quat_multiply(parent_rotation, turn))
+    return quat_rotate(back, position - origin), quat_multiply(back, rotation)

@@ -1,0 +1,1 @@
+"""Robots and PyBullet worlds as glTF, and back."""

@@ -1,0 +1,61 @@
+"""The robots of ``pybullet_data`` that must survive the way through glTF: native and converted."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pybullet
+import pybullet_data
+
+import gltf_bullet as gb
+from gltf_bullet.diagnostics import Diagnostics
+from gltf_bullet.runtime.world_export import robot_file
+
+DATA = Path(pybullet_data.getDataPath())
+
+ROBOTS = (
+    "kuka_iiwa/model.urdf",
+    "franka_panda/panda.urdf",
+    "xarm/xarm6_robot.urdf",
+    "laikago/laikago_toes.urdf",
+    "a1/a1.urdf",
+    "quadruped/minitaur.urdf",
+    "husky/husky.urdf",
+    "racecar/racecar.urdf",
+    "r2d2.urdf",
+    "humanoid/humanoid.urdf",
+    "cartpole.urdf",
+)
+
+WITHOUT_MASS = 1e-6
+"""[kg, kg m^2] Links without mass get so little at most."""
+
+
+@cache
+def converted(robot: str, *, fixed_base: bool = True) -> gb.Asset:
+    """The robot as our reader reads what ``convert`` writes."""
+    return robot_file(DATA / robot, Diagnostics(), fixed_base=fixed_base)[1]
+
+
+def load_native(client: int, robot: str, *, fixed_base: bool = True) -> int:
+    return int(
+        pybullet.loadURDF(str(DATA / robot), useFixedBase=fixed_base, physicsClientId=client)
+    )
+
+
+def body_of(scene: gb.Scene) -> int:
+    """The one PyBullet body that a robot is."""
+    (body,) = {b.body_id for b in scene.bodies.values()}
+    return body
+
+
+def axes(client: int, body: int) -> list[int]:
+    """Joints with one number."""
+    count = pybullet.getNumJoints(body, physicsClientId=client)
+    kinds = (pybullet.JOINT_REVOLUTE, pybullet.JOINT_PRISMATIC)
+    return [
+        j
+        for j in range(count)
+        if pybullet.getJointInfo(body, j, physicsClientId=client)[2] in kinds
+    ]

@@ -1,0 +1,192 @@
+"""What PyBullet does not tell, or glTF cannot say, is named; nothing else is in such worlds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pybullet
+import pytest
+
+import gltf_bullet as gb
+from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.reading.robot_loading import read_robot
+from gltf_bullet.convert.robot_files import read_robot_text
+from gltf_bullet.diagnostics import Diagnostics
+from gltf_bullet.errors import ContainerError
+from gltf_bullet.runtime.world_export import robot_file
+from tests.convert.robots import DATA
+from tests.physics.scenes import Scenery
+
+BALL = {"shapeType": pybullet.GEOM_SPHERE, "radius": 0.1}
+
+
+def ball(client: int, mass: float = 1.0) -> int:
+    shape = pybullet.createCollisionShape(**BALL, physicsClientId=client)
+    return int(pybullet.createMultiBody(mass, shape, physicsClientId=client))
+
+
+def lever(client: int, mass: float = 1.0) -> int:
+    return int(
+        pybullet.createMultiBody(
+            0.0, linkMasses=[mass], linkCollisionShapeIndices=[-1], linkVisualShapeIndices=[-1],
+            linkPositions=[[0, 0, 0]], linkOrientations=[[0, 0, 0, 1]],
+            linkInertialFramePositions=[[0.5, 0, 0]],
+            linkInertialFrameOrientations=[[0, 0, 0, 1]], linkParentIndices=[0],
+            linkJointTypes=[pybullet.JOINT_REVOLUTE], linkJointAxis=[[0, 1, 0]],
+            physicsClientId=client,
+        )
+    )  # fmt: skip
+
+
+def terrain(client: int) -> None:
+    shape = pybullet.createCollisionShape(
+        pybullet.GEOM_HEIGHTFIELD, meshScale=[1, 1, 1], heightfieldData=[0.0] * 9,
+        numHeightfieldRows=3, numHeightfieldColumns=3, physicsClientId=client,
+    )  # fmt: skip
+    pybullet.createMultiBody(0, shape, physicsClientId=client)
+
+
+def mesh_from_memory(client: int) -> None:
+    look = pybullet.createVisualShape(
+        pybullet.GEOM_MESH, vertices=[[0, 0, 0], [1, 0, 0], [0, 1, 0]], indices=[0, 1, 2],
+        normals=[[0, 0, 1]] * 3, physicsClientId=client,
+    )  # fmt: skip
+    pybullet.createMultiBody(1, -1, look, physicsClientId=client)
+
+
+def painted(client: int) -> None:
+    floor, robot = pybullet.loadMJCF(str(DATA / "mjcf" / "humanoid.xml"), physicsClientId=client)
+    assert pybullet.getBodyInfo(floor, client)[0] == b"floor"
+    pybullet.removeBody(robot, physicsClientId=client)
+
+
+def driven(client: int) -> None:
+    body = lever(client)
+    pybullet.changeDynamics(body, 0, localInertiaDiagonal=[0.1] * 3, physicsClientId=client)
+    pybullet.setJointMotorControl2(
+        body, 0, pybullet.POSITION_CONTROL, 0.5, force=50.0, physicsClientId=client
+    )
+    pybullet.stepSimulation(client)
+
+
+def geared(client: int) -> None:
+    pybullet.createConstraint(
+        ball(client), -1, ball(client), -1, pybullet.JOINT_GEAR, [0, 0, 1], [0, 0, 0], [0, 0, 0],
+        physicsClientId=client,
+    )  # fmt: skip
+
+
+def cloth(client: int) -> None:
+    pybullet.resetSimulation(pybullet.RESET_USE_DEFORMABLE_WORLD, physicsClientId=client)
+    pybullet.loadSoftBody(
+        str(DATA / "cloth_z_up.obj"), mass=1.0, useNeoHookean=0, useMassSpring=1,
+        physicsClientId=client,
+    )  # fmt: skip
+
+
+def rolling(client: int) -> None:
+    pybullet.changeDynamics(ball(client), -1, rollingFriction=0.1, physicsClientId=client)
+
+
+def massless(client: int) -> None:
+    lever(client, mass=0.0)
+
+
+CASES: tuple[tuple[Callable[[int], object], str], ...] = (
+    (terrain, "COLLIDER_UNREADABLE"),
+    (mesh_from_memory, "VISUAL_UNREADABLE"),
+    (painted, "TEXTURE_UNREADABLE"),
+    (driven, "MOTOR_UNREADABLE"),
+    (geared, "CONSTRAINT_NOT_IN_GLTF"),
+    (cloth, "SOFT_BODY_NOT_IN_GLTF"),
+    (rolling, "NOT_IN_GLTF"),
+    (massless, "LINK_WITHOUT_MASS"),
+)
+
+
+@pytest.mark.parametrize(("build", "code"), CASES, ids=[code for _, code in CASES])
+def test_what_is_lost_is_named(build: Callable[[int], object], code: str, tmp_path: Path) -> None:
+    with headless_world(gravity=(0.0, 0.0, 0.0)) as client:
+        build(client)
+        issues = gb.export_world(tmp_path / "world.glb", client)
+    assert {issue.code for issue in issues} == {code}
+    assert gb.check(tmp_path / "world.glb").is_usable
+
+
+URDF = """<robot name="r"><link name="base"><inertial><mass value="1"/>
+<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>{shape}</link></robot>"""
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    robot = tmp_path / "robot.urdf"
+    mesh = '<visual><geometry><mesh filename="package://nowhere/a.obj"/></geometry></visual>'
+    robot.write_text(URDF.format(shape=mesh))
+    diagnostics = Diagnostics()
+    read_robot_text(robot, diagnostics)
+    assert diagnostics.take().code == "ROBOT_FILE_MISSING"
+    assert not len(diagnostics)
+
+
+@pytest.mark.parametrize("text", ["<html></html>", "no markup"])
+def test_what_is_no_robot_is_refused(text: str, tmp_path: Path) -> None:
+    robot = tmp_path / "robot.urdf"
+    robot.write_text(text)
+    with pytest.raises(ContainerError, match="must be a robot"):
+        robot_file(robot, Diagnostics())
+
+
+def test_package_paths_are_found_as_ros_finds_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Above the file, under the package's own name, and in ROS_PACKAGE_PATH."""
+    box = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 2 3\nf 1 2 4\nf 1 3 4\nf 2 3 4\n"
+    mesh = (
+        '<collision><geometry><mesh filename="package://bot/meshes/a.obj"/></geometry></collision>'
+    )
+    for place, robot in (("src/bot", "src/bot/urdf"), ("elsewhere/bot", "apart")):
+        (tmp_path / place / "meshes").mkdir(parents=True)
+        (tmp_path / place / "meshes" / "a.obj").write_text(box)
+        (tmp_path / robot).mkdir(parents=True, exist_ok=True)
+        (tmp_path / robot / "r.urdf").write_text(URDF.format(shape=mesh))
+    monkeypatch.setenv("ROS_PACKAGE_PATH", f"/nowhere:{tmp_path / 'elsewhere'}")
+    for robot in ("src/bot/urdf", "apart"):
+        diagnostics = Diagnostics()
+        world = read_robot(tmp_path / robot / "r.urdf", diagnostics)
+        assert not len(diagnostics)
+        (collider,) = world.bodies[0].links[0].colliders
+        assert len(collider.shape.geometry.points) == 4  # type: ignore[union-attr]
+
+
+def test_mimic_rules_are_read_and_kept(tmp_path: Path) -> None:
+    diagnostics = Diagnostics()
+    text = read_robot_text(DATA / "franka_panda" / "panda.urdf", diagnostics)
+    assert text.mimic["panda_finger_joint2"].joint == "panda_finger_joint1"
+    file, _ = robot_file(DATA / "franka_panda" / "panda.urdf", diagnostics)
+    (node,) = (n for n in file.root["nodes"] if n.get("name") == "panda_finger_joint2")
+    assert node["extras"]["gltf_bullet"]["mimic"] == {
+        "joint": "panda_finger_joint1", "multiplier": 1.0, "offset": 0.0,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "rule", [{"joint": "nobody"}, {"multiplier": 2}, "finger", {"joint": "leader", "offset": "x"}]
+)
+def test_a_mimic_rule_that_means_nothing_is_ignored_and_named(rule: object) -> None:
+    scenery = Scenery()
+    hinge = scenery.entry(
+        "physicsJoints",
+        limits=[
+            {"linearAxes": [0, 1, 2], "min": 0, "max": 0},
+            {"angularAxes": [1, 2], "min": 0, "max": 0},
+        ],
+    )
+    arms = [scenery.node(f"arm {k}", motion={"mass": 1.0}) for k in range(2)]
+    for name, arm in zip(("leader", "follower"), arms, strict=True):
+        scenery.node(name, joint={"connectedNode": arm, "joint": hinge})
+    root = json.loads(scenery.bytes())
+    (follower,) = (node for node in root["nodes"] if node["name"] == "follower")
+    follower["extras"] = {"gltf_bullet": {"mimic": rule}}
+    asset = gb.read_asset(json.dumps(root).encode())
+    assert [issue.code for issue in asset.issues] == ["JOINT_MIMIC_UNUSABLE"]

@@ -1,0 +1,297 @@
+"""PyBullet worlds, whoever made them, come back from glTF as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pybullet
+import pytest
+from scipy.spatial.distance import pdist
+
+import gltf_bullet as gb
+from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.reading.world_reader import read_world
+from gltf_bullet.convert.description import LinkDescription, WorldDescription
+from gltf_bullet.diagnostics import Diagnostics
+from tests.convert.robots import DATA
+
+ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
+
+World = Callable[[int], object]
+
+
+def urdf(client: int, name: str, position: tuple[float, float, float], **options: object) -> int:
+    body = pybullet.loadURDF(str(DATA / name), position, physicsClientId=client, **options)
+    return int(body)
+
+
+def table_top(client: int) -> None:
+    urdf(client, "plane.urdf", (0, 0, 0))
+    urdf(client, "table/table.urdf", (0, 0, 0))
+    urdf(client, "tray/traybox.urdf", (0, 0, 0.65))
+    urdf(client, "duck_vhacd.urdf", (0.2, 0.1, 0.8))
+    urdf(client, "lego/lego.urdf", (-0.2, 0, 0.9))
+
+
+def arm_and_box(client: int) -> None:
+    arm = urdf(client, "kuka_iiwa/model.urdf", (0, 0, 0), useFixedBase=True)
+    for joint in range(7):
+        pybullet.resetJointState(arm, joint, 0.2 * joint - 0.5, 0.1, physicsClientId=client)
+    urdf(client, "cube_small.urdf", (0.6, 0.0, 0.3))
+
+
+def rover_field(client: int) -> None:
+    urdf(client, "plane.urdf", (0, 0, 0))
+    rover = urdf(client, "husky/husky.urdf", (0, 0, 0.2))
+    pybullet.resetBaseVelocity(rover, [0.5, 0, 0], [0, 0, 0.1], physicsClientId=client)
+    urdf(client, "sphere2.urdf", (2, 0, 0.6))
+
+
+def droid(client: int) -> None:
+    urdf(client, "r2d2.urdf", (0, 0, 0.6), baseOrientation=(0, 0, 0.6, 0.8))
+
+
+def textures(client: int) -> None:
+    urdf(client, "plane.urdf", (0, 0, 0))
+    urdf(client, "soccerball.urdf", (0, 0.5, 1.0))
+    urdf(client, "racecar/racecar.urdf", (0, -0.5, 0.1))
+
+
+def constraints(client: int) -> None:
+    boxes = [urdf(client, "cube_small.urdf", (0.2 * k, 0, 1)) for k in range(4)]
+    for kind, a, b in (
+        (pybullet.JOINT_POINT2POINT, boxes[0], boxes[1]),
+        (pybullet.JOINT_FIXED, boxes[2], boxes[3]),
+    ):
+        pybullet.createConstraint(
+            a, -1, b, -1, kind, [0, 0, 0], [0.1, 0, 0], [-0.1, 0, 0], physicsClientId=client
+        )
+    pybullet.createConstraint(
+        boxes[0], -1, -1, -1, pybullet.JOINT_POINT2POINT, [0, 0, 0], [0, 0, 0], [0, 0, 1],
+        physicsClientId=client,
+    )  # fmt: skip
+
+
+def zoo(client: int) -> None:
+    """Every shape, with an offset and turned centre of mass, and a chain of every joint."""
+    turn = pybullet.getQuaternionFromEuler([0.3, 0.5, 0.7])
+    tetrahedron = [[0, 0, 0], [0.3, 0, 0], [0, 0.3, 0], [0, 0, 0.3]]
+    kinds = (
+        (pybullet.GEOM_BOX, {"halfExtents": [0.1, 0.15, 0.2]}),
+        (pybullet.GEOM_SPHERE, {"radius": 0.15}),
+        (pybullet.GEOM_CAPSULE, {"radius": 0.1, "height": 0.3}),
+        (pybullet.GEOM_CYLINDER, {"radius": 0.1, "height": 0.3}),
+        (pybullet.GEOM_MESH, {"vertices": tetrahedron}),
+    )
+    shapes = [
+        pybullet.createCollisionShape(
+            kind, collisionFramePosition=[0.02, 0.0, 0.01], collisionFrameOrientation=turn,
+            physicsClientId=client, **values,
+        )
+        for kind, values in kinds
+    ]  # fmt: skip
+    for k, shape in enumerate(shapes):
+        body = pybullet.createMultiBody(
+            1.0 + k, shape, -1, [0.6 * k, 0, 1], turn, [0.01, 0.02, 0.03], turn,
+            physicsClientId=client,
+        )  # fmt: skip
+        pybullet.changeDynamics(
+            body, -1, lateralFriction=0.3 + 0.1 * k, restitution=0.1 * k,
+            localInertiaDiagonal=[0.02, 0.03, 0.04], physicsClientId=client,
+        )  # fmt: skip
+        pybullet.resetBaseVelocity(body, [0.1, 0.2, k], [0.3, 0, 0], physicsClientId=client)
+    square = [[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0.2]]
+    ground = pybullet.createCollisionShape(
+        pybullet.GEOM_MESH, vertices=square, indices=[0, 1, 2, 0, 2, 3], physicsClientId=client
+    )
+    pybullet.createMultiBody(0, ground, -1, [0, 4, 0], physicsClientId=client)
+    kinds_of_joint = (
+        pybullet.JOINT_REVOLUTE, pybullet.JOINT_PRISMATIC, pybullet.JOINT_FIXED,
+        pybullet.JOINT_SPHERICAL,
+    )  # fmt: skip
+    n = len(kinds_of_joint)
+    pybullet.createMultiBody(
+        0.0, shapes[0], -1, [0, 2, 1], turn,
+        linkMasses=[0.5] * n, linkCollisionShapeIndices=[shapes[0]] * n,
+        linkVisualShapeIndices=[-1] * n, linkPositions=[[0.5, 0, 0]] * n,
+        linkOrientations=[turn] * n, linkInertialFramePositions=[[0.1, 0, 0]] * n,
+        linkInertialFrameOrientations=[[0, 0, 0, 1]] * n, linkParentIndices=list(range(n)),
+        linkJointTypes=list(kinds_of_joint), linkJointAxis=[[0, 0.6, 0.8]] * n,
+        physicsClientId=client,
+    )  # fmt: skip
+
+
+def example(name: str) -> World:
+    def load(client: int) -> object:
+        return gb.load_gltf(ASSETS / name, physics_client=client)
+
+    load.__name__ = name
+    return load
+
+
+WORLDS: tuple[World, ...] = (
+    table_top, arm_and_box, rover_field, droid, textures, constraints, zoo,
+    example("six_axis_arm.gltf"), example("vehicle.gltf"), example("shape_zoo.gltf"),
+)  # fmt: skip
+
+
+def moving_links(world: WorldDescription) -> list[LinkDescription]:
+    # Links without mass get 1e-6 of the lightest one's.
+    return [link for body in world.bodies for link in body.links if link.mass > 1e-3]
+
+
+def center(link: LinkDescription) -> np.ndarray:
+    return np.array(link.world_from_link.apply(link.link_from_inertial.translation))
+
+
+def inertia(link: LinkDescription) -> np.ndarray:
+    """The tensor about the centre of mass in world axes: diagonals may come in another order."""
+    turn = (link.world_from_link @ link.link_from_inertial).matrix()[:3, :3]
+    return turn @ np.diag(link.inertia_diagonal) @ turn.T
+
+
+def look(client: int) -> np.ndarray:
+    view = pybullet.computeViewMatrix([2.5, -2.5, 2.0], [0.3, 0, 0.5], [0, 0, 1])
+    lens = pybullet.computeProjectionMatrixFOV(50, 4 / 3, 0.05, 20)
+    image = pybullet.getCameraImage(
+        160, 120, view, lens, renderer=pybullet.ER_TINY_RENDERER, physicsClientId=client
+    )
+    return np.array(image[2], dtype=np.float64).reshape(120, 160, 4)[:, :, :3]
+
+
+@pytest.mark.parametrize("build", WORLDS, ids=lambda build: build.__name__)
+def test_a_world_comes_back_equal(build: World, tmp_path: Path) -> None:
+    path = tmp_path / "world.glb"
+    with headless_world() as client:
+        build(client)
+        native = read_world(client, None, Diagnostics())
+        gb.export_world(path, client)
+        pictures = [look(client)]
+    with headless_world() as client:
+        scene = gb.load_gltf(path, physics_client=client)
+        again = read_world(client, None, Diagnostics())
+        pictures.append(look(client))
+        assert not [issue for issue in scene.issues if issue.is_error]
+    wanted, found = moving_links(native), moving_links(again)
+    assert len(found) == len(wanted)
+    for link in wanted:
+        twin = min(found, key=lambda other: float(np.abs(center(other) - center(link)).max()))
+        assert center(twin) == pytest.approx(center(link), abs=1e-6)
+        found.remove(twin)
+        assert twin.mass == pytest.approx(link.mass, rel=1e-6)
+        assert inertia(twin) == pytest.approx(inertia(link), rel=1e-5, abs=1e-9)
+        assert twin.linear_velocity == pytest.approx(link.linear_velocity, abs=1e-6)
+        assert twin.angular_velocity == pytest.approx(link.angular_velocity, abs=1e-6)
+        if link.joint is not None and twin.joint is not None:
+            assert (twin.joint.lower, twin.joint.upper) == pytest.approx(
+                (link.joint.lower, link.joint.upper), abs=1e-6
+            )
+    stated = [
+        (k.friction, k.restitution) for b in native.bodies for k in b.links for _ in k.colliders
+    ]
+    written = [c.material for c in gb.read_asset(path).physics.colliders.values()]
+    found_surfaces = sorted((m.dynamic_friction, m.restitution) for m in written if m)
+    assert np.allclose(found_surfaces, sorted(stated), atol=1e-9)
+    assert again.gravity is None or again.gravity == pytest.approx((0.0, 0.0, -9.81))
+    assert float(np.abs(pictures[0] - pictures[1]).mean()) <= 2.0
+
+
+@pytest.mark.parametrize("build", [arm_and_box, droid, zoo], ids=lambda build: build.__name__)
+def test_shapes_come_back_to_1e_6(build: World, tmp_path: Path) -> None:
+    """Bullet moves corners of hulls by up to 3e-5 m where a margin is set (measured)."""
+    path = tmp_path / "world.gltf"
+    with headless_world() as client:
+        build(client)
+        native = read_world(client, None, Diagnostics())
+        gb.export_world(path, client)
+    with headless_world() as client:
+        options = gb.LoadOptions(max_hull_points=4096)
+        gb.load_gltf(path, physics_client=client, options=options)
+        again = read_world(client, None, Diagnostics())
+    sizes = [
+        sorted(
+            (type(c.shape).__name__, *_measure(c.shape).tolist())
+            for body in world.bodies
+            for link in body.links
+            for c in link.colliders
+        )
+        for world in (native, again)
+    ]
+    assert [s[0] for s in sizes[1]] == [s[0] for s in sizes[0]]
+    for found, wanted in zip(sizes[1], sizes[0], strict=True):
+        allowed = 1e-4 if found[0] == "MeshShape" else 1e-6
+        assert found[1:] == pytest.approx(wanted[1:], abs=allowed)
+
+
+def _measure(shape: object) -> np.ndarray:
+    """Lengths that a placement does not change."""
+    geometry = getattr(shape, "geometry", None)
+    if geometry is None:
+        values = [getattr(shape, key) for key in ("radius", "height") if hasattr(shape, key)]
+        return np.array([*values, *sorted(getattr(shape, "size", ()))])
+    return np.array([pdist(geometry.points[np.unique(geometry.triangles)]).max()])
+
+
+def test_the_world_is_left_as_it_is(tmp_path: Path) -> None:
+    with headless_world() as client:
+        arm_and_box(client)
+        before = pybullet.saveState(physicsClientId=client)
+        ids = [pybullet.getBodyUniqueId(k, client) for k in range(pybullet.getNumBodies(client))]
+        gb.export_world(tmp_path / "a.glb", client)
+        assert ids == [
+            pybullet.getBodyUniqueId(k, client) for k in range(pybullet.getNumBodies(client))
+        ]
+        states = []
+        for _ in range(2):
+            pybullet.restoreState(before, physicsClientId=client)
+            for _ in range(60):
+                pybullet.stepSimulation(client)
+            states.append(pybullet.getBasePositionAndOrientation(ids[1], client))
+            gb.export_world(tmp_path / "b.glb", client)
+        assert states[0] == states[1]
+
+
+def test_masks_and_self_collision_become_filters(tmp_path: Path) -> None:
+    """Whom a body meets in Bullet's default mode, it meets when loaded back, and nobody else."""
+    bits = ((1, -1), (4, 8), (8, 4), (16, 0))
+    path = tmp_path / "masks.glb"
+
+    def drop(client: int, body: int, above: int) -> bool:
+        return bool(pybullet.getContactPoints(body, above, physicsClientId=client))
+
+    with headless_world() as client:
+        box = pybullet.createCollisionShape(
+            pybullet.GEOM_BOX, halfExtents=[0.5] * 3, physicsClientId=client
+        )
+        bodies = []
+        for k, (group, mask) in enumerate(bits):
+            # All in one place: everybody would meet everybody.
+            body = pybullet.createMultiBody(1.0, box, -1, [0.01 * k, 0, 0], physicsClientId=client)
+            pybullet.setCollisionFilterGroupMask(body, -1, group, mask, physicsClientId=client)
+            bodies.append(body)
+        gb.export_world(path, client)
+        pybullet.performCollisionDetection(client)
+        wanted = {(a, b) for a in range(4) for b in range(a) if drop(client, bodies[a], bodies[b])}
+    assert wanted == {(1, 0), (2, 0), (2, 1), (3, 0)}
+    with headless_world() as client:
+        scene = gb.load_gltf(path, physics_client=client)
+        again = [body.body_id for body in scene.bodies.values()]
+        pybullet.performCollisionDetection(client)
+        found = {(a, b) for a in range(4) for b in range(a) if drop(client, again[a], again[b])}
+    assert found == wanted
+
+
+def test_a_selection_takes_its_constraints_along(tmp_path: Path) -> None:
+    with headless_world() as client:
+        constraints(client)
+        gb.export_world(tmp_path / "two.glb", client, bodies=[2, 3])
+        with pytest.raises(gb.EngineError, match="no body 77"):
+            gb.export_world(tmp_path / "no.glb", client, bodies=[77])
+        with pytest.raises(ValueError, match=r"must end in \.glb or \.gltf"):
+            gb.export_world(tmp_path / "no.obj", client)
+    physics = gb.read_asset(tmp_path / "two.glb").physics
+    assert len(physics.motions) == 2
+    assert len(physics.joints) == 1
+    assert not (tmp_path / "no.glb").exists()
