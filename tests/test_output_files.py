@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 import gltf_bullet as gb
 from gltf_bullet import output_files
 from gltf_bullet.cli import app
-from gltf_bullet.cli.media import Frames, write_picture
+from gltf_bullet.cli.outputs.media import Frames, write_picture
 from gltf_bullet.gltf.writing import write_document
 from gltf_bullet.output_files import FileAside, written_aside
 from gltf_bullet.runtime.recording import record

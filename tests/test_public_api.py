@@ -32,7 +32,7 @@ def test_an_exported_name_exists_and_is_described(name: str) -> None:
 
 def test_the_viewer_is_there_without_an_import_of_its_own() -> None:
     assert gb.viewer.LAYERS[0] == "colliders"
-    assert dir(gb.viewer) == ["COLORS", "DebugDraw", "LAYERS", "Labels", "Strokes"]
+    assert dir(gb.viewer) == ["COLORS", "DebugDraw", "LAYERS", "Labels", "Strokes", "WebView"]
     for name in gb.viewer.__all__:
         assert getattr(gb.viewer, name) is not None
     with pytest.raises(AttributeError, match="attribute DebugDrawer"):

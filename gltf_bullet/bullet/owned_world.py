@@ -12,7 +12,10 @@ import pybullet
 from gltf_bullet.errors import EngineError
 from gltf_bullet.transforms import FloatArray, Vec3
 
-__all__ = ["NO_DISPLAY", "close_world", "extent", "forbid_contacts", "has_display", "open_world"]
+__all__ = [
+    "NO_DISPLAY", "add_floor", "close_world", "extent", "forbid_contacts", "has_display",
+    "open_world",
+]  # fmt: skip
 
 
 _ENDLESS = 1e3
@@ -50,6 +53,16 @@ def open_world(*, gravity: Vec3, time_step: float, window: bool = False) -> int:
     pybullet.setTimeStep(time_step, physicsClientId=client_id)
     pybullet.setPhysicsEngineParameter(deterministicOverlappingPairs=1, physicsClientId=client_id)
     return client_id
+
+
+def add_floor(client_id: int, *, y_up: bool) -> None:
+    """Put a plane without an end through the origin."""
+    shape = pybullet.createCollisionShape(
+        pybullet.GEOM_PLANE,
+        planeNormal=[0.0, 1.0, 0.0] if y_up else [0.0, 0.0, 1.0],
+        physicsClientId=client_id,
+    )
+    pybullet.createMultiBody(0.0, shape, physicsClientId=client_id)
 
 
 def close_world(client_id: int) -> None:

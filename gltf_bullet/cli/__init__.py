@@ -1,6 +1,7 @@
 """Room 8: the command ``gltf-bullet``. One module per command; heavy imports happen inside them.
 
-Exit codes: 0 clean, 1 the content or the engine failed, 2 wrong usage.
+Exit codes: 0 clean, 1 the content has errors, 2 wrong usage, or the environment: a file that is not
+there or cannot be written, an extra that is not installed, no display, an engine that fails.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from gltf_bullet.cli.explain import explain
 from gltf_bullet.cli.inspect import inspect
 from gltf_bullet.cli.simulate import simulate
 from gltf_bullet.cli.view import view
-from gltf_bullet.errors import AssetError, GltfBulletError
+from gltf_bullet.errors import AssetError, GltfBulletError, TranslationError
 
 __all__ = ["app", "main"]
 
@@ -59,7 +60,12 @@ def main() -> None:
     except AssetError as error:
         for issue in error.issues:
             typer.echo(f"{issue.severity.name.lower()}: {issue.located(error.path)}", err=True)
+        sys.exit(2 if any(issue.code == "FILE_UNREADABLE" for issue in error.issues) else 1)
+    except TranslationError as error:
+        typer.echo(f"error: {error}", err=True)
         sys.exit(1)
     except (GltfBulletError, OSError) as error:
         typer.echo(f"error: {error}", err=True)
-        sys.exit(1)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gltf_bullet.cli.loading import Concave, ConcaveOption, load_options
+from gltf_bullet.cli.loading import Loading, takes_loading
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 __all__ = ["inspect"]
 
 
+@takes_loading
 def inspect(
     file: Annotated[Path, typer.Argument(help="A .gltf or .glb file.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
-    concave: ConcaveOption = Concave.AUTO,
+    *,
+    loading: Loading,
 ) -> None:
     """Show nodes, bodies, shapes, materials, joints, and what is exact or approximated.
 
@@ -31,7 +33,7 @@ def inspect(
     from gltf_bullet.runtime.asset import read_asset
     from gltf_bullet.runtime.inspect.inspection import inspect_asset
 
-    with load_options(concave) as options:
+    with loading.options() as options:
         found = inspect_asset(read_asset(file), options)
     if as_json:
         rows = {key: value for key, value in _tables(found).items() if key != "issues"}

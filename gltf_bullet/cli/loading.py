@@ -1,18 +1,28 @@
-"""``--concave`` and the line that shows what a load is busy with: the same for every command."""
+"""How a file is loaded and into what world: the same options for every command."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+import inspect
+import math
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
     from gltf_bullet.options import LoadOptions
+    from gltf_bullet.transforms import Vec3
 
-__all__ = ["Concave", "ConcaveOption", "load_options"]
+__all__ = ["Loading", "World", "parse_size", "require", "takes_loading", "takes_world"]
+
+DEFAULT_DT = 1.0 / 240.0
+"""[s] PyBullet's own default."""
+EARTH = 9.81
+"""[m/s^2]"""
 
 
 class Concave(str, Enum):
@@ -24,30 +34,187 @@ class Concave(str, Enum):
     BVH = "bvh"
 
 
-ConcaveOption: TypeAlias = Annotated[
-    Concave,
-    typer.Option(
-        help="Moving concave meshes. auto: triangles where that collides well, else convex parts; "
-        "decompose: convex parts; hull: one convex hull, at once; bvh: triangles."
+class Gravity(str, Enum):
+    """See ``LoadOptions.world_gravity``."""
+
+    FILE = "file"
+    ENGINE = "engine"
+
+
+class Up(str, Enum):
+    """Which axis of the world points up."""
+
+    Z = "z"
+    Y = "y"
+
+
+LOADING: dict[str, tuple[Any, Any]] = {
+    "concave": (
+        Annotated[
+            Concave,
+            typer.Option(
+                help="Moving concave meshes. auto: triangles where that collides well, else convex "
+                "parts; decompose: convex parts; hull: one convex hull, at once; bvh: triangles."
+            ),
+        ],
+        Concave.AUTO,
     ),
-]
+    "density": (
+        Annotated[float, typer.Option(help="Of bodies without a mass [kg/m3].")],
+        1000.0,
+    ),
+    "strict": (
+        Annotated[bool, typer.Option("--strict", help="Refuse what would be approximated.")],
+        False,
+    ),
+    "max_hull_points": (Annotated[int, typer.Option(help="Of a convex hull.")], 256),
+    "max_convex_parts": (Annotated[int, typer.Option(help="Of one decomposed mesh.")], 32),
+    "decomposition_threshold": (
+        Annotated[float, typer.Option(help="Concavity to tolerate, by the mesh's size.")],
+        0.05,
+    ),
+    "decomposition_seconds": (
+        Annotated[float, typer.Option(help="For all concave meshes together [s].")],
+        10.0,
+    ),
+    "world_gravity": (
+        Annotated[Gravity, typer.Option(help="Where the file states one (OMI): whose acts.")],
+        Gravity.FILE,
+    ),
+    "slip_friction": (
+        Annotated[bool, typer.Option(help="Static friction at rest, dynamic while sliding.")],
+        True,
+    ),
+    "play_animations": (Annotated[bool, typer.Option(help="Run the file's animations.")], True),
+}
+"""Type and default of each option, by its name in ``LoadOptions``."""
+
+WORLD: dict[str, tuple[Any, Any]] = {
+    "dt": (
+        Annotated[float, typer.Option(help="Time step [s].  [default: 1/240]", show_default=False)],
+        DEFAULT_DT,
+    ),
+    "gravity": (
+        Annotated[
+            tuple[float, float, float] | None,
+            typer.Option(
+                metavar="X Y Z",
+                help=f"In the world [m/s2].  [default: {EARTH:g} downwards]",
+                show_default=False,
+            ),
+        ],
+        None,
+    ),
+    "up_axis": (
+        Annotated[Up, typer.Option(help="z: turn the asset up into a Z-up world; y: glTF's axes.")],
+        Up.Z,
+    ),
+}
 
 
-@contextmanager
-def load_options(concave: Concave, **values: Any) -> Iterator[LoadOptions]:
-    """The options of a load; a line on standard error says what takes seconds, on a terminal."""
-    from rich.progress import Progress
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """What the user wants of a load."""
 
-    from gltf_bullet.cli.output import console
+    values: dict[str, Any]
+    """Of ``LoadOptions``, by name."""
+
+    @contextmanager
+    def options(self, **values: Any) -> Iterator[LoadOptions]:
+        """The options of a load; what takes more than a second is said meanwhile."""
+        from gltf_bullet.cli.waiting import waiting
+        from gltf_bullet.options import LoadOptions
+
+        with waiting("loading") as show:
+            yield LoadOptions(**{**self.values, "progress": show, **values})
+
+    def load_options(self) -> LoadOptions:
+        """The options alone."""
+        from gltf_bullet.options import LoadOptions
+
+        return LoadOptions(**self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class World(Loading):
+    """... and of the world that it is loaded into."""
+
+    dt: float
+    """[s]"""
+    gravity: Vec3
+    """[m/s^2], axes of the world."""
+    up_axis: Any
+    """``"z"`` or ``"y"``."""
+
+
+def takes_loading(command: Callable[..., None]) -> Callable[..., None]:
+    """The command gets the options of :data:`LOADING`, together as its argument ``loading``."""
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        loading = Loading(_load_values(given))
+        command(**given, loading=loading)
+
+    return _with_options(run, command, "loading", LOADING)
+
+
+def takes_world(command: Callable[..., None]) -> Callable[..., None]:
+    """... and those of :data:`WORLD`, together as its argument ``world``."""
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        dt, gravity, up = (given.pop(name) for name in WORLD)
+        require(0.0 < dt <= 1.0, "--dt", "in 0 .. 1 s")
+        if gravity is None:
+            gravity = (0.0, 0.0, -EARTH) if up is Up.Z else (0.0, -EARTH, 0.0)
+        require(all(map(math.isfinite, gravity)), "--gravity", "three finite numbers")
+        world = World(_load_values(given), dt=dt, gravity=gravity, up_axis=up.value)
+        command(**given, world=world)
+
+    return _with_options(run, command, "world", {**WORLD, **LOADING})
+
+
+def _load_values(given: dict[str, Any]) -> dict[str, Any]:
+    """Take the load options out of what was given; a usage error where one is out of range."""
     from gltf_bullet.options import LoadOptions
 
-    out = console(err=True)
-    with Progress(console=out, transient=True, disable=not out.is_terminal) as bars:
-        tasks: dict[str, Any] = {}
+    values = {name: given.pop(name) for name in LOADING}
+    values = {name: v.value if isinstance(v, Enum) else v for name, v in values.items()}
+    try:
+        LoadOptions(**values)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    return values
 
-        def show(what: str, share: float) -> None:
-            if what not in tasks:
-                tasks[what] = bars.add_task(what[:1].upper() + what[1:], total=1.0)
-            bars.update(tasks[what], completed=share)
 
-        yield LoadOptions(concave=concave.value, progress=show, **values)
+def _with_options(
+    run: Callable[..., None],
+    command: Callable[..., None],
+    replaced: str,
+    options: dict[str, tuple[Any, Any]],
+) -> Callable[..., None]:
+    """Make typer see ``options`` where ``command`` has its argument ``replaced``."""
+    signature = inspect.signature(command, eval_str=True)
+    parameters = [p for p in signature.parameters.values() if p.name != replaced]
+    parameters += [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+        for name, (kind, default) in options.items()
+    ]
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in parameters}
+    return run
+
+
+def require(good: bool, option: str, allowed: str) -> None:
+    """End with a usage error where an option is not as it must be."""
+    if not good:
+        raise typer.BadParameter(f"must be {allowed}", param_hint=option)
+
+
+def parse_size(text: str, smallest: int) -> tuple[int, int]:
+    """Width and height [pixels] from ``800x600``, or a usage error."""
+    width, _, height = text.lower().partition("x")
+    good = width.isdecimal() and height.isdecimal()
+    good = good and all(smallest <= int(pixels) <= 8192 for pixels in (width, height))
+    require(good, "--size", f"like 800x600, in {smallest} .. 8192 pixels")
+    return int(width), int(height)

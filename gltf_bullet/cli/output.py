@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Sequence
+from typing import TextIO, cast
 
 from rich import box
 from rich.console import Console
@@ -15,8 +17,10 @@ from gltf_bullet.diagnostics import Issue, Severity
 
 __all__ = ["console", "issue_rows", "print_issues", "print_json", "print_table", "vector"]
 
-PIPED_WIDTH = 200
-"""Columns where the output is no terminal: lines are cut by whoever reads them."""
+PIPED_WIDTH = 80
+"""Columns where the output is no terminal and ``COLUMNS`` says nothing else."""
+NARROWEST = 40
+"""Columns that a table needs."""
 
 MEANING = {
     Severity.ERROR: "refused",
@@ -26,10 +30,32 @@ MEANING = {
 STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
 
+class _Unpadded:
+    """A stream that lines reach without the blanks that pad the last column of a table."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.encoding = stream.encoding
+
+    def write(self, text: str) -> int:
+        self._stream.write("\n".join(line.rstrip(" ") for line in text.split("\n")))
+        return len(text)
+
+    def flush(self) -> None:
+        self._stream.flush()
+
+    def isatty(self) -> bool:
+        return False
+
+
 def console(*, err: bool = False) -> Console:
-    """A console that writes whole lines where nobody looks at a screen."""
+    """A console as wide as the terminal; elsewhere as ``COLUMNS`` says, or 80."""
     stream = sys.stderr if err else sys.stdout
-    return Console(file=stream, width=None if stream.isatty() else PIPED_WIDTH, highlight=False)
+    if stream.isatty():
+        return Console(file=stream, highlight=False)
+    columns = os.environ.get("COLUMNS", "")
+    width = max(int(columns), NARROWEST) if columns.isdecimal() else PIPED_WIDTH
+    return Console(file=cast("TextIO", _Unpadded(stream)), width=width, highlight=False)
 
 
 def print_table(
@@ -39,7 +65,13 @@ def print_table(
     cells = [[value if isinstance(value, Text) else Text(str(value)) for value in r] for r in rows]
     if not cells:
         return
-    table = Table(title=Text(title), title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    table = Table(
+        title=Text(title),
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )
     for column in columns:
         table.add_column(
             Text(column.rstrip(">")),
@@ -52,19 +84,19 @@ def print_table(
 
 
 def print_issues(out: Console, issues: Sequence[Issue]) -> None:
-    """What is approximated or refused; one row per finding."""
+    """What is approximated or refused, one after the other."""
     if not issues:
         out.print("No issues: everything is exact.")
         return
-    print_table(
-        out,
-        "Issues",
-        ("", "Code", "Where", "What"),
-        (
-            (Text(MEANING[i.severity], STYLE[i.severity]), i.code, i.pointer or "/", i.message)
-            for i in sorted(issues, key=lambda issue: issue.severity)
-        ),
-    )
+    from rich.padding import Padding
+
+    out.print("Issues\n", style="bold")
+    for issue in sorted(issues, key=lambda issue: issue.severity):
+        kind = Text(MEANING[issue.severity], STYLE[issue.severity])
+        out.print(Text.assemble(kind, f" {issue.code}"))
+        about = Text.assemble((str(issue.pointer) or "/", "dim"), f"\n{issue.message}")
+        out.print(Padding(about, (0, 0, 0, 4)))
+    out.print()
     out.print("`gltf-bullet explain CODE` says why, how big, and what to do.\n", style="dim")
 
 
@@ -87,5 +119,5 @@ def print_json(value: object) -> None:
 
 
 def vector(values: Iterable[float]) -> str:
-    """Numbers in a cell of a table."""
-    return " ".join(f"{value + 0.0:.4g}" for value in values)
+    """Numbers in a cell of a table; what is nothing but rounding is 0."""
+    return " ".join(f"{value if abs(value) > 1e-12 else 0.0:.4g}" for value in values)

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gltf_bullet.cli.loading import Concave, ConcaveOption, load_options
-from gltf_bullet.output_files import written_aside
+from gltf_bullet.cli.loading import World, parse_size, require, takes_world
+from gltf_bullet.cli.outputs.attempts import Attempts
+from gltf_bullet.cli.outputs.tables import CsvTable
 
 if TYPE_CHECKING:
-    from gltf_bullet.options import Visuals
-    from gltf_bullet.runtime.asset import Asset
+    from gltf_bullet.runtime.recording import Recording
     from gltf_bullet.runtime.scene import Scene
 
-__all__ = ["DEFAULT_DT", "require", "simulate"]
-
-DEFAULT_DT = 1.0 / 240.0
-"""[s] PyBullet's own default."""
+__all__ = ["simulate"]
 
 PICTURES = (".png", ".jpg", ".webp")
+WIDE = 120
+"""[columns] From here on the table says how bodies are turned and how they spin, too."""
 
 CSV_COLUMNS = (
     "time", "node", "name", "x", "y", "z", "qx", "qy", "qz", "qw",
@@ -32,14 +29,11 @@ CSV_COLUMNS = (
 )  # fmt: skip
 
 
+@takes_world
 def simulate(
     file: Annotated[Path, typer.Argument(help="A .gltf or .glb file.")],
     seconds: Annotated[float, typer.Option(min=0.0, help="How long to simulate [s].")] = 2.0,
-    dt: Annotated[float, typer.Option(help="Time step [s].")] = DEFAULT_DT,
     fps: Annotated[float, typer.Option(help="Rows per second in --csv and --plot.")] = 60.0,
-    gravity: Annotated[
-        tuple[float, float, float], typer.Option(help="In the Z-up world [m/s2].")
-    ] = (0.0, 0.0, -9.81),
     csv_file: Annotated[
         Path | None, typer.Option("--csv", help="Write the poses of all bodies over time.")
     ] = None,
@@ -53,108 +47,139 @@ def simulate(
     frames: Annotated[int, typer.Option(min=2, max=64, help="Frames of the filmstrip.")] = 6,
     mp4: Annotated[Path | None, typer.Option(help="Write a film.")] = None,
     gif: Annotated[Path | None, typer.Option(help="Write a film that web pages show.")] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(help="Write a page that plays it in any browser, off the network."),
+    ] = None,
     film_fps: Annotated[float, typer.Option(help="Frames per second of the films.")] = 30.0,
     size: Annotated[
-        tuple[int, int], typer.Option(help="Width and height of the pictures [pixels].")
-    ] = (960, 600),
+        str, typer.Option(metavar="WxH", help="Width and height of the pictures [pixels].")
+    ] = "960x600",
     camera: Annotated[
         str | None,
         typer.Option(help="Node (name or index) with a camera, or a camera's name; else framed."),
     ] = None,
     visuals: Annotated[
-        str, typer.Option(help="mesh, collider, or auto: meshes where there are any.")
+        str, typer.Option(help="mesh, collider, or auto: meshes where all that moves has one.")
     ] = "auto",
     renderer: Annotated[
         str, typer.Option(help="tiny (software), or egl: OpenGL where it works, else tiny.")
     ] = "tiny",
-    concave: ConcaveOption = Concave.AUTO,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    *,
+    world: World,
 ) -> None:
-    """Simulate a file in a Z-up world and show where each body ended.
+    """Simulate a file and show where each body ended.
+
+    A file that cannot be written does not keep the others from being written; it is named at the
+    end.
 
     Example: gltf-bullet simulate examples/assets/shape_zoo.gltf --seconds 3 --png out/last.png
     """
     require(math.isfinite(seconds), "--seconds", "a finite number")
-    require(0.0 < dt <= 1.0, "--dt", "in 0 .. 1 s")
     require(0.0 < fps < math.inf, "--fps", "above 0")
     require(0.0 < film_fps <= 1000.0, "--film-fps", "in 0 .. 1000")
-    require(all(map(math.isfinite, gravity)), "--gravity", "three finite numbers")
-    require(all(16 <= pixels <= 8192 for pixels in size), "--size", "in 16 .. 8192 pixels")
+    pixels = parse_size(size, smallest=16)
     require(visuals in ("auto", "mesh", "collider"), "--visuals", "auto, mesh or collider")
     require(renderer in ("tiny", "egl"), "--renderer", "tiny or egl")
     for option, path, suffixes in (
         ("--png", png, PICTURES), ("--filmstrip", filmstrip, PICTURES), ("--plot", plot, PICTURES),
         ("--mp4", mp4, (".mp4", ".mkv", ".mov")), ("--gif", gif, (".gif",)),
+        ("--html", html, (".html", ".htm")),
     ):  # fmt: skip
         good = path is None or path.suffix.lower() in suffixes
         require(good, option, "a file that ends in " + " or ".join(suffixes))
-    from gltf_bullet.cli.film import Film, FilmOptions
-    from gltf_bullet.cli.plots import require_plots
+    from gltf_bullet.cli.outputs.film import Film, FilmOptions
+    from gltf_bullet.cli.outputs.media import require_media
+    from gltf_bullet.cli.outputs.plots import require_plots
     from gltf_bullet.runtime.asset import read_asset
+    from gltf_bullet.runtime.recording import record
 
     if plot is not None:
         require_plots()
+    if html is not None:
+        require_media("viser", "--html", extra="web")
+    attempts = Attempts()
     film = Film(
         FilmOptions(
             png=png, filmstrip=filmstrip, strip_frames=frames, mp4=mp4, gif=gif,
-            fps=film_fps, size=size, camera=camera, renderer=renderer,
-        )
+            fps=film_fps, size=pixels, camera=camera, renderer=renderer,
+        ),
+        attempts,
     )  # fmt: skip
     asset = read_asset(file)
-    steps = round(seconds / dt)
-    row_steps = max(1, round(1.0 / (fps * dt)))
-    with film.world(gravity=gravity, time_step=dt) as client:
-        shown = film.load_options(_visuals(asset, visuals))
-        with load_options(concave, **shown) as options:
-            scene = asset.instantiate(client, options=options)
-        film.begin(scene, steps, dt)
-        with ExitStack() as stack:
-            on_row = _rows(scene, csv_file, plot, file.name, stack)
-            _run(scene, steps, row_steps, on_row, film.watch, "Simulating", not as_json)
-        film.roll(lambda show: _run(scene, steps, steps + 1, None, show, "Drawing", not as_json))
-        _report(scene, as_json)
+    shown: Any = asset.automatic_visuals if visuals == "auto" else visuals
+    steps = round(seconds / world.dt)
+    row_steps = max(1, round(1.0 / (fps * world.dt)))
+    with film.world(gravity=world.gravity, time_step=world.dt) as client:
+        with world.options(**film.load_options(shown)) as options:
+            scene = asset.instantiate(client, up_axis=world.up_axis, options=options)
+        film.begin(scene, steps, world.dt)
+        recording = None if html is None else record(scene, fps=film_fps)
+        on_row, close = _rows(scene, csv_file, plot, file.name, attempts)
+        try:
+            _run(scene, steps, row_steps, on_row, film.watch, "simulating")
+        except BaseException:
+            close(False)
+            raise
+        close(True)
+        if recording is not None and html is not None:
+            recording.stop()
+            _write_page(recording, html, visuals, attempts)
+        film.roll(lambda show: _run(scene, steps, steps + 1, None, show, "drawing"))
+        _report(scene, as_json, world.up_axis)
+    attempts.report()
 
 
-def require(good: bool, option: str, allowed: str) -> None:
-    """End with a usage error where an option is not as it must be."""
-    if not good:
-        raise typer.BadParameter(f"must be {allowed}", param_hint=option)
+def _write_page(recording: Recording, path: Path, visuals: Any, attempts: Attempts) -> None:
+    from gltf_bullet.cli.waiting import waiting
 
+    def write() -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        recording.export_html(path, visuals=visuals)
 
-def _visuals(asset: Asset, wanted: str) -> Visuals:
-    from gltf_bullet.rendering.render_meshes import has_render_meshes
-
-    shows_meshes = wanted == "mesh" or (wanted == "auto" and has_render_meshes(asset.tree))
-    return "mesh" if shows_meshes else "collider"
+    with waiting("writing the page"):
+        attempts.do("--html", write)
 
 
 def _rows(
-    scene: Scene, csv_file: Path | None, plot: Path | None, title: str, stack: ExitStack
-) -> Callable[[], None] | None:
-    """What to call for each row of the table and of the plot; files end with ``stack``."""
+    scene: Scene, csv_file: Path | None, plot: Path | None, title: str, attempts: Attempts
+) -> tuple[Callable[[], None] | None, Callable[[bool], None]]:
+    """What to call for each row, and at the end with whether all went well."""
     takers: list[Callable[[], None]] = []
+    closers: list[Callable[[bool], None]] = []
     if csv_file is not None:
-        csv_file.parent.mkdir(parents=True, exist_ok=True)
-        aside = stack.enter_context(written_aside(csv_file))
-        stream = stack.enter_context(aside.open("w", newline="", encoding="utf-8"))
-        write_rows = csv.writer(stream).writerows
-        write_rows([CSV_COLUMNS])
-        takers.append(lambda: write_rows(_csv_rows(scene)))
+        table = CsvTable(csv_file, CSV_COLUMNS)
+        attempts.do("--csv", table.open)
+        takers.append(lambda: attempts.do("--csv", lambda: table.write(_csv_rows(scene))))
+        closers.append(
+            lambda good: (
+                table.discard()
+                if not good or attempts.has_failed("--csv")
+                else attempts.do("--csv", table.commit)
+            )
+        )
     if plot is not None:
-        from gltf_bullet.cli.plots import write_plot
+        from gltf_bullet.cli.outputs.plots import write_plot
         from gltf_bullet.runtime.telemetry import Telemetry
 
         telemetry = Telemetry(scene)
-        takers.append(telemetry.sample)
-        stack.callback(lambda: write_plot(plot, telemetry, title))
-    if not takers:
-        return None
+        takers.append(lambda: attempts.do("--plot", telemetry.sample))
+        closers.append(
+            lambda good: (
+                attempts.do("--plot", lambda: write_plot(plot, telemetry, title)) if good else None
+            )
+        )
+
+    def close(good: bool) -> None:
+        for closer in closers:
+            closer(good)
 
     def take() -> None:
         for taker in takers:
             taker()
 
-    return take
+    return (take if takers else None), close
 
 
 def _run(
@@ -164,30 +189,17 @@ def _run(
     on_row: Callable[[], None] | None,
     on_step: Callable[[int], None] | None,
     verb: str,
-    bar: bool,
 ) -> None:
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from gltf_bullet.cli.waiting import waiting
 
-    from gltf_bullet.cli.output import console
-
-    err = console(err=True)
     if on_row is not None:
         on_row()
     if on_step is not None:
         on_step(0)
-    with Progress(
-        TextColumn(verb),
-        BarColumn(),
-        TextColumn("{task.fields[time]:.2f} s"),
-        TimeRemainingColumn(),
-        console=err,
-        transient=True,
-        disable=not bar or not err.is_terminal,
-    ) as progress:
-        task = progress.add_task("step", total=steps, time=0.0)
+    with waiting(verb) as show:
         for number in range(1, steps + 1):
             scene.step()
-            progress.update(task, advance=1, time=scene.time)
+            show(verb, number / steps)
             if on_row is not None and number % steps_per_row == 0:
                 on_row()
             if on_step is not None:
@@ -225,7 +237,7 @@ def _poses(scene: Scene) -> list[dict[str, Any]]:
     return rows
 
 
-def _report(scene: Scene, as_json: bool) -> None:
+def _report(scene: Scene, as_json: bool, up_axis: str) -> None:
     from gltf_bullet.cli.output import console, issue_rows, print_issues, print_json, print_table
 
     rows = _poses(scene)
@@ -235,31 +247,22 @@ def _report(scene: Scene, as_json: bool) -> None:
     out = console()
     if scene.issues:
         print_issues(out, scene.issues)
+    columns = {"Position [m]": "position", "Velocity [m/s]": "linear_velocity"}
+    if out.width >= WIDE:
+        columns |= {"Rotation xyzw": "rotation", "Spin [rad/s]": "angular_velocity"}
     print_table(
         out,
-        f"{scene.asset.path} after {scene.time:.3f} s (world, Z up)",
+        f"{scene.asset.path} after {scene.time:.3f} s (world, {up_axis.upper()} up)",
+        ("Node>", "Name", "Kind", *columns),
         (
-            "Node>",
-            "Name",
-            "Kind",
-            "Position [m]",
-            "Rotation xyzw",
-            "Velocity [m/s]",
-            "Spin [rad/s]",
-        ),
-        (
-            (
-                row["node"], row["name"], row["kind"],
-                *(_fixed(row[key]) for key in ("position", "rotation", "linear_velocity",
-                                               "angular_velocity")),
-            )
+            (row["node"], row["name"], row["kind"], *(_fixed(row[k]) for k in columns.values()))
             for row in rows
         ),
-    )  # fmt: skip
+    )
     if not rows:
         out.print("The file has no bodies that move.")
 
 
 def _fixed(values: list[float]) -> str:
     # Adding 0.0 turns -0.0 into 0.0.
-    return " ".join(f"{round(value, 3) + 0.0:7.3f}" for value in values)
+    return " ".join(f"{round(value, 3) + 0.0:.3f}" for value in values)

@@ -9,17 +9,10 @@ from typing import Annotated
 
 import typer
 
-from gltf_bullet.cli.simulate import DEFAULT_DT, require
+from gltf_bullet.cli.loading import World, parse_size, require, takes_world
 from gltf_bullet.viewer.keys import LAYERS, key_lines
 
 __all__ = ["view"]
-
-
-class Up(str, Enum):
-    """Which axis of the world points up."""
-
-    Z = "z"
-    Y = "y"
 
 
 class Visuals(str, Enum):
@@ -30,6 +23,7 @@ class Visuals(str, Enum):
     COLLIDER = "collider"
 
 
+@takes_world
 def view(
     file: Annotated[Path, typer.Argument(help="A .gltf or .glb file.")],
     show: Annotated[
@@ -39,54 +33,72 @@ def view(
             "velocities, contacts, names; or all, none."
         ),
     ] = "joints,triggers",
-    up_axis: Annotated[
-        Up, typer.Option(help="z: turn the asset up into a Z-up world; y: keep glTF's axes.")
-    ] = Up.Z,
     visuals: Annotated[
-        Visuals, typer.Option(help="auto: the file's meshes, or colliders where it has none.")
+        Visuals,
+        typer.Option(
+            help="auto: the file's meshes, or colliders where something that moves has none."
+        ),
     ] = Visuals.AUTO,
     paused: Annotated[bool, typer.Option("--paused", help="Begin with time standing.")] = False,
     speed: Annotated[float, typer.Option(help="Simulated seconds per second.")] = 1.0,
-    dt: Annotated[float, typer.Option(help="Time step [s].")] = DEFAULT_DT,
-    gravity: Annotated[float, typer.Option(help="Downwards [m/s2].")] = 9.81,
     floor: Annotated[bool, typer.Option("--floor", help="Put a floor at height 0.")] = False,
     size: Annotated[
-        tuple[int, int], typer.Option(help="Width and height of the window [pixels].")
-    ] = (1280, 800),
+        str, typer.Option(metavar="WxH", help="Width and height of the window [pixels].")
+    ] = "1280x800",
+    web: Annotated[
+        bool, typer.Option("--web", help="Show it in the browser; needs no display.")
+    ] = False,
+    host: Annotated[
+        str, typer.Option(help="Of --web; 127.0.0.1 lets this machine in alone.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Of --web; 0 takes any that is free.")
+    ] = 8080,
     seconds: Annotated[
         float, typer.Option(min=0.0, help="Close the window after this time [s].")
     ] = math.inf,
+    *,
+    world: World,
 ) -> None:
-    """Show a file in a window: drag bodies, move drives, see what the physics does.
+    """Show a file in a window or, with --web, in the browser.
+
+    Drag bodies, move drives, see what the physics does.
 
     The file is read again when it changes; what is wrong with it is shown, and the last good scene
-    stays. Needs a display: under xvfb-run without one.
+    stays. The window needs a display; --web does not.
 
     Example: gltf-bullet view examples/assets/six_axis_arm.gltf
     """
     require(math.isfinite(speed) and speed >= 0.0, "--speed", "a finite number, not negative")
-    require(0.0 < dt <= 1.0, "--dt", "in 0 .. 1 s")
-    require(math.isfinite(gravity), "--gravity", "a finite number")
-    require(all(64 <= pixels <= 8192 for pixels in size), "--size", "in 64 .. 8192 pixels")
-    from gltf_bullet.viewer.program import view as run
-
+    pixels = parse_size(size, smallest=64)
     every = {"all": LAYERS, "none": ()}
     names = every[show] if show in every else tuple(show.split(","))
     require(set(names) <= set(LAYERS), "--show", f"of {', '.join(LAYERS)}, all, none")
-    run(
-        file,
-        up_axis=up_axis.value,
-        gravity=(0.0, 0.0, -gravity) if up_axis is Up.Z else (0.0, -gravity, 0.0),
-        time_step=dt,
-        speed=speed,
-        play=not paused,
-        visuals=visuals.value,
-        show=names,
-        floor=floor,
-        size=size,
-        seconds=seconds,
-        say=typer.echo,
-    )
+    common = {
+        "options": world.load_options(),
+        "up_axis": world.up_axis,
+        "gravity": world.gravity,
+        "time_step": world.dt,
+        "speed": speed,
+        "play": not paused,
+        "visuals": visuals.value,
+        "show": names,
+        "floor": floor,
+        "seconds": seconds,
+        "say": typer.echo,
+    }
+    if web:
+        from gltf_bullet.viewer.web.program import view_web
+
+        try:
+            view_web(file, host=host, port=port, **common)
+        except ImportError as error:
+            typer.echo(f"error: {error}", err=True)
+            raise typer.Exit(2) from None
+        return
+    from gltf_bullet.viewer.program import view as run
+
+    run(file, size=pixels, **common)
 
 
 # Lines that stand as they are: click takes this mark for "do not wrap".

@@ -138,9 +138,12 @@ def _resolve(scene: Scene, action: DriveAction) -> _Channel:
     low = low if action.low is None else action.low
     high = high if action.high is None else action.high
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        name = joint.name or joint.node
+        force = f", or mode='force' for its {drive.max_force:g}"
         raise ValueError(
-            f"drive {action.drive} of joint {action.joint!r}: its {mode} goes from {low} to "
-            f"{high} by the file; give a finite low < high with DriveAction"
+            f"drive {action.drive} of joint {name!r}: its {mode} goes from {low + 0.0:g} to "
+            f"{high + 0.0:g} by the file; give a finite low < high with DriveAction("
+            f"joint={name!r}, low=..., high=...){force if math.isfinite(drive.max_force) else ''}"
         )
     return _Channel(
         index=place,

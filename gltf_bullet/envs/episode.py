@@ -10,6 +10,7 @@ import numpy as np
 from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.envs.actions import DriveActions
 from gltf_bullet.envs.config import EnvConfig, StepContext, draw
+from gltf_bullet.envs.name_checks import require_names
 from gltf_bullet.envs.observations import Observation, Observations
 from gltf_bullet.gltf.document import AssetSource
 from gltf_bullet.runtime.asset import Asset, read_asset
@@ -47,7 +48,9 @@ def instantiate(
 def outline_of(source: AssetSource, config: EnvConfig) -> Outline:
     """Load a file into a world that is closed again at once."""
     with headless_world() as client_id:
-        return Outline(instantiate(read_asset(source), config, client_id), config)
+        scene = instantiate(read_asset(source), config, client_id)
+        require_names(scene, config)
+        return Outline(scene, config)
 
 
 class Episode:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
+import gymnasium
 import numpy as np
 import numpy.typing as npt
 from PIL import Image
@@ -59,27 +60,34 @@ def write_curve(
 
 
 def write_episode(
-    env: GltfEnv,
+    env: gymnasium.Env[Any, Any],
     policy: Policy,
     stem: str | os.PathLike[str],
     *,
     seed: int = 0,
     fps: float = 20.0,
     size: tuple[int, int] = (400, 300),
+    html: bool = False,
 ) -> Rollout:
     """Play an episode and write it as ``stem.glb``, an animation of the file, and ``stem.gif``.
 
     Args:
-        env: Any; its world need not be open yet.
+        env: A :class:`GltfEnv`, wrapped or not; its world need not be open yet.
         policy: Asked in every step.
         stem: Path without suffix; its folder is made.
         seed: Of the reset.
         fps: Frames per second, at most.
         size: Width and height of the GIF [pixels].
+        html: Write ``stem.html``, too, a page that plays it; needs the extra ``web``.
 
     Raises:
+        TypeError: There is another environment in the wrappers.
+        ImportError: ``html`` without the extra.
         OSError: A file cannot be written.
     """
+    inner = env.unwrapped
+    if not isinstance(inner, GltfEnv):
+        raise TypeError(f"env is {type(inner).__name__} inside; must be a GltfEnv")
     stem = Path(stem)
     stem.parent.mkdir(parents=True, exist_ok=True)
     interval = max(round(1.0 / (fps * _TICK)), 2) * _TICK
@@ -90,16 +98,18 @@ def write_episode(
     corners = np.array(boxes)
     whole = corners[:, 0].min(axis=0), corners[:, 1].max(axis=0)
     env.reset(seed=seed)
-    recording = record(env.scene, fps=fps)
+    recording = record(inner.scene, fps=fps)
     try:
         _, frames = _watched(
             env,
             policy,
             seed,
             interval,
-            lambda scene: Image.fromarray(scene.pictures.rgb(size=size, box=whole)),
+            lambda scene: Image.fromarray(scene.pictures.rgb(size=size, box=whole, shadows=True)),
         )
         recording.export_glb(stem.with_suffix(".glb"), name="Episode")
+        if html:
+            recording.export_html(stem.with_suffix(".html"))
     finally:
         recording.stop()
     with written_aside(stem.with_suffix(".gif")) as aside:
@@ -115,15 +125,20 @@ def write_episode(
 
 
 def _watched(
-    env: GltfEnv, policy: Policy, seed: int, interval: float, look: Callable[[Scene], _Seen]
+    env: gymnasium.Env[Any, Any],
+    policy: Policy,
+    seed: int,
+    interval: float,
+    look: Callable[[Scene], _Seen],
 ) -> tuple[Rollout, list[_Seen]]:
     """Play an episode and look at it at the start and every ``interval`` seconds."""
     found: list[_Seen] = []
+    inner = cast("GltfEnv", env.unwrapped)
 
     def watch() -> None:
         # A reset has put the clock to zero.
-        if env.scene.time >= len(found) * interval - 1e-9:
-            found.append(look(env.scene))
+        if inner.scene.time >= len(found) * interval - 1e-9:
+            found.append(look(inner.scene))
 
     def watched(observed: Any) -> npt.NDArray[np.floating]:
         watch()

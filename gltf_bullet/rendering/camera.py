@@ -16,6 +16,7 @@ __all__ = [
     "Camera",
     "ViewMatrices",
     "camera_on_box",
+    "course_boxes",
     "framed_box",
     "framing_camera",
     "picture_axes",
@@ -34,6 +35,11 @@ VIEW_FROM = (0.55, -0.75, 0.42)
 """Direction from the middle of the picture to the camera: right, towards the viewer, up."""
 MARGIN = 1.08
 """Room around what is framed."""
+ESCAPED = 3.0
+"""What goes farther away than this many times the size at the start is not framed in films."""
+RUNAWAY = 8.0
+"""What is farther from the middle one of all things than this many usual distances is not framed.
+"""
 AROUND = 0.15
 """How far around what moves large scenery counts, in sizes of what moves."""
 
@@ -196,9 +202,36 @@ def _usable(boxes: FloatArray) -> FloatArray:
     return usable
 
 
+def course_boxes(frames: Sequence[FloatArray]) -> FloatArray:
+    """The boxes of a film that one camera shall see, without those that have flown away.
+
+    Args:
+        frames: Boxes of what moves, frame by frame [m], shape [n, 2, 3] each.
+    """
+    boxes = np.concatenate(frames)
+    first = _usable(frames[0])
+    if not len(first):
+        return boxes
+    low, high = first[:, 0].min(axis=0), first[:, 1].max(axis=0)
+    reach = ESCAPED * float((high - low).max())
+    near = np.abs(boxes.mean(axis=1) - 0.5 * (low + high)) <= reach
+    stayed: FloatArray = boxes[near.all(axis=1)]
+    return stayed
+
+
+def _without_runaways(boxes: FloatArray) -> FloatArray:
+    if len(boxes) < 3:
+        return boxes
+    centers = boxes.mean(axis=1)
+    away = np.abs(centers - np.median(centers, axis=0)).max(axis=1)
+    usual = max(float(np.median(away)), float(np.median(np.ptp(boxes, axis=1).max(axis=1))))
+    stayed: FloatArray = boxes[away <= RUNAWAY * usual]
+    return stayed
+
+
 def framed_box(moving: FloatArray, resting: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Lowest and highest corner of what :func:`framing_camera` sees [m], shape [3] each."""
-    moving, resting = _usable(moving), _usable(resting)
+    moving, resting = _without_runaways(_usable(moving)), _usable(resting)
     if not len(moving):
         moving, resting = resting, resting[:0]
     if not len(moving):

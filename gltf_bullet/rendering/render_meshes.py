@@ -6,7 +6,9 @@ carries is scenery; below an animated node it follows that node.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -29,7 +31,7 @@ from gltf_bullet.rendering.visual_plans import (
 from gltf_bullet.scene import Animation, NodeFrames, NodeTree
 from gltf_bullet.transforms import IDENTITY_POSE, BoolArray, IntArray
 
-__all__ = ["has_render_meshes", "plan_visuals"]
+__all__ = ["automatic_visuals", "has_render_meshes", "plan_visuals"]
 
 ALPHA_MIXED = IssueKind(
     "ALPHA_MIXED",
@@ -56,6 +58,28 @@ def has_render_meshes(tree: NodeTree, scene_index: int | None = None) -> bool:
         return False
     inside = tree.nodes_of_scene(scene_index)
     return any(mesh is not None and inside[node] for node, mesh in enumerate(tree.mesh_of))
+
+
+def automatic_visuals(
+    tree: NodeTree, motions: Iterable[int], colliders: Iterable[int]
+) -> Literal["mesh", "collider"]:
+    """What shows a file best: its meshes, or colliders where a body that moves has no mesh.
+
+    Args:
+        tree: The file's nodes.
+        motions: Nodes with motion.
+        colliders: Nodes with a collider.
+    """
+    if not has_render_meshes(tree):
+        return "collider"
+    if any(skin is not None for skin in tree.skin_of):
+        return "mesh"  # one node shows many bodies
+    marked = np.zeros(len(tree), dtype=bool)
+    marked[list(motions)] = True
+    owner_of = tree.nearest_at_or_above(marked)
+    shown = {int(owner_of[node]) for node, mesh in enumerate(tree.mesh_of) if mesh is not None}
+    solid = {int(owner_of[node]) for node in colliders} - {-1}
+    return "mesh" if solid <= shown else "collider"
 
 
 def plan_visuals(

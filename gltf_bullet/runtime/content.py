@@ -13,7 +13,9 @@ from gltf_bullet.gltf.animations import read_animations
 from gltf_bullet.gltf.document import AssetSource, Document, read_document
 from gltf_bullet.gltf.writing import encode_glb, self_contained
 from gltf_bullet.model import PhysicsScene
+from gltf_bullet.options import Visuals
 from gltf_bullet.planning.scene_plan import AnimatedNodes
+from gltf_bullet.rendering.render_meshes import automatic_visuals
 from gltf_bullet.scene import Animation, NodeTree
 
 __all__ = ["AssetContent", "read_content"]
@@ -38,6 +40,11 @@ class AssetContent:
     def tree(self) -> NodeTree:
         """The nodes of the file."""
         return self.document.tree
+
+    @property
+    def automatic_visuals(self) -> Visuals:
+        """What shows the file best: its meshes, or colliders where a moving body has no mesh."""
+        return automatic_visuals(self.tree, self.physics.motions, self.physics.colliders)
 
     def animated_nodes(self, *, running: bool) -> AnimatedNodes:
         """What the file's animations may move; ``running``: whether they play from load on."""

@@ -116,17 +116,29 @@ class NodeSync:
         """parent_from_node of one node now, shape [4, 4]."""
         return self.local_matrices(np.array([node])).reshape(4, 4)
 
-    def rigid_matrices(self, nodes: Sequence[int] | IntArray) -> FloatArray:
-        """world_from_node without the scale and shear of load, shape [k, 4, 4]."""
+    def composed(self, nodes: IntArray, parent_from_node: FloatArray) -> FloatArray:
+        """world_from_node of all nodes with other local transforms of some, shape [k, 4, 4]."""
+        local = self._local.copy()
+        local[nodes] = parent_from_node
+        return self._tree.compose(local, self._world_from_asset)
+
+    def rigid_matrices(
+        self, nodes: Sequence[int] | IntArray, world_from_node: FloatArray | None = None
+    ) -> FloatArray:
+        """world_from_node without the scale and shear of load, shape [k, 4, 4].
+
+        Args:
+            nodes: Which.
+            world_from_node: Of all nodes at another moment; ``None``: now.
+        """
+        world = self.world_from_node if world_from_node is None else world_from_node
         result = np.zeros((len(nodes), 4, 4))
         result[:, 3, 3] = 1.0
         if len(nodes):
-            rotated = self.world_from_node[nodes][:, :3, :3] @ np.linalg.pinv(
-                self._node_maps[nodes]
-            )
+            rotated = world[nodes][:, :3, :3] @ np.linalg.pinv(self._node_maps[nodes])
             rotations, _, _ = split_linear(rotated)
             result[:, :3, :3] = matrices_from_quats(rotations)
-            result[:, :3, 3] = self.world_from_node[nodes][:, :3, 3]
+            result[:, :3, 3] = world[nodes][:, :3, 3]
         return result
 
     def frames_now(self) -> NodeFrames:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 import os
+from html import escape
 
 import numpy as np
 
+from gltf_bullet.errors import GltfBulletError
+from gltf_bullet.output_files import written_aside
 from gltf_bullet.runtime.keyframes import (
     continuous_rotations,
     reduce_rotations,
@@ -14,6 +17,9 @@ from gltf_bullet.runtime.keyframes import (
 )
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.runtime.views.export import Track, node_poses, write_posed
+from gltf_bullet.runtime.views.notebook import framed_page
+from gltf_bullet.runtime.views.shown_meshes import Shown
+from gltf_bullet.runtime.views.web_export import page_of
 from gltf_bullet.transforms import FloatArray, decompose_trs
 
 __all__ = ["Recording", "record"]
@@ -70,7 +76,7 @@ class Recording:
         tolerance: float = 1e-4,
         angle_tolerance: float = 2e-4,
         force: bool = False,
-    ) -> None:
+    ) -> bool:
         """Write the file with the rollout as one more animation, at the pose of its first frame.
 
         Args:
@@ -79,6 +85,9 @@ class Recording:
             tolerance: How far a dropped key may be off [m in the node's parent], and for scales.
             angle_tolerance: ... and for rotations [rad].
             force: Write over the file that the scene was loaded from, too.
+
+        Returns:
+            Whether anything moves: without that there is no animation in the written file.
 
         Raises:
             FileExistsError: ``path`` is the file that the scene was loaded from.
@@ -113,6 +122,48 @@ class Recording:
             animation_name=name,
             force=force,
         )
+        return bool(tracks)
+
+    def export_html(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        visuals: Shown = "auto",
+    ) -> None:
+        """Write a page that plays the rollout in any browser, with a time slider, off the network.
+
+        Needs the extra ``web``. While the page is made, a port of this machine alone is open.
+
+        Args:
+            path: Ends in ``.html``.
+            visuals: ``"mesh"``, ``"collider"``, or ``"auto"``: meshes where the file has any.
+
+        Raises:
+            ImportError: The extra is not installed.
+            ValueError: Another suffix.
+            OSError: The file cannot be written.
+        """
+        if os.path.splitext(path)[1].lower() not in (".html", ".htm"):
+            raise ValueError(f"{os.fspath(path)} must end in .html")
+        page = self._page(visuals)
+        with written_aside(path) as aside:
+            aside.write_text(page, encoding="utf-8")
+
+    def _page(self, visuals: Shown) -> str:
+        self._note(force=True)
+        nodes = self._core.nodes
+        frames = (nodes.composed(self._nodes, frame) for frame in self._frames)
+        return page_of(self._core, np.array(self._times), frames, visuals)
+
+    def __repr__(self) -> str:
+        return f"Recording({self._core.asset.path!r}, {self.frame_count} frames)"
+
+    def _repr_html_(self) -> str:
+        """In notebooks: a player, with the extra ``web``."""
+        try:
+            return framed_page(self._page("auto"))
+        except (ImportError, GltfBulletError) as error:
+            return f"<p>{escape(repr(self))}: {escape(str(error))}</p>"
 
     def _note(self, *, force: bool = False) -> None:
         time = self._core.time - self._start

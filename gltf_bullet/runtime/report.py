@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from html import escape
 
 from gltf_bullet.diagnostics import Diagnostics, Issue, Severity
 from gltf_bullet.errors import AssetError
@@ -11,6 +12,7 @@ from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.content import read_content
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.translation import translate_at
+from gltf_bullet.runtime.views.notebook import issue_table
 
 __all__ = ["Report", "check"]
 
@@ -39,6 +41,11 @@ class Report:
 
     def _of(self, severity: Severity) -> tuple[Issue, ...]:
         return tuple(issue for issue in self.issues if issue.severity is severity)
+
+    def _repr_html_(self) -> str:
+        """In notebooks: a table."""
+        usable = "usable" if self.is_usable else "not usable"
+        return f"<p><b>{escape(self.path)}</b>: {usable}</p>{issue_table(self.issues)}"
 
     def to_dict(self) -> dict[str, object]:
         """The report as JSON-ready values."""

@@ -25,6 +25,7 @@ from gltf_bullet.runtime.views.bodies import Body
 from gltf_bullet.runtime.views.export import write_pose
 from gltf_bullet.runtime.views.joints import JointView
 from gltf_bullet.runtime.views.nodes import ByNode, Nodes, NodeView
+from gltf_bullet.runtime.views.notebook import scene_page
 from gltf_bullet.runtime.views.pictures import CameraView, Picture, Pictures
 from gltf_bullet.runtime.views.pointers import get_value, set_value
 from gltf_bullet.runtime.views.ray_casts import cast_filtered_rays
@@ -36,7 +37,7 @@ __all__ = ["Scene"]
 
 
 class Scene:
-    """A loaded asset. Make one with :func:`gltf_bullet.load_gltf` or ``Asset.instantiate``.
+    """A loaded asset, made by :func:`gltf_bullet.load_gltf` or ``Asset.instantiate``.
 
     All public poses, points and velocities are in the Bullet world, in metres and seconds. What
     reads or changes it raises ``SceneRemovedError`` after :meth:`remove`, ``WorldChangedError``
@@ -88,10 +89,11 @@ class Scene:
         """Cameras of the file by node index or name."""
 
     def __repr__(self) -> str:
-        return (
-            f"Scene({self.asset.path!r}, client={self.client_id}, bodies={len(self.bodies)}, "
-            f"time={self.core.time:.4g})"
-        )
+        where = f"client={self.client_id}, bodies={len(self.bodies)}, time={self.core.time:.4g}"
+        return f"Scene({self.asset.path!r}, {where})"
+
+    def _repr_html_(self) -> str:
+        return scene_page(self.core, self.pictures, self.bodies)
 
     # --- stepping -----------------------------------------------------------------------------
 
@@ -140,8 +142,6 @@ class Scene:
         """
         self.core.require_alive()
         return self.core.reports.subscribe(callback)
-
-    # --- nodes --------------------------------------------------------------------------------
 
     @property
     def node_matrices(self) -> FloatArray:
@@ -253,8 +253,7 @@ class Scene:
         Args:
             start: World [m].
             end: World [m].
-            collision_filter: Index into the file's ``collisionFilters`` that the ray obeys; -1:
-                none.
+            collision_filter: Index of the file's ``collisionFilters`` that it obeys; -1: none.
 
         Raises:
             IndexError: The file has no such filter.
@@ -369,23 +368,23 @@ class Scene:
         size: tuple[int, int] | None = None,
         *,
         renderer: Renderer = "tiny",
+        shadows: bool = True,
     ) -> Picture:
-        """A picture of the world: colours, distances, and the glTF node seen at each pixel.
-
-        What is seen of the scene is chosen by :attr:`LoadOptions.visuals`.
+        """A picture of what ``LoadOptions.visuals`` shows: colours, distances, glTF node per pixel.
 
         Args:
             camera: The node that carries a camera of the file (index or name), the name of such a
                 camera, or a :class:`Camera`; ``None`` frames this scene.
             size: Width and height [pixels]; ``None``: 800 wide, as high as the camera asks for.
-            renderer: ``"tiny"`` is PyBullet's software renderer, which works everywhere;
-                ``"hardware"`` is OpenGL, in a client with a window or with the EGL plugin.
+            renderer: ``"tiny"`` is PyBullet's software renderer; ``"hardware"`` OpenGL, in a client
+                with a window or with the EGL plugin.
+            shadows: Whether things throw them; a picture without takes half the time.
 
         Raises:
             KeyError: There is no such camera, or several of that name.
             ValueError: A size that is no picture.
         """
-        return self.pictures.take(camera, size, renderer=renderer)
+        return self.pictures.take(camera, size, renderer=renderer, shadows=shadows)
 
     # --- life ---------------------------------------------------------------------------------
 

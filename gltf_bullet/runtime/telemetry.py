@@ -41,8 +41,7 @@ class Telemetry:
         kinetic = potential = 0.0
         self.times.append(scene.time)
         for node, body in scene.bodies.items():
-            name = body.name or f"node {node}"
-            name = name if list(scene.asset.tree.names).count(name) <= 1 else f"{name} ({node})"
+            name = _unique_name(scene, node)
             position, rotation, linear, angular = (
                 np.array(values)
                 for values in link_state(scene.client_id, body.body_id, body.link_index)
@@ -63,7 +62,14 @@ class Telemetry:
         for node, joint in self.scene.joints.items():
             for dof in joint.degrees_of_freedom:
                 axis = "ball" if dof.axis == 3 else "xyz"[dof.axis]
-                name = f"{joint.name or f'node {node}'} {dof.kind.value} {axis}"
+                name = f"{_unique_name(self.scene, node)} {dof.kind.value} {axis}"
                 values: FloatArray = np.atleast_1d(np.array(dof.position))
                 value = float(values[0]) if len(values) == 1 else float(np.linalg.norm(values))
                 self.joints.setdefault(name, []).append(value)
+
+
+def _unique_name(scene: Scene, node: int) -> str:
+    """The node's name; with its index where other nodes have the same."""
+    names = scene.asset.tree.names
+    name = names[node]
+    return f"node {node}" if not name else name if names.count(name) == 1 else f"{name} ({node})"

@@ -34,6 +34,14 @@ takes some steps."""
 TOLERANCE = 0.05
 """Share of its energy that an articulation may gain from nowhere meanwhile, all steps together."""
 
+RUNAWAY = 2.0
+"""Times the energy that it may have, beyond which an articulation without drives is held to it even
+where the step went as foreseen: the explicit step itself is too long for it (measured: a rope of 20
+at 60 Hz, whose end reached 47 km/s)."""
+
+LIVELY = 0.3
+"""[rad] per step that its fastest joint turns then at least."""
+
 FOLLOWED = 1.0
 """[rad] A joint that turns further in a step cannot be followed by the engine: a ragdoll at
 91 rad/s and 60 Hz was at 2642 rad/s a step later, without any force (measured)."""
@@ -72,14 +80,13 @@ def judge_step(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt:
                 floats[mistrust] = TRUST_TIME
             if not miss <= MOTOR_MISS * (1.0 + speed):
                 ints[a + arena.MOTORS] = 1
-    is_kept = floats[mistrust] > 0.0 or (last_dt > 0.0 and not _is_driven(ints, a))
-    if is_kept and not (ints[a + arena.CLOSURE_COUNT] or ints[arena.CUTS]):
-        gain = 0.0
-        for i in range(n):
-            mean = 0.5 * (floats[before + i] + work[velocity + i])
-            gain += last_dt * mean * floats[ints[a + arena.LEGITIMATE] + i]
-            gain += last_dt * mean * work[ints[a + arena.MOVING_FORCE] + i]
-        allowed = min(energy, max(floats[ledger] + gain, 0.0))
+    gain, effort = _work_done(ints, floats, work, a, last_dt)
+    allowed = min(energy, max(floats[ledger] + gain, 0.0))
+    # A stop that lets something in gives it energy, but little speed.
+    is_lively = _fastest_turn(ints, work, a) * last_dt > LIVELY
+    if is_lively and energy > RUNAWAY * allowed + effort and not _is_driven(ints, a):
+        floats[mistrust] = TRUST_TIME
+    if floats[mistrust] > 0.0 and not (ints[a + arena.CLOSURE_COUNT] or ints[arena.CUTS]):
         if _limit_joints(ints, work, a, FOLLOWED / dt):
             energy = kinetic_energy(ints, work, a)
             ints[a + arena.SLOWED] = 1
@@ -96,12 +103,41 @@ def judge_step(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt:
 
 
 @kernel
+def _work_done(
+    ints: IntArray, floats: FloatArray, work: FloatArray, a: int, last_dt: float
+) -> tuple[float, float]:
+    """Of the forces that may add energy, in the last step [J]: their sum, and that of the sizes."""
+    velocity, before = ints[a + arena.VELOCITY], ints[a + arena.LAST_VELOCITY]
+    gain, effort = 0.0, 0.0
+    for i in range(ints[a + arena.DOF_COUNT]):
+        way = 0.5 * last_dt * (floats[before + i] + work[velocity + i])
+        own = way * floats[ints[a + arena.LEGITIMATE] + i]
+        moved = way * work[ints[a + arena.MOVING_FORCE] + i]
+        gain += own + moved
+        effort += abs(own) + abs(moved)
+    return gain, effort
+
+
+@kernel
 def _is_driven(ints: IntArray, a: int) -> bool:
     """Whether an articulation has drives, whose work is known less well than that of loads."""
     found = False
     for r in range(ints[a + arena.ROW_COUNT]):
         found |= ints[ints[a + arena.ROW_IS_DRIVE] + r] != 0
     return found
+
+
+@kernel
+def _fastest_turn(ints: IntArray, work: FloatArray, a: int) -> float:
+    """Of all joints [rad/s]."""
+    velocity, fastest = ints[a + arena.VELOCITY], 0.0
+    for f in range(ints[a + arena.FRAME_COUNT]):
+        joint = ints[ints[a + arena.FRAME_JOINT] + f]
+        dof = ints[ints[a + arena.FRAME_FIRST_DOF] + f]
+        if joint == REVOLUTE or joint == SPHERICAL:
+            for k in range(velocity + dof, velocity + dof + (1 if joint == REVOLUTE else 3)):
+                fastest = max(fastest, abs(work[k]))
+    return fastest
 
 
 @kernel

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from gltf_bullet.viewer.keys import KEYS, LAYERS
-from gltf_bullet.viewer.session import Session
+from gltf_bullet.viewer.playback import Playback
 
 __all__ = ["Commands", "Control"]
 
@@ -38,7 +38,7 @@ class Commands:
     LABEL_CHARACTERS: Final = 34
     """More do not fit on a button; what is too long loses both its ends."""
 
-    def __init__(self, session: Session, view: dict[str, Callable[[], object]]) -> None:
+    def __init__(self, session: Playback, view: dict[str, Callable[[], object]]) -> None:
         """Bring both together.
 
         Args:

@@ -51,17 +51,33 @@ class Dragging:
             forward: Where the camera looks, unit length, shape [3].
         """
         hit = self._scene.ray_cast(start.tolist(), end.tolist())
-        body = self._scene.body_of(hit.node) if hit is not None else None
-        if hit is None or body is None or body.kind is not MotionKind.DYNAMIC:
+        if hit is None:
             return False
         point = start + hit.fraction * (end - start)
+        return self.hold(hit.node, point, float((point - start) @ forward))
+
+    def hold(self, node: int, point: FloatArray, depth: float = 0.0) -> bool:
+        """Take a body at a point; whether it is one that forces can move.
+
+        Args:
+            node: On the body.
+            point: In the world [m], shape [3].
+            depth: From the eye, for :meth:`move` [m].
+        """
+        body = self._scene.body_of(node)
+        if body is None or body.kind is not MotionKind.DYNAMIC:
+            return False
         matrix = self._scene.world_from_node(body.node)
         in_body = np.asarray(
             np.linalg.solve(matrix[:3, :3], point - matrix[:3, 3]), dtype=np.float64
         )
-        self._grip = _Grip(body.node, in_body, float((point - start) @ forward))
+        self._grip = _Grip(body.node, in_body, depth)
         self._target = point
         return True
+
+    def aim(self, target: FloatArray) -> None:
+        """Pull towards a point of the world from now on [m], shape [3]."""
+        self._target = target
 
     def move(self, start: FloatArray, end: FloatArray, forward: FloatArray) -> None:
         """Pull towards the pointer from now on; arguments as of :meth:`take`."""

@@ -22,7 +22,7 @@ KEYS: Final[dict[str, tuple[str, str]]] = {
     ".": ("step", "pause and take one step"),
     "r": ("reset", "back to the start"),
     "l": ("reload", "read the file again"),
-    "f": ("frame", "aim the camera at everything"),
+    "f": ("frame", "aim the camera at what moves"),
     "x": ("x-ray", "make bodies translucent"),
     "h": ("help", "show or hide these keys"),
     "c": ("colliders", "collider wireframes"),

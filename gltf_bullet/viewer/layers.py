@@ -242,25 +242,6 @@ class SceneLayers:
         frames = _matrices(self._scene.core.nodes.frames_now())[[plan.node for plan in plans]]
         return frames @ np.stack([plan.body_from_inertial.matrix() for plan in plans]), plans
 
-    def bounds(self) -> tuple[FloatArray, FloatArray] | None:
-        """Lowest and highest corner [m] of what can be seen or bumped into; ``None``: nothing.
-
-        Colliders, triggers and joint frames count; planes without an end do not.
-        """
-        frames = _matrices(self._scene.core.nodes.frames_now())
-        points = [
-            lines.segments.reshape(-1, 3)
-            for lines in (
-                self._colliders.strokes(frames, bounded_only=True),
-                self._triggers.strokes(frames, bounded_only=True),
-            )
-        ]
-        points.append(frames[sorted(self._scene.joints), :3, 3].reshape(-1, 3))
-        stacked = np.concatenate(points)
-        if not len(stacked):
-            return None
-        return stacked.min(axis=0), stacked.max(axis=0)
-
 
 class _RigidLines:
     """Wireframes that move with the frames of their nodes."""
@@ -273,16 +254,12 @@ class _RigidLines:
         self._segments = np.concatenate([np.zeros((0, 2, 3)), *lines])
         self._rows = np.repeat(np.arange(len(shapes)), counts)
         self._nodes = np.repeat(np.array([node for node, _ in shapes], dtype=np.intp), counts)
-        endless = [isinstance(shape.shape, InfinitePlanePlan) for _, shape in shapes]
-        self._endless = np.repeat(np.array(endless, dtype=bool), counts)
 
     def strokes(
         self,
         world_from_node: FloatArray,
         colors: FloatArray | None = None,
         present: BoolArray | None = None,
-        *,
-        bounded_only: bool = False,
     ) -> Strokes:
         """All of them now.
 
@@ -290,12 +267,9 @@ class _RigidLines:
             world_from_node: Rigid frames of all nodes, shape [node_count, 4, 4].
             colors: Per shape, shape [shape_count, 3].
             present: Which shapes to draw, shape [shape_count]; ``None``: all.
-            bounded_only: Leave out planes without an end.
         """
         segments, rows, nodes = self._segments, self._rows, self._nodes
         keep = np.ones(len(rows), dtype=bool) if present is None else present[rows]
-        if bounded_only:
-            keep = keep & ~self._endless
         if not keep.all():
             segments, rows, nodes = segments[keep], rows[keep], nodes[keep]
         world = placed(segments, world_from_node[nodes])

@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import pybullet
 
+from gltf_bullet.bullet.owned_world import add_floor
 from gltf_bullet.errors import EngineError
+from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.placement import UpAxis
-from gltf_bullet.transforms import FloatArray, Vec3
+from gltf_bullet.transforms import Vec3
 from gltf_bullet.viewer.commands import Commands
 from gltf_bullet.viewer.debug_draw import STILL, DebugDraw, DebugItems
 from gltf_bullet.viewer.keys import LAYERS, key_lines
-from gltf_bullet.viewer.scenery import scenery_points
 from gltf_bullet.viewer.session import Session
 from gltf_bullet.viewer.strokes import Labels, Strokes
 from gltf_bullet.viewer.window import PanelEvents, Window
@@ -33,6 +34,8 @@ ISSUE_LINES = 4
 """Findings that are shown in the window; the terminal has all."""
 GRIP_COLOR = (0.9, 0.0, 0.9)
 """Red, green, blue of the line from the mouse to what it pulls."""
+TURNS_BEHIND = 60
+"""In a row, until the browser is recommended: loading and the first drawing take some, too."""
 LINE_CHARACTERS = 84
 """Of a line of text in the window."""
 
@@ -59,6 +62,7 @@ class Viewer:
         self._say = say
         self._shown = tuple(show)
         self._helps = False
+        self._turns_behind = 0
         self._xray = XRay(window.client_id)
         self._items = DebugItems(window.client_id, pause_rendering=True)
         self._drawn_at = self._watched_at = -np.inf
@@ -103,9 +107,16 @@ class Viewer:
             self.session.reload_if_changed()
         self._follow_session()
         self.session.advance(elapsed)
+        self._say_behind()
         if now - self._drawn_at > DRAW_SECONDS and not self._items.is_resting:
             self._draw()
             self._drawn_at = time.monotonic()
+
+    def _say_behind(self) -> None:
+        """Say once that there is a viewer that leaves the drawing to another machine."""
+        self._turns_behind = self._turns_behind + 1 if self.session.is_behind else 0
+        if self._turns_behind == TURNS_BEHIND:
+            self._say(f"too slow for the window? gltf-bullet view {self.session.path} --web")
 
     def _drag(self, events: PanelEvents) -> None:
         """Take, pull and release bodies with the mouse."""
@@ -158,19 +169,9 @@ class Viewer:
     # --- what keys and buttons do -------------------------------------------------------------
 
     def frame(self) -> None:
-        """Aim the camera at everything that the file has."""
-        scene = self.session.scene
-        if scene is None or self.draw is None:
-            return
-        corners: list[FloatArray] = [scenery_points(scene)]
-        bounds = self.draw.layers.bounds()
-        if bounds is not None:
-            corners.append(np.stack(bounds))
-        points = np.concatenate(corners)
-        if not len(points):
-            points = scene.node_matrices[:, :3, 3]
-        if len(points):
-            self.window.frame(points.min(axis=0), points.max(axis=0))
+        """Aim the camera at what moves, with what rests near it."""
+        if self.session.scene is not None:
+            self.window.frame(*self.session.scene.pictures.framed_box())
 
     def _toggler(self, layer: str) -> Callable[[], object]:
         def toggle() -> None:
@@ -219,6 +220,7 @@ def view(
     speed: float = 1.0,
     play: bool = True,
     visuals: str = "auto",
+    options: LoadOptions | None = None,
     show: Sequence[str] = ("joints",),
     floor: bool = False,
     size: tuple[int, int] = (1280, 800),
@@ -236,6 +238,7 @@ def view(
         speed: Simulated seconds per second.
         play: Whether time runs from the start.
         visuals: ``"mesh"``, ``"collider"``, or ``"auto"``: meshes where the file has any.
+        options: How to load; ``visuals`` decides about theirs.
         show: Layers that are on at first.
         floor: Put a floor through the world's origin.
         size: Width and height of the window [pixels].
@@ -251,12 +254,13 @@ def view(
         pybullet.setGravity(*gravity, physicsClientId=window.client_id)
         pybullet.setTimeStep(time_step, physicsClientId=window.client_id)
         if floor:
-            _add_floor(window.client_id, up_axis)
+            add_floor(window.client_id, y_up=up_axis == "y")
         session = Session(
             path,
             window.client_id,
             up_axis=up_axis,
             visuals=visuals,
+            options=options,
             play=play,
             speed=speed,
             loading=window.paused,
@@ -280,11 +284,3 @@ def _loop(viewer: Viewer, end: float, each_turn: Callable[[Viewer], object] | No
         if each_turn is not None:
             each_turn(viewer)
         time.sleep(max(0.0, FRAME_SECONDS - (time.monotonic() - now)))
-
-
-def _add_floor(client_id: int, up_axis: UpAxis) -> None:
-    normal = [0.0, 0.0, 1.0] if up_axis == "z" else [0.0, 1.0, 0.0]
-    shape = pybullet.createCollisionShape(
-        pybullet.GEOM_PLANE, planeNormal=normal, physicsClientId=client_id
-    )
-    pybullet.createMultiBody(0.0, shape, physicsClientId=client_id)

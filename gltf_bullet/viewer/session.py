@@ -1,83 +1,24 @@
-"""One file being looked at: loading, time, drives, animations, reloading. Knows no window."""
+"""One file being looked at: loading and reloading. Knows no window."""
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
-from gltf_bullet.bullet.session import require_client
-from gltf_bullet.diagnostics import Issue
 from gltf_bullet.errors import AssetError, GltfBulletError, TranslationError
-from gltf_bullet.model import DofKind, JointDrive, JointLimit
 from gltf_bullet.options import LoadOptions
-from gltf_bullet.rendering.render_meshes import has_render_meshes
 from gltf_bullet.runtime.asset import read_asset
 from gltf_bullet.runtime.placement import UpAxis
-from gltf_bullet.runtime.scene import Scene
-from gltf_bullet.viewer.dragging import Dragging
 from gltf_bullet.viewer.file_watch import FileWatch, referenced_files
+from gltf_bullet.viewer.playback import Playback
 
-__all__ = ["DriveSlider", "Session", "drive_slider"]
-
-LONGEST_CATCH_UP = 0.1
-"""[s] of wall time: what a slow machine is behind more than this is not made up for."""
-WIDEST_LINEAR = 1.0
-"""[m] A slider without limits reaches this far to both sides; speeds [m/s] likewise."""
-WIDEST_SPEED = 10.0
-"""[rad/s] of sliders for speeds of turning, at least."""
-
-NAME_CHARACTERS = 18
-"""More of a joint's name does not fit beside its value in the panel."""
+__all__ = ["Session"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DriveSlider:
-    """How one drive is shown in the panel."""
-
-    label: str
-    low: float
-    high: float
-    start: float
-    is_speed: bool
-    """Whether it sets the velocity target: a drive without stiffness has no position to hold."""
-
-
-def drive_slider(name: str, drive: JointDrive, limits: tuple[JointLimit, ...]) -> DriveSlider:
-    """The slider of a drive: its joint's limits, or a usual range where there are none."""
-    turns = drive.kind is DofKind.ANGULAR
-    name = name if len(name) <= NAME_CHARACTERS else f"{name[: NAME_CHARACTERS - 2]}.."
-    what = f"{name} {'turn' if turns else 'move'} {'xyz'[drive.axis]}"
-    if drive.stiffness <= 0.0:
-        widest = max(2.0 * abs(drive.velocity_target), WIDEST_SPEED if turns else WIDEST_LINEAR)
-        unit = "rad/s" if turns else "m/s"
-        return DriveSlider(
-            label=f"{what} [{unit}]",
-            low=-widest,
-            high=widest,
-            start=drive.velocity_target,
-            is_speed=True,
-        )
-    low, high = (-math.pi, math.pi) if turns else (-WIDEST_LINEAR, WIDEST_LINEAR)
-    target = drive.position_target
-    low, high = min(low, target - WIDEST_LINEAR), max(high, target + WIDEST_LINEAR)
-    for limit in limits:
-        if limit.kind is drive.kind and limit.axes == (drive.axis,):
-            low = limit.minimum if math.isfinite(limit.minimum) else low
-            high = limit.maximum if math.isfinite(limit.maximum) else high
-    return DriveSlider(
-        label=f"{what} [{'rad' if turns else 'm'}]",
-        low=min(low, target),
-        high=max(high, target),
-        start=target,
-        is_speed=False,
-    )
-
-
-class Session:
+class Session(Playback):
     """A file in a world of ours, played in real time; a bad file is no exception but a state."""
 
     def __init__(
@@ -87,6 +28,7 @@ class Session:
         *,
         up_axis: UpAxis = "z",
         visuals: str = "auto",
+        options: LoadOptions | None = None,
         play: bool = True,
         speed: float = 1.0,
         clock: Callable[[], float] = time.monotonic,
@@ -99,41 +41,27 @@ class Session:
             client_id: The PyBullet world; everything in it advances with the scene.
             up_axis: As of ``load_gltf``.
             visuals: ``"mesh"``, ``"collider"``, or ``"auto"``: meshes where the file has any.
+            options: How to load; ``visuals`` decides about theirs.
             play: Whether time runs from the start.
             speed: Simulated seconds per second of the clock.
             clock: Seconds, from anywhere.
             loading: What is entered while bodies are made and removed.
         """
         self.path = path
-        self.client_id = client_id
-        self.scene: Scene | None = None
-        """``None`` as long as the file could not be loaded."""
-        self.problem: tuple[str, ...] = ()
-        """Why the file as it is now could not be loaded or run; empty: it could."""
-        self._has_stopped = False
-        self.loads = 0
-        """How many times a scene was loaded: a new number, a new scene."""
-        self.playing = play
-        self.speed = speed
-        self.is_behind = False
-        """Whether this machine is too slow for the chosen speed."""
+        super().__init__(None, client_id, play=play, speed=speed, clock=clock)
         self._up_axis = up_axis
         self._visuals = visuals
-        self._clock = clock
+        self._options = options or LoadOptions()
         self._loading = loading
-        self.dragging: Dragging | None = None
-        """The mouse's grip on the scene; ``None`` without one."""
-        self._owed = 0.0
-        self._targets: dict[int, float] = {}
         self._watch = FileWatch(())
         self.reload()
 
     # --- the file -----------------------------------------------------------------------------
 
     @property
-    def issues(self) -> tuple[Issue, ...]:
-        """Findings about the scene that is shown."""
-        return self.scene.issues if self.scene is not None else ()
+    def name(self) -> str:
+        """Of the file."""
+        return self.path.name
 
     def reload(self) -> bool:
         """Read the file anew; the old scene stays where that fails. Returns whether it worked."""
@@ -146,8 +74,8 @@ class Session:
             asset = read_asset(self.path)
             visuals = self._visuals
             if visuals == "auto":
-                visuals = "mesh" if has_render_meshes(asset.tree) else "collider"
-            options = LoadOptions(visuals=visuals)  # type: ignore[arg-type]  # one of the literals
+                visuals = asset.automatic_visuals
+            options = replace(self._options, visuals=visuals)  # type: ignore[arg-type]  # a literal
             scene = asset.instantiate(self.client_id, up_axis=self._up_axis, options=options)
         except (AssetError, TranslationError) as error:
             self.problem = tuple(str(issue) for issue in error.issues if issue.is_error)
@@ -155,14 +83,9 @@ class Session:
         except (GltfBulletError, OSError) as error:
             self.problem = (str(error),)
             return False
-        self._has_stopped, self.problem = False, ()
         if self.scene is not None:
             self.scene.remove()
-        self.scene = scene
-        self.dragging = Dragging(scene)
-        self.loads += 1
-        self._owed = 0.0
-        self._targets.clear()
+        self._show(scene)
         return True
 
     def reload_if_changed(self) -> bool:
@@ -171,115 +94,3 @@ class Session:
             return False
         self.reload()
         return True
-
-    # --- time ---------------------------------------------------------------------------------
-
-    def advance(self, elapsed: float) -> int:
-        """Let the world catch up with ``elapsed`` seconds of the clock; returns the steps taken.
-
-        At most :data:`LONGEST_CATCH_UP` seconds of the clock are spent on it: what is missing then
-        is forgotten, and :attr:`is_behind` says so.
-        """
-        if self.scene is None or not self.playing:
-            return 0
-        step = self.scene.core.session.settings().time_step
-        self._owed += elapsed * self.speed
-        due, taken = int(self._owed / step), 0
-        deadline = self._clock() + LONGEST_CATCH_UP
-        while taken < due and self._clock() < deadline:
-            if not self._step(self.scene, step):
-                return taken
-            taken += 1
-        self.is_behind = taken < due
-        self._owed = 0.0 if self.is_behind else self._owed - taken * step
-        return taken
-
-    def step_once(self) -> None:
-        """Pause, and take one step."""
-        self.playing = False
-        if self.scene is not None:
-            self._step(self.scene, self.scene.core.session.settings().time_step)
-
-    def _step(self, scene: Scene, time_step: float) -> bool:
-        """One step; ``False`` and a pause where the file makes it fail (an animated property)."""
-        try:
-            if self.dragging is not None:
-                self.dragging.pull(time_step)
-            scene.step()
-        except (GltfBulletError, ValueError, TypeError, KeyError) as error:
-            require_client(self.client_id)  # a closed window is not the file's fault
-            self.playing = False
-            self._has_stopped = True
-            self.problem = (f"stopped after {scene.time:.3f} s: {error}",)
-            return False
-        return True
-
-    def reset(self) -> None:
-        """Back to the start; drives keep the targets that were set by hand."""
-        self._owed = 0.0
-        if self.scene is not None:
-            if self.dragging is not None:
-                self.dragging.release()
-            self.scene.reset()
-            if self._has_stopped:
-                self._has_stopped, self.problem = False, ()
-            self._apply_targets()
-
-    # --- drives -------------------------------------------------------------------------------
-
-    def drive_sliders(self) -> tuple[DriveSlider, ...]:
-        """One per drive of the scene, in the order of ``joint_controls.drives``."""
-        if self.scene is None:
-            return ()
-        sliders = []
-        for handle in self.scene.joint_controls.drives:
-            joint = self.scene.joints[handle.joint_node]
-            name = joint.name or f"node {handle.joint_node}"
-            sliders.append(drive_slider(name, joint.drives[handle.drive], joint.limits))
-        return tuple(sliders)
-
-    def set_drive(self, index: int, value: float) -> None:
-        """Set a drive's target, a position or a speed as its slider says; kept over resets."""
-        self._targets[index] = value
-        self._apply_targets()
-
-    def _apply_targets(self) -> None:
-        if self.scene is None or not self._targets:
-            return
-        positions, velocities = self.scene.joint_controls.drive_targets()
-        sliders = self.drive_sliders()
-        for index, value in self._targets.items():
-            (velocities if sliders[index].is_speed else positions)[index] = value
-        self.scene.set_drive_targets(positions, velocities)
-
-    # --- animations ---------------------------------------------------------------------------
-
-    def choose_animation(self, index: int) -> None:
-        """Play only this one; when it plays already: pause it; when it is paused: go on."""
-        if self.scene is None:
-            return
-        for player in self.scene.animations:
-            if player.index != index:
-                player.stop()
-        chosen = self.scene.animations[index]
-        if chosen.is_playing:
-            chosen.pause()
-        else:
-            chosen.play()
-
-    # --- words --------------------------------------------------------------------------------
-
-    def status(self) -> str:
-        """One line: file, time, speed, what is wrong."""
-        if self.scene is None:
-            return f"{self.path.name}: cannot be loaded"
-        state = "playing" if self.playing else "paused"
-        behind = ", this machine is too slow" if self.is_behind and self.playing else ""
-        animations = [
-            player.name or str(player.index) for player in self.scene.animations if player.is_active
-        ]
-        animated = f"  animation: {', '.join(animations)}" if animations else ""
-        return (
-            f"{self.path.name}  {state}  t = {self.scene.time:.2f} s  x{self.speed:g}{behind}"
-            f"{animated}"
-        )

@@ -27,7 +27,8 @@ _MOUSE_BUTTON = 2
 _CAMERA_KEYS = (pybullet.B3G_ALT, pybullet.B3G_CONTROL)
 
 WITHOUT_DISPLAY = (
-    "run it under `xvfb-run -s '-screen 0 1280x900x24'`, or make a picture without a window: "
+    "`gltf-bullet view FILE --web` shows it in the browser; or run it under "
+    "`xvfb-run -s '-screen 0 1280x900x24'`, or make a picture without a window: "
     "`gltf-bullet simulate FILE --png out.png`"
 )
 

@@ -26,6 +26,8 @@ Run = Callable[..., Outcome]
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Call it with the arguments of ``gltf-bullet``."""
 
+    monkeypatch.setenv("COLUMNS", "200")
+
     def call(*arguments: object) -> Outcome:
         monkeypatch.setattr("sys.argv", ["gltf-bullet", *map(str, arguments)])
         with pytest.raises(SystemExit) as ended:

@@ -15,7 +15,7 @@ import gltf_bullet as gb
 from gltf_bullet.viewer.keys import key_lines
 from tests.cli.conftest import Run
 
-COMMANDS = ("inspect", "check", "simulate", "view", "convert", "bench")
+COMMANDS = ("inspect", "check", "simulate", "view", "bake", "convert", "bench")
 
 
 # --- help and usage ---------------------------------------------------------------------------
@@ -53,7 +53,7 @@ def test_the_help_of_view_lists_the_keys(run: Run) -> None:
         ("simulate", "a.glb", "--seconds", "nan"),
         ("simulate", "a.glb", "--dt", "0"),
         ("simulate", "a.glb", "--fps", "0"),
-        ("simulate", "a.glb", "--size", "0", "10"),
+        ("simulate", "a.glb", "--size", "0x10"),
         ("simulate", "a.glb", "--film-fps", "0"),
         ("simulate", "a.glb", "--png", "picture"),
         ("simulate", "a.glb", "--plot", "plot.txt"),
@@ -65,8 +65,11 @@ def test_the_help_of_view_lists_the_keys(run: Run) -> None:
         ("view",),
         ("view", "a.glb", "--speed", "-1"),
         ("view", "a.glb", "--dt", "0"),
-        ("view", "a.glb", "--gravity", "inf"),
-        ("view", "a.glb", "--size", "10", "10"),
+        ("view", "a.glb", "--gravity", "0", "0", "inf"),
+        ("view", "a.glb", "--size", "10x10"),
+        ("simulate", "a.glb", "--size", "800"),
+        ("simulate", "a.glb", "--density", "-1"),
+        ("check", "a.glb", "--max-hull-points", "2"),
         ("view", "a.glb", "--show", "colliders,bones"),
         ("view", "a.glb", "--up-axis", "x"),
         ("convert", "a.glb"),
@@ -87,7 +90,7 @@ def test_wrong_usage_ends_with_2_and_says_why(run: Run, arguments: tuple[str, ..
 @pytest.mark.parametrize("command", ["inspect", "simulate"])
 def test_a_missing_file_is_one_clear_line(run: Run, tmp_path: Path, command: str) -> None:
     outcome = run(command, tmp_path / "missing.glb")
-    assert outcome.code == 1
+    assert outcome.code == 2
     (line,) = outcome.err.splitlines()
     assert "missing.glb" in line
     assert "No such file" in line
@@ -224,7 +227,7 @@ def test_simulate_shows_where_bodies_ended(run: Run, assets: Path, tmp_path: Pat
     table, picture = tmp_path / "new" / "poses.csv", tmp_path / "new" / "last.png"
     outcome = run(
         "simulate", assets / "falling_box.gltf", "--seconds", 1.5, "--fps", 60, "--csv", table,
-        "--png", picture, "--size", 320, 200,
+        "--png", picture, "--size", "320x200",
     )  # fmt: skip
     assert outcome.code == 0
     assert "Crate" in outcome.out
@@ -258,7 +261,14 @@ def test_simulate_draws_collision_shapes_where_there_are_no_meshes(
 ) -> None:
     picture = tmp_path / "last.png"
     outcome = run(
-        "simulate", assets / "hinge_door.gltf", "--seconds", 0, "--png", picture, "--size", 160, 120
+        "simulate",
+        assets / "hinge_door.gltf",
+        "--seconds",
+        0,
+        "--png",
+        picture,
+        "--size",
+        "160x120",
     )
     assert outcome.code == 0
     pixels = np.asarray(Image.open(picture)).reshape(-1, 3)

@@ -14,12 +14,12 @@ from PIL import Image
 
 from gltf_bullet.bullet.rendering.egl import egl_works
 from gltf_bullet.bullet.rendering.pictures import SKY
-from gltf_bullet.cli.media import STRIP_GAP, STRIP_LABEL, filmstrip
+from gltf_bullet.cli.outputs.media import STRIP_GAP, STRIP_LABEL, filmstrip
 from gltf_bullet.runtime.telemetry import Telemetry
 from tests.cli.conftest import Run
 from tests.physics.scenes import G, Scenery, world
 
-SMALL = ("--size", "120", "80")
+SMALL = ("--size", "120x80")
 
 
 def orange_row(pixels: np.ndarray) -> float:
@@ -91,7 +91,7 @@ def test_a_picture_through_a_camera_of_the_file(run: Run, assets: Path, tmp_path
         png = tmp_path / f"{number}.png"
         outcome = run(
             "simulate", toys, "--seconds", "0", "--png", png, "--camera", camera,
-            "--size", "160", "100",
+            "--size", "160x100",
         )  # fmt: skip
         assert outcome.code == 0, outcome.err
         found.append(np.asarray(Image.open(png)))
@@ -180,7 +180,7 @@ def test_a_missing_extra_is_named_before_anything_runs(
     monkeypatch.setitem(sys.modules, module, None)
     path = tmp_path / ("a.mp4" if option == "--mp4" else "a.png")
     outcome = run("simulate", falling, option, path)
-    assert outcome.code == 1
+    assert outcome.code == 2
     assert "pip install 'gltf_bullet[media]'" in outcome.err
     assert not path.exists()
 
@@ -202,7 +202,7 @@ def test_egl_draws_what_the_software_renderer_draws(
         command = [sys.executable, "-m", "gltf_bullet", "simulate", str(assets / f"{name}.gltf")]
         # A process of its own: the plugin may end it.
         done = subprocess.run(
-            [*command, *camera, "--seconds", "0.5", "--size", "320", "200", "--json",
+            [*command, *camera, "--seconds", "0.5", "--size", "320x200", "--json",
              "--png", str(png), "--renderer", renderer],
             capture_output=True, text=True, check=True,
         )  # fmt: skip

@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import gymnasium
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -56,6 +57,19 @@ def test_an_episode_is_a_film_and_an_animation(tmp_path: Path) -> None:
     arm = asset.tree.names.index("UpperArm")
     assert {track.node for track in animation.tracks} >= {arm}
     assert max(track.times[-1] for track in animation.tracks) == pytest.approx(3.0, abs=1e-5)
+
+
+def test_a_wrapped_environment_is_shown_through_its_wrappers(tmp_path: Path) -> None:
+    inner = GltfEnv(REACHER, replace(STILL, max_episode_steps=None))
+    env = gymnasium.wrappers.TimeLimit(gymnasium.wrappers.ClipAction(inner), 5)
+    rollout = write_episode(env, Sweep(), tmp_path / "reach", size=(64, 48), html=True)
+    assert len(rollout) == 5
+    with Image.open(tmp_path / "reach.gif") as film:
+        assert film.size == (64, 48)
+    assert "__VISER_EMBED_DATA__" in (tmp_path / "reach.html").read_text()
+    env.close()
+    with pytest.raises(TypeError, match="must be a GltfEnv"):
+        write_episode(gymnasium.make("CartPole-v1"), Sweep(), tmp_path / "cart")
 
 
 def test_a_curve_is_a_picture(tmp_path: Path) -> None:

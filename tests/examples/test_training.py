@@ -27,6 +27,25 @@ def test_the_cart_learns_to_balance_its_pole(tmp_path: Path) -> None:
     assert {track.target_path for track in animations[-1].tracks} == {"translation", "rotation"}
 
 
+@pytest.mark.slow
+def test_the_rod_learns_to_swing_up(tmp_path: Path) -> None:
+    module = load(FOLDER / "train_swing_up.py")
+    before, after = module.main(tmp_path)
+    assert before == pytest.approx(-module.STEPS, abs=5)
+    # Standing most of the time: swinging alone gives about 0.
+    assert after > 0.5 * module.STEPS
+    with Image.open(tmp_path / "swing_up.gif") as film:
+        assert film.n_frames > 50
+    (animation,) = gb.read_asset(tmp_path / "swing_up.glb").animations
+    assert animation.duration == pytest.approx(8.0, abs=0.1)
+
+
+def test_the_authoring_page_names_the_file_that_learns() -> None:
+    page = (FOLDER.parent / "gltf_bullet" / "reference" / "authoring.md").read_text()
+    assert "examples/assets/swing_up.gltf" in page
+    assert "train_swing_up.py" in page
+
+
 @pytest.mark.ray
 def test_the_walker_learns_its_first_steps_over_ray(tmp_path: Path) -> None:
     pytest.importorskip("ray")

@@ -375,3 +375,14 @@ def test_a_body_falls_the_same_in_a_batch_and_alone() -> None:
         single.step(100)
         assert batched.node_matrices == pytest.approx(single.node_matrices, abs=1e-12)
         assert [b.mass for b in batched.bodies.values()] == [1, 2, 3, 4, 5, 6]
+
+
+def test_moments_further_apart_than_doubles_can_tell_stay_finite() -> None:
+    """Found by the fuzzer: a matrix of such moments has no inverse that a solver finds."""
+    scenery = Scenery()
+    motion = {"mass": 1e12, "inertiaDiagonal": [1, 1e18, 1], "angularVelocity": [1, 2, 3]}
+    scenery.node("Body", shape=scenery.shape("sphere", radius=0.5), motion=motion)
+    with world(scenery.bytes()) as scene:
+        for _ in range(20):
+            scene.step()
+        assert np.isfinite(scene.world_from_node("Body")).all()

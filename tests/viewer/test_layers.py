@@ -237,21 +237,11 @@ def test_soft_limits_have_their_own_colour(client: int, tmp_path: Path) -> None:
     assert bool(soft) == bool(len(of_color(strokes, "soft limit")))
 
 
-def test_bounds_leave_endless_planes_out(client: int) -> None:
-    scene = gb.load_gltf(ASSETS / "bouncing_balls.gltf", client)
-    bounds = SceneLayers(scene).bounds()
-    assert bounds is not None
-    boxes = SceneLayers(scene).strokes("colliders").segments.reshape(-1, 3)
-    assert (bounds[0] >= boxes.min(axis=0) - 1e-9).all()
-    assert np.ptp(np.stack(bounds), axis=0).max() < 50.0
-
-
 def test_a_file_without_physics_has_nothing_to_draw(client: int) -> None:
     builder = GltfBuilder()
     builder.node("Alone", translation=(1, 2, 3))
     scene = gb.load_gltf(builder.gltf(), client)
     layers = SceneLayers(scene)
-    assert layers.bounds() is None
     assert [len(layers.strokes(layer)) for layer in LAYERS] == [0] * len(LAYERS)
     assert layers.labels("names").texts == ("Alone",)
 

@@ -16,7 +16,8 @@ from gltf_bullet.errors import EngineError
 from gltf_bullet.model import DofKind, DriveMode, JointDrive, JointLimit
 from gltf_bullet.viewer.commands import Commands
 from gltf_bullet.viewer.keys import KEYS, LAYERS, key_lines
-from gltf_bullet.viewer.session import LONGEST_CATCH_UP, Session, drive_slider
+from gltf_bullet.viewer.playback import LONGEST_CATCH_UP, drive_slider
+from gltf_bullet.viewer.session import Session
 from tools.gltf_builder import GltfBuilder
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"

@@ -107,8 +107,11 @@ class GyroscopicBodies:
             return
         states = [link_state(self._client_id, self._ids[row], -1) for row in picked.tolist()]
         frames = matrices_from_quats(np.array([state[1] for state in states]))
-        inertia = (frames * self._moments[picked, None, :]) @ np.swapaxes(frames, 1, 2)
-        torques = _torques(inertia, np.array([state[3] for state in states]), time_step)
+        moments = self._moments[picked, None, :]
+        inertia = (frames * moments) @ np.swapaxes(frames, 1, 2)
+        # Not by a solve: moments may differ by more than doubles can tell.
+        ease = (frames / moments) @ np.swapaxes(frames, 1, 2)
+        torques = _torques(inertia, ease, np.array([state[3] for state in states]), time_step)
         for row, torque in zip(picked.tolist(), torques.tolist(), strict=True):
             pybullet.applyExternalTorque(
                 self._ids[row],
@@ -119,17 +122,19 @@ class GyroscopicBodies:
             )
 
 
-def _torques(inertia: FloatArray, spins: FloatArray, time_step: float) -> FloatArray:
+def _torques(
+    inertia: FloatArray, ease: FloatArray, spins: FloatArray, time_step: float
+) -> FloatArray:
     """:func:`_full_torques`, where a step is short enough for them; else spins stay.
 
     Beyond a turn of about a radian per step the fixed point of slender bodies may not exist. What
     it then gives is another energy, which contacts turn into speed (measured: rods of 10 cm left
     the floor with 40 times their energy).
     """
-    torques = _full_torques(inertia, spins, time_step)
+    torques = _full_torques(inertia, ease, spins, time_step)
     momenta = np.einsum("kij,kj->ki", inertia, spins)
     explicit = np.cross(spins, momenta)
-    change = time_step * np.linalg.solve(inertia, (torques - explicit)[..., None])[..., 0]
+    change = time_step * np.einsum("kij,kj->ki", ease, torques - explicit)
     turned = spins + change
     energies = (spins * momenta).sum(axis=1)
     found = np.einsum("ki,kij,kj->k", turned, inertia, turned)
@@ -149,7 +154,7 @@ def _drifts(spins: FloatArray, moments: FloatArray, time_step: float) -> BoolArr
 
 
 def _full_torques(
-    inertia_in_world: FloatArray, angular_velocity: FloatArray, dt: float
+    inertia_in_world: FloatArray, ease_in_world: FloatArray, angular_velocity: FloatArray, dt: float
 ) -> FloatArray:
     """Torques [k, 3] for one step, world axes, that make the engine's spin keep its momentum.
 
@@ -160,6 +165,7 @@ def _full_torques(
 
     Args:
         inertia_in_world: [k, 3, 3], kg m^2.
+        ease_in_world: Its inverse, [k, 3, 3].
         angular_velocity: [k, 3], rad/s, world axes.
         dt: [s]
     """
@@ -169,8 +175,8 @@ def _full_torques(
     )
     spin = angular_velocity
     for _ in range(_ITERATIONS):
-        at_mid_step = _turned(inertia_in_world, 0.5 * dt * spin)
-        spin = np.linalg.solve(at_mid_step, momentum[..., None])[..., 0]
+        at_mid_step = _turned(ease_in_world, 0.5 * dt * spin)
+        spin = np.einsum("kij,kj->ki", at_mid_step, momentum)
     result: FloatArray = (
         np.einsum("kij,kj->ki", inertia_in_world, spin - angular_velocity) / dt + explicit
     )

@@ -6,18 +6,29 @@ a second picture and mixed in.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pybullet
+from PIL import Image
 
 from gltf_bullet.rendering.camera import Camera, ViewMatrices, picture_axes, view_matrices
+from gltf_bullet.rendering.shading import (
+    Light,
+    grid_colors,
+    in_the_shade,
+    normals_of,
+    world_points,
+)
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["PixelArray", "RawPicture", "Renderer", "body_boxes", "take_picture"]
+__all__ = ["PixelArray", "RawPicture", "Renderer", "body_boxes", "png_of", "take_picture"]
 
 PixelArray: TypeAlias = npt.NDArray[np.uint8]
 IdArray: TypeAlias = npt.NDArray[np.int64]
@@ -28,6 +39,8 @@ Renderer: TypeAlias = Literal["tiny", "hardware"]
 LIGHT_FROM = (-0.4, -0.6, 1.0)
 """Right, away from the viewer, up."""
 AMBIENT, DIFFUSE, SPECULAR = 0.55, 0.5, 0.1
+LIGHT_PIXELS = 512
+"""Side of the light's picture: a shadow's edge is sharp to a 500th of what is framed."""
 SKY = (226, 232, 240)
 """Red, green, blue of what nothing covers."""
 
@@ -56,6 +69,8 @@ def take_picture(
     reach: float,
     transparent: Sequence[tuple[int, int, float]] = (),
     renderer: Renderer = "tiny",
+    shadows_of: tuple[FloatArray, FloatArray] | None = None,
+    planes: Mapping[tuple[int, int], FloatArray] | None = None,
 ) -> RawPicture:
     """Draw the world as it stands.
 
@@ -68,28 +83,84 @@ def take_picture(
         reach: Distance of the farthest thing from the camera [m].
         transparent: Body id, link and alpha of what is seen through.
         renderer: By what.
+        shadows_of: Lowest and highest corner [m] of the space whose things throw shadows; ``None``:
+            nothing does.
+        planes: world_from_plane, normal y, of endless planes by body id and link; they get lines
+            every metre.
     """
     is_tiny = renderer == "tiny"
     matrices = view_matrices(camera, width / height, reach, for_tiny_renderer=is_tiny)
     light = (picture_axes(up) @ np.array(LIGHT_FROM)).tolist()
-    picture = _draw(client_id, matrices, width, height, light, renderer)
-    if not is_tiny or not transparent:
-        return picture
-    alphas = np.ones((height, width, 1))
-    for body_id, link, alpha in transparent:
-        alphas[(picture.bodies == body_id) & (picture.links == link)] = alpha
-    if alphas.min() == 1.0:
-        return picture
-    colors = [_color(client_id, body_id, link) for body_id, link, _ in transparent]
+    draw = partial(_draw, client_id, light=light, renderer=renderer)
+    picture = draw(matrices, width, height)
+    points = None
+    if shadows_of is not None or planes:
+        points = world_points(camera, matrices, picture.depth)
+        _draw_grids(picture, points, planes or {})
+    behind, alphas = None, np.ones((height, width, 1))
+    lamp, light_depth = None, None
+    if shadows_of is not None:
+        lamp = Light(towards=np.array(light) / np.linalg.norm(light), low=shadows_of[0],
+                     high=shadows_of[1])  # fmt: skip
+    if is_tiny:
+        for body_id, link, alpha in transparent:
+            alphas[(picture.bodies == body_id) & (picture.links == link)] = alpha
+    with _hidden(client_id, transparent if is_tiny else ()):
+        if alphas.min() < 1.0:
+            behind = draw(matrices, width, height)
+        if lamp is not None:
+            seen = view_matrices(lamp.camera(), 1.0, 0.0, for_tiny_renderer=is_tiny)
+            light_depth = draw(seen, LIGHT_PIXELS, LIGHT_PIXELS).depth
+    if behind is not None and points is not None:
+        _draw_grids(behind, world_points(camera, matrices, behind.depth), planes or {})
+    layers = [layer for layer in (picture, behind) if layer is not None]
+    if lamp is not None and light_depth is not None:
+        for layer in layers:
+            _shade(layer, camera, world_points(camera, matrices, layer.depth), lamp, light_depth)
+    if behind is not None:
+        mixed = alphas * picture.rgb + (1.0 - alphas) * behind.rgb
+        picture.rgb[:] = np.round(mixed).astype(np.uint8)
+    return picture
+
+
+def _draw_grids(
+    picture: RawPicture, points: FloatArray, planes: Mapping[tuple[int, int], FloatArray]
+) -> None:
+    for (body_id, link), matrix in planes.items():
+        mask = (picture.bodies == body_id) & (picture.links == link)
+        if mask.any():
+            picture.rgb[mask] = grid_colors(points, matrix, mask)
+
+
+def _shade(
+    picture: RawPicture,
+    camera: Camera,
+    points: FloatArray,
+    lamp: Light,
+    light_depth: npt.NDArray[np.floating],
+) -> None:
+    """Leave what lies in the shade the ambient light alone."""
+    seen = np.isfinite(picture.depth)
+    if not seen.any():
+        return
+    normals = normals_of(points, camera.world_from_camera[:3, 3] - points)
+    facing = np.clip(normals @ lamp.towards, 0.0, 1.0)
+    dark = 1.0 - AMBIENT / (AMBIENT + DIFFUSE * facing)
+    dark *= np.where(seen, in_the_shade(points, facing, lamp, light_depth), 0.0)
+    picture.rgb[:] = np.round(picture.rgb * (1.0 - dark)[..., None]).astype(np.uint8)
+
+
+@contextmanager
+def _hidden(client_id: int, links: Sequence[tuple[int, int, float]]) -> Iterator[None]:
+    """Without these bodies: TinyRenderer leaves out what is wholly transparent."""
+    colors = [_color(client_id, body_id, link) for body_id, link, _ in links]
     try:
-        for (body_id, link, _), color in zip(transparent, colors, strict=True):
+        for (body_id, link, _), color in zip(links, colors, strict=True):
             _set_color(client_id, body_id, link, (*color[:3], 0.0))
-        behind = _draw(client_id, matrices, width, height, light, renderer)
+        yield
     finally:
-        for (body_id, link, _), color in zip(transparent, colors, strict=True):
+        for (body_id, link, _), color in zip(links, colors, strict=True):
             _set_color(client_id, body_id, link, color)
-    mixed = np.round(alphas * picture.rgb + (1.0 - alphas) * behind.rgb).astype(np.uint8)
-    return RawPicture(rgb=mixed, depth=picture.depth, bodies=picture.bodies, links=picture.links)
 
 
 def _draw(
@@ -97,6 +168,7 @@ def _draw(
     matrices: ViewMatrices,
     width: int,
     height: int,
+    *,
     light: list[float],
     renderer: Renderer,
 ) -> RawPicture:
@@ -151,3 +223,10 @@ def body_boxes(client_id: int, body_id: int) -> list[FloatArray]:
         np.array(pybullet.getAABB(body_id, link, physicsClientId=client_id))
         for link in range(-1, count)
     ]
+
+
+def png_of(pixels: PixelArray) -> bytes:
+    """A picture file of pixels, shape [height, width, 3]."""
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, format="PNG")
+    return buffer.getvalue()

@@ -19,10 +19,8 @@ import pybullet
 from gltf_bullet.bullet.rendering.visual_files import MeshFiles, load_texture
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.bullet.shapes.engine_shapes import MAX_INDICES, MAX_VERTICES
-from gltf_bullet.model import MotionKind
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.body_plans import BodyPlan, ColliderGroup, StaticPlan
-from gltf_bullet.planning.shapes.hulls import convex_hull
 from gltf_bullet.planning.shapes.shape_plans import (
     BvhPlan,
     ConvexPartsPlan,
@@ -31,34 +29,19 @@ from gltf_bullet.planning.shapes.shape_plans import (
     InfinitePlanePlan,
     PlacedShape,
 )
+from gltf_bullet.rendering.solids import COLOR_OF_KIND, STATIC_COLOR, solid
 from gltf_bullet.rendering.visual_plans import (
     Color,
     NodeVisual,
     VisualMesh,
     VisualPlans,
-    flat_shaded,
 )
 from gltf_bullet.transforms import FloatArray, quats_from_matrices
 
 __all__ = ["BodyVisuals", "ShownLink", "mesh_arguments", "move_links"]
 
-STATIC_COLOR: Color = (0.66, 0.68, 0.71, 1.0)
-"""Red, green, blue, alpha of what never moves."""
-COLOR_OF_KIND: dict[MotionKind, Color] = {
-    MotionKind.DYNAMIC: (0.94, 0.53, 0.18, 1.0),
-    MotionKind.KINEMATIC: (0.24, 0.51, 0.86, 1.0),
-    MotionKind.STATIC: STATIC_COLOR,
-}
-"""Of collision shapes in pictures."""
-
 BULLET_SHOWS_IT = -1
 """The visual shape id by which Bullet draws the collision shape itself."""
-
-CYLINDER_SIDES = 48
-"""Bullet draws cylinders in compounds as dented balls (measured): these are ours."""
-
-SHEET = 50.0
-"""[m] from the middle of a plane to its edge, where a mesh stands for it."""
 
 
 class _EngineVisuals:
@@ -207,7 +190,7 @@ class BodyVisuals:
             mesh = _mesh_of_collider(shapes, color)
             if self._as_files and isinstance(shapes[0].shape, InfinitePlanePlan):
                 # The EGL plugin draws no plane, and crashes where nothing else is to be seen.
-                mesh = _sheet(shapes[0], color)
+                mesh = solid(shapes[:1], color)
             known = BULLET_SHOWS_IT if mesh is None else self._of_mesh(mesh)
             self._known.id_by_content[key] = known
         return known
@@ -238,39 +221,13 @@ class BodyVisuals:
 
 
 def _mesh_of_collider(shapes: tuple[PlacedShape, ...], color: Color) -> VisualMesh | None:
-    placed = shapes[0]
-    shape = placed.shape
-    if isinstance(shape, CylinderPlan) and len(shapes) == 1:
-        # Bullet itself draws one as a dented ball of 42 points (seen).
-        turn = np.linspace(0.0, 2.0 * np.pi, CYLINDER_SIDES, endpoint=False)
-        x, z = shape.radius * np.cos(turn), shape.radius * np.sin(turn)
-        ends = [np.stack([x, np.full_like(x, y * shape.height), z], axis=1) for y in (-0.5, 0.5)]
-        hull = convex_hull(np.concatenate(ends), 2 * CYLINDER_SIDES)
-        points, triangles = hull.points, hull.triangles
-    elif isinstance(shape, HullPlan):
-        hull = convex_hull(shape.vertices.points, len(shape.vertices.points))
-        points, triangles = hull.points, hull.triangles
-    elif isinstance(shape, BvhPlan):
-        # A surface without inside is seen from both sides.
-        points = shape.mesh.points
-        triangles = np.concatenate([shape.mesh.triangles, shape.mesh.triangles[:, ::-1]])
-    elif isinstance(shape, ConvexPartsPlan):
-        points, triangles = shape.source.points, shape.source.triangles
-    else:
-        return None
-    matrix = placed.body_from_shape.matrix()
-    corners, normals, indices = flat_shaded(points @ matrix[:3, :3].T + matrix[:3, 3], triangles)
-    return VisualMesh(corners, normals, indices, color=color)
-
-
-def _sheet(placed: PlacedShape, color: Color) -> VisualMesh:
-    """A large square for a plane, whose normal is +Y."""
-    square = np.array([(-1, 0, 1), (1, 0, 1), (1, 0, -1), (-1, 0, -1)], dtype=np.float64)
-    matrix = placed.body_from_shape.matrix()
-    points = SHEET * square @ matrix[:3, :3].T + matrix[:3, 3]
-    triangles = np.array([(0, 1, 2), (0, 2, 3)], dtype=np.int64)
-    corners, normals, indices = flat_shaded(points, triangles)
-    return VisualMesh(corners, normals, indices, color=color)
+    """Triangles, where Bullet would draw something else than what collides."""
+    if len(shapes) > 1 and any(isinstance(placed.shape, CylinderPlan) for placed in shapes):
+        return solid(shapes, color)
+    # Bullet itself draws a cylinder as a dented ball of 42 points (seen).
+    if isinstance(shapes[0].shape, (CylinderPlan, HullPlan, BvhPlan, ConvexPartsPlan)):
+        return solid(shapes[:1], color)
+    return None
 
 
 def mesh_arguments(mesh: VisualMesh) -> _ListsOfMesh:

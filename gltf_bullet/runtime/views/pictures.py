@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,11 +14,13 @@ from gltf_bullet.bullet.rendering.pictures import (
     RawPicture,
     Renderer,
     body_boxes,
+    png_of,
     take_picture,
 )
 from gltf_bullet.bullet.rendering.visuals import ShownLink
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.gltf.cameras import read_camera
+from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan
 from gltf_bullet.rendering.camera import Camera, camera_on_box, framed_box, framing_camera
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.views.nodes import ByNode
@@ -44,6 +47,10 @@ class Picture:
     segmentation: npt.NDArray[np.int32]
     """glTF node that is seen, -1 where nothing is and -2 for bodies of others; shape [height,
     width]. What is seen through hides what is behind it, also in ``depth``."""
+
+    def _repr_png_(self) -> bytes:
+        """In notebooks: the colours."""
+        return png_of(self.rgb)
 
 
 class CameraView:
@@ -108,6 +115,7 @@ class Pictures:
         *,
         renderer: Renderer = "tiny",
         with_nodes: bool = True,
+        shadows: bool = False,
     ) -> Picture:
         """A picture; arguments and errors as of ``Scene.render``.
 
@@ -116,6 +124,7 @@ class Pictures:
             size: As of ``Scene.render``.
             renderer: As of ``Scene.render``.
             with_nodes: ``False`` leaves ``segmentation`` empty, which is cheaper.
+            shadows: As of ``Scene.render``.
         """
         self._core.require_alive()
         if size is not None and not all(1 <= pixels <= 16384 for pixels in size):
@@ -124,7 +133,9 @@ class Pictures:
             raise ValueError(f"renderer is {renderer!r}; must be tiny or hardware")
         if camera is not None and not isinstance(camera, Camera):
             camera = self.require_camera(camera).camera
-        return self._current_painter().take(camera, size, renderer, with_nodes=with_nodes)
+        return self._current_painter().take(
+            camera, size, renderer, with_nodes=with_nodes, shadows=shadows
+        )
 
     def rgb(
         self,
@@ -133,6 +144,7 @@ class Pictures:
         *,
         renderer: Renderer = "tiny",
         box: tuple[FloatArray, FloatArray] | None = None,
+        shadows: bool = False,
     ) -> PixelArray:
         """Only the colours of :meth:`take`, shape [height, width, 3].
 
@@ -142,7 +154,7 @@ class Pictures:
         if camera is None and box is not None:
             width, height = size or DEFAULT_SIZE
             camera = camera_on_box(*box, self._core.placement.up, width / height)
-        return self.take(camera, size, renderer=renderer, with_nodes=False).rgb
+        return self.take(camera, size, renderer=renderer, with_nodes=False, shadows=shadows).rgb
 
     def framed_box(self) -> tuple[FloatArray, FloatArray]:
         """Lowest and highest corner of what a picture without a camera would frame now [m]."""
@@ -197,6 +209,7 @@ class _Painter:
         self._several = [
             shown for shown in self._shown if len(np.unique(shown.visual.mesh.part_of_triangle)) > 1
         ]
+        self._planes = _endless_planes(core) if core.options.visuals == "collider" else {}
         self._picking = NodePicking([shown.visual for shown in self._several])
 
     def close(self) -> None:
@@ -210,13 +223,21 @@ class _Painter:
         renderer: Renderer,
         *,
         with_nodes: bool,
+        shadows: bool,
     ) -> Picture:
         """A picture; see ``Scene.render``."""
         core = self._core
+        if core.options.visuals == "mesh" and not self._shown:
+            warnings.warn(
+                "no body of the scene shows a mesh, so there is nothing to see of it; "
+                'LoadOptions(visuals="collider") shows its collision shapes',
+                RuntimeWarning,
+                stacklevel=4,
+            )
         width, height = size or _size_for(camera)
-        boxes = None
+        boxes = self.boxes() if shadows else None
         if camera is None:
-            boxes = self.boxes()
+            boxes = boxes or self.boxes()
             camera = framing_camera(*boxes, core.placement.up, width / height)
         reach = 0.0
         if isinstance(camera.lens, PerspectiveLens) and camera.lens.far is None:
@@ -234,6 +255,8 @@ class _Painter:
                 if shown.visual.mesh.is_transparent
             ],
             renderer=renderer,
+            shadows_of=framed_box(*boxes) if shadows and boxes is not None else None,
+            planes=self._planes,
         )
         nodes = np.zeros((0, 0), dtype=np.int32)
         if with_nodes:
@@ -295,6 +318,18 @@ class _Painter:
                 here &= np.isin(found, shown.visual.nodes)
                 result[here] = found[here]
         return result.astype(np.int32)
+
+
+def _endless_planes(core: SceneCore) -> dict[tuple[int, int], FloatArray]:
+    """world_from_plane, normal y, of planes without an end by body id and link."""
+    frames = core.nodes.frames_now()
+    link_of_node = {node: link for link, node in core.world.collider_node_of_link.items()}
+    return {
+        link_of_node[plan.node]: frames.pose(plan.node).matrix()
+        @ plan.shape.body_from_shape.matrix()
+        for plan in core.world.plan.bodies.statics
+        if isinstance(plan.shape.shape, InfinitePlanePlan) and plan.node in link_of_node
+    }
 
 
 def _size_for(camera: Camera | None) -> tuple[int, int]:

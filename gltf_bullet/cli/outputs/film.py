@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import typer
 
-from gltf_bullet.cli.media import Frames, PixelArray, require_media, write_picture
+from gltf_bullet.cli.outputs.attempts import Attempts
+from gltf_bullet.cli.outputs.media import Frames, PixelArray, require_media, write_picture
 from gltf_bullet.transforms import FloatArray, Vec3
 
 if TYPE_CHECKING:
@@ -28,8 +29,6 @@ __all__ = ["Film", "FilmOptions"]
 
 BOXES_PER_SECOND = 15.0
 """How often a run is looked at for the space that it takes."""
-ESCAPED = 3.0
-"""What goes farther away than this many times the size at the start is not framed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +54,8 @@ class FilmOptions:
 class Film:
     """Draws one simulation."""
 
-    def __init__(self, options: FilmOptions) -> None:
-        self._options = options
+    def __init__(self, options: FilmOptions, attempts: Attempts) -> None:
+        self._options, self._attempts = options, attempts
         if options.mp4 is not None:
             require_media("imageio.v2", "--mp4")
             require_media("imageio_ffmpeg", "--mp4")
@@ -114,64 +113,76 @@ class Film:
 
     def roll(self, run: Callable[[Callable[[int], None]], None]) -> None:
         """Draw all that was asked for, running the simulation again where films are."""
-        scene, options = self._scene, self._options
-        if scene is None:
-            return
-        if self._start is not None:
-            camera = self._camera()
-            film_steps = max(1, round(1.0 / (options.fps * self._dt)))
-            frames = Frames(
-                mp4=options.mp4,
-                gif=options.gif,
-                filmstrip=options.filmstrip,
-                fps=1.0 / (film_steps * self._dt),
-            )
-            strip = set(np.linspace(0, self._steps, options.strip_frames).round().astype(int))
-            has_film = options.mp4 is not None or options.gif is not None
-            has_strip = options.filmstrip is not None
+        options, scene, start = self._options, self._scene, self._start
+        if scene is not None and start is not None:
+            wanted = {"--mp4": options.mp4, "--gif": options.gif, "--filmstrip": options.filmstrip}
+            names = ", ".join(name for name, path in wanted.items() if path is not None)
+            self._attempts.do(names, lambda: self._roll_film(scene, start, run))
+        png = options.png
+        if png is not None:
+            camera = options.camera
+            self._attempts.do("--png", lambda: write_picture(png, self._draw(camera, smooth=True)))
 
-            def show(step: int) -> None:
-                in_film = has_film and step % film_steps == 0
-                in_strip = has_strip and step in strip
-                if in_film or in_strip:
-                    pixels = self._draw(camera)
-                    if in_film:
-                        frames.add_moving(pixels)
-                    if in_strip:
-                        frames.add_strip(scene.time, pixels)
+    def _roll_film(
+        self, scene: Scene, start: SceneState, run: Callable[[Callable[[int], None]], None]
+    ) -> None:
+        options = self._options
+        camera = self._camera()
+        film_steps = max(1, round(1.0 / (options.fps * self._dt)))
+        frames = Frames(
+            self._attempts,
+            mp4=options.mp4,
+            gif=options.gif,
+            filmstrip=options.filmstrip,
+            fps=1.0 / (film_steps * self._dt),
+        )
+        strip = set(np.linspace(0, self._steps, options.strip_frames).round().astype(int))
+        has_film = options.mp4 is not None or options.gif is not None
+        has_strip = options.filmstrip is not None
 
-            scene.restore_state(self._start)
-            try:
-                run(show)
-                frames.close()
-            except BaseException:
-                frames.discard()
-                raise
-        if options.png is not None:
-            write_picture(options.png, self._draw(options.camera))
+        def show(step: int) -> None:
+            in_film = has_film and step % film_steps == 0
+            in_strip = has_strip and step in strip
+            if in_film or in_strip:
+                pixels = self._draw(camera, smooth=not in_film)
+                if in_film:
+                    frames.add_moving(pixels)
+                if in_strip:
+                    frames.add_strip(scene.time, pixels)
+
+        scene.restore_state(start)
+        try:
+            run(show)
+        except BaseException:
+            frames.discard()
+            raise
+        frames.close()
 
     def _camera(self) -> str | Camera | None:
         """One camera for the whole film."""
-        from gltf_bullet.rendering.camera import framing_camera
+        from gltf_bullet.rendering.camera import course_boxes, framing_camera
 
         if self._options.camera is not None or self._boxes is None or self._scene is None:
             return self._options.camera
         all_moving, resting = self._boxes
-        first = all_moving[0]
-        moving = np.concatenate(all_moving)
-        if len(first):
-            low, high = first[:, 0].min(axis=0), first[:, 1].max(axis=0)
-            reach = ESCAPED * float((high - low).max())
-            centers = moving.mean(axis=1)
-            near = (np.abs(centers - 0.5 * (low + high)) <= reach).all(axis=1)
-            moving = moving[near]
         width, height = self._options.size
-        return framing_camera(moving, resting, self._scene.core.placement.up, width / height)
+        return framing_camera(
+            course_boxes(all_moving), resting, self._scene.core.placement.up, width / height
+        )
 
-    def _draw(self, camera: str | Camera | None) -> PixelArray:
+    def _draw(self, camera: str | Camera | None, *, smooth: bool = False) -> PixelArray:
+        """A frame; ``smooth`` takes four times as long and has no stairs along edges."""
+        from PIL import Image
+
         if self._scene is None:
             raise ValueError("no scene")
         key = int(camera) if isinstance(camera, str) and camera.isdecimal() else camera
-        return self._scene.pictures.rgb(
-            key, self._options.size, renderer="hardware" if self._uses_egl else "tiny"
+        width, height = self._options.size
+        scale = 2 if smooth else 1
+        pixels = self._scene.pictures.rgb(
+            key,
+            (scale * width, scale * height),
+            renderer="hardware" if self._uses_egl else "tiny",
+            shadows=True,
         )
+        return np.asarray(Image.fromarray(pixels).reduce(scale)) if smooth else pixels

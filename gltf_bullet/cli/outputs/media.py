@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
+from gltf_bullet.cli.outputs.attempts import Attempts
 from gltf_bullet.output_files import FileAside, written_aside
 
 if TYPE_CHECKING:
@@ -30,15 +31,15 @@ STRIP_INK = (60, 66, 74)
 """Red, green, blue of the times below the frames."""
 
 
-def require_media(module: str, what: str) -> Any:
-    """A module of the extra ``media``, or a clear end of the program."""
+def require_media(module: str, what: str, extra: str = "media") -> Any:
+    """A module of an extra, or a clear end of the program."""
     try:
         return import_module(module)
     except ImportError:
         typer.echo(
-            f"error: {what} needs the extra media: pip install 'gltf_bullet[media]'", err=True
+            f"error: {what} needs the extra {extra}: pip install 'gltf_bullet[{extra}]'", err=True
         )
-        raise typer.Exit(1) from None
+        raise typer.Exit(2) from None
 
 
 def write_picture(path: Path, pixels: PixelArray) -> None:
@@ -54,37 +55,51 @@ class Frames:
     """Takes frames one by one and writes what was asked for."""
 
     def __init__(
-        self, *, mp4: Path | None, gif: Path | None, filmstrip: Path | None, fps: float
+        self,
+        attempts: Attempts,
+        *,
+        mp4: Path | None,
+        gif: Path | None,
+        filmstrip: Path | None,
+        fps: float,
     ) -> None:
+        self._attempts = attempts
         self._gif, self._strip, self._fps = gif, filmstrip, fps
         self._gif_frames: list[Image] = []
         self._strip_frames: list[tuple[float, PixelArray]] = []
         self._movie: Any = None
         self._movie_file: FileAside | None = None
         if mp4 is not None:
-            imageio = require_media("imageio.v2", "--mp4")
-            mp4.parent.mkdir(parents=True, exist_ok=True)
-            self._movie_file = FileAside(mp4)
-            self._movie = imageio.get_writer(
-                self._movie_file.path,
-                fps=fps,
-                codec="libx264",
-                pixelformat="yuv420p",
-                macro_block_size=2,
-                quality=8,
-            )
+            attempts.do("--mp4", lambda: self._open_movie(mp4))
+
+    def _open_movie(self, path: Path) -> None:
+        imageio = require_media("imageio.v2", "--mp4")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._movie_file = FileAside(path)
+        self._movie = imageio.get_writer(
+            self._movie_file.path,
+            fps=self._fps,
+            codec="libx264",
+            pixelformat="yuv420p",
+            macro_block_size=2,
+            quality=8,
+        )
 
     def add_moving(self, pixels: PixelArray) -> None:
         """The next frame of the films."""
-        from PIL import Image
-
         if self._movie is not None:
             # H.264 wants even sizes.
             height, width = (size // 2 * 2 for size in pixels.shape[:2])
-            self._movie.append_data(pixels[:height, :width])
+            even = pixels[:height, :width]
+            self._attempts.do("--mp4", lambda: self._movie.append_data(even))
         if self._gif is not None:
-            frame = Image.fromarray(pixels)
-            self._gif_frames.append(frame.quantize(128, dither=Image.Dither.NONE))
+            self._attempts.do("--gif", lambda: self._add_gif(pixels))
+
+    def _add_gif(self, pixels: PixelArray) -> None:
+        from PIL import Image
+
+        frame = Image.fromarray(pixels)
+        self._gif_frames.append(frame.quantize(128, dither=Image.Dither.NONE))
 
     def add_strip(self, time: float, pixels: PixelArray) -> None:
         """The next picture of the filmstrip, at ``time`` [s]."""
@@ -92,24 +107,36 @@ class Frames:
 
     def close(self) -> None:
         """Finish all files."""
-        if self._movie is not None and self._movie_file is not None:
-            self._movie.close()
+        if self._attempts.has_failed("--mp4"):
+            self.discard()
+        elif self._movie is not None:
+            self._attempts.do("--mp4", self._close_movie)
+        gif, strip = self._gif, self._strip
+        if gif is not None and self._gif_frames:
+            self._attempts.do("--gif", lambda: self._write_gif(gif))
+        if strip is not None and self._strip_frames:
+            self._attempts.do(
+                "--filmstrip", lambda: write_picture(strip, filmstrip(self._strip_frames))
+            )
+
+    def _close_movie(self) -> None:
+        self._movie.close()
+        if self._movie_file is not None:
             self._movie_file.commit()
-        if self._gif is not None and self._gif_frames:
-            self._gif.parent.mkdir(parents=True, exist_ok=True)
-            # GIF counts in hundredths: rounded so that the whole takes as long as it should.
-            ends = np.round(np.arange(len(self._gif_frames) + 1) * 100.0 / self._fps)
-            with written_aside(self._gif) as aside:
-                self._gif_frames[0].save(
-                    aside,
-                    save_all=True,
-                    append_images=self._gif_frames[1:],
-                    duration=(np.diff(ends) * 10.0).astype(int).tolist(),
-                    loop=0,
-                    optimize=False,
-                )
-        if self._strip is not None and self._strip_frames:
-            write_picture(self._strip, filmstrip(self._strip_frames))
+
+    def _write_gif(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # GIF counts in hundredths: rounded so that the whole takes as long as it should.
+        ends = np.round(np.arange(len(self._gif_frames) + 1) * 100.0 / self._fps)
+        with written_aside(path) as aside:
+            self._gif_frames[0].save(
+                aside,
+                save_all=True,
+                append_images=self._gif_frames[1:],
+                duration=(np.diff(ends) * 10.0).astype(int).tolist(),
+                loop=0,
+                optimize=False,
+            )
 
     def discard(self) -> None:
         """Leave what was there before, where the film did not come to its end."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gltf_bullet.cli.media import require_media
+from gltf_bullet.cli.outputs.media import require_media
 from gltf_bullet.output_files import written_aside
 from gltf_bullet.runtime.telemetry import Telemetry
 

@@ -1,0 +1,1 @@
+"""Files that ``gltf-bullet simulate`` writes: pictures, films, plots, tables."""

@@ -1,0 +1,57 @@
+"""``gltf-bullet simulate --csv``: rows that reach the disk as they come."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TextIO
+
+from gltf_bullet.output_files import FileAside
+
+__all__ = ["CsvTable"]
+
+
+class CsvTable:
+    """A table that is there whole or not at all."""
+
+    def __init__(self, path: Path, columns: Sequence[str]) -> None:
+        self._path, self._columns = path, columns
+        self._file: FileAside | None = None
+        self._stream: TextIO | None = None
+
+    def open(self) -> None:
+        """Make folders and file.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = FileAside(self._path)
+        self._stream = self._file.path.open("w", newline="", encoding="utf-8")
+        self.write([self._columns])
+
+    def write(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Add rows.
+
+        Raises:
+            OSError: The disk is full.
+        """
+        if self._stream is not None:
+            csv.writer(self._stream).writerows(rows)
+
+    def commit(self) -> None:
+        """Put the file in its place.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        if self._stream is not None and self._file is not None:
+            self._stream.close()
+            self._file.commit()
+
+    def discard(self) -> None:
+        """Leave what was there before."""
+        if self._stream is not None and self._file is not None:
+            self._stream.close()
+            self._file.discard()

@@ -1,0 +1,53 @@
+"""Names in a config that its asset does not have: said when an environment is made, not later."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from gltf_bullet.envs.config import EnvConfig
+from gltf_bullet.runtime.scene import Scene
+
+__all__ = ["require_names"]
+
+
+def require_names(scene: Scene, config: EnvConfig) -> None:
+    """Look up what ready terms and the randomisation name.
+
+    Observations and actions are looked up where they are made; functions of the user's own cannot
+    be looked into.
+
+    Raises:
+        KeyError: The asset lacks it; near names are said.
+        IndexError: A joint has fewer degrees of freedom.
+    """
+    look_up: dict[str, Callable[[Any], object]] = {
+        "node": scene.node,
+        "target": scene.node,
+        "body": scene.bodies.__getitem__,
+        "joint": scene.joints.__getitem__,
+        "trigger": scene.triggers.__getitem__,
+    }
+    for kind, terms in (("rewards", config.rewards), ("terminations", config.terminations)):
+        for number, term in enumerate(terms):
+            if not type(term).__module__.startswith("gltf_bullet.") or not is_dataclass(term):
+                continue
+            where = f"{kind}[{number}] {type(term).__name__}"
+            for entry in fields(term):
+                name = getattr(term, entry.name)
+                if entry.name in look_up and name is not None:
+                    _look_up(look_up[entry.name], name, f"{where}.{entry.name}")
+            if hasattr(term, "dof"):
+                count = len(scene.joints[term.joint].degrees_of_freedom)
+                if not -count <= term.dof < count:
+                    raise IndexError(f"{where}.dof is {term.dof}; the joint has {count}")
+    for pointer in config.randomization:
+        _look_up(scene.get, pointer, "randomization")
+
+
+def _look_up(get: Callable[[Any], object], name: Any, where: str) -> None:
+    try:
+        get(name)
+    except KeyError as error:
+        raise KeyError(f"{where}: {error.args[0]}") from None

@@ -1,0 +1,158 @@
+"""What PyBullet's software renderer leaves out: shadows, and floors that tell how large things are.
+
+Its own shadows (``shadow=1``) darken whole floors and stripe curved surfaces (seen at every
+``lightDistance``). These are found in a second picture from where the light is: what a point is
+farther from the light than what the light sees there, the point is in the shade.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gltf_bullet.rendering.camera import Camera, ViewMatrices
+from gltf_bullet.scene import OrthographicLens
+from gltf_bullet.transforms import BoolArray, FloatArray
+
+__all__ = ["Light", "grid_colors", "in_the_shade", "normals_of", "world_points"]
+
+FLOOR = np.array([214.0, 219.0, 226.0])
+"""Red, green, blue of endless planes."""
+LINES: tuple[tuple[float, float], ...] = ((0.1, 0.06), (1.0, 0.16), (10.0, 0.28))
+"""[m] Between the lines of a plane's grid, and by how much they are darker."""
+WIDEST_PIXEL = 0.1
+"""Of the distance between two lines: where a pixel is wider, they are left out."""
+LINE_PIXELS = 1.2
+"""Width of a line."""
+SLOPE_BIAS = 2.3
+"""[texels of the light's picture] times the slope against the light: the nine texels that are
+looked at reach 1.5 texels along both sides, and less of a bias makes surfaces shade themselves."""
+STEEPEST = 10.0
+"""Slope that is made up for; what is steeper gets hardly any light anyway."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Light:
+    """A lamp far away, and the part of the world that it throws shadows in."""
+
+    towards: FloatArray
+    """Unit vector from things to the lamp, world axes, shape [3]."""
+    low: FloatArray
+    """Lowest corner of what throws shadows [m], shape [3]."""
+    high: FloatArray
+    """Highest corner [m], shape [3]."""
+
+    def camera(self) -> Camera:
+        """Sees all of the box from the lamp."""
+        middle, reach = 0.5 * (self.low + self.high), self._reach()
+        up = np.eye(3)[int(np.argmin(np.abs(self.towards)))]
+        eye = middle + 4.0 * reach * self.towards
+        aimed = Camera.looking(eye.tolist(), middle.tolist(), up=up.tolist())
+        lens = OrthographicLens(half_width=reach, half_height=reach, near=0.0, far=16.0 * reach)
+        return Camera(world_from_camera=aimed.world_from_camera, lens=lens)
+
+    def _reach(self) -> float:
+        return max(0.5 * float(np.linalg.norm(self.high - self.low)), 1e-3)
+
+
+def world_points(
+    camera: Camera, matrices: ViewMatrices, depth: npt.NDArray[np.floating]
+) -> FloatArray:
+    """Where in the world each pixel's surface is [m], shape [height, width, 3].
+
+    Args:
+        camera: That took the picture.
+        matrices: Of it.
+        depth: Along its direction of view [m], shape [height, width]; infinite where nothing is,
+            which gives a point without a meaning.
+    """
+    height, width = depth.shape
+    depth = np.where(np.isfinite(depth), depth, 0.0)
+    across = (2.0 * np.arange(width) + 1.0) / width - 1.0
+    upwards = 1.0 - (2.0 * np.arange(height) + 1.0) / height
+    x, y = np.meshgrid(across / matrices.projection[0, 0], upwards / matrices.projection[1, 1])
+    if matrices.projection[3, 2] != 0.0:
+        x, y = x * depth, y * depth
+    points = np.stack([x, y, -depth], axis=-1)
+    matrix = camera.world_from_camera
+    world: FloatArray = points @ matrix[:3, :3].T + matrix[:3, 3]
+    return world
+
+
+def normals_of(points: FloatArray, towards_eye: FloatArray) -> FloatArray:
+    """Unit normals of the surface through the points of a picture, on the side of the eye.
+
+    Args:
+        points: Shape [height, width, 3].
+        towards_eye: From each point, or one for all, shape [..., 3].
+    """
+    normals = np.cross(np.gradient(points, axis=1), np.gradient(points, axis=0))
+    lengths = np.linalg.norm(normals, axis=-1, keepdims=True)
+    normals = np.divide(normals, lengths, out=np.zeros_like(normals), where=lengths > 0.0)
+    away = (normals * towards_eye).sum(axis=-1, keepdims=True) < 0.0
+    turned: FloatArray = np.where(away, -normals, normals)
+    return turned
+
+
+def in_the_shade(
+    points: FloatArray,
+    facing: FloatArray,
+    light: Light,
+    light_depth: npt.NDArray[np.floating],
+) -> FloatArray:
+    """How much of the light does not reach each point, 0..1, shape [...].
+
+    Args:
+        points: World [m], shape [..., 3].
+        facing: Cosine between the surface's normal and the light, 0..1, shape [...].
+        light: Where from.
+        light_depth: What its camera sees, distances [m], square, infinite where nothing is.
+    """
+    camera = light.camera()
+    matrix, lens = camera.world_from_camera, camera.lens
+    reach = lens.half_width if isinstance(lens, OrthographicLens) else 1.0
+    texels = len(light_depth)
+    seen = (points - matrix[:3, 3]) @ matrix[:3, :3]
+    slope = np.sqrt(1.0 - facing**2) / np.maximum(facing, 1.0 / STEEPEST)
+    bias = (1.0 + SLOPE_BIAS * slope) * 2.0 * reach / texels
+    column = (seen[..., 0] / reach + 1.0) * 0.5 * texels
+    row = (1.0 - seen[..., 1] / reach) * 0.5 * texels
+    inside = (column >= 1) & (column < texels - 1) & (row >= 1) & (row < texels - 1)
+    columns = np.where(inside, column, 1.0).astype(np.intp)
+    rows = np.where(inside, row, 1.0).astype(np.intp)
+    distance = -seen[..., 2] - bias
+    # Nine places around it: edges of shadows are soft.
+    shade = np.zeros(points.shape[:-1])
+    for down in (-1, 0, 1):
+        for right in (-1, 0, 1):
+            shade += light_depth[rows + down, columns + right] < distance
+    found: FloatArray = np.where(inside, shade / 9.0, 0.0)
+    return found
+
+
+def grid_colors(
+    points: FloatArray, world_from_plane: FloatArray, mask: BoolArray
+) -> npt.NDArray[np.uint8]:
+    """Colours of an endless plane with lines every metre, shape [count of mask, 3].
+
+    Args:
+        points: Of the picture, world [m], shape [height, width, 3].
+        world_from_plane: Its normal is y, shape [4, 4].
+        mask: Pixels that show it, shape [height, width].
+    """
+    local = (points - world_from_plane[:3, 3]) @ world_from_plane[:3, :3]
+    flat = np.nan_to_num(local[..., [0, 2]])
+    steps = [np.abs(np.gradient(flat, axis=axis)).max(axis=-1) for axis in (0, 1)]
+    pixel = np.maximum(*steps)[mask]
+    places = flat[mask]
+    shade = np.zeros(len(places))
+    for spacing, darker in LINES:
+        away = np.abs(places / spacing - np.round(places / spacing)).min(axis=1) * spacing
+        width = 0.5 * LINE_PIXELS * np.maximum(pixel, 1e-9)
+        cover = np.clip(1.5 - away / width, 0.0, 1.0)
+        fade = np.clip(2.0 - pixel / (WIDEST_PIXEL * spacing), 0.0, 1.0)
+        shade = np.maximum(shade, darker * cover * fade)
+    colors: npt.NDArray[np.uint8] = np.round(FLOOR * (1.0 - shade)[:, None]).astype(np.uint8)
+    return colors

@@ -1,0 +1,127 @@
+"""Collision shapes as triangles to look at, in the colours of what moves them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gltf_bullet.model import MotionKind
+from gltf_bullet.planning.shapes.hulls import convex_hull
+from gltf_bullet.planning.shapes.shape_plans import (
+    BoxPlan,
+    BvhPlan,
+    CapsulePlan,
+    ConvexPartsPlan,
+    CylinderPlan,
+    HullPlan,
+    InfinitePlanePlan,
+    PlacedShape,
+    ShapePlan,
+    SpherePlan,
+)
+from gltf_bullet.rendering.visual_plans import Color, VisualMesh, flat_shaded
+from gltf_bullet.transforms import FloatArray, IntArray
+
+__all__ = ["COLOR_OF_KIND", "SHEET", "STATIC_COLOR", "solid"]
+
+STATIC_COLOR: Color = (0.66, 0.68, 0.71, 1.0)
+"""Red, green, blue, alpha of what never moves."""
+COLOR_OF_KIND: dict[MotionKind, Color] = {
+    MotionKind.DYNAMIC: (0.94, 0.53, 0.18, 1.0),
+    MotionKind.KINEMATIC: (0.24, 0.51, 0.86, 1.0),
+    MotionKind.STATIC: STATIC_COLOR,
+}
+"""Of collision shapes in pictures."""
+
+SIDES = 48
+"""Of round shapes; the outline is off by 0.2 % of the radius."""
+RINGS = 12
+"""Of half a sphere."""
+SHEET = 50.0
+"""[m] from the middle of a plane to its edge, where a mesh stands for it."""
+
+_Surface = tuple[FloatArray, FloatArray, IntArray]
+"""Points, normals, triangles."""
+
+
+def solid(shapes: Sequence[PlacedShape], color: Color) -> VisualMesh:
+    """The surfaces of some collision shapes as one mesh in the frame of their body."""
+    points, normals, triangles, count = [], [], [], 0
+    for placed in shapes:
+        matrix = placed.body_from_shape.matrix()
+        found = _surface(placed.shape)
+        points.append(found[0] @ matrix[:3, :3].T + matrix[:3, 3])
+        normals.append(found[1] @ matrix[:3, :3].T)
+        triangles.append(found[2] + count)
+        count += len(found[0])
+    return VisualMesh(
+        np.concatenate(points),
+        np.concatenate(normals),
+        np.concatenate(triangles).astype(np.int64),
+        color=color,
+    )
+
+
+def _surface(shape: ShapePlan) -> _Surface:
+    match shape:
+        case SpherePlan(radius=r):
+            return _turned(*_ball_profile(r, 0.0))
+        case CapsulePlan(radius=r, mid_height=height):
+            return _turned(*_ball_profile(r, 0.5 * height))
+        case CylinderPlan(radius=r, height=height):
+            y = 0.5 * height
+            places = [(0.0, -y), (r, -y), (r, -y), (r, y), (r, y), (0.0, y)]
+            normals = [(0.0, -1.0)] * 2 + [(1.0, 0.0)] * 2 + [(0.0, 1.0)] * 2
+            return _turned(np.array(places), np.array(normals))
+        case BoxPlan(half_extents=half):
+            corners = [(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]
+            hull = convex_hull(np.array(corners) * np.array(half), 8)
+            return flat_shaded(hull.points, hull.triangles)
+        case InfinitePlanePlan():
+            square = SHEET * np.array([(-1.0, 0, 1), (1, 0, 1), (1, 0, -1), (-1, 0, -1)])
+            return flat_shaded(square, np.array([(0, 1, 2), (0, 2, 3)], dtype=np.int64))
+        case HullPlan(vertices=vertices):
+            hull = convex_hull(vertices.points, len(vertices.points))
+            return flat_shaded(hull.points, hull.triangles)
+        case BvhPlan(mesh=mesh):
+            # A surface without inside is seen from both sides.
+            both = np.concatenate([mesh.triangles, mesh.triangles[:, ::-1]])
+            return flat_shaded(mesh.points, both)
+        case ConvexPartsPlan(source=source):
+            return flat_shaded(source.points, source.triangles)
+
+
+def _ball_profile(radius: float, half_height: float) -> tuple[FloatArray, FloatArray]:
+    """From the lower to the upper pole of a sphere that is pulled apart along y."""
+    angles = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 2 * RINGS + 1)
+    angles = np.insert(angles, RINGS, 0.0)
+    normals = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    places = radius * normals
+    places[:, 1] += np.where(np.arange(len(angles)) <= RINGS, -half_height, half_height)
+    return places, normals
+
+
+def _turned(places: FloatArray, normals: FloatArray) -> _Surface:
+    """A profile turned around y.
+
+    Args:
+        places: Radius and height [m] from below, shape [n, 2].
+        normals: Likewise, unit, shape [n, 2].
+    """
+    turn = np.linspace(0.0, 2.0 * np.pi, SIDES + 1)
+
+    def around(rows: FloatArray) -> FloatArray:
+        x, z = (np.outer(rows[:, 0], values) for values in (np.cos(turn), np.sin(turn)))
+        y = np.repeat(rows[:, 1:], len(turn), axis=1)
+        return np.stack([x, y, z], axis=-1).reshape(-1, 3)
+
+    points = around(places)
+    lower = np.arange((len(places) - 1) * len(turn)).reshape(-1, len(turn))
+    a, b = lower[:, :-1].reshape(-1), lower[:, 1:].reshape(-1)
+    c, d = a + len(turn), b + len(turn)
+    triangles = np.concatenate([np.stack([a, c, b], axis=1), np.stack([b, c, d], axis=1)])
+    corners = points[triangles]
+    areas = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    keep = np.linalg.norm(areas, axis=1) > 1e-9 * float(np.abs(places).max()) ** 2
+    return points, around(normals), triangles[keep]

@@ -1,0 +1,100 @@
+"""What notebooks show of our objects: tables, pictures, players. Never raises."""
+
+from __future__ import annotations
+
+import base64
+import html
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from gltf_bullet.bullet.rendering.pictures import PixelArray, png_of
+from gltf_bullet.diagnostics import Issue, Severity
+from gltf_bullet.errors import GltfBulletError
+
+if TYPE_CHECKING:
+    from gltf_bullet.runtime.scene_core import SceneCore
+    from gltf_bullet.runtime.views.bodies import Body
+    from gltf_bullet.runtime.views.pictures import Pictures
+
+__all__ = ["framed_page", "issue_table", "scene_page"]
+
+PLAYER_HEIGHT = 420
+"""[pixels]"""
+PICTURE = (480, 300)
+"""[pixels] Width and height."""
+MOST_ROWS = 20
+"""Bodies in a table."""
+MEANING = {Severity.ERROR: "refused", Severity.WARNING: "approximated", Severity.INFO: "note"}
+
+
+def _picture_tag(pixels: PixelArray) -> str:
+    """An element that holds its picture."""
+    return f'<img src="data:image/png;base64,{base64.b64encode(png_of(pixels)).decode()}">'
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table; every cell is text."""
+    head = "".join(f"<th>{html.escape(column)}</th>" for column in columns)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row) + "</tr>"
+        for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def issue_table(issues: Iterable[Issue]) -> str:
+    """Issues, errors first."""
+    rows = [
+        (MEANING[issue.severity], issue.code, issue.pointer or "/", issue.message)
+        for issue in sorted(issues, key=lambda issue: issue.severity)
+    ]
+    if not rows:
+        return "<p>No issues: everything is exact.</p>"
+    return _table(("", "Code", "Where", "What"), rows)
+
+
+def framed_page(page: str) -> str:
+    """A whole page as a part of another one."""
+    return (
+        f'<iframe srcdoc="{html.escape(page, quote=True)}" width="100%" '
+        f'height="{PLAYER_HEIGHT}" style="border:1px solid #ddd"></iframe>'
+    )
+
+
+def scene_page(core: SceneCore, pictures: Pictures, bodies: Mapping[int, Body]) -> str:
+    """A picture where bodies show anything, and what the scene consists of.
+
+    Args:
+        core: The scene.
+        pictures: Of it.
+        bodies: Of it.
+    """
+    head = f"<b>{html.escape(core.asset.path)}</b>"
+    try:
+        core.require_alive()
+        parts = [f"<p>{head} at {core.time:.3f} s</p>"]
+        if core.options.visuals == "collider" or core.world.shown:
+            parts.append(_picture_tag(pictures.rgb(size=PICTURE, shadows=True)))
+        parts.append(_body_table(core, bodies))
+    except GltfBulletError as error:
+        return f"<p>{head}: {html.escape(str(error))}</p>"
+    counts = {"joints": len(core.joint_controls.joint_nodes)}
+    counts["triggers"] = len(core.world.plan.triggers.nodes)
+    counted = [f"{count} {what}" for what, count in counts.items() if count]
+    if counted:
+        parts.append(f"<p>{', '.join(counted)}</p>")
+    return "".join([*parts, issue_table(core.issues)])
+
+
+def _body_table(core: SceneCore, bodies: Mapping[int, Body]) -> str:
+    places = core.nodes.world_from_node[:, :3, 3]
+    rows = [
+        (
+            node, body.name, body.kind.value, f"{body.mass:.4g}",
+            " ".join(f"{x + 0.0:.3f}" for x in places[node].round(3)),
+        )
+        for node, body in list(bodies.items())[:MOST_ROWS]
+    ]  # fmt: skip
+    found = _table(("Node", "Body", "Kind", "Mass [kg]", "Position [m]"), rows)
+    more = len(bodies) - len(rows)
+    return f"{found}<p>and {more} more bodies</p>" if more else found

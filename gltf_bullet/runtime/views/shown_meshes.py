@@ -1,0 +1,136 @@
+"""What there is to see of a scene, for renderers other than PyBullet's: meshes and who moves them.
+
+Independent of what the scene shows in PyBullet: training scenes show nothing there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from gltf_bullet.diagnostics import Diagnostics
+from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan, PlacedShape
+from gltf_bullet.rendering.render_meshes import plan_visuals
+from gltf_bullet.rendering.solids import COLOR_OF_KIND, STATIC_COLOR, solid
+from gltf_bullet.rendering.visual_plans import VisualMesh, VisualPlans
+from gltf_bullet.runtime.scene_core import SceneCore
+from gltf_bullet.transforms import FloatArray, IntArray
+
+__all__ = ["Shown", "ShownMesh", "mesh_boxes", "mesh_matrices", "shown_meshes"]
+
+Shown = Literal["auto", "mesh", "collider"]
+"""``auto``: the file's meshes, or colliders where a body that moves has none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ShownMesh:
+    """A mesh that moves with a node, or stands still."""
+
+    label: str
+    """Unique in its scene; the node's name where that is."""
+    node: int
+    """The first glTF node in it."""
+    owner: int | None
+    """The node whose rigid frame carries it; ``None``: it stands still."""
+    mesh: VisualMesh
+    world_from_mesh: FloatArray
+    """Where it stands without an owner, shape [4, 4]."""
+    is_endless: bool = False
+    """Whether it stands for a plane without an end."""
+
+
+def shown_meshes(core: SceneCore, shown: Shown = "auto") -> tuple[ShownMesh, ...]:
+    """Every mesh of a scene as it is planned now."""
+    if shown == "auto":
+        shown = "mesh" if core.asset.automatic_visuals == "mesh" else "collider"
+    found = _colliders(core) if shown == "collider" else _render_meshes(core)
+    names = [core.asset.tree.names[node] or f"node {node}" for node, *_ in found]
+    counts = Counter(names)
+    taken: set[str] = set()
+    meshes = []
+    for name, (node, owner, mesh, matrix, endless) in zip(names, found, strict=True):
+        label = name.replace("/", "_") if counts[name] == 1 else f"{name.replace('/', '_')} {node}"
+        while label in taken:
+            label += "'"
+        taken.add(label)
+        meshes.append(
+            ShownMesh(
+                label=label, node=node, owner=owner, mesh=mesh, world_from_mesh=matrix,
+                is_endless=endless,
+            )
+        )  # fmt: skip
+    return tuple(meshes)
+
+
+_Found = list[tuple[int, int | None, VisualMesh, FloatArray, bool]]
+
+
+def _render_meshes(core: SceneCore) -> _Found:
+    if core.options.visuals == "mesh":
+        return [
+            (link.visual.nodes[0] if link.owner is None else link.owner, link.owner,
+             link.visual.mesh, link.visual.world_from_mesh.matrix(), False)
+            for link in core.world.shown
+        ]  # fmt: skip
+    plans: VisualPlans = plan_visuals(
+        core.asset.document,
+        core.nodes.frames_now(),
+        core.world.plan.motion_node_of,
+        core.placement.scene_index,
+        core.options,
+        Diagnostics(),  # what is wrong with meshes is for those to say who load them
+        core.asset.animations,
+    )
+    found: _Found = [
+        (node, node, visual.mesh, np.eye(4), False) for node, visual in plans.bodies.items()
+    ]
+    for visual in plans.scenery:
+        matrix = visual.world_from_mesh.matrix()
+        found.append((visual.nodes[0], visual.carrier, visual.mesh, matrix, False))
+    return found
+
+
+def _colliders(core: SceneCore) -> _Found:
+    plan = core.world.plan.bodies
+    frames = core.nodes.frames_now()
+    found: _Found = []
+    for static in plan.statics:
+        endless = isinstance(static.shape.shape, InfinitePlanePlan)
+        mesh = solid([static.shape], STATIC_COLOR)
+        found.append((static.node, None, mesh, frames.pose(static.node).matrix(), endless))
+    for body in plan.bodies.values():
+        shapes: list[PlacedShape] = [shape for group in body.groups for shape in group.shapes]
+        if shapes:
+            mesh = solid(shapes, COLOR_OF_KIND[body.kind])
+            found.append((body.node, body.node, mesh, np.eye(4), False))
+    return found
+
+
+def mesh_matrices(
+    core: SceneCore, meshes: tuple[ShownMesh, ...], world_from_node: FloatArray | None = None
+) -> FloatArray:
+    """Where meshes stand, rigid, shape [len(meshes), 4, 4].
+
+    Args:
+        core: Their scene.
+        meshes: Of it.
+        world_from_node: Of all nodes at another moment, shape [node_count, 4, 4]; ``None``: now.
+    """
+    result = np.array([mesh.world_from_mesh for mesh in meshes]).reshape(-1, 4, 4)
+    owners: IntArray = np.array([-1 if m.owner is None else m.owner for m in meshes], dtype=np.intp)
+    moving = owners >= 0
+    if moving.any():
+        result[moving] = core.nodes.rigid_matrices(owners[moving], world_from_node)
+    return result
+
+
+def mesh_boxes(meshes: tuple[ShownMesh, ...], matrices: FloatArray) -> FloatArray:
+    """Lowest and highest corners of meshes that stand there [m], shape [len(meshes), 2, 3]."""
+    bounds = np.array([mesh.mesh.bounds() for mesh in meshes]).reshape(-1, 2, 3)
+    middles = np.einsum("kij,kj->ki", matrices[:, :3, :3], bounds.mean(axis=1))
+    reaches = np.einsum("kij,kj->ki", np.abs(matrices[:, :3, :3]), 0.5 * np.ptp(bounds, axis=1))
+    middles = middles + matrices[:, :3, 3]
+    return np.stack([middles - reaches, middles + reaches], axis=1)

@@ -1,0 +1,246 @@
+"""A scene that is played in real time: steps, drives, animations, the mouse's grip. No window."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gltf_bullet.bullet.session import require_client
+from gltf_bullet.diagnostics import Issue
+from gltf_bullet.errors import GltfBulletError
+from gltf_bullet.model import DofKind, JointDrive, JointLimit
+from gltf_bullet.runtime.scene import Scene
+from gltf_bullet.viewer.dragging import Dragging
+
+__all__ = ["DriveSlider", "Playback", "drive_slider"]
+
+LONGEST_CATCH_UP = 0.1
+"""[s] of wall time: what a slow machine is behind more than this is not made up for."""
+WIDEST_LINEAR = 1.0
+"""[m] A slider without limits reaches this far to both sides; speeds [m/s] likewise."""
+WIDEST_SPEED = 10.0
+"""[rad/s] of sliders for speeds of turning, at least."""
+
+NAME_CHARACTERS = 18
+"""More of a joint's name does not fit beside its value in the panel."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriveSlider:
+    """How one drive is shown in the panel."""
+
+    label: str
+    low: float
+    high: float
+    start: float
+    is_speed: bool
+    """Whether it sets the velocity target: a drive without stiffness has no position to hold."""
+
+
+def drive_slider(name: str, drive: JointDrive, limits: tuple[JointLimit, ...]) -> DriveSlider:
+    """The slider of a drive: its joint's limits, or a usual range where there are none."""
+    turns = drive.kind is DofKind.ANGULAR
+    name = name if len(name) <= NAME_CHARACTERS else f"{name[: NAME_CHARACTERS - 2]}.."
+    what = f"{name} {'turn' if turns else 'move'} {'xyz'[drive.axis]}"
+    if drive.stiffness <= 0.0:
+        widest = max(2.0 * abs(drive.velocity_target), WIDEST_SPEED if turns else WIDEST_LINEAR)
+        unit = "rad/s" if turns else "m/s"
+        return DriveSlider(
+            label=f"{what} [{unit}]",
+            low=-widest,
+            high=widest,
+            start=drive.velocity_target,
+            is_speed=True,
+        )
+    low, high = (-math.pi, math.pi) if turns else (-WIDEST_LINEAR, WIDEST_LINEAR)
+    target = drive.position_target
+    low, high = min(low, target - WIDEST_LINEAR), max(high, target + WIDEST_LINEAR)
+    for limit in limits:
+        if limit.kind is drive.kind and limit.axes == (drive.axis,):
+            low = limit.minimum if math.isfinite(limit.minimum) else low
+            high = limit.maximum if math.isfinite(limit.maximum) else high
+    return DriveSlider(
+        label=f"{what} [{'rad' if turns else 'm'}]",
+        low=min(low, target),
+        high=max(high, target),
+        start=target,
+        is_speed=False,
+    )
+
+
+class Playback:
+    """One scene and what its viewer does with it."""
+
+    def __init__(
+        self,
+        scene: Scene | None,
+        client_id: int,
+        *,
+        play: bool = True,
+        speed: float = 1.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Begin.
+
+        Args:
+            scene: To be played; ``None`` as long as there is none.
+            client_id: The PyBullet world; everything in it advances with the scene.
+            play: Whether time runs from the start.
+            speed: Simulated seconds per second of the clock.
+            clock: Seconds, from anywhere.
+        """
+        self.client_id = client_id
+        self.scene: Scene | None = None
+        """``None`` as long as the file could not be loaded."""
+        self.problem: tuple[str, ...] = ()
+        """Why the file as it is now could not be loaded or run; empty: it could."""
+        self._has_stopped = False
+        self.loads = 0
+        """How many times a scene was loaded: a new number, a new scene."""
+        self.playing = play
+        self.speed = speed
+        self.is_behind = False
+        """Whether this machine is too slow for the chosen speed."""
+        self._clock = clock
+        self.dragging: Dragging | None = None
+        """The mouse's grip on the scene; ``None`` without one."""
+        self._owed = 0.0
+        self._targets: dict[int, float] = {}
+        if scene is not None:
+            self._show(scene)
+
+    def _show(self, scene: Scene) -> None:
+        """Play this one from now on."""
+        self._has_stopped, self.problem = False, ()
+        self.scene = scene
+        self.dragging = Dragging(scene)
+        self.loads += 1
+        self._owed = 0.0
+        self._targets.clear()
+
+    @property
+    def name(self) -> str:
+        """Of the file."""
+        return "" if self.scene is None else self.scene.asset.path.replace("\\", "/").split("/")[-1]
+
+    @property
+    def issues(self) -> tuple[Issue, ...]:
+        """Findings about the scene that is shown."""
+        return self.scene.issues if self.scene is not None else ()
+
+    def reload(self) -> bool:
+        """Nothing: a scene that a program made stays."""
+        return False
+
+    # --- time ---------------------------------------------------------------------------------
+
+    def advance(self, elapsed: float) -> int:
+        """Let the world catch up with ``elapsed`` seconds of the clock; returns the steps taken.
+
+        At most :data:`LONGEST_CATCH_UP` seconds of the clock are spent on it: what is missing then
+        is forgotten, and :attr:`is_behind` says so.
+        """
+        if self.scene is None or not self.playing:
+            return 0
+        step = self.scene.core.session.settings().time_step
+        self._owed += elapsed * self.speed
+        due, taken = int(self._owed / step), 0
+        deadline = self._clock() + LONGEST_CATCH_UP
+        while taken < due and self._clock() < deadline:
+            if not self._step(self.scene, step):
+                return taken
+            taken += 1
+        self.is_behind = taken < due
+        self._owed = 0.0 if self.is_behind else self._owed - taken * step
+        return taken
+
+    def step_once(self) -> None:
+        """Pause, and take one step."""
+        self.playing = False
+        if self.scene is not None:
+            self._step(self.scene, self.scene.core.session.settings().time_step)
+
+    def _step(self, scene: Scene, time_step: float) -> bool:
+        """One step; ``False`` and a pause where the file makes it fail (an animated property)."""
+        try:
+            if self.dragging is not None:
+                self.dragging.pull(time_step)
+            scene.step()
+        except (GltfBulletError, ValueError, TypeError, KeyError) as error:
+            require_client(self.client_id)  # a closed window is not the file's fault
+            self.playing = False
+            self._has_stopped = True
+            self.problem = (f"stopped after {scene.time:.3f} s: {error}",)
+            return False
+        return True
+
+    def reset(self) -> None:
+        """Back to the start; drives keep the targets that were set by hand."""
+        self._owed = 0.0
+        if self.scene is not None:
+            if self.dragging is not None:
+                self.dragging.release()
+            self.scene.reset()
+            if self._has_stopped:
+                self._has_stopped, self.problem = False, ()
+            self._apply_targets()
+
+    # --- drives -------------------------------------------------------------------------------
+
+    def drive_sliders(self) -> tuple[DriveSlider, ...]:
+        """One per drive of the scene, in the order of ``joint_controls.drives``."""
+        if self.scene is None:
+            return ()
+        sliders = []
+        for handle in self.scene.joint_controls.drives:
+            joint = self.scene.joints[handle.joint_node]
+            name = joint.name or f"node {handle.joint_node}"
+            sliders.append(drive_slider(name, joint.drives[handle.drive], joint.limits))
+        return tuple(sliders)
+
+    def set_drive(self, index: int, value: float) -> None:
+        """Set a drive's target, a position or a speed as its slider says; kept over resets."""
+        self._targets[index] = value
+        self._apply_targets()
+
+    def _apply_targets(self) -> None:
+        if self.scene is None or not self._targets:
+            return
+        positions, velocities = self.scene.joint_controls.drive_targets()
+        sliders = self.drive_sliders()
+        for index, value in self._targets.items():
+            (velocities if sliders[index].is_speed else positions)[index] = value
+        self.scene.set_drive_targets(positions, velocities)
+
+    # --- animations ---------------------------------------------------------------------------
+
+    def choose_animation(self, index: int) -> None:
+        """Play only this one; when it plays already: pause it; when it is paused: go on."""
+        if self.scene is None:
+            return
+        for player in self.scene.animations:
+            if player.index != index:
+                player.stop()
+        chosen = self.scene.animations[index]
+        if chosen.is_playing:
+            chosen.pause()
+        else:
+            chosen.play()
+
+    # --- words --------------------------------------------------------------------------------
+
+    def status(self) -> str:
+        """One line: file, time, speed, what is wrong."""
+        if self.scene is None:
+            return f"{self.name}: cannot be loaded"
+        state = "playing" if self.playing else "paused"
+        behind = ", this machine is too slow" if self.is_behind and self.playing else ""
+        animations = [
+            player.name or str(player.index) for player in self.scene.animations if player.is_active
+        ]
+        animated = f"  animation: {', '.join(animations)}" if animations else ""
+        return (
+            f"{self.name}  {state}  t = {self.scene.time:.2f} s  x{self.speed:g}{behind}{animated}"
+        )

@@ -1,0 +1,150 @@
+"""Shadows fall where the light says, planes have a line a metre, framing keeps to what stays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gltf_bullet as gb
+from gltf_bullet.bullet.rendering.pictures import AMBIENT, DIFFUSE, LIGHT_FROM
+from gltf_bullet.rendering.camera import ESCAPED, course_boxes, framed_box
+from gltf_bullet.rendering.render_meshes import automatic_visuals
+from gltf_bullet.rendering.shading import FLOOR, LINE_PIXELS, LINES
+from tests.physics.scenes import Scenery, world
+
+ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
+PIXELS = 400
+HALF = 4.0
+"""[m] That a picture from above shows to each side."""
+
+
+def from_above(half: float = HALF) -> gb.Camera:
+    """Looks down on the floor of a Z-up world; +y of the world is up in the picture."""
+    matrix = np.eye(4)
+    matrix[2, 3] = 20.0
+    lens = gb.OrthographicLens(half_width=half, half_height=half, far=60.0)
+    return gb.Camera(world_from_camera=matrix, lens=lens)
+
+
+def floating_ball(height: float) -> bytes:
+    """A ball that far above a floor of eight metres."""
+    scenery = Scenery()
+    ball = scenery.shape("sphere", radius=0.5)
+    scenery.node("Ball", at=(0, height, 0), shape=ball, motion={"mass": 1, "gravityFactor": 0})
+    scenery.node("Floor", at=(0, -0.5, 0), shape=scenery.shape("box", size=[8, 1, 8]))
+    return scenery.bytes()
+
+
+@pytest.mark.parametrize("height", [1.0, 2.0])
+def test_a_shadow_falls_where_the_light_goes_on(height: float) -> None:
+    options = gb.LoadOptions(visuals="collider")
+    with world(floating_ball(height), up_axis="z", options=options) as scene:
+        lit, shaded = (
+            scene.render(from_above(), (PIXELS, PIXELS), shadows=on).rgb.astype(float)
+            for on in (False, True)
+        )
+    light = np.array(LIGHT_FROM) / np.linalg.norm(LIGHT_FROM)
+    # The ball's own dark side is above the middle; what is left is on the floor.
+    ratio = shaded.sum(axis=2) / lit.sum(axis=2)
+    rows, columns = np.nonzero(ratio < 0.85)
+    pixel = 2.0 * HALF / PIXELS
+    x, y = (columns + 0.5) * pixel - HALF, HALF - (rows + 0.5) * pixel
+    outside = np.hypot(x, y) > 0.52
+    # The middle of the shadow; a sphere's is an ellipse around it, a part of it under the ball.
+    middle = -height * light[:2] / light[2]
+    along = np.stack([x, y], axis=1)[outside] @ (middle / np.linalg.norm(middle))
+    # Its far end: half the long axis, radius over the sine of the light's elevation, beyond.
+    assert along.max() == pytest.approx(np.linalg.norm(middle) + 0.5 / light[2], abs=0.06)
+    across = np.stack([x, y], axis=1)[outside] @ np.array([-middle[1], middle[0]])
+    assert np.abs(across).max() / np.linalg.norm(middle) == pytest.approx(0.5, abs=0.06)
+    inside = ratio[outside_of(middle)]
+    assert inside == pytest.approx(AMBIENT / (AMBIENT + DIFFUSE * light[2]), abs=0.03)
+
+
+def outside_of(middle: np.ndarray) -> tuple[int, int]:
+    """Row and column of a place on the floor."""
+    pixel = 2.0 * HALF / PIXELS
+    return int((HALF - middle[1]) / pixel), int((middle[0] + HALF) / pixel)
+
+
+def test_without_anything_in_between_there_is_no_shadow() -> None:
+    """A floor alone, seen at a flat angle, does not shade itself."""
+    scenery = Scenery()
+    scenery.node("Floor", at=(0, -0.5, 0), shape=scenery.shape("box", size=[8, 1, 8]))
+    with world(scenery.bytes(), up_axis="z", options=gb.LoadOptions(visuals="collider")) as scene:
+        camera = gb.Camera.looking((0, -8, 1.0), (0, 0, 0))
+        lit, shaded = (
+            scene.render(camera, (300, 200), shadows=on).rgb.astype(float) for on in (False, True)
+        )
+    assert (np.abs(lit - shaded).max(axis=2) > 8).mean() < 0.02
+
+
+def test_planes_have_a_line_every_metre() -> None:
+    scenery = Scenery()
+    scenery.node("Ground", shape=scenery.shape("plane"))
+    with world(scenery.bytes(), up_axis="z", options=gb.LoadOptions(visuals="collider")) as scene:
+        rgb = scene.render(from_above(), (PIXELS, PIXELS), shadows=False).rgb.astype(float)
+    darkness = 1.0 - rgb[:, PIXELS // 2 + PIXELS // 16].mean(axis=1) / FLOOR.mean()
+    (_, (_, metre), (_, ten)) = LINES
+    # At 50 pixels a metre the lines of ten centimetres are too near each other to be drawn.
+    lines = np.flatnonzero((darkness[1:-1] > 0.5 * metre) & (darkness[1:-1] >= darkness[2:]) &
+                           (darkness[1:-1] > darkness[:-2])) + 1  # fmt: skip
+    places = HALF - (lines + 0.5) * 2.0 * HALF / PIXELS
+    assert len(lines) == 2 * HALF - 1
+    assert np.abs(places - np.round(places)).max() < 0.02
+    # A line between two rows of pixels covers its share of both.
+    assert darkness.max() == pytest.approx(ten * (1.5 - 1.0 / LINE_PIXELS), abs=0.02)
+
+
+def boxes(*centers: tuple[float, float, float]) -> np.ndarray:
+    middle = np.array(centers, dtype=float)
+    return np.stack([middle - 0.5, middle + 0.5], axis=1)
+
+
+def test_a_body_that_was_flung_away_does_not_shrink_the_picture() -> None:
+    near = boxes((0, 0, 0), (2, 0, 0), (4, 1, 0), (1, 3, 0))
+    away = boxes((500, 0, -300))
+    for found, wanted in zip(
+        framed_box(np.concatenate([near, away]), near[:0]), framed_box(near, near[:0]), strict=True
+    ):
+        assert np.allclose(found, wanted)
+    # Two are no company: either might be the one that matters.
+    assert np.allclose(framed_box(boxes((0, 0, 0), (90, 0, 0)), near[:0])[1], [90.5, 0.5, 0.5])
+
+
+def test_a_film_frames_what_stays() -> None:
+    start = boxes((0, 0, 0), (2, 0, 0))
+    reach = ESCAPED * 3.0
+    course = course_boxes([start, boxes((1 + 0.9 * reach, 0, 0), (1 + 1.1 * reach, 0, 0))])
+    assert len(course) == 3
+    assert course[:, 1, 0].max() == pytest.approx(1.5 + 0.9 * reach)
+
+
+def test_files_are_shown_by_what_shows_all_that_moves() -> None:
+    for name, wanted in (
+        ("toy_blocks", "mesh"), ("bouncing_balls", "collider"), ("ragdoll", "collider"),
+    ):  # fmt: skip
+        asset = gb.read_asset(str(ASSETS / f"{name}.gltf"))
+        assert asset.automatic_visuals == wanted, name
+    tree = gb.read_asset(str(ASSETS / "bouncing_balls.gltf")).tree
+    assert automatic_visuals(tree, [], range(len(tree))) == "mesh", "only what moves counts"
+
+
+def test_the_picture_is_filled_by_what_moves() -> None:
+    """A ragdoll on a floor that is twenty times as large."""
+    with world(
+        str(ASSETS / "ragdoll.gltf"), up_axis="z", options=gb.LoadOptions(visuals="collider")
+    ) as scene:
+        picture = scene.render(size=(320, 200))
+        carried = [index for index, node in enumerate(scene.nodes) if node.body is not None]
+        covered = np.isin(picture.segmentation, carried)
+    rows = np.flatnonzero(covered.any(axis=1))
+    assert np.ptp(rows) > 0.5 * 200
+
+
+def test_an_empty_picture_says_what_would_show_something() -> None:
+    wanted = pytest.warns(RuntimeWarning, match='visuals="collider"')
+    with world(str(ASSETS / "ragdoll.gltf")) as scene, wanted:
+        scene.render(size=(32, 24))
