@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
 from typing import Any, TypeAlias
-from weakref import WeakValueDictionary
 
 import numpy as np
 import pybullet
@@ -38,7 +37,7 @@ ContactMemory: TypeAlias = tuple[FloatArray, LoadMemory]
 """Contacts of the world, ROW_SIZE numbers each; body -2 - k is the scene's k-th one; and what is
 remembered of other people's robots."""
 
-Owners: TypeAlias = "WeakValueDictionary[int, ContactReader]"
+Owners: TypeAlias = "dict[int, ContactReader]"
 """Whose a body is, of all scenes in a world."""
 
 _WORLD = (*(0.0,) * 6, 1.0, *(0.0,) * (FREE_SIZE - 7))
@@ -73,7 +72,7 @@ class ContactReader:
         for number, articulation in enumerate(self.articulations):
             for k, body in enumerate(articulation.body_ids):
                 self.where[body] = (number, _frame_of_links(articulation, k))
-        self.owners: Owners = WeakValueDictionary(dict.fromkeys(self.where, self))
+        self.owners: Owners = dict.fromkeys(self.where, self)
         """Of the bodies of all scenes in the world, this one's included."""
         self._held: FloatArray | None = None
         self._starts = {
@@ -194,7 +193,7 @@ class WorldContacts:
         if self._rows is None:
             points = pybullet.getContactPoints(physicsClientId=self._client_id)
             self._rows = _as_array(points).reshape(-1, ROW_SIZE)
-            owner_of = dict(reader.owners)
+            owner_of = reader.owners
             for number, (a, b) in enumerate(self._rows[:, :2].tolist()):
                 for owner in {owner_of.get(int(a)), owner_of.get(int(b))}:
                     self._numbers.setdefault(owner, []).append(number)

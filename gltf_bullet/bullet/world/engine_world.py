@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from weakref import WeakValueDictionary
 
 import numpy as np
 import pybullet
@@ -46,7 +45,7 @@ __all__ = ["EngineWorld", "EngineWorldState"]
 
 def _owners(_: EngineSession) -> Owners:
     """Of all scenes in one world; to be asked for by ``session.shared``."""
-    return WeakValueDictionary()
+    return {}
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

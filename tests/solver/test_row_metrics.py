@@ -1,0 +1,94 @@
+"""Rows that watch distances, cones and angles: their Jacobians are derivatives of their values."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from gltf_bullet.model import JointLimit
+from gltf_bullet.solver import arena as slots
+from gltf_bullet.solver.entries import EVALUATE, prepare
+from gltf_bullet.solver.island_layout import allocate
+from tests.physics.joint_bench import ANGULAR, BALL, LINEAR, Bench, drive, lock, span
+
+STEP = 1e-6
+LIMITS: dict[str, tuple[JointLimit, ...]] = {
+    "one axis": (span(LINEAR, 0, -1.0, 1.0), lock(LINEAR, 1, 2), lock(ANGULAR, 0, 1, 2)),
+    "radius": (span(LINEAR, (0, 1), 0.0, 1.0), lock(LINEAR, 2), lock(ANGULAR, 0, 1, 2)),
+    "distance": (span(LINEAR, (0, 1, 2), 0.0, 1.0), lock(ANGULAR, 0, 1, 2)),
+    "distance of a free body": (span(LINEAR, (0, 1, 2), 0.0, 1.0),),
+    "cone": (*BALL, span(ANGULAR, (1, 2), 0.0, 1.0)),
+    "cone about a locked twist": (*BALL, span(ANGULAR, (1, 2), 0.0, 1.0), lock(ANGULAR, 0)),
+    "twist of a ball": (*BALL, span(ANGULAR, 0, -1.0, 1.0)),
+    "angle": (*BALL, span(ANGULAR, (0, 1, 2), 0.0, 1.0)),
+}
+
+
+def coordinates(bench: Bench) -> list[tuple[int, int, int]]:
+    """Of each frame with a joint: its type, the place of its state, its first velocity."""
+    arena = bench.art.arena
+    record = arena.records[0]
+    table = [
+        int(arena.ints[record.offset + slot])
+        for slot in (slots.FRAME_JOINT, slots.FRAME_STATE, slots.FRAME_FIRST_DOF)
+    ]
+    frames = range(len(record.frames.link))
+    found = [tuple(int(arena.ints[start + f]) for start in table) for f in frames]
+    return [(joint, state, dof) for joint, state, dof in found if dof >= 0]
+
+
+def values(bench: Bench) -> np.ndarray:
+    """Values of all rows at the coordinates that stand in the arena."""
+    arena = bench.art.arena
+    prepare(
+        arena.ints, arena.floats, arena.work, *allocate(1, 0, 0, 0, 64, 0),
+        EVALUATE, 0, 0, 0.0, 0.0, 0.0, 0.0,
+    )  # fmt: skip
+    count = len(arena.records[0].rows.lower)
+    return arena.table(arena.records[0], slots.ROW_VALUE, count).copy()
+
+
+def move(bench: Bench, joint: int, state: int, axis: int, way: float) -> None:
+    """Move one degree of freedom; a ball turns about its child's axis."""
+    floats = bench.art.arena.floats
+    if joint == slots.SPHERICAL:
+        turn = Rotation.from_quat(floats[state : state + 4])
+        turn = turn * Rotation.from_rotvec(way * np.eye(3)[axis])
+        floats[state : state + 4] = turn.as_quat()
+    else:
+        floats[state] += way
+
+
+@pytest.mark.parametrize("kind", LIMITS)
+@pytest.mark.parametrize("seed", range(3))
+def test_jacobians_of_rows_are_the_derivatives_of_their_values(seed: int, kind: str) -> None:
+    rng = np.random.default_rng(seed)
+    bench = Bench(gravity=(0.0, 0.0, 0.0))
+    body = bench.body((0.3, 0.1, 0.2), rotation=Rotation.random(random_state=seed).as_quat())
+    pull = drive(LINEAR, 0, stiffness=10.0, damping=1.0)
+    turn = drive(ANGULAR, 0, stiffness=10.0, damping=1.0)
+    bench.connect(-1, body, (0.0, 0.0, 0.0), LIMITS[kind], [pull, turn])
+    bench.start()
+    places = coordinates(bench)
+    for joint, state, _ in places:
+        for axis in range(3 if joint == slots.SPHERICAL else 1):
+            # Well inside of what angles can be told by.
+            move(bench, joint, state, axis, float(rng.uniform(0.1, 0.5)))
+    arena, record = bench.art.arena, bench.art.arena.records[0]
+    rows, n = len(values(bench)), record.dof_count
+    assert rows
+    jacobian = arena.table(record, slots.ROW_JACOBIAN, rows, n).copy()
+    for joint, state, dof in places:
+        for axis in range(3 if joint == slots.SPHERICAL else 1):
+            move(bench, joint, state, axis, STEP)
+            above = values(bench)
+            move(bench, joint, state, axis, -2.0 * STEP)
+            below = values(bench)
+            move(bench, joint, state, axis, STEP)
+            slope = (above - below) / (2.0 * STEP)
+            assert jacobian[:, dof + axis] == pytest.approx(slope, abs=1e-7), (kind, dof, axis)
+    assert math.isfinite(jacobian.sum())
+    bench.close()
