@@ -25,6 +25,9 @@ from gltf_bullet.scene import NodeTree
 
 __all__ = ["create_multibodies"]
 
+HEAVY = 1e9
+"""[kg] Heavier than anything that is called by a name."""
+
 
 def create_multibodies(
     client_id: int,
@@ -55,7 +58,7 @@ def create_multibodies(
         ids_of.append([])
         for index, multibody in enumerate(plan.multibodies):
             shapes = _shapes(multibody, body_plans)
-            if tree is not None and can_be_named(shapes):
+            if tree is not None and can_be_named(shapes) and _is_ordinary(multibody.spec):
                 body = _create_named(client_id, plan, index, body_plans, shapes, visuals, tree)
                 named.add(body)
             else:
@@ -65,6 +68,14 @@ def create_multibodies(
             created.append(body)
             ids_of[-1].append(body)
     return ids_of, frozenset(named)
+
+
+def _is_ordinary(spec: MultibodySpec) -> bool:
+    """Whether masses are of this world: at 1e12 kg the other way to make bodies holds longer.
+
+    (Measured: NaN in the first steps, where ``createMultiBody`` stays finite.)
+    """
+    return max([spec.mass, *(link.mass for link in spec.links)]) < HEAVY
 
 
 def _create_named(
