@@ -27,6 +27,11 @@ def seen_at(page: Any, time: float) -> Pixels:
     return pixels_of(page)[200:520]
 
 
+def changed(one: Any, other: Any) -> int:
+    """Number of pixels that look different."""
+    return int((np.abs(one - other).max(axis=2) > 40).sum())
+
+
 @pytest.mark.parametrize("name", ["ragdoll", "toy_blocks", "vehicle"])
 def test_a_page_plays_offline(browser: Any, run: Run, tmp_path: Path, name: str) -> None:
     source, path = ASSETS / f"{name}.gltf", tmp_path / f"{name}.html"
@@ -43,11 +48,12 @@ def test_a_page_plays_offline(browser: Any, run: Run, tmp_path: Path, name: str)
         seen_at(page, 2.9)  # it has played until now
         pictures = [seen_at(page, time) for time in (0.1, 0.6, 2.5, 0.1)]
         assert all(len(np.unique(p.reshape(-1, 3) // 32, axis=0)) > 4 for p in pictures)
-        for one, other in ((0, 1), (1, 2)):
-            changed = (np.abs(pictures[one] - pictures[other]).max(axis=2) > 40).sum()
-            assert changed > 400, (one, other)
-        again = (np.abs(pictures[0] - pictures[3]).max(axis=2) > 40).sum()
-        assert again < 200, "at the same time it looks the same"
+        changes = [changed(pictures[k], pictures[k + 1]) for k in (0, 1)]
+        assert min(changes) > 400
+        # Edges differ from one drawing to the next, some hundred pixels of them.
+        assert changed(pictures[0], pictures[3]) < 0.5 * min(changes), (
+            "at the same time it looks the same"
+        )
         assert not [url for url in asked if not url.startswith(("file:", "data:", "blob:"))]
     finally:
         context.close()
