@@ -58,7 +58,7 @@ def read_mesh_file(path: str) -> MeshFile:
     triangles = np.concatenate([m.faces + s for m, s in zip(meshes, starts, strict=True)])
     coordinates = [_uvs(m) for m in meshes]
     has_uvs = any(uv.any() for uv in coordinates)
-    has_normals = all("vertex_normals" in m._cache for m in meshes)  # noqa: SLF001
+    has_normals = all("vertex_normals" in m._cache for m in meshes)  # noqa: SLF001  # nothing public tells
     normals = None
     if has_normals and file.suffix.lower() != ".stl":
         normals = np.concatenate([m.vertex_normals for m in meshes]).astype(np.float64)

@@ -196,10 +196,11 @@ class _Placer:
             inertia = (max(inertia[0], least), max(inertia[1], least), max(inertia[2], least))
             if link.mass > 0.0:
                 self._pointlike.append(link.name)
+        ix, iy, iz = (math.inf if moment <= 0.0 else moment for moment in inertia)
         self._result.motions[node] = Motion(
             mass=mass,
             center_of_mass=link.link_from_inertial.translation,
-            inertia_diagonal=tuple(math.inf if m <= 0.0 else m for m in inertia),  # type: ignore[arg-type]
+            inertia_diagonal=(ix, iy, iz),
             inertia_orientation_xyzw=link.link_from_inertial.rotation_xyzw,
             linear_velocity=linear,
             angular_velocity=angular,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from typing import Any
 
@@ -15,7 +16,7 @@ from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.dialects.khr.scene import physics_to_khr
 from gltf_bullet.gltf.writing import write_document
 from gltf_bullet.model import PhysicsScene
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, Vec3
 from gltf_bullet.version import __version__
 
 __all__ = ["WorldFile", "build_world"]
@@ -59,7 +60,7 @@ def build_world(world: WorldDescription, diagnostics: Diagnostics) -> WorldFile:
     for node, extension in of_node.items():
         nodes[node]["extensions"] = {_BODIES: extension}
     if world.gravity is not None:
-        extensions[_GRAVITY] = _gravity(world)
+        extensions[_GRAVITY] = _gravity(world.gravity, world.up_axis)
     used = sorted({*extensions, *([_BODIES] if of_node else [])})
     root: dict[str, Any] = {
         "asset": {"version": "2.0", "generator": f"gltf_bullet {__version__}"},
@@ -75,11 +76,11 @@ def build_world(world: WorldDescription, diagnostics: Diagnostics) -> WorldFile:
     return WorldFile(root, bytes(parts.data), placed)
 
 
-def _gravity(world: WorldDescription) -> dict[str, Any]:
-    assert world.gravity is not None  # noqa: S101  # the caller asked
-    x, y, z = world.gravity
-    strength = float(np.linalg.norm(world.gravity))
-    turned = (x, z, -y) if world.up_axis == "z" else (x, y, z)
+def _gravity(gravity: Vec3, up_axis: str) -> dict[str, Any]:
+    """OMI_physics_gravity of a scene; ``gravity`` in the world [m/s^2]."""
+    x, y, z = gravity
+    strength = math.hypot(x, y, z)
+    turned = (x, z, -y) if up_axis == "z" else (x, y, z)
     return {"gravity": strength, "direction": [value / strength for value in turned]}
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -31,10 +32,14 @@ from gltf_bullet.gltf.fields import (
     read_objects,
     read_size,
 )
-from gltf_bullet.gltf.triangulation import TRIANGLES, is_surface, triangles_of_order
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["Primitive", "read_primitive"]
+
+TRIANGLES: Final = 4
+"""``mode`` of a primitive (glTF 2.0, "Geometry")."""
+TRIANGLE_STRIP: Final = 5
+TRIANGLE_FAN: Final = 6
 
 POSITION_MISSING = IssueKind(
     "POSITION_MISSING",
@@ -185,7 +190,7 @@ def _read_triangles(
 ) -> npt.NDArray[np.int64]:
     """Triangles [count, 3], not yet compared with the number of vertices."""
     nothing = np.zeros((0, 3), dtype=np.int64)
-    if not is_surface(mode):
+    if not _is_surface(mode):
         diagnostics.report(PRIMITIVE_WITHOUT_TRIANGLES, at, got=mode)
         return nothing
     if "indices" in entry:
@@ -203,7 +208,7 @@ def _read_triangles(
         order = np.arange(vertex_count, dtype=np.int64)
     if mode == TRIANGLES and len(order) % 3:
         diagnostics.report(VERTICES_LEFT_OVER, at, got=len(order))
-    return triangles_of_order(order, mode)
+    return _triangles_of_order(order, mode)
 
 
 def _within(
@@ -264,3 +269,30 @@ def _read_targets(
             )
     result.flags.writeable = False
     return result
+
+
+def _is_surface(mode: int) -> bool:
+    """Whether the mode makes triangles; 0 to 3 are points and lines."""
+    return mode in (TRIANGLES, TRIANGLE_STRIP, TRIANGLE_FAN)
+
+
+def _triangles_of_order(order: IntArray, mode: int) -> IntArray:
+    """Triangles [count, 3] of the vertices ``order``, counter-clockwise as the file means it.
+
+    Vertices that complete no triangle are left out. Strips and fans drop triangles with a repeated
+    vertex, which join their parts; lists keep them, as authored.
+    """
+    if mode == TRIANGLES:
+        return order[: len(order) // 3 * 3].reshape(-1, 3)
+    count = max(len(order) - 2, 0)
+    step = np.arange(count)
+    if mode == TRIANGLE_STRIP:
+        # Every second triangle is turned to keep the winding: (i, i + 1 + i % 2, i + 2 - i % 2).
+        odd = step % 2
+        corners = np.stack([step, step + 1 + odd, step + 2 - odd], axis=1)
+    else:
+        corners = np.stack([step + 1, step + 2, np.zeros_like(step)], axis=1)
+    triangles = order[corners]
+    a, b, c = triangles.T
+    kept: IntArray = triangles[(a != b) & (b != c) & (c != a)]
+    return kept

@@ -28,6 +28,9 @@ ROBOTS = (
     "cartpole.urdf",
 )
 
+WITHOUT_BALLS = tuple(robot for robot in ROBOTS if "humanoid" not in robot)
+"""PyBullet's own IK, Jacobian and mass matrix are wrong with spherical joints (DESIGN, 7)."""
+
 WITHOUT_MASS = 1e-6
 """[kg, kg m^2] Links without mass get so little at most."""
 

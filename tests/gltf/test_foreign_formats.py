@@ -54,7 +54,7 @@ def test_a_foreign_file_is_named_with_what_to_do(data: bytes, what: str, remedy:
     assert remedy in issue.message
 
 
-@pytest.mark.parametrize("path", ["https://example.org/robot.glb", "file:///tmp/robot.glb"])
+@pytest.mark.parametrize("path", ["https://example.org/robot.glb", "file:///robots/robot.glb"])
 def test_a_url_is_no_path(path: str) -> None:
     with pytest.raises(ContainerError, match=r"is a URL .* download the file"):
         read_document(path, Diagnostics())

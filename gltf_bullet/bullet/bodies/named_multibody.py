@@ -45,15 +45,20 @@ __all__ = ["JointFacts", "LinkLook", "MultibodyNames", "create_named_multibody"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointFacts:
-    """What ``getJointInfo`` is to say of a link's joint."""
+    """What ``getJointInfo`` is to say of a link's joint, in rad or m, N m or N, and s."""
 
     name: str
     lower: float = -math.inf
+    """Of its position [rad, m]."""
     upper: float = math.inf
     max_force: float = 0.0
+    """[N m, N]"""
     max_velocity: float = 0.0
+    """[rad/s, m/s]"""
     damping: float = 0.0
+    """[N m s/rad, N s/m]"""
     friction: float = 0.0
+    """[N m, N]"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
