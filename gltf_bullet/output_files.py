@@ -37,17 +37,21 @@ class FileAside:
         self.path = Path(name)
         """Where to write."""
 
-    def commit(self) -> None:
+    def commit(self, *, durable: bool = True) -> None:
         """Put the file in its place.
+
+        Args:
+            durable: Wait until it is on the disk.
 
         Raises:
             OSError: It cannot be; the old one is as it was.
         """
         try:
             self.path.chmod(_mode_for(self._target))
-            with self.path.open("rb+") as file:
-                # Else a crash of the machine may leave the new name with nothing behind it.
-                os.fsync(file.fileno())
+            if durable:
+                with self.path.open("rb+") as file:
+                    # Else a crash of the machine may leave the new name with nothing behind it.
+                    os.fsync(file.fileno())
             os.replace(self.path, self._target)
         except BaseException:
             self.discard()
@@ -60,8 +64,12 @@ class FileAside:
 
 
 @contextmanager
-def written_aside(target: str | os.PathLike[str]) -> Iterator[Path]:
+def written_aside(target: str | os.PathLike[str], *, durable: bool = True) -> Iterator[Path]:
     """Where to write instead of ``target``, which gets it at the end, or nothing on an exception.
+
+    Args:
+        target: The file to be.
+        durable: Whether it shall outlive a crash of the machine (milliseconds).
 
     Raises:
         OSError: The file cannot be written; the old one is as it was.
@@ -72,7 +80,7 @@ def written_aside(target: str | os.PathLike[str]) -> Iterator[Path]:
     except BaseException:
         aside.discard()
         raise
-    aside.commit()
+    aside.commit(durable=durable)
 
 
 def require_another_file(

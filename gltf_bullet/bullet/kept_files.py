@@ -36,7 +36,7 @@ class _KeptFiles:
         path = self._folder / f"{digest.hex()}{suffix}"
         if not path.exists():
             # Other threads may load the same robot into worlds of theirs.
-            with written_aside(path) as aside:
+            with written_aside(path, durable=False) as aside:
                 aside.write_text(write(), encoding="utf-8")
         return path
 

@@ -22,7 +22,7 @@ from gltf_bullet.bullet.contacts.load_overlaps import LoadOverlap
 from gltf_bullet.bullet.contacts.soft_exits import Rising, SoftExits
 from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.body_plans import BodyPlan
-from gltf_bullet.planning.body_sizes import BodySize, body_size
+from gltf_bullet.planning.body_sizes import BodySize
 from gltf_bullet.transforms import (
     FloatArray,
     Vec3,
@@ -90,6 +90,7 @@ class FastBodies:
         self,
         client_id: int,
         plans: Sequence[BodyPlan],
+        sizes: Sequence[BodySize | None],
         ids: Sequence[int],
         mask_of: Callable[[int], int],
         are_apart: Callable[[int, int, int], bool],
@@ -100,6 +101,7 @@ class FastBodies:
         Args:
             client_id: The world.
             plans: Of all free bodies.
+            sizes: Of all of them, from ``body_sizes``.
             ids: Their body ids.
             mask_of: The collision mask of a body.
             are_apart: Whether a rule of the scene keeps a body from the link of another.
@@ -108,7 +110,7 @@ class FastBodies:
         self._client_id = client_id
         self._ids = ids
         self._mask_of, self._are_apart = mask_of, are_apart
-        self._sizes = _sizes(plans)
+        self._sizes = sizes
         self._half = np.array(
             [np.inf if size is None else size.half_thickness for size in self._sizes]
         )
@@ -334,18 +336,3 @@ class FastBodies:
             position = position - (gap + path.touch) * np.array(normal)
         pybullet.resetBaseVelocity(body, slower.tolist(), spin, physicsClientId=self._client_id)
         positions[row], rotations[row] = position, rotation
-
-
-def _sizes(plans: Sequence[BodyPlan]) -> list[BodySize | None]:
-    """Equal bodies, which come by the thousand, are measured once."""
-    known: dict[tuple[int, ...], BodySize | None] = {}
-    sizes = []
-    for plan in plans:
-        key = (
-            id(plan.body_from_inertial),
-            *(id(shape) for group in plan.groups for shape in group.shapes),
-        )
-        if key not in known:
-            known[key] = body_size(plan)
-        sizes.append(known[key])
-    return sizes

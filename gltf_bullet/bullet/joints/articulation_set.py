@@ -20,7 +20,7 @@ from gltf_bullet.bullet.joints.scene_arena import Arena
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.model import JointDrive
 from gltf_bullet.planning.body_plans import BodyPlan
-from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans
+from gltf_bullet.planning.joints.articulation_plan import WORLD, ArticulationPlans
 from gltf_bullet.planning.joints.axes import BALL
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.transforms import (
@@ -54,6 +54,7 @@ def create_articulations(
     visuals: BodyVisuals | None = None,
     created: list[int] | None = None,
     tree: NodeTree | None = None,
+    derive: Callable[[object, Callable[[], Arena]], Arena] = lambda _, make: make(),
 ) -> ArticulationSet:
     """Create every articulation of ``plans``.
 
@@ -67,6 +68,7 @@ def create_articulations(
         created: Receives every body id at once, so that a failure half-way can be undone.
         tree: Where links and joints get their names from; without it they have none, and equal
             bodies share their shapes.
+        derive: Keeps what is the same for all copies of the plan; see ``ScenePlan.derive``.
 
     Raises:
         EngineError: The engine refused a body.
@@ -75,11 +77,17 @@ def create_articulations(
     ids_of, own_shapes = create_multibodies(
         client_id, plans, body_plans, shape_ids_of, visuals, tree, created
     )
-    arena = build_arena(
-        plans.articulations,
-        plans.cut_constraints,
-        body_plans,
-        {node: _anchor_pose(node, plans, body_plans) for node in plans.moving_anchors},
+    template = derive(
+        build_arena,
+        lambda: build_arena(
+            plans.articulations, plans.cut_constraints, body_plans, plans.moving_anchors
+        ),
+    )
+    arena = template.copied(
+        {
+            WORLD: plans.world_anchor,
+            **{node: _anchor_pose(node, plans, body_plans) for node in plans.moving_anchors},
+        }
     )
     anchors = {node: AnchorMotion(arena, node) for node in plans.moving_anchors}
     articulations = [
@@ -161,7 +169,12 @@ class ArticulationSet:
         )
         """Dofs, drives and limits, to read and to change."""
         self.loop_constraints = LoopConstraints(
-            client_id, self.articulations, anchors, created, plans.cut_constraints
+            client_id,
+            self.articulations,
+            anchors,
+            created,
+            plans.cut_constraints,
+            plans.world_anchor,
         )
         self.contacts.own_constraints = set(self.loop_constraints.constraint_ids)
 

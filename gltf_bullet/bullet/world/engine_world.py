@@ -34,6 +34,7 @@ from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.body_plans import StaticPlan
+from gltf_bullet.planning.body_sizes import body_sizes
 from gltf_bullet.planning.contacts.surfaces import with_materials
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.rendering.visual_plans import VisualPlans
@@ -142,6 +143,7 @@ class EngineWorld:
             visuals,
             self._created,
             tree if options.link_names else None,
+            self.plan.derive,
         )
         gears = MimicGears(self.client_id, self.articulations.articulations)
         self._undo.append(gears.remove)
@@ -181,6 +183,7 @@ class EngineWorld:
         self.fast = FastBodies(
             self.client_id,
             self.free.plans,
+            self.plan.derive(body_sizes, lambda: body_sizes(self.free.plans)),
             self.free.ids,
             lambda body_id: self._links.mask_of(body_id),
             self.pair_rules.forbids_body,

@@ -8,6 +8,7 @@ stays simulated in the world.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -44,8 +45,7 @@ class AnimationDriver:
         self._deforming = deforming
         self._world = world
         self._tree = tree
-        # A rigid frame is the global matrix without the scale that the node has at load.
-        self._node_from_scaled = np.linalg.pinv(frames.linear_maps())
+        self._frames = frames
         self._activity: tuple[tuple[bool, bool], ...] | None = None
         self._followers: IntArray = np.zeros(0, dtype=np.intp)
         self._simulated = np.zeros(len(tree), dtype=bool)
@@ -54,6 +54,12 @@ class AnimationDriver:
             for node in world.plan.articulations.moving_anchors
             if node not in world.plan.bodies.bodies
         ]
+
+    @cached_property
+    def _node_from_scaled(self) -> FloatArray:
+        """A rigid frame is the global matrix without the scale that the node has at load."""
+        inverse: FloatArray = np.linalg.pinv(self._frames.linear_maps())
+        return inverse
 
     @property
     def has_work(self) -> bool:
