@@ -6,7 +6,6 @@ PyBullet keeps what it read by path for the life of the process: one path per co
 from __future__ import annotations
 
 import atexit
-import hashlib
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -22,11 +21,6 @@ class _KeptFiles:
 
     def __init__(self) -> None:
         self._folder: Path | None = None
-
-    def text(self, text: str, suffix: str) -> Path:
-        """A file with ``text``."""
-        digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
-        return self.file(digest, suffix, lambda: text)
 
     def file(self, digest: bytes, suffix: str, write: Callable[[], str]) -> Path:
         """The file of a content; ``write`` makes it where it is not there yet."""

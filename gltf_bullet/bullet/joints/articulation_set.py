@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -54,7 +55,7 @@ def create_articulations(
     visuals: BodyVisuals | None = None,
     created: list[int] | None = None,
     tree: NodeTree | None = None,
-    derive: Callable[[object, Callable[[], Arena]], Arena] = lambda _, make: make(),
+    derive: Callable[[object, Callable[[], Any]], Any] = lambda _, make: make(),
 ) -> ArticulationSet:
     """Create every articulation of ``plans``.
 
@@ -75,9 +76,9 @@ def create_articulations(
     """
     created = [] if created is None else created
     ids_of, own_shapes = create_multibodies(
-        client_id, plans, body_plans, shape_ids_of, visuals, tree, created
+        client_id, plans, body_plans, shape_ids_of, visuals, tree, created, derive
     )
-    template = derive(
+    template: Arena = derive(
         build_arena,
         lambda: build_arena(
             plans.articulations, plans.cut_constraints, body_plans, plans.moving_anchors

@@ -177,7 +177,11 @@ class EngineWorld:
             self.session, self.plan.contacts, solid, self.pair_rules, slip_friction=slips
         )
         self._undo.append(self._links.release)
-        overlaps = find_overlaps(self.client_id, solid, self.pair_rules.forbids)
+        # Copies of one plan differ in where they stand: what overlaps in one does so in all.
+        found = self.plan.derive(
+            find_overlaps, lambda: find_overlaps(self.client_id, solid, self.pair_rules.forbids)
+        )
+        overlaps = [overlap.of(solid) for overlap in found]
         self.issues = (*gears.issues, *overlap_issues(overlaps, self._table.owners()))
         """Findings that only the engine makes."""
         self.fast = FastBodies(
@@ -331,6 +335,8 @@ class EngineWorld:
     def put_back_fast(self) -> None:
         """Read bodies that may have passed through something although nobody looks at them."""
         if not self._is_plain and self.fast.needs_reading():
+            if not self.free.watches_spins and self.fast.are_slow(self.free.poses()):
+                return
             self.free.world_from_bodies(self.fast.put_back)
 
     def world_from_bodies(self) -> tuple[FloatArray, FloatArray]:

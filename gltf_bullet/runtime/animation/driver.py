@@ -58,8 +58,7 @@ class AnimationDriver:
     @cached_property
     def _node_from_scaled(self) -> FloatArray:
         """A rigid frame is the global matrix without the scale that the node has at load."""
-        inverse: FloatArray = np.linalg.pinv(self._frames.linear_maps())
-        return inverse
+        return np.asarray(np.linalg.pinv(self._frames.linear_maps()), np.float64)
 
     @property
     def has_work(self) -> bool:
