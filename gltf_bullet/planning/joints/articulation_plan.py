@@ -17,6 +17,7 @@ from gltf_bullet.planning.joints.rows import JointRow
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Quat
 
 __all__ = [
+    "NO_ARTICULATIONS",
     "WORLD",
     "ArticulationPlan",
     "ArticulationPlans",
@@ -169,3 +170,15 @@ class ArticulationPlans:
     world_anchor: Pose = IDENTITY_POSE
     """Where the frame stands that :data:`WORLD` means: what was planned elsewhere is moved with
     it, and nothing that hangs on it changes."""
+
+
+NO_ARTICULATIONS = ArticulationPlans(
+    articulations=(),
+    cut_constraints=(),
+    jointed_bodies=frozenset(),
+    excluded_pairs=frozenset(),
+    excluded_static_pairs=frozenset(),
+    moving_anchors=frozenset(),
+    anchor_poses={},
+)
+"""Of a file without joints."""

@@ -45,7 +45,7 @@ class AnimationDriver:
         self._deforming = deforming
         self._world = world
         self._tree = tree
-        self._frames = frames
+        self._frames_at_load = frames
         self._activity: tuple[tuple[bool, bool], ...] | None = None
         self._followers: IntArray = np.zeros(0, dtype=np.intp)
         self._simulated = np.zeros(len(tree), dtype=bool)
@@ -54,11 +54,6 @@ class AnimationDriver:
             for node in world.plan.articulations.moving_anchors
             if node not in world.plan.bodies.bodies
         ]
-
-    @cached_property
-    def _node_from_scaled(self) -> FloatArray:
-        """A rigid frame is the global matrix without the scale that the node has at load."""
-        return np.asarray(np.linalg.pinv(self._frames.linear_maps()), np.float64)
 
     @property
     def has_work(self) -> bool:
@@ -115,6 +110,12 @@ class AnimationDriver:
         self._followers = np.array([*statics, *followers], dtype=np.intp)
         self._simulated[:] = False
         self._simulated[[node for node in bodies.bodies if node not in set(followers)]] = True
+
+    @cached_property
+    def _node_from_scaled(self) -> FloatArray:
+        """A rigid frame is the global matrix without the scale that the node has at load."""
+        inverses = np.linalg.pinv(self._frames_at_load.linear_maps())
+        return inverses.astype(np.float64, copy=False)
 
     def _rigid(self, matrices: FloatArray, nodes: IntArray) -> tuple[FloatArray, FloatArray]:
         """Positions (k, 3) and rotations xyzw (k, 4) of nodes, without scale."""
