@@ -110,8 +110,7 @@ def export_other_rollout(target: Path) -> None:
     try:
         foreign_world(client)
         recording = gb.record_world(client)
-        pybullet.stepSimulation(client)
-        recording.capture()
+        recording.step()
         recording.export_glb(target)
     finally:
         pybullet.disconnect(client)
