@@ -98,19 +98,13 @@ def _described(
     looks: dict[int, LinkLook] = {}
     for link, (node, group) in enumerate([(multibody.root_node, 0), *multibody.owners], -1):
         if node >= 0:
-            looks[link] = _look(body_plans[node], group, visuals)
+            looks[link] = (
+                LinkLook(as_colliders=True)
+                if visuals is None
+                else visuals.look_of(body_plans[node], group)
+            )
     names = names_of_multibody(plan, index, tree, body_plans.keys())
     return describe_multibody(multibody.spec, names, shapes, looks)
-
-
-def _look(plan: BodyPlan, group: int, visuals: BodyVisuals | None) -> LinkLook:
-    if visuals is None:
-        return LinkLook(as_colliders=True)
-    visual_id = visuals.of_body(plan) if group == 0 else visuals.of_group(plan, plan.groups[group])
-    found = visuals.file_of(visual_id)
-    if found is None:
-        return LinkLook(as_colliders=visuals.shows_shape(visual_id))
-    return LinkLook(file=found[0], color=found[1])
 
 
 def _shapes(
