@@ -18,6 +18,7 @@ import pybullet
 
 from gltf_bullet.bullet.bodies.multibody import settle_multibody
 from gltf_bullet.bullet.kept_files import KEPT_FILES
+from gltf_bullet.bullet.rendering.link_looks import NOTHING, LinkLook
 from gltf_bullet.bullet.shapes.engine_shapes import (
     HULL_MARGIN,
     engine_pose,
@@ -70,18 +71,6 @@ class MultibodyNames:
     links: tuple[str, ...]
     joints: tuple[JointFacts, ...]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkLook:
-    """What a link shows."""
-
-    file: str = ""
-    """An OBJ file; without one the collision shapes are drawn where ``as_colliders``."""
-    color: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 1.0)
-    as_colliders: bool = False
-
-
-NOTHING = LinkLook()
 
 _TYPE = {
     LinkJoint.FIXED: "fixed",

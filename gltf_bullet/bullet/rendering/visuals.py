@@ -16,8 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.bodies.named_multibody import NOTHING, LinkLook
 from gltf_bullet.bullet.kept_files import KEPT_FILES
+from gltf_bullet.bullet.rendering.link_looks import NOTHING, LinkLook
 from gltf_bullet.bullet.rendering.visual_files import MeshFiles, load_texture, obj_text
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.bullet.shapes.engine_shapes import MAX_INDICES, MAX_VERTICES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import pybullet
@@ -94,8 +94,7 @@ class EngineWorld:
         self.pair_rules = PairRules(client_id)
         self._created: list[int] = []
         self._undo: list[Callable[[], None]] = [self.pair_rules.release]
-        self._settings: EngineSettings | None = None
-        """Those that surfaces are right for."""
+        self._settings: EngineSettings | None = None  # those that surfaces are right for
         painter = BodyVisuals(session, options, visuals)
         try:
             self._create(painter, tree, options)
@@ -109,16 +108,15 @@ class EngineWorld:
             raise
         finally:
             painter.close()
-        self._is_jointed = bool(self.articulations.articulations)
-        self._is_plain = self.gravity.is_idle and not self.free.ids
+        self._is_jointed, is_idle = bool(self.articulations.articulations), self.gravity.is_idle
+        self._is_plain = is_idle and not self.free.ids
         self.shown: tuple[ShownLink, ...] = tuple(painter.shown)
         """Links that show meshes of the file."""
         self.body_nodes: IntArray = np.concatenate([self.free.nodes, self.articulations.nodes])
         """Motion nodes in the order of :meth:`world_from_bodies`."""
 
     def _create(self, visuals: BodyVisuals, tree: NodeTree, options: LoadOptions) -> None:
-        shapes = self.session.shapes
-        bodies = self.plan.bodies.bodies
+        shapes, bodies = self.session.shapes, self.plan.bodies.bodies
         jointed = self.plan.articulations.jointed_bodies
         self.static_ids = create_statics(
             self.client_id,
@@ -149,9 +147,7 @@ class EngineWorld:
         gears = MimicGears(self.client_id, self.articulations.articulations)
         self._undo.append(gears.remove)
         self._id_of_free = dict(zip(self.free.nodes.tolist(), self.free.ids, strict=True))
-        self.anchors = MovingAnchors(
-            self.client_id, self.plan, self.articulations, lambda node: self.link_of(node)
-        )
+        self.anchors = MovingAnchors(self.client_id, self.plan, self.articulations, self.link_of)
         """Attachment nodes that move by themselves."""
         self._table = LinkIndex(self.plan, self.static_ids, self._id_of_free, self.articulations)
         self.articulations.contacts.join(
@@ -160,9 +156,8 @@ class EngineWorld:
         )
         self._undo.append(self.articulations.contacts.leave)
         for node in self.articulations.nodes.tolist():
-            for group, (body_id, link) in zip(
-                bodies[node].groups, self.links_of(node), strict=False
-            ):
+            links = self.links_of(node)
+            for group, (body_id, link) in zip(bodies[node].groups, links, strict=False):
                 if body_id not in self.articulations.own_shapes:
                     shapes.settle_margin(shapes.shape_id(group.shapes), group.shapes, body_id, link)
         visuals.create_scenery(self._created)
@@ -178,17 +173,14 @@ class EngineWorld:
             self.session, self.plan.contacts, solid, self.pair_rules, slip_friction=slips
         )
         self._undo.append(self._links.release)
-        # Copies of one plan differ in where they stand: what overlaps in one does so in all.
-        found = self.plan.derive(
-            find_overlaps, lambda: find_overlaps(self.client_id, solid, self.pair_rules.forbids)
-        )
-        overlaps = [overlap.of(solid) for overlap in found]
+        look = partial(find_overlaps, self.client_id, solid, self.pair_rules.forbids)
+        overlaps = [overlap.of(solid) for overlap in self.plan.derive(find_overlaps, look)]
         self.issues = (*gears.issues, *overlap_issues(overlaps, self._table.owners))
         """Findings that only the engine makes."""
         self.fast = FastBodies(
             self.client_id,
             self.free.plans,
-            self.plan.derive(body_sizes, lambda: body_sizes(self.free.plans)),
+            self.plan.derive(body_sizes, partial(body_sizes, self.free.plans)),
             self.free.ids,
             lambda body_id: self._links.mask_of(body_id),
             self.pair_rules.forbids_body,
@@ -244,28 +236,28 @@ class EngineWorld:
 
     def _create_triggers(self) -> Triggers:
         """The scene's triggers; they leave no bodies in the world."""
-        frames, bodies = self.plan.frames, self.plan.bodies.bodies
+        frames = self.plan.frames
         return Triggers(
             self.client_id,
             self.plan.triggers,
             self.session.shapes,
             linear_maps=frames.linear_maps(),
             world_from_node=frames.world_from_node,
-            bodies=bodies,
+            bodies=self.plan.bodies.bodies,
             velocity_of=lambda node: self.motion.velocities_of(node)[0],
         )
 
     def _create_gravity(self, world_from_asset_xyzw: FloatArray) -> GravityForces:
         """The file's gravity."""
-        plan, maps = self.plan, self.plan.frames.linear_maps()
+        plan = self.plan
         fields = GravityFields(
             plan.gravity,
-            linear_maps=maps,
+            linear_maps=plan.frames.linear_maps(),
             world_from_node=plan.frames.world_from_node,
             asset_xyzw=world_from_asset_xyzw,
         )
-        bodies = plan.bodies.bodies
-        return GravityForces(self.client_id, fields, bodies, self.free, self.articulations)
+        bodies, articulations = plan.bodies.bodies, self.articulations
+        return GravityForces(self.client_id, fields, bodies, self.free, articulations)
 
     def contacts(self, node: int | None) -> Contacts:
         """Contacts of the scene, or of the body or static collider that a node belongs to."""
@@ -340,10 +332,11 @@ class EngineWorld:
 
     def put_back_fast(self) -> None:
         """Read bodies that may have passed through something although nobody looks at them."""
-        if not self._is_plain and self.fast.needs_reading():
-            if not self.free.watches_spins and self.fast.are_slow(self.free.poses()):
-                return
-            self.free.world_from_bodies(self.fast.put_back)
+        fast, free = self.fast, self.free
+        if self._is_plain or not fast.needs_reading():
+            return
+        if free.watches_spins or not fast.are_slow(free.poses()):
+            free.world_from_bodies(fast.put_back)
 
     def world_from_bodies(self) -> tuple[FloatArray, FloatArray]:
         """Read all body frames once: positions [m] (k, 3) and rotations xyzw (k, 4)."""
