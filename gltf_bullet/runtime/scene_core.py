@@ -114,9 +114,10 @@ class SceneCore:
         self._watch = ShapeWatch(self.asset, self.physics, animator, plan)
         deforms = not self._watch.is_idle
         self._is_animated = bool(self._driver.has_work or animator.pointers or deforms)
+        self._has_triggers = not world.triggers.is_idle
         self._is_busy = bool(
             self._is_animated
-            or not world.triggers.is_idle
+            or world.triggers.needs_nodes
             or not world.gravity.is_idle
             or world.free.watches_spins
             or self._scenery
@@ -203,19 +204,20 @@ class SceneCore:
         self.time += settings.time_step
         self._starts.note_step()
         self.world.after_step(settings)
-        if not (self._is_busy or self._listeners):
-            self.events = ()
+        self.nodes.expire(self.world.world_from_bodies)
+        is_watched = self._is_busy or self._listeners
+        if is_watched:
+            self.refresh()
+        if self._has_triggers:
+            self._report(settings)
+        elif not is_watched:
             self.world.put_back_fast()
-            self.nodes.expire(self.world.world_from_bodies)
-            return
-        self.refresh()
-        self._report(settings)
         for listener in tuple(self._listeners):
             listener()
 
     def _report(self, settings: EngineSettings) -> None:
-        matrices = self.nodes.world_from_node
-        self.reports.after_step(matrices, time=self.time, time_step=settings.time_step)
+        poses, dt = self.world.read_sensed(), settings.time_step
+        self.reports.after_step(poses, self.nodes.place, time=self.time, time_step=dt)
         self.events = self.reports.events
         self.reports.notify()
 

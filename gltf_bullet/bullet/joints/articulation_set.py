@@ -181,6 +181,10 @@ class ArticulationSet:
             if node >= 0:
                 self._frame_of[node] = (number, frame)
 
+    def frame_of(self, node: int) -> tuple[int, int]:
+        """Number of a body's articulation, and its frame there."""
+        return self._frame_of[node]
+
     def links_of(self, node: int) -> list[tuple[int, int]]:
         """All links that carry a body's colliders."""
         return [self.link_of[node], *self.group_links_of[node]]

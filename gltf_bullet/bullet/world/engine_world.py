@@ -97,7 +97,11 @@ class EngineWorld:
         painter = BodyVisuals(session, options, visuals)
         try:
             self._create(painter, tree, options)
-            self.triggers = self._create_triggers()
+            self.triggers = Triggers(
+                client_id, plan, tree, session.shapes, self.free, self.articulations,
+                lambda node: self.motion.velocities_of(node)[0],
+            )  # fmt: skip
+            """They leave no bodies in the world."""
             self.gravity = self._create_gravity(world_from_asset_xyzw)
             self.lease = BodyLease(session, self._created, self._table.name_of_body(tree))
             """Whether all this is still in the world."""
@@ -108,7 +112,7 @@ class EngineWorld:
         finally:
             painter.close()
         self._is_jointed = bool(self.articulations.articulations)
-        self._is_plain = self.gravity.is_idle and not self.free.ids
+        self._is_plain = self.gravity.is_idle and self.free.is_idle and not self.fast.is_any
         self.shown: tuple[ShownLink, ...] = tuple(painter.shown)
         """Links that show meshes of the file."""
         self.body_nodes: IntArray = np.concatenate([self.free.nodes, self.articulations.nodes])
@@ -229,19 +233,6 @@ class EngineWorld:
         """The engine links of a body's collider groups, in the order of the plan's groups."""
         return self._table.links_of(node)
 
-    def _create_triggers(self) -> Triggers:
-        """The scene's triggers; they leave no bodies in the world."""
-        frames, bodies = self.plan.frames, self.plan.bodies.bodies
-        return Triggers(
-            self.client_id,
-            self.plan.triggers,
-            self.session.shapes,
-            linear_maps=frames.linear_maps(),
-            world_from_node=frames.world_from_node,
-            bodies=bodies,
-            velocity_of=lambda node: self.motion.velocities_of(node)[0],
-        )
-
     def _create_gravity(self, world_from_asset_xyzw: FloatArray) -> GravityForces:
         """The file's gravity."""
         plan, maps = self.plan, self.plan.frames.linear_maps()
@@ -329,6 +320,21 @@ class EngineWorld:
         """Read bodies that may have passed through something although nobody looks at them."""
         if not self._is_plain and self.fast.needs_reading():
             self.free.world_from_bodies(self.fast.put_back)
+
+    def read_sensed(self) -> FloatArray:
+        """Read what triggers need to know; poses of the free bodies, shape [free_bodies * 7].
+
+        Raises:
+            WorldChangedError: Bodies are gone.
+        """
+        try:
+            if self.triggers.needs_joints:
+                self.articulations.solver.read()
+            if self.triggers.needs_free or self.fast.is_any:
+                return self.free.read(self.fast.put_back if self.fast.is_any else None)
+        except pybullet.error as error:
+            self.lease.fail(error)
+        return self.free.poses
 
     def world_from_bodies(self) -> tuple[FloatArray, FloatArray]:
         """Read all body frames once: positions [m] (k, 3) and rotations xyzw (k, 4)."""
