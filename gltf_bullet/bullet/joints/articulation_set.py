@@ -347,6 +347,7 @@ class ArticulationSet:
 
     def state(self) -> ArticulationState:
         """What has to be restored beside ``pybullet.restoreState``."""
+        self.solver.forget_bases()
         return ArticulationState(
             memory=self.arena.memory(),
             drives=self.controls.drive_values(),

@@ -65,7 +65,7 @@ class Triggers:
         shapes: EngineShapes,
         free: FreeBodies,
         articulations: ArticulationSet,
-        velocity_of: Callable[[int], FloatArray],
+        velocities_of: Callable[[int], tuple[FloatArray, FloatArray]],
     ) -> None:
         """Create the shapes and note where everything stands at load.
 
@@ -76,12 +76,12 @@ class Triggers:
             shapes: The world's shapes.
             free: The scene's bodies without joints.
             articulations: Its bodies with joints.
-            velocity_of: The velocity of the centre of mass of a motion node's body now [m/s].
+            velocities_of: Velocity of the centre of mass [m/s] and spin of a motion node's body.
         """
         plans, bodies = plan.triggers, plan.bodies.bodies
         self.plans = plans
         self._overlaps: frozenset[int] = frozenset()
-        self._velocity_of = velocity_of
+        self._velocities_of = velocities_of
         self.is_idle = not plans.volumes or not plans.colliders
         """Whether nothing can ever be sensed."""
         self.needs_nodes = self.needs_joints = self.needs_free = False
@@ -194,7 +194,7 @@ class Triggers:
             now, way = arrays.way(frame)
             velocity = np.zeros(3)
             if self._is_body[frame]:
-                velocity = self._velocity_of(arrays.frame_nodes[frame])
+                velocity, _ = self._velocities_of(arrays.frame_nodes[frame])
             speed = max(float(np.linalg.norm(velocity)), float(arrays.speeds[frame]))
             if way > _JUMP * time_step * speed + 0.5 * arrays.widest[frame]:
                 arrays.begin_at(frame, now - time_step * velocity)

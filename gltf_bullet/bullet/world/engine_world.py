@@ -100,7 +100,7 @@ class EngineWorld:
             self._create(painter, tree, options)
             self.triggers = Triggers(
                 client_id, plan, tree, session.shapes, self.free, self.articulations,
-                lambda node: self.motion.velocities_of(node)[0],
+                self.motion.velocities_of,
             )  # fmt: skip
             """They leave no bodies in the world."""
             self.gravity = self._create_gravity(world_from_asset_xyzw)
@@ -151,9 +151,7 @@ class EngineWorld:
         gears = MimicGears(self.client_id, self.articulations.articulations)
         self._undo.append(gears.remove)
         self._id_of_free = dict(zip(self.free.nodes.tolist(), self.free.ids, strict=True))
-        self.anchors = MovingAnchors(
-            self.client_id, self.plan, self.articulations, lambda node: self.link_of(node)
-        )
+        self.anchors = MovingAnchors(self.client_id, self.plan, self.articulations, self.link_of)
         """Attachment nodes that move by themselves."""
         self._table = LinkIndex(self.plan, self.static_ids, self._id_of_free, self.articulations)
         self.articulations.contacts.join(
@@ -310,9 +308,10 @@ class EngineWorld:
                 self.gravity.before_step(settings.gravity, world_from_node())
             self.free.before_step(settings.time_step, settings.gravity, self.fast.state.lively)
             self.fast.before_step(settings.time_step, settings.gravity)
-        self.kinematic_targets.before_step(settings.time_step)
-        self.anchors.before_step(settings.time_step)
+        if self.kinematic_targets.is_aimed:
+            self.kinematic_targets.before_step(settings.time_step)
         if self._is_jointed:
+            self.anchors.before_step(settings.time_step)
             self.articulations.before_step(settings.time_step, settings.gravity)
 
     def after_step(self, settings: EngineSettings) -> None:
@@ -328,11 +327,7 @@ class EngineWorld:
             self.free.world_from_bodies(self.fast.put_back)
 
     def read_sensed(self) -> FloatArray:
-        """Read what triggers need to know; poses of the free bodies, shape [free_bodies * 7].
-
-        Raises:
-            WorldChangedError: Bodies are gone.
-        """
+        """Read what triggers need to know; poses of the free bodies, shape [free_bodies * 7]."""
         try:
             if self.triggers.needs_joints:
                 self.articulations.solver.read()
