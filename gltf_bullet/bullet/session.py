@@ -246,7 +246,7 @@ class BodyLease:
     def require(self) -> None:
         """Make sure that the world is the one we know and holds all bodies (measured: 0.8 us).
 
-        Bodies are counted, and one of ours is asked for its mark: the one that was created last,
+        A single one is asked for its mark. Several: bodies are counted, and one of ours is asked for its mark: the one that was created last,
         or each time another; all are asked when the count, or the body that was created last, is
         another.
 
@@ -256,10 +256,10 @@ class BodyLease:
         """
         if self._lost:
             raise WorldChangedError(self._lost)
-        if len(self._body_ids) == 1 and self._session.holds(self._body_ids[0]):
-            return
         client_id = self._session.client_id
         try:
+            if len(self._body_ids) == 1 and self._session.holds(self._body_ids[0]):
+                return
             count = pybullet.getNumBodies(client_id)
             # A body that is created in the place of a removed one gets its id, and is the last.
             last = pybullet.getBodyUniqueId(count - 1, client_id) if count else -1
