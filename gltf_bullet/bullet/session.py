@@ -246,9 +246,9 @@ class BodyLease:
     def require(self) -> None:
         """Make sure that the world is the one we know and holds all bodies (measured: 0.8 us).
 
-        A single one is asked for its mark. Several: bodies are counted, and one of ours is asked for its mark: the one that was created last,
-        or each time another; all are asked when the count, or the body that was created last, is
-        another.
+        A single one is asked for its mark. Several are counted, and one of them is asked for its
+        mark: the one that was created last, or each time another; all are asked when the count, or
+        the body that was created last, is another.
 
         Raises:
             WorldChangedError: The client was disconnected, the world was reset, or somebody else

@@ -233,11 +233,11 @@ class ArticulationSet:
         anchor.position[:], anchor.rotation_xyzw[:] = position, rotation_xyzw
         anchor.velocity[:] = velocity
 
-    def before_step(self, dt: float, gravity: Sequence[float]) -> None:
-        """Apply all joint forces for one engine step of ``dt`` seconds."""
+    def before_step(self, dt: float, gravity: Sequence[float], *, is_next: bool = False) -> None:
+        """Apply all joint forces for one engine step, as :meth:`JointSolver.step` says."""
         if self._anchors:
             self._move_bases()
-        self.solver.step(dt, gravity)
+        self.solver.step(dt, gravity, is_next=is_next)
         if self.loop_constraints.is_any:
             self.loop_constraints.tighten()
 

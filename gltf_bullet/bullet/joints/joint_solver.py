@@ -133,15 +133,17 @@ class JointSolver:
 
     # --- the step -----------------------------------------------------------------------------
 
-    def step(self, dt: float, gravity: Sequence[float]) -> None:
+    def step(self, dt: float, gravity: Sequence[float], *, is_next: bool = False) -> None:
         """Find and apply all joint forces for one engine step of ``dt`` seconds.
+
+        ``is_next``: nobody but the engine had a say since the last step.
 
         Raises:
             EngineError: A force came out that is not finite; the engine was given nothing.
         """
         if not self._targets:
             return
-        self.read()
+        self.read(is_next=is_next)
         if self.field is not None:
             self._read_field()
         touching = self.contacts.read(dt, gravity)

@@ -45,8 +45,11 @@ class MultibodyStates:
         self._fixed: dict[int, tuple[_BasePose, tuple[float, ...]]] = {}
         """Pose of each fixed base that rests, and what is read of it."""
 
-    def read(self) -> None:
-        """Take coordinates and velocities of everything from the engine."""
+    def read(self, *, is_next: bool = False) -> None:
+        """Take coordinates and velocities of everything from the engine.
+
+        ``is_next``: nobody but the engine had a say since the last time; what rests still does.
+        """
         state: list[float] = []
         client = self._client_id
         for body, floats, links, has_balls in self._sources:
@@ -56,7 +59,8 @@ class MultibodyStates:
                 for part in pybullet.getBaseVelocity(body, client):
                     state += part
             elif floats:
-                state += self._read_fixed(body)
+                rests = is_next and body in self._fixed
+                state += self._fixed[body][1] if rests else self._read_fixed(body)
             if has_balls:
                 for joint in pybullet.getJointStatesMultiDof(body, links, client):
                     state += joint[0]

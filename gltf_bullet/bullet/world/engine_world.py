@@ -19,7 +19,7 @@ from gltf_bullet.bullet.contacts.pair_rules import EngineLink, PairRules
 from gltf_bullet.bullet.gravity.fields import GravityFields
 from gltf_bullet.bullet.gravity.forces import GravityForces
 from gltf_bullet.bullet.joints.articulation_set import ArticulationState, create_articulations
-from gltf_bullet.bullet.joints.contact_reader import ContactMemory, Owners
+from gltf_bullet.bullet.joints.contact_reader import ContactMemory, owners
 from gltf_bullet.bullet.joints.mimic_gears import MimicGears
 from gltf_bullet.bullet.joints.moving_anchors import MovingAnchors
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals, ShownLink
@@ -42,11 +42,6 @@ from gltf_bullet.scene import NodeTree
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["EngineWorld", "EngineWorldState"]
-
-
-def _owners(_: EngineSession) -> Owners:
-    """Of all scenes in one world; to be asked for by ``session.shared``."""
-    return {}
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -155,7 +150,7 @@ class EngineWorld:
         """Attachment nodes that move by themselves."""
         self._table = LinkIndex(self.plan, self.static_ids, self._id_of_free, self.articulations)
         self.articulations.contacts.join(
-            self.session.shared(_owners),
+            self.session.shared(owners),
             {self._id_of_free[node]: bodies[node].gravity_factor for node in self._id_of_free},
         )
         self._undo.append(self.articulations.contacts.leave)
@@ -239,10 +234,10 @@ class EngineWorld:
 
     def _create_gravity(self, world_from_asset_xyzw: FloatArray) -> GravityForces:
         """The file's gravity."""
-        plan, maps = self.plan, self.plan.frames.linear_maps()
+        plan = self.plan
         fields = GravityFields(
             plan.gravity,
-            linear_maps=maps,
+            linear_maps=plan.frames.linear_maps(),
             world_from_node=plan.frames.world_from_node,
             asset_xyzw=world_from_asset_xyzw,
         )
@@ -280,8 +275,7 @@ class EngineWorld:
     @property
     def collider_node_of_link(self) -> dict[EngineLink, int]:
         """The first collider node of each link."""
-        found = self._table.link_colliders()
-        return {link: colliders.nodes[0] for link, colliders in found if colliders.nodes}
+        return {link: c.nodes[0] for link, c in self._table.link_colliders() if c.nodes}
 
     @property
     def body_ids(self) -> tuple[int, ...]:
@@ -291,13 +285,18 @@ class EngineWorld:
     # --- the step -----------------------------------------------------------------------------
 
     def before_step(
-        self, settings: EngineSettings, world_from_node: Callable[[], FloatArray]
+        self,
+        settings: EngineSettings,
+        world_from_node: Callable[[], FloatArray],
+        *,
+        is_next: bool,
     ) -> None:
         """Apply what the engine does not know for the coming step.
 
         Args:
             settings: Of the world, as they are now.
             world_from_node: Tells where all nodes stand, shape [node_count, 4, 4].
+            is_next: Nobody but the engine had a say since the last step.
         """
         if settings is not self._settings:
             # The session gives the same object as long as nothing in it changes.
@@ -312,7 +311,7 @@ class EngineWorld:
             self.kinematic_targets.before_step(settings.time_step)
         if self._is_jointed:
             self.anchors.before_step(settings.time_step)
-            self.articulations.before_step(settings.time_step, settings.gravity)
+            self.articulations.before_step(settings.time_step, settings.gravity, is_next=is_next)
 
     def after_step(self, settings: EngineSettings) -> None:
         """Note where the step has brought joints, and which surfaces slide."""
