@@ -119,8 +119,6 @@ class ContactReader:
             if self.owners.get(body) is self:
                 del self.owners[body]
 
-    # --- the engine's contacts ----------------------------------------------------------------
-
     def hold(self) -> None:
         """Keep the contacts for the next solve: they are about to be made anew, without forces."""
         if self._held is None:
@@ -150,8 +148,6 @@ class ContactReader:
         if not self._is_solid:
             return np.zeros(0)
         return _as_array(pybullet.getContactPoints(physicsClientId=self.client_id))
-
-    # --- what they couple ---------------------------------------------------------------------
 
     def read(self, dt: float, gravity: Sequence[float], *, learns: bool = True) -> Touching | None:
         """Everything that touches the scene's articulations, directly or through others.
