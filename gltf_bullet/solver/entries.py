@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gltf_bullet.solver.compiling import compile_side_by_side
 
-_MODULES = ("preparing", "solving", "contact_following")
+_MODULES = ("preparing", "solving", "contact_following", "triggers.watching")
 
 compile_side_by_side(tuple(f"gltf_bullet.solver.{name}" for name in _MODULES))
 
@@ -28,10 +28,14 @@ from gltf_bullet.solver.solving import (  # noqa: E402
     SOLVE,
     solve,
 )
+from gltf_bullet.solver.triggers.watching import FAST_SHARE, FIND, FOLLOW, watch  # noqa: E402
 
 __all__ = [
     "EVALUATE",
+    "FAST_SHARE",
+    "FIND",
     "FINISH",
+    "FOLLOW",
     "GATHER",
     "JUDGE",
     "MISPREDICTED",
@@ -46,4 +50,5 @@ __all__ = [
     "follow_contacts",
     "prepare",
     "solve",
+    "watch",
 ]
