@@ -12,7 +12,7 @@ _MODULES = ("preparing", "solving", "contact_following", "triggers.watching")
 
 compile_side_by_side(tuple(f"gltf_bullet.solver.{name}" for name in _MODULES))
 
-# They are loaded from the cache now, where there is one.
+# They are loaded from the cache now, where there is one; that of triggers where a scene has some.
 from gltf_bullet.solver.contact_following import follow_contacts  # noqa: E402
 from gltf_bullet.solver.preparing import EVALUATE, JUDGE, PREPARE, prepare  # noqa: E402
 from gltf_bullet.solver.solving import (  # noqa: E402
@@ -28,14 +28,10 @@ from gltf_bullet.solver.solving import (  # noqa: E402
     SOLVE,
     solve,
 )
-from gltf_bullet.solver.triggers.watching import FAST_SHARE, FIND, FOLLOW, watch  # noqa: E402
 
 __all__ = [
     "EVALUATE",
-    "FAST_SHARE",
-    "FIND",
     "FINISH",
-    "FOLLOW",
     "GATHER",
     "JUDGE",
     "MISPREDICTED",
@@ -50,5 +46,4 @@ __all__ = [
     "follow_contacts",
     "prepare",
     "solve",
-    "watch",
 ]

@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gltf_bullet.solver.entries import FIND, FOLLOW, watch
 from gltf_bullet.solver.triggers import layout
+from gltf_bullet.solver.triggers.watching import FIND, FOLLOW, watch
 from gltf_bullet.transforms import FloatArray, matrices_from_quats, quat_normalize
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -18,8 +18,8 @@ from gltf_bullet.planning.shapes.shape_plans import (
     SpherePlan,
 )
 from gltf_bullet.planning.triggers import TriggerPlans
-from gltf_bullet.solver.entries import FAST_SHARE, FIND, FOLLOW, watch
 from gltf_bullet.solver.triggers import layout
+from gltf_bullet.solver.triggers.watching import FAST_SHARE, FIND, FOLLOW, watch
 from gltf_bullet.transforms import FloatArray, IntArray, Pose, quats_from_matrices
 
 __all__ = ["TriggerArrays"]

@@ -17,7 +17,6 @@ from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes
 from gltf_bullet.bullet.triggers.carriers import Carriers
 from gltf_bullet.bullet.triggers.overlap_probe import Probe, ScrewMotion, Solid, passage
-from gltf_bullet.bullet.triggers.trigger_arrays import TriggerArrays
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.solver.triggers.layout import PASSES, TOUCHES, UNSURE
@@ -87,6 +86,9 @@ class Triggers:
         self.needs_nodes = self.needs_joints = self.needs_free = False
         if self.is_idle:
             return
+        # Scenes without triggers need not load its kernel (measured: 35 ms).
+        from gltf_bullet.bullet.triggers.trigger_arrays import TriggerArrays
+
         volumes, colliders = plans.volumes, plans.colliders
         self._probe = Probe(client_id)
         self._solids = [Solid(shapes, c.shape) for c in colliders]
