@@ -70,6 +70,15 @@ def plan_bodies(
     owned: dict[int, list[PlacedCollider]] = {node: [] for node in physics.motions}
     statics: list[StaticPlan] = []
     concave = _concave_colliders(physics, motion_node_of, shapes)
+    shapes.expect_concave(
+        len(
+            {
+                (collider.shape, linear_maps[collider.node].tobytes())
+                for collider, owner in concave
+                if isinstance(collider.shape, MeshShape) and _moves(physics, owner)
+            }
+        )
+    )
     placer = _Placer(physics, motion_node_of, frames)
     for node, collider in physics.colliders.items():
         owner = int(motion_node_of[node])
@@ -77,7 +86,7 @@ def plan_bodies(
         planned = shapes.plan(
             collider.shape,
             linear_maps[node],
-            moving=motion is not None and motion.kind is not MotionKind.STATIC,
+            moving=_moves(physics, owner),
             bvh_allowed=not any(
                 other_owner != owner and may_collide(collider.filter, other.filter)
                 for other, other_owner in concave
@@ -143,6 +152,11 @@ class _Placer:
         return PlacedCollider(collider, *self._placed[key])
 
 
+def _moves(physics: PhysicsScene, owner: int) -> bool:
+    motion = physics.motions.get(owner)
+    return motion is not None and motion.kind is not MotionKind.STATIC
+
+
 def _concave_colliders(
     physics: PhysicsScene, motion_node_of: IntArray, shapes: ShapePlanner
 ) -> list[tuple[Collider, int]]:
@@ -150,8 +164,6 @@ def _concave_colliders(
     result = []
     for node, collider in physics.colliders.items():
         owner = int(motion_node_of[node])
-        motion = physics.motions.get(owner)
-        moving = motion is not None and motion.kind is not MotionKind.STATIC
-        if shapes.is_concave(collider.shape, moving=moving):
+        if shapes.is_concave(collider.shape, moving=_moves(physics, owner)):
             result.append((collider, owner))
     return result

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import math
 import os
+import signal
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +62,13 @@ def limit_resources(seconds: float, memory_bytes: int) -> None:
         resource.setrlimit(kind, (limit, hard))
 
 
+def limit_search(seconds: float) -> None:
+    """End this process, whose draft is there, when it has computed for so long."""
+    if hasattr(signal, "setitimer"):
+        left = seconds - time.process_time()
+        signal.setitimer(signal.ITIMER_PROF, max(left, 1e-3))
+
+
 def simplified(points: FloatArray, triangles: IntArray) -> tuple[FloatArray, IntArray]:
     """The mesh with about ``MAX_TRIANGLES``; as it is where that would change its volume."""
     if len(triangles) <= MAX_TRIANGLES:
@@ -96,7 +105,8 @@ def run(folder: Path) -> None:
     with np.load(folder / "mesh.npz", allow_pickle=False) as given:
         points, triangles = given["points"], given["triangles"]
         threshold, max_parts = float(given["threshold"]), int(given["max_parts"])
-        limit_resources(float(given["seconds"]), int(given["memory_bytes"]))
+        seconds = float(given["seconds"])
+        limit_resources(float(given["draft_seconds"]), int(given["memory_bytes"]))
     import coacd
 
     coacd.set_log_level("off")
@@ -113,6 +123,7 @@ def run(folder: Path) -> None:
         **DRAFT,
     )
     write(draft, folder / "draft.npz")
+    limit_search(seconds)
     full = coacd.run_coacd(mesh, threshold=threshold, max_convex_hull=max_parts, seed=0)
     write(full, folder / "full.npz")
 

@@ -10,7 +10,7 @@ from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severit
 from gltf_bullet.model.mass_properties import Moments, mesh_moments
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.shapes.decomposition import Decomposer
-from gltf_bullet.planning.shapes.hulls import Hull, box_of_hull, convex_hull
+from gltf_bullet.planning.shapes.hulls import Hull, box_of_hull, convex_hull, is_closed, weld
 from gltf_bullet.planning.shapes.shape_plans import (
     BoxPlan,
     BvhPlan,
@@ -29,6 +29,7 @@ __all__ = [
     "DECOMPOSITION_STOPPED",
     "ConcavePlanner",
     "hull_shape",
+    "is_convex",
     "tidy",
 ]
 
@@ -102,6 +103,20 @@ def hull_shape(hull: Hull) -> PlacedShape:
     if box is not None:
         return PlacedShape(BoxPlan(box[0]), tidy(box[1]))
     return PlacedShape(HullPlan(PointSet(hull.points)))
+
+
+def is_convex(mesh: TriangleSet) -> bool:
+    """Whether the triangles are the closed surface of their own convex hull."""
+    points, triangles = weld(mesh.points, mesh.triangles)
+    if len(points) < 4 or not is_closed(triangles):
+        return False
+    try:
+        hull = convex_hull(points, max_points=len(points))
+    except ValueError:
+        return False
+    volume = abs(mesh_moments(points, triangles).volume)
+    hull_volume = mesh_moments(hull.points, hull.triangles).volume
+    return not hull.was_flat and volume >= (1.0 - 1e-4) * hull_volume
 
 
 def tidy(pose: Pose) -> Pose:

@@ -46,7 +46,7 @@ class Decomposition:
     parts: tuple[PointSet, ...]
     outcome: Outcome
     seconds: float
-    """The time [s] that it was allowed to take."""
+    """The time [s] that it took, if it is ``full``; else that it had, at least its share."""
     reason: str = ""
     """Why it is not ``full``."""
 
@@ -57,6 +57,11 @@ class Decomposer:
     def __init__(self, options: LoadOptions) -> None:
         self._options = options
         self._left = options.decomposition_seconds
+        self._ahead = 0
+
+    def expect(self, meshes: int) -> None:
+        """Share the time evenly among so many meshes that are to come."""
+        self._ahead = meshes
 
     def decompose(self, mesh: TriangleSet) -> Decomposition:
         """Convex parts of ``mesh``, at most ``options.max_convex_parts`` of them.
@@ -65,16 +70,17 @@ class Decomposer:
         or written is not an error.
         """
         path = cache_folder(self._options) / _name_in_cache(mesh, self._options)
-        seconds = min(self._left, max(_LEAST_SECONDS, _SHARE * self._left))
-        cached = _read(path)
+        seconds = min(_SHARE, 1.0 / max(self._ahead, 1)) * self._left
+        longest = min(self._left, max(_LEAST_SECONDS, seconds))
+        self._ahead -= 1
+        found = _read(path)
         # A little less time will not give more.
-        if cached is not None and (cached.outcome == "full" or cached.seconds >= 0.9 * seconds):
-            return cached
-        begin = time.monotonic()
-        found = _run(mesh, seconds, self._options)
-        # On a busy machine more time passes than the worker was given.
-        self._left -= min(seconds, time.monotonic() - begin)
-        _write(path, found)
+        if found is None or not (found.outcome == "full" or found.seconds >= 0.9 * seconds):
+            found = _run(mesh, seconds, longest, self._options)
+            _write(path, found)
+        # What was found before counts as if it were found now: a scene that is loaded again has the
+        # same shares, and computes nothing.
+        self._left -= min(longest, found.seconds)
         return found
 
 
@@ -91,7 +97,10 @@ def _name_in_cache(mesh: TriangleSet, options: LoadOptions) -> str:
     return hashlib.blake2b(content, digest_size=16).hexdigest() + ".npz"
 
 
-def _run(mesh: TriangleSet, seconds: float, options: LoadOptions) -> Decomposition:
+def _run(
+    mesh: TriangleSet, seconds: float, draft_seconds: float, options: LoadOptions
+) -> Decomposition:
+    begin = time.monotonic()
     low, high = mesh.points.min(axis=0), mesh.points.max(axis=0)
     center, size = 0.5 * (low + high), float((high - low).max())
     # Of unit size, whatever the mesh's: coacd has absolute tolerances.
@@ -101,6 +110,7 @@ def _run(mesh: TriangleSet, seconds: float, options: LoadOptions) -> Decompositi
         threshold=options.decomposition_threshold,
         max_parts=options.max_convex_parts,
         seconds=seconds,
+        draft_seconds=draft_seconds,
         progress=_reporter(options.progress),
     )
     parts = tuple(
@@ -109,7 +119,10 @@ def _run(mesh: TriangleSet, seconds: float, options: LoadOptions) -> Decompositi
         if (hull := _hull_or_none(points * size + center, options.max_hull_points)) is not None
     )
     outcome: Outcome = "none" if not parts else "full" if result.is_full else "draft"
-    return Decomposition(parts, outcome, seconds, result.reason)
+    used = min(draft_seconds, result.seconds or time.monotonic() - begin)
+    return Decomposition(
+        parts, outcome, used if outcome == "full" else max(seconds, used), result.reason
+    )
 
 
 def _reporter(progress: Callable[[str, float], object] | None) -> Callable[[float], object]:

@@ -48,6 +48,8 @@ class WorkerResult:
     is_full: bool
     reason: str
     """Why not, in a few words; empty where it did."""
+    seconds: float = 0.0
+    """CPU time that it took; 0 where the system does not count it."""
 
 
 def run_worker(
@@ -57,6 +59,7 @@ def run_worker(
     threshold: float,
     max_parts: int,
     seconds: float,
+    draft_seconds: float,
     progress: Callable[[float], object],
 ) -> WorkerResult:
     """Decompose a mesh of about unit size within a time; never raises on content.
@@ -68,6 +71,7 @@ def run_worker(
         max_parts: Parts at most.
         seconds: CPU time after which the worker is ended, so that a busy machine gets the same
             parts as an idle one; wall-clock time where the system does not count it (Windows).
+        draft_seconds: As much, not less, as long as there is no draft.
         progress: Called with the share of the time that is used, in 0..1.
     """
     if seconds <= 0.0:
@@ -85,19 +89,30 @@ def run_worker(
                 threshold=np.array(threshold),
                 max_parts=np.array(max_parts),
                 seconds=np.array(seconds),
+                draft_seconds=np.array(draft_seconds),
                 memory_bytes=np.array(MEMORY_BYTES),
             )
-            reason = _run(folder, seconds, progress)
+            before = _seconds_of_children()
+            reason = _run(folder, seconds, draft_seconds, progress)
+            used = _seconds_of_children() - before
             for path, is_full in ((folder / "full.npz", True), (folder / "draft.npz", False)):
                 parts = _read(path)
                 if parts is not None:
-                    return WorkerResult(parts, is_full, "" if is_full else reason)
+                    return WorkerResult(parts, is_full, "" if is_full else reason, used)
+            return WorkerResult((), is_full=False, reason=reason, seconds=used)
     except OSError as error:
         reason = f"coacd could not be started: {error.strerror or error}"
     return WorkerResult((), is_full=False, reason=reason)
 
 
-def _run(folder: Path, seconds: float, progress: Callable[[float], object]) -> str:
+def _seconds_of_children() -> float:
+    times = os.times()
+    return times.children_user + times.children_system
+
+
+def _run(
+    folder: Path, seconds: float, draft_seconds: float, progress: Callable[[float], object]
+) -> str:
     """Why the worker ended; whatever ends this function ends the worker."""
     if not sys.executable:
         return "there is no Python interpreter to run coacd with"
@@ -105,7 +120,7 @@ def _run(folder: Path, seconds: float, progress: Callable[[float], object]) -> s
     # The worker finds what this process finds, and does not take its own folder for a package's.
     environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
     environment["OPENBLAS_NUM_THREADS"] = "1"
-    longest = seconds * (_BUSY if hasattr(signal, "SIGXCPU") else 1.0)
+    longest = draft_seconds * (_BUSY if hasattr(signal, "SIGXCPU") else 1.0)
     begin = time.monotonic()
     with subprocess.Popen(  # noqa: S603  # our own file and folder
         [sys.executable, "-c", _LAUNCH, str(_WORKER), str(folder)],
@@ -123,10 +138,12 @@ def _run(folder: Path, seconds: float, progress: Callable[[float], object]) -> s
                 except subprocess.TimeoutExpired:
                     progress(min(1.0, used / seconds))
                     continue
+                if code == -getattr(signal, "SIGPROF", 0):
+                    return f"coacd did not end within {seconds:.2g} s"
                 if code == -getattr(signal, "SIGXCPU", 0):
                     break
                 return "" if code == 0 else f"coacd ended with code {code}"
-            return f"coacd did not end within {seconds:.2g} s"
+            return f"coacd did not end within {draft_seconds:.2g} s"
         finally:
             worker.kill()
 

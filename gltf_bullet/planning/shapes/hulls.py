@@ -134,12 +134,13 @@ def _spread_subset(points: FloatArray, count: int) -> IntArray:
     even = (points - center) / scale
     # The extremes along the axes span a volume, whatever the directions pick.
     axes = np.concatenate([np.eye(3), -np.eye(3)])
-    chosen = np.unique(np.argmax(even @ np.concatenate([axes, directions]).T, axis=0))[:count]
+    # One row per direction or facet: the search for the largest runs along memory.
+    chosen = np.unique(np.argmax(np.concatenate([axes, directions]) @ even.T, axis=1))[:count]
     while len(chosen) < count:
         facets = _qhull(even[chosen]).equations
-        beyond = even @ facets[:, :3].T + facets[:, 3]
-        furthest = np.argmax(beyond, axis=0)
-        missed = beyond[furthest, np.arange(len(facets))]
+        beyond = facets[:, :3] @ even.T
+        furthest = np.argmax(beyond, axis=1)
+        missed = beyond[np.arange(len(facets)), furthest] + facets[:, 3]
         furthest = furthest[missed > 1e-9]
         if not len(furthest):
             break

@@ -18,7 +18,7 @@ from gltf_bullet.model import Box, Capsule, Cylinder, MeshShape, Plane, Shape, S
 from gltf_bullet.model.mass_properties import Moments, mesh_moments, solid_moments
 from gltf_bullet.number_ranges import PLACED_SIZE
 from gltf_bullet.options import LoadOptions
-from gltf_bullet.planning.shapes.concave_meshes import ConcavePlanner, hull_shape, tidy
+from gltf_bullet.planning.shapes.concave_meshes import ConcavePlanner, hull_shape, is_convex, tidy
 from gltf_bullet.planning.shapes.decomposition import Decomposer
 from gltf_bullet.planning.shapes.hull_cache import cache_folder, kept_hull
 from gltf_bullet.planning.shapes.hulls import Hull, convex_hull, is_closed, weld
@@ -124,9 +124,11 @@ class ShapePlanner:
         self._mesh_of = mesh_of
         self._options = options
         self._diagnostics = diagnostics
-        self._concave = ConcavePlanner(decomposer or Decomposer(options), options, diagnostics)
+        self._decomposer = decomposer or Decomposer(options)
+        self._concave = ConcavePlanner(self._decomposer, options, diagnostics)
         self._planned: dict[tuple[Shape, bytes, bool, bool], PlannedShape | None] = {}
         self._meshes: dict[MeshShape, TriangleSet | None] = {}
+        self._is_convex: dict[TriangleSet, bool] = {}
 
     def plan(
         self, shape: Shape, linear: FloatArray, *, moving: bool, bvh_allowed: bool, at: JsonPointer
@@ -148,6 +150,10 @@ class ShapePlanner:
             self._planned[key] = self._plan(shape, linear, moving, bvh_allowed, at)
         return self._planned[key]
 
+    def expect_concave(self, meshes: int) -> None:
+        """Tell how many moving concave meshes are to come, which share the time."""
+        self._decomposer.expect(meshes)
+
     def is_concave(self, shape: Shape, *, moving: bool) -> bool:
         """Whether a collider is a surface or half-space for the others, not a convex solid."""
         if isinstance(shape, Plane):
@@ -157,7 +163,7 @@ class ShapePlanner:
         mesh = self._mesh(shape)
         if mesh is None:
             return False
-        return not moving or not _convex(mesh)
+        return not moving or not self._convex(mesh)
 
     def _plan(
         self, shape: Shape, linear: FloatArray, moving: bool, bvh_allowed: bool, at: JsonPointer
@@ -310,7 +316,7 @@ class ShapePlanner:
             return self._hull(hull, hull_moments, at)
         welded = weld(points, triangles)
         if not is_closed(welded[1]):
-            if not _convex(mesh):
+            if not self._convex(mesh):
                 self._diagnostics.report(MESH_OPEN, at)
             moments = hull_moments
         else:
@@ -319,7 +325,7 @@ class ShapePlanner:
                 moments = mesh_moments(welded[0], welded[1][:, ::-1])
             if moments.volume <= 0.0:
                 moments = hull_moments
-        if _convex(mesh):
+        if self._convex(mesh):
             return self._hull(hull, moments, at)
         placed = self._concave.plan(TriangleSet(*welded), hull, moments, bvh_allowed, at)
         return PlannedShape(placed, moments)
@@ -335,6 +341,11 @@ class ShapePlanner:
         if shape not in self._meshes:
             self._meshes[shape] = self._mesh_of(shape)
         return self._meshes[shape]
+
+    def _convex(self, mesh: TriangleSet) -> bool:
+        if mesh not in self._is_convex:
+            self._is_convex[mesh] = is_convex(mesh)
+        return self._is_convex[mesh]
 
 
 def _primitive(shape: Box | Sphere | Capsule | Cylinder, size: FloatArray) -> ShapePlan | None:
@@ -364,20 +375,6 @@ def _describe(shape: Sphere | Capsule | Cylinder, size: FloatArray, shear: float
     if not isinstance(shape, Sphere) and shape.radius_bottom != shape.radius_top:
         words.append("tapered")
     return " ".join([*words, type(shape).__name__.lower()])
-
-
-def _convex(mesh: TriangleSet) -> bool:
-    """Whether the triangles are the closed surface of their own convex hull."""
-    points, triangles = weld(mesh.points, mesh.triangles)
-    if len(points) < 4 or not is_closed(triangles):
-        return False
-    try:
-        hull = convex_hull(points, max_points=len(points))
-    except ValueError:
-        return False
-    volume = abs(mesh_moments(points, triangles).volume)
-    hull_volume = mesh_moments(hull.points, hull.triangles).volume
-    return not hull.was_flat and volume >= (1.0 - 1e-4) * hull_volume
 
 
 def _turn_from_y(normal: FloatArray) -> Pose:
