@@ -229,13 +229,18 @@ def _link(
         f'<inertia ixx="{moment!r}" iyy="{moment!r}" izz="{moment!r}" ixy="0" ixz="0" iyz="0"/>'
         "</inertial>"
     ]
-    for geometry in _geometries(shapes):
+    geometries = _geometries(shapes)
+    for geometry in geometries:
         lines.append(f"<collision>{geometry}</collision>")
         if look.as_colliders:
             lines.append(f"<visual>{geometry}{_material(look)}</visual>")
     if look.file:
         mesh = f"<geometry><mesh filename={quoteattr(look.file)}/></geometry>"
         lines.append(f"<visual>{mesh}{_material(look)}</visual>")
+    elif geometries and not look.as_colliders:
+        # Of a link without a visual PyBullet draws the collision shapes.
+        unseen = '<geometry><box size="0.001 0.001 0.001"/></geometry>'
+        lines.append(f"<visual>{unseen}{_material(LinkLook(color=(0.0, 0.0, 0.0, 0.0)))}</visual>")
     return [*lines, "</link>"]
 
 
