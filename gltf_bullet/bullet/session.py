@@ -27,6 +27,7 @@ __all__ = [
     "EngineSettings",
     "PhysicsClient",
     "engine_session",
+    "known_session",
     "require_client",
 ]
 
@@ -95,6 +96,12 @@ def engine_session(client_id: int) -> EngineSession:
         known = EngineSession(client_id)
         _SESSIONS[client_id] = known
     return known
+
+
+def known_session(client_id: int) -> EngineSession | None:
+    """The session of a client if there is one, for those that only read its world."""
+    known = _SESSIONS.get(client_id)
+    return known if known is not None and known.is_alive() else None
 
 
 class EngineSession:

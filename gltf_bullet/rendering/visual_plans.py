@@ -58,7 +58,8 @@ class VisualMesh:
     """Immutable triangles with one colour and at most one texture, compared by content."""
 
     __slots__ = (
-        "color", "digest", "normals", "part_of_triangle", "points", "texture", "triangles", "uvs",
+        "__weakref__", "color", "digest", "normals", "part_of_triangle", "points", "texture",
+        "triangles", "uvs",
     )  # fmt: skip
 
     def __init__(

@@ -16,6 +16,8 @@ from gltf_bullet.bullet.reading.world_reader import read_world
 from gltf_bullet.convert.description import LinkDescription, WorldDescription
 from gltf_bullet.diagnostics import Diagnostics
 from tests.convert.robots import DATA
+from tests.runtime.pictures import corner_image, png, quad
+from tools.gltf_builder import GltfBuilder
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
 
@@ -196,6 +198,56 @@ def test_a_world_comes_back_equal(build: World, tmp_path: Path) -> None:
     assert np.allclose(found_surfaces, sorted(stated), atol=1e-9)
     assert again.gravity is None or again.gravity == pytest.approx((0.0, 0.0, -9.81))
     assert float(np.abs(pictures[0] - pictures[1]).mean()) <= 2.0
+
+
+def seen(client: int) -> list[int]:
+    """Kinds of the visual shapes that are not transparent."""
+    return [
+        entry[2]
+        for k in range(pybullet.getNumBodies(client))
+        for entry in pybullet.getVisualShapeData(
+            pybullet.getBodyUniqueId(k, client), physicsClientId=client
+        )
+        if entry[7][3] > 0.0
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "meshes"),
+    [("falling_box", 2), ("toy_blocks", 7), ("cart_pole", 3), ("ragdoll", 0), ("four_bar", 0)],
+)
+def test_meshes_of_our_own_scenes_come_along(name: str, meshes: int, tmp_path: Path) -> None:
+    """PyBullet does not tell what it draws from memory; colliders are not what the file shows."""
+    path = tmp_path / "world.glb"
+    pictures, colliders = [], []
+    for source in (ASSETS / f"{name}.gltf", path):
+        with headless_world() as client:
+            scene = gb.load_gltf(source, physics_client=client)
+            assert seen(client) == [pybullet.GEOM_MESH] * meshes
+            colliders.append(len(scene.asset.physics.colliders))
+            pictures.append(look(client))
+            issues = gb.export_world(path, client)
+            assert not [issue for issue in issues if issue.code == "VISUAL_UNREADABLE"]
+    assert colliders[0] == colliders[1]
+    assert float(np.abs(pictures[0] - pictures[1]).mean()) <= 2.0
+
+
+def test_a_texture_of_our_own_scene_comes_along(tmp_path: Path) -> None:
+    builder = GltfBuilder()
+    image = builder.image(png(corner_image(32)), "image/png")
+    builder.node("Quad", mesh=quad(builder, builder.textured(builder.texture(image))))
+    path = tmp_path / "world.glb"
+    with headless_world() as client:
+        scene = gb.load_gltf(builder.glb(), physics_client=client)
+        assert gb.export_world(path, client) == ()
+        wanted = look(client)
+        assert scene.issues == ()
+    with headless_world() as client:
+        gb.load_gltf(path, physics_client=client)
+        found = look(client)
+    # The background and the four colours of the quad.
+    assert len(np.unique(wanted.reshape(-1, 3), axis=0)) >= 5
+    assert float(np.abs(wanted - found).mean()) <= 0.5
 
 
 @pytest.mark.parametrize("build", [arm_and_box, droid, zoo], ids=lambda build: build.__name__)

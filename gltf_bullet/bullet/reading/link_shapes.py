@@ -14,6 +14,8 @@ from gltf_bullet.bullet.reading.issues import (
     TEXTURE_UNREADABLE,
     VISUAL_UNREADABLE,
 )
+from gltf_bullet.bullet.rendering.pictures import png_of
+from gltf_bullet.bullet.rendering.visuals import shown_mesh
 from gltf_bullet.convert.description import (
     BallShape,
     BoxShape,
@@ -125,6 +127,10 @@ class LinkShapes:
             shape = _primitive(kind, size)
             image: bytes | None = None
             scale = (1.0, 1.0, 1.0)
+            ours = None if shape is not None else self._mesh_of_ours(entry, pose)
+            if ours is not None:
+                found.append(ours)
+                continue
             if shape is None:
                 mesh = self._mesh_file(file.decode(errors="replace"), shown)
                 if mesh is None:
@@ -142,6 +148,16 @@ class LinkShapes:
                 image = None
             found.append(VisualDescription(shape, pose, scale, Surface(tuple(color), image)))
         return tuple(found)
+
+    def _mesh_of_ours(self, entry: Sequence[Any], pose: Pose) -> VisualDescription | None:
+        """A mesh that a scene of ours shows; PyBullet tells neither it nor its texture."""
+        mesh = shown_mesh(self._client, entry[0], entry[1])
+        # Another colour: the body has gone, and the user's has its id.
+        if mesh is None or not np.allclose(entry[7], mesh.color, atol=1e-6):
+            return None
+        geometry = MeshGeometry(mesh.points, mesh.triangles, mesh.normals, mesh.uvs)
+        image = None if mesh.texture is None else png_of(mesh.texture.pixels)
+        return VisualDescription(MeshShape(geometry), pose, entry[3], Surface(mesh.color, image))
 
     def _mesh_file(self, path: str, shown: str) -> MeshFile | None:
         if path not in self._files:

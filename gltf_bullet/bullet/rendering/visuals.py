@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pybullet
@@ -19,7 +20,7 @@ import pybullet
 from gltf_bullet.bullet.kept_files import KEPT_FILES
 from gltf_bullet.bullet.rendering.link_looks import NOTHING, LinkLook
 from gltf_bullet.bullet.rendering.visual_files import MeshFiles, load_texture, obj_text
-from gltf_bullet.bullet.session import EngineSession
+from gltf_bullet.bullet.session import EngineSession, known_session
 from gltf_bullet.bullet.shapes.engine_shapes import MAX_INDICES, MAX_VERTICES
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.body_plans import BodyPlan, ColliderGroup, StaticPlan
@@ -40,7 +41,7 @@ from gltf_bullet.rendering.visual_plans import (
 )
 from gltf_bullet.transforms import FloatArray, quats_from_matrices
 
-__all__ = ["BodyVisuals", "ShownLink", "mesh_arguments", "move_links"]
+__all__ = ["BodyVisuals", "ShownLink", "mesh_arguments", "move_links", "shown_mesh"]
 
 BULLET_SHOWS_IT = -1
 """The visual shape id by which Bullet draws the collision shape itself."""
@@ -53,6 +54,8 @@ class _EngineVisuals:
         self.id_by_content: dict[object, int] = {}
         self.id_by_texture: dict[bytes, int] = {}
         self.files = MeshFiles()
+        self.mesh_by_link: WeakValueDictionary[tuple[int, int], VisualMesh] = WeakValueDictionary()
+        """By body id and link index, as long as its scene is there: PyBullet does not tell it."""
 
 
 _ListsOfMesh = dict[str, list[list[float]] | list[int]]
@@ -84,6 +87,16 @@ def move_links(client_id: int, links: Sequence[ShownLink], matrices: FloatArray)
         pybullet.resetBasePositionAndOrientation(
             shown.body_id, matrix[:3, 3].tolist(), rotation, physicsClientId=client_id
         )
+
+
+def shown_mesh(client_id: int, body_id: int, link: int) -> VisualMesh | None:
+    """The mesh of its file that a scene of ours shows with a link."""
+    session = known_session(client_id)
+    return (
+        None
+        if session is None
+        else session.shared(_EngineVisuals).mesh_by_link.get((body_id, link))
+    )
 
 
 class BodyVisuals:
@@ -169,6 +182,7 @@ class BodyVisuals:
 
     def _show(self, visual: NodeVisual, body_id: int, link: int, owner: int | None) -> None:
         self.shown.append(ShownLink(body_id=body_id, link=link, visual=visual, owner=owner))
+        self._known.mesh_by_link[body_id, link] = visual.mesh
         texture = visual.mesh.texture
         if texture is None:
             return
