@@ -87,7 +87,9 @@ V_NEXT = 37
 RIGHT = 38
 MOMENTUM = 39
 """M v_free."""
-HEADER_SIZE = 41
+UNCONVERGED_LABEL = 41
+"""BLOCK_LABEL of one of the UNCONVERGED islands."""
+HEADER_SIZE = 42
 
 # --- fields of a contact's side -------------------------------------------------------------------
 

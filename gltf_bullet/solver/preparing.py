@@ -7,10 +7,11 @@ from gltf_bullet.solver.articulation_step import evaluate_tree, prepare_articula
 from gltf_bullet.solver.compiling import entry
 from gltf_bullet.solver.energy_guard import judge_step
 from gltf_bullet.solver.row_metrics import measure_rows
+from gltf_bullet.solver.tree_kinematics import is_hurried
 from gltf_bullet.solver.unknown_loads import add_contact_forces, find_unknown_load
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["EVALUATE", "JUDGE", "PREPARE", "prepare"]
+__all__ = ["EVALUATE", "JUDGE", "PREPARE", "WAS_HURRIED", "WAS_SLOWED", "prepare"]
 
 PREPARE = 1
 """State the rows of all articulations of the arena that take part in the step."""
@@ -18,6 +19,9 @@ JUDGE = 2
 """Judge the step that was just made, and take back energy that came from nowhere."""
 EVALUATE = 3
 """Poses, velocities, mass matrix and row values of the articulation ``number``."""
+
+WAS_SLOWED = 1
+WAS_HURRIED = 2
 
 
 @entry(
@@ -55,7 +59,8 @@ def prepare(
         gz: Likewise.
 
     Returns:
-        1 where the engine must be given velocities that were taken back, else 0.
+        WAS_SLOWED where the engine must be given velocities that were taken back, and WAS_HURRIED
+        where a link went further in the step than it is thick.
     """
     if stage == EVALUATE:
         a = ints[ints[arena.RECORDS] + number]
@@ -75,7 +80,10 @@ def prepare(
     if stage == JUDGE:
         ints[arena.JUDGED] = 1
         for k in range(ints[arena.ARTICULATIONS]):
-            slowed |= ints[ints[ints[arena.RECORDS] + k] + arena.SLOWED]
+            a = ints[ints[arena.RECORDS] + k]
+            slowed |= ints[a + arena.SLOWED]
+            if is_hurried(ints, floats, work, a, ints[a + arena.VELOCITY], dt):
+                slowed |= WAS_HURRIED
         return int(slowed)
     for k in range(ints[arena.ARTICULATIONS]):
         a = ints[ints[arena.RECORDS] + k]

@@ -13,11 +13,13 @@ from gltf_bullet.solver.island import (
 )
 from gltf_bullet.solver.joining import add_cut_constraints, take_results
 from gltf_bullet.solver.newton import solve_islands
+from gltf_bullet.solver.tree_kinematics import is_hurried
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = [
     "FINISH",
     "GATHER",
+    "HURRIED",
     "MISPREDICTED",
     "MISTRUSTED",
     "NEEDS_ROOM",
@@ -45,6 +47,8 @@ MISPREDICTED = 8
 """The last step went otherwise than foreseen; motors are asked for."""
 SLOWED = 16
 """Velocities were taken back; the engine must be given them."""
+HURRIED = 64
+"""A link goes further in the step than it is thick."""
 MISTRUSTED = 32
 """Contacts turn out otherwise than foreseen: the step should be judged right after it."""
 
@@ -92,7 +96,8 @@ def solve(
         dt: [s]
 
     Returns:
-        0, or a sum of NEEDS_ROOM, NOT_CONVERGED, NOT_FINITE, MISPREDICTED, SLOWED and MISTRUSTED.
+        0, or a sum of NEEDS_ROOM, NOT_CONVERGED, NOT_FINITE, MISPREDICTED, SLOWED,
+        MISTRUSTED and HURRIED.
     """
     if stages & OPEN:
         open_islands(index, values, contacts, free_bodies)
@@ -115,7 +120,14 @@ def solve(
             status |= SLOWED if _is_any(ints, arena.SLOWED) else 0
         ints[arena.JUDGED] = 0
         for k in range(ints[arena.ARTICULATIONS]):
-            if floats[ints[ints[ints[arena.RECORDS] + k] + arena.MISTRUST]] > 0.0:
+            a = ints[ints[arena.RECORDS] + k]
+            if floats[ints[a + arena.MISTRUST]] > 0.0:
                 status |= MISTRUSTED
+            if ints[a + arena.ACTS] == 1:
+                velocity = ints[a + arena.SCRATCH]
+                for i in range(ints[a + arena.DOF_COUNT]):
+                    work[velocity + i] = floats[ints[a + arena.EXPECTED] + i]
+                if is_hurried(ints, floats, work, a, velocity, dt):
+                    status |= HURRIED
         return status | (NOT_CONVERGED if index[layout.UNCONVERGED] else 0)
     return NEEDS_ROOM if index[layout.NEEDED] else 0

@@ -155,6 +155,12 @@ class LinkContacts:
                 mask |= self._classes.mask_of(classed)
         return mask
 
+    def may_meet(self, one: EngineLink, other: EngineLink) -> bool:
+        """Whether the classes of two links let them collide; other people's links meet all."""
+        known = {classed.link: classed for classed in self._classed}
+        first, second = known.get(one), known.get(other)
+        return first is None or second is None or self._classes.meet(first, second)
+
     def release(self) -> None:
         """Give the collision bits back."""
         self._classes.discard(self._classed, self._split_pairs)

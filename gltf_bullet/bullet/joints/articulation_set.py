@@ -12,6 +12,7 @@ import pybullet
 from gltf_bullet.bullet.joints.arena_builder import build_arena
 from gltf_bullet.bullet.joints.articulation import AnchorMotion, Articulation
 from gltf_bullet.bullet.joints.contact_reader import ContactReader
+from gltf_bullet.bullet.joints.fast_links import FastLinks, Link, Pair
 from gltf_bullet.bullet.joints.joint_controls import JointControls
 from gltf_bullet.bullet.joints.joint_solver import JointSolver
 from gltf_bullet.bullet.joints.loop_constraints import LoopConstraints
@@ -44,6 +45,7 @@ class ArticulationState:
     drives: tuple[JointDrive, ...]
     """Targets and gains as they acted."""
     anchors: dict[int, tuple[FloatArray, FloatArray, FloatArray, FloatArray]]
+    held_links: frozenset[Pair]
 
 
 def create_articulations(
@@ -164,6 +166,14 @@ class ArticulationSet:
             client_id, self.articulations, anchors, created, plans.cut_constraints
         )
         self.contacts.own_constraints = set(self.loop_constraints.constraint_ids)
+        self.fast_links: FastLinks | None = None
+        """Keeps links from passing through others; it must know who may meet whom."""
+
+    def watch_fast_links(self, may_meet: Callable[[Link, Link], bool]) -> None:
+        """Keep links from passing through what they may meet, however fast they are."""
+        self.fast_links = FastLinks(
+            self.client_id, self.articulations, self.links_of, may_meet, self.contacts.owners
+        )
 
     def _index(self, number: int, articulation: Articulation) -> None:
         for multibody, body in zip(
@@ -238,9 +248,13 @@ class ArticulationSet:
             self.loop_constraints.tighten()
 
     def after_step(self) -> None:
-        """Take back energy from nowhere; give native limits back."""
+        """Take back energy from nowhere, and ways through others; give native limits back."""
         if self.solver.is_mistrustful:
             self.solver.judge()
+        if self.fast_links is not None and (self.solver.is_hurried or self.fast_links.held):
+            self.fast_links.put_back(*self.solver.last)
+        if self.loop_constraints.is_any:
+            self.loop_constraints.close()
         for articulation in self.articulations:
             if articulation.is_watching:
                 articulation.after_step()
@@ -355,6 +369,7 @@ class ArticulationSet:
                 )
                 for node, anchor in self._anchors.items()
             },
+            held_links=frozenset() if self.fast_links is None else self.fast_links.held,
         )
 
     def restore(self, state: ArticulationState) -> None:
@@ -364,6 +379,8 @@ class ArticulationSet:
         for articulation in self.articulations:
             articulation.refresh_native_limits()
         self.controls.restore_drives(state.drives)
+        if self.fast_links is not None:
+            self.fast_links.held = state.held_links
         for node, values in state.anchors.items():
             anchor = self._anchors[node]
             anchor.position[:], anchor.rotation_xyzw[:] = values[:2]

@@ -18,6 +18,7 @@ from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.entries import (
     FINISH,
     GATHER,
+    HURRIED,
     JUDGE,
     MISPREDICTED,
     MISTRUSTED,
@@ -27,6 +28,8 @@ from gltf_bullet.solver.entries import (
     PREPARE,
     SLOWED,
     SOLVE,
+    WAS_HURRIED,
+    WAS_SLOWED,
     prepare,
     solve,
 )
@@ -39,8 +42,6 @@ Pull = Callable[[FloatArray, npt.NDArray[np.intp]], FloatArray]
 
 _SPARE = 1.5
 """Room is made for this many times what is needed: contacts come and go."""
-
-
 _AT_REST = (0.0,) * (ANCHOR_STATE - FLOATING_STATE)
 
 
@@ -92,7 +93,9 @@ class JointSolver:
         """Axes (body, link) whose motor is ours at present; others may be the user's."""
         self.is_mistrustful = False
         """Whether :meth:`judge` has something to do."""
-        self._last: tuple[float, Sequence[float]] = (0.0, ())
+        self.is_hurried = False
+        """Whether a link goes further in the step than it is thick."""
+        self.last: tuple[float, Sequence[float]] = (0.0, ())
         """The step's length [s], and gravity."""
         self._rows = sum(
             int(arena.ints[record.offset + slots.TOTAL_ROWS]) for record in arena.records
@@ -184,8 +187,8 @@ class JointSolver:
         if status & SLOWED:
             self._give_back_velocities()
         self.is_mistrustful = bool(status & MISTRUSTED)
-        if self.is_mistrustful:
-            self._last = (dt, gravity)
+        self.is_hurried = bool(status & HURRIED)
+        self.last = (dt, gravity)
         self._tell()
         while self._pushed:
             self._pushed.pop()[:] = 0.0
@@ -194,17 +197,18 @@ class JointSolver:
 
     def judge(self) -> None:
         """Take back what the step that was just made has thrown, while contacts are unsettled."""
-        dt, gravity = self._last
+        dt, gravity = self.last
         self.is_mistrustful = False
         self.read()
         touching = self.contacts.read(dt, gravity, learns=False)
         contacts = 0 if touching is None else self._fill(touching, [])
         arena = self.arena
-        is_slowed = prepare(
+        status = prepare(
             arena.ints, arena.floats, arena.work, self._index, self._values,
             JUDGE, 0, contacts, dt, *gravity,
         )  # fmt: skip
-        if is_slowed:
+        self.is_hurried |= bool(status & WAS_HURRIED)
+        if status & WAS_SLOWED:
             self._give_back_velocities()
 
     def _give_back_velocities(self) -> None:
