@@ -1,4 +1,4 @@
-"""Links of joints that move further in a step than they are thick: put back to what they would pass.
+"""Links that move further in a step than they are thick: put back to what they would pass.
 
 What ``contacts/fast_bodies`` does for free bodies by rays, for bodies on joints by the distances
 along their way: two slides at 20 m/s would pass each other, a door a ball (measured, 60 Hz). After

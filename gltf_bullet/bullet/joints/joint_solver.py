@@ -12,6 +12,7 @@ from gltf_bullet.bullet.joints.arena_frames import ANCHOR_STATE, FLOATING_STATE
 from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.contact_reader import ContactReader, Touching
 from gltf_bullet.bullet.joints.scene_arena import Arena
+from gltf_bullet.bullet.joints.step_findings import StepFindings
 from gltf_bullet.errors import EngineError
 from gltf_bullet.solver import arena as slots
 from gltf_bullet.solver import island_layout as layout
@@ -23,6 +24,7 @@ from gltf_bullet.solver.entries import (
     MISPREDICTED,
     MISTRUSTED,
     NEEDS_ROOM,
+    NOT_CONVERGED,
     NOT_FINITE,
     OPEN,
     PREPARE,
@@ -55,15 +57,13 @@ class JointSolver:
         articulations: Sequence[Articulation],
         solid: Collection[int],
     ) -> None:
-        """Prepare the lists that reading and telling go through.
-
-        ``solid`` are the bodies of those multibodies that have colliders.
-        """
+        """Prepare the lists to go through; ``solid`` are bodies that have colliders."""
         self.client_id = client_id
         self.arena = arena
         self.articulations = tuple(articulations)
         self.contacts = ContactReader(client_id, articulations, solid)
         """What touches what, this scene's side."""
+        self.findings = StepFindings(self.articulations)
         self.field: Pull | None = None
         """What bodies accelerate more than the engine knows."""
         self._sources = [
@@ -183,9 +183,11 @@ class JointSolver:
         else:
             status = self._step_touching(touching, dt, gravity)
         if status & NOT_FINITE:
-            raise EngineError(self._explain())
+            raise EngineError(self.findings.explain())
         if status & SLOWED:
-            self._give_back_velocities()
+            self._give_back_velocities(dt)
+        if status & NOT_CONVERGED:
+            self.findings.name_unconverged(self._index)
         self.is_mistrustful = bool(status & MISTRUSTED)
         self.is_hurried = bool(status & HURRIED)
         self.last = (dt, gravity)
@@ -209,9 +211,10 @@ class JointSolver:
         )  # fmt: skip
         self.is_hurried |= bool(status & WAS_HURRIED)
         if status & WAS_SLOWED:
-            self._give_back_velocities()
+            self._give_back_velocities(dt)
 
-    def _give_back_velocities(self) -> None:
+    def _give_back_velocities(self, dt: float) -> None:
+        self.findings.name_slowed(dt)
         for articulation in self.articulations:
             articulation.give_back_velocities()
 
@@ -248,7 +251,7 @@ class JointSolver:
         self._has_motors = bool(self._motor_axes)
 
     def forget_motors(self) -> None:
-        """The engine's motors are not as this solve left them: set them in the next step."""
+        """The engine's motors are not as this solve left them: set them anew."""
         self._has_motors = True
         self.is_mistrustful = False
 
@@ -392,12 +395,3 @@ class JointSolver:
             pybullet.applyExternalForce(body, -1, force, point, pybullet.WORLD_FRAME, client)
         if torque[0] or torque[1] or torque[2]:
             pybullet.applyExternalTorque(body, -1, torque, pybullet.WORLD_FRAME, client)
-
-    def _explain(self) -> str:
-        """Whose force is not finite."""
-        for articulation in self.articulations:
-            tau = self.arena.table(articulation.record, slots.TAU, articulation.record.dof_count)
-            if not np.isfinite(tau).all():
-                nodes = [n for n in articulation.record.frames.node if n >= 0]
-                return f"the joints of nodes {nodes} ask for a force that is not finite"
-        return "a joint asks for a force that is not finite"

@@ -176,7 +176,9 @@ class _Base:
         )
 
 
-def _before(position: Sequence[float], velocity: Sequence[float], back: float) -> list[float]:
+def _before(
+    position: Sequence[float], velocity: Sequence[float] | FloatArray, back: float
+) -> list[float]:
     """The coordinates of a joint ``back`` seconds ago; balls turn about their child's axes."""
     if len(position) == 4:
         turn = quat_from_rotation_vector(-back * np.array(velocity))

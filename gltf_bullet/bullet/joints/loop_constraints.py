@@ -141,7 +141,7 @@ class LoopConstraints:
         for articulation, constraints in self._loops.items():
             for _ in range(_CLOSING_STEPS):
                 gaps, move = articulation.closing_move(constraints, LARGEST_MOVE)
-                if not WORTH_CLOSING < float(np.abs(gaps).max()):
+                if float(np.abs(gaps).max()) <= WORTH_CLOSING:
                     break
                 ArticulationPath(articulation, 0.0).move(move)
 
