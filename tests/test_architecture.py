@@ -104,3 +104,18 @@ def test_reading_and_planning_work_without_the_engine(module: str) -> None:
     assert "pybullet" not in heavy
     if module in ("gltf_bullet", "gltf_bullet.cli"):
         assert heavy == []
+
+
+def test_a_scene_without_meshes_loads_and_steps_without_mesh_libraries() -> None:
+    # Each costs a tenth of a second in every new process.
+    program = (
+        "import sys, pybullet, gltf_bullet as gb\n"
+        "from gltf_bullet.cli.benches.assets import cart_pole_gltf\n"
+        "gb.load_gltf(cart_pole_gltf(), pybullet.connect(pybullet.DIRECT)).step()\n"
+        "heavy = {'PIL', 'coacd', 'pygltflib', 'scipy.spatial', 'trimesh'} & set(sys.modules)\n"
+        "print(sorted(heavy))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert ast.literal_eval(result.stdout.splitlines()[-1]) == []

@@ -32,7 +32,8 @@ def bench(
             help="Rows to run, by name; all without any. 'train' alone: environment steps per "
             "second (needs the extra gym). 'contact' alone: contacts against bare PyBullet and "
             "formulas. 'solve' alone: joints against a loop by hand. 'drops' alone: limbs "
-            "thrown on a floor; --repeats times ten of each."
+            "thrown on a floor; --repeats times ten of each. 'start' alone: compiling, and the "
+            "first step of a new process."
         ),
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Pairs of measurements per row.")] = 5,
@@ -54,6 +55,9 @@ def bench(
         return
     if rows == ["drops"]:
         _bench_drops(10 * repeats, as_json)
+        return
+    if rows == ["start"]:
+        _bench_start(repeats, as_json)
         return
     from gltf_bullet.cli.benches.rows import ROWS
     from gltf_bullet.cli.output import console, print_json, print_table
@@ -227,6 +231,27 @@ def _bench_drops(count: int, as_json: bool) -> None:
         (
             (row.name, rate, d.count, d.exploded, d.gained, d.sped, f"{d.worst:.3f}")
             for row, rate, d in found
+        ),
+    )
+
+
+def _bench_start(repeats: int, as_json: bool) -> None:
+    from gltf_bullet.cli.benches.start import START_ROWS
+    from gltf_bullet.cli.output import console, print_json, print_table
+
+    results = _run(START_ROWS, repeats)
+    if as_json:
+        print_json(
+            [{"row": row.name, "seconds": found, "goal": row.goal} for row, found in results]
+        )
+        return
+    print_table(
+        console(),
+        "Before the first step; smaller is better",
+        ("Row", "What", "Value [s]>", "Goal [s]>"),
+        (
+            (row.name, row.what, f"{found:.2f}", "" if row.goal is None else f"<= {row.goal:g}")
+            for row, found in results
         ),
     )
 

@@ -78,25 +78,26 @@ def view(
     every = {"all": LAYERS, "none": ()}
     names = every[show] if show in every else tuple(show.split(","))
     require(set(names) <= set(LAYERS), "--show", f"of {', '.join(LAYERS)}, all, none")
-    common = {
-        "options": world.load_options(),
-        "up_axis": world.up_axis,
-        "gravity": world.gravity,
-        "time_step": world.dt,
-        "speed": speed,
-        "play": not paused,
-        "visuals": visuals.value,
-        "show": names,
-        "floor": floor,
-        "seconds": seconds,
-        "say": typer.echo,
-    }
+    from gltf_bullet.viewer.view_options import ViewOptions
+
+    options = ViewOptions(
+        load=world.load_options(),
+        up_axis=world.up_axis,
+        gravity=world.gravity,
+        time_step=world.dt,
+        speed=speed,
+        play=not paused,
+        visuals=visuals.value,
+        show=names,
+        floor=floor,
+        seconds=seconds,
+    )
     if web:
         from gltf_bullet.viewer.web.program import view_web
 
         try:
             with path_of_gltf(file, fixed_base=fixed_base) as path:
-                view_web(path, host=host, port=port, **common)
+                view_web(path, options, host=host, port=port, say=typer.echo)
         except ImportError as error:
             typer.echo(f"error: {error}", err=True)
             raise typer.Exit(2) from None
@@ -104,7 +105,7 @@ def view(
     from gltf_bullet.viewer.program import view as run
 
     with path_of_gltf(file, fixed_base=fixed_base) as path:
-        run(path, size=pixels, **common)
+        run(path, options, size=pixels, say=typer.echo)
 
 
 # Lines that stand as they are: click takes this mark for "do not wrap".

@@ -11,14 +11,12 @@ import pybullet
 
 from gltf_bullet.bullet.owned_world import add_floor
 from gltf_bullet.errors import EngineError
-from gltf_bullet.options import LoadOptions
-from gltf_bullet.runtime.placement import UpAxis
-from gltf_bullet.transforms import Vec3
 from gltf_bullet.viewer.commands import Commands
 from gltf_bullet.viewer.debug_draw import STILL, DebugDraw, DebugItems
 from gltf_bullet.viewer.keys import LAYERS, key_lines
 from gltf_bullet.viewer.session import Session
 from gltf_bullet.viewer.strokes import Labels, Strokes
+from gltf_bullet.viewer.view_options import ViewOptions
 from gltf_bullet.viewer.window import PanelEvents, Window
 from gltf_bullet.viewer.xray import XRay
 
@@ -213,18 +211,9 @@ def _shortened(lines: Sequence[str]) -> list[str]:
 
 def view(
     path: Path,
+    options: ViewOptions,
     *,
-    up_axis: UpAxis = "z",
-    gravity: Vec3 = (0.0, 0.0, -9.81),
-    time_step: float = 1.0 / 240.0,
-    speed: float = 1.0,
-    play: bool = True,
-    visuals: str = "auto",
-    options: LoadOptions | None = None,
-    show: Sequence[str] = ("joints",),
-    floor: bool = False,
     size: tuple[int, int] = (1280, 800),
-    seconds: float = float("inf"),
     say: Say = print,
     each_turn: Callable[[Viewer], object] | None = None,
 ) -> None:
@@ -232,41 +221,24 @@ def view(
 
     Args:
         path: The glTF file; problems with it are shown, and it is read again when it changes.
-        up_axis: ``"z"`` turns the asset up into a Z-up world, ``"y"`` keeps glTF's axes.
-        gravity: [m/s^2], world axes.
-        time_step: [s]
-        speed: Simulated seconds per second.
-        play: Whether time runs from the start.
-        visuals: ``"mesh"``, ``"collider"``, or ``"auto"``: meshes where the file has any.
-        options: How to load; ``visuals`` decides about theirs.
-        show: Layers that are on at first.
-        floor: Put a floor through the world's origin.
+        options: How.
         size: Width and height of the window [pixels].
-        seconds: Close the window after this time of the clock [s].
         say: Takes lines for the terminal.
         each_turn: Called after each turn of the loop, about 60 times per second.
 
     Raises:
         EngineError: There is no display.
     """
-    window = Window(width=size[0], height=size[1], y_up=up_axis == "y")
+    is_y_up = options.up_axis == "y"
+    window = Window(width=size[0], height=size[1], y_up=is_y_up)
     try:
-        pybullet.setGravity(*gravity, physicsClientId=window.client_id)
-        pybullet.setTimeStep(time_step, physicsClientId=window.client_id)
-        if floor:
-            add_floor(window.client_id, y_up=up_axis == "y")
-        session = Session(
-            path,
-            window.client_id,
-            up_axis=up_axis,
-            visuals=visuals,
-            options=options,
-            play=play,
-            speed=speed,
-            loading=window.paused,
-        )
-        viewer = Viewer(session, window, show=show, say=say)
-        _loop(viewer, time.monotonic() + seconds, each_turn)
+        pybullet.setGravity(*options.gravity, physicsClientId=window.client_id)
+        pybullet.setTimeStep(options.time_step, physicsClientId=window.client_id)
+        if options.floor:
+            add_floor(window.client_id, y_up=is_y_up)
+        session = Session(path, window.client_id, options, loading=window.paused)
+        viewer = Viewer(session, window, show=options.show, say=say)
+        _loop(viewer, time.monotonic() + options.seconds, each_turn)
     except (EngineError, pybullet.error):
         # Closing the window takes the world away in the middle of whatever is being done.
         if window.is_open:

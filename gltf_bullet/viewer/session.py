@@ -9,11 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from gltf_bullet.errors import AssetError, GltfBulletError, TranslationError
-from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.asset import read_asset
-from gltf_bullet.runtime.placement import UpAxis
 from gltf_bullet.viewer.file_watch import FileWatch, referenced_files
 from gltf_bullet.viewer.playback import Playback
+from gltf_bullet.viewer.view_options import ViewOptions
 
 __all__ = ["Session"]
 
@@ -25,12 +24,8 @@ class Session(Playback):
         self,
         path: Path,
         client_id: int,
+        options: ViewOptions | None = None,
         *,
-        up_axis: UpAxis = "z",
-        visuals: str = "auto",
-        options: LoadOptions | None = None,
-        play: bool = True,
-        speed: float = 1.0,
         clock: Callable[[], float] = time.monotonic,
         loading: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
@@ -39,19 +34,14 @@ class Session(Playback):
         Args:
             path: The glTF file; also one that is not there yet.
             client_id: The PyBullet world; everything in it advances with the scene.
-            up_axis: As of ``load_gltf``.
-            visuals: ``"mesh"``, ``"collider"``, or ``"auto"``: meshes where the file has any.
-            options: How to load; ``visuals`` decides about theirs.
-            play: Whether time runs from the start.
-            speed: Simulated seconds per second of the clock.
+            options: How it is looked at; the world's own settings and layers are not touched.
             clock: Seconds, from anywhere.
             loading: What is entered while bodies are made and removed.
         """
+        options = options or ViewOptions()
         self.path = path
-        super().__init__(None, client_id, play=play, speed=speed, clock=clock)
-        self._up_axis = up_axis
-        self._visuals = visuals
-        self._options = options or LoadOptions()
+        super().__init__(None, client_id, play=options.play, speed=options.speed, clock=clock)
+        self._options = options
         self._loading = loading
         self._watch = FileWatch(())
         self.reload()
@@ -72,11 +62,10 @@ class Session(Playback):
         self._watch.follow((self.path, *referenced_files(self.path)))
         try:
             asset = read_asset(self.path)
-            visuals = self._visuals
-            if visuals == "auto":
-                visuals = asset.automatic_visuals
-            options = replace(self._options, visuals=visuals)  # type: ignore[arg-type]  # a literal
-            scene = asset.instantiate(self.client_id, up_axis=self._up_axis, options=options)
+            shown, up_axis = self._options.visuals, self._options.up_axis
+            visuals = asset.automatic_visuals if shown == "auto" else shown
+            options = replace(self._options.load, visuals=visuals)
+            scene = asset.instantiate(self.client_id, up_axis=up_axis, options=options)
         except (AssetError, TranslationError) as error:
             self.problem = tuple(str(issue) for issue in error.issues if issue.is_error)
             return False

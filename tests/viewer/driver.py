@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 from gltf_bullet.viewer.program import Viewer, view
+from gltf_bullet.viewer.view_options import ViewOptions
 
 
 def main() -> None:
@@ -40,9 +41,8 @@ def main() -> None:
 
     view(
         path,
-        show=tuple(filter(None, layers.split(","))),
+        ViewOptions(show=tuple(filter(None, layers.split(","))), seconds=500.0),
         size=(1280, 800),
-        seconds=500.0,
         say=lambda line: print("SAY", line, flush=True),
         each_turn=tell,
     )

@@ -18,6 +18,7 @@ from gltf_bullet.viewer.commands import Commands
 from gltf_bullet.viewer.keys import KEYS, LAYERS, key_lines
 from gltf_bullet.viewer.playback import LONGEST_CATCH_UP, drive_slider
 from gltf_bullet.viewer.session import Session
+from gltf_bullet.viewer.view_options import ViewOptions
 from tools.gltf_builder import GltfBuilder
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
@@ -51,7 +52,7 @@ class Clock:
 
 @pytest.mark.parametrize("speed", [0.25, 1.0, 3.0])
 def test_simulated_time_follows_the_clock_and_the_speed(client: int, speed: float) -> None:
-    session = Session(ASSETS / "falling_box.gltf", client, speed=speed, clock=Clock())
+    session = Session(ASSETS / "falling_box.gltf", client, ViewOptions(speed=speed), clock=Clock())
     assert session.scene is not None
     for _ in range(100):
         session.advance(0.01)
@@ -73,7 +74,7 @@ def test_a_slow_machine_is_not_made_to_catch_up_for_ever(client: int) -> None:
 
 
 def test_pause_step_and_reset(client: int) -> None:
-    session = Session(ASSETS / "falling_box.gltf", client, play=False, clock=Clock())
+    session = Session(ASSETS / "falling_box.gltf", client, ViewOptions(play=False), clock=Clock())
     assert session.scene is not None
     assert session.advance(1.0) == 0
     start = session.scene.world_from_node("Crate")
@@ -309,7 +310,7 @@ def test_the_help_names_every_key_once(client: int) -> None:
 
 
 def test_the_panel_has_a_slider_per_drive_and_a_button_per_command(client: int) -> None:
-    session = Session(ASSETS / "six_axis_arm.gltf", client, clock=Clock(), speed=2.0)
+    session = Session(ASSETS / "six_axis_arm.gltf", client, ViewOptions(speed=2.0), clock=Clock())
     commands, done = commands_of(session)
     controls = commands.controls()
     sliders = [control for control in controls if not control.is_button]

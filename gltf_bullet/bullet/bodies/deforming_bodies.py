@@ -13,7 +13,6 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pybullet
-import trimesh
 
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.bullet.state.link_states import velocity_before_turn
@@ -273,6 +272,8 @@ def _rigid_fit(places: FloatArray, shifts: FloatArray) -> _Rigid:
 
 def _at_places(built: BuiltSurface, places: FloatArray, values: FloatArray) -> FloatArray:
     """Values of the vertices at the points of the surface that are closest to some places."""
+    from trimesh.triangles import closest_point, points_to_barycentric
+
     found = np.empty_like(places)
     for row, place in enumerate(places):
         triangles = built.triangles
@@ -281,11 +282,9 @@ def _at_places(built: BuiltSurface, places: FloatArray, values: FloatArray) -> F
             near = np.argpartition(distances, _NEAR_VERTICES)[:_NEAR_VERTICES]
             triangles = triangles[np.isin(triangles, near).any(axis=1)]
         corners = built.points[triangles]
-        closest = trimesh.triangles.closest_point(corners, np.tile(place, (len(corners), 1)))
+        closest = closest_point(corners, np.tile(place, (len(corners), 1)))
         best = int(np.linalg.norm(closest - place, axis=1).argmin())
-        (shares,) = trimesh.triangles.points_to_barycentric(
-            corners[best : best + 1], closest[best : best + 1]
-        )
+        (shares,) = points_to_barycentric(corners[best : best + 1], closest[best : best + 1])
         shares = shares if np.isfinite(shares).all() else np.full(3, 1.0 / 3.0)
         found[row] = shares @ values[triangles[best]]
     return found

@@ -17,8 +17,8 @@ _IMMOVABLE = (0.0,) * 4
 
 def read_free_body(
     client_id: int, body: int, link: int, gain: tuple[float, float, float], *, is_rigid: bool
-) -> tuple[float, ...]:
-    """The floats of a free body for the solve, as ``island_layout`` has them.
+) -> tuple[tuple[float, ...], float]:
+    """The floats of a free body for the solve, as ``island_layout`` has them, and its friction.
 
     Somebody else's robot counts as one rigid body, as if its motors held its joints; where its
     base is fixed, the link alone counts: taken for immovable it would answer a stiff drive's force
@@ -38,22 +38,17 @@ def read_free_body(
         com, rotation = pybullet.getBasePositionAndOrientation(body, client_id)
         linear, angular = pybullet.getBaseVelocity(body, client_id)
     info = pybullet.getDynamicsInfo(body, link, client_id)
-    mass, moments = info[0], info[2]
+    mass, friction, (x, y, z) = info[:3]
     if mass == 0.0 or (link >= 0 and _is_welded(client_id, body, link)):
-        return (*com, *rotation, *_IMMOVABLE, *linear, *angular, *gain)
+        return (*com, *rotation, *_IMMOVABLE, *linear, *angular, *gain), friction
     if link < 0 and not is_rigid:
         joints = pybullet.getNumJoints(body, physicsClientId=client_id)
         if joints:
-            return _composite(client_id, body, joints, (com, rotation, linear, angular), gain)
-    return (
-        *com,
-        *rotation,
-        mass,
-        *(max(moment, _LEAST_MOMENT) for moment in moments),
-        *linear,
-        *angular,
-        *gain,
-    )
+            whole = _composite(client_id, body, joints, (com, rotation, linear, angular), gain)
+            return whole, friction
+    least = _LEAST_MOMENT
+    moments = max(x, least), max(y, least), max(z, least)
+    return (*com, *rotation, mass, *moments, *linear, *angular, *gain), friction
 
 
 def is_immovable(values: tuple[float, ...]) -> bool:

@@ -112,17 +112,13 @@ class FastBodies:
         self._half = np.array(
             [np.inf if size is None else size.half_thickness for size in self._sizes]
         )
+        surfaces = [[group.surface for group in plan.groups] for plan in plans]
+        self._bounces = [any(surface.bounces for surface in its) for its in surfaces]
         self._lands_softly = np.array(
-            [
-                any(group.surface.on_triangles for group in plan.groups)
-                and not any(group.surface.bounces for group in plan.groups)
-                for plan in plans
-            ],
-            dtype=bool,
-        )
+            [any(surface.on_triangles for surface in its) for its in surfaces], dtype=bool
+        ) & ~np.array(self._bounces, dtype=bool)
         self._half[[plan.kind is not MotionKind.DYNAMIC for plan in plans]] = np.inf
         self._is_any = bool(np.isfinite(self._half).any())
-        self._bounces = [any(group.surface.bounces for group in plan.groups) for plan in plans]
         moments = np.array([plan.inertia_diagonal for plan in plans]).reshape(-1, 3)
         self._is_lopsided = np.ptp(moments, axis=1) > 1e-6 * moments.max(axis=1)
         self._furthest = self._half

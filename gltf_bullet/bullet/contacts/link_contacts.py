@@ -100,7 +100,8 @@ class LinkContacts:
             {
                 link
                 for link, part in links
-                if any(isinstance(shape, _KEEPS_POINTS) for shape in _shapes(part))
+                if part.surface.slips
+                and any(isinstance(shape, _KEEPS_POINTS) for shape in _shapes(part))
             },
         )
 

@@ -78,14 +78,17 @@ def find_overlaps(
 
 
 def overlap_issues(
-    overlaps: Sequence[LoadOverlap], owner_of: Mapping[EngineLink, int]
+    overlaps: Sequence[LoadOverlap], owners: Callable[[], Mapping[EngineLink, int]]
 ) -> tuple[Issue, ...]:
     """One finding per pair of bodies, at the deepest place.
 
     Args:
         overlaps: Pairs of links.
-        owner_of: The glTF node that each link belongs to.
+        owners: Says which glTF node each link belongs to.
     """
+    if not overlaps:
+        return ()
+    owner_of = owners()
     deepest: dict[tuple[int, int], float] = {}
     for overlap in overlaps:
         a, b = owner_of[overlap.first], owner_of[overlap.second]
@@ -108,8 +111,8 @@ def _touching(low: FloatArray, high: FloatArray) -> npt.NDArray[np.intp]:
     first = np.repeat(np.arange(len(low)), counts)
     starts = np.repeat(np.cumsum(counts) - counts, counts)
     second = first + 1 + np.arange(len(first)) - starts
-    meets = ((low[first] <= high[second]) & (low[second] <= high[first])).all(axis=1)
-    pairs: npt.NDArray[np.intp] = np.sort(
-        np.stack([order[first[meets]], order[second[meets]]], axis=1), axis=1
-    )
+    for k in range(3):
+        meets = (low[first, k] <= high[second, k]) & (low[second, k] <= high[first, k])
+        first, second = first[meets], second[meets]
+    pairs: npt.NDArray[np.intp] = np.sort(np.stack([order[first], order[second]], axis=1), axis=1)
     return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]

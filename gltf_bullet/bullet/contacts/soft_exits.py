@@ -43,7 +43,7 @@ class SoftExits:
         self._ids = ids
         self._row_of = {body_id: row for row, body_id in enumerate(ids)}
         self._masses = [plan.mass for plan in plans]
-        self._moments = [np.array(plan.inertia_diagonal) for plan in plans]
+        self._moments = np.array([plan.inertia_diagonal for plan in plans]).reshape(-1, 3)
 
     def inside(self, overlaps: Sequence[LoadOverlap]) -> Iterator[Rising]:
         """Bodies that begin inside of others, as if they had come the shortest way."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pybullet
@@ -193,12 +193,24 @@ class WorldContacts:
         if self._rows is None:
             points = pybullet.getContactPoints(physicsClientId=self._client_id)
             self._rows = _as_array(points).reshape(-1, ROW_SIZE)
-            owner_of = reader.owners
-            for number, (a, b) in enumerate(self._rows[:, :2].tolist()):
-                for owner in {owner_of.get(int(a)), owner_of.get(int(b))}:
-                    self._numbers.setdefault(owner, []).append(number)
+            owner_of = reader.owners.get
+            for number, (a, b) in enumerate(self._rows[:, :2].astype(np.intp).tolist()):
+                one, other = owner_of(a), owner_of(b)
+                self._numbers.setdefault(one, []).append(number)
+                if other is not one:
+                    self._numbers.setdefault(other, []).append(number)
         numbers = self._numbers.get(reader)
         reader.take(_NOTHING if numbers is None else self._rows[numbers].ravel())
+
+
+class _FreeSide(NamedTuple):
+    """A body that no scene solves, or a link of one."""
+
+    number: int
+    """In the order in which they are taken in."""
+    state: int
+    """Whether contacts are followed through it: PASSES_ON or ENDS."""
+    friction: float
 
 
 class Touching:
@@ -217,8 +229,8 @@ class Touching:
         self._client_id = reader.client_id
         self._dt = dt
         self._gain = [dt * g for g in gravity]
-        self._free: dict[tuple[int, int], tuple[int, bool]] = {}
-        """By body, and by link where links of a body move apart: number, and whether it moves."""
+        self._free: dict[tuple[int, int], _FreeSide] = {}
+        """By body, and by link where links of a body move apart."""
         marks = self._marks = reader.marks
         self._arrays = (rows, len(rows) // ROW_SIZE, marks, reader.frictions)
         count = follow_contacts(*self._arrays, marks, rows, SORT)
@@ -283,55 +295,68 @@ class Touching:
                 frame = frames.get(self._link_of[one], -1)
                 if frame < 0:
                     # The base of an anchored one, which constraints may hold on to.
-                    self._set(one, _FOREIGN, self._add_free(-1, -1)[0], -1, ENDS)
+                    self._set(one, _FOREIGN, self._add_free(-1, -1).number, -1, ENDS)
                     continue
                 self._set(one, scene, articulation.record.offset, frame, PASSES_ON)
 
     def _take_free(self, side: int) -> None:
         body = self._body_of[side]
-        if not self._stands_fixed(body):
-            number, moves = self._add_free(body, -1)
+        if body in self._reader.owners or not self._stands_fixed(body):
+            free = self._add_free(body, -1)
             for one in self._sides_of[body]:
-                self._set(one, _FOREIGN, number, -1, PASSES_ON if moves else ENDS)
+                friction = free.friction if self._link_of[one] == -1 else None
+                self._set(one, _FOREIGN, free.number, -1, free.state, friction)
             return
         # Somebody else's arm: each link moves by itself.
         sides = [side]
         for one in sides:
-            number, moves = self._add_free(body, self._link_of[one])
-            self._set(one, _FOREIGN, number, -1, PASSES_ON if moves else ENDS)
-            if moves and len(sides) == 1:
+            free = self._add_free(body, self._link_of[one])
+            self._set(one, _FOREIGN, free.number, -1, free.state, free.friction)
+            if free.state == PASSES_ON and len(sides) == 1:
                 sides += [other for other in self._sides_of[body] if other != side]
 
-    def _set(self, side: int, scene: int, record: int, frame: int, state: int) -> None:
+    def _set(
+        self,
+        side: int,
+        scene: int,
+        record: int,
+        frame: int,
+        state: int,
+        friction: float | None = None,
+    ) -> None:
         self._states[side] = state
         self._numbers[3 * side : 3 * side + 3] = scene, record, frame
         body = self._body_of[side]
-        if body >= 0:
+        if friction is None and body >= 0:
             info = pybullet.getDynamicsInfo(body, self._link_of[side], self._client_id)
-            self._frictions[side] = info[1]
+            friction = info[1]
+        self._frictions[side] = friction or 0.0
 
-    def _add_free(self, body: int, link: int) -> tuple[int, bool]:
+    def _add_free(self, body: int, link: int) -> _FreeSide:
         known = self._free.get((body, link))
         if known is not None:
             return known
         if body < 0:
             # The world, which constraints may hold on to.
             self.free_bodies += _WORLD
-            known = self._free[body, link] = len(self._free), False
+            known = self._free[body, link] = _FreeSide(len(self._free), ENDS, 0.0)
             return known
         owner = self._reader.owners.get(body)
         factor, x, y, z = 1.0, *self._gain
         if owner is not None:
             factor = owner.gravity_factor[body]
         gain = (factor * x, factor * y, factor * z)
-        values = read_free_body(self._client_id, body, link, gain, is_rigid=owner is not None)
+        values, friction = read_free_body(
+            self._client_id, body, link, gain, is_rigid=owner is not None
+        )
         moves = not is_immovable(values)
         all_gains: tuple[float, ...] = (*gain, *_NO_SPIN)
         if moves and link >= 0:
             load = self._reader.robot_loads.find(body, link, values, self._arrays[0], self._dt)
             all_gains = all_gains if load is None else load
         self.free_bodies += (*values[:FREE_GAIN], *all_gains, *_FREE_PADDING)
-        known = self._free[body, link] = len(self._free), moves
+        state = PASSES_ON if moves else ENDS
+        known = self._free[body, link] = _FreeSide(len(self._free), state, friction)
         return known
 
     def _stands_fixed(self, body: int) -> bool:

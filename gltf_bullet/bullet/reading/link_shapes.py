@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pybullet
-from scipy.spatial import ConvexHull, QhullError
 
 from gltf_bullet.bullet.reading.bullet_file import BulletFile, Record, SavedMesh
 from gltf_bullet.bullet.reading.issues import (
@@ -174,6 +173,8 @@ def _primitive(kind: int, size: Sequence[float]) -> ShapeGeometry | None:
 
 def _mesh_shape(part: SavedMesh) -> MeshShape | None:
     """Triangles as they are; a hull with the facets that its points span."""
+    from scipy.spatial import ConvexHull, QhullError
+
     if part.triangles is not None:
         return MeshShape(MeshGeometry(part.points, part.triangles)) if len(part.triangles) else None
     points = np.unique(part.points, axis=0)

@@ -16,7 +16,6 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pybullet
-from PIL import Image
 
 from gltf_bullet.rendering.camera import Camera, ViewMatrices, picture_axes, view_matrices
 from gltf_bullet.rendering.shading import (
@@ -227,6 +226,8 @@ def body_boxes(client_id: int, body_id: int) -> list[FloatArray]:
 
 def png_of(pixels: PixelArray) -> bytes:
     """A picture file of pixels, shape [height, width, 3]."""
+    from PIL import Image
+
     buffer = io.BytesIO()
     Image.fromarray(pixels).save(buffer, format="PNG")
     return buffer.getvalue()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import pybullet
@@ -176,7 +177,7 @@ class EngineWorld:
         )
         self._undo.append(self._links.release)
         overlaps = find_overlaps(self.client_id, solid, self.pair_rules.forbids)
-        self.issues = (*gears.issues, *overlap_issues(overlaps, self._table.owners()))
+        self.issues = (*gears.issues, *overlap_issues(overlaps, self._table.owners))
         """Findings that only the engine makes."""
         self.fast = FastBodies(
             self.client_id,
@@ -204,7 +205,6 @@ class EngineWorld:
             self.client_id, bodies, self.link_of, self.articulations, self.kinematic_targets
         )
         """Single bodies: poses, velocities, impulses."""
-        self.colliders = ColliderIndex(self.client_id, shapes, dict(self._table.link_colliders()))
 
     def _create_deforming(self, visuals: BodyVisuals) -> DeformingBodies:
         def create(plan: StaticPlan) -> dict[int, int]:
@@ -226,6 +226,12 @@ class EngineWorld:
         return DeformingBodies(self.session, plans, ids, create_anew)
 
     # --- what is where ------------------------------------------------------------------------
+
+    @cached_property
+    def colliders(self) -> ColliderIndex:
+        """Which collider a point on a link belongs to."""
+        links = dict(self._table.link_colliders())
+        return ColliderIndex(self.client_id, self.session.shapes, links)
 
     def link_of(self, node: int) -> EngineLink:
         """The engine link of a motion node's body."""

@@ -49,9 +49,10 @@ class LinkIndex:
 
     def links_of(self, node: int) -> list[EngineLink]:
         """The engine links of a body's collider groups, in the order of the plan's groups."""
-        if node in self._id_of_free:
-            count = max(1, len(self.bodies.bodies[node].groups))
-            return [(self._id_of_free[node], link - 1) for link in range(count)]
+        body_id = self._id_of_free.get(node)
+        if body_id is not None:
+            count = len(self.bodies.bodies[node].groups)
+            return [(body_id, -1), *((body_id, link) for link in range(count - 1))]
         return self._articulations.links_of(node)
 
     def owners(self) -> dict[EngineLink, int]:

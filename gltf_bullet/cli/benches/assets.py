@@ -11,7 +11,7 @@ from typing import Any
 
 from gltf_bullet.transforms import Vec3
 
-__all__ = ["bodies_gltf", "cart_pole_gltf", "grid", "mesh_scene_gltf", "pile"]
+__all__ = ["bodies_gltf", "cart_pole_gltf", "grid", "lift_gltf", "mesh_scene_gltf", "pile"]
 
 _BODIES = "KHR_physics_rigid_bodies"
 _SHAPES = "KHR_implicit_shapes"
@@ -98,6 +98,39 @@ def mesh_scene_gltf(count: int) -> bytes:
     return _file(
         nodes, list(range(len(nodes))), [], meshes=meshes, accessors=accessors, bufferViews=views,
         buffers=[{"byteLength": len(data), "uri": uri}],
+    )  # fmt: skip
+
+
+def lift_gltf(count: int) -> bytes:
+    """A platform of 20 kg, held up by a drive alone, with rows of 20 boxes of 1 kg on it."""
+    rows = -(-count // 20)
+    depth = 0.25 * rows + 0.2
+    lift = {"motion": {"mass": 20.0}, **_collider(0)[_BODIES]}
+    nodes: list[dict[str, Any]] = [
+        {"name": "Post", "translation": [0, 1, 0]},
+        {
+            "name": "Lift",
+            "translation": [0, 1, 0],
+            "children": [2],
+            "extensions": {_BODIES: lift},
+        },
+        {"name": "Slide", "extensions": {_BODIES: {"joint": {"connectedNode": 0, "joint": 0}}}},
+    ]
+    box = {_BODIES: {"motion": {"mass": 1.0}, **_collider(1)[_BODIES]}}
+    for k in range(count):
+        row, column = divmod(k, 20)
+        place = [0.25 * column - 2.375, 1.15, 0.25 * (row - 0.5 * (rows - 1))]
+        nodes.append({"name": f"Box{k}", "translation": place, "extensions": box})
+    limits = [{"linearAxes": [0, 2], "min": 0, "max": 0}]
+    limits.append({"angularAxes": [0, 1, 2], "min": 0, "max": 0})
+    drive = {"type": "linear", "mode": "force", "axis": 1, "stiffness": 1e6, "damping": 1e4}
+    targets = {"positionTarget": 0.0, "velocityTarget": 0.0}
+    joint = {"limits": limits, "drives": [drive | targets]}
+    sizes = ([5.2, 0.1, depth], [0.2, 0.2, 0.2])
+    shapes = [{"type": "box", "box": {"size": size}} for size in sizes]
+    return _file(
+        nodes, [0, 1, *range(3, len(nodes))], [],
+        extensions={_SHAPES: {"shapes": shapes}, _BODIES: {"physicsJoints": [joint]}},
     )  # fmt: skip
 
 

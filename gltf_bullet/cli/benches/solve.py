@@ -16,9 +16,11 @@ from pathlib import Path
 import gltf_bullet
 from gltf_bullet.bullet.baselines.joint_loops import HandLoop, Pushes
 from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.cli.benches.assets import lift_gltf
 from gltf_bullet.runtime.asset import Asset, read_asset
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.runtime.scene_batch import SceneBatch
+from gltf_bullet.transforms import Vec3
 
 __all__ = ["ASSETS", "SOLVE_ROWS", "Comparison", "SolveRow"]
 
@@ -29,8 +31,14 @@ _WARM_UP = 3
 """Steps after a state was restored: contacts are found anew."""
 _CHUNK = 20
 """Steps that one side makes before the other one has its turn."""
-_APART = 20.0
-"""[m] between copies."""
+
+
+def _apart(number: int) -> Vec3:
+    return (20.0 * (number % 8), 20.0 * (number // 8), 0.0)
+
+
+def _heaped(number: int) -> Vec3:
+    return (0.3 * (number % 2), 0.3 * (number // 2 % 2), 1.2 * number)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,14 +63,19 @@ class SolveRow:
     what: str
     goal: float
     """The least good ratio (DESIGN section 8)."""
-    asset: str
+    asset: str | bytes
+    """An example's name, or a file."""
     copies: int = 1
+    place: Callable[[int], Vec3] = _apart
+    """Where each copy stands [m], by number."""
     settle: int = 120
     """Steps before anything is measured."""
 
     def measure(self, repeats: int) -> Comparison:
         """Both sides by turns."""
-        asset = read_asset(ASSETS / f"{self.asset}.gltf")
+        asset = read_asset(
+            ASSETS / f"{self.asset}.gltf" if isinstance(self.asset, str) else self.asset
+        )
         with headless_world() as client, headless_world() as other:
             scenes, step = self._load(asset, client)
             _, settle = self._load(asset, other)
@@ -93,8 +106,7 @@ class SolveRow:
     def _load(self, asset: Asset, client: int) -> tuple[list[Scene], Callable[[], None]]:
         """Copies in one world, and what steps them."""
         scenes = [
-            asset.instantiate(client, position=(_APART * (k % 8), _APART * (k // 8), 0.0))
-            for k in range(self.copies)
+            asset.instantiate(client, position=self.place(number)) for number in range(self.copies)
         ]
         if self.copies == 1:
             return scenes, scenes[0].step
@@ -136,5 +148,8 @@ SOLVE_ROWS = (
              copies=64),
     SolveRow(name="16-walkers", what="16 walkers in one world", goal=0.5, asset="walker",
              copies=16),
+    SolveRow(name="lift", what="200 boxes on one lift", goal=0.5, asset=lift_gltf(200)),
+    SolveRow(name="heap", what="heap of 8 ragdolls", goal=0.5, asset="ragdoll", copies=8,
+             settle=480, place=_heaped),
 )  # fmt: skip
 """In the order of the table."""

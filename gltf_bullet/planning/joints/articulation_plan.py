@@ -17,6 +17,7 @@ from gltf_bullet.planning.joints.rows import JointRow
 from gltf_bullet.transforms import Pose, Quat
 
 __all__ = [
+    "NO_ARTICULATIONS",
     "WORLD",
     "ArticulationPlan",
     "ArticulationPlans",
@@ -166,3 +167,15 @@ class ArticulationPlans:
     """World poses at load of moving anchors that are attachment nodes without motion."""
     moving_anchors: frozenset[int]
     """Nodes whose motion must be announced by ``set_anchor`` each step."""
+
+
+NO_ARTICULATIONS = ArticulationPlans(
+    articulations=(),
+    cut_constraints=(),
+    jointed_bodies=frozenset(),
+    excluded_pairs=frozenset(),
+    excluded_static_pairs=frozenset(),
+    moving_anchors=frozenset(),
+    anchor_poses={},
+)
+"""Of a file without joints."""

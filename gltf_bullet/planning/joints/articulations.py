@@ -14,6 +14,7 @@ from gltf_bullet.model import DofKind, Joint, MotionKind
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_builder import build_articulation
 from gltf_bullet.planning.joints.articulation_plan import (
+    NO_ARTICULATIONS,
     WORLD,
     ArticulationPlan,
     ArticulationPlans,
@@ -73,6 +74,8 @@ def plan_articulations(
         outermost: Motion nodes below no other motion: where a file nests the links of a robot in
             each other, its base.
     """
+    if not joints:
+        return NO_ARTICULATIONS
     fixed = _fixed_bases(joints, body_plans, motion_node_of)
     bodies = {
         node: BodyFacts(node=node, plan=plan)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
 from gltf_bullet.transforms import FloatArray, IntArray, Pose
+
+if TYPE_CHECKING:
+    from scipy.spatial import ConvexHull
 
 __all__ = ["Hull", "box_of_hull", "convex_hull", "hull_faces", "is_closed", "weld"]
 
@@ -93,6 +97,8 @@ def hull_faces(points: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _qhull(points: FloatArray) -> ConvexHull:
+    from scipy.spatial import ConvexHull, QhullError
+
     try:
         return ConvexHull(points)
     except QhullError:

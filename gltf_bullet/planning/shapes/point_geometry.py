@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.spatial import KDTree
-from trimesh.triangles import closest_point
 
 from gltf_bullet.planning.shapes.hulls import convex_hull, hull_faces
 from gltf_bullet.planning.shapes.shape_plans import (
@@ -123,6 +121,8 @@ class TriangleSearch:
     """The nearest points on a fixed set of triangles."""
 
     def __init__(self, points: FloatArray, triangles: npt.NDArray[np.int64]) -> None:
+        from scipy.spatial import KDTree
+
         self._corners = points[triangles]
         self._vertices = KDTree(points[np.unique(triangles)])
         centers = self._corners.mean(axis=1)
@@ -134,6 +134,8 @@ class TriangleSearch:
 
     def nearest(self, points: FloatArray) -> FloatArray:
         """The nearest point of any triangle for each point, shape [k, 3]."""
+        from trimesh.triangles import closest_point
+
         result = np.zeros_like(points)
         reach, _ = self._vertices.query(points)
         for k, near in enumerate(self._centers.query_ball_point(points, reach + self._radius)):

@@ -8,6 +8,7 @@ stays simulated in the world.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -44,8 +45,7 @@ class AnimationDriver:
         self._deforming = deforming
         self._world = world
         self._tree = tree
-        # A rigid frame is the global matrix without the scale that the node has at load.
-        self._node_from_scaled = np.linalg.pinv(frames.linear_maps())
+        self._frames_at_load = frames
         self._activity: tuple[tuple[bool, bool], ...] | None = None
         self._followers: IntArray = np.zeros(0, dtype=np.intp)
         self._simulated = np.zeros(len(tree), dtype=bool)
@@ -110,6 +110,12 @@ class AnimationDriver:
         self._followers = np.array([*statics, *followers], dtype=np.intp)
         self._simulated[:] = False
         self._simulated[[node for node in bodies.bodies if node not in set(followers)]] = True
+
+    @cached_property
+    def _node_from_scaled(self) -> FloatArray:
+        """A rigid frame is the global matrix without the scale that the node has at load."""
+        inverses = np.linalg.pinv(self._frames_at_load.linear_maps())
+        return inverses.astype(np.float64, copy=False)
 
     def _rigid(self, matrices: FloatArray, nodes: IntArray) -> tuple[FloatArray, FloatArray]:
         """Positions (k, 3) and rotations xyzw (k, 4) of nodes, without scale."""
