@@ -67,6 +67,7 @@ class DropRow:
     asset: str
     together: int = 1
     """How many are dropped at once, one above the other."""
+    scale: float = 1.0
 
     def measure(self, rate: int, count: int) -> Drops:
         """Drop that many in random poses at a rate [1/s]."""
@@ -85,6 +86,7 @@ class DropRow:
                     client,
                     position=(*rng.uniform(-0.2, 0.2, 2), _HEIGHT * (1 + k)),
                     orientation=tuple(Rotation.random(random_state=rng).as_quat().tolist()),
+                    scale=self.scale,
                     options=LoadOptions(visuals="none"),
                 )
                 for k in range(self.together)
@@ -164,7 +166,7 @@ DROP_ROWS = (
     DropRow(name="ragdoll", asset="ragdoll"),
     DropRow(name="vehicle", asset="vehicle"),
     DropRow(name="walker", asset="walker"),
-    DropRow(name="humanoid", asset="humanoid/humanoid.urdf"),
+    DropRow(name="humanoid", asset="humanoid/humanoid.urdf", scale=0.25),
     DropRow(name="ragdoll-pairs", asset="ragdoll", together=2),
     DropRow(name="ragdoll-heaps", asset="ragdoll", together=5),
 )
