@@ -188,12 +188,7 @@ class EngineWorld:
             overlaps,
         )
         """Keeps small and fast bodies from passing through others."""
-        if self.articulations.articulations:
-            self.articulations.watch_fast_links(
-                lambda one, other: (
-                    not self.pair_rules.forbids(one, other) and self._links.may_meet(one, other)
-                )
-            )
+        self.articulations.watch_fast_links(self._links.may_meet)
         self.kinematic_targets = KinematicTargets(
             self.client_id,
             self.plan.bodies,
