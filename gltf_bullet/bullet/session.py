@@ -12,6 +12,7 @@ import secrets
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, NoReturn, Protocol, TypeAlias, TypeVar, cast
 
 import pybullet
@@ -34,6 +35,12 @@ _SIGN_KEY = "gltf_bullet world"
 
 _ROUNDS = 8
 """Calls of which one asks for another body's mark, where the one created last is ours."""
+
+_SETTINGS = itemgetter(
+    "fixedTimeStep", "numSubSteps",
+    "gravityAccelerationX", "gravityAccelerationY", "gravityAccelerationZ",
+)  # fmt: skip
+"""Those that we know, of what the engine tells."""
 
 _SESSIONS: dict[int, EngineSession] = {}
 """The last known life of each client's world."""
@@ -104,6 +111,8 @@ class EngineSession:
         self._marks: dict[int, tuple[int, bytes]] = {}
         """Of our bodies: the user data's id, and what it says."""
         self._settings = EngineSettings(time_step=0.0, substeps=0, gravity=(0.0, 0.0, 0.0))
+        self._numbers: tuple[Any, ...] = ()
+        """What they were made of."""
         self._unsigned: set[int] = set()
         """Bodies that PyBullet takes no mark for: those of a batch, before ``syncBodyInfo``."""
         self._shared: dict[object, Any] = {}
@@ -173,16 +182,12 @@ class EngineSession:
             values = pybullet.getPhysicsEngineParameters(self.client_id)
         except pybullet.error as error:
             raise EngineError(f"physics client {self.client_id}: {error}") from error
-        gravity: Vec3 = (
-            values["gravityAccelerationX"],
-            values["gravityAccelerationY"],
-            values["gravityAccelerationZ"],
-        )
-        known, step, substeps = self._settings, values["fixedTimeStep"], values["numSubSteps"]
-        if gravity != known.gravity or step != known.time_step or substeps != known.substeps:
-            known = EngineSettings(time_step=step, substeps=substeps, gravity=gravity)
-            self._settings = known
-        return known
+        numbers = _SETTINGS(values)
+        if numbers != self._numbers:
+            self._numbers = numbers
+            step, substeps, x, y, z = numbers
+            self._settings = EngineSettings(time_step=step, substeps=substeps, gravity=(x, y, z))
+        return self._settings
 
     def step(self) -> None:
         """Advance the world by one time step.
@@ -241,9 +246,9 @@ class BodyLease:
     def require(self) -> None:
         """Make sure that the world is the one we know and holds all bodies (measured: 0.8 us).
 
-        Bodies are counted, and one of ours is asked for its mark: the one that was created last,
-        or each time another; all are asked when the count, or the body that was created last, is
-        another.
+        A single one is asked for its mark. Several are counted, and one of them is asked for its
+        mark: the one that was created last, or each time another; all are asked when the count, or
+        the body that was created last, is another.
 
         Raises:
             WorldChangedError: The client was disconnected, the world was reset, or somebody else
@@ -253,6 +258,8 @@ class BodyLease:
             raise WorldChangedError(self._lost)
         client_id = self._session.client_id
         try:
+            if len(self._body_ids) == 1 and self._session.holds(self._body_ids[0]):
+                return
             count = pybullet.getNumBodies(client_id)
             # A body that is created in the place of a removed one gets its id, and is the last.
             last = pybullet.getBodyUniqueId(count - 1, client_id) if count else -1

@@ -148,11 +148,9 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
                 self._episodes[k].act(clipped[k], numbers)
         batch = self._batch or SceneBatch([episode.scene.core for episode in self._episodes])
         self._batch = batch
-        for _ in range(self.config.frame_skip):
-            batch.step()
-            for episode in self._episodes:
-                if episode.scene.core.events:
-                    episode.latch()
+        batch.step(self.config.frame_skip)
+        for episode in self._episodes:
+            episode.latch()
         return self._judge(ended)
 
     def _judge(

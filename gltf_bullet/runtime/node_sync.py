@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from gltf_bullet.bullet.rendering.visuals import ShownLink
 from gltf_bullet.scene import NodeFrames, NodeTree
 from gltf_bullet.transforms import (
     BoolArray,
@@ -139,6 +140,18 @@ class NodeSync:
             rotations, _, _ = split_linear(rotated)
             result[:, :3, :3] = matrices_from_quats(rotations)
             result[:, :3, 3] = world[nodes][:, :3, 3]
+        return result
+
+    def shown_matrices(self, links: Sequence[ShownLink]) -> FloatArray:
+        """Where shown meshes stand, rigid, shape [len(links), 4, 4]."""
+        result = np.empty((len(links), 4, 4))
+        placed = [number for number, link in enumerate(links) if link.owner is not None]
+        result[placed] = self.rigid_matrices(
+            [link.owner for link in links if link.owner is not None]
+        )
+        for number, link in enumerate(links):
+            if link.owner is None:
+                result[number] = link.visual.world_from_mesh.matrix()
         return result
 
     def frames_now(self) -> NodeFrames:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gltf_bullet.bullet.joints.contact_reader import WorldContacts
+from gltf_bullet.bullet.session import EngineSettings
 from gltf_bullet.runtime.scene_core import SceneCore
+from gltf_bullet.runtime.trigger_reports import TriggerEvent
 
 __all__ = ["SceneBatch"]
 
@@ -18,26 +20,41 @@ class SceneBatch:
         self._session = cores[0].session
         self._next = 0
 
-    def step(self) -> None:
-        """Advance the world by one time step, and all scenes with it.
+    def step(self, count: int = 1) -> None:
+        """Advance the world by some time steps, and all scenes with it.
+
+        Their ``events`` are those of all the steps.
 
         Raises:
             WorldChangedError: The world is not the one that the scenes were loaded into.
         """
         cores, session = self._cores, self._session
+        events: dict[SceneCore, tuple[TriggerEvent, ...]] = {}
         with session.lock:
-            # They all are of this world; each asks for its own bodies in turn.
-            self._next = (self._next + 1) % len(cores)
-            cores[self._next].require_alive()
-            settings = session.settings()
-            contacts = WorldContacts(session.client_id)
-            for core in cores:
+            for number in range(count):
+                is_next = number > 0 and not any(core.is_interfered for core in cores)
+                if not is_next:
+                    # They all are of this world; each asks for its own bodies in turn.
+                    self._next = (self._next + 1) % len(cores)
+                    cores[self._next].require_alive()
+                    settings = session.settings()
+                self._step_once(settings, is_next=is_next)
+                for core in cores:
+                    if core.events:
+                        events[core] = events.get(core, ()) + core.events
+            for core in events:
+                core.events = events[core]
+
+    def _step_once(self, settings: EngineSettings, *, is_next: bool) -> None:
+        cores, session = self._cores, self._session
+        contacts = WorldContacts(session.client_id)
+        for core in cores:
+            contacts.give(core.world.articulations.contacts)
+        for core in cores:
+            core.begin_step(settings, is_next=is_next)
+        session.step()
+        contacts = WorldContacts(session.client_id)
+        for core in cores:
+            if core.world.articulations.solver.is_mistrustful:
                 contacts.give(core.world.articulations.contacts)
-            for core in cores:
-                core.begin_step(settings)
-            session.step()
-            contacts = WorldContacts(session.client_id)
-            for core in cores:
-                if core.world.articulations.solver.is_mistrustful:
-                    contacts.give(core.world.articulations.contacts)
-                core.finish_step(settings)
+            core.finish_step(settings)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from gltf_bullet.bullet.joints.joint_controls import JointControls
-from gltf_bullet.bullet.rendering.visuals import ShownLink, move_links
+from gltf_bullet.bullet.rendering.visuals import move_links
 from gltf_bullet.bullet.session import EngineSession, EngineSettings
 from gltf_bullet.bullet.state.body_states import BodyStates
 from gltf_bullet.bullet.state.snapshots import EngineSnapshot
@@ -119,9 +119,10 @@ class SceneCore:
         self._watch = ShapeWatch(self.asset, self.physics, animator, plan)
         deforms = not self._watch.is_idle
         self._is_animated = bool(self._driver.has_work or animator.pointers or deforms)
+        self._has_triggers = not world.triggers.is_idle
         self._is_busy = bool(
             self._is_animated
-            or not world.triggers.is_idle
+            or world.triggers.needs_nodes
             or not world.gravity.is_idle
             or world.free.watches_spins
             or self._scenery
@@ -174,11 +175,11 @@ class SceneCore:
         """Advance the world by ``count`` time steps of the engine; see ``Scene.step``."""
         events: list[TriggerEvent] = []
         for number in range(count):
-            if number == 0 or self._is_busy or self._listeners:
-                # Whoever watches may have changed the world.
+            is_next = number > 0 and not self.is_interfered
+            if not is_next:
                 self.require_alive()
                 settings = self.session.settings()
-            self.begin_step(settings)
+            self.begin_step(settings, is_next=is_next)
             self.session.step()
             self.finish_step(settings)
             events += self.events
@@ -189,13 +190,18 @@ class SceneCore:
         self.require_alive()
         self.begin_step(self.session.settings())
 
-    def begin_step(self, settings: EngineSettings) -> None:
-        """:meth:`before_step` of a scene that is known to be alive, in a world as it is now."""
+    @property
+    def is_interfered(self) -> bool:
+        """Whether anybody may have changed the world within the last step, as who watches may."""
+        return bool(self._is_busy or self._listeners or self.events)
+
+    def begin_step(self, settings: EngineSettings, *, is_next: bool = False) -> None:
+        """:meth:`before_step` of a scene that is alive; ``is_next``: only the engine had a say."""
         if self._at_start is None and self._keeps_start:
             self._at_start = self._starts.take(self)
         if self._is_animated:
             self._follow_animations(settings.time_step)
-        self.world.before_step(settings, self.nodes.place)
+        self.world.before_step(settings, self.nodes.place, is_next=is_next)
 
     def after_step(self) -> None:
         """Take in a step; see ``Scene.after_step``."""
@@ -207,18 +213,23 @@ class SceneCore:
         self.time += settings.time_step
         self._starts.note_step()
         self.world.after_step(settings)
-        if not (self._is_busy or self._listeners):
-            self.events = ()
+        self.events = ()
+        self.nodes.expire(self.world.world_from_bodies)
+        is_watched = self._is_busy or self._listeners
+        if is_watched:
+            self.refresh()
+        if self._has_triggers:
+            self._report(settings)
+        elif not is_watched:
             self.world.put_back_fast()
-            self.nodes.expire(self.world.world_from_bodies)
-            return
-        self.refresh()
-        matrices = self.nodes.world_from_node
-        self.reports.after_step(matrices, time=self.time, time_step=settings.time_step)
-        self.events = self.reports.events
-        self.reports.notify()
         for listener in tuple(self._listeners):
             listener()
+
+    def _report(self, settings: EngineSettings) -> None:
+        poses, dt = self.world.read_sensed(), settings.time_step
+        self.reports.after_step(poses, self.nodes.place, time=self.time, time_step=dt)
+        self.events = self.reports.events
+        self.reports.notify()
 
     def _follow_animations(self, time_step: float) -> None:
         """What animations change: properties by pointer, the shape of colliders, poses."""
@@ -237,7 +248,7 @@ class SceneCore:
 
     def _move_scenery(self) -> None:
         if self._scenery:
-            move_links(self.client_id, self._scenery, self.shown_matrices(self._scenery))
+            move_links(self.client_id, self._scenery, self.nodes.shown_matrices(self._scenery))
 
     def on_step(self, callback: Callable[[], object]) -> Callable[[], None]:
         """Call ``callback`` at the end of every :meth:`after_step`; returns what ends it."""
@@ -262,24 +273,12 @@ class SceneCore:
         return self.world.articulations.controls
 
     def model_now(self) -> PhysicsScene:
-        """:attr:`physics` with the drives as they act now; the running joints own those."""
+        """:attr:`physics` with the drives as they act now."""
         return self.joint_controls.with_drives(self.physics)
 
     def motion_node_of(self, node: int) -> int:
         """The nearest node with motion at or above a node; -1 without one."""
         return int(self.world.plan.motion_node_of[node])
-
-    def shown_matrices(self, links: Sequence[ShownLink]) -> FloatArray:
-        """Where shown meshes stand, rigid, shape [len(links), 4, 4]."""
-        result = np.empty((len(links), 4, 4))
-        placed = [number for number, link in enumerate(links) if link.owner is not None]
-        result[placed] = self.nodes.rigid_matrices(
-            [link.owner for link in links if link.owner is not None]
-        )
-        for number, link in enumerate(links):
-            if link.owner is None:
-                result[number] = link.visual.world_from_mesh.matrix()
-        return result
 
     def velocities_in_node(self, node: int) -> tuple[Vec3, Vec3]:
         """Velocity [m/s] and spin [rad/s] of a body in its node's axes, as files hold them."""

@@ -7,7 +7,7 @@ event names glTF nodes, which bodies loaded otherwise do not have.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from gltf_bullet.bullet.triggers.triggers import Crossing, TriggerMemory, Triggers
@@ -45,7 +45,8 @@ class TriggerReports:
 
     def after_step(
         self,
-        world_from_node: FloatArray,
+        poses: FloatArray,
+        world_from_node: Callable[[], FloatArray],
         *,
         time: float,
         time_step: float,
@@ -53,17 +54,19 @@ class TriggerReports:
         """Find out who came and went; :meth:`notify` tells the callbacks.
 
         Args:
-            world_from_node: Of all nodes now, shape [node_count, 4, 4].
+            poses: Of the free bodies' inertial frames now, shape [free_bodies * 7].
+            world_from_node: Tells where all nodes are now, shape [node_count, 4, 4].
             time: At the end of the step [s].
             time_step: Its length [s].
         """
         self._inside = None
-        crossings = self.triggers.after_step(world_from_node, time_step)
-        self.events = tuple(_event(crossing, time, time_step) for crossing in crossings)
+        crossings = self.triggers.after_step(poses, world_from_node, time_step)
+        self.events = tuple([_event(crossing, time, time_step) for crossing in crossings])
 
     def replace_triggers(self, triggers: Triggers, world_from_node: FloatArray) -> None:
         """Go on with other engine-side triggers of the same nodes; who is inside stays inside."""
-        memory = self.triggers.memory()
+        # They may stand elsewhere: only who is inside is kept.
+        memory = replace(self.triggers.memory(), places={})
         self.triggers = triggers
         self.triggers.recall(memory, world_from_node)
         self._inside = None

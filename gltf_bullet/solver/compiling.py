@@ -29,8 +29,9 @@ __all__ = ["compile_side_by_side", "entry", "kernel"]
 _KEPT_VERSIONS = 3
 """Cache folders of earlier sources that are kept: several installations may share a machine."""
 
-_COMPLETE = "complete"
-"""File in the cache folder that says that all entries are in it."""
+_COMPLETE = f"complete-{hashlib.sha256(__file__.encode()).hexdigest()[:8]}"
+"""File in the cache folder that says that all entries of this installation are in it: Numba keeps
+those of another one apart."""
 _IS_WORKER = "GLTF_BULLET_COMPILES"
 """Environment variable of processes that only compile."""
 _LONGEST_WAIT = 120.0
@@ -170,7 +171,7 @@ def _announce() -> None:
 def _fingerprint() -> str:
     """Of everything that the machine code depends on, the processor apart (Numba checks it)."""
     digest = hashlib.sha256(f"{numba.__version__} {sys.version}".encode())
-    for path in sorted(Path(__file__).parent.glob("*.py")):
+    for path in sorted(Path(__file__).parent.rglob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 

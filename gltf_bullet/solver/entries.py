@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from gltf_bullet.solver.compiling import compile_side_by_side
 
-_MODULES = ("preparing", "solving", "contact_following")
+_MODULES = ("preparing", "solving", "contact_following", "triggers.watching")
 
 compile_side_by_side(tuple(f"gltf_bullet.solver.{name}" for name in _MODULES))
 
-# They are loaded from the cache now, where there is one.
+# They are loaded from the cache now, where there is one; that of triggers where a scene has some.
 from gltf_bullet.solver.contact_following import follow_contacts  # noqa: E402
 from gltf_bullet.solver.preparing import (  # noqa: E402
     EVALUATE,

@@ -375,3 +375,34 @@ def test_a_jointed_body_is_sensed_when_it_swings_through(client: int) -> None:
     around = 0.101 / math.sqrt(2 * G)
     times = [quarter - around, quarter + around]
     assert [event.time for event in events] == pytest.approx(times, abs=3 * DT)
+
+
+def test_volumes_and_colliders_ride_where_the_nodes_are(client: int) -> None:
+    # A turned and scaled volume below a swinging arm, another below a tumbling body, and a ball
+    # carried sideways: what triggers reckon with is where the node tree says that they are.
+    limits = [{"linearAxes": [0, 1, 2], "min": 0, "max": 0},
+              {"angularAxes": [0, 1], "min": 0, "max": 0}]  # fmt: skip
+    turned = {"rotation": [0.5, 0.5, 0.5, 0.5], "scale": [2.0, 1.0, 0.5]}
+    arm = node((1, 0, 0), children=[2, 4], motion={"mass": 1.0, "centerOfMass": [0.1, 0.2, 0.0]},
+               collider=solid(BALL))  # fmt: skip
+    spinning = node((0, 5, 0), children=[5], collider=solid(BOX),
+                    motion={"mass": 1.0, "angularVelocity": [1, 2, 3]})  # fmt: skip
+    scene = load(
+        client,
+        spinning,
+        arm,
+        node((-1, 0, 0)),
+        node((0, 0, 0), joint={"connectedNode": 2, "joint": 0}),
+        node((0.3, 0.1, 0.2), trigger=solid(BOX)) | turned,
+        node((0.2, 0.4, 0.1), trigger=solid(BOX)) | turned,
+        extensions={"KHR_physics_rigid_bodies": {"physicsJoints": [{"limits": limits}]}},
+    )
+    scene.step(37)
+    memory = scene.save_state().triggers
+    assert set(memory.places) == {0, 1, 4, 5}
+    for at, place in memory.places.items():
+        shown = scene.world_from_node(at)
+        size = [2.0, 1.0, 0.5] if at in (4, 5) else [1.0, 1.0, 1.0]
+        assert place[9:] == pytest.approx(shown[:3, 3], abs=1e-12)
+        turn = np.array(place[:9]).reshape(3, 3)
+        assert turn * size == pytest.approx(shown[:3, :3], abs=1e-12)

@@ -118,7 +118,8 @@ class FastBodies:
             [any(surface.on_triangles for surface in its) for its in surfaces], dtype=bool
         ) & ~np.array(self._bounces, dtype=bool)
         self._half[[plan.kind is not MotionKind.DYNAMIC for plan in plans]] = np.inf
-        self._is_any = bool(np.isfinite(self._half).any())
+        self.is_any = bool(np.isfinite(self._half).any())
+        """Whether any body can ever be too fast."""
         moments = np.array([plan.inertia_diagonal for plan in plans]).reshape(-1, 3)
         self._is_lopsided = np.ptp(moments, axis=1) > 1e-6 * moments.max(axis=1)
         self._furthest = self._half
@@ -153,7 +154,7 @@ class FastBodies:
 
     def needs_reading(self) -> bool:
         """Whether bodies must be read after this step although nobody wants to know."""
-        return self._is_any and self._steps >= self._pause
+        return self.is_any and self._steps >= self._pause
 
     def put_back(
         self, positions: FloatArray, rotations: FloatArray, kinematic: Collection[int]
@@ -165,7 +166,7 @@ class FastBodies:
             rotations: Of their inertial frames, xyzw, shape [n, 4]; corrected.
             kinematic: Rows of bodies whose poses are prescribed at present: they pass.
         """
-        if not self._is_any or not self._steps:
+        if not self.is_any or not self._steps:
             return
         if self.state.rising:
             self.state = self.state._replace(

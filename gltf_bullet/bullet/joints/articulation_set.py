@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pybullet
 
+from gltf_bullet.bullet.contacts.fast_links import FastLinks, Link, Pair
 from gltf_bullet.bullet.joints.arena_builder import build_arena
 from gltf_bullet.bullet.joints.articulation import AnchorMotion, Articulation
 from gltf_bullet.bullet.joints.contact_reader import ContactReader
-from gltf_bullet.bullet.joints.fast_links import FastLinks, Link, Pair
 from gltf_bullet.bullet.joints.joint_controls import JointControls
 from gltf_bullet.bullet.joints.joint_solver import JointSolver
 from gltf_bullet.bullet.joints.loop_constraints import LoopConstraints
@@ -191,6 +191,10 @@ class ArticulationSet:
             if node >= 0:
                 self._frame_of[node] = (number, frame)
 
+    def frame_of(self, node: int) -> tuple[int, int]:
+        """Number of a body's articulation, and its frame there."""
+        return self._frame_of[node]
+
     def links_of(self, node: int) -> list[tuple[int, int]]:
         """All links that carry a body's colliders."""
         return [self.link_of[node], *self.group_links_of[node]]
@@ -239,11 +243,11 @@ class ArticulationSet:
         anchor.position[:], anchor.rotation_xyzw[:] = position, rotation_xyzw
         anchor.velocity[:] = velocity
 
-    def before_step(self, dt: float, gravity: Sequence[float]) -> None:
-        """Apply all joint forces for one engine step of ``dt`` seconds."""
+    def before_step(self, dt: float, gravity: Sequence[float], *, is_next: bool = False) -> None:
+        """Apply all joint forces for one engine step, as :meth:`JointSolver.step` says."""
         if self._anchors:
             self._move_bases()
-        self.solver.step(dt, gravity)
+        self.solver.step(dt, gravity, is_next=is_next)
         if self.loop_constraints.is_any:
             self.loop_constraints.tighten()
 
@@ -357,6 +361,7 @@ class ArticulationSet:
 
     def state(self) -> ArticulationState:
         """What has to be restored beside ``pybullet.restoreState``."""
+        self.solver.forget_bases()
         return ArticulationState(
             memory=self.arena.memory(),
             drives=self.controls.drive_values(),

@@ -31,7 +31,7 @@ from gltf_bullet.solver.entries import follow_contacts
 from gltf_bullet.solver.island_layout import FREE_GAIN, FREE_INERTIA, FREE_SIZE
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["ContactMemory", "ContactReader", "Owners", "Touching", "WorldContacts"]
+__all__ = ["ContactMemory", "ContactReader", "Owners", "Touching", "WorldContacts", "owners"]
 
 ContactMemory: TypeAlias = tuple[FloatArray, LoadMemory]
 """Contacts of the world, ROW_SIZE numbers each; body -2 - k is the scene's k-th one; and what is
@@ -48,6 +48,11 @@ _NOTHING: FloatArray = np.zeros(0)
 _FOREIGN = -1
 _SPARE = 2
 """Room is made for this many times the contacts that there are."""
+
+
+def owners(_: object) -> Owners:
+    """Of all scenes in one world; to be asked for by ``session.shared``."""
+    return {}
 
 
 class ContactReader:
@@ -114,8 +119,6 @@ class ContactReader:
             if self.owners.get(body) is self:
                 del self.owners[body]
 
-    # --- the engine's contacts ----------------------------------------------------------------
-
     def hold(self) -> None:
         """Keep the contacts for the next solve: they are about to be made anew, without forces."""
         if self._held is None:
@@ -145,8 +148,6 @@ class ContactReader:
         if not self._is_solid:
             return np.zeros(0)
         return _as_array(pybullet.getContactPoints(physicsClientId=self.client_id))
-
-    # --- what they couple ---------------------------------------------------------------------
 
     def read(self, dt: float, gravity: Sequence[float], *, learns: bool = True) -> Touching | None:
         """Everything that touches the scene's articulations, directly or through others.

@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import pybullet
 
-from gltf_bullet.bullet.joints.arena_frames import ANCHOR_STATE, FLOATING_STATE
+from gltf_bullet.bullet.joints.arena_frames import FLOATING_STATE
 from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.contact_reader import ContactReader, Touching
 from gltf_bullet.bullet.joints.scene_arena import Arena
 from gltf_bullet.bullet.joints.step_findings import StepFindings
+from gltf_bullet.bullet.state.multibody_states import MultibodyStates
 from gltf_bullet.errors import EngineError
 from gltf_bullet.solver import arena as slots
 from gltf_bullet.solver import island_layout as layout
@@ -44,7 +45,6 @@ Pull = Callable[[FloatArray, npt.NDArray[np.intp]], FloatArray]
 
 _SPARE = 1.5
 """Room is made for this many times what is needed: contacts come and go."""
-_AT_REST = (0.0,) * (ANCHOR_STATE - FLOATING_STATE)
 
 
 class JointSolver:
@@ -66,13 +66,21 @@ class JointSolver:
         self.findings = StepFindings(self.articulations)
         self.field: Pull | None = None
         """What bodies accelerate more than the engine knows."""
-        self._sources = [
-            (body, floats, [link for link, _ in links], any(ball for _, ball in links))
-            for articulation in articulations
-            for body, (floats, links) in zip(
-                articulation.body_ids, articulation.record.states, strict=True
-            )
-        ]
+        self._states = MultibodyStates(
+            client_id,
+            [
+                (body, *state)
+                for articulation in articulations
+                for body, state in zip(
+                    articulation.body_ids, articulation.record.states, strict=True
+                )
+            ],
+            arena.floats[: arena.state_end],
+        )
+        self.read = self._states.read
+        """Take coordinates and velocities of everything from the engine."""
+        self.forget_bases = self._states.forget_bases
+        """Call it when a snapshot is made or taken back."""
         self._targets = [
             (
                 body,
@@ -85,7 +93,6 @@ class JointSolver:
                 articulation.body_ids, articulation.record.states, strict=True
             )
         ]
-        self._state = arena.floats[: arena.state_end]
         self._commands = arena.work[arena.commands]
         self._pushed: list[FloatArray] = []
         self._has_motors = False
@@ -107,29 +114,6 @@ class JointSolver:
         self._room = (len(arena.records), self._rows, 0, 0, self._dofs)
 
     # --- reading ------------------------------------------------------------------------------
-
-    def read(self) -> None:
-        """Take coordinates and velocities of everything from the engine."""
-        state: list[float] = []
-        client = self.client_id
-        for body, floats, links, has_balls in self._sources:
-            if floats:
-                position, rotation = pybullet.getBasePositionAndOrientation(body, client)
-                linear, angular = pybullet.getBaseVelocity(body, client)
-                state += position
-                state += rotation
-                state += linear
-                state += angular
-                if floats == ANCHOR_STATE:
-                    state += _AT_REST
-            if has_balls:
-                for joint in pybullet.getJointStatesMultiDof(body, links, client):
-                    state += joint[0]
-                    state += joint[1]
-            elif links:
-                for position, velocity, _, _ in pybullet.getJointStates(body, links, client):
-                    state += (position, velocity)
-        self._state[:] = state
 
     def _read_field(self) -> None:
         if self.field is None:
@@ -154,15 +138,17 @@ class JointSolver:
 
     # --- the step -----------------------------------------------------------------------------
 
-    def step(self, dt: float, gravity: Sequence[float]) -> None:
+    def step(self, dt: float, gravity: Sequence[float], *, is_next: bool = False) -> None:
         """Find and apply all joint forces for one engine step of ``dt`` seconds.
+
+        ``is_next``: nobody but the engine had a say since the last step.
 
         Raises:
             EngineError: A force came out that is not finite; the engine was given nothing.
         """
-        if not self._sources:
+        if not self._targets:
             return
-        self.read()
+        self.read(is_next=is_next)
         if self.field is not None:
             self._read_field()
         touching = self.contacts.read(dt, gravity)
@@ -254,6 +240,7 @@ class JointSolver:
         """The engine's motors are not as this solve left them: set them anew."""
         self._has_motors = True
         self.is_mistrustful = False
+        self.forget_bases()
 
     def _step_touching(self, touching: Touching, dt: float, gravity: Sequence[float]) -> int:
         """The step of a scene that touches something."""

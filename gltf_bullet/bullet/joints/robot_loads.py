@@ -68,7 +68,8 @@ class RobotLoads:
 
     def turn_over(self) -> None:
         """The step is over that :meth:`find` was asked about."""
-        self.memory, self._next = self._next, {}
+        if self.memory or self._next:
+            self.memory, self._next = self._next, {}
 
 
 def _contact_gain(

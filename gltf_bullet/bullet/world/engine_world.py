@@ -19,7 +19,7 @@ from gltf_bullet.bullet.contacts.pair_rules import EngineLink, PairRules
 from gltf_bullet.bullet.gravity.fields import GravityFields
 from gltf_bullet.bullet.gravity.forces import GravityForces
 from gltf_bullet.bullet.joints.articulation_set import ArticulationState, create_articulations
-from gltf_bullet.bullet.joints.contact_reader import ContactMemory, Owners
+from gltf_bullet.bullet.joints.contact_reader import ContactMemory, owners
 from gltf_bullet.bullet.joints.mimic_gears import MimicGears
 from gltf_bullet.bullet.joints.moving_anchors import MovingAnchors
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals, ShownLink
@@ -42,11 +42,6 @@ from gltf_bullet.scene import NodeTree
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["EngineWorld", "EngineWorldState"]
-
-
-def _owners(_: EngineSession) -> Owners:
-    """Of all scenes in one world; to be asked for by ``session.shared``."""
-    return {}
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -98,7 +93,11 @@ class EngineWorld:
         painter = BodyVisuals(session, options, visuals)
         try:
             self._create(painter, tree, options)
-            self.triggers = self._create_triggers()
+            self.triggers = Triggers(
+                client_id, plan, tree, session.shapes, self.free, self.articulations,
+                self.motion.velocities_of,
+            )  # fmt: skip
+            """They leave no bodies in the world."""
             self.gravity = self._create_gravity(world_from_asset_xyzw)
             self.lease = BodyLease(session, self._created, self._table.name_of_body(tree))
             """Whether all this is still in the world."""
@@ -109,7 +108,7 @@ class EngineWorld:
         finally:
             painter.close()
         self._is_jointed = bool(self.articulations.articulations)
-        self._is_plain = self.gravity.is_idle and not self.free.ids
+        self._is_plain = self.gravity.is_idle and self.free.is_idle and not self.fast.is_any
         self.shown: tuple[ShownLink, ...] = tuple(painter.shown)
         """Links that show meshes of the file."""
         self.body_nodes: IntArray = np.concatenate([self.free.nodes, self.articulations.nodes])
@@ -147,13 +146,11 @@ class EngineWorld:
         gears = MimicGears(self.client_id, self.articulations.articulations)
         self._undo.append(gears.remove)
         self._id_of_free = dict(zip(self.free.nodes.tolist(), self.free.ids, strict=True))
-        self.anchors = MovingAnchors(
-            self.client_id, self.plan, self.articulations, lambda node: self.link_of(node)
-        )
+        self.anchors = MovingAnchors(self.client_id, self.plan, self.articulations, self.link_of)
         """Attachment nodes that move by themselves."""
         self._table = LinkIndex(self.plan, self.static_ids, self._id_of_free, self.articulations)
         self.articulations.contacts.join(
-            self.session.shared(_owners),
+            self.session.shared(owners),
             {self._id_of_free[node]: bodies[node].gravity_factor for node in self._id_of_free},
         )
         self._undo.append(self.articulations.contacts.leave)
@@ -236,25 +233,12 @@ class EngineWorld:
         """The engine links of a body's collider groups, in the order of the plan's groups."""
         return self._table.links_of(node)
 
-    def _create_triggers(self) -> Triggers:
-        """The scene's triggers; they leave no bodies in the world."""
-        frames, bodies = self.plan.frames, self.plan.bodies.bodies
-        return Triggers(
-            self.client_id,
-            self.plan.triggers,
-            self.session.shapes,
-            linear_maps=frames.linear_maps(),
-            world_from_node=frames.world_from_node,
-            bodies=bodies,
-            velocity_of=lambda node: self.motion.velocities_of(node)[0],
-        )
-
     def _create_gravity(self, world_from_asset_xyzw: FloatArray) -> GravityForces:
         """The file's gravity."""
-        plan, maps = self.plan, self.plan.frames.linear_maps()
+        plan = self.plan
         fields = GravityFields(
             plan.gravity,
-            linear_maps=maps,
+            linear_maps=plan.frames.linear_maps(),
             world_from_node=plan.frames.world_from_node,
             asset_xyzw=world_from_asset_xyzw,
         )
@@ -292,8 +276,7 @@ class EngineWorld:
     @property
     def collider_node_of_link(self) -> dict[EngineLink, int]:
         """The first collider node of each link."""
-        found = self._table.link_colliders()
-        return {link: colliders.nodes[0] for link, colliders in found if colliders.nodes}
+        return {link: c.nodes[0] for link, c in self._table.link_colliders() if c.nodes}
 
     @property
     def body_ids(self) -> tuple[int, ...]:
@@ -303,13 +286,18 @@ class EngineWorld:
     # --- the step -----------------------------------------------------------------------------
 
     def before_step(
-        self, settings: EngineSettings, world_from_node: Callable[[], FloatArray]
+        self,
+        settings: EngineSettings,
+        world_from_node: Callable[[], FloatArray],
+        *,
+        is_next: bool,
     ) -> None:
         """Apply what the engine does not know for the coming step.
 
         Args:
             settings: Of the world, as they are now.
             world_from_node: Tells where all nodes stand, shape [node_count, 4, 4].
+            is_next: Nobody but the engine had a say since the last step.
         """
         if settings is not self._settings:
             # The session gives the same object as long as nothing in it changes.
@@ -320,10 +308,11 @@ class EngineWorld:
                 self.gravity.before_step(settings.gravity, world_from_node())
             self.free.before_step(settings.time_step, settings.gravity, self.fast.state.lively)
             self.fast.before_step(settings.time_step, settings.gravity)
-        self.kinematic_targets.before_step(settings.time_step)
-        self.anchors.before_step(settings.time_step)
+        if self.kinematic_targets.is_aimed:
+            self.kinematic_targets.before_step(settings.time_step)
         if self._is_jointed:
-            self.articulations.before_step(settings.time_step, settings.gravity)
+            self.anchors.before_step(settings.time_step)
+            self.articulations.before_step(settings.time_step, settings.gravity, is_next=is_next)
 
     def after_step(self, settings: EngineSettings) -> None:
         """Note where the step has brought joints, and which surfaces slide."""
@@ -336,6 +325,17 @@ class EngineWorld:
         """Read bodies that may have passed through something although nobody looks at them."""
         if not self._is_plain and self.fast.needs_reading():
             self.free.world_from_bodies(self.fast.put_back)
+
+    def read_sensed(self) -> FloatArray:
+        """Read what triggers need to know; poses of the free bodies, shape [free_bodies * 7]."""
+        try:
+            if self.triggers.needs_joints:
+                self.articulations.solver.read()
+            if self.triggers.needs_free or self.fast.is_any:
+                return self.free.read(self.fast.put_back if self.fast.is_any else None)
+        except pybullet.error as error:
+            self.lease.fail(error)
+        return self.free.poses
 
     def world_from_bodies(self) -> tuple[FloatArray, FloatArray]:
         """Read all body frames once: positions [m] (k, 3) and rotations xyzw (k, 4)."""

@@ -99,6 +99,11 @@ class KinematicTargets:
         """
         self._targets = (positions, rotations_xyzw, is_jump)
 
+    @property
+    def is_aimed(self) -> bool:
+        """Whether the coming step has targets."""
+        return self._targets is not None
+
     def before_step(self, time_step: float) -> None:
         """Set the velocities that reach the targets within the step [s]."""
         if self._targets is None:

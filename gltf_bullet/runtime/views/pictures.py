@@ -273,7 +273,7 @@ class _Painter:
             boxes = body_boxes(core.client_id, body_id)
             (moving if body_id in moving_ids else resting).extend(boxes)
         if self._shown:
-            matrices = core.shown_matrices(self._shown)
+            matrices = core.nodes.shown_matrices(self._shown)
             turns = matrices[:, :3, :3]
             middles = np.einsum("kij,kj->ki", turns, self._centers) + matrices[:, :3, 3]
             reaches = np.einsum("kij,kj->ki", np.abs(turns), self._halves)
@@ -310,7 +310,7 @@ class _Painter:
                 height,
                 up=self._core.placement.up,
                 reach=reach,
-                world_from_visuals=self._core.shown_matrices(self._several),
+                world_from_visuals=self._core.nodes.shown_matrices(self._several),
             )
             for shown in self._several:
                 # Where two bodies touch, the private world may see the other one: keep ours.

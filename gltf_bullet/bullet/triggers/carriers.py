@@ -1,0 +1,78 @@
+"""What the engine moves each node with: a free body, a link of an articulation, or nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gltf_bullet.bullet.bodies.free_bodies import FreeBodies
+from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
+from gltf_bullet.planning.scene_plan import ScenePlan
+from gltf_bullet.scene import NodeTree
+from gltf_bullet.solver import arena
+from gltf_bullet.solver.triggers.layout import FREE, GIVEN, LINK, RESTS
+from gltf_bullet.transforms import FloatArray, Pose
+
+__all__ = ["Carrier", "Carriers"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Carrier:
+    """What a node moves with."""
+
+    kind: int
+    """RESTS, FREE, LINK, or GIVEN: only the node tree knows."""
+    first: int
+    """Of FREE: the free body's number. Of LINK: the articulation's record in the arena."""
+    second: int
+    """Of LINK: the frame."""
+    carrier_from_world: FloatArray
+    """At load, shape [4, 4]."""
+
+
+class Carriers:
+    """The carriers of all nodes of one scene."""
+
+    def __init__(
+        self, plan: ScenePlan, tree: NodeTree, free: FreeBodies, articulations: ArticulationSet
+    ) -> None:
+        self._bodies = plan.bodies.bodies
+        self._free = {node: k for k, node in enumerate(free.nodes.tolist())}
+        self._articulations = articulations
+        self._is_followed = not plan.articulations.moving_anchors
+        """Whether the arena knows after a step where links are: it does not ask for anchors."""
+        self._animated = plan.animated.moved
+        is_body = np.zeros(len(tree), dtype=bool)
+        is_body[[*self._free, *articulations.link_of]] = True
+        self._body_of = tree.nearest_at_or_above(is_body)
+
+    def of(self, node: int) -> Carrier:
+        """What moves a node."""
+        body, nowhere = int(self._body_of[node]), np.eye(4)
+        if node in self._animated and node != body:
+            return Carrier(GIVEN, -1, -1, nowhere)
+        if body < 0:
+            return Carrier(RESTS, -1, -1, nowhere)
+        plan = self._bodies[body]
+        inertial_from_world = (plan.world_from_body @ plan.body_from_inertial).inverse().matrix()
+        if body in self._free:
+            return Carrier(FREE, self._free[body], -1, inertial_from_world)
+        if not self._is_followed:
+            return Carrier(GIVEN, -1, -1, nowhere)
+        number, frame = self._articulations.frame_of(body)
+        record = self._articulations.articulations[number].record
+        link_from_world = self._link_from_inertial(number, frame) @ inertial_from_world
+        return Carrier(LINK, record.offset, frame, link_from_world)
+
+    def _link_from_inertial(self, number: int, frame: int) -> FloatArray:
+        """Of a frame of the arena; a fixed base is told by its inertial frame."""
+        found, record = self._articulations.arena, self._articulations.arena.records[number]
+        if found.ints[found.ints[record.offset + arena.FRAME_JOINT] + frame] == arena.ANCHOR:
+            return Pose.identity().matrix()
+        count = len(record.frames.link)
+        link = found.model(record, arena.LINK, count, arena.LINK_SIZE)[frame]
+        result: FloatArray = np.eye(4)
+        result[:3, :3] = link[arena.LINK_INERTIAL : arena.LINK_INERTIAL + 9].reshape(3, 3)
+        result[:3, 3] = link[arena.LINK_COM : arena.LINK_COM + 3]
+        return result

@@ -1,0 +1,1 @@
+"""Which colliders overlap which trigger volumes, from arrays."""
