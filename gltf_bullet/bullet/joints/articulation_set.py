@@ -259,9 +259,17 @@ class ArticulationSet:
 
     def before_step(self, dt: float, gravity: Sequence[float], *, is_next: bool = False) -> None:
         """Apply all joint forces for one engine step, as :meth:`JointSolver.step` says."""
+        self.move_anchors()
+        self.solver.step(dt, gravity, is_next=is_next)
+        self.tighten_loops()
+
+    def move_anchors(self) -> None:
+        """The part of :meth:`before_step` before the solve."""
         if self._anchors:
             self._move_bases()
-        self.solver.step(dt, gravity, is_next=is_next)
+
+    def tighten_loops(self) -> None:
+        """The part of :meth:`before_step` after the solve."""
         if self.loop_constraints.is_any:
             self.loop_constraints.tighten()
 
