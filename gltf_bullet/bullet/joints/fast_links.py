@@ -1,6 +1,6 @@
 """Links that move further in a step than they are thick: put back to what they would pass.
 
-What ``fast_bodies`` does for free bodies by rays, for bodies on joints by the distances
+What ``contacts/fast_bodies`` does for free bodies by rays, for bodies on joints by the distances
 along their way: two slides at 20 m/s would pass each other, a door a ball (measured, 60 Hz). After
 the step an articulation goes back on its path to where the first of its links touches, with the
 velocities that it had there; the next step solves the impact with the friction and restitution of
