@@ -7,13 +7,26 @@ the file is replaced by it; what it points to stays untouched.
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 __all__ = ["FileAside", "is_same_file", "require_another_file", "written_aside"]
+
+
+_PREFIX = ".gltf_bullet-"
+"""Of unfinished files."""
+_SETTLED = 60.0
+"""[s] A file that is younger may be one whose writer has not locked it yet."""
 
 
 class FileAside:
@@ -30,38 +43,80 @@ class FileAside:
         self._target = target
         # The same suffix: writers tell formats by it. The folder is the target's, so that renaming
         # is one act of the file system.
-        handle, name = tempfile.mkstemp(
-            dir=target.parent, prefix=f".{target.stem[:40]}-", suffix=target.suffix
+        prefix = f"{_PREFIX}{target.stem[:40]}-"
+        _sweep(target.parent, prefix)
+        self._handle, name = tempfile.mkstemp(
+            dir=target.parent, prefix=prefix, suffix=target.suffix
         )
-        os.close(handle)
+        _lock(self._handle)
         self.path = Path(name)
         """Where to write."""
 
-    def commit(self) -> None:
+    def commit(self, *, durable: bool = True) -> None:
         """Put the file in its place.
+
+        Args:
+            durable: Wait until it is on the disk.
 
         Raises:
             OSError: It cannot be; the old one is as it was.
         """
         try:
             self.path.chmod(_mode_for(self._target))
-            with self.path.open("rb+") as file:
-                # Else a crash of the machine may leave the new name with nothing behind it.
-                os.fsync(file.fileno())
+            if durable:
+                with self.path.open("rb+") as file:
+                    # Else a crash of the machine may leave the new name with nothing behind it.
+                    os.fsync(file.fileno())
             os.replace(self.path, self._target)
         except BaseException:
             self.discard()
             raise
+        self._close()
 
     def discard(self) -> None:
         """Take the unfinished file away; harmless after :meth:`commit`."""
+        self._close()
         with contextlib.suppress(OSError):
             self.path.unlink(missing_ok=True)
 
+    def _close(self) -> None:
+        if self._handle >= 0:
+            os.close(self._handle)
+        self._handle = -1
+
+
+def _lock(handle: int) -> bool:
+    """Mark a file as being written; the system forgets it with the process."""
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:  # somebody else's, or a file system without locks
+        return False
+    return True
+
+
+def _sweep(folder: Path, prefix: str) -> None:
+    """Take away what killed processes have left of the same file."""
+    with contextlib.suppress(OSError):
+        for left in folder.glob(f"{glob.escape(prefix)}*"):
+            if time.time() - left.stat().st_mtime < _SETTLED:
+                continue
+            handle = os.open(left, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+            try:
+                if _lock(handle):
+                    left.unlink(missing_ok=True)
+            finally:
+                os.close(handle)
+
 
 @contextmanager
-def written_aside(target: str | os.PathLike[str]) -> Iterator[Path]:
+def written_aside(target: str | os.PathLike[str], *, durable: bool = True) -> Iterator[Path]:
     """Where to write instead of ``target``, which gets it at the end, or nothing on an exception.
+
+    Args:
+        target: The file to be.
+        durable: Whether it shall outlive a crash of the machine (milliseconds).
 
     Raises:
         OSError: The file cannot be written; the old one is as it was.
@@ -72,7 +127,7 @@ def written_aside(target: str | os.PathLike[str]) -> Iterator[Path]:
     except BaseException:
         aside.discard()
         raise
-    aside.commit()
+    aside.commit(durable=durable)
 
 
 def require_another_file(

@@ -87,6 +87,11 @@ class Pose:
         tx, ty, tz = _rotate(rotation, self.translation)
         return Pose(rotation, (-tx, -ty, -tz))
 
+    def moved(self, offset: Vec3) -> Pose:
+        """The same turn elsewhere; ``offset`` is in the target frame [m]."""
+        (x, y, z), (dx, dy, dz) = self.translation, offset
+        return Pose(self.rotation_xyzw, (x + dx, y + dy, z + dz))
+
     def apply(self, point: Vec3) -> Vec3:
         """Map a point given in the source frame into the target frame."""
         x, y, z = _rotate(self.rotation_xyzw, point)

@@ -7,8 +7,6 @@ import json
 import os
 import resource
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +21,7 @@ from gltf_bullet import output_files
 from gltf_bullet.cli import app
 from gltf_bullet.cli.outputs.attempts import Attempts
 from gltf_bullet.cli.outputs.media import Frames, write_picture
-from gltf_bullet.gltf.writing import write_document
+from gltf_bullet.envs.showing import write_curve
 from gltf_bullet.output_files import FileAside, written_aside
 from gltf_bullet.runtime.recording import record
 from tools.gltf_builder import GltfBuilder
@@ -68,21 +66,83 @@ def command(*arguments: str) -> Callable[[Path], None]:
 
 def film(target: Path) -> None:
     attempts = Attempts()
-    frames = Frames(attempts, mp4=None, gif=target, filmstrip=None, fps=10.0)
-    frames.add_moving(PIXELS)
+    option = f"--{target.suffix[1:]}"
+    paths = {k: target if option == f"--{k}" else None for k in ("mp4", "gif")}
+    frames = Frames(attempts, **paths, filmstrip=None, fps=10.0)
+    for _ in range(3):
+        frames.add_moving(PIXELS)
     frames.close()
-    assert not attempts.has_failed("--gif")
+    assert not attempts.has_failed(option)
+
+
+def strip(target: Path) -> None:
+    attempts = Attempts()
+    frames = Frames(attempts, mp4=None, gif=None, filmstrip=target, fps=10.0)
+    frames.add_strip(0.0, PIXELS)
+    frames.close()
+    assert not attempts.has_failed("--filmstrip")
+
+
+def export_page(target: Path) -> None:
+    client = pybullet.connect(pybullet.DIRECT)
+    try:
+        record(gb.load_gltf(asset(target.parent), client)).export_html(target)
+    finally:
+        pybullet.disconnect(client)
+
+
+def foreign_world(client: int) -> None:
+    shape = pybullet.createCollisionShape(pybullet.GEOM_SPHERE, radius=0.5, physicsClientId=client)
+    pybullet.createMultiBody(1.0, shape, physicsClientId=client)
+
+
+def export_other_world(target: Path) -> None:
+    client = pybullet.connect(pybullet.DIRECT)
+    try:
+        foreign_world(client)
+        gb.export_world(target, client)
+    finally:
+        pybullet.disconnect(client)
+
+
+def export_other_rollout(target: Path) -> None:
+    client = pybullet.connect(pybullet.DIRECT)
+    try:
+        foreign_world(client)
+        recording = gb.record_world(client)
+        recording.step()
+        recording.export_glb(target)
+    finally:
+        pybullet.disconnect(client)
+
+
+def convert_robot(target: Path) -> None:
+    robot = target.with_name("robot.urdf")
+    robot.write_text(
+        '<robot name="r"><link name="base"><inertial><mass value="1"/>'
+        '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+        '<collision><geometry><sphere radius="1"/></geometry></collision></link></robot>'
+    )
+    result = CliRunner().invoke(app, ["convert", str(robot), str(target)], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
 
 
 WRITERS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "export_glb": (".glb", export_scene),
     "recording": (".gltf", export_recording),
+    "recording_html": (".html", export_page),
+    "export_world": (".glb", export_other_world),
+    "record_world": (".glb", export_other_rollout),
     "convert": (".glb", command("convert", "IN", "OUT")),
+    "convert_robot": (".glb", convert_robot),
     "bake": (".glb", command("bake", "IN", "OUT", "--seconds", "0.01")),
     "csv": (".csv", command("simulate", "IN", "--seconds", "0.01", "--csv", "OUT")),
     "plot": (".png", command("simulate", "IN", "--seconds", "0.01", "--plot", "OUT")),
+    "curve": (".svg", lambda target: write_curve(target, [0, 1], [0.0, 1.0])),
     "picture": (".png", lambda target: write_picture(target, PIXELS)),
+    "filmstrip": (".png", strip),
     "gif": (".gif", film),
+    "mp4": (".mp4", film),
     "html": (".html", command("simulate", "IN", "--seconds", "0.01", "--html", "OUT")),
 }
 
@@ -136,38 +196,67 @@ def test_a_full_disk_leaves_the_old_file(
     assert leftovers(target.parent) == []
 
 
-def test_a_file_that_may_not_grow_leaves_the_old_one(tmp_path: Path) -> None:
+def in_child(write: Callable[[Path], None], target: Path, before: Callable[[], object]) -> int:
+    """Write in a process of its own; its exit code, negative where a signal ended it."""
+    child = os.fork()
+    if child == 0:
+        try:
+            silent = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(silent, 1)
+            os.dup2(silent, 2)
+            before()
+            write(target)
+        except BaseException:
+            os._exit(1)
+        os._exit(0)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def limit(size: int, action: signal.Handlers) -> None:
+    """A file may grow to ``size`` bytes; beyond, the system refuses or ends the process."""
+    signal.signal(signal.SIGXFSZ, action)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+def test_a_disk_that_fills_up_leaves_the_old_file(
+    writer: tuple[Path, Callable[[Path], None]],
+) -> None:
     """A real limit instead of a pretended one: writing fails in the middle."""
-    target = tmp_path / "out.glb"
-    target.write_bytes(OLD)
-    old = resource.getrlimit(resource.RLIMIT_FSIZE)
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, old[1]))
-    try:
-        with pytest.raises(OSError, match="File too large"):
-            write_document({"buffers": [{"byteLength": 10**5}]}, [bytes(10**5)], target)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, old)
-        signal.signal(signal.SIGXFSZ, handler)
+    target, write = writer
+    assert in_child(write, target, lambda: limit(20, signal.SIG_IGN)) == 1
     assert target.read_bytes() == OLD
-    assert leftovers(tmp_path) == []
+    assert leftovers(target.parent) == []
 
 
-def test_a_killed_process_leaves_the_old_file(tmp_path: Path) -> None:
-    target = tmp_path / "out.glb"
-    target.write_bytes(OLD)
-    code = (
-        "import sys, time\nfrom gltf_bullet.output_files import written_aside\n"
-        "with written_aside(sys.argv[1]) as aside:\n"
-        "    aside.write_bytes(b'half')\n    print('half', flush=True)\n    time.sleep(60)"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", code, str(target)], stdout=subprocess.PIPE
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"half\n"
-        process.send_signal(signal.SIGKILL)
+def test_a_process_that_is_killed_in_the_middle_leaves_the_old_file(
+    writer: tuple[Path, Callable[[Path], None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, write = writer
+
+    def die(_: int) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    monkeypatch.setattr(output_files.os, "fsync", die)
+    assert in_child(write, target, lambda: None) == -signal.SIGKILL
     assert target.read_bytes() == OLD
+    assert len(leftovers(target.parent)) == 1
+    monkeypatch.undo()
+    # Who writes the file later takes away what was left; not what may be in work.
+    write(target)
+    assert len(leftovers(target.parent)) == 1
+    (left,) = (target.parent / name for name in leftovers(target.parent))
+    os.utime(left, (0, 0))
+    write(target)
+    assert leftovers(target.parent) == []
+    assert target.read_bytes() != OLD
+
+
+def test_a_file_in_work_is_not_swept_away(tmp_path: Path) -> None:
+    slow = FileAside(tmp_path / "out.txt")
+    os.utime(slow.path, (0, 0))
+    FileAside(tmp_path / "out.txt").discard()
+    assert slow.path.exists()
+    slow.commit()
 
 
 def test_an_exception_or_an_interruption_leaves_the_old_file(tmp_path: Path) -> None:

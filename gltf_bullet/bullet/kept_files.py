@@ -6,7 +6,6 @@ PyBullet keeps what it read by path for the life of the process: one path per co
 from __future__ import annotations
 
 import atexit
-import hashlib
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -23,11 +22,6 @@ class _KeptFiles:
     def __init__(self) -> None:
         self._folder: Path | None = None
 
-    def text(self, text: str, suffix: str) -> Path:
-        """A file with ``text``."""
-        digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
-        return self.file(digest, suffix, lambda: text)
-
     def file(self, digest: bytes, suffix: str, write: Callable[[], str]) -> Path:
         """The file of a content; ``write`` makes it where it is not there yet."""
         if self._folder is None or not self._folder.is_dir():
@@ -36,7 +30,7 @@ class _KeptFiles:
         path = self._folder / f"{digest.hex()}{suffix}"
         if not path.exists():
             # Other threads may load the same robot into worlds of theirs.
-            with written_aside(path) as aside:
+            with written_aside(path, durable=False) as aside:
                 aside.write_text(write(), encoding="utf-8")
         return path
 

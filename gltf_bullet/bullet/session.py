@@ -133,7 +133,8 @@ class EngineSession:
             return False
         if not pybullet.isConnected(self.client_id):
             return False
-        for body_id in tuple(self._marks):
+        while self._marks:
+            body_id = next(iter(self._marks))
             if self._is_marked(body_id):
                 return True
             del self._marks[body_id]

@@ -33,7 +33,8 @@ def bench(
             "second (needs the extra gym). 'contact' alone: contacts against bare PyBullet and "
             "formulas. 'solve' alone: joints against a loop by hand. 'drops' alone: limbs "
             "thrown on a floor; --repeats times ten of each. 'start' alone: compiling, and the "
-            "first step of a new process."
+            "first step of a new process. 'worlds' alone: 300 scenes in one world. 'robots' "
+            "alone: further copies of robots of pybullet_data."
         ),
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Pairs of measurements per row.")] = 5,
@@ -62,14 +63,21 @@ def bench(
     from gltf_bullet.cli.benches.rows import ROWS
     from gltf_bullet.cli.output import console, print_json, print_table
 
-    known = {row.name: row for row in ROWS}
+    table = ROWS
+    if rows in (["worlds"], ["robots"]):
+        from gltf_bullet.cli.benches.worlds import ROBOT_ROWS, WORLD_ROWS
+
+        table, rows = (WORLD_ROWS if rows == ["worlds"] else ROBOT_ROWS), None
+    known = {row.name: row for row in table}
     unknown = [name for name in rows or () if name not in known]
     if unknown:
         raise typer.BadParameter(f"no row {unknown[0]!r}; rows: {', '.join(known)}")
-    chosen = [known[name] for name in rows] if rows else list(ROWS)
+    chosen = [known[name] for name in rows] if rows else list(table)
     out = console()
     if list_rows:
-        print_table(out, "Rows", ("Row", "What", "Goal>"), ((r.name, r.what, r.goal) for r in ROWS))
+        print_table(
+            out, "Rows", ("Row", "What", "Goal>"), ((r.name, r.what, r.goal) for r in table)
+        )
         return
     results = _run(chosen, repeats)
     if as_json:

@@ -125,10 +125,17 @@ class BodyPlan:
 
     def with_groups(self, groups: tuple[ColliderGroup, ...]) -> BodyPlan:
         """The same body with other collider groups; dataclasses.replace takes thrice the time."""
+        return self._with(self.world_from_body, groups)
+
+    def at(self, world_from_body: Pose) -> BodyPlan:
+        """The same body elsewhere."""
+        return self._with(world_from_body, self.groups)
+
+    def _with(self, world_from_body: Pose, groups: tuple[ColliderGroup, ...]) -> BodyPlan:
         return BodyPlan(
             node=self.node,
             kind=self.kind,
-            world_from_body=self.world_from_body,
+            world_from_body=world_from_body,
             mass=self.mass,
             inertia_diagonal=self.inertia_diagonal,
             body_from_inertial=self.body_from_inertial,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from gltf_bullet.planning.shapes.extents import extent_of, support
 from gltf_bullet.planning.shapes.shape_plans import ShapePlan, SpherePlan
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["BodySize", "body_size"]
+__all__ = ["BodySize", "body_sizes"]
 
 _SLENDER = 3.0
 """A body so many times longer than thick is watched at its ends as well."""
@@ -40,7 +41,22 @@ class BodySize:
         )
 
 
-def body_size(plan: BodyPlan) -> BodySize | None:
+def body_sizes(plans: Sequence[BodyPlan]) -> list[BodySize | None]:
+    """Equal bodies, which come by the thousand, are measured once."""
+    known: dict[tuple[int, ...], BodySize | None] = {}
+    sizes = []
+    for plan in plans:
+        key = (
+            id(plan.body_from_inertial),
+            *(id(shape) for group in plan.groups for shape in group.shapes),
+        )
+        if key not in known:
+            known[key] = _body_size(plan)
+        sizes.append(known[key])
+    return sizes
+
+
+def _body_size(plan: BodyPlan) -> BodySize | None:
     """Measure a body; ``None`` without colliders."""
     inertial_from_body = plan.body_from_inertial.inverse()
     placed = [

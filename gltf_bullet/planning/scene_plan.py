@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -24,6 +26,8 @@ from gltf_bullet.transforms import BoolArray, IntArray
 
 __all__ = ["AnimatedNodes", "ScenePlan", "plan_scene", "within", "within_reach"]
 
+
+T = TypeVar("T")
 
 ANIMATED_AND_JOINTED = IssueKind(
     "ANIMATED_AND_JOINTED",
@@ -67,6 +71,14 @@ class ScenePlan:
     triggers: TriggerPlans
     gravity: GravityPlan
     animated: AnimatedNodes
+    kept: dict[object, Any] = field(default_factory=dict)
+    """What its executors have worked out of it that holds wherever it is moved to."""
+
+    def derive(self, key: object, make: Callable[[], T]) -> T:
+        """What was made for ``key``; made now where this is the first of all copies to ask."""
+        if key not in self.kept:
+            self.kept[key] = make()
+        return cast("T", self.kept[key])
 
 
 def within_reach(frames: NodeFrames, diagnostics: Diagnostics) -> NodeFrames:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose
+from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose, Vec3
 
 __all__ = [
     "NO_VISUALS",
@@ -142,6 +142,16 @@ class VisualPlans:
     """In the body frame, by motion node; bodies without a mesh are not listed."""
     scenery: tuple[NodeVisual, ...] = ()
     """What no body carries."""
+
+    def moved(self, offset: Vec3) -> VisualPlans:
+        """The same elsewhere in the world [m]."""
+        if not self.scenery:
+            return self
+        scenery = (
+            replace(visual, world_from_mesh=visual.world_from_mesh.moved(offset))
+            for visual in self.scenery
+        )
+        return VisualPlans(bodies=self.bodies, scenery=tuple(scenery))
 
 
 NO_VISUALS = VisualPlans()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
 from gltf_bullet.transforms import (
     FloatArray,
+    Vec3,
     matrices_from_trs,
     quat_multiply,
     quat_normalize,
@@ -74,6 +75,16 @@ class Placement:
             self.scale,
             self.scene_index,
         )
+
+    @property
+    def offset(self) -> Vec3:
+        """:attr:`position` as plain numbers [m]."""
+        x, y, z = self.position.tolist()
+        return x, y, z
+
+    def at_origin(self) -> Placement:
+        """The same with the asset's origin in that of the world."""
+        return replace(self, position=np.zeros(3))
 
     @property
     def up(self) -> FloatArray:

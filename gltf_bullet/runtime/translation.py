@@ -8,6 +8,7 @@ from gltf_bullet.diagnostics import Diagnostics, Issue, Severity
 from gltf_bullet.errors import InvalidAssetError, TranslationError
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
+from gltf_bullet.planning.moved_plans import moved_plan
 from gltf_bullet.planning.scene_plan import ScenePlan, plan_scene, within, within_reach
 from gltf_bullet.planning.shapes.collision_meshes import Deformation, collision_mesh
 from gltf_bullet.rendering.render_meshes import plan_visuals
@@ -37,6 +38,16 @@ class Translation:
     issues: tuple[Issue, ...]
     """Findings of translating."""
 
+    def moved(self, frames: NodeFrames) -> Translation:
+        """The same elsewhere: ``frames`` are those of the plan, moved."""
+        if frames.unmoved is None:
+            return self
+        return replace(
+            self,
+            plan=moved_plan(self.plan, frames),
+            visuals=self.visuals.moved(frames.offset),
+        )
+
     def require_usable(self, *, strict: bool) -> Translation:
         """This translation, if a scene can be made of it.
 
@@ -57,8 +68,8 @@ def first_translation(
 ) -> Translation:
     """The translation of a fresh scene; the same again for the same request.
 
-    Environments make one asset many times at one place, each in a world of its own; planning is
-    half the price of a scene. The last few are kept with the document.
+    Environments make one asset many times, each in a world of its own or all in one; planning is
+    half the price of a scene. The last few are kept with the document, as they are at the origin.
 
     Raises:
         InvalidAssetError: Content turned out unusable while translating.
@@ -68,15 +79,20 @@ def first_translation(
     kept: dict[object, Translation] = asset.document.derive(
         ("translations", 0), lambda _: {}, Diagnostics()
     )
-    key = (placement.key, options)
+    origin = placement.at_origin()
+    key = (origin.key, options)
     found = kept.get(key)
     # One document may be read into several assets; each has physics of its own.
     if found is None or found.source is not asset.physics:
-        found = translate_at(asset, placement, options).require_usable(strict=options.strict)
+        found = translate_at(asset, origin, options).require_usable(strict=options.strict)
         while len(kept) >= _KEPT_TRANSLATIONS:
             del kept[next(iter(kept))]
         kept[key] = found
-    return found
+    frames = found.plan.frames.moved(placement.offset)
+    too_far = Diagnostics()
+    if within_reach(frames, too_far) is not frames:
+        raise InvalidAssetError(asset.path, (*found.issues, *too_far.issues))
+    return found.moved(frames)
 
 
 def translate_at(asset: AssetContent, placement: Placement, options: LoadOptions) -> Translation:
@@ -89,7 +105,9 @@ def translate_at(asset: AssetContent, placement: Placement, options: LoadOptions
     index = placement.scene_index
     if index is not None and not 0 <= index < len(tree.scenes):
         raise ValueError(f"scene_index is {index}; the file has {len(tree.scenes)} scenes")
-    frames = NodeFrames.at_load(tree, placement.matrix, placement.rotation_xyzw)
+    frames = NodeFrames.at_load(tree, placement.at_origin().matrix, placement.rotation_xyzw).moved(
+        placement.offset
+    )
     physics = within(asset.physics, tree.nodes_of_scene(index))
     found = Diagnostics()
     check_pointer_tracks(asset.animations, physics, found)
@@ -116,7 +134,8 @@ def translate(
         deformation: Morph weights other than the authored ones.
     """
     diagnostics = Diagnostics()
-    frames = within_reach(frames, diagnostics)
+    place = within_reach(frames, diagnostics)
+    frames = place.unmoved or place
     plan = plan_scene(
         physics,
         asset.tree,
@@ -147,4 +166,4 @@ def translate(
         plan=plan,
         visuals=visuals,
         issues=diagnostics.issues,
-    )
+    ).moved(place)

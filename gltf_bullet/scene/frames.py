@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from gltf_bullet.transforms import (
     FloatArray,
     IntArray,
     Pose,
+    Vec3,
     matrices_from_quats,
     quat_conjugate,
     quat_multiply,
@@ -28,6 +29,12 @@ class NodeFrames:
     """Scale included, shape [node_count, 4, 4]."""
     rotations_xyzw: FloatArray
     """Global rotations, products of the local ones, shape [node_count, 4]."""
+    unmoved: NodeFrames | None = None
+    """What :meth:`moved` began with."""
+    offset: Vec3 = (0.0, 0.0, 0.0)
+    """[m] from :attr:`unmoved` to here."""
+    _linear_maps: list[FloatArray] = field(default_factory=list)
+    """One, once it was asked for."""
 
     @staticmethod
     def at_load(tree: NodeTree, world_from_asset: FloatArray, asset_xyzw: FloatArray) -> NodeFrames:
@@ -43,10 +50,23 @@ class NodeFrames:
             tree.compose_rotations(tree.rotations_xyzw, asset_xyzw),
         )
 
+    def moved(self, offset: Vec3) -> NodeFrames:
+        """The same nodes elsewhere in the world; they know where they came from.
+
+        What is planned for one place is moved to the others: planned anew it would differ in the
+        last bits, by which copies of one asset could be told apart.
+        """
+        if offset == (0.0, 0.0, 0.0):
+            return self
+        world_from_node = self.world_from_node.copy()
+        world_from_node[:, :3, 3] += offset
+        return NodeFrames(world_from_node, self.rotations_xyzw, self, offset)
+
     def equals(self, other: NodeFrames) -> bool:
-        """Whether all numbers are the same, to the last bit."""
+        """Whether all numbers are the same, to the last bit, and came about in the same way."""
         return other is self or (
-            np.array_equal(self.world_from_node, other.world_from_node)
+            self.offset == other.offset
+            and np.array_equal(self.world_from_node, other.world_from_node)
             and np.array_equal(self.rotations_xyzw, other.rotations_xyzw)
         )
 
@@ -56,11 +76,19 @@ class NodeFrames:
         return self.world_from_node[:, :3, 3]
 
     def linear_maps(self) -> FloatArray:
-        """Scale and shear of each node in its own axes, shape [node_count, 3, 3].
+        """Scale and shear of each node in its own axes, read-only, shape [node_count, 3, 3].
 
         ``matrix(rotation) @ linear_map`` is the node's global linear part; without shear the map
         is diagonal and holds the global scale.
         """
+        if self.unmoved is not None:
+            return self.unmoved.linear_maps()
+        if not self._linear_maps:
+            self._linear_maps.append(self._find_linear_maps())
+            self._linear_maps[0].setflags(write=False)
+        return self._linear_maps[0]
+
+    def _find_linear_maps(self) -> FloatArray:
         rotations = matrices_from_quats(quat_conjugate(self.rotations_xyzw))
         maps: FloatArray = np.matmul(rotations, self.world_from_node[:, :3, :3])
         return maps

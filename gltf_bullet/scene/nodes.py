@@ -179,6 +179,8 @@ class NodeTree:
     def nearest_at_or_above(self, marked: BoolArray) -> IntArray:
         """Per node the nearest marked node at or above it, -1 without one; shape [node_count]."""
         owner = np.full(len(self), -1, dtype=np.intp)
+        if not marked.any():
+            return owner
         for depth, nodes in enumerate(self.levels):
             above = owner[self.parents[nodes]] if depth else np.full(len(nodes), -1, dtype=np.intp)
             owner[nodes] = np.where(marked[nodes], nodes, above)

@@ -103,7 +103,7 @@ def random_tree(seed: int, count: int, *, floats: bool, balls: bool = True) -> T
         rows=(),
         loop_constraints=(),
     )
-    return Tree(build_arena([plan], [], {}, {}), _pin_model(base, floats), links, floats, base)
+    return Tree(build_arena([plan], [], {}), _pin_model(base, floats), links, floats, base)
 
 
 def _se3(pose: Pose) -> pinocchio.SE3:

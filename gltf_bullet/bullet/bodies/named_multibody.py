@@ -18,6 +18,7 @@ import pybullet
 
 from gltf_bullet.bullet.bodies.multibody import settle_multibody
 from gltf_bullet.bullet.kept_files import KEPT_FILES
+from gltf_bullet.bullet.rendering.link_looks import NOTHING, LinkLook
 from gltf_bullet.bullet.shapes.engine_shapes import (
     HULL_MARGIN,
     engine_pose,
@@ -71,18 +72,6 @@ class MultibodyNames:
     joints: tuple[JointFacts, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkLook:
-    """What a link shows."""
-
-    file: str = ""
-    """An OBJ file; without one the collision shapes are drawn where ``as_colliders``."""
-    color: tuple[float, float, float, float] = (1.0, 1.0, 1.0, 1.0)
-    as_colliders: bool = False
-
-
-NOTHING = LinkLook()
-
 _TYPE = {
     LinkJoint.FIXED: "fixed",
     LinkJoint.REVOLUTE: "revolute",
@@ -98,26 +87,55 @@ def can_be_named(shapes: Sequence[Sequence[PlacedShape]]) -> bool:
     )
 
 
-def create_named_multibody(
-    client_id: int,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedDescription:
+    """A multibody in words, wherever it stands."""
+
+    names: MultibodyNames
+    text: str
+    """URDF; its meshes are among the kept files."""
+    digest: bytes
+    """Of the text."""
+
+
+def describe_multibody(
     spec: MultibodySpec,
     names: MultibodyNames,
     shapes: Sequence[Sequence[PlacedShape]],
     looks: Mapping[int, LinkLook],
+) -> NamedDescription:
+    """Put a multibody into words.
+
+    Args:
+        spec: Its shape and visual ids are not used, nor where its base stands.
+        names: Of the body.
+        shapes: Per link, the base first, in link frames.
+        looks: By link index, -1 for the base; links without one show nothing.
+    """
+    text = _urdf(spec, names, shapes, looks)
+    digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
+    return NamedDescription(names=names, text=text, digest=digest)
+
+
+def create_named_multibody(
+    client_id: int,
+    spec: MultibodySpec,
+    description: NamedDescription,
+    shapes: Sequence[Sequence[PlacedShape]],
 ) -> int:
     """Create the body and return its id, as ``create_multibody`` does.
 
     Args:
         client_id: The world.
-        spec: Its shape and visual ids are not used.
-        names: Of the body.
+        spec: That was described, wherever it stands.
+        description: Of it.
         shapes: Per link, the base first, in link frames.
-        looks: By link index, -1 for the base; links without one show nothing.
 
     Raises:
         EngineError: The engine refused, or numbered the links otherwise.
     """
-    path = KEPT_FILES.text(_urdf(spec, names, shapes, looks), ".urdf")
+    names = description.names
+    path = KEPT_FILES.file(description.digest, ".urdf", lambda: description.text)
     # Without the flags, pair filters between links of one multibody have no effect at all.
     # By itself loadURDF makes prisms of cylinders: a car lost 7 % of its thrust (measured).
     flags = pybullet.URDF_USE_INERTIA_FROM_FILE | pybullet.URDF_USE_IMPLICIT_CYLINDER

@@ -22,9 +22,10 @@ from gltf_bullet.bullet.contacts.load_overlaps import LoadOverlap
 from gltf_bullet.bullet.contacts.soft_exits import Rising, SoftExits
 from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.body_plans import BodyPlan
-from gltf_bullet.planning.body_sizes import BodySize, body_size
+from gltf_bullet.planning.body_sizes import BodySize
 from gltf_bullet.transforms import (
     FloatArray,
+    Quat,
     Vec3,
 )
 
@@ -41,6 +42,9 @@ a step are watched at every step."""
 
 _LONGEST_PAUSE = 8
 """Steps between two readings of thicker bodies at most: users may set velocities at any time."""
+_WARY = 0.9
+"""Share of the way that a body may go from which on its velocity is asked for."""
+
 _FEW = 16
 """Bodies that are read after every step at no cost to speak of (20 us)."""
 
@@ -90,6 +94,7 @@ class FastBodies:
         self,
         client_id: int,
         plans: Sequence[BodyPlan],
+        sizes: Sequence[BodySize | None],
         ids: Sequence[int],
         mask_of: Callable[[int], int],
         are_apart: Callable[[int, int, int], bool],
@@ -100,6 +105,7 @@ class FastBodies:
         Args:
             client_id: The world.
             plans: Of all free bodies.
+            sizes: Of all of them, from ``body_sizes``.
             ids: Their body ids.
             mask_of: The collision mask of a body.
             are_apart: Whether a rule of the scene keeps a body from the link of another.
@@ -108,7 +114,7 @@ class FastBodies:
         self._client_id = client_id
         self._ids = ids
         self._mask_of, self._are_apart = mask_of, are_apart
-        self._sizes = _sizes(plans)
+        self._sizes = sizes
         self._half = np.array(
             [np.inf if size is None else size.half_thickness for size in self._sizes]
         )
@@ -123,11 +129,13 @@ class FastBodies:
         moments = np.array([plan.inertia_diagonal for plan in plans]).reshape(-1, 3)
         self._is_lopsided = np.ptp(moments, axis=1) > 1e-6 * moments.max(axis=1)
         self._furthest = self._half
+        self._reach: list[float] = []
         """Way of each body in a step [m] that nothing needs to be asked about."""
         self._thinnest = float(self._half.min(initial=np.inf))
         self._exits = SoftExits(client_id, plans, ids)
         self.state = NOTHING._replace(rising=tuple(self._exits.inside(overlaps)))
-        self._last: FloatArray | None = None
+        self._last: list[Vec3] | None = None
+        """Where the bodies were when they were read."""
         self._steps = 0
         self._pause = 0
         self._time_step = 0.0
@@ -148,6 +156,7 @@ class FastBodies:
             soft = np.where(self._lands_softly, _SOFT_LANDING * time_step, np.inf)
             self._furthest = np.minimum(self._half, soft)
             self._furthest[np.isinf(self._half)] = np.inf
+            self._reach = (_WARY * self._furthest).tolist()
             self._thinnest = float(self._furthest.min(initial=np.inf))
         self._time_step, self._gravity = time_step, gravity
         self._steps += 1
@@ -155,6 +164,23 @@ class FastBodies:
     def needs_reading(self) -> bool:
         """Whether bodies must be read after this step although nobody wants to know."""
         return self.is_any and self._steps >= self._pause
+
+    def are_slow(self, poses: Sequence[tuple[Vec3, Quat]]) -> bool:
+        """Whether :meth:`put_back` has nothing to do for poses as the engine gives them.
+
+        The same sums as there, in the same order; for a handful of bodies without arrays.
+        """
+        last = self._last
+        if last is None or self.state.rising or self.state.lively:
+            return False
+        if len(poses) > _FEW or len(last) != len(poses):
+            return False
+        for ((x, y, z), _), (a, b, c), furthest in zip(poses, last, self._reach, strict=True):
+            way = math.sqrt((x - a) * (x - a) + (y - b) * (y - b) + (z - c) * (z - c))
+            if way / self._steps > furthest:
+                return False
+        self._last, self._steps, self._pause = [position for position, _ in poses], 0, 0
+        return True
 
     def put_back(
         self, positions: FloatArray, rotations: FloatArray, kinematic: Collection[int]
@@ -176,17 +202,17 @@ class FastBodies:
         rows -= set(kinematic)
         if rows:
             self._trace(sorted(rows), positions, rotations)
-        self._last, self._steps = positions.copy(), 0
+        self._last, self._steps = positions.tolist(), 0
 
     def _candidates(self, positions: FloatArray) -> npt.NDArray[np.intp]:
         """Rows of bodies that may be fast, and how long none can be."""
-        if self._last is None or self._last.shape != positions.shape:
+        if self._last is None or len(self._last) != len(positions):
             self._pause = 0
             return np.flatnonzero(np.isfinite(self._half))
-        moved = np.linalg.norm(positions - self._last, axis=1) / self._steps
+        moved = np.linalg.norm(positions - np.array(self._last), axis=1) / self._steps
         self._pause = self._safe_steps(moved)
         # A body that was put elsewhere moved far as well: the velocity decides.
-        return np.flatnonzero(moved > 0.9 * self._furthest)
+        return np.flatnonzero(moved > _WARY * self._furthest)
 
     def _safe_steps(self, moved: FloatArray) -> int:
         step = self._time_step
@@ -331,18 +357,3 @@ class FastBodies:
             position = position - (gap + path.touch) * np.array(normal)
         pybullet.resetBaseVelocity(body, slower.tolist(), spin, physicsClientId=self._client_id)
         positions[row], rotations[row] = position, rotation
-
-
-def _sizes(plans: Sequence[BodyPlan]) -> list[BodySize | None]:
-    """Equal bodies, which come by the thousand, are measured once."""
-    known: dict[tuple[int, ...], BodySize | None] = {}
-    sizes = []
-    for plan in plans:
-        key = (
-            id(plan.body_from_inertial),
-            *(id(shape) for group in plan.groups for shape in group.shapes),
-        )
-        if key not in known:
-            known[key] = body_size(plan)
-        sizes.append(known[key])
-    return sizes

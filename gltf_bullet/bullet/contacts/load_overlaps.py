@@ -7,7 +7,7 @@ change how other scenes in it go on.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -36,12 +36,19 @@ DEEP = 2e-3
 class LoadOverlap:
     """Two links that are inside each other."""
 
+    numbers: tuple[int, int]
+    """Of both among the links that were looked at."""
     first: EngineLink
     second: EngineLink
     depth: float
     """[m]"""
     normal: Vec3
     """From the second to the first, world axes: the shortest way out for the first."""
+
+    def of(self, links: Sequence[SolidLink]) -> LoadOverlap:
+        """The same in another copy of the scene."""
+        first, second = self.numbers
+        return replace(self, first=links[first][0], second=links[second][0])
 
 
 def find_overlaps(
@@ -56,13 +63,17 @@ def find_overlaps(
         links: Of one scene.
         are_apart: Whether a rule keeps two links from colliding.
     """
-    solid = [(link, part.surface) for link, part in links if part.surface.only_against is None]
-    if len(solid) < 2 or not any(surface.key.is_dynamic for _, surface in solid):
+    solid = [
+        (number, link, part.surface)
+        for number, (link, part) in enumerate(links)
+        if part.surface.only_against is None
+    ]
+    if len(solid) < 2 or not any(surface.key.is_dynamic for _, _, surface in solid):
         return []
-    boxes = np.array([pybullet.getAABB(*link, physicsClientId=client_id) for link, _ in solid])
+    boxes = np.array([pybullet.getAABB(*link, physicsClientId=client_id) for _, link, _ in solid])
     found = []
     for i, j in _touching(boxes[:, 0] + 0.5 * DEEP, boxes[:, 1] - 0.5 * DEEP).tolist():
-        (a, one), (b, other) = solid[i], solid[j]
+        (m, a, one), (n, b, other) = solid[i], solid[j]
         if not (one.key.is_dynamic or other.key.is_dynamic):
             continue
         if not may_collide(one.contact_class.filter, other.contact_class.filter):
@@ -73,7 +84,10 @@ def find_overlaps(
         deepest = min(points, key=lambda point: float(point[8]), default=None)
         if deepest is not None and deepest[8] < -DEEP:
             x, y, z = deepest[7]
-            found.append(LoadOverlap(first=a, second=b, depth=-deepest[8], normal=(x, y, z)))
+            depth = -deepest[8]
+            found.append(
+                LoadOverlap(numbers=(m, n), first=a, second=b, depth=depth, normal=(x, y, z))
+            )
     return found
 
 

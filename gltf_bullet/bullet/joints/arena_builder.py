@@ -6,7 +6,7 @@ is left out. See :mod:`gltf_bullet.solver.arena` for where everything stands.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -28,26 +28,28 @@ from gltf_bullet.planning.joints.articulation_plan import (
 )
 from gltf_bullet.planning.joints.multibody_spec import LinkSpec
 from gltf_bullet.solver import arena
-from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose
+from gltf_bullet.transforms import IDENTITY_POSE, FloatArray
 
 __all__ = ["build_arena"]
 
 IntArray = npt.NDArray[np.int64]
+
+_AT_ORIGIN = (*IDENTITY_POSE.translation, *IDENTITY_POSE.rotation_xyzw)
 
 
 def build_arena(
     plans: Sequence[ArticulationPlan],
     cuts: Sequence[CutConstraint],
     body_plans: Mapping[int, BodyPlan],
-    anchor_poses: Mapping[int, Pose],
+    anchors: Iterable[int] = (),
 ) -> Arena:
-    """Lay out all articulations of a scene.
+    """Lay out all articulations of a scene, its anchors at the origin of the world.
 
     Args:
         plans: The articulations.
         cuts: Constraints between two of them.
         body_plans: By motion node.
-        anchor_poses: Moving anchors at load, by node.
+        anchors: Nodes of moving anchors.
     """
     layouts = [ArticulationFrames(plan, body_plans) for plan in plans]
     ints, floats, work = ArenaTables(np.int64), ArenaTables(np.float64), ArenaTables(np.float64)
@@ -56,8 +58,8 @@ def build_arena(
         layout.place_states(floats)
     state_end = floats.size
     anchor_states = {}
-    for node, pose in {WORLD: IDENTITY_POSE, **anchor_poses}.items():
-        anchor_states[node] = floats.add([*pose.translation, *pose.rotation_xyzw, *[0.0] * 12])
+    for node in (WORLD, *anchors):
+        anchor_states[node] = floats.add([*_AT_ORIGIN, *[0.0] * 12])
     # Forces, then targets and bounds of motors, each of all articulations one after the other.
     all_dofs = sum(layout.dof_count for layout in layouts)
     first_command = work.room(3 * all_dofs)
@@ -94,7 +96,7 @@ def build_arena(
     return Arena(
         all_ints,
         all_floats,
-        np.concatenate(work.parts).astype(np.float64),
+        np.zeros(work.size),
         records,
         anchor_states,
         state_end,
@@ -253,16 +255,6 @@ def _write_tree(
 
 
 def _record(frames: ArticulationFrames, offset: int, ints: IntArray, floats: FloatArray) -> Record:
-    count = len(frames.plan.rows)
-
-    def numbers(slot: int) -> FloatArray:
-        start = int(ints[offset + slot])
-        return floats[start : start + count]
-
-    def switches(slot: int) -> IntArray:
-        start = int(ints[offset + slot])
-        return ints[start : start + count]
-
     return Record(
         offset=offset,
         frames=FrameTable(
@@ -271,19 +263,7 @@ def _record(frames: ArticulationFrames, offset: int, ints: IntArray, floats: Flo
             link=tuple(key[1] for key in frames.keys),
             node=tuple(frames.nodes),
         ),
-        rows=RowTable(
-            coordinate=switches(arena.ROW_DOF),
-            lower=numbers(arena.ROW_LOWER),
-            upper=numbers(arena.ROW_UPPER),
-            stiffness=numbers(arena.ROW_STIFFNESS),
-            damping=numbers(arena.ROW_DAMPING),
-            position_target=numbers(arena.ROW_POSITION_TARGET),
-            velocity_target=numbers(arena.ROW_VELOCITY_TARGET),
-            max_force=numbers(arena.ROW_MAX_FORCE),
-            is_drive=switches(arena.ROW_IS_DRIVE) != 0,
-            by_acceleration=switches(arena.ROW_BY_ACCELERATION),
-            recovering=switches(arena.ROW_RECOVERING),
-        ),
+        rows=RowTable.at(offset, ints, floats),
         dof_count=frames.dof_count,
         dof_index=tuple(
             frames.first_dof[frames.index[d.multibody, d.link]] for d in frames.plan.dofs

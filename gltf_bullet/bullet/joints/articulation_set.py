@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,7 @@ from gltf_bullet.bullet.joints.scene_arena import Arena
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.model import JointDrive
 from gltf_bullet.planning.body_plans import BodyPlan
-from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans
+from gltf_bullet.planning.joints.articulation_plan import WORLD, ArticulationPlans
 from gltf_bullet.planning.joints.axes import BALL
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.transforms import (
@@ -56,6 +57,7 @@ def create_articulations(
     visuals: BodyVisuals | None = None,
     created: list[int] | None = None,
     tree: NodeTree | None = None,
+    derive: Callable[[object, Callable[[], Any]], Any] = lambda _, make: make(),
 ) -> ArticulationSet:
     """Create every articulation of ``plans``.
 
@@ -69,19 +71,26 @@ def create_articulations(
         created: Receives every body id at once, so that a failure half-way can be undone.
         tree: Where links and joints get their names from; without it they have none, and equal
             bodies share their shapes.
+        derive: Keeps what is the same for all copies of the plan; see ``ScenePlan.derive``.
 
     Raises:
         EngineError: The engine refused a body.
     """
     created = [] if created is None else created
     ids_of, own_shapes = create_multibodies(
-        client_id, plans, body_plans, shape_ids_of, visuals, tree, created
+        client_id, plans, body_plans, shape_ids_of, visuals, tree, created, derive
     )
-    arena = build_arena(
-        plans.articulations,
-        plans.cut_constraints,
-        body_plans,
-        {node: _anchor_pose(node, plans, body_plans) for node in plans.moving_anchors},
+    template: Arena = derive(
+        build_arena,
+        lambda: build_arena(
+            plans.articulations, plans.cut_constraints, body_plans, plans.moving_anchors
+        ),
+    )
+    arena = template.copied(
+        {
+            WORLD: plans.world_anchor,
+            **{node: _anchor_pose(node, plans, body_plans) for node in plans.moving_anchors},
+        }
     )
     anchors = {node: AnchorMotion(arena, node) for node in plans.moving_anchors}
     articulations = [
@@ -163,7 +172,12 @@ class ArticulationSet:
         )
         """Dofs, drives and limits, to read and to change."""
         self.loop_constraints = LoopConstraints(
-            client_id, self.articulations, anchors, created, plans.cut_constraints
+            client_id,
+            self.articulations,
+            anchors,
+            created,
+            plans.cut_constraints,
+            plans.world_anchor,
         )
         self.contacts.own_constraints = set(self.loop_constraints.constraint_ids)
         self.fast_links: FastLinks | None = None

@@ -81,8 +81,10 @@ class LoopConstraints:
         anchors: Mapping[int, AnchorMotion],
         created: list[int],
         cross: Sequence[CutConstraint] = (),
+        world_anchor: Pose = IDENTITY_POSE,
     ) -> None:
         self._client_id = client_id
+        self._world_anchor = world_anchor
         self.ghosts: list[tuple[int, int]] = []
         """(anchor node, body id) of shapeless bodies that follow second moving anchors."""
         self._ghost_of: dict[int, int] = {}
@@ -153,6 +155,8 @@ class LoopConstraints:
         if loop_constraint.first.multibody < 0 and loop_constraint.first.link == WORLD:
             child, sign = loop_constraint.first, -1.0
         inertial = IDENTITY_POSE
+        if child.multibody < 0 and child.link == WORLD:
+            inertial = self._world_anchor.inverse()
         if child.multibody >= 0:
             spec = articulation.plan.multibodies[child.multibody].spec
             inertial = (
@@ -238,7 +242,7 @@ class LoopConstraints:
             body = articulation.body_ids[frame.multibody]
             return body, frame.link, inertial.inverse() @ frame.link_from_frame
         if frame.link == WORLD:
-            return -1, -1, frame.link_from_frame
+            return -1, -1, self._world_anchor @ frame.link_from_frame
         if frame.link not in self._ghost_of:
             anchor = anchors[frame.link]
             x, y, z = anchor.position.tolist()

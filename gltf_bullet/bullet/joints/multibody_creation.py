@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 from gltf_bullet.bullet.bodies.multibody import create_multibody
 from gltf_bullet.bullet.bodies.named_multibody import (
-    LinkLook,
+    NamedDescription,
     can_be_named,
     create_named_multibody,
+    describe_multibody,
 )
 from gltf_bullet.bullet.joints.multibody_names import names_of_multibody
+from gltf_bullet.bullet.rendering.link_looks import LinkLook
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import (
@@ -37,6 +41,7 @@ def create_multibodies(
     visuals: BodyVisuals | None,
     tree: NodeTree | None,
     created: list[int],
+    derive: Callable[[object, Callable[[], Any]], Any] = lambda _, make: make(),
 ) -> tuple[list[list[int]], frozenset[int]]:
     """Body ids per articulation and multibody, and those of them whose shapes are their own.
 
@@ -48,18 +53,21 @@ def create_multibodies(
         visuals: Chooses what links show; ``None``: their shapes.
         tree: Where names come from; ``None``: links have none, and share their shapes.
         created: Receives every body id at once.
+        derive: Keeps what is the same for all copies of the plan; see ``ScenePlan.derive``.
 
     Raises:
         EngineError: The engine refused a body.
     """
     ids_of: list[list[int]] = []
     named: set[int] = set()
-    for plan in plans.articulations:
+    for number, plan in enumerate(plans.articulations):
         ids_of.append([])
         for index, multibody in enumerate(plan.multibodies):
             shapes = _shapes(multibody, body_plans)
             if tree is not None and can_be_named(shapes) and _is_ordinary(multibody.spec):
-                body = _create_named(client_id, plan, index, body_plans, shapes, visuals, tree)
+                make = partial(_described, plan, index, body_plans, shapes, visuals, tree)
+                description = derive((NamedDescription, number, index), make)
+                body = create_named_multibody(client_id, multibody.spec, description, shapes)
                 named.add(body)
             else:
                 body = create_multibody(
@@ -78,37 +86,25 @@ def _is_ordinary(spec: MultibodySpec) -> bool:
     return max([spec.mass, *(link.mass for link in spec.links)]) < HEAVY
 
 
-def _create_named(
-    client_id: int,
+def _described(
     plan: ArticulationPlan,
     index: int,
     body_plans: Mapping[int, BodyPlan],
     shapes: Sequence[Sequence[PlacedShape]],
     visuals: BodyVisuals | None,
     tree: NodeTree,
-) -> int:
+) -> NamedDescription:
     multibody = plan.multibodies[index]
     looks: dict[int, LinkLook] = {}
     for link, (node, group) in enumerate([(multibody.root_node, 0), *multibody.owners], -1):
         if node >= 0:
-            looks[link] = _look(body_plans[node], group, visuals)
-    return create_named_multibody(
-        client_id,
-        multibody.spec,
-        names_of_multibody(plan, index, tree, body_plans.keys()),
-        shapes,
-        looks,
-    )
-
-
-def _look(plan: BodyPlan, group: int, visuals: BodyVisuals | None) -> LinkLook:
-    if visuals is None:
-        return LinkLook(as_colliders=True)
-    visual_id = visuals.of_body(plan) if group == 0 else visuals.of_group(plan, plan.groups[group])
-    found = visuals.file_of(visual_id)
-    if found is None:
-        return LinkLook(as_colliders=visuals.shows_shape(visual_id))
-    return LinkLook(file=found[0], color=found[1])
+            looks[link] = (
+                LinkLook(as_colliders=True)
+                if visuals is None
+                else visuals.look_of(body_plans[node], group)
+            )
+    names = names_of_multibody(plan, index, tree, body_plans.keys())
+    return describe_multibody(multibody.spec, names, shapes, looks)
 
 
 def _shapes(

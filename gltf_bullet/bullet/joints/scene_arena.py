@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from gltf_bullet.solver import arena
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, Pose
 
 __all__ = ["Arena", "FrameTable", "Record", "RowTable"]
 
@@ -39,6 +39,33 @@ class RowTable:
     by_acceleration: IntArray
     recovering: IntArray
     """1 for limits violated at load or by a change, on their way back."""
+
+    @staticmethod
+    def at(offset: int, ints: IntArray, floats: FloatArray) -> RowTable:
+        """Views of the rows of the articulation whose header begins at ``offset``."""
+        count = int(ints[offset + arena.ROW_COUNT])
+
+        def numbers(slot: int) -> FloatArray:
+            start = int(ints[offset + slot])
+            return floats[start : start + count]
+
+        def switches(slot: int) -> IntArray:
+            start = int(ints[offset + slot])
+            return ints[start : start + count]
+
+        return RowTable(
+            coordinate=switches(arena.ROW_DOF),
+            lower=numbers(arena.ROW_LOWER),
+            upper=numbers(arena.ROW_UPPER),
+            stiffness=numbers(arena.ROW_STIFFNESS),
+            damping=numbers(arena.ROW_DAMPING),
+            position_target=numbers(arena.ROW_POSITION_TARGET),
+            velocity_target=numbers(arena.ROW_VELOCITY_TARGET),
+            max_force=numbers(arena.ROW_MAX_FORCE),
+            is_drive=switches(arena.ROW_IS_DRIVE) != 0,
+            by_acceleration=switches(arena.ROW_BY_ACCELERATION),
+            recovering=switches(arena.ROW_RECOVERING),
+        )
 
     @property
     def is_hard_limit(self) -> npt.NDArray[np.bool_]:
@@ -98,11 +125,27 @@ class Arena:
         """Where each anchor's 19 numbers are in the floats, by node."""
         self.state_end = state_end
         """The engine's part of the state is ``floats[:state_end]``."""
+        self._commands = commands
         first, count = commands
         self.commands = slice(first, first + count)
         """Of the work: what the engine is given, all articulations one after the other."""
         self.motor_targets = slice(first + count, first + 2 * count)
         self.motor_bounds = slice(first + 2 * count, first + 3 * count)
+
+    def copied(self, world_from_anchor: Mapping[int, Pose]) -> Arena:
+        """One more of the same before its first step, its anchors elsewhere, by node."""
+        ints, floats = self.ints.copy(), self.floats.copy()
+        for node, pose in world_from_anchor.items():
+            start = self.anchor_states[node]
+            floats[start : start + 7] = *pose.translation, *pose.rotation_xyzw
+        records = tuple(
+            replace(record, rows=RowTable.at(record.offset, ints, floats))
+            for record in self.records
+        )
+        return Arena(
+            ints, floats, np.zeros(len(self.work)), records, self.anchor_states, self.state_end,
+            self._commands,
+        )  # fmt: skip
 
     def table(self, record: Record, slot: int, *shape: int) -> FloatArray:
         """A view of a table of work, such as POSE or VELOCITY."""

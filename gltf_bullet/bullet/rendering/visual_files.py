@@ -81,16 +81,16 @@ def _is_ours(folder: Path) -> bool:
 
 
 def obj_text(mesh: VisualMesh) -> str:
-    """A mesh as OBJ."""
+    """A mesh as OBJ; nine digits are all that the renderers' single precision holds."""
     count = len(mesh.points)
     # The v of OBJ files grows upwards.
     uvs = np.stack([mesh.uvs[:, 0], 1.0 - mesh.uvs[:, 1]], axis=1)
     corners = np.repeat(mesh.triangles.reshape(-1) + 1, 3)
     return "".join(
         (
-            ("v %r %r %r\n" * count) % tuple(mesh.points.reshape(-1).tolist()),
-            ("vt %r %r\n" * count) % tuple(uvs.reshape(-1).tolist()),
-            ("vn %r %r %r\n" * count) % tuple(mesh.normals.reshape(-1).tolist()),
+            ("v %.9g %.9g %.9g\n" * count) % tuple(mesh.points.reshape(-1).tolist()),
+            ("vt %.9g %.9g\n" * count) % tuple(uvs.reshape(-1).tolist()),
+            ("vn %.9g %.9g %.9g\n" * count) % tuple(mesh.normals.reshape(-1).tolist()),
             ("f %d/%d/%d %d/%d/%d %d/%d/%d\n" * len(mesh.triangles)) % tuple(corners.tolist()),
         )
     )

@@ -17,6 +17,7 @@ import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.kept_files import KEPT_FILES
+from gltf_bullet.bullet.rendering.link_looks import NOTHING, LinkLook
 from gltf_bullet.bullet.rendering.visual_files import MeshFiles, load_texture, obj_text
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.bullet.shapes.engine_shapes import MAX_INDICES, MAX_VERTICES
@@ -51,7 +52,6 @@ class _EngineVisuals:
     def __init__(self, _: EngineSession) -> None:
         self.id_by_content: dict[object, int] = {}
         self.id_by_texture: dict[bytes, int] = {}
-        self.mesh_by_id: dict[int, VisualMesh] = {}
         self.files = MeshFiles()
 
 
@@ -209,20 +209,18 @@ class BodyVisuals:
             fits = len(mesh.points) <= MAX_VERTICES and mesh.triangles.size <= MAX_INDICES
             known = self._create(mesh, **mesh_arguments(mesh)) if fits else self._dummy
         self._known.id_by_content[key] = known
-        self._known.mesh_by_id[known] = mesh
         return known
 
-    def file_of(self, visual_id: int) -> tuple[str, Color] | None:
-        """A file with the mesh of a visual shape, and its colour."""
-        mesh = self._known.mesh_by_id.get(visual_id)
-        if mesh is None or visual_id == self._dummy:
-            return None
-        path = KEPT_FILES.file(mesh.digest, ".obj", lambda: obj_text(mesh))
-        return str(path), mesh.color
-
-    def shows_shape(self, visual_id: int) -> bool:
-        """Whether Bullet draws the collision shape for a visual shape."""
-        return visual_id == BULLET_SHOWS_IT
+    def look_of(self, plan: BodyPlan, group: int) -> LinkLook:
+        """What a collider group of a body shows where files say it, not visual shapes."""
+        if self._shows_colliders:
+            if not plan.groups:
+                return NOTHING
+            shapes, color = plan.groups[group].shapes, COLOR_OF_KIND[plan.kind]
+            mesh = _mesh_of_collider(shapes, color)
+            return LinkLook(as_colliders=True) if mesh is None else _look(mesh)
+        visual = self._plans.bodies.get(plan.node) if self._plans.bodies else None
+        return NOTHING if visual is None or group else _look(visual.mesh)
 
     def _create(self, mesh: VisualMesh, **geometry: object) -> int:
         visual_id: int = pybullet.createVisualShape(
@@ -233,6 +231,11 @@ class BodyVisuals:
             **geometry,
         )
         return visual_id if visual_id >= 0 else self._dummy
+
+
+def _look(mesh: VisualMesh) -> LinkLook:
+    path = KEPT_FILES.file(mesh.digest, ".obj", lambda: obj_text(mesh))
+    return LinkLook(file=str(path), color=mesh.color)
 
 
 def _mesh_of_collider(shapes: tuple[PlacedShape, ...], color: Color) -> VisualMesh | None:

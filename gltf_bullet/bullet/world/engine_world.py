@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import pybullet
@@ -35,6 +35,7 @@ from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.body_plans import StaticPlan
+from gltf_bullet.planning.body_sizes import body_sizes
 from gltf_bullet.planning.contacts.surfaces import with_materials
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.rendering.visual_plans import VisualPlans
@@ -88,8 +89,7 @@ class EngineWorld:
         self.pair_rules = PairRules(client_id)
         self._created: list[int] = []
         self._undo: list[Callable[[], None]] = [self.pair_rules.release]
-        self._settings: EngineSettings | None = None
-        """Those that surfaces are right for."""
+        self._settings: EngineSettings | None = None  # those that surfaces are right for
         painter = BodyVisuals(session, options, visuals)
         try:
             self._create(painter, tree, options)
@@ -109,14 +109,12 @@ class EngineWorld:
             painter.close()
         self._is_jointed = bool(self.articulations.articulations)
         self._is_plain = self.gravity.is_idle and self.free.is_idle and not self.fast.is_any
-        self.shown: tuple[ShownLink, ...] = tuple(painter.shown)
-        """Links that show meshes of the file."""
+        self.shown: tuple[ShownLink, ...] = tuple(painter.shown)  # links with meshes of the file
         self.body_nodes: IntArray = np.concatenate([self.free.nodes, self.articulations.nodes])
         """Motion nodes in the order of :meth:`world_from_bodies`."""
 
     def _create(self, visuals: BodyVisuals, tree: NodeTree, options: LoadOptions) -> None:
-        shapes = self.session.shapes
-        bodies = self.plan.bodies.bodies
+        shapes, bodies = self.session.shapes, self.plan.bodies.bodies
         jointed = self.plan.articulations.jointed_bodies
         self.static_ids = create_statics(
             self.client_id,
@@ -142,6 +140,7 @@ class EngineWorld:
             visuals,
             self._created,
             tree if options.link_names else None,
+            self.plan.derive,
         )
         gears = MimicGears(self.client_id, self.articulations.articulations)
         self._undo.append(gears.remove)
@@ -155,9 +154,8 @@ class EngineWorld:
         )
         self._undo.append(self.articulations.contacts.leave)
         for node in self.articulations.nodes.tolist():
-            for group, (body_id, link) in zip(
-                bodies[node].groups, self.links_of(node), strict=False
-            ):
+            links = self.links_of(node)
+            for group, (body_id, link) in zip(bodies[node].groups, links, strict=False):
                 if body_id not in self.articulations.own_shapes:
                     shapes.settle_margin(shapes.shape_id(group.shapes), group.shapes, body_id, link)
         visuals.create_scenery(self._created)
@@ -173,12 +171,14 @@ class EngineWorld:
             self.session, self.plan.contacts, solid, self.pair_rules, slip_friction=slips
         )
         self._undo.append(self._links.release)
-        overlaps = find_overlaps(self.client_id, solid, self.pair_rules.forbids)
+        look = partial(find_overlaps, self.client_id, solid, self.pair_rules.forbids)
+        overlaps = [overlap.of(solid) for overlap in self.plan.derive(find_overlaps, look)]
         self.issues = (*gears.issues, *overlap_issues(overlaps, self._table.owners))
         """Findings that only the engine makes."""
         self.fast = FastBodies(
             self.client_id,
             self.free.plans,
+            self.plan.derive(body_sizes, partial(body_sizes, self.free.plans)),
             self.free.ids,
             lambda body_id: self._links.mask_of(body_id),
             self.pair_rules.forbids_body,
@@ -242,8 +242,8 @@ class EngineWorld:
             world_from_node=plan.frames.world_from_node,
             asset_xyzw=world_from_asset_xyzw,
         )
-        bodies = plan.bodies.bodies
-        return GravityForces(self.client_id, fields, bodies, self.free, self.articulations)
+        bodies, articulations = plan.bodies.bodies, self.articulations
+        return GravityForces(self.client_id, fields, bodies, self.free, articulations)
 
     def contacts(self, node: int | None) -> Contacts:
         """Contacts of the scene, or of the body or static collider that a node belongs to."""
@@ -323,7 +323,9 @@ class EngineWorld:
 
     def put_back_fast(self) -> None:
         """Read bodies that may have passed through something although nobody looks at them."""
-        if not self._is_plain and self.fast.needs_reading():
+        if self._is_plain or not self.fast.needs_reading():
+            return
+        if self.free.watches_spins or not self.fast.are_slow(self.free.glance()):
             self.free.world_from_bodies(self.fast.put_back)
 
     def read_sensed(self) -> FloatArray:

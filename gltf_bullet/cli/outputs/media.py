@@ -69,6 +69,7 @@ class Frames:
         self._strip_frames: list[tuple[float, PixelArray]] = []
         self._movie: Any = None
         self._movie_file: FileAside | None = None
+        self._movie_frames = 0
         if mp4 is not None:
             attempts.do("--mp4", lambda: self._open_movie(mp4))
 
@@ -92,6 +93,7 @@ class Frames:
             height, width = (size // 2 * 2 for size in pixels.shape[:2])
             even = pixels[:height, :width]
             self._attempts.do("--mp4", lambda: self._movie.append_data(even))
+            self._movie_frames += 1
         if self._gif is not None:
             self._attempts.do("--gif", lambda: self._add_gif(pixels))
 
@@ -121,8 +123,15 @@ class Frames:
 
     def _close_movie(self) -> None:
         self._movie.close()
-        if self._movie_file is not None:
-            self._movie_file.commit()
+        file = self._movie_file
+        if file is None:
+            return
+        try:
+            _require_frames(file.path, self._movie_frames)
+        except BaseException:
+            file.discard()
+            raise
+        file.commit()
 
     def _write_gif(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -165,3 +174,18 @@ def filmstrip(frames: Sequence[tuple[float, PixelArray]]) -> PixelArray:
             anchor="mm",
         )
     return np.asarray(sheet)
+
+
+def _require_frames(path: Path, count: int) -> None:
+    """Raise where a film is not whole: the encoder is a program that fails without a word.
+
+    Raises:
+        OSError: It cannot be read back, or frames are missing, as where the disk is full.
+    """
+    ffmpeg = require_media("imageio_ffmpeg", "--mp4")
+    try:
+        found, _ = ffmpeg.count_frames_and_secs(str(path))
+    except RuntimeError as error:
+        raise OSError(5, "the encoder could not write the film; is the disk full?") from error
+    if found < count:
+        raise OSError(5, f"the encoder wrote {found} of {count} frames; is the disk full?")

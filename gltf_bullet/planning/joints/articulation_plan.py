@@ -14,7 +14,7 @@ from gltf_bullet.planning.joints.axes import Dof
 from gltf_bullet.planning.joints.layout import JointLayout
 from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
 from gltf_bullet.planning.joints.rows import JointRow
-from gltf_bullet.transforms import Pose, Quat
+from gltf_bullet.transforms import IDENTITY_POSE, Pose, Quat
 
 __all__ = [
     "NO_ARTICULATIONS",
@@ -44,7 +44,7 @@ class LinkFrame:
     link: int
     """Link index, -1 for the base; for an anchor its node, or :data:`WORLD`."""
     link_from_frame: Pose
-    """In the link frame; in the world or in the anchor node's frame for an anchor."""
+    """In the link frame; in the anchor's frame for an anchor, be it a node's or the world's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,6 +167,9 @@ class ArticulationPlans:
     """World poses at load of moving anchors that are attachment nodes without motion."""
     moving_anchors: frozenset[int]
     """Nodes whose motion must be announced by ``set_anchor`` each step."""
+    world_anchor: Pose = IDENTITY_POSE
+    """Where the frame stands that :data:`WORLD` means: what was planned elsewhere is moved with
+    it, and nothing that hangs on it changes."""
 
 
 NO_ARTICULATIONS = ArticulationPlans(

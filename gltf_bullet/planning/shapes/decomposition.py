@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
-import platformdirs
 
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.shapes.decomposition_process import run_worker
+from gltf_bullet.planning.shapes.hull_cache import cache_folder
 from gltf_bullet.planning.shapes.hulls import convex_hull
 from gltf_bullet.planning.shapes.shape_plans import PointSet, TriangleSet
 from gltf_bullet.transforms import FloatArray
@@ -64,7 +64,7 @@ class Decomposer:
         A full decomposition is deterministic (coacd's seed is fixed). A cache that cannot be read
         or written is not an error.
         """
-        path = _cache_folder(self._options) / _name_in_cache(mesh, self._options)
+        path = cache_folder(self._options) / _name_in_cache(mesh, self._options)
         seconds = min(self._left, max(_LEAST_SECONDS, _SHARE * self._left))
         cached = _read(path)
         # A little less time will not give more.
@@ -76,11 +76,6 @@ class Decomposer:
         self._left -= min(seconds, time.monotonic() - begin)
         _write(path, found)
         return found
-
-
-def _cache_folder(options: LoadOptions) -> Path:
-    chosen = options.cache_folder or os.environ.get("GLTF_BULLET_CACHE")
-    return Path(chosen) if chosen else Path(platformdirs.user_cache_dir("gltf_bullet")) / "hulls"
 
 
 def _name_in_cache(mesh: TriangleSet, options: LoadOptions) -> str:

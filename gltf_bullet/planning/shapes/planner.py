@@ -20,6 +20,7 @@ from gltf_bullet.number_ranges import PLACED_SIZE
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.shapes.concave_meshes import ConcavePlanner, hull_shape, tidy
 from gltf_bullet.planning.shapes.decomposition import Decomposer
+from gltf_bullet.planning.shapes.hull_cache import cache_folder, kept_hull
 from gltf_bullet.planning.shapes.hulls import Hull, convex_hull, is_closed, weld
 from gltf_bullet.planning.shapes.round_hulls import round_hull
 from gltf_bullet.planning.shapes.shape_plans import (
@@ -105,10 +106,8 @@ class PlannedShape:
     """About the collider's origin, density 1."""
 
 
-@lru_cache(maxsize=4096)
-def _known_hull(points: PointSet, max_points: int) -> Hull:
-    """Hulls by content, for further copies of a robot (measured: 96 of them take 1 s)."""
-    return convex_hull(points.points, max_points)
+_known_hull = lru_cache(maxsize=4096)(kept_hull)
+"""For further copies of a robot (measured: 96 hulls take 1 s)."""
 
 
 class ShapePlanner:
@@ -295,7 +294,9 @@ class ShapePlanner:
                 PlacedShape(BvhPlan(TriangleSet(points, triangles))), Moments.zero()
             )
         try:
-            hull = _known_hull(PointSet(points), self._options.max_hull_points)
+            hull = _known_hull(
+                PointSet(points), self._options.max_hull_points, cache_folder(self._options)
+            )
         except ValueError as error:
             self._diagnostics.report(SHAPE_EMPTY, at, what=f"volume ({error})")
             return None
