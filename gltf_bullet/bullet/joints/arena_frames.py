@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from gltf_bullet.planning.body_plans import BodyPlan
-from gltf_bullet.planning.body_sizes import body_size
+from gltf_bullet.planning.body_sizes import body_sizes
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlan, LinkFrame
 from gltf_bullet.planning.joints.multibody_spec import LinkJoint, LinkSpec, MultibodySpec
 from gltf_bullet.solver import arena
@@ -165,5 +165,5 @@ class ArticulationFrames:
 
 def _half_sizes(plan: BodyPlan | None) -> tuple[float, float]:
     """Half of the thickness and of the length of a body's colliders [m]."""
-    size = None if plan is None else body_size(plan)
+    size = None if plan is None else body_sizes([plan])[0]
     return (math.inf, 0.0) if size is None else (size.half_thickness, size.half_length)

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pybullet
 
-from gltf_bullet.bullet.contacts.fast_links import FastLinks, Link, Pair
 from gltf_bullet.bullet.joints.arena_builder import build_arena
 from gltf_bullet.bullet.joints.articulation import AnchorMotion, Articulation
 from gltf_bullet.bullet.joints.contact_reader import ContactReader
+from gltf_bullet.bullet.joints.fast_links import FastLinks, Pair
 from gltf_bullet.bullet.joints.joint_controls import JointControls
 from gltf_bullet.bullet.joints.joint_solver import JointSolver
 from gltf_bullet.bullet.joints.loop_constraints import LoopConstraints
@@ -180,14 +180,8 @@ class ArticulationSet:
             plans.world_anchor,
         )
         self.contacts.own_constraints = set(self.loop_constraints.constraint_ids)
-        self.fast_links: FastLinks | None = None
-        """Keeps links from passing through others; it must know who may meet whom."""
-
-    def watch_fast_links(self, may_meet: Callable[[Link, Link], bool]) -> None:
-        """Keep links from passing through what they may meet, however fast they are."""
-        self.fast_links = FastLinks(
-            self.client_id, self.articulations, self.links_of, may_meet, self.contacts.owners
-        )
+        self.fast_links = FastLinks(client_id, self.articulations, self.links_of, self.contacts)
+        """Keeps links from passing through others, once it knows who may meet whom."""
 
     def _index(self, number: int, articulation: Articulation) -> None:
         for multibody, body in zip(
@@ -277,7 +271,7 @@ class ArticulationSet:
         """Take back energy from nowhere, and ways through others; give native limits back."""
         if self.solver.is_mistrustful:
             self.solver.judge()
-        if self.fast_links is not None and (self.solver.is_hurried or self.fast_links.held):
+        if self.solver.is_hurried or self.fast_links.held:
             self.fast_links.put_back(*self.solver.last)
         if self.loop_constraints.is_any:
             self.loop_constraints.close()
@@ -396,7 +390,7 @@ class ArticulationSet:
                 )
                 for node, anchor in self._anchors.items()
             },
-            held_links=frozenset() if self.fast_links is None else self.fast_links.held,
+            held_links=self.fast_links.held,
         )
 
     def restore(self, state: ArticulationState) -> None:
@@ -406,8 +400,7 @@ class ArticulationSet:
         for articulation in self.articulations:
             articulation.refresh_native_limits()
         self.controls.restore_drives(state.drives)
-        if self.fast_links is not None:
-            self.fast_links.held = state.held_links
+        self.fast_links.held = state.held_links
         for node, values in state.anchors.items():
             anchor = self._anchors[node]
             anchor.position[:], anchor.rotation_xyzw[:] = values[:2]

@@ -188,7 +188,7 @@ class EngineWorld:
             overlaps,
         )
         """Keeps small and fast bodies from passing through others."""
-        self.articulations.watch_fast_links(self._links.may_meet)
+        self.articulations.fast_links.may_meet = self._links.may_meet
         self.kinematic_targets = KinematicTargets(
             self.client_id,
             self.plan.bodies,
@@ -219,15 +219,14 @@ class EngineWorld:
 
     def _create_gravity(self, world_from_asset_xyzw: FloatArray) -> GravityForces:
         """The file's gravity."""
-        plan = self.plan
+        plan, bodies = self.plan, self.plan.bodies.bodies
         fields = GravityFields(
             plan.gravity,
             linear_maps=plan.frames.linear_maps(),
             world_from_node=plan.frames.world_from_node,
             asset_xyzw=world_from_asset_xyzw,
         )
-        bodies, articulations = plan.bodies.bodies, self.articulations
-        return GravityForces(self.client_id, fields, bodies, self.free, articulations)
+        return GravityForces(self.client_id, fields, bodies, self.free, self.articulations)
 
     def contacts(self, node: int | None) -> Contacts:
         """Contacts of the scene, or of the body or static collider that a node belongs to."""

@@ -1,6 +1,6 @@
 """Links that move further in a step than they are thick: put back to what they would pass.
 
-What ``fast_bodies`` does for free bodies by rays, for bodies on joints by the distances
+What ``contacts/fast_bodies`` does for free bodies by rays, for bodies on joints by the distances
 along their way: two slides at 20 m/s would pass each other, a door a ball (measured, 60 Hz). After
 the step an articulation goes back on its path to where the first of its links touches, with the
 velocities that it had there; the next step solves the impact with the friction and restitution of
@@ -9,13 +9,14 @@ the pair. The time that is left of the step is lost to what was put back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.joints.articulation import Articulation
+from gltf_bullet.bullet.joints.contact_reader import ContactReader
 from gltf_bullet.bullet.joints.link_paths import ArticulationPath, FreePath, Path
 from gltf_bullet.solver import arena as slots
 from gltf_bullet.transforms import FloatArray
@@ -53,8 +54,7 @@ class FastLinks:
         client_id: int,
         articulations: Sequence[Articulation],
         links_of: Callable[[int], Sequence[Link]],
-        may_meet: Callable[[Link, Link], bool],
-        owners: Collection[int],
+        contacts: ContactReader,
     ) -> None:
         """Index the links.
 
@@ -62,13 +62,13 @@ class FastLinks:
             client_id: The world.
             articulations: Of the scene.
             links_of: All links of a motion node's body.
-            may_meet: Whether the scene's rules and filters let two links collide.
-            owners: Bodies of all scenes in the world.
+            contacts: Of the scene; knows the bodies of all scenes in the world.
         """
         self._client_id = client_id
         self._articulations = articulations
-        self._may_meet = may_meet
-        self._owners = owners
+        self._contacts = contacts
+        self.may_meet: Callable[[Link, Link], bool] = lambda _one, _other: False
+        """Whether the scene's rules and filters let two links collide."""
         self._owner: dict[int, int] = {
             body: number
             for number, articulation in enumerate(articulations)
@@ -100,7 +100,7 @@ class FastLinks:
         for link in hurried:
             for other in self._near(link, furthest):
                 pair = _pair(link.link, other)
-                if pair in held or pair in known or not self._may_meet(link.link, other):
+                if pair in held or pair in known or not self.may_meet(link.link, other):
                     continue
                 movers = self._paths_of((link.link[0], other[0]), paths, dt)
                 way = link.reach + self._way_of(other, reaches, paths)
@@ -163,7 +163,7 @@ class FastLinks:
                     path: Path = ArticulationPath(articulation, dt)
                     paths |= dict.fromkeys(articulation.body_ids, path)
                 else:
-                    ours = body in self._owners
+                    ours = body in self._contacts.owners
                     paths[body] = FreePath(self._client_id, body, dt, may_go_back=ours)
             if paths[body] not in found:
                 found.append(paths[body])
