@@ -23,10 +23,10 @@ from typing import Any, TypeAlias, TypeVar
 import numba
 import numpy as np
 import platformdirs
-from numba import carray, types
 from numba.core import event
 from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
+from numba.np.numpy_support import carray
 
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -58,6 +58,7 @@ _announced: list[bool] = []
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _config: Any = numba.config
+_types: Any = numba.types
 
 _TYPES = {
     "IntArray": "int64[::1]",
@@ -101,7 +102,7 @@ def _pointer_to(item: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
 
-        return types.CPointer(item)(types.int64), generate
+        return _types.CPointer(item)(_types.int64), generate
 
     return intrinsic(declare)
 
@@ -119,7 +120,7 @@ if _config.DISABLE_JIT:
         return np.ctypeslib.as_array(kind.from_address(int(table[row, column])))
 
 else:
-    _ints, _floats = _pointer_to(types.int64), _pointer_to(types.float64)
+    _ints, _floats = _pointer_to(_types.int64), _pointer_to(_types.float64)
 
     @kernel
     def ints_at(table: IntTable, row: int, column: int) -> IntArray:
