@@ -255,15 +255,6 @@ class ArticulationSet:
         """Apply all joint forces for one engine step, as :meth:`JointSolver.step` says."""
         self.move_anchors()
         self.solver.step(dt, gravity, is_next=is_next)
-        self.tighten_loops()
-
-    def move_anchors(self) -> None:
-        """The part of :meth:`before_step` before the solve."""
-        if self._anchors:
-            self._move_bases()
-
-    def tighten_loops(self) -> None:
-        """The part of :meth:`before_step` after the solve."""
         if self.loop_constraints.is_any:
             self.loop_constraints.tighten()
 
@@ -279,7 +270,8 @@ class ArticulationSet:
             if articulation.is_watching:
                 articulation.after_step()
 
-    def _move_bases(self) -> None:
+    def move_anchors(self) -> None:
+        """Put the bodies of moving anchors where they were announced: before the solve."""
         for node, body in (*self._bases, *self.loop_constraints.ghosts):
             anchor = self._anchors[node]
             pybullet.resetBasePositionAndOrientation(

@@ -47,7 +47,8 @@ class SolverBatch:
         if alone:
             self._solve(alone, dt, gravity)
         for scene in scenes:
-            scene.tighten_loops()
+            if scene.loop_constraints.is_any:
+                scene.loop_constraints.tighten()
 
     def _solve(self, solvers: Sequence[JointSolver], dt: float, gravity: Sequence[float]) -> None:
         rows = [solver.row for solver in solvers]
