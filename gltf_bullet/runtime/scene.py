@@ -63,8 +63,6 @@ class Scene:
         """The file."""
         self.client_id = client_id
         """The PyBullet world."""
-        self.issues: tuple[Issue, ...] = core.issues
-        """Findings of reading and translating, in the order of discovery."""
         self.animations: Animations = core.animations
         """The file's animations: play, pause, stop, seek, speed, loop, time of each."""
         self.nodes = Nodes(core)
@@ -96,6 +94,11 @@ class Scene:
         return scene_page(self.core, self.pictures, self.bodies)
 
     # --- stepping -----------------------------------------------------------------------------
+
+    @property
+    def issues(self) -> tuple[Issue, ...]:
+        """Findings of reading, translating and stepping, in the order of discovery."""
+        return self.core.issues
 
     @property
     def time(self) -> float:
@@ -385,8 +388,6 @@ class Scene:
             ValueError: A size that is no picture.
         """
         return self.pictures.take(camera, size, renderer=renderer, shadows=shadows)
-
-    # --- life ---------------------------------------------------------------------------------
 
     def remove(self) -> None:
         """Take every body of this scene out of the world; later use raises. Twice is harmless."""

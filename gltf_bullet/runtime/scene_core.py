@@ -14,6 +14,7 @@ from gltf_bullet.bullet.session import EngineSession, EngineSettings
 from gltf_bullet.bullet.state.body_states import BodyStates
 from gltf_bullet.bullet.state.snapshots import EngineSnapshot
 from gltf_bullet.bullet.world.engine_world import EngineWorld
+from gltf_bullet.diagnostics import Issue
 from gltf_bullet.errors import SceneRemovedError
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
@@ -62,8 +63,7 @@ class SceneCore:
         self.placement = placement
         self.physics = translation.physics
         """The model of what is simulated here, changes by pointer included."""
-        self.issues = (*asset.issues, *translation.issues)
-        """Findings of reading and translating, in the order of discovery."""
+        self._issues = (*asset.issues, *translation.issues)
         self.time = 0.0  # [s] since load
         self.events: tuple[TriggerEvent, ...] = ()
         """What triggers noticed in the last call of :meth:`step` or :meth:`after_step`."""
@@ -81,12 +81,17 @@ class SceneCore:
         world = self._engine_world(translation)
         try:
             self._take_over(translation, world)
-            self.issues += world.issues
+            self._issues += world.issues
             self.reports = TriggerReports(world.triggers)
             self._starts.expect(self)
         except BaseException:  # Ctrl-C among others
             world.remove()
             raise
+
+    @property
+    def issues(self) -> tuple[Issue, ...]:
+        """Findings of reading, translating and stepping, in the order of discovery."""
+        return self._issues + self.world.articulations.solver.findings.issues
 
     def _engine_world(self, translation: Translation) -> EngineWorld:
         """Put a translation into the world: whole, or with an exception not at all."""
@@ -154,11 +159,10 @@ class SceneCore:
             self.animator.weights,
         ).require_usable(strict=self.options.strict)
         if on_trial:
-            # Made and removed once beside the old ones: where the engine refuses one, the scene is
-            # as it was.
+            # Made once beside the old ones: where the engine refuses one, nothing has changed.
             self._engine_world(translation).remove()
-        # PyBullet's snapshots know bodies by their order in the world, which a removal changes
-        # (the last takes the place): only bodies made in an empty place stand in the plan's order.
+        # PyBullet's snapshots know bodies by their order, which a removal in the middle changes.
+        self._issues = self.issues
         self.world.remove()
         self.physics = physics
         self._take_over(translation, self._engine_world(translation))
@@ -191,13 +195,15 @@ class SceneCore:
         """Whether anybody may have changed the world within the last step, as who watches may."""
         return bool(self._is_busy or self._listeners or self.events)
 
-    def begin_step(self, settings: EngineSettings, *, is_next: bool = False) -> None:
-        """:meth:`before_step` of a scene that is alive; ``is_next``: only the engine had a say."""
+    def begin_step(
+        self, settings: EngineSettings, *, is_next: bool = False, solves: bool = True
+    ) -> None:
+        """:meth:`before_step` of a scene that is alive; see ``EngineWorld.before_step``."""
         if self._at_start is None and self._keeps_start:
             self._at_start = self._starts.take(self)
         if self._is_animated:
             self._follow_animations(settings.time_step)
-        self.world.before_step(settings, self.nodes.place, is_next=is_next)
+        self.world.before_step(settings, self.nodes.place, is_next=is_next, solves=solves)
 
     def after_step(self) -> None:
         """Take in a step; see ``Scene.after_step``."""

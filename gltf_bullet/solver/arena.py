@@ -231,7 +231,9 @@ SLOWED = 101
 """Switch: 1 where velocities were taken back because they held energy from nowhere."""
 MOTORS = 102
 """Switch: 1 where the engine's velocity motors shall bring the rows about."""
-HEADER_SIZE = 103
+LIMITED = 103
+"""1 + a frame whose joint turned faster than a step can follow; Python names it and clears it."""
+HEADER_SIZE = 104
 
 SCRATCH_SIZE = 128
 """Least floats of scratch: two attachment frames, their relative pose, and a direction."""
@@ -264,7 +266,11 @@ LINK_MASS = 27
 LINK_INERTIA = 28
 """[3], principal moments."""
 LINK_GRAVITY_FACTOR = 31
-LINK_SIZE = 32
+LINK_HALF_THICKNESS = 32
+"""Of the body's thinnest collider [m], inf without one."""
+LINK_HALF_LENGTH = 33
+"""Of the whole body [m]."""
+LINK_SIZE = 34
 
 # --- fields of POSE -------------------------------------------------------------------------------
 

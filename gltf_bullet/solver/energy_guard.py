@@ -86,7 +86,7 @@ def judge_step(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt:
     is_lively = _fastest_turn(ints, work, a) * last_dt > LIVELY
     if is_lively and energy > RUNAWAY * allowed + effort and not _is_driven(ints, a):
         floats[mistrust] = TRUST_TIME
-    if floats[mistrust] > 0.0 and not (ints[a + arena.CLOSURE_COUNT] or ints[arena.CUTS]):
+    if floats[mistrust] > 0.0 and not ints[arena.CUTS]:
         if _limit_joints(ints, work, a, FOLLOWED / dt):
             energy = kinetic_energy(ints, work, a)
             ints[a + arena.SLOWED] = 1
@@ -150,6 +150,7 @@ def _limit_joints(ints: IntArray, work: FloatArray, a: int, limit: float) -> boo
         if joint == REVOLUTE or joint == SPHERICAL:
             for k in range(velocity + dof, velocity + dof + (1 if joint == REVOLUTE else 3)):
                 if abs(work[k]) > limit:
+                    ints[a + arena.LIMITED] = f + 1
                     work[k] = limit if work[k] > 0.0 else -limit
                     found = True
     return found

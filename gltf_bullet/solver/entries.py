@@ -14,10 +14,18 @@ compile_side_by_side(tuple(f"gltf_bullet.solver.{name}" for name in _MODULES))
 
 # They are loaded from the cache now, where there is one; that of triggers where a scene has some.
 from gltf_bullet.solver.contact_following import follow_contacts  # noqa: E402
-from gltf_bullet.solver.preparing import EVALUATE, JUDGE, PREPARE, prepare  # noqa: E402
+from gltf_bullet.solver.preparing import (  # noqa: E402
+    EVALUATE,
+    JUDGE,
+    PREPARE,
+    WAS_HURRIED,
+    WAS_SLOWED,
+    prepare,
+)
 from gltf_bullet.solver.solving import (  # noqa: E402
     FINISH,
     GATHER,
+    HURRIED,
     MISPREDICTED,
     MISTRUSTED,
     NEEDS_ROOM,
@@ -33,6 +41,7 @@ __all__ = [
     "EVALUATE",
     "FINISH",
     "GATHER",
+    "HURRIED",
     "JUDGE",
     "MISPREDICTED",
     "MISTRUSTED",
@@ -43,6 +52,8 @@ __all__ = [
     "PREPARE",
     "SLOWED",
     "SOLVE",
+    "WAS_HURRIED",
+    "WAS_SLOWED",
     "follow_contacts",
     "prepare",
     "solve",

@@ -166,6 +166,7 @@ def _iterate(
         take_sides(index, values, row_list, rows, index[layout.ROW_SPEED])
     if not converged:
         index[layout.UNCONVERGED] += 1
+        index[layout.UNCONVERGED_LABEL] = index[index[layout.BLOCK_LABEL] + index[members]]
     _refine(index, values, count, rows)
     find_impulses(index, values, row_list, rows)
 

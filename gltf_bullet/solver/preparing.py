@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from gltf_bullet.solver import arena
+from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.articulation_step import evaluate_tree, prepare_articulation
-from gltf_bullet.solver.compiling import entry
+from gltf_bullet.solver.compiling import IntTable, entry, floats_at, ints_at, kernel
 from gltf_bullet.solver.energy_guard import judge_step
 from gltf_bullet.solver.row_metrics import measure_rows
+from gltf_bullet.solver.tree_kinematics import is_hurried
 from gltf_bullet.solver.unknown_loads import add_contact_forces, find_unknown_load
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["EVALUATE", "JUDGE", "PREPARE", "prepare"]
+__all__ = ["EVALUATE", "JUDGE", "PREPARE", "WAS_HURRIED", "WAS_SLOWED", "prepare"]
 
 PREPARE = 1
 """State the rows of all articulations of the arena that take part in the step."""
@@ -19,12 +21,12 @@ JUDGE = 2
 EVALUATE = 3
 """Poses, velocities, mass matrix and row values of the articulation ``number``."""
 
+WAS_SLOWED = 1
+WAS_HURRIED = 2
 
-@entry(
-    "int64(int64[::1], float64[::1], float64[::1], int64[::1], float64[::1], int64, int64, int64,"
-    " float64, float64, float64, float64)"
-)
-def prepare(
+
+@kernel
+def _prepare_one(
     ints: IntArray,
     floats: FloatArray,
     work: FloatArray,
@@ -38,25 +40,6 @@ def prepare(
     gy: float,
     gz: float,
 ) -> int:
-    """The part of a step in which articulations know nothing of each other.
-
-    Args:
-        ints: Of the arena.
-        floats: Of the arena.
-        work: Of the arena.
-        index: Integers of the islands.
-        values: Floats of the islands.
-        stage: PREPARE, JUDGE or EVALUATE.
-        number: By which the sides of contacts call this arena.
-        contacts: How many were filled in.
-        dt: [s]
-        gx: Gravity that the engine applies [m/s^2], world axes.
-        gy: Likewise.
-        gz: Likewise.
-
-    Returns:
-        1 where the engine must be given velocities that were taken back, else 0.
-    """
     if stage == EVALUATE:
         a = ints[ints[arena.RECORDS] + number]
         evaluate_tree(ints, floats, work, a)
@@ -75,10 +58,53 @@ def prepare(
     if stage == JUDGE:
         ints[arena.JUDGED] = 1
         for k in range(ints[arena.ARTICULATIONS]):
-            slowed |= ints[ints[ints[arena.RECORDS] + k] + arena.SLOWED]
+            a = ints[ints[arena.RECORDS] + k]
+            slowed |= ints[a + arena.SLOWED]
+            if is_hurried(ints, floats, work, a, ints[a + arena.VELOCITY], dt):
+                slowed |= WAS_HURRIED
         return int(slowed)
     for k in range(ints[arena.ARTICULATIONS]):
         a = ints[ints[arena.RECORDS] + k]
         if ints[a + arena.ACTS] != 0:
             prepare_articulation(ints, floats, work, a, dt, gx, gy, gz)
     return 0
+
+
+@entry("int64(int64[:, ::1], int64, int64, int64, float64, float64, float64, float64)")
+def prepare(
+    scenes: IntTable,
+    stage: int,
+    number: int,
+    contacts: int,
+    dt: float,
+    gx: float,
+    gy: float,
+    gz: float,
+) -> int:
+    """The part of a step in which articulations know nothing of each other.
+
+    Args:
+        scenes: Their arrays, a row each: see ``island_layout.row_of``.
+        stage: PREPARE, JUDGE or EVALUATE.
+        number: By which the sides of contacts call this arena; of the articulation for EVALUATE.
+        contacts: How many were filled in.
+        dt: [s]
+        gx: Gravity that the engine applies [m/s^2], world axes.
+        gy: Likewise.
+        gz: Likewise.
+
+    Returns:
+        WAS_SLOWED where the engine must be given velocities that were taken back, and WAS_HURRIED
+        where a link went further in the step than it is thick.
+    """
+    found = 0
+    for row in range(len(scenes)):
+        found |= _prepare_one(
+            ints_at(scenes, row, layout.INTS),
+            floats_at(scenes, row, layout.FLOATS),
+            floats_at(scenes, row, layout.WORK),
+            ints_at(scenes, row, layout.INDEX),
+            floats_at(scenes, row, layout.VALUES),
+            stage, number, contacts, dt, gx, gy, gz,
+        )  # fmt: skip
+    return found

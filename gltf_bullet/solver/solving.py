@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gltf_bullet.solver import arena
 from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver.compiling import entry, kernel
+from gltf_bullet.solver.compiling import IntTable, entry, floats_at, ints_at, kernel
 from gltf_bullet.solver.island import (
     add_articulation,
     add_contact_rows,
@@ -13,11 +13,13 @@ from gltf_bullet.solver.island import (
 )
 from gltf_bullet.solver.joining import add_cut_constraints, take_results
 from gltf_bullet.solver.newton import solve_islands
+from gltf_bullet.solver.tree_kinematics import is_hurried
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = [
     "FINISH",
     "GATHER",
+    "HURRIED",
     "MISPREDICTED",
     "MISTRUSTED",
     "NEEDS_ROOM",
@@ -45,6 +47,8 @@ MISPREDICTED = 8
 """The last step went otherwise than foreseen; motors are asked for."""
 SLOWED = 16
 """Velocities were taken back; the engine must be given them."""
+HURRIED = 64
+"""A link goes further in the step than it is thick."""
 MISTRUSTED = 32
 """Contacts turn out otherwise than foreseen: the step should be judged right after it."""
 
@@ -58,11 +62,8 @@ def _is_any(ints: IntArray, switch: int) -> bool:
     return False
 
 
-@entry(
-    "int64(int64[::1], float64[::1], float64[::1], int64[::1], float64[::1], int64, int64, int64,"
-    " int64, float64)"
-)
-def solve(
+@kernel
+def _solve_one(
     ints: IntArray,
     floats: FloatArray,
     work: FloatArray,
@@ -74,26 +75,6 @@ def solve(
     free_bodies: int,
     dt: float,
 ) -> int:
-    """Go through some stages of a step, all of them in one call where nothing else is touched.
-
-    Where the islands have too little room, NEEDED in their header says how much is needed, and
-    all stages from OPEN on must be gone through again.
-
-    Args:
-        ints: Of the arena.
-        floats: Of the arena.
-        work: Of the arena, after ``prepare``.
-        index: Integers of the islands.
-        values: Floats of the islands.
-        stages: Which ones.
-        number: By which the sides of contacts call this arena.
-        contacts: How many were filled in.
-        free_bodies: How many were filled in.
-        dt: [s]
-
-    Returns:
-        0, or a sum of NEEDS_ROOM, NOT_CONVERGED, NOT_FINITE, MISPREDICTED, SLOWED and MISTRUSTED.
-    """
     if stages & OPEN:
         open_islands(index, values, contacts, free_bodies)
     if stages & GATHER and index[layout.NEEDED] == 0:
@@ -115,7 +96,56 @@ def solve(
             status |= SLOWED if _is_any(ints, arena.SLOWED) else 0
         ints[arena.JUDGED] = 0
         for k in range(ints[arena.ARTICULATIONS]):
-            if floats[ints[ints[ints[arena.RECORDS] + k] + arena.MISTRUST]] > 0.0:
+            a = ints[ints[arena.RECORDS] + k]
+            if floats[ints[a + arena.MISTRUST]] > 0.0:
                 status |= MISTRUSTED
+            if ints[a + arena.ACTS] == 1:
+                velocity = ints[a + arena.SCRATCH]
+                for i in range(ints[a + arena.DOF_COUNT]):
+                    work[velocity + i] = floats[ints[a + arena.EXPECTED] + i]
+                if is_hurried(ints, floats, work, a, velocity, dt):
+                    status |= HURRIED
         return status | (NOT_CONVERGED if index[layout.UNCONVERGED] else 0)
     return NEEDS_ROOM if index[layout.NEEDED] else 0
+
+
+@entry("int64(int64[:, ::1], int64, int64, int64, int64, float64)")
+def solve(
+    scenes: IntTable,
+    stages: int,
+    number: int,
+    contacts: int,
+    free_bodies: int,
+    dt: float,
+) -> int:
+    """Go through some stages of a step, all of them in one call where nothing else is touched.
+
+    Where the islands have too little room, NEEDED in their header says how much is needed, and
+    all stages from OPEN on must be gone through again.
+
+    Args:
+        scenes: Their arrays after ``prepare``, a row each: see ``island_layout.row_of``; receives
+            what became of each, as is returned.
+        stages: Which ones.
+        number: By which the sides of contacts call this arena.
+        contacts: How many were filled in.
+        free_bodies: How many were filled in.
+        dt: [s]
+
+    Returns:
+        0, or a sum of NEEDS_ROOM, NOT_CONVERGED, NOT_FINITE, MISPREDICTED, SLOWED,
+        MISTRUSTED and HURRIED; of several scenes what is true of any.
+    """
+    found = 0
+    for row in range(len(scenes)):
+        status = _solve_one(
+            ints_at(scenes, row, layout.INTS),
+            floats_at(scenes, row, layout.FLOATS),
+            floats_at(scenes, row, layout.WORK),
+            ints_at(scenes, row, layout.INDEX),
+            floats_at(scenes, row, layout.VALUES),
+            stages, number, contacts, free_bodies, dt,
+        )  # fmt: skip
+        scenes[row, layout.STATUS] = status
+        found |= status
+    return found

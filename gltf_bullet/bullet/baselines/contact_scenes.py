@@ -67,9 +67,15 @@ class ContactScene:
         turned: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
         material: int | None = None,
         motion: dict[str, Any] | None = None,
+        is_ghost: bool = False,
     ) -> int:
-        """A collider, on a body of its own with ``motion``; returns its node."""
+        """A collider, on a body of its own with ``motion``; returns its node.
+
+        Ghosts do not meet each other.
+        """
         collider: dict[str, Any] = {"geometry": geometry}
+        if is_ghost:
+            collider["collisionFilter"] = 0
         if material is not None:
             collider["physicsMaterial"] = material
         physics: dict[str, Any] = {"collider": collider}
@@ -93,6 +99,8 @@ class ContactScene:
             "nodes": self._nodes,
             "scenes": [{"nodes": list(range(len(self._nodes)))}],
         }
+        ghosts = {"collisionSystems": ["ghosts"], "notCollideWithSystems": ["ghosts"]}
+        root["extensions"][_BODIES]["collisionFilters"] = [ghosts]
         if self._materials:
             root["extensions"][_BODIES]["physicsMaterials"] = self._materials
         if self._shapes:

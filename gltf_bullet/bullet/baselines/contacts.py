@@ -12,6 +12,7 @@ from gltf_bullet.planning.shapes.shape_plans import (
     CapsulePlan,
     CylinderPlan,
     HullPlan,
+    InfinitePlanePlan,
     PlacedShape,
     SpherePlan,
 )
@@ -134,6 +135,8 @@ class BareCopy:
                 found = make(pybullet.GEOM_CYLINDER, radius=radius, height=height, **common)
             case HullPlan(vertices=vertices):
                 found = make(pybullet.GEOM_MESH, vertices=vertices.points.tolist(), **common)
+            case InfinitePlanePlan():
+                found = make(pybullet.GEOM_PLANE, planeNormal=[0.0, 1.0, 0.0], **common)
             case BvhPlan(mesh=mesh):
                 points, indices = mesh.points.tolist(), mesh.triangles.reshape(-1).tolist()
                 found = make(pybullet.GEOM_MESH, vertices=points, indices=indices, **common)

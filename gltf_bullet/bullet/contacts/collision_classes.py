@@ -146,6 +146,11 @@ class CollisionClasses:
         """The groups that a link meets."""
         return self._bits(link)[1]
 
+    def meet(self, one: ClassedLink, other: ClassedLink) -> bool:
+        """Whether two links collide."""
+        (group, mask), (other_group, other_mask) = self._bits(one), self._bits(other)
+        return bool(group & other_mask or other_group & mask)
+
     def write(self, link: ClassedLink) -> None:
         """Set group and mask of a link; the same ones again renew its cached contacts."""
         group, mask = self._bits(link)

@@ -54,6 +54,7 @@ class LinkContacts:
         self._session = session
         self._client_id = session.client_id
         self._has_slip_friction = slip_friction
+        self._pair_rules = pair_rules
         self._classes = session.shared(collision_classes)
         links = list(links)
         self._classed = [
@@ -155,6 +156,14 @@ class LinkContacts:
             if classed.link[0] == body_id:
                 mask |= self._classes.mask_of(classed)
         return mask
+
+    def may_meet(self, one: EngineLink, other: EngineLink) -> bool:
+        """Whether rules and classes let two links collide; other people's links meet all."""
+        if self._pair_rules.forbids(one, other):
+            return False
+        known = {classed.link: classed for classed in self._classed}
+        first, second = known.get(one), known.get(other)
+        return first is None or second is None or self._classes.meet(first, second)
 
     def release(self) -> None:
         """Give the collision bits back."""

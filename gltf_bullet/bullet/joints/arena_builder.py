@@ -243,6 +243,7 @@ def _write_tree(
                 mass,
                 *inertia,
                 frames.gravity_factors[f],
+                *frames.half_sizes[f],
             ]
         )
     # The reference point: where the first link hangs on an anchor, or a base itself.

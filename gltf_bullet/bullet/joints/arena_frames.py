@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Protocol
 
 from gltf_bullet.planning.body_plans import BodyPlan
+from gltf_bullet.planning.body_sizes import body_sizes
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlan, LinkFrame
 from gltf_bullet.planning.joints.multibody_spec import LinkJoint, LinkSpec, MultibodySpec
 from gltf_bullet.solver import arena
@@ -52,6 +54,7 @@ class ArticulationFrames:
         self.gravity_factors = [
             body_plans[node].gravity_factor if node >= 0 else 1.0 for node in self.nodes
         ]
+        self.half_sizes = [_half_sizes(body_plans.get(node)) for node in self.nodes]
         self.joints = [self._joint(key) for key in self.keys]
         self.parents: list[int] = []
         self.poses: list[Pose] = []
@@ -158,3 +161,9 @@ class ArticulationFrames:
                 base = self.first_dof[self.index[k, -1]]
                 result += range(base, base + 6)
         return result
+
+
+def _half_sizes(plan: BodyPlan | None) -> tuple[float, float]:
+    """Half of the thickness and of the length of a body's colliders [m]."""
+    size = None if plan is None else body_sizes([plan])[0]
+    return (math.inf, 0.0) if size is None else (size.half_thickness, size.half_length)

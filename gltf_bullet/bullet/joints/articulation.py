@@ -126,10 +126,7 @@ class Articulation:
         self.append_state(state)
         arena = self.arena
         arena.floats[self._state_start : self._state_start + len(state)] = state
-        nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
-        prepare(
-            arena.ints, arena.floats, arena.work, *nothing, EVALUATE, self.number, 0, 0, 0, 0, 0
-        )
+        prepare(arena.alone, EVALUATE, self.number, 0, 0, 0, 0, 0)
 
     def read(self) -> FrameStates:
         """Where all frames are and how they move now."""
@@ -176,6 +173,27 @@ class Articulation:
     def closure_gaps(self, count: int) -> FloatArray:
         """Second end minus first of the loop constraints at the last solve, world [m, 3]."""
         return self.arena.table(self.record, slots.CLOSURE_GAP, count, 3)
+
+    def closing_move(self, count: int, most: float) -> tuple[FloatArray, FloatArray]:
+        """Gaps of the loop constraints now [m, 3], and the move [n] that closes them.
+
+        The least one by kinetic energy; at most ``most`` of each gap [m], welds keep their turn.
+        """
+        self.evaluate()
+        gaps = self.closure_gaps(count).copy()
+        n, rows = self.record.dof_count, len(self.record.rows.lower)
+        ints, a = self.arena.ints, self.record.offset
+        sizes = ints[int(ints[a + slots.CLOSURE_SIZE]) :][:count].tolist()
+        wanted = np.zeros(sum(sizes))
+        at = 0
+        for gap, size in zip(gaps, sizes, strict=True):
+            wanted[at : at + 3] = -np.clip(gap, -most, most)
+            at += size
+        if not wanted.any():
+            return gaps, np.zeros(n)
+        jacobian = self.arena.table(self.record, slots.ROW_JACOBIAN, rows + len(wanted), n)[rows:]
+        response = self._solve_mass(jacobian.T)
+        return gaps, response @ np.linalg.lstsq(jacobian @ response, wanted, rcond=1e-9)[0]
 
     # --- limits -------------------------------------------------------------------------------
 
@@ -313,6 +331,10 @@ class Articulation:
                 result[dof] += axes[dof] @ wrench[frame]
                 dof = int(parents[dof])
         return result
+
+    def accelerations(self, states: FrameStates, force: FloatArray) -> FloatArray:
+        """What forces at the centres of mass [f, 3] do to the velocities in a second, [n]."""
+        return self._solve_mass(self._generalized(states, force, np.zeros_like(force)))
 
     def _solve_mass(self, momentum: FloatArray) -> FloatArray:
         n = self.record.dof_count

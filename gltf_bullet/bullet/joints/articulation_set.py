@@ -13,6 +13,7 @@ import pybullet
 from gltf_bullet.bullet.joints.arena_builder import build_arena
 from gltf_bullet.bullet.joints.articulation import AnchorMotion, Articulation
 from gltf_bullet.bullet.joints.contact_reader import ContactReader
+from gltf_bullet.bullet.joints.fast_links import FastLinks, Pair
 from gltf_bullet.bullet.joints.joint_controls import JointControls
 from gltf_bullet.bullet.joints.joint_solver import JointSolver
 from gltf_bullet.bullet.joints.loop_constraints import LoopConstraints
@@ -45,6 +46,7 @@ class ArticulationState:
     drives: tuple[JointDrive, ...]
     """Targets and gains as they acted."""
     anchors: dict[int, tuple[FloatArray, FloatArray, FloatArray, FloatArray]]
+    held_links: frozenset[Pair]
 
 
 def create_articulations(
@@ -178,6 +180,8 @@ class ArticulationSet:
             plans.world_anchor,
         )
         self.contacts.own_constraints = set(self.loop_constraints.constraint_ids)
+        self.fast_links = FastLinks(client_id, self.articulations, self.links_of, self.contacts)
+        """Keeps links from passing through others, once it knows who may meet whom."""
 
     def _index(self, number: int, articulation: Articulation) -> None:
         for multibody, body in zip(
@@ -249,21 +253,25 @@ class ArticulationSet:
 
     def before_step(self, dt: float, gravity: Sequence[float], *, is_next: bool = False) -> None:
         """Apply all joint forces for one engine step, as :meth:`JointSolver.step` says."""
-        if self._anchors:
-            self._move_bases()
+        self.move_anchors()
         self.solver.step(dt, gravity, is_next=is_next)
         if self.loop_constraints.is_any:
             self.loop_constraints.tighten()
 
     def after_step(self) -> None:
-        """Take back energy from nowhere; give native limits back."""
+        """Take back energy from nowhere, and ways through others; give native limits back."""
         if self.solver.is_mistrustful:
             self.solver.judge()
+        if self.solver.is_hurried or self.fast_links.held:
+            self.fast_links.put_back(*self.solver.last)
+        if self.loop_constraints.is_any:
+            self.loop_constraints.close()
         for articulation in self.articulations:
             if articulation.is_watching:
                 articulation.after_step()
 
-    def _move_bases(self) -> None:
+    def move_anchors(self) -> None:
+        """Put the bodies of moving anchors where they were announced: before the solve."""
         for node, body in (*self._bases, *self.loop_constraints.ghosts):
             anchor = self._anchors[node]
             pybullet.resetBasePositionAndOrientation(
@@ -374,6 +382,7 @@ class ArticulationSet:
                 )
                 for node, anchor in self._anchors.items()
             },
+            held_links=self.fast_links.held,
         )
 
     def restore(self, state: ArticulationState) -> None:
@@ -383,6 +392,7 @@ class ArticulationSet:
         for articulation in self.articulations:
             articulation.refresh_native_limits()
         self.controls.restore_drives(state.drives)
+        self.fast_links.held = state.held_links
         for node, values in state.anchors.items():
             anchor = self._anchors[node]
             anchor.position[:], anchor.rotation_xyzw[:] = values[:2]

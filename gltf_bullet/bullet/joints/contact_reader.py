@@ -15,9 +15,9 @@ import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.bodies.foreign_bodies import is_immovable, read_free_body
+from gltf_bullet.bullet.contacts.robot_loads import LoadMemory, RobotLoads
 from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.foreign_constraints import ForeignConstraints
-from gltf_bullet.bullet.joints.robot_loads import LoadMemory, RobotLoads
 from gltf_bullet.solver import contact_following as following
 from gltf_bullet.solver.contact_following import (
     ENDS,

@@ -15,6 +15,7 @@ import pybullet
 
 from gltf_bullet.bullet.bodies.multibody import create_multibody
 from gltf_bullet.bullet.joints.articulation import AnchorMotion, Articulation
+from gltf_bullet.bullet.joints.link_paths import ArticulationPath
 from gltf_bullet.planning.joints.articulation_plan import (
     WORLD,
     CutConstraint,
@@ -35,6 +36,15 @@ TIGHTENING = 3.0
 """The engine takes back 0.2 of a gap per step, which leaves five times what a step adds; it sees
 a gap larger by this many times (measured: four-bar at 4 rad/s 0.22 -> 0.055 mm; 4.0 would be all
 of it at once, without reserve)."""
+
+WORTH_CLOSING = 2e-4
+"""[m] A gap from which on joints are moved."""
+
+LARGEST_MOVE = 0.2
+"""[m] of a gap that is closed at once: larger ones, which somebody else has made, take steps."""
+
+_CLOSING_STEPS = 3
+"""Of Newton's method at most: a gap of 50 mm is one of 1 mm after the first (measured)."""
 
 LARGEST_GAP = 0.01
 """[m] No larger gap is shown to the engine than the solve reckons with."""
@@ -80,12 +90,16 @@ class LoopConstraints:
         self._ghost_of: dict[int, int] = {}
         self.constraint_ids: list[int] = []
         self._held: list[_Held] = []
+        self._loops: dict[Articulation, int] = {}
+        """How many of the engine's constraints each articulation has."""
         for articulation in articulations:
             held = [
                 constraint
                 for constraint in articulation.plan.loop_constraints
                 if constraint.kind is not LoopConstraintKind.ELEMENT
             ]
+            if held:
+                self._loops[articulation] = len(held)
             for number, loop_constraint in enumerate(held):
                 self._create(articulation, articulation, loop_constraint, anchors, created)
                 self._hold(articulation, number, loop_constraint)
@@ -119,6 +133,19 @@ class LoopConstraints:
                 jointChildPivot=(held.pivot + shift @ held.frame_from_inertial).tolist(),
                 physicsClientId=self._client_id,
             )
+
+    def close(self) -> None:
+        """Move joints to where loops are closed; after the step, velocities stay.
+
+        The engine's constraints hold velocities together, along straight lines: an impact that
+        turns the links of a ring by 0.3 rad in a step leaves a gap of 50 mm (measured, 60 Hz).
+        """
+        for articulation, constraints in self._loops.items():
+            for _ in range(_CLOSING_STEPS):
+                gaps, move = articulation.closing_move(constraints, LARGEST_MOVE)
+                if float(np.abs(gaps).max()) <= WORTH_CLOSING:
+                    break
+                ArticulationPath(articulation, 0.0).move(move)
 
     def _hold(
         self, articulation: Articulation, number: int, loop_constraint: LoopConstraint

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -12,6 +14,7 @@ from scipy.spatial.transform import Rotation
 from gltf_bullet.bullet.baselines.joint_loops import add_floor
 from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.cli.benches.solve import ASSETS
+from gltf_bullet.cli.robots import read_source
 from gltf_bullet.errors import EngineError
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.asset import Asset, read_asset
@@ -64,10 +67,11 @@ class DropRow:
     asset: str
     together: int = 1
     """How many are dropped at once, one above the other."""
+    scale: float = 1.0
 
     def measure(self, rate: int, count: int) -> Drops:
         """Drop that many in random poses at a rate [1/s]."""
-        asset = read_asset(without_static_parts(self.asset))
+        asset = _read(self.asset)
         found = Drops()
         for seed in range(count):
             self._drop(asset, rate, np.random.default_rng(seed), found)
@@ -82,6 +86,7 @@ class DropRow:
                     client,
                     position=(*rng.uniform(-0.2, 0.2, 2), _HEIGHT * (1 + k)),
                     orientation=tuple(Rotation.random(random_state=rng).as_quat().tolist()),
+                    scale=self.scale,
                     options=LoadOptions(visuals="none"),
                 )
                 for k in range(self.together)
@@ -104,6 +109,15 @@ class DropRow:
         found.worst = max(found.worst, most / start)
         found.gained += most > (1.0 + MOST_GAIN) * start
         found.sped += fastest > MOST_SPEED * fall
+
+
+def _read(name: str) -> Asset:
+    """An example, or a robot among PyBullet's own data."""
+    if not name.endswith(".urdf"):
+        return read_asset(without_static_parts(name))
+    found = find_spec("pybullet_data")
+    places = (found.submodule_search_locations if found else None) or []
+    return read_source(Path(places[0]) / name)
 
 
 def _step(scenes: list[Scene]) -> None:
@@ -152,6 +166,7 @@ DROP_ROWS = (
     DropRow(name="ragdoll", asset="ragdoll"),
     DropRow(name="vehicle", asset="vehicle"),
     DropRow(name="walker", asset="walker"),
+    DropRow(name="humanoid", asset="humanoid/humanoid.urdf", scale=0.25),
     DropRow(name="ragdoll-pairs", asset="ragdoll", together=2),
     DropRow(name="ragdoll-heaps", asset="ragdoll", together=5),
 )

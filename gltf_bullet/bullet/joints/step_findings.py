@@ -1,0 +1,80 @@
+"""What only steps show: joints too fast for them, forces that were not found; told once each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gltf_bullet.bullet.joints.articulation import Articulation
+from gltf_bullet.diagnostics import Diagnostics, Issue, IssueKind, JsonPointer, Severity
+from gltf_bullet.solver import arena as slots
+from gltf_bullet.solver import island_layout as layout
+from gltf_bullet.solver.energy_guard import FOLLOWED
+from gltf_bullet.transforms import IntArray
+
+__all__ = ["StepFindings"]
+
+JOINT_TOO_FAST = IssueKind(
+    "JOINT_TOO_FAST",
+    Severity.WARNING,
+    "at {time_step:.3g} s per step a joint can be followed up to {most:.3g} rad/s; the one that "
+    "carries this body turned faster after an impact and was slowed down to that",
+)
+FORCES_NOT_FOUND = IssueKind(
+    "FORCES_NOT_FOUND",
+    Severity.WARNING,
+    "the joint forces of this body, and of all that it touched, were not found to the end in a "
+    "step; limits and drives may have acted wrongly in it",
+)
+
+
+class StepFindings:
+    """Of the articulations of one scene."""
+
+    def __init__(self, articulations: Sequence[Articulation]) -> None:
+        self._articulations = articulations
+        self._told: set[tuple[IssueKind, int]] = set()
+        self.issues: tuple[Issue, ...] = ()
+        """So far."""
+
+    def name_slowed(self, dt: float) -> None:
+        """Name the joints that were slowed down in a step of ``dt`` seconds."""
+        for articulation in self._articulations:
+            record, ints = articulation.record, articulation.arena.ints
+            frame = int(ints[record.offset + slots.LIMITED]) - 1
+            ints[record.offset + slots.LIMITED] = 0
+            if frame >= 0:
+                node = _body_at(articulation, frame)
+                self._tell(JOINT_TOO_FAST, node, time_step=dt, most=FOLLOWED / dt)
+
+    def name_unconverged(self, index: IntArray) -> None:
+        """Name a body of each island whose forces were not found, from the islands' integers."""
+        label = index[layout.UNCONVERGED_LABEL]
+        for articulation in self._articulations:
+            block = articulation.arena.ints[articulation.record.offset + slots.BLOCK]
+            if block >= 0 and index[index[layout.BLOCK_LABEL] + block] == label:
+                self._tell(FORCES_NOT_FOUND, _body_at(articulation, 0))
+
+    def explain(self) -> str:
+        """Whose force is not finite."""
+        for articulation in self._articulations:
+            record = articulation.record
+            tau = articulation.arena.table(record, slots.TAU, record.dof_count)
+            if not np.isfinite(tau).all():
+                nodes = [n for n in record.frames.node if n >= 0]
+                return f"the joints of nodes {nodes} ask for a force that is not finite"
+        return "a joint asks for a force that is not finite"
+
+    def _tell(self, kind: IssueKind, node: int, **values: float) -> None:
+        if (kind, node) not in self._told:
+            self._told.add((kind, node))
+            sink = Diagnostics()
+            sink.report(kind, JsonPointer(f"/nodes/{node}"), **values)
+            self.issues += sink.issues
+
+
+def _body_at(articulation: Articulation, frame: int) -> int:
+    """The motion node that a frame moves: its own, or that of the next frame after it."""
+    nodes = articulation.record.frames.node
+    return next((node for node in nodes[frame:] if node >= 0), max(nodes))
