@@ -351,9 +351,10 @@ class Scene:
     def set(self, pointer: str, value: Any) -> None:
         """Change a mutable pointer; the engine follows at once.
 
-        Velocities, materials, drives, limits and the pose of a free body are changed in place.
-        Anything else makes the scene's PyBullet bodies anew from where they stand and move:
-        :attr:`bodies` knows their new ids.
+        Velocities, masses and moments, materials, drives, limits and the pose of a free body are
+        changed in place (masses not in articulations with loops, in strict scenes, or where
+        principal axes turn or another body becomes the base). Anything else makes the scene's
+        PyBullet bodies anew from where they stand and move: :attr:`bodies` knows their new ids.
 
         Raises:
             KeyError: Nothing of the asset model is there, or it is read-only.
