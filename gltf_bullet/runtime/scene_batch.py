@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gltf_bullet.bullet.joints.contact_reader import WorldContacts
+from gltf_bullet.bullet.joints.solver_batch import SolverBatch
 from gltf_bullet.bullet.session import EngineSettings
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
@@ -18,6 +19,7 @@ class SceneBatch:
     def __init__(self, cores: Sequence[SceneCore]) -> None:
         self._cores = tuple(cores)
         self._session = cores[0].session
+        self._solvers = SolverBatch()
         self._next = 0
 
     def step(self, count: int = 1) -> None:
@@ -51,7 +53,13 @@ class SceneBatch:
         for core in cores:
             contacts.give(core.world.articulations.contacts)
         for core in cores:
-            core.begin_step(settings, is_next=is_next)
+            core.begin_step(settings, is_next=is_next, solves=False)
+        self._solvers.before_step(
+            [core.world.articulations for core in cores],
+            settings.time_step,
+            settings.gravity,
+            is_next=is_next,
+        )
         session.step()
         contacts = WorldContacts(session.client_id)
         for core in cores:

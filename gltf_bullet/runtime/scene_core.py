@@ -201,13 +201,15 @@ class SceneCore:
         """Whether anybody may have changed the world within the last step, as who watches may."""
         return bool(self._is_busy or self._listeners or self.events)
 
-    def begin_step(self, settings: EngineSettings, *, is_next: bool = False) -> None:
-        """:meth:`before_step` of a scene that is alive; ``is_next``: only the engine had a say."""
+    def begin_step(
+        self, settings: EngineSettings, *, is_next: bool = False, solves: bool = True
+    ) -> None:
+        """:meth:`before_step` of a scene that is alive; see ``EngineWorld.before_step``."""
         if self._at_start is None and self._keeps_start:
             self._at_start = self._starts.take(self)
         if self._is_animated:
             self._follow_animations(settings.time_step)
-        self.world.before_step(settings, self.nodes.place, is_next=is_next)
+        self.world.before_step(settings, self.nodes.place, is_next=is_next, solves=solves)
 
     def after_step(self) -> None:
         """Take in a step; see ``Scene.after_step``."""

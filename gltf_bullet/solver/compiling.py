@@ -8,6 +8,7 @@ folder per state of the sources in the user's cache directory, or a temporary on
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import hashlib
 import os
 import shutil
@@ -17,14 +18,30 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numba
+import numpy as np
 import platformdirs
 from numba.core import event
 from numba.core.dispatcher import Dispatcher
+from numba.extending import intrinsic
+from numba.np.numpy_support import carray
 
-__all__ = ["compile_side_by_side", "entry", "kernel"]
+from gltf_bullet.transforms import FloatArray, IntArray
+
+__all__ = [
+    "IntTable",
+    "addresses",
+    "compile_side_by_side",
+    "entry",
+    "floats_at",
+    "ints_at",
+    "kernel",
+]
+
+IntTable: TypeAlias = IntArray
+"""Of two dimensions."""
 
 _KEPT_VERSIONS = 3
 """Cache folders of earlier sources that are kept: several installations may share a machine."""
@@ -41,9 +58,11 @@ _announced: list[bool] = []
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _config: Any = numba.config
+_types: Any = numba.types
 
 _TYPES = {
     "IntArray": "int64[::1]",
+    "IntTable": "int64[:, ::1]",
     "FloatArray": "float64[::1]",
     "int": "int64",
     "float": "float64",
@@ -69,6 +88,49 @@ def kernel(function: Function) -> Function:
     ]
     _waiting[compiled] = f"({', '.join(arguments)},)"
     return compiled  # type: ignore[no-any-return]
+
+
+def addresses(*arrays: IntArray | FloatArray) -> list[int]:
+    """A row of a table of arrays: address and length of each; whoever holds it holds them."""
+    return [number for array in arrays for number in (array.ctypes.data, len(array))]
+
+
+def _pointer_to(item: Any) -> Any:
+    """What makes an address a pointer, in compiled code."""
+
+    def declare(_context: object, _address: object) -> tuple[Any, Callable[..., Any]]:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
+
+        return _types.CPointer(item)(_types.int64), generate
+
+    return intrinsic(declare)
+
+
+if _config.DISABLE_JIT:
+
+    def ints_at(table: IntTable, row: int, column: int) -> IntArray:
+        """The integers whose address and length stand in a column of a table and the next one."""
+        kind = ctypes.c_int64 * int(table[row, column + 1])
+        return np.ctypeslib.as_array(kind.from_address(int(table[row, column])))
+
+    def floats_at(table: IntTable, row: int, column: int) -> FloatArray:
+        """The floats whose address and length stand in a column of a table and the next one."""
+        kind = ctypes.c_double * int(table[row, column + 1])
+        return np.ctypeslib.as_array(kind.from_address(int(table[row, column])))
+
+else:
+    _ints, _floats = _pointer_to(_types.int64), _pointer_to(_types.float64)
+
+    @kernel
+    def ints_at(table: IntTable, row: int, column: int) -> IntArray:
+        """The integers whose address and length stand in a column of a table and the next one."""
+        return carray(_ints(table[row, column]), table[row, column + 1])
+
+    @kernel
+    def floats_at(table: IntTable, row: int, column: int) -> FloatArray:
+        """The floats whose address and length stand in a column of a table and the next one."""
+        return carray(_floats(table[row, column]), table[row, column + 1])
 
 
 def _compile_callees(function: Any) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gltf_bullet.solver.compiling import IntTable, addresses
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["allocate"]
@@ -150,6 +151,36 @@ HELD_SOURCE = 1 << 41
 HELD = 1e6
 """Such a point stands among the contacts with -(HELD + largest force [N]) for its distance, and for
 its forces the gap [m] between the point on the first body and that on the second."""
+
+
+# --- columns of the table of scenes ---------------------------------------------------------------
+
+INTS = 0
+"""Address and length of the arena's integers, as of the arrays below."""
+FLOATS = 2
+WORK = 4
+INDEX = 6
+"""Of the islands' integers."""
+VALUES = 8
+STATUS = 10
+"""What became of the solve."""
+
+_NO_INTS: IntArray = np.zeros(0, dtype=np.int64)
+_NO_FLOATS: FloatArray = np.zeros(0)
+
+
+def row_of(
+    ints: IntArray,
+    floats: FloatArray,
+    work: FloatArray,
+    index: IntArray = _NO_INTS,
+    values: FloatArray = _NO_FLOATS,
+) -> IntTable:
+    """A table of one scene for the kernels, shape [1, STATUS + 1]; others can be put below.
+
+    It holds addresses: whoever keeps it keeps the arrays as well.
+    """
+    return np.array([[*addresses(ints, floats, work, index, values), 0]], dtype=np.int64)
 
 
 def allocate(

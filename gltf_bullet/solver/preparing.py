@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from gltf_bullet.solver import arena
+from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.articulation_step import evaluate_tree, prepare_articulation
-from gltf_bullet.solver.compiling import entry
+from gltf_bullet.solver.compiling import IntTable, entry, floats_at, ints_at, kernel
 from gltf_bullet.solver.energy_guard import judge_step
 from gltf_bullet.solver.row_metrics import measure_rows
 from gltf_bullet.solver.tree_kinematics import is_hurried
@@ -24,11 +25,8 @@ WAS_SLOWED = 1
 WAS_HURRIED = 2
 
 
-@entry(
-    "int64(int64[::1], float64[::1], float64[::1], int64[::1], float64[::1], int64, int64, int64,"
-    " float64, float64, float64, float64)"
-)
-def prepare(
+@kernel
+def _prepare_one(
     ints: IntArray,
     floats: FloatArray,
     work: FloatArray,
@@ -42,26 +40,6 @@ def prepare(
     gy: float,
     gz: float,
 ) -> int:
-    """The part of a step in which articulations know nothing of each other.
-
-    Args:
-        ints: Of the arena.
-        floats: Of the arena.
-        work: Of the arena.
-        index: Integers of the islands.
-        values: Floats of the islands.
-        stage: PREPARE, JUDGE or EVALUATE.
-        number: By which the sides of contacts call this arena.
-        contacts: How many were filled in.
-        dt: [s]
-        gx: Gravity that the engine applies [m/s^2], world axes.
-        gy: Likewise.
-        gz: Likewise.
-
-    Returns:
-        WAS_SLOWED where the engine must be given velocities that were taken back, and WAS_HURRIED
-        where a link went further in the step than it is thick.
-    """
     if stage == EVALUATE:
         a = ints[ints[arena.RECORDS] + number]
         evaluate_tree(ints, floats, work, a)
@@ -90,3 +68,43 @@ def prepare(
         if ints[a + arena.ACTS] != 0:
             prepare_articulation(ints, floats, work, a, dt, gx, gy, gz)
     return 0
+
+
+@entry("int64(int64[:, ::1], int64, int64, int64, float64, float64, float64, float64)")
+def prepare(
+    scenes: IntTable,
+    stage: int,
+    number: int,
+    contacts: int,
+    dt: float,
+    gx: float,
+    gy: float,
+    gz: float,
+) -> int:
+    """The part of a step in which articulations know nothing of each other.
+
+    Args:
+        scenes: Their arrays, a row each: see ``island_layout.row_of``.
+        stage: PREPARE, JUDGE or EVALUATE.
+        number: By which the sides of contacts call this arena; of the articulation for EVALUATE.
+        contacts: How many were filled in.
+        dt: [s]
+        gx: Gravity that the engine applies [m/s^2], world axes.
+        gy: Likewise.
+        gz: Likewise.
+
+    Returns:
+        WAS_SLOWED where the engine must be given velocities that were taken back, and WAS_HURRIED
+        where a link went further in the step than it is thick.
+    """
+    found = 0
+    for row in range(len(scenes)):
+        found |= _prepare_one(
+            ints_at(scenes, row, layout.INTS),
+            floats_at(scenes, row, layout.FLOATS),
+            floats_at(scenes, row, layout.WORK),
+            ints_at(scenes, row, layout.INDEX),
+            floats_at(scenes, row, layout.VALUES),
+            stage, number, contacts, dt, gx, gy, gz,
+        )  # fmt: skip
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gltf_bullet.solver import arena
 from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver.compiling import entry, kernel
+from gltf_bullet.solver.compiling import IntTable, entry, floats_at, ints_at, kernel
 from gltf_bullet.solver.island import (
     add_articulation,
     add_contact_rows,
@@ -62,11 +62,8 @@ def _is_any(ints: IntArray, switch: int) -> bool:
     return False
 
 
-@entry(
-    "int64(int64[::1], float64[::1], float64[::1], int64[::1], float64[::1], int64, int64, int64,"
-    " int64, float64)"
-)
-def solve(
+@kernel
+def _solve_one(
     ints: IntArray,
     floats: FloatArray,
     work: FloatArray,
@@ -78,27 +75,6 @@ def solve(
     free_bodies: int,
     dt: float,
 ) -> int:
-    """Go through some stages of a step, all of them in one call where nothing else is touched.
-
-    Where the islands have too little room, NEEDED in their header says how much is needed, and
-    all stages from OPEN on must be gone through again.
-
-    Args:
-        ints: Of the arena.
-        floats: Of the arena.
-        work: Of the arena, after ``prepare``.
-        index: Integers of the islands.
-        values: Floats of the islands.
-        stages: Which ones.
-        number: By which the sides of contacts call this arena.
-        contacts: How many were filled in.
-        free_bodies: How many were filled in.
-        dt: [s]
-
-    Returns:
-        0, or a sum of NEEDS_ROOM, NOT_CONVERGED, NOT_FINITE, MISPREDICTED, SLOWED,
-        MISTRUSTED and HURRIED.
-    """
     if stages & OPEN:
         open_islands(index, values, contacts, free_bodies)
     if stages & GATHER and index[layout.NEEDED] == 0:
@@ -131,3 +107,45 @@ def solve(
                     status |= HURRIED
         return status | (NOT_CONVERGED if index[layout.UNCONVERGED] else 0)
     return NEEDS_ROOM if index[layout.NEEDED] else 0
+
+
+@entry("int64(int64[:, ::1], int64, int64, int64, int64, float64)")
+def solve(
+    scenes: IntTable,
+    stages: int,
+    number: int,
+    contacts: int,
+    free_bodies: int,
+    dt: float,
+) -> int:
+    """Go through some stages of a step, all of them in one call where nothing else is touched.
+
+    Where the islands have too little room, NEEDED in their header says how much is needed, and
+    all stages from OPEN on must be gone through again.
+
+    Args:
+        scenes: Their arrays after ``prepare``, a row each: see ``island_layout.row_of``; receives
+            what became of each, as is returned.
+        stages: Which ones.
+        number: By which the sides of contacts call this arena.
+        contacts: How many were filled in.
+        free_bodies: How many were filled in.
+        dt: [s]
+
+    Returns:
+        0, or a sum of NEEDS_ROOM, NOT_CONVERGED, NOT_FINITE, MISPREDICTED, SLOWED,
+        MISTRUSTED and HURRIED; of several scenes what is true of any.
+    """
+    found = 0
+    for row in range(len(scenes)):
+        status = _solve_one(
+            ints_at(scenes, row, layout.INTS),
+            floats_at(scenes, row, layout.FLOATS),
+            floats_at(scenes, row, layout.WORK),
+            ints_at(scenes, row, layout.INDEX),
+            floats_at(scenes, row, layout.VALUES),
+            stages, number, contacts, free_bodies, dt,
+        )  # fmt: skip
+        scenes[row, layout.STATUS] = status
+        found |= status
+    return found

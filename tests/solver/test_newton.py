@@ -79,7 +79,7 @@ class Problem:
             fill(slot, places, index)
         index[layout.TOP] = top
         nothing = np.zeros(slots.ARENA_HEADER, dtype=np.int64), np.zeros(0), np.zeros(0)
-        solve(*nothing, index, values, SOLVE, 0, 0, 0, 0.01)
+        solve(layout.row_of(*nothing, index, values), SOLVE, 0, 0, 0, 0.01)
         assert index[layout.NEEDED] == 0
         assert index[layout.UNCONVERGED] == 0
         v = values[index[layout.V] : index[layout.V] + n].copy()

@@ -11,7 +11,6 @@ from scipy.spatial.transform import Rotation
 from gltf_bullet.model import JointLimit
 from gltf_bullet.solver import arena as slots
 from gltf_bullet.solver.entries import EVALUATE, prepare
-from gltf_bullet.solver.island_layout import allocate
 from tests.physics.joint_bench import ANGULAR, BALL, LINEAR, Bench, drive, lock, span
 
 STEP = 1e-6
@@ -43,10 +42,7 @@ def coordinates(bench: Bench) -> list[tuple[int, int, int]]:
 def values(bench: Bench) -> np.ndarray:
     """Values of all rows at the coordinates that stand in the arena."""
     arena = bench.art.arena
-    prepare(
-        arena.ints, arena.floats, arena.work, *allocate(1, 0, 0, 0, 64, 0),
-        EVALUATE, 0, 0, 0.0, 0.0, 0.0, 0.0,
-    )  # fmt: skip
+    prepare(arena.alone, EVALUATE, 0, 0, 0.0, 0.0, 0.0, 0.0)
     count = len(arena.records[0].rows.lower)
     return arena.table(arena.records[0], slots.ROW_VALUE, count).copy()
 

@@ -17,7 +17,8 @@ def evaluate(tree: Tree) -> None:
     index, values = island_layout.allocate(1, 0, 0, 0, 64, 0)
     arena = tree.arena
     # Of no length: no bias is centred, and nothing moves.
-    prepare(arena.ints, arena.floats, arena.work, index, values, PREPARE, 0, 0, 0.0, 0, 0, 0)
+    row = island_layout.row_of(*arena.arrays, index, values)
+    prepare(row, PREPARE, 0, 0, 0.0, 0, 0, 0)
 
 
 @pytest.mark.parametrize("floats", [False, True])

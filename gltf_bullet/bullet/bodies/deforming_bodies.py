@@ -14,6 +14,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import pybullet
 
+from gltf_bullet.bullet.bodies.free_bodies import create_statics
+from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.bullet.state.link_states import velocity_before_turn
 from gltf_bullet.errors import EngineError
@@ -28,7 +30,7 @@ from gltf_bullet.transforms import (
     rotation_vector_from_quat,
 )
 
-__all__ = ["BuiltSurface", "DeformingBodies", "SurfaceMotion"]
+__all__ = ["BuiltSurface", "DeformingBodies", "SurfaceMotion", "create_deforming"]
 
 _TOLERANCE = 0.01
 """Of its extent that a shape may be off."""
@@ -288,3 +290,35 @@ def _at_places(built: BuiltSurface, places: FloatArray, values: FloatArray) -> F
         shares = shares if np.isfinite(shares).all() else np.full(3, 1.0 / 3.0)
         found[row] = shares @ values[triangles[best]]
     return found
+
+
+def create_deforming(
+    session: EngineSession,
+    statics: Sequence[StaticPlan],
+    visuals: BodyVisuals,
+    settle: Callable[[tuple[int, int]], object],
+) -> tuple[DeformingBodies, dict[int, int]]:
+    """Create those colliders of a scene that deform; their body ids by node as well.
+
+    Args:
+        session: The world.
+        statics: All static colliders of the scene.
+        visuals: What bodies show.
+        settle: Lets a link that was made anew meet others as its predecessor did.
+    """
+
+    def create(plan: StaticPlan) -> int:
+        made: list[int] = []
+        shapes = session.shapes
+        ids = create_statics(session.client_id, [plan], shapes, visuals, made, {plan.node})
+        return ids[plan.node]
+
+    def create_anew(plan: StaticPlan) -> int:
+        body_id = create(plan)
+        session.sign([body_id])
+        settle((body_id, -1))
+        return body_id
+
+    plans = [plan for plan in statics if plan.deforms]
+    id_of = {plan.node: create(plan) for plan in plans}
+    return DeformingBodies(session, plans, list(id_of.values()), create_anew), id_of

@@ -150,10 +150,7 @@ class Articulation:
         self.append_state(state)
         arena = self.arena
         arena.floats[self._state_start : self._state_start + len(state)] = state
-        nothing = np.zeros(0, dtype=np.int64), np.zeros(0)
-        prepare(
-            arena.ints, arena.floats, arena.work, *nothing, EVALUATE, self.number, 0, 0, 0, 0, 0
-        )
+        prepare(arena.alone, EVALUATE, self.number, 0, 0, 0, 0, 0)
 
     def read(self) -> FrameStates:
         """Where all frames are and how they move now."""

@@ -237,8 +237,7 @@ class ArticulationSet:
 
     def before_step(self, dt: float, gravity: Sequence[float], *, is_next: bool = False) -> None:
         """Apply all joint forces for one engine step, as :meth:`JointSolver.step` says."""
-        if self._anchors:
-            self._move_bases()
+        self.move_anchors()
         self.solver.step(dt, gravity, is_next=is_next)
         if self.loop_constraints.is_any:
             self.loop_constraints.tighten()
@@ -255,7 +254,8 @@ class ArticulationSet:
             if articulation.is_watching:
                 articulation.after_step()
 
-    def _move_bases(self) -> None:
+    def move_anchors(self) -> None:
+        """Put the bodies of moving anchors where they were announced: before the solve."""
         for node, body in (*self._bases, *self.loop_constraints.ghosts):
             anchor = self._anchors[node]
             pybullet.resetBasePositionAndOrientation(

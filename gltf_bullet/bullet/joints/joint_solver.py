@@ -38,11 +38,12 @@ from gltf_bullet.solver.entries import (
 )
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["JointSolver"]
+__all__ = ["ALL_STAGES", "JointSolver"]
 
 Pull = Callable[[FloatArray, npt.NDArray[np.intp]], FloatArray]
 """Accelerations [m/s^2] from centres of mass in the world [k, 3] and motion nodes [k]."""
 
+ALL_STAGES = OPEN | GATHER | SOLVE | FINISH
 _SPARE = 1.5
 """Room is made for this many times what is needed: contacts come and go."""
 
@@ -111,6 +112,8 @@ class JointSolver:
         self._index, self._values = layout.allocate(
             len(arena.records), self._rows, 0, 0, self._dofs, 1024
         )
+        self.row = layout.row_of(*arena.arrays, self._index, self._values)
+        """Of the table that the kernels take."""
         self._room = (len(arena.records), self._rows, 0, 0, self._dofs)
 
     # --- reading ------------------------------------------------------------------------------
@@ -146,30 +149,48 @@ class JointSolver:
         Raises:
             EngineError: A force came out that is not finite; the engine was given nothing.
         """
-        if not self._targets:
+        if not self.has_work:
             return
+        touching = self.look(dt, gravity, is_next=is_next)
+        if touching is None:
+            prepare(self.row, PREPARE, 0, 0, dt, *gravity)
+            status = self.solve_alone(dt)
+        else:
+            status = self.solve_touching(touching, dt, gravity)
+        self.require_finite(status)
+        self.finish(status, dt, gravity)
+
+    @property
+    def has_work(self) -> bool:
+        """Whether there is a joint at all."""
+        return bool(self._targets)
+
+    def look(self, dt: float, gravity: Sequence[float], *, is_next: bool) -> Touching | None:
+        """Read the engine; what touches the articulations, ``None`` where nothing does."""
         self.read(is_next=is_next)
         if self.field is not None:
             self._read_field()
-        touching = self.contacts.read(dt, gravity)
-        arena = self.arena
-        if touching is None:
-            prepare(
-                arena.ints, arena.floats, arena.work, self._index, self._values,
-                PREPARE, 0, 0, dt, *gravity,
-            )  # fmt: skip
-            while True:
-                status = solve(
-                    arena.ints, arena.floats, arena.work, self._index, self._values,
-                    OPEN | GATHER | SOLVE | FINISH, 0, 0, 0, dt,
-                )  # fmt: skip
-                if status != NEEDS_ROOM:
-                    break
-                self._make_room(*self._room)
-        else:
-            status = self._step_touching(touching, dt, gravity)
+        return self.contacts.read(dt, gravity)
+
+    def solve_alone(self, dt: float) -> int:
+        """Solve what was prepared and touches nothing; what became of it."""
+        while True:
+            status = solve(self.row, ALL_STAGES, 0, 0, 0, dt)
+            if status != NEEDS_ROOM:
+                return int(status)
+            self._make_room(*self._room)
+
+    def require_finite(self, status: int) -> None:
+        """Refuse forces that are not; the engine was given nothing yet.
+
+        Raises:
+            EngineError: A force is not finite.
+        """
         if status & NOT_FINITE:
             raise EngineError(self.findings.explain())
+
+    def finish(self, status: int, dt: float, gravity: Sequence[float]) -> None:
+        """Give the engine what the solve has found."""
         if status & SLOWED:
             self._give_back_velocities(dt)
         if status & NOT_CONVERGED:
@@ -190,11 +211,7 @@ class JointSolver:
         self.read()
         touching = self.contacts.read(dt, gravity, learns=False)
         contacts = 0 if touching is None else self._fill(touching, [])
-        arena = self.arena
-        status = prepare(
-            arena.ints, arena.floats, arena.work, self._index, self._values,
-            JUDGE, 0, contacts, dt, *gravity,
-        )  # fmt: skip
+        status = prepare(self.row, JUDGE, 0, contacts, dt, *gravity)
         self.is_hurried |= bool(status & WAS_HURRIED)
         if status & WAS_SLOWED:
             self._give_back_velocities(dt)
@@ -242,33 +259,22 @@ class JointSolver:
         self.is_mistrustful = False
         self.forget_bases()
 
-    def _step_touching(self, touching: Touching, dt: float, gravity: Sequence[float]) -> int:
-        """The step of a scene that touches something."""
-        arena = self.arena
+    def solve_touching(self, touching: Touching, dt: float, gravity: Sequence[float]) -> int:
+        """Solve a scene that touches something; what became of it."""
         others = [self._borrow(touching, k, dt, gravity) for k in range(len(touching.readers))]
         free = len(touching.free_bodies) // layout.FREE_SIZE
         contacts = self._fill(touching, others)
-        prepare(
-            arena.ints, arena.floats, arena.work, self._index, self._values,
-            PREPARE, 0, contacts, dt, *gravity,
-        )  # fmt: skip
-        last = SOLVE | FINISH
+        prepare(self.row, PREPARE, 0, contacts, dt, *gravity)
+        first, last = OPEN | GATHER, SOLVE | FINISH
         while True:
-            index, values = self._index, self._values
-            status = solve(
-                arena.ints, arena.floats, arena.work, index, values,
-                OPEN | GATHER | (0 if others else last), 0, contacts, free, dt,
-            )  # fmt: skip
-            for k, other in enumerate(others):
-                solve(
-                    other.ints, other.floats, other.work, index, values,
-                    GATHER, k + 1, contacts, free, dt,
-                )  # fmt: skip
             if others:
-                status = solve(
-                    arena.ints, arena.floats, arena.work, index, values,
-                    last, 0, contacts, free, dt,
-                )  # fmt: skip
+                solve(self.row, first, 0, contacts, free, dt)
+                for k, other in enumerate(others):
+                    row = layout.row_of(*other.arrays, self._index, self._values)
+                    solve(row, GATHER, k + 1, contacts, free, dt)
+                status = solve(self.row, last, 0, contacts, free, dt)
+            else:
+                status = solve(self.row, first | last, 0, contacts, free, dt)
             if status != NEEDS_ROOM:
                 break
             self._make_room(*self._room)
@@ -318,10 +324,8 @@ class JointSolver:
             other.ints[articulation.record.offset + slots.ACTS] = 2 if reached else 0
             if reached:
                 articulation.evaluate()
-        prepare(
-            other.ints, other.floats, other.work, self._index, self._values,
-            PREPARE, 0, 0, dt, *gravity,
-        )  # fmt: skip
+        row = layout.row_of(*other.arrays, self._index, self._values)
+        prepare(row, PREPARE, 0, 0, dt, *gravity)
         other.recall(memory)
         return other
 
@@ -333,6 +337,7 @@ class JointSolver:
             int(_SPARE * (self._index[layout.NEEDED] - self._index[layout.FIRST])),
         )
         self._index, self._values = layout.allocate(blocks, rows, contacts, free, dofs, floats)
+        self.row = layout.row_of(*self.arena.arrays, self._index, self._values)
         self._room = (blocks, rows, contacts, free, dofs)
 
     def _tell(self) -> None:

@@ -8,13 +8,13 @@ from functools import partial
 from typing import Any
 
 from gltf_bullet.bullet.bodies.multibody import create_multibody
+from gltf_bullet.bullet.bodies.multibody_names import names_of_multibody
 from gltf_bullet.bullet.bodies.named_multibody import (
     NamedDescription,
     can_be_named,
     create_named_multibody,
     describe_multibody,
 )
-from gltf_bullet.bullet.joints.multibody_names import names_of_multibody
 from gltf_bullet.bullet.rendering.link_looks import LinkLook
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.planning.body_plans import BodyPlan

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gltf_bullet.solver import arena
+from gltf_bullet.solver.island_layout import row_of
 from gltf_bullet.transforms import FloatArray, Pose
 
 __all__ = ["Arena", "FrameTable", "Record", "RowTable"]
@@ -125,6 +126,8 @@ class Arena:
         """Where each anchor's 19 numbers are in the floats, by node."""
         self.state_end = state_end
         """The engine's part of the state is ``floats[:state_end]``."""
+        self.alone = row_of(ints, floats, work)
+        """The arena without islands, for the kernels."""
         self._commands = commands
         first, count = commands
         self.commands = slice(first, first + count)
@@ -146,6 +149,11 @@ class Arena:
             ints, floats, np.zeros(len(self.work)), records, self.anchor_states, self.state_end,
             self._commands,
         )  # fmt: skip
+
+    @property
+    def arrays(self) -> tuple[IntArray, FloatArray, FloatArray]:
+        """Those that the kernels take: integers, floats, work."""
+        return self.ints, self.floats, self.work
 
     def table(self, record: Record, slot: int, *shape: int) -> FloatArray:
         """A view of a table of work, such as POSE or VELOCITY."""

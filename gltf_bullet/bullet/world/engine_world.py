@@ -9,7 +9,7 @@ from functools import cached_property, partial
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.bodies.deforming_bodies import DeformingBodies
+from gltf_bullet.bullet.bodies.deforming_bodies import create_deforming
 from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies, create_statics
 from gltf_bullet.bullet.contacts.contact_points import Contacts, read_contacts
 from gltf_bullet.bullet.contacts.fast_bodies import FastBodies
@@ -35,7 +35,6 @@ from gltf_bullet.bullet.world.world_state import EngineWorldState
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
-from gltf_bullet.planning.body_plans import StaticPlan
 from gltf_bullet.planning.body_sizes import body_sizes
 from gltf_bullet.planning.changed_masses import with_masses
 from gltf_bullet.planning.contacts.surfaces import with_materials
@@ -149,7 +148,11 @@ class EngineWorld:
                 if body_id not in self.articulations.own_shapes:
                     shapes.settle_margin(shapes.shape_id(group.shapes), group.shapes, body_id, link)
         visuals.create_scenery(self._created)
-        self.deforming = self._create_deforming(visuals)
+        self.deforming, deforming_ids = create_deforming(
+            self.session, self.plan.bodies.statics, visuals, lambda link: self._links.settle(link)
+        )
+        self.static_ids |= deforming_ids
+        self._created += deforming_ids.values()
         """Static colliders that change their shape; the last bodies of the scene."""
         if visuals.needs_finish:
             for node, body in bodies.items():
@@ -187,25 +190,6 @@ class EngineWorld:
             self.client_id, bodies, self.link_of, self.articulations, self.kinematic_targets
         )
         """Single bodies: poses, velocities, impulses."""
-
-    def _create_deforming(self, visuals: BodyVisuals) -> DeformingBodies:
-        def create(plan: StaticPlan) -> dict[int, int]:
-            made: list[int] = []
-            shapes = self.session.shapes
-            return create_statics(self.client_id, [plan], shapes, visuals, made, {plan.node})
-
-        def create_anew(plan: StaticPlan) -> int:
-            body_id = create(plan)[plan.node]
-            self.session.sign([body_id])
-            self._links.settle((body_id, -1))
-            return body_id
-
-        plans = [plan for plan in self.plan.bodies.statics if plan.deforms]
-        for plan in plans:
-            self.static_ids |= create(plan)
-        ids = [self.static_ids[plan.node] for plan in plans]
-        self._created += ids
-        return DeformingBodies(self.session, plans, ids, create_anew)
 
     # --- what is where ------------------------------------------------------------------------
 
@@ -290,6 +274,7 @@ class EngineWorld:
         world_from_node: Callable[[], FloatArray],
         *,
         is_next: bool,
+        solves: bool = True,
     ) -> None:
         """Apply what the engine does not know for the coming step.
 
@@ -297,6 +282,7 @@ class EngineWorld:
             settings: Of the world, as they are now.
             world_from_node: Tells where all nodes stand, shape [node_count, 4, 4].
             is_next: Nobody but the engine had a say since the last step.
+            solves: Whether joints are solved now, or by a :class:`SolverBatch` right after.
         """
         if settings is not self._settings:
             # The session gives the same object as long as nothing in it changes.
@@ -311,7 +297,9 @@ class EngineWorld:
             self.kinematic_targets.before_step(settings.time_step)
         if self._is_jointed:
             self.anchors.before_step(settings.time_step)
-            self.articulations.before_step(settings.time_step, settings.gravity, is_next=is_next)
+        if self._is_jointed and solves:
+            dt, gravity = settings.time_step, settings.gravity
+            self.articulations.before_step(dt, gravity, is_next=is_next)
 
     def after_step(self, settings: EngineSettings) -> None:
         """Note where the step has brought joints, and which surfaces slide."""
