@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from gltf_bullet.model import DEFAULT_MATERIAL, CollisionFilter, MotionKind, PhysicsMaterial
+from gltf_bullet.model.mass_properties import Moments
 from gltf_bullet.planning.shapes.shape_plans import PlacedShape
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3
 
@@ -122,6 +123,8 @@ class BodyPlan:
     gravity_factor: float = 1.0
     groups: tuple[ColliderGroup, ...] = field(default=())
     """The first sits on the body's own link, each further one on a fixed child link."""
+    moments: Moments = field(default_factory=Moments.zero, compare=False)
+    """Of its colliders at density 1, in the body frame: what the file leaves open follows them."""
 
     def with_groups(self, groups: tuple[ColliderGroup, ...]) -> BodyPlan:
         """The same body with other collider groups; dataclasses.replace takes thrice the time."""
@@ -143,4 +146,5 @@ class BodyPlan:
             angular_velocity=self.angular_velocity,
             gravity_factor=self.gravity_factor,
             groups=groups,
+            moments=self.moments,
         )

@@ -6,6 +6,7 @@ Implements "Motions" of KHR_physics_rigid_bodies: every default and approximatio
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,8 +22,10 @@ from gltf_bullet.number_ranges import carried, range_of
 from gltf_bullet.planning.body_plans import VELOCITY_CLAMP, BodyPlan
 from gltf_bullet.planning.collider_groups import PlacedCollider, group_colliders
 from gltf_bullet.transforms import (
+    IDENTITY_POSE,
     FloatArray,
     Pose,
+    Quat,
     Vec3,
     matrices_from_quats,
     quats_from_matrices,
@@ -119,7 +122,7 @@ class MassPlanner:
         self._density = density
         self.largest_mass = largest_mass
         self._diagnostics = diagnostics
-        self._derived: dict[object, tuple[float, Vec3, Pose]] = {}
+        self._derived: dict[object, tuple[float, Vec3, Pose, Moments]] = {}
 
     def plan(
         self,
@@ -138,7 +141,7 @@ class MassPlanner:
         )  # fmt: skip
         if key not in self._derived:
             self._derived[key] = self._mass_properties(motion, colliders, linear_map)
-        mass, inertia, body_from_inertial = self._derived[key]
+        mass, inertia, body_from_inertial, moments = self._derived[key]
         fixed = motion.kind is MotionKind.STATIC
         linear = self._limited(motion.linear_velocity, motion, "linearVelocity", "m/s")
         angular = self._limited(motion.angular_velocity, motion, "angularVelocity", "rad/s")
@@ -153,7 +156,18 @@ class MassPlanner:
             angular_velocity=(0.0, 0.0, 0.0) if fixed else world_from_body.rotate(angular),
             gravity_factor=motion.gravity_factor,
             groups=group_colliders(colliders),
+            moments=moments,
         )
+
+    def weighed_anew(self, plan: BodyPlan, motion: Motion) -> BodyPlan | None:
+        """The plan of a dynamic body with the mass and the moments of ``motion``.
+
+        ``None`` where its principal axes turn: bodies are made about them.
+        """
+        mass, inertia, rotation_xyzw = self._weigh(motion, plan.moments)
+        if rotation_xyzw != plan.body_from_inertial.rotation_xyzw:
+            return None
+        return replace(plan, mass=mass, inertia_diagonal=inertia)
 
     def _limited(self, velocity: Vec3, motion: Motion, key: str, unit: str) -> Vec3:
         speed = math.hypot(*velocity)
@@ -169,8 +183,8 @@ class MassPlanner:
 
     def _mass_properties(
         self, motion: Motion, colliders: list[PlacedCollider], linear_map: FloatArray
-    ) -> tuple[float, Vec3, Pose]:
-        """Mass, principal moments and body_from_inertial."""
+    ) -> tuple[float, Vec3, Pose, Moments]:
+        """Mass, principal moments, body_from_inertial, and the moments of all colliders."""
         total = Moments.zero()
         for placed in colliders:
             total = total + placed.moments
@@ -181,15 +195,20 @@ class MassPlanner:
             center = total.center
         com: Vec3 = tuple(center.tolist())
         if motion.kind is not MotionKind.DYNAMIC:
-            return 0.0, (0.0, 0.0, 0.0), Pose.from_translation(com)
+            return 0.0, (0.0, 0.0, 0.0), Pose.from_translation(com), total
+        mass, diagonal, rotation_xyzw = self._weigh(motion, total)
+        return mass, diagonal, Pose(rotation_xyzw, com), total
+
+    def _weigh(self, motion: Motion, total: Moments) -> tuple[float, Vec3, Quat]:
+        """Mass, principal moments, and the rotation from principal to body axes."""
         mass = self._mass(motion, total)
         mass = self._carried_mass(motion, mass)
         diagonal, orientation = self._inertia(motion, total, mass)
         diagonal = self._carried_inertia(motion, mass, diagonal)
         if orientation is None:
-            return mass, diagonal, Pose.from_translation(com)
+            return mass, diagonal, IDENTITY_POSE.rotation_xyzw
         x, y, z, w = quats_from_matrices(orientation).tolist()
-        return mass, diagonal, Pose((x, y, z, w), com)
+        return mass, diagonal, (x, y, z, w)
 
     def _mass(self, motion: Motion, total: Moments) -> float:
         if motion.mass is None:
@@ -239,9 +258,11 @@ class MassPlanner:
             if total.volume > 0.0:
                 # About the geometry's own centre also where the file moves the centre of mass:
                 # the text leaves open whether the tensor moves with it.
-                tensor = total.inertia_about(total.center) * (mass / total.volume)
-                principal = principal_inertia(tensor)
-                return principal.diagonal, principal.orientation
+                # The mass comes last: the axes are then the same, to the bit, for every mass.
+                principal = principal_inertia(total.inertia_about(total.center))
+                density = mass / total.volume
+                a, b, c = (density * moment for moment in principal.diagonal)
+                return (a, b, c), principal.orientation
             self._diagnostics.report(INERTIA_UNDEFINED, motion.pointer)
             ball = 0.4 * mass * DEFAULT_RADIUS**2
             return (ball, ball, ball), None

@@ -351,9 +351,9 @@ class Scene:
     def set(self, pointer: str, value: Any) -> None:
         """Change a mutable pointer; the engine follows at once.
 
-        Velocities, materials, drives, limits and the pose of a free body are changed in place.
-        Anything else makes the scene's PyBullet bodies anew from where they stand and move:
-        :attr:`bodies` knows their new ids.
+        Velocities, masses, materials, drives, limits and a free body's pose are changed in place
+        (masses: where the same bodies can have them). Anything else makes the PyBullet bodies anew
+        from where they stand and move: :attr:`bodies` knows their new ids.
 
         Raises:
             KeyError: Nothing of the asset model is there, or it is read-only.

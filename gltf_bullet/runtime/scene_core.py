@@ -32,7 +32,7 @@ from gltf_bullet.runtime.start_states import StartStates
 from gltf_bullet.runtime.translation import Translation, translate
 from gltf_bullet.runtime.trigger_reports import TriggerEvent, TriggerReports
 from gltf_bullet.scene import NodeFrames
-from gltf_bullet.transforms import FloatArray, Vec3
+from gltf_bullet.transforms import FloatArray
 
 __all__ = ["PointerWriter", "SceneCore"]
 
@@ -143,8 +143,14 @@ class SceneCore:
         """
         self.require_alive()
         physics = self.joint_controls.with_drives(physics)
-        moving = with_velocities(physics, self.physics, self.velocities_in_node)
+        moving = with_velocities(physics, self.physics, self.world.motion.velocities_in_node)
         self._remake(physics, moving, frames or self.nodes.frames_now(), on_trial=True)
+
+    def change_masses(self, physics: PhysicsScene) -> bool:
+        """Take over a model that differs in masses alone; ``False`` where that takes a rebuild."""
+        is_done = self.world.change_masses(self.physics, physics)
+        self.physics = physics if is_done else self.physics
+        return is_done
 
     def _remake(
         self, physics: PhysicsScene, moving: PhysicsScene, frames: NodeFrames, *, on_trial: bool
@@ -282,14 +288,6 @@ class SceneCore:
         """The nearest node with motion at or above a node; -1 without one."""
         return int(self.world.plan.motion_node_of[node])
 
-    def velocities_in_node(self, node: int) -> tuple[Vec3, Vec3]:
-        """Velocity [m/s] and spin [rad/s] of a body in its node's axes, as files hold them."""
-        linear, angular = self.world.motion.velocities_of(node)
-        node_from_world = self.world.motion.rotation_of(node).T
-        vx, vy, vz = (node_from_world @ linear).tolist()
-        wx, wy, wz = (node_from_world @ angular).tolist()
-        return (vx, vy, vz), (wx, wy, wz)
-
     def place_node(self, node: int, parent_from_node: FloatArray) -> None:
         """Give a node another local transform at once, shape [4, 4]; bodies keep their velocity."""
         self.animator.place(node, parent_from_node)
@@ -339,7 +337,8 @@ class SceneCore:
         self._starts.note_step()
         # First of all: bodies and followers are made from it.
         self.animator.local[:] = state.local
-        if physics != self.physics or not state.frames.equals(self.world.plan.frames):
+        is_alike = state.frames.equals(self.world.plan.frames)
+        if not is_alike or (physics != self.physics and not self.change_masses(physics)):
             self._remake(physics, physics, state.frames, on_trial=False)
         self.world.restore(state.world, state.engine)
         self._driver.restore(state.players)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from gltf_bullet.bullet.state.body_states import BodyStates
 from gltf_bullet.bullet.state.snapshots import EngineSnapshot
 from gltf_bullet.bullet.triggers.triggers import TriggerMemory
-from gltf_bullet.bullet.world.engine_world import EngineWorldState
+from gltf_bullet.bullet.world.world_state import EngineWorldState
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.runtime.animation.players import PlayerState
 from gltf_bullet.scene import NodeFrames

@@ -39,6 +39,25 @@ def made_anew(scene: gb.Scene, monkeypatch: pytest.MonkeyPatch) -> list[object]:
     return found
 
 
+def test_masses_cost_no_bodies(client: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene = gb.load_gltf(ASSETS / "cart_pole.gltf", client)
+    start = scene.save_state()
+    found = made_anew(scene, monkeypatch)
+    for number in range(1, 4):
+        scene.step(30)
+        force = {DRIVE.format("maxForce"): 10.0 * number}  # in place as well
+        scene.restart(start, {POLE_MASS: 0.1 * number, CART_MASS: 1.0 + number, **force})
+        assert scene.bodies["Pole"].mass == pytest.approx(0.1 * number)
+        assert scene.bodies["Cart"].mass == pytest.approx(1.0 + number)
+        assert scene.joints["Slide"].drives[0].max_force == pytest.approx(10.0 * number)
+        assert scene.time == 0.0
+        assert scene.world_from_node("Pole")[:3, 3] == pytest.approx([0, 0, 1.22])
+    scene.restart(start, {})
+    assert scene.bodies["Pole"].mass == pytest.approx(0.1)
+    assert scene.bodies["Cart"].mass == pytest.approx(1.0)
+    assert not found
+
+
 def test_several_values_cost_one_set_of_bodies(
     client: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -47,14 +66,16 @@ def test_several_values_cost_one_set_of_bodies(
     found = made_anew(scene, monkeypatch)
     for number in range(1, 4):
         scene.step(30)
-        scene.restart(start, {POLE_MASS: 0.1 * number, CART_MASS: 1.0 + number})
+        low = (0.0, -0.01 * number, 0.0)
+        centers = {MOTION.format(node, "centerOfMass"): low for node in (1, 5)}
+        scene.restart(start, {**centers, CART_MASS: 1.0 + number})
         assert len(found) == number
-        assert scene.bodies["Pole"].mass == pytest.approx(0.1 * number)
+        assert scene.get(MOTION.format(5, "centerOfMass")) == pytest.approx(low)
         assert scene.bodies["Cart"].mass == pytest.approx(1.0 + number)
         assert scene.time == 0.0
         assert scene.world_from_node("Pole")[:3, 3] == pytest.approx([0, 0, 1.22])
     scene.restart(start, {})
-    assert scene.bodies["Pole"].mass == pytest.approx(0.1)
+    assert scene.get(MOTION.format(5, "centerOfMass")) == pytest.approx((0.0, 0.0, 0.0))
     assert scene.bodies["Cart"].mass == pytest.approx(1.0)
 
 

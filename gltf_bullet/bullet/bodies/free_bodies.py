@@ -15,7 +15,13 @@ import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.bodies.gyroscopic_bodies import GyroscopicBodies, SpinState
-from gltf_bullet.bullet.bodies.multibody import LinkJoint, LinkSpec, MultibodySpec, create_multibody
+from gltf_bullet.bullet.bodies.multibody import (
+    LinkJoint,
+    LinkSpec,
+    MultibodySpec,
+    create_multibody,
+    weigh_link,
+)
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes
 from gltf_bullet.bullet.state.link_states import velocity_before_turn
@@ -193,13 +199,7 @@ def _create_batch(
             body_id, -1, maxJointVelocity=VELOCITY_CLAMP, physicsClientId=client_id
         )
         if plan.mass > 0.0:
-            pybullet.changeDynamics(
-                body_id,
-                -1,
-                mass=plan.mass,
-                localInertiaDiagonal=plan.inertia_diagonal,
-                physicsClientId=client_id,
-            )
+            weigh_link(client_id, body_id, -1, plan.mass, plan.inertia_diagonal)
     if parts:
         shapes.settle_margin(shape_id, parts, ids[0], -1)
 
@@ -211,12 +211,19 @@ def _set_up(client_id: int, body_id: int, plan: BodyPlan) -> None:
         )
 
 
+def _lopsided(plans: Sequence[BodyPlan]) -> tuple[IntArray, FloatArray]:
+    """Rows of dynamic bodies whose principal moments differ, and the moments of all [n, 3]."""
+    moments = np.array([plan.inertia_diagonal for plan in plans], dtype=np.float64).reshape(-1, 3)
+    dynamic = np.array([plan.kind is MotionKind.DYNAMIC for plan in plans], dtype=bool)
+    differ = np.ptp(moments, axis=1) > 1e-6 * moments.max(axis=1, initial=0.0)
+    return np.flatnonzero(dynamic & differ), moments
+
+
 class FreeBodies:
     """The free bodies of one scene in motion: stacked poses out, forces of the specs in."""
 
     def __init__(self, client_id: int, plans: Sequence[BodyPlan], ids: Sequence[int]) -> None:
         self._client_id = client_id
-        self.plans = tuple(plans)
         self.ids = tuple(ids)
         self.nodes: IntArray = np.array([plan.node for plan in plans], dtype=np.intp)
         inertial = [plan.body_from_inertial for plan in plans]
@@ -233,24 +240,33 @@ class FreeBodies:
             if plan.kind is MotionKind.KINEMATIC
             and (any(plan.linear_velocity) or any(plan.angular_velocity))
         ]
-        self._lifted = [
-            (body_id, plan.mass * (plan.gravity_factor - 1.0))
-            for body_id, plan in zip(ids, plans, strict=True)
-            if plan.kind is MotionKind.DYNAMIC and plan.gravity_factor != 1.0
-        ]
         self.poses: FloatArray = np.zeros(7 * len(self.ids))
         """As they were read last."""
         self._held: set[int] = set()
         """Rows of dynamic bodies whose poses are prescribed at present."""
-        moments = np.array([plan.inertia_diagonal for plan in plans], dtype=np.float64).reshape(
-            -1, 3
-        )
-        dynamic = np.array([plan.kind is MotionKind.DYNAMIC for plan in plans], dtype=bool)
-        lopsided = np.ptp(moments, axis=1) > 1e-6 * moments.max(axis=1, initial=0.0)
-        self._gyroscopic = GyroscopicBodies(
-            client_id, self.ids, np.flatnonzero(dynamic & lopsided), moments
-        )
+        self._gyroscopic = GyroscopicBodies(client_id, self.ids, *_lopsided(plans))
+        self._weigh(plans)
         self._is_left_alone = not (self._cruising or self._lifted or self.watches_spins)
+
+    def _weigh(self, plans: Sequence[BodyPlan]) -> None:
+        self.plans = tuple(plans)
+        self._lifted = [
+            (body_id, plan.mass * (plan.gravity_factor - 1.0))
+            for body_id, plan in zip(self.ids, plans, strict=True)
+            if plan.kind is MotionKind.DYNAMIC and plan.gravity_factor != 1.0
+        ]
+
+    def can_weigh(self, plans: Sequence[BodyPlan]) -> bool:
+        """Whether :meth:`weigh` can take these plans: the same bodies tumble."""
+        return bool(np.array_equal(_lopsided(plans)[0], _lopsided(self.plans)[0]))
+
+    def weigh(self, plans: Sequence[BodyPlan]) -> None:
+        """Give the bodies the masses and moments of other plans, in the order of these."""
+        for body_id, old, new in zip(self.ids, self.plans, plans, strict=True):
+            if new is not old:
+                weigh_link(self._client_id, body_id, -1, new.mass, new.inertia_diagonal)
+        self._weigh(plans)
+        self._gyroscopic.moments = _lopsided(plans)[1]
 
     def world_from_bodies(self, put_back: PutBack) -> tuple[FloatArray, FloatArray]:
         """Read body frames: positions [m] (k, 3) and rotations xyzw (k, 4), one read per body.
@@ -327,13 +343,7 @@ class FreeBodies:
         if kinematic:
             pybullet.changeDynamics(body_id, -1, mass=0.0, physicsClientId=self._client_id)
         else:
-            pybullet.changeDynamics(
-                body_id,
-                -1,
-                mass=plan.mass,
-                localInertiaDiagonal=plan.inertia_diagonal,
-                physicsClientId=self._client_id,
-            )
+            weigh_link(self._client_id, body_id, -1, plan.mass, plan.inertia_diagonal)
         pybullet.resetBaseVelocity(body_id, linear, angular, physicsClientId=self._client_id)
 
     def state(self) -> SpinState:

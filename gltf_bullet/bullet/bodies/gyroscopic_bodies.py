@@ -53,12 +53,13 @@ class GyroscopicBodies:
             client_id: The world.
             ids: Of all free bodies.
             rows: Which of them.
-            moments: Principal ones of all free bodies [n, 3], kg m^2.
+            moments: See :attr:`moments`.
         """
         self._client_id = client_id
         self._ids = ids
         self._rows = rows
-        self._moments = moments
+        self.moments = moments
+        """Principal ones of all free bodies [n, 3], kg m^2."""
         self.state: SpinState = (None, None)
         """What the next step needs to know of the last one."""
 
@@ -99,7 +100,7 @@ class GyroscopicBodies:
         picked = self._rows
         if turn is not None and last is not None:
             spins = quat_rotate(quat_conjugate(last), turn / time_step)
-            drifts = _drifts(spins, self._moments[picked], time_step)
+            drifts = _drifts(spins, self.moments[picked], time_step)
             if lively:
                 drifts |= np.isin(picked, list(lively))
             picked = picked[drifts]
@@ -107,7 +108,7 @@ class GyroscopicBodies:
             return
         states = [link_state(self._client_id, self._ids[row], -1) for row in picked.tolist()]
         frames = matrices_from_quats(np.array([state[1] for state in states]))
-        moments = self._moments[picked, None, :]
+        moments = self.moments[picked, None, :]
         inertia = (frames * moments) @ np.swapaxes(frames, 1, 2)
         # Not by a solve: moments may differ by more than doubles can tell.
         ease = (frames / moments) @ np.swapaxes(frames, 1, 2)

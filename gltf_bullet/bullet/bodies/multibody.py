@@ -19,7 +19,7 @@ from gltf_bullet.planning.joints.multibody_spec import (
     MultibodySpec,
     depth_first_order,
 )
-from gltf_bullet.transforms import IDENTITY_POSE
+from gltf_bullet.transforms import IDENTITY_POSE, Vec3
 
 __all__ = [
     "MAX_LINKS",
@@ -29,6 +29,7 @@ __all__ = [
     "create_multibody",
     "depth_first_order",
     "settle_multibody",
+    "weigh_link",
 ]
 
 
@@ -138,6 +139,17 @@ def _refuse_unknown_shapes(client_id: int, body_id: int, spec: MultibodySpec) ->
         checked.add(shape_id)
         if not pybullet.getCollisionShapeData(body_id, index - 1, physicsClientId=client_id):
             raise EngineError(f"collision shape {shape_id} does not exist")
+
+
+def weigh_link(client_id: int, body_id: int, link: int, mass: float, inertia: Vec3) -> None:
+    """Give a link, -1 for the base, a mass [kg] and principal moments [kg m^2].
+
+    The engine then moves it as one that was created with them, to the bit (measured). Only what
+    it has worked out for ``calculateInverseDynamics`` and the like, it never works out anew.
+    """
+    pybullet.changeDynamics(
+        body_id, link, mass=mass, localInertiaDiagonal=inertia, physicsClientId=client_id
+    )
 
 
 def settle_multibody(client_id: int, body_id: int, spec: MultibodySpec) -> None:

@@ -126,13 +126,11 @@ class FastBodies:
         self._half[[plan.kind is not MotionKind.DYNAMIC for plan in plans]] = np.inf
         self.is_any = bool(np.isfinite(self._half).any())
         """Whether any body can ever be too fast."""
-        moments = np.array([plan.inertia_diagonal for plan in plans]).reshape(-1, 3)
-        self._is_lopsided = np.ptp(moments, axis=1) > 1e-6 * moments.max(axis=1)
         self._furthest = self._half
         self._reach: list[float] = []
         """Way of each body in a step [m] that nothing needs to be asked about."""
         self._thinnest = float(self._half.min(initial=np.inf))
-        self._exits = SoftExits(client_id, plans, ids)
+        self.weigh(plans)
         self.state = NOTHING._replace(rising=tuple(self._exits.inside(overlaps)))
         self._last: list[Vec3] | None = None
         """Where the bodies were when they were read."""
@@ -140,6 +138,12 @@ class FastBodies:
         self._pause = 0
         self._time_step = 0.0
         self._gravity: Vec3 = (0.0, 0.0, 0.0)
+
+    def weigh(self, plans: Sequence[BodyPlan]) -> None:
+        """Note the masses and moments of all free bodies, now and whenever they have changed."""
+        moments = np.array([plan.inertia_diagonal for plan in plans]).reshape(-1, 3)
+        self._is_lopsided = np.ptp(moments, axis=1) > 1e-6 * moments.max(axis=1)
+        self._exits = SoftExits(self._client_id, plans, self._ids)
 
     def restore(self, state: FastState) -> None:
         """Take back a :attr:`state`."""

@@ -45,10 +45,15 @@ class GravityForces:
         self._ids = [body_id for body_id, _ in falling]
         self._nodes = np.array([plan.node for _, plan in falling], dtype=np.intp)
         self._factors = np.array([plan.gravity_factor for _, plan in falling])
-        self._masses = np.array([plan.mass for _, plan in falling])
+        self.weigh()
         if not fields.is_idle:
             # Joints must know these forces: their solve balances them.
             articulations.solver.field = self._changes_of_links
+
+    def weigh(self) -> None:
+        """Note what the free bodies weigh, now and whenever that has changed."""
+        mass_of = dict(zip(self._free.ids, (plan.mass for plan in self._free.plans), strict=True))
+        self._masses = np.array([mass_of[body_id] for body_id in self._ids])
 
     @property
     def is_idle(self) -> bool:

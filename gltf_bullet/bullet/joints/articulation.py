@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pybullet
 
+from gltf_bullet.bullet.bodies.multibody import weigh_link
 from gltf_bullet.bullet.joints.arena_frames import FLOATING_STATE
+from gltf_bullet.bullet.joints.multibody_creation import is_ordinary
 from gltf_bullet.bullet.joints.scene_arena import Arena, Record
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlan
 from gltf_bullet.planning.joints.axes import BALL
@@ -103,6 +105,28 @@ class Articulation:
                 default=0,
             )
         )
+
+    # --- masses -------------------------------------------------------------------------------
+
+    def can_weigh(self, plan: ArticulationPlan) -> bool:
+        """Whether :meth:`weigh` can take a plan: no multibody would be made in another way."""
+        pairs = zip(self.plan.multibodies, plan.multibodies, strict=True)
+        return all(is_ordinary(old.spec) == is_ordinary(new.spec) for old, new in pairs)
+
+    def weigh(self, plan: ArticulationPlan) -> None:
+        """Give the links the masses and moments of a plan that differs in nothing else."""
+        frames = self.record.frames
+        model = self.arena.model(self.record, slots.LINK, len(frames.link), slots.LINK_SIZE)
+        for k, (old, new) in enumerate(zip(self.plan.multibodies, plan.multibodies, strict=True)):
+            for _, link in new.bodies:
+                before, now = (m.spec if link < 0 else m.spec.links[link] for m in (old, new))
+                if now == before:
+                    continue
+                weigh_link(self.client_id, self.body_ids[k], link, now.mass, now.inertia_diagonal)
+                row = model[frames.index[k, link]]
+                row[slots.LINK_MASS] = now.mass
+                row[slots.LINK_INERTIA : slots.LINK_INERTIA + 3] = now.inertia_diagonal
+        self.plan = plan
 
     # --- reading ------------------------------------------------------------------------------
 
@@ -241,6 +265,20 @@ class Articulation:
         )
 
     # --- setting ------------------------------------------------------------------------------
+
+    def place(self) -> None:
+        """Put the joints where the file has the bodies, and set native limits where they hold."""
+        client = self.client_id
+        for planned in self.plan.dofs:
+            body, dof = self.body_ids[planned.multibody], planned.dof
+            if dof.axis == BALL:
+                pybullet.resetJointStateMultiDof(
+                    body, planned.link, planned.ball_xyzw, [0.0, 0.0, 0.0], physicsClientId=client
+                )
+                continue
+            pybullet.resetJointState(body, planned.link, dof.position, 0.0, physicsClientId=client)
+        self.mark_recovering()
+        self.refresh_native_limits()
 
     def set_velocities(self, velocities: FloatArray) -> None:
         """Give every joint, ball and base a velocity, at the positions they have; shape [n]."""

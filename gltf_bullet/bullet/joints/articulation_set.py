@@ -23,7 +23,6 @@ from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.model import JointDrive
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import WORLD, ArticulationPlans
-from gltf_bullet.planning.joints.axes import BALL
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.transforms import (
     FloatArray,
@@ -98,7 +97,7 @@ def create_articulations(
         for number, (plan, ids) in enumerate(zip(plans.articulations, ids_of, strict=True))
     ]
     for articulation in articulations:
-        _place(articulation)
+        articulation.place()
     result = ArticulationSet(client_id, plans, body_plans, arena, articulations, anchors, created)
     result.own_shapes = own_shapes
     result.start_velocities()
@@ -108,21 +107,6 @@ def create_articulations(
 def _anchor_pose(node: int, plans: ArticulationPlans, body_plans: Mapping[int, BodyPlan]) -> Pose:
     plan = body_plans.get(node)
     return plan.world_from_body if plan is not None else plans.anchor_poses[node]
-
-
-def _place(articulation: Articulation) -> None:
-    """Put the joints where the file has the bodies, and set native limits where they hold."""
-    client = articulation.client_id
-    for planned in articulation.plan.dofs:
-        body, dof = articulation.body_ids[planned.multibody], planned.dof
-        if dof.axis == BALL:
-            pybullet.resetJointStateMultiDof(
-                body, planned.link, planned.ball_xyzw, [0.0, 0.0, 0.0], physicsClientId=client
-            )
-            continue
-        pybullet.resetJointState(body, planned.link, dof.position, 0.0, physicsClientId=client)
-    articulation.mark_recovering()
-    articulation.refresh_native_limits()
 
 
 class ArticulationSet:
@@ -338,6 +322,16 @@ class ArticulationSet:
                     linear[where[node]] = state.linear_velocity[frame]
                     angular[where[node]] = state.angular_velocity[frame]
         return linear, angular
+
+    def weigh(self, plans: ArticulationPlans, body_plans: Mapping[int, BodyPlan]) -> bool:
+        """Take plans that differ in masses alone; ``False`` where that takes other bodies."""
+        pairs = list(zip(self.articulations, plans.articulations, strict=True))
+        if not all(articulation.can_weigh(plan) for articulation, plan in pairs):
+            return False
+        for articulation, plan in pairs:
+            articulation.weigh(plan)
+        self.plans, self._body_plans = plans, body_plans
+        return True
 
     def apply_impulse(
         self, node: int, linear: Vec3 | FloatArray, angular: Vec3 | FloatArray

@@ -27,7 +27,7 @@ from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
 from gltf_bullet.planning.shapes.shape_plans import PlacedShape
 from gltf_bullet.scene import NodeTree
 
-__all__ = ["create_multibodies"]
+__all__ = ["create_multibodies", "is_ordinary"]
 
 HEAVY = 1e9
 """[kg] Heavier than anything that is called by a name."""
@@ -64,7 +64,7 @@ def create_multibodies(
         ids_of.append([])
         for index, multibody in enumerate(plan.multibodies):
             shapes = _shapes(multibody, body_plans)
-            if tree is not None and can_be_named(shapes) and _is_ordinary(multibody.spec):
+            if tree is not None and can_be_named(shapes) and is_ordinary(multibody.spec):
                 make = partial(_described, plan, index, body_plans, shapes, visuals, tree)
                 description = derive((NamedDescription, number, index), make)
                 body = create_named_multibody(client_id, multibody.spec, description, shapes)
@@ -78,7 +78,7 @@ def create_multibodies(
     return ids_of, frozenset(named)
 
 
-def _is_ordinary(spec: MultibodySpec) -> bool:
+def is_ordinary(spec: MultibodySpec) -> bool:
     """Whether masses are of this world: at 1e12 kg the other way to make bodies holds longer.
 
     (Measured: NaN in the first steps, where ``createMultiBody`` stays finite.)

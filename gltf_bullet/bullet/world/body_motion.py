@@ -45,7 +45,8 @@ class BodyMotion:
             targets: Which of them follow given poses at present.
         """
         self._client_id = client_id
-        self._plans = plans
+        self.plans = plans
+        """Of all bodies, by motion node."""
         self._link_of = link_of
         self._articulations = articulations
         self._targets = targets
@@ -61,17 +62,25 @@ class BodyMotion:
 
     def rotation_of(self, node: int) -> FloatArray:
         """world_from_body of a motion node as a rotation matrix, shape [3, 3]."""
-        inertial = self._plans[node].body_from_inertial
+        inertial = self.plans[node].body_from_inertial
         _, rotation, _, _ = link_state(self._client_id, *self._link_of(node))
         pose = Pose(rotation, (0.0, 0.0, 0.0)) @ inertial.inverse()
         return pose.matrix()[:3, :3]
+
+    def velocities_in_node(self, node: int) -> tuple[Vec3, Vec3]:
+        """Velocity [m/s] and spin [rad/s] of a body in its node's axes, as files hold them."""
+        linear, angular = self.velocities_of(node)
+        node_from_world = self.rotation_of(node).T
+        vx, vy, vz = (node_from_world @ linear).tolist()
+        wx, wy, wz = (node_from_world @ angular).tolist()
+        return (vx, vy, vz), (wx, wy, wz)
 
     def apply_impulse(self, node: int, linear: Sequence[float], angular: Sequence[float]) -> None:
         """Change velocities at once by an impulse [N s] and an angular one [N m s], world axes.
 
         Kinematic and static bodies have infinite mass: nothing happens.
         """
-        plan: BodyPlan = self._plans[node]
+        plan: BodyPlan = self.plans[node]
         if plan.kind is not MotionKind.DYNAMIC or self._targets.holds(node):
             return
         if not self.is_free(node):
@@ -96,7 +105,7 @@ class BodyMotion:
             force: At the centre of mass [N], world axes, shape [3].
             torque: [N m], world axes, shape [3].
         """
-        plan: BodyPlan = self._plans[node]
+        plan: BodyPlan = self.plans[node]
         if plan.kind is not MotionKind.DYNAMIC or self._targets.holds(node):
             return
         if not (np.isfinite(force).all() and np.isfinite(torque).all()):
@@ -131,7 +140,7 @@ class BodyMotion:
         """Put a free body elsewhere, its velocity kept; ``False`` for links of chains."""
         if not self.is_free(node):
             return False
-        inertial = world_from_body @ self._plans[node].body_from_inertial
+        inertial = world_from_body @ self.plans[node].body_from_inertial
         set_base_pose(
             self._client_id,
             self._link_of(node)[0],

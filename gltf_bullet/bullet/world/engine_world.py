@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.bodies.deforming_bodies import BuiltSurface, create_deforming
+from gltf_bullet.bullet.bodies.deforming_bodies import create_deforming
 from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies, create_statics
 from gltf_bullet.bullet.contacts.contact_points import Contacts, read_contacts
-from gltf_bullet.bullet.contacts.fast_bodies import FastBodies, FastState
+from gltf_bullet.bullet.contacts.fast_bodies import FastBodies
 from gltf_bullet.bullet.contacts.link_contacts import LinkContacts
 from gltf_bullet.bullet.contacts.load_overlaps import find_overlaps, overlap_issues
 from gltf_bullet.bullet.contacts.pair_rules import EngineLink, PairRules
 from gltf_bullet.bullet.gravity.fields import GravityFields
 from gltf_bullet.bullet.gravity.forces import GravityForces
-from gltf_bullet.bullet.joints.articulation_set import ArticulationState, create_articulations
-from gltf_bullet.bullet.joints.contact_reader import ContactMemory, owners
+from gltf_bullet.bullet.joints.articulation_set import create_articulations
+from gltf_bullet.bullet.joints.contact_reader import owners
 from gltf_bullet.bullet.joints.mimic_gears import MimicGears
 from gltf_bullet.bullet.joints.moving_anchors import MovingAnchors
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals, ShownLink
@@ -29,32 +29,21 @@ from gltf_bullet.bullet.state.body_states import BodyStates
 from gltf_bullet.bullet.state.snapshots import EngineSnapshot
 from gltf_bullet.bullet.triggers.triggers import Triggers
 from gltf_bullet.bullet.world.body_motion import BodyMotion
-from gltf_bullet.bullet.world.kinematic_targets import KinematicNodes, KinematicTargets
+from gltf_bullet.bullet.world.kinematic_targets import KinematicTargets
 from gltf_bullet.bullet.world.link_index import LinkIndex
+from gltf_bullet.bullet.world.world_state import EngineWorldState
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.body_sizes import body_sizes
+from gltf_bullet.planning.changed_masses import with_masses
 from gltf_bullet.planning.contacts.surfaces import with_materials
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.rendering.visual_plans import VisualPlans
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["EngineWorld", "EngineWorldState"]
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class EngineWorldState:
-    """What a scene must take back besides the engine's snapshot; treat as opaque."""
-
-    articulations: ArticulationState
-    slip: tuple[dict[EngineLink, float], dict[int, float]]
-    spins: tuple[FloatArray | None, FloatArray | None]
-    fast: FastState
-    kinematic_nodes: KinematicNodes
-    contacts: ContactMemory
-    deforming: tuple[BuiltSurface, ...]
+__all__ = ["EngineWorld"]
 
 
 class EngineWorld:
@@ -86,6 +75,7 @@ class EngineWorld:
         self.session = session
         self.plan = plan
         self.pair_rules = PairRules(client_id)
+        self._options = options
         self._created: list[int] = []
         self._undo: list[Callable[[], None]] = [self.pair_rules.release]
         self._settings: EngineSettings | None = None  # those that surfaces are right for
@@ -230,14 +220,7 @@ class EngineWorld:
 
     def contacts(self, node: int | None) -> Contacts:
         """Contacts of the scene, or of the body or static collider that a node belongs to."""
-        if node is None:
-            return read_contacts(self.client_id, self.colliders)
-        owner = int(self.plan.motion_node_of[node])
-        links: list[EngineLink] = []
-        if owner >= 0:
-            links = self.links_of(owner)
-        elif node in self.static_ids:
-            links = [(self.static_ids[node], -1)]
+        links = None if node is None else self._table.links_around(node)
         return read_contacts(self.client_id, self.colliders, links)
 
     def change_materials(self, physics: PhysicsScene) -> bool:
@@ -249,6 +232,23 @@ class EngineWorld:
         self.plan = replace(self.plan, bodies=self._table.bodies, contacts=contacts)
         self._links.change(contacts, self._table.solid_links())
         self._settings = None
+        return True
+
+    def change_masses(self, before: PhysicsScene, physics: PhysicsScene) -> bool:
+        """Take over other masses, all or none; ``False`` where that takes other bodies."""
+        plan = with_masses(self.plan, before, physics, self._options)
+        if plan is None:
+            return False
+        bodies, now = plan.bodies.bodies, self.plan.bodies.bodies
+        if any(bodies[node] is not now[node] for node in self.kinematic_targets.nodes[1]):
+            return False
+        free = [bodies[node] for node in self.free.nodes.tolist()]
+        if not (self.free.can_weigh(free) and self.articulations.weigh(plan.articulations, bodies)):
+            return False
+        self.free.weigh(free)
+        self.fast.weigh(free)
+        self.gravity.weigh()
+        self.plan, self._table.bodies, self.motion.plans = plan, plan.bodies, bodies
         return True
 
     @property

@@ -55,6 +55,13 @@ class LinkIndex:
             return [(body_id, -1), *((body_id, link) for link in range(count - 1))]
         return self._articulations.links_of(node)
 
+    def links_around(self, node: int) -> list[EngineLink]:
+        """The engine links of the body, or of the static collider, that a node belongs to."""
+        owner = int(self._plan.motion_node_of[node])
+        if owner >= 0:
+            return self.links_of(owner)
+        return [(self._static_ids[node], -1)] if node in self._static_ids else []
+
     def owners(self) -> dict[EngineLink, int]:
         """The motion node of each link, or its static collider's node."""
         owners = {(body_id, -1): node for node, body_id in self._static_ids.items()}

@@ -87,14 +87,10 @@ class _Builder:
         self.multibody_of: dict[int, int] = {}
         self.closing: list[tuple[int, LoopConstraintKind, bool, int]] = []
         self.joint_index: dict[int, int] = {}
-        self.subtree: dict[int, float] = {}
 
     def grow(self, tree: SpanningTree) -> None:
         """Assign bodies to multibodies; joints that do not fit any more become loop constraints."""
         self._open(tree.anchor if tree.anchor is not None else FLOATING, tree.root_body)
-        for parent, _, child in reversed(tree.steps):
-            self.subtree[child] = self.subtree.get(child, 0.0) + self.bodies[child].plan.mass
-            self.subtree[parent] = self.subtree.get(parent, 0.0) + self.subtree[child]
         for parent, joint, child in tree.steps:
             multibody_index = self.multibody_of[parent] if parent >= 0 else 0
             multibody = self.multibodies[multibody_index]

@@ -32,7 +32,7 @@ def write_pose(core: SceneCore, path: str | os.PathLike[str], *, force: bool) ->
         path,
         poses=node_poses(nodes, core.nodes.local_matrices(nodes)),
         velocities={
-            motion.pointer: core.velocities_in_node(node)
+            motion.pointer: core.world.motion.velocities_in_node(node)
             for node, motion in core.physics.motions.items()
             if motion.kind is not MotionKind.STATIC and motion.pointer
         },

@@ -187,7 +187,7 @@ def _get_motion(core: SceneCore, target: PointerTarget) -> Any:
     node = next(n for n, m in core.physics.motions.items() if m is motion)
     plan = core.world.plan.bodies.bodies[node]
     if target.field in _VELOCITIES:
-        linear, angular = core.velocities_in_node(node)
+        linear, angular = core.world.motion.velocities_in_node(node)
         return np.array(linear if target.field == "linear_velocity" else angular)
     value = target.value
     if value is None:
@@ -228,7 +228,7 @@ def _changed_in_place(core: SceneCore, new: PointerTarget, physics: PhysicsScene
     """Tell the engine without a rebuild where it can be told; whether it could."""
     item = new.item
     if isinstance(item, Motion):
-        return _changed_motion(core, item, new.field)
+        return _changed_motion(core, item, new.field, physics)
     if isinstance(item, PhysicsMaterial):
         return core.world.change_materials(physics)
     if isinstance(item, JointLimit):
@@ -248,16 +248,16 @@ def _changed_in_place(core: SceneCore, new: PointerTarget, physics: PhysicsScene
     return isinstance(item, Joint) and item.node not in core.joint_controls
 
 
-def _changed_motion(core: SceneCore, motion: Motion, field: str) -> bool:
+def _changed_motion(core: SceneCore, motion: Motion, field: str, physics: PhysicsScene) -> bool:
     node = next(n for n, m in core.physics.motions.items() if m.pointer == motion.pointer)
     if field in _VELOCITIES and motion.kind is MotionKind.DYNAMIC:
-        linear, angular = core.velocities_in_node(node)
+        linear, angular = core.world.motion.velocities_in_node(node)
         if field == "linear_velocity":
             linear = motion.linear_velocity
         else:
             angular = motion.angular_velocity
         return core.world.motion.set_velocity(node, linear, angular)
-    return False
+    return core.change_masses(physics)
 
 
 # --- the document -----------------------------------------------------------------------------

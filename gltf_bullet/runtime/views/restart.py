@@ -7,6 +7,7 @@ from typing import Any
 
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.model.pointers import find_target
+from gltf_bullet.planning.changed_masses import differ_in_masses, with_masses_of
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.scene_state import SceneState
 from gltf_bullet.runtime.views.pointers import edited_at, is_set_in_place, set_value
@@ -27,8 +28,11 @@ def restart(core: SceneCore, state: SceneState, values: Mapping[str, Any]) -> No
         if is_set_in_place(target):
             later[pointer] = value
             now = _with_value(now, pointer, value)
-    # What differs now is what bodies are made of: they are made once for all values together.
-    core.return_to(state, core.physics if now == wanted else wanted)
+    # What differs now is what bodies are made of: they are made once for all values together, or
+    # weighed anew where it is no more than their masses.
+    if differ_in_masses(now, wanted):
+        wanted = with_masses_of(core.physics, wanted)
+    core.return_to(state, wanted)
     for pointer, value in later.items():
         set_value(core, pointer, value)
 

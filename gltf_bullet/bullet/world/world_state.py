@@ -1,0 +1,28 @@
+"""What a scene must take back besides the engine's own snapshot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gltf_bullet.bullet.bodies.deforming_bodies import BuiltSurface
+from gltf_bullet.bullet.bodies.gyroscopic_bodies import SpinState
+from gltf_bullet.bullet.contacts.fast_bodies import FastState
+from gltf_bullet.bullet.contacts.pair_rules import EngineLink
+from gltf_bullet.bullet.joints.articulation_set import ArticulationState
+from gltf_bullet.bullet.joints.contact_reader import ContactMemory
+from gltf_bullet.bullet.world.kinematic_targets import KinematicNodes
+
+__all__ = ["EngineWorldState"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class EngineWorldState:
+    """Treat as opaque."""
+
+    articulations: ArticulationState
+    slip: tuple[dict[EngineLink, float], dict[int, float]]
+    spins: SpinState
+    fast: FastState
+    kinematic_nodes: KinematicNodes
+    contacts: ContactMemory
+    deforming: tuple[BuiltSurface, ...]
