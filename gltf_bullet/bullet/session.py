@@ -160,6 +160,10 @@ class EngineSession:
             else:
                 self._unsigned.add(body_id)
 
+    def knows(self, body_id: int) -> bool:
+        """Whether an id is that of a body of ours, as far as can be told without the engine."""
+        return body_id in self._marks or body_id in self._unsigned
+
     def holds(self, body_id: int) -> bool:
         """Whether one of our bodies is still there (measured: 0.3 us, without a mark 1 us)."""
         if body_id not in self._unsigned:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pybullet
 import pytest
 
@@ -130,3 +132,32 @@ def test_a_scene_of_before_a_reset_removes_nobody_elses_bodies() -> None:
         new = gb.load_gltf(scenery.bytes(), client)
         new.remove()
         assert pybullet.getNumBodies(physicsClientId=client) == 3
+
+
+@pytest.mark.parametrize("center", [[0, 0, 0], [0.03, 0.02, -0.01]])
+def test_a_batch_has_its_own_bodies_where_ids_come_back_in_any_order(
+    client: int, center: list[float]
+) -> None:
+    shape = pybullet.createCollisionShape(pybullet.GEOM_SPHERE, radius=0.1, physicsClientId=client)
+    strangers = [
+        pybullet.createMultiBody(1.0, shape, basePosition=[k, -50, 0], physicsClientId=client)
+        for k in range(40)
+    ]
+    for k in (3, 17, 8, 30, 21):
+        pybullet.removeBody(strangers.pop(k), physicsClientId=client)
+    kept = [
+        pybullet.getBasePositionAndOrientation(body, physicsClientId=client) for body in strangers
+    ]
+    root = json.loads(bodies_gltf("box", grid(100, 1.0)))
+    for node in root["nodes"]:
+        motion = node["extensions"]["KHR_physics_rigid_bodies"].get("motion")
+        if motion:
+            motion["centerOfMass"] = center
+    for _ in range(3):
+        scene = gb.load_gltf(json.dumps(root).encode(), client, up_axis="y")
+        found = [scene.world_from_node(f"Body{k}")[:3, 3] for k in range(100)]
+        np.testing.assert_allclose(found, grid(100, 1.0), atol=1e-9)
+        scene.remove()
+    assert kept == [
+        pybullet.getBasePositionAndOrientation(body, physicsClientId=client) for body in strangers
+    ]

@@ -120,6 +120,7 @@ class EngineWorld:
             visuals,
             options.batch_size,
             self._created,
+            self.session.knows,
         )
         self.articulations = create_articulations(
             self.client_id,
