@@ -211,8 +211,8 @@ def test_forces_that_were_not_found_are_named_once(monkeypatch: pytest.MonkeyPat
     solve = joint_solver.solve
 
     def unsettled(*arguments: object) -> int:
-        index = arguments[3]
-        index[layout.UNCONVERGED_LABEL] = 0  # type: ignore[index]
+        index = scene.core.world.articulations.solver._index
+        index[layout.UNCONVERGED_LABEL] = 0
         return int(solve(*arguments)) | NOT_CONVERGED  # type: ignore[arg-type]
 
     content, bodies = two_slides(1.0)

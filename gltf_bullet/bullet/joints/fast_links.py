@@ -35,6 +35,10 @@ _RESERVE = 1.1
 """Ways are longer than their ends tell by this at most: joints turn meanwhile."""
 
 
+_RUNAWAY = 10.0
+"""[m] in one step from which on a link is not put back: at 400 m and 1e12 kg it became NaN."""
+
+
 class _Hurried(NamedTuple):
     """A link that moved further than it is thick."""
 
@@ -137,7 +141,7 @@ class FastLinks:
             turn = dt * float(np.linalg.norm(states[number].angular_velocity[frame]))
             reach = float(np.linalg.norm(travel)) + turn * float(model[slots.LINK_HALF_LENGTH])
             reaches[link] = reach
-            if reach > model[slots.LINK_HALF_THICKNESS]:
+            if model[slots.LINK_HALF_THICKNESS] < reach < _RUNAWAY:
                 hurried.append(_Hurried(number, link, travel, reach))
         return reaches, hurried
 
