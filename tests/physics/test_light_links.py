@@ -73,7 +73,7 @@ def test_a_short_chain_is_not_named() -> None:
     assert not gb.check(rope(SEGMENT, count=3)).issues
 
 
-@pytest.mark.parametrize("load", [0.1, 10.0, 100.0])
+@pytest.mark.parametrize("load", [0.1, 10.0, pytest.param(100.0, marks=pytest.mark.slow)])
 def test_a_rope_at_60_steps_a_second_stays_finite_and_whole(load: float) -> None:
     """Such ropes blow up in Bullet and in MuJoCo."""
     with world(rope(load), rate=60) as scene:

@@ -223,6 +223,7 @@ def bare_growth(cycles: int) -> Growth:
         return _growth(cycle, cycles, client)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not can_measure_growth(), reason="needs mallinfo2 of glibc")
 def test_200_cycles_of_load_render_remove_grow_no_more_than_bare_pybullet() -> None:
     cycles = 200
