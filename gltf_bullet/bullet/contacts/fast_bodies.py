@@ -10,13 +10,14 @@ had there, and the next step solves the impact with the friction and restitution
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pybullet
 
+from gltf_bullet.bullet.contacts.false_edges import any_false_edge
 from gltf_bullet.bullet.contacts.fast_paths import FastPath
 from gltf_bullet.bullet.contacts.load_overlaps import LoadOverlap
 from gltf_bullet.bullet.contacts.soft_exits import Rising, SoftExits
@@ -27,6 +28,8 @@ from gltf_bullet.transforms import (
     FloatArray,
     Quat,
     Vec3,
+    quat_from_rotation_vector,
+    quat_multiply,
 )
 
 __all__ = ["FastBodies", "FastState"]
@@ -54,6 +57,9 @@ term feeds on itself (measured: rods of 10 cm thrown at 50 m/s gained 4e4 times 
 _LIVELY_TURN = 0.5
 """[rad] per step from which on the spin of a body is looked at in every step."""
 
+_HELD_UP = 2.0
+"""Times its weight in a step that a contact must give a sliding body to be looked at."""
+
 _IN_VAIN = 3
 """Times that a body is put back before something without any contact, until it may pass."""
 _MOST_PASSED = 6
@@ -78,13 +84,13 @@ class FastState(NamedTuple):
     """Who was put back before what, and how often in vain."""
     passes: frozenset[Held]
     """... and made no contact there: somebody has told the engine to let it through."""
-    lively: frozenset[int]
-    """Rows of bodies that were fast, or turned fast, in the last step."""
+    lively: Mapping[int, tuple[Vec3, Vec3]]
+    """Velocity and spin of bodies that were fast, or turned fast, in the last step, by row."""
     rising: tuple[Rising, ...]
     """Bodies that are let out of something without a kick."""
 
 
-NOTHING = FastState((), frozenset(), frozenset(), ())
+NOTHING = FastState((), frozenset(), {}, ())
 
 
 class FastBodies:
@@ -144,6 +150,7 @@ class FastBodies:
         moments = np.array([plan.inertia_diagonal for plan in plans]).reshape(-1, 3)
         self._is_lopsided = np.ptp(moments, axis=1) > 1e-6 * moments.max(axis=1)
         self._exits = SoftExits(self._client_id, plans, self._ids)
+        self._masses = [plan.mass for plan in plans]
 
     def restore(self, state: FastState) -> None:
         """Take back a :attr:`state`."""
@@ -202,7 +209,7 @@ class FastBodies:
             self.state = self.state._replace(
                 rising=self._exits.rise(self.state.rising, self._furthest, self._time_step)
             )
-        rows = set(self._candidates(positions).tolist()) | self.state.lively
+        rows = set(self._candidates(positions).tolist()) | self.state.lively.keys()
         rows -= set(kinematic)
         if rows:
             self._trace(sorted(rows), positions, rotations)
@@ -230,7 +237,7 @@ class FastBodies:
     def _trace(self, rows: Sequence[int], positions: FloatArray, rotations: FloatArray) -> None:
         step = self._time_step
         fast: list[FastPath] = []
-        lively: set[int] = set()
+        lively: dict[int, tuple[Vec3, Vec3]] = {}
         for row in rows:
             size = self._sizes[row]
             if size is None:
@@ -245,12 +252,17 @@ class FastBodies:
             is_fast = speed + turn * size.half_length > self._furthest[row]
             if is_fast:
                 travel, turned = step * np.array(velocity), step * np.array(spin)
-                fast.append(FastPath(row, size, positions[row], rotations[row], travel, turned))
+                path = FastPath(row, size, positions[row], rotations[row], travel, turned)
+                if self._lands_softly[row] and self._was_held_wrongly(row):
+                    velocity, spin = self.state.lively[row]
+                    path = self._go_on(path, velocity, spin, positions, rotations)
+                fast.append(path)
             if is_fast or turn > _LIVELY_TURN:
-                lively.add(row)
+                lively[row] = velocity, spin
         held: dict[Held, int] = {}
         former = dict(self.state.held)
         landing = {path.row for path in fast if not self._bounces[path.row]}
+        landed = {row for row, _, _ in self.state.rising}
         rising = [entry for entry in self.state.rising if entry[0] not in landing]
         for path, hits in zip(fast, self._cast(fast), strict=True):
             share, first = 1.0, None
@@ -264,10 +276,36 @@ class FastBodies:
                 self._put_back(path, share, first, positions, rotations)
             if path.row in landing:
                 x, y, z = path.travel.tolist()
-                rising.append((path.row, (x, y, z)))
-        self.state = FastState(
-            tuple(held.items()), self.state.passes, frozenset(lively), tuple(rising)
+                # What has landed tilts, and its other corners land; what slides only rocks.
+                a, b, c = path.turn.tolist() if path.row in landed else (0.0, 0.0, 0.0)
+                rising.append((path.row, (x, y, z), (a, b, c)))
+        self.state = FastState(tuple(held.items()), self.state.passes, lively, tuple(rising))
+
+    def _was_held_wrongly(self, row: int) -> bool:
+        """Whether an edge that is none has stopped a body that was fast before the step."""
+        # What holds a body up is less.
+        least = _HELD_UP * self._masses[row] * math.hypot(*self._gravity)
+        return row in self.state.lively and any_false_edge(self._client_id, self._ids[row], least)
+
+    def _go_on(
+        self,
+        path: FastPath,
+        velocity: Vec3,
+        spin: Vec3,
+        positions: FloatArray,
+        rotations: FloatArray,
+    ) -> FastPath:
+        """Move a body within the last step as it had moved before; its way then."""
+        row, body, step = path.row, self._ids[path.row], self._time_step
+        travel, turn = step * np.array(velocity), step * np.array(spin)
+        start, turned = path.pose_after(0.0)
+        positions[row] = start + travel
+        rotations[row] = quat_multiply(quat_from_rotation_vector(turn), turned)
+        pybullet.resetBasePositionAndOrientation(
+            body, positions[row].tolist(), rotations[row].tolist(), physicsClientId=self._client_id
         )
+        pybullet.resetBaseVelocity(body, velocity, spin, physicsClientId=self._client_id)
+        return FastPath(row, path.size, positions[row], rotations[row], travel, turn)
 
     def _stops(self, row: int, body: int, link: int) -> bool:
         """Whether what is in the way collides at all."""

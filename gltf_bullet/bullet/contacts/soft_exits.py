@@ -15,7 +15,7 @@ import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.contacts.load_overlaps import LoadOverlap
-from gltf_bullet.bullet.contacts.restitution_tuning import TRIANGLE_ERP
+from gltf_bullet.bullet.contacts.restitution_tuning import pushing_out
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.transforms import FloatArray, Vec3, matrices_from_quats
 
@@ -30,8 +30,10 @@ _PASSES = 8
 _FROM_FAR = 1e3
 """[m] A way within a step that is longer than any body may go unasked."""
 
-Rising: TypeAlias = tuple[int, Vec3]
-"""Row of a body, and the way within a step that brought it in [m]."""
+_STILL = (0.0, 0.0, 0.0)
+
+Rising: TypeAlias = tuple[int, Vec3, Vec3]
+"""Row of a body, and the way [m] and the turn [rad] within a step that brought it in."""
 
 
 class SoftExits:
@@ -52,7 +54,7 @@ class SoftExits:
                 row = self._row_of.get(body, -1)
                 if row >= 0 and self._masses[row] > 0.0:
                     x, y, z = (sign * _FROM_FAR * n for n in overlap.normal)
-                    yield row, (x, y, z)
+                    yield row, (x, y, z), _STILL
 
     def rise(
         self, rising: Sequence[Rising], furthest: FloatArray, time_step: float
@@ -71,17 +73,19 @@ class SoftExits:
         still: list[Rising] = []
         before: dict[int, tuple[Vec3, Vec3]] = {}
         pushed: dict[int, _Pushed] = {}
+        erp = pushing_out(time_step)
 
         def velocity_of(body: int) -> tuple[Vec3, Vec3]:
             if body not in before:
                 before[body] = pybullet.getBaseVelocity(body, self._client_id)
             return before[body]
 
-        for row, way in rising:
+        for row, way, turn in rising:
             body, deepest = self._ids[row], 0.0
+            center = pybullet.getBasePositionAndOrientation(body, self._client_id)[0]
             for point in pybullet.getContactPoints(body, physicsClientId=self._client_id):
                 place, normal, other = point[6], point[7], point[2]
-                if point[8] >= 0.0 or -_dot(normal, way) < furthest[row]:
+                if point[8] >= 0.0 or -_speed_at(place, normal, center, way, turn) < furthest[row]:
                     continue
                 deepest = min(deepest, point[8])
                 if body not in pushed:
@@ -89,10 +93,10 @@ class SoftExits:
                 partner = pybullet.getBasePositionAndOrientation(other, self._client_id)[0]
                 common = _speed_at(place, normal, partner, *velocity_of(other))
                 # What both have in common stays: pushes move no common centre of mass.
-                most = (1.0 - self._share(row, other)) * -point[8] * TRIANGLE_ERP / time_step
+                most = (1.0 - self._share(row, other)) * -point[8] * erp / time_step
                 pushed[body].contacts.append(_Push(place, normal, common, most))
             if deepest < -_SHALLOW:
-                still.append((row, way))
+                still.append((row, way, turn))
         for body, one in pushed.items():
             if one.settle():
                 pybullet.resetBaseVelocity(
