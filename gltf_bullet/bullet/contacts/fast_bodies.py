@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pybullet
 
-from gltf_bullet.bullet.contacts.false_edges import any_false_edge
+from gltf_bullet.bullet.contacts.false_edges import any_false_edge, place_at
 from gltf_bullet.bullet.contacts.fast_paths import FastPath
 from gltf_bullet.bullet.contacts.load_overlaps import LoadOverlap
 from gltf_bullet.bullet.contacts.soft_exits import Rising, SoftExits
@@ -28,8 +28,6 @@ from gltf_bullet.transforms import (
     FloatArray,
     Quat,
     Vec3,
-    quat_from_rotation_vector,
-    quat_multiply,
 )
 
 __all__ = ["FastBodies", "FastState"]
@@ -255,7 +253,9 @@ class FastBodies:
                 path = FastPath(row, size, positions[row], rotations[row], travel, turned)
                 if self._lands_softly[row] and self._was_held_wrongly(row):
                     velocity, spin = self.state.lively[row]
-                    path = self._go_on(path, velocity, spin, positions, rotations)
+                    path = path.moved(velocity, spin, step)
+                    positions[row], rotations[row] = path.position, path.rotation
+                    place_at(self._client_id, self._ids[row], path, velocity, spin)
                 fast.append(path)
             if is_fast or turn > _LIVELY_TURN:
                 lively[row] = velocity, spin
@@ -286,26 +286,6 @@ class FastBodies:
         # What holds a body up is less.
         least = _HELD_UP * self._masses[row] * math.hypot(*self._gravity)
         return row in self.state.lively and any_false_edge(self._client_id, self._ids[row], least)
-
-    def _go_on(
-        self,
-        path: FastPath,
-        velocity: Vec3,
-        spin: Vec3,
-        positions: FloatArray,
-        rotations: FloatArray,
-    ) -> FastPath:
-        """Move a body within the last step as it had moved before; its way then."""
-        row, body, step = path.row, self._ids[path.row], self._time_step
-        travel, turn = step * np.array(velocity), step * np.array(spin)
-        start, turned = path.pose_after(0.0)
-        positions[row] = start + travel
-        rotations[row] = quat_multiply(quat_from_rotation_vector(turn), turned)
-        pybullet.resetBasePositionAndOrientation(
-            body, positions[row].tolist(), rotations[row].tolist(), physicsClientId=self._client_id
-        )
-        pybullet.resetBaseVelocity(body, velocity, spin, physicsClientId=self._client_id)
-        return FastPath(row, path.size, positions[row], rotations[row], travel, turn)
 
     def _stops(self, row: int, body: int, link: int) -> bool:
         """Whether what is in the way collides at all."""

@@ -50,6 +50,13 @@ class FastPath:
         self.touch = max(TOUCH, TOUCH_SHARE * size.half_thickness)
         """How deep the body is put into what it meets [m]."""
 
+    def moved(self, velocity: Sequence[float], spin: Sequence[float], time_step: float) -> FastPath:
+        """The way from the same start with another velocity [m/s] and spin [rad/s]."""
+        travel, turn = time_step * np.array(velocity), time_step * np.array(spin)
+        start, rotation = self.pose_after(0.0)
+        turned = quat_multiply(quat_from_rotation_vector(turn), rotation)
+        return FastPath(self.row, self.size, start + travel, turned, travel, turn)
+
     def probe_paths(self, *, from_surface: bool) -> tuple[FloatArray, FloatArray]:
         """Rays along the ways of the probes, lengthened by their reaches: starts and ends.
 
