@@ -170,7 +170,8 @@ def _bench_train(repeats: int, as_json: bool) -> None:
 
 
 def _bench_solve(repeats: int, as_json: bool) -> None:
-    from gltf_bullet.cli.benches.solve import ASSETS, SOLVE_ROWS
+    from gltf_bullet.cli.benches.assets import ASSETS
+    from gltf_bullet.cli.benches.solve import SOLVE_ROWS
     from gltf_bullet.cli.output import console, print_json, print_table
 
     _need_examples(ASSETS)
@@ -210,8 +211,8 @@ def _bench_solve(repeats: int, as_json: bool) -> None:
 
 
 def _bench_drops(count: int, as_json: bool) -> None:
+    from gltf_bullet.cli.benches.assets import ASSETS
     from gltf_bullet.cli.benches.drops import DROP_RATES, DROP_ROWS, MOST_GAIN, MOST_SPEED
-    from gltf_bullet.cli.benches.solve import ASSETS
     from gltf_bullet.cli.output import console, print_json, print_table
 
     _need_examples(ASSETS)

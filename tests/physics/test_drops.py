@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 
@@ -12,32 +11,12 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import gltf_bullet as gb
+from gltf_bullet.cli.benches.assets import without_static_parts
 
 ASSETS = Path(__file__).parents[2] / "examples" / "assets"
 KHR = "KHR_physics_rigid_bodies"
 HEIGHT = 2.2
 """[m] Of the asset's origin above the floor."""
-
-
-def without_static_parts(name: str) -> bytes:
-    """An example whose colliders without motion are gone."""
-    asset = json.loads((ASSETS / f"{name}.gltf").read_text())
-    parent = {
-        child: k for k, node in enumerate(asset["nodes"]) for child in node.get("children", [])
-    }
-
-    def moves(node: int | None) -> bool:
-        while node is not None:
-            if "motion" in asset["nodes"][node].get("extensions", {}).get(KHR, {}):
-                return True
-            node = parent.get(node)
-        return False
-
-    for k, node in enumerate(asset["nodes"]):
-        if not moves(k):
-            node.get("extensions", {}).get(KHR, {}).pop("collider", None)
-    asset.pop("animations", None)
-    return json.dumps(asset).encode()
 
 
 def energy(scene: gb.Scene) -> float:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.cli.benches.solve import ASSETS
+from gltf_bullet.cli.benches.assets import ASSETS
 from gltf_bullet.model import MotionKind, PhysicsScene
 from gltf_bullet.planning.changed_masses import differ_in_masses, with_masses
 from gltf_bullet.planning.scene_plan import ScenePlan

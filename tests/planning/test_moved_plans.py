@@ -9,8 +9,7 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.cli.benches.assets import bodies_gltf, cart_pole_gltf, grid
-from gltf_bullet.cli.benches.solve import ASSETS
+from gltf_bullet.cli.benches.assets import ASSETS, bodies_gltf, cart_pole_gltf, grid
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.translation import first_translation, translate_at
 

@@ -7,11 +7,25 @@ import json
 import random
 import struct
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+import gltf_bullet
 from gltf_bullet.transforms import Vec3
 
-__all__ = ["bodies_gltf", "cart_pole_gltf", "grid", "lift_gltf", "mesh_scene_gltf", "pile"]
+__all__ = [
+    "ASSETS",
+    "bodies_gltf",
+    "cart_pole_gltf",
+    "grid",
+    "lift_gltf",
+    "mesh_scene_gltf",
+    "pile",
+    "without_static_parts",
+]
+
+ASSETS = Path(gltf_bullet.__file__).parents[1] / "examples" / "assets"
+"""Of a checkout; they are no part of the package."""
 
 _BODIES = "KHR_physics_rigid_bodies"
 _SHAPES = "KHR_implicit_shapes"
@@ -201,3 +215,22 @@ def cart_pole_gltf() -> bytes:
         "nodes": nodes,
     }
     return json.dumps(root).encode()
+
+
+def without_static_parts(name: str) -> bytes:
+    """An example whose colliders without motion are gone, and its animations."""
+    asset = json.loads((ASSETS / f"{name}.gltf").read_text())
+    nodes = asset["nodes"]
+
+    def strip(node: int, below_motion: bool) -> None:
+        physics = nodes[node].get("extensions", {}).get(_BODIES, {})
+        moves = below_motion or "motion" in physics
+        if not moves:
+            physics.pop("collider", None)
+        for child in nodes[node].get("children", []):
+            strip(child, moves)
+
+    for root in asset["scenes"][asset.get("scene", 0)]["nodes"]:
+        strip(root, below_motion=False)
+    asset.pop("animations", None)
+    return json.dumps(asset).encode()

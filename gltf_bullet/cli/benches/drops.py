@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -13,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from gltf_bullet.bullet.baselines.joint_loops import add_floor
 from gltf_bullet.bullet.headless import headless_world
-from gltf_bullet.cli.benches.solve import ASSETS
+from gltf_bullet.cli.benches.assets import without_static_parts
 from gltf_bullet.cli.robots import read_source
 from gltf_bullet.errors import EngineError
 from gltf_bullet.options import LoadOptions
@@ -27,12 +26,10 @@ __all__ = [
     "MOST_SPEED",
     "DropRow",
     "Drops",
-    "without_static_parts",
 ]
 
 DROP_RATES = (30, 60, 120, 240)
 """Steps per second."""
-_KHR = "KHR_physics_rigid_bodies"
 _GRAVITY = 9.81
 _HEIGHT = 2.2
 """[m] of the lowest asset's origin above the floor."""
@@ -141,25 +138,6 @@ def _energy_and_speed(scenes: list[Scene]) -> tuple[float, float]:
             total += _GRAVITY * float((states.masses * states.com[:, 2]).sum())
             fastest = max(fastest, math.sqrt(float(squares.max())))
     return total, fastest
-
-
-def without_static_parts(name: str) -> bytes:
-    """An example whose colliders without motion are gone, and its animations."""
-    asset = json.loads((ASSETS / f"{name}.gltf").read_text())
-    nodes = asset["nodes"]
-
-    def strip(node: int, below_motion: bool) -> None:
-        physics = nodes[node].get("extensions", {}).get(_KHR, {})
-        moves = below_motion or "motion" in physics
-        if not moves:
-            physics.pop("collider", None)
-        for child in nodes[node].get("children", []):
-            strip(child, moves)
-
-    for root in asset["scenes"][asset.get("scene", 0)]["nodes"]:
-        strip(root, below_motion=False)
-    asset.pop("animations", None)
-    return json.dumps(asset).encode()
 
 
 DROP_ROWS = (
