@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gltf_bullet.bullet.joints.contact_reader import WorldContacts
-from gltf_bullet.bullet.joints.solver_batch import SolverBatch
+from gltf_bullet.bullet.joints.solver_batch import SolverBatch, WorldContacts
 from gltf_bullet.bullet.session import EngineSettings
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.trigger_reports import TriggerEvent

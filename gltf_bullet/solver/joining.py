@@ -108,6 +108,15 @@ def _direct_at(
 
 
 @kernel
+def _has_block(ints: IntArray, block: int) -> bool:
+    """Whether a block stands for an articulation of an arena."""
+    for k in range(ints[arena.ARTICULATIONS]):
+        if ints[ints[ints[arena.RECORDS] + k] + arena.BLOCK] == block:
+            return True
+    return False
+
+
+@kernel
 def take_results(
     ints: IntArray,
     floats: FloatArray,
@@ -144,7 +153,7 @@ def take_results(
         floats[ints[a + arena.LAST_DT]] = dt
     for r in range(index[layout.ROWS]):
         source = index[index[layout.ROW_SOURCE] + r]
-        if source < 0:
+        if source < 0 and _has_block(ints, index[index[layout.ROW_FIRST] + r]):
             floats[ints[arena.CUT_IMPULSE] - 1 - source] = values[index[layout.ROW_IMPULSE] + r]
     finite = True
     for number in range(ints[arena.ARTICULATIONS]):

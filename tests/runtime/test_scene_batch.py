@@ -11,8 +11,10 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
+from gltf_bullet.bullet.baselines.joint_loops import add_floor
 from gltf_bullet.bullet.headless import headless_world
-from gltf_bullet.bullet.joints import solver_batch
+from gltf_bullet.bullet.joints import joint_solver, solver_batch
+from gltf_bullet.cli.benches.assets import without_static_parts
 from gltf_bullet.runtime.asset import read_asset
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.runtime.scene_batch import SceneBatch
@@ -96,6 +98,40 @@ def test_what_touches_nothing_is_solved_in_one_call(
     monkeypatch.setattr(solver_batch, "solve", counted)
     SceneBatch([scene.core for scene in scenes]).step(3)
     assert tables == [6, 6, 6]
+
+
+def test_scenes_that_touch_are_solved_once_as_each_would_be_by_itself(
+    monkeypatch: pytest.MonkeyPatch, fresh_world: Callable[[], int]
+) -> None:
+    asset = read_asset(without_static_parts("ragdoll"))
+    solve, stages_seen = joint_solver.solve, list[int]()
+
+    def noted(table: np.ndarray, stages: int, *others: float) -> int:
+        stages_seen.append(stages)
+        return int(solve(table, stages, *others))
+
+    monkeypatch.setattr(joint_solver, "solve", noted)
+    found = []
+    for together in (True, False):
+        client = fresh_world()
+        add_floor(client)
+        scenes = [asset.instantiate(client, position=(0.1 * k, 0, 0.25 * k)) for k in range(3)]
+        step = one_by_one(scenes)
+        for _ in range(30):
+            step()
+        stages_seen.clear()
+        if together:
+            SceneBatch([scene.core for scene in scenes]).step()
+            assert sum(bool(stages & joint_solver.SOLVE) for stages in stages_seen) == 1
+        else:
+            step()
+        found.append([scene.core.world.articulations.solver.pushes() for scene in scenes])
+    touching = {frozenset((p[1], p[2])) for p in pybullet.getContactPoints(physicsClientId=client)}
+    assert len([pair for pair in touching if 0 not in pair]) >= 2
+    for ours, theirs in zip(*found, strict=True):
+        for body, (axes, balls) in theirs.items():
+            np.testing.assert_allclose(ours[body][0], axes, rtol=1e-4, atol=1e-2)
+            np.testing.assert_allclose(ours[body][1], balls, rtol=1e-4, atol=1e-2)
 
 
 def test_a_force_that_is_not_finite_is_told_before_anything_moves(

@@ -31,7 +31,7 @@ from gltf_bullet.solver.entries import follow_contacts
 from gltf_bullet.solver.island_layout import FREE_GAIN, FREE_INERTIA, FREE_SIZE
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["ContactMemory", "ContactReader", "Owners", "Touching", "WorldContacts", "owners"]
+__all__ = ["ContactMemory", "ContactReader", "Owners", "Touching", "as_rows", "owners"]
 
 ContactMemory: TypeAlias = tuple[FloatArray, LoadMemory]
 """Contacts of the world, ROW_SIZE numbers each; body -2 - k is the scene's k-th one; and what is
@@ -144,10 +144,15 @@ class ContactReader:
         """Reckon with these contacts in the next :meth:`read`."""
         self._held = rows
 
+    def pass_over(self) -> None:
+        """Another scene's solve reckons with the contacts of this step."""
+        self._held = None
+        self.robot_loads.turn_over()
+
     def _read(self) -> FloatArray:
         if not self._is_solid:
             return np.zeros(0)
-        return _as_array(pybullet.getContactPoints(physicsClientId=self.client_id))
+        return as_rows(pybullet.getContactPoints(physicsClientId=self.client_id))
 
     def read(self, dt: float, gravity: Sequence[float], *, learns: bool = True) -> Touching | None:
         """Everything that touches the scene's articulations, directly or through others.
@@ -159,7 +164,7 @@ class ContactReader:
         rows = self._held
         if rows is None:
             points = self._is_solid and pybullet.getContactPoints(physicsClientId=self.client_id)
-            rows = _as_array(points) if points else _NOTHING
+            rows = as_rows(points) if points else _NOTHING
         self._held = None
         if held := self._foreign.rows():
             rows = np.concatenate([rows, np.array(held).ravel()])
@@ -176,32 +181,6 @@ class ContactReader:
         if learns:
             self.robot_loads.turn_over()
         return found if is_any else None
-
-
-class WorldContacts:
-    """The contacts of a world with nothing but our scenes in it, read once for all of them."""
-
-    def __init__(self, client_id: int) -> None:
-        self._client_id = client_id
-        self._rows: FloatArray | None = None
-        self._numbers: dict[ContactReader | None, list[int]] = {}
-        """Of the rows that a scene takes part in."""
-
-    def give(self, reader: ContactReader) -> None:
-        """Spare a reader its own call: it shall reckon with these the next time."""
-        if not reader.is_curious:
-            return
-        if self._rows is None:
-            points = pybullet.getContactPoints(physicsClientId=self._client_id)
-            self._rows = _as_array(points).reshape(-1, ROW_SIZE)
-            owner_of = reader.owners.get
-            for number, (a, b) in enumerate(self._rows[:, :2].astype(np.intp).tolist()):
-                one, other = owner_of(a), owner_of(b)
-                self._numbers.setdefault(one, []).append(number)
-                if other is not one:
-                    self._numbers.setdefault(other, []).append(number)
-        numbers = self._numbers.get(reader)
-        reader.take(_NOTHING if numbers is None else self._rows[numbers].ravel())
 
 
 class _FreeSide(NamedTuple):
@@ -245,6 +224,11 @@ class Touching:
         self._states = [0] * count
         self._numbers = [0] * (3 * count)
         self._frictions = [0.0] * count
+
+    def reaches_all(self, scene: int) -> bool:
+        """Whether every articulation of another scene takes part; its number is one of those."""
+        count = len(self.readers[scene - 1].articulations)
+        return all((scene, number) in self.articulations for number in range(count))
 
     def follow(self, starts: Collection[int]) -> bool:
         """Take in everything that hangs together with some bodies; whether there is anything."""
@@ -370,7 +354,7 @@ class Touching:
         )
 
 
-def _as_array(points: Sequence[tuple[Any, ...]] | None) -> FloatArray:
+def as_rows(points: Sequence[tuple[Any, ...]] | None) -> FloatArray:
     """``getContactPoints`` as ROW_SIZE numbers each, the fastest way measured: 0.55 us a row."""
     rows = [
         (a, b, on_a, on_b, *at_a, *at_b, *normal, *first, *second, distance, force, one, two)

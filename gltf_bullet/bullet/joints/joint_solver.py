@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -99,10 +100,8 @@ class JointSolver:
         self._has_motors = False
         self._motor_axes: set[tuple[int, int]] = set()
         """Axes (body, link) whose motor is ours at present; others may be the user's."""
-        self.is_mistrustful = False
-        """Whether :meth:`judge` has something to do."""
-        self.is_hurried = False
-        """Whether a link goes further in the step than it is thick."""
+        self.is_mistrustful = False  # whether :meth:`judge` has something to do
+        self.is_hurried = False  # whether a link goes further in the step than it is thick
         self.last: tuple[float, Sequence[float]] = (0.0, ())
         """The step's length [s], and gravity."""
         self._rows = sum(
@@ -116,9 +115,8 @@ class JointSolver:
         """Of the table that the kernels take."""
         self._room = (len(arena.records), self._rows, 0, 0, self._dofs)
 
-    # --- reading ------------------------------------------------------------------------------
-
-    def _read_field(self) -> None:
+    def _read(self, *, is_next: bool) -> None:
+        self.read(is_next=is_next)
         if self.field is None:
             return
         for articulation in self.articulations:
@@ -139,8 +137,6 @@ class JointSolver:
         external[frame, 3:] += force
         self._pushed.append(external)
 
-    # --- the step -----------------------------------------------------------------------------
-
     def step(self, dt: float, gravity: Sequence[float], *, is_next: bool = False) -> None:
         """Find and apply all joint forces for one engine step of ``dt`` seconds.
 
@@ -156,7 +152,7 @@ class JointSolver:
             prepare(self.row, PREPARE, 0, 0, dt, *gravity)
             status = self.solve_alone(dt)
         else:
-            status = self.solve_touching(touching, dt, gravity)
+            [(_, status)] = self.solve_touching(touching, dt, gravity)
         self.require_finite(status)
         self.finish(status, dt, gravity)
 
@@ -167,18 +163,14 @@ class JointSolver:
 
     def look(self, dt: float, gravity: Sequence[float], *, is_next: bool) -> Touching | None:
         """Read the engine; what touches the articulations, ``None`` where nothing does."""
-        self.read(is_next=is_next)
-        if self.field is not None:
-            self._read_field()
+        self._read(is_next=is_next)
         return self.contacts.read(dt, gravity)
 
     def solve_alone(self, dt: float) -> int:
         """Solve what was prepared and touches nothing; what became of it."""
-        while True:
-            status = solve(self.row, ALL_STAGES, 0, 0, 0, dt)
-            if status != NEEDS_ROOM:
-                return int(status)
+        while (status := int(solve(self.row, ALL_STAGES, 0, 0, 0, dt))) == NEEDS_ROOM:
             self._make_room(*self._room)
+        return status
 
     def require_finite(self, status: int) -> None:
         """Refuse forces that are not; the engine was given nothing yet.
@@ -259,30 +251,49 @@ class JointSolver:
         self.is_mistrustful = False
         self.forget_bases()
 
-    def solve_touching(self, touching: Touching, dt: float, gravity: Sequence[float]) -> int:
-        """Solve a scene that touches something; what became of it."""
-        others = [self._borrow(touching, k, dt, gravity) for k in range(len(touching.readers))]
+    def solve_touching(
+        self,
+        touching: Touching,
+        dt: float,
+        gravity: Sequence[float],
+        joined: Mapping[int, JointSolver] = MappingProxyType({}),
+    ) -> list[tuple[JointSolver, int]]:
+        """Solve a scene that touches something; what became of it and of those that join.
+
+        ``joined``: solvers of scenes that take their own forces from this solve, by their numbers
+        in ``touching``, after :meth:`take_part`.
+        """
+        others = [
+            joined[k + 1].arena if k + 1 in joined else self._borrow(touching, k, dt, gravity)
+            for k in range(len(touching.readers))
+        ]
         free = len(touching.free_bodies) // layout.FREE_SIZE
         contacts = self._fill(touching, others)
         prepare(self.row, PREPARE, 0, contacts, dt, *gravity)
-        first, last = OPEN | GATHER, SOLVE | FINISH
+        for k, solver in joined.items():
+            row = layout.row_of(*solver.arena.arrays, self._index, self._values)
+            prepare(row, PREPARE, k, contacts, dt, *gravity)
         while True:
-            if others:
-                solve(self.row, first, 0, contacts, free, dt)
-                for k, other in enumerate(others):
-                    row = layout.row_of(*other.arrays, self._index, self._values)
-                    solve(row, GATHER, k + 1, contacts, free, dt)
-                status = solve(self.row, last, 0, contacts, free, dt)
-            else:
-                status = solve(self.row, first | last, 0, contacts, free, dt)
+            solve(self.row, OPEN | GATHER, 0, contacts, free, dt)
+            rows = [layout.row_of(*other.arrays, self._index, self._values) for other in others]
+            for k, row in enumerate(rows):
+                solve(row, GATHER, k + 1, contacts, free, dt)
+            status = int(solve(self.row, SOLVE | FINISH, 0, contacts, free, dt))
             if status != NEEDS_ROOM:
                 break
             self._make_room(*self._room)
             contacts = self._fill(touching, others)
+        found = [(self, status)]
+        for k, solver in joined.items():
+            found.append((solver, int(solve(rows[k - 1], FINISH, k, contacts, free, dt))))
         for other in others:
-            for record in other.records:
-                other.ints[record.offset + slots.ACTS] = 1
-        return int(status)
+            other.ints[[record.offset + slots.ACTS for record in other.records]] = 1
+        return found
+
+    def take_part(self, *, is_next: bool) -> None:
+        """Read the engine for a solve of another scene that this one's bodies are part of."""
+        self._read(is_next=is_next)
+        self.contacts.pass_over()
 
     def _fill(self, touching: Touching, others: Sequence[Arena]) -> int:
         """Put contacts and free bodies into the islands; how many contacts there are."""
