@@ -8,7 +8,8 @@ import os
 import resource
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -18,12 +19,13 @@ from typer.testing import CliRunner
 
 import gltf_bullet as gb
 from gltf_bullet import output_files
+from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.cli import app
 from gltf_bullet.cli.outputs.attempts import Attempts
 from gltf_bullet.cli.outputs.media import Frames, write_picture
 from gltf_bullet.envs.showing import write_curve
 from gltf_bullet.output_files import FileAside, written_aside
-from gltf_bullet.runtime.recording import record
+from gltf_bullet.runtime.recording import Recording, record
 from tools.gltf_builder import GltfBuilder
 
 OLD = b"what was there before"
@@ -39,19 +41,19 @@ def asset(folder: Path) -> Path:
 
 
 def export_scene(target: Path) -> None:
-    client = pybullet.connect(pybullet.DIRECT)
-    try:
+    with headless_world() as client:
         gb.load_gltf(asset(target.parent), client).export_glb(target)
-    finally:
-        pybullet.disconnect(client)
+
+
+@contextmanager
+def recorded(folder: Path) -> Iterator[Recording]:
+    with headless_world() as client:
+        yield record(gb.load_gltf(asset(folder), client))
 
 
 def export_recording(target: Path) -> None:
-    client = pybullet.connect(pybullet.DIRECT)
-    try:
-        record(gb.load_gltf(asset(target.parent), client)).export_glb(target)
-    finally:
-        pybullet.disconnect(client)
+    with recorded(target.parent) as recorder:
+        recorder.export_glb(target)
 
 
 def command(*arguments: str) -> Callable[[Path], None]:
@@ -84,11 +86,8 @@ def strip(target: Path) -> None:
 
 
 def export_page(target: Path) -> None:
-    client = pybullet.connect(pybullet.DIRECT)
-    try:
-        record(gb.load_gltf(asset(target.parent), client)).export_html(target)
-    finally:
-        pybullet.disconnect(client)
+    with recorded(target.parent) as recorder:
+        recorder.export_html(target)
 
 
 def foreign_world(client: int) -> None:

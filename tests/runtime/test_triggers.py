@@ -19,6 +19,7 @@ from tests.runtime.trigger_scenes import (
     CONE,
     CYLINDER,
     DT,
+    HINGE,
     PLANE,
     SHEET,
     SLAB,
@@ -352,8 +353,6 @@ def test_a_wide_box_in_a_box_is_told_by_its_corner(client: int) -> None:
 
 def test_a_jointed_body_is_sensed_when_it_swings_through(client: int) -> None:
     # A ball on a hinge 1 m below the pivot, released at a right angle; the sheet is at the bottom.
-    limits = [{"linearAxes": [0, 1, 2], "min": 0, "max": 0},
-              {"angularAxes": [0, 1], "min": 0, "max": 0}]  # fmt: skip
     arm = node((1, 0, 0), children=[2], motion={"mass": 1.0}, collider=solid(BALL))
     gate = node((0, -1, 0), trigger=solid(SLAB))
     gate["rotation"] = [0, 0, math.sqrt(0.5), math.sqrt(0.5)]
@@ -363,7 +362,7 @@ def test_a_jointed_body_is_sensed_when_it_swings_through(client: int) -> None:
         arm,
         node((-1, 0, 0)),
         node((0, 0, 0), joint={"connectedNode": 2, "joint": 0}),
-        extensions={"KHR_physics_rigid_bodies": {"physicsJoints": [{"limits": limits}]}},
+        extensions=HINGE,
     )
     events: list[gb.TriggerEvent] = []
     scene.on_trigger(events.append)
@@ -380,8 +379,6 @@ def test_a_jointed_body_is_sensed_when_it_swings_through(client: int) -> None:
 def test_volumes_and_colliders_ride_where_the_nodes_are(client: int) -> None:
     # A turned and scaled volume below a swinging arm, another below a tumbling body, and a ball
     # carried sideways: what triggers reckon with is where the node tree says that they are.
-    limits = [{"linearAxes": [0, 1, 2], "min": 0, "max": 0},
-              {"angularAxes": [0, 1], "min": 0, "max": 0}]  # fmt: skip
     turned = {"rotation": [0.5, 0.5, 0.5, 0.5], "scale": [2.0, 1.0, 0.5]}
     arm = node((1, 0, 0), children=[2, 4], motion={"mass": 1.0, "centerOfMass": [0.1, 0.2, 0.0]},
                collider=solid(BALL))  # fmt: skip
@@ -395,7 +392,7 @@ def test_volumes_and_colliders_ride_where_the_nodes_are(client: int) -> None:
         node((0, 0, 0), joint={"connectedNode": 2, "joint": 0}),
         node((0.3, 0.1, 0.2), trigger=solid(BOX)) | turned,
         node((0.2, 0.4, 0.1), trigger=solid(BOX)) | turned,
-        extensions={"KHR_physics_rigid_bodies": {"physicsJoints": [{"limits": limits}]}},
+        extensions=HINGE,
     )
     scene.step(37)
     memory = scene.save_state().triggers

@@ -15,6 +15,20 @@ DT = 1.0 / 240.0
 G = 9.81
 
 BOX, BALL, SLAB, CAPSULE, CYLINDER, CONE, PLANE, SHEET, BIG = range(9)
+HINGE = {
+    "KHR_physics_rigid_bodies": {
+        "physicsJoints": [
+            {
+                "limits": [
+                    {"linearAxes": [0, 1, 2], "min": 0, "max": 0},
+                    {"angularAxes": [0, 1], "min": 0, "max": 0},
+                ]
+            }
+        ]
+    }
+}
+"""Extensions of a file with one joint description: free about Z."""
+
 SHAPES = [
     {"type": "box", "box": {"size": [1, 1, 1]}},
     {"type": "sphere", "sphere": {"radius": 0.1}},

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 
 import pybullet
 import pybullet_data
 
 from gltf_bullet.transforms import Vec3
 
-__all__ = ["BareWorld", "robot_file", "robot_loads"]
+__all__ = ["BareWorld", "bare_world", "robot_file", "robot_loads"]
 
 
 def _link(name: str, mass: float, size: str, height: float = 0.0) -> str:
@@ -36,28 +35,22 @@ _URDF = {
 }
 
 
+@contextmanager
+def bare_world(client_id: int, kind: str) -> Iterator[BareWorld]:
+    """A world's copies of ``"box"`` or ``"cart-pole"``, whose file lives as long."""
+    with tempfile.TemporaryDirectory(prefix="gltf_bullet_bench_") as folder:
+        path = Path(folder) / f"{kind}.urdf"
+        path.write_text(_URDF[kind])
+        yield BareWorld(client_id, str(path), is_jointed=kind == "cart-pole")
+
+
 class BareWorld:
     """Copies of one body: read once and pushed once in every step, as one does by hand."""
 
-    def __init__(self, client_id: int, kind: str) -> None:
-        """``kind`` is ``"box"`` or ``"cart-pole"``."""
-        self._client_id = client_id
-        self._is_jointed = kind == "cart-pole"
+    def __init__(self, client_id: int, path: str, *, is_jointed: bool) -> None:
+        """``path`` is a URDF file of a box or, with joints, of a cart-pole."""
+        self._client_id, self._path, self._is_jointed = client_id, path, is_jointed
         self._bodies: list[int] = []
-        handle, self._path = tempfile.mkstemp(prefix="gltf_bullet_bench_", suffix=".urdf")
-        with os.fdopen(handle, "w") as file:
-            file.write(_URDF[kind])
-
-    def __enter__(self) -> BareWorld:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        os.unlink(self._path)
 
     def load(self, places: Sequence[Vec3]) -> None:
         """One body at each place [m]."""

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from gltf_bullet.bullet.baselines.worlds import BareWorld, robot_file, robot_loads
+from gltf_bullet.bullet.baselines.worlds import bare_world, robot_file, robot_loads
 from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.cli.benches.assets import bodies_gltf, cart_pole_gltf, grid
 from gltf_bullet.cli.benches.rows import BenchRow, Measurement
@@ -55,7 +55,7 @@ def _ours(asset: Asset) -> tuple[float, float, float]:
 
 
 def _theirs(kind: str) -> tuple[float, float, float]:
-    with headless_world() as client, BareWorld(client, kind) as bare:
+    with headless_world() as client, bare_world(client, kind) as bare:
         return (
             _seconds(lambda: bare.load(_PLACES)),
             _seconds(lambda: bare.steps(STEPS)),
