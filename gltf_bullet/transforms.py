@@ -37,6 +37,7 @@ __all__ = [
     "rotation_to",
     "rotation_vector_from_quat",
     "split_linear",
+    "turned",
 ]
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
@@ -123,6 +124,13 @@ def _multiply(a: Quat, b: Quat) -> Quat:
     # One Newton step towards unit length keeps long products rigid.
     scale = 1.0 / math.sqrt(x * x + y * y + z * z + w * w)
     return (x * scale, y * scale, z * scale, w * scale)
+
+
+def turned(q: Quat, x: float, y: float, z: float) -> Quat:
+    """A rotation turned further about target axes [rad]; one at a time, without arrays."""
+    angle = math.sqrt(x * x + y * y + z * z)
+    share = math.sin(0.5 * angle) / angle if angle > 0.0 else 0.5
+    return _multiply((share * x, share * y, share * z, math.cos(0.5 * angle)), q)
 
 
 def _rotate(q: Quat, v: Vec3) -> Vec3:

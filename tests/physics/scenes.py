@@ -85,6 +85,20 @@ class Scenery:
         return json.dumps(root).encode()
 
 
+class Jointed(Scenery):
+    """Bodies with attachment nodes and joints between them."""
+
+    def attachment(self, body: int, at: Sequence[float]) -> int:
+        node = self.node(f"At{len(self._nodes)}", at=at)
+        self._nodes[body].setdefault("children", []).append(node)  # type: ignore[attr-defined]
+        return node
+
+    def join(self, node: int, connected: int, **joint: object) -> None:
+        index = self.entry("physicsJoints", **joint)
+        physics = {"joint": {"connectedNode": connected, "joint": index}}
+        self._nodes[node]["extensions"] = {KHR: physics}
+
+
 @contextmanager
 def world(
     source: bytes | str,

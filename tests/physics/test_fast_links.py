@@ -13,24 +13,10 @@ import gltf_bullet as gb
 from gltf_bullet.bullet.joints import joint_solver
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.entries import NOT_CONVERGED
-from tests.physics.scenes import KHR, Scenery, world
+from tests.physics.scenes import Jointed, world
 
 SIZE = 0.1
 """[m] of the sliders."""
-
-
-class Jointed(Scenery):
-    """Bodies with attachment nodes and joints between them."""
-
-    def attachment(self, body: int, at: Sequence[float]) -> int:
-        node = self.node(f"At{len(self._nodes)}", at=at)
-        self._nodes[body].setdefault("children", []).append(node)  # type: ignore[attr-defined]
-        return node
-
-    def join(self, node: int, connected: int, **joint: object) -> None:
-        index = self.entry("physicsJoints", **joint)
-        physics = {"joint": {"connectedNode": connected, "joint": index}}
-        self._nodes[node]["extensions"] = {KHR: physics}
 
 
 def two_slides(speed: float, *, collides: bool = True) -> tuple[bytes, list[int]]:

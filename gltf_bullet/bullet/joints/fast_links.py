@@ -9,7 +9,8 @@ the pair. The time that is left of the step is lost to what was put back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -19,13 +20,15 @@ from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.contact_reader import ContactReader
 from gltf_bullet.bullet.joints.link_paths import ArticulationPath, FreePath, Path
 from gltf_bullet.solver import arena as slots
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import Vec3
 
 __all__ = ["FastLinks", "Link", "Pair"]
 
 Link: TypeAlias = tuple[int, int]
 """Body id and link index."""
 Pair: TypeAlias = tuple[Link, Link]
+_Gap: TypeAlias = tuple[float, Vec3]
+"""Between two links [m], negative inside; and the direction from the second to the first."""
 
 TOUCH = 2e-5
 """[m] that a link is put inside of what it meets: with a gap boxes on boxes find no contact."""
@@ -39,15 +42,41 @@ _RUNAWAY = 10.0
 """[m] in one step from which on a link is not put back: at 400 m and 1e12 kg it became NaN."""
 
 
-class _Hurried(NamedTuple):
-    """A link that moved further than it is thick."""
+class _Motion(NamedTuple):
+    """Of a link in the step."""
 
-    articulation: int
+    travel: Vec3
+    """Of its centre of mass [m]."""
+    turn: float
+    """How far any of its points may have gone about it [m]."""
+    half_thickness: float
+    """[m]"""
+
+    @property
+    def reach(self) -> float:
+        """How far any of its points may have gone [m]."""
+        return math.hypot(*self.travel) + self.turn
+
+
+class _Approach(NamedTuple):
+    """Two links that may have met."""
+
     link: Link
-    travel: FloatArray
-    """Of its centre of mass in the step, shape [3]."""
-    reach: float
-    """How far any of its points may have gone [m]."""
+    other: Link
+    travel: Vec3
+    """Of the first one against the second [m]."""
+    turn: float
+    """What their turning may add [m]."""
+
+    @property
+    def way(self) -> float:
+        """How far two points of both may have moved against each other [m]."""
+        return _RESERVE * (math.hypot(*self.travel) + self.turn)
+
+    def closing(self, normal: Vec3) -> float:
+        """How much of a distance along a direction the step can have closed [m]."""
+        along = -sum(x * n for x, n in zip(self.travel, normal, strict=True))
+        return max(along + self.turn, 0.0) + (_RESERVE - 1.0) / _RESERVE * self.way
 
 
 class FastLinks:
@@ -95,29 +124,28 @@ class FastLinks:
         """
         points = pybullet.getContactPoints(physicsClientId=self._client_id) or ()
         known = {_pair((p[1], p[3]), (p[2], p[4])) for p in points if p[9] > 0.0} | self.held
-        reaches, hurried = self._find_hurried(dt)
-        shares = [1.0] * len(self._articulations)
+        motions = self._motions(dt)
+        hurried = {
+            link: motion
+            for link, motion in motions.items()
+            if motion.half_thickness < motion.reach < _RUNAWAY
+        }
         paths: dict[int, Path] = {}
+        shares = [1.0] * len(self._articulations)
         shares_of_free: dict[int, float] = {}
         held: set[Pair] = set()
-        furthest = max((link.reach for link in hurried), default=0.0)
-        for link in hurried:
-            for other in self._near(link, furthest):
-                pair = _pair(link.link, other)
-                if pair in held or pair in known or not self.may_meet(link.link, other):
-                    continue
-                movers = self._paths_of((link.link[0], other[0]), paths, dt)
-                way = link.reach + self._way_of(other, reaches, paths)
-                share = self._share(link.link, other, movers, _RESERVE * way)
-                if share >= 1.0:
-                    continue
-                held.add(pair)
-                for body in (link.link[0], other[0]):
-                    if body in self._owner:
-                        number = self._owner[body]
-                        shares[number] = min(shares[number], share)
-                    elif body in paths:
-                        shares_of_free[body] = min(shares_of_free.get(body, 1.0), share)
+        for approach in self._approaching(hurried, motions, known, dt, paths):
+            link, other = approach.link, approach.other
+            share = self._share(approach, self._paths_of((link[0], other[0]), paths, dt))
+            if share >= 1.0:
+                continue
+            held.add(_pair(link, other))
+            for body in (link[0], other[0]):
+                if body in self._owner:
+                    number = self._owner[body]
+                    shares[number] = min(shares[number], share)
+                elif body in paths:
+                    shares_of_free[body] = min(shares_of_free.get(body, 1.0), share)
         for number, share in enumerate(shares):
             if share < 1.0:
                 path = paths[self._articulations[number].body_ids[0]]
@@ -126,35 +154,80 @@ class FastLinks:
             paths[body].leave(share, gravity)
         self.held = frozenset(held)
 
-    def _find_hurried(self, dt: float) -> tuple[dict[Link, float], list[_Hurried]]:
-        """How far all links went at most [m], and those that went further than they are thick."""
-        reaches: dict[Link, float] = {}
-        hurried = []
-        states = [articulation.read() for articulation in self._articulations]
-        for link, (number, frame) in self._frame.items():
-            articulation = self._articulations[number]
-            count = len(articulation.record.frames.link)
-            model = articulation.arena.model(
-                articulation.record, slots.LINK, count, slots.LINK_SIZE
-            )[frame]
-            travel = dt * states[number].linear_velocity[frame]
-            turn = dt * float(np.linalg.norm(states[number].angular_velocity[frame]))
-            reach = float(np.linalg.norm(travel)) + turn * float(model[slots.LINK_HALF_LENGTH])
-            reaches[link] = reach
-            if model[slots.LINK_HALF_THICKNESS] < reach < _RUNAWAY:
-                hurried.append(_Hurried(number, link, travel, reach))
-        return reaches, hurried
+    def _approaching(
+        self,
+        hurried: Mapping[Link, _Motion],
+        motions: dict[Link, _Motion],
+        known: Collection[Pair],
+        dt: float,
+        paths: dict[int, Path],
+    ) -> list[_Approach]:
+        """Pairs that were apart before the step, and came near enough to touch within it."""
+        found: dict[Pair, _Approach] = {}
+        furthest = max((motion.reach for motion in hurried.values()), default=0.0)
+        for link, motion in hurried.items():
+            for other in self._near(link, motion, furthest):
+                pair = _pair(link, other)
+                if pair in found or pair in known or not self.may_meet(link, other):
+                    continue
+                if other not in motions:
+                    motions[other] = self._motion_of_others(other[0], dt)
+                theirs = motions[other]
+                dx, dy, dz = (x - y for x, y in zip(motion.travel, theirs.travel, strict=True))
+                approach = _Approach(link, other, (dx, dy, dz), motion.turn + theirs.turn)
+                # What falls beside it comes no nearer, what goes less deep than both are thick is
+                # pushed out again, and what is further away than the way was never there.
+                is_deep = approach.way > motion.half_thickness + theirs.half_thickness
+                if is_deep and self._gap(approach, approach.way) is not None:
+                    found[pair] = approach
+        if not found:
+            return []
+        movers = self._paths_of(sorted({link[0] for pair in found for link in pair}), paths, dt)
+        for path in movers:
+            path.place(0.0)
+        gaps = [self._gap(approach, approach.way) for approach in found.values()]
+        for path in movers:
+            path.place(1.0)
+        # Out of reach; or inside of each other before: the engine knows about that.
+        return [
+            approach
+            for approach, gap in zip(found.values(), gaps, strict=True)
+            if gap is not None and 0.0 <= gap[0] < approach.closing(gap[1])
+        ]
 
-    def _near(self, link: _Hurried, furthest: float) -> list[Link]:
+    def _motions(self, dt: float) -> dict[Link, _Motion]:
+        """How all links of the scene moved."""
+        motions: dict[Link, _Motion] = {}
+        sizes = [_sizes_of(articulation) for articulation in self._articulations]
+        travels, turns = [], []
+        for articulation in self._articulations:
+            states = articulation.read()
+            travels.append((dt * states.linear_velocity).tolist())
+            turns.append((dt * np.linalg.norm(states.angular_velocity, axis=1)).tolist())
+        for link, (number, frame) in self._frame.items():
+            length, thickness = sizes[number][frame]
+            x, y, z = travels[number][frame]
+            motions[link] = _Motion((x, y, z), turns[number][frame] * length, thickness)
+        return motions
+
+    def _motion_of_others(self, body: int, dt: float) -> _Motion:
+        """How a body that is none of the scene's joints moved, as far as its base tells."""
+        (x, y, z), spin = pybullet.getBaseVelocity(body, self._client_id)
+        turn = dt * math.hypot(*spin)
+        if turn:
+            # Of what stands still the size is of no interest: a plane's has no end.
+            turn *= 0.5 * math.dist(*pybullet.getAABB(body, -1, self._client_id))
+        return _Motion((dt * x, dt * y, dt * z), turn, 0.0)
+
+    def _near(self, link: Link, motion: _Motion, furthest: float) -> list[Link]:
         """What a link may have met on its way, others having moved as far as any did."""
-        low, high = np.array(pybullet.getAABB(*link.link, physicsClientId=self._client_id))
-        spare = furthest + (link.reach - float(np.linalg.norm(link.travel)))
-        low = np.minimum(low, low - link.travel) - spare
-        high = np.maximum(high, high - link.travel) + spare
+        low, high = np.array(pybullet.getAABB(*link, physicsClientId=self._client_id))
+        # The engine looks its boxes up where they were a step ago (measured).
+        spare = 2.0 * furthest + motion.reach
         found = pybullet.getOverlappingObjects(
-            low.tolist(), high.tolist(), physicsClientId=self._client_id
+            (low - spare).tolist(), (high + spare).tolist(), physicsClientId=self._client_id
         )
-        return sorted({(body, k) for body, k in found or ()} - {link.link})
+        return sorted({(body, k) for body, k in found or ()} - {link})
 
     def _paths_of(self, bodies: Sequence[int], paths: dict[int, Path], dt: float) -> list[Path]:
         """The paths of what moves among some bodies, each once."""
@@ -173,14 +246,7 @@ class FastLinks:
                 found.append(paths[body])
         return found
 
-    def _way_of(self, other: Link, reaches: dict[Link, float], paths: dict[int, Path]) -> float:
-        """How far what is in the way may have gone itself [m]."""
-        if other in reaches:
-            return reaches[other]
-        path = paths.get(other[0])
-        return path.reach if path is not None else 0.0
-
-    def _share(self, link: Link, other: Link, movers: Sequence[Path], way: float) -> float:
+    def _share(self, approach: _Approach, movers: Sequence[Path]) -> float:
         """The share of the step after which two links touch, 1 where they do not.
 
         By conservative advancement: at a distance nothing can happen on a way of that length.
@@ -189,26 +255,37 @@ class FastLinks:
         for advance in range(_ADVANCES):
             for path in movers:
                 path.place(share)
-            gap = self._gap(link, other, (1.0 - share) * way)
-            if gap is None or (gap < 0.0 and advance == 0):
-                # Out of reach, or inside of each other before: the engine knows about that.
+            near = self._gap(approach, (1.0 - share) * approach.way)
+            if near is None:
                 break
+            gap, normal = near
             if gap <= -0.5 * TOUCH or advance == _ADVANCES - 1:
                 found = share
                 break
-            share += (max(gap, 0.0) + TOUCH) / way
+            share += (max(gap, 0.0) + TOUCH) / max(approach.closing(normal), TOUCH)
             if share >= 1.0:
                 break
         for path in movers:
             path.place(1.0)
         return found
 
-    def _gap(self, link: Link, other: Link, distance: float) -> float | None:
-        """Between two links [m]; ``None`` where it is larger than ``distance`` [m]."""
+    def _gap(self, approach: _Approach, distance: float) -> _Gap | None:
+        """Between two links; ``None`` where it is larger than ``distance`` [m]."""
+        link, other = approach.link, approach.other
         near = pybullet.getClosestPoints(
             link[0], other[0], distance, link[1], other[1], physicsClientId=self._client_id
         )
-        return min((float(point[8]) for point in near or ()), default=None)
+        return min(((point[8], point[7]) for point in near or ()), default=None)
+
+
+def _sizes_of(articulation: Articulation) -> list[list[float]]:
+    """Half length and half thickness [m] of the link of each frame."""
+    record = articulation.record
+    links = articulation.arena.model(record, slots.LINK, len(record.frames.link), slots.LINK_SIZE)
+    sizes: list[list[float]] = links[
+        :, [slots.LINK_HALF_LENGTH, slots.LINK_HALF_THICKNESS]
+    ].tolist()
+    return sizes
 
 
 def _pair(one: Link, other: Link) -> Pair:

@@ -14,6 +14,7 @@ from gltf_bullet.transforms import (
     FloatArray,
     quat_from_rotation_vector,
     quat_multiply,
+    turned,
 )
 
 __all__ = ["ArticulationPath", "FreePath", "Path"]
@@ -21,9 +22,6 @@ __all__ = ["ArticulationPath", "FreePath", "Path"]
 
 class Path(Protocol):
     """Something that moved in the last step."""
-
-    reach: float
-    """How far any of its points may have gone [m], where that is known of the whole."""
 
     def place(self, share: float) -> None:
         """Put it where it was after a share of the step."""
@@ -37,7 +35,6 @@ class ArticulationPath:
 
     def __init__(self, articulation: Articulation, dt: float) -> None:
         """Read the state after a step of ``dt`` seconds."""
-        self.reach = 0.0
         self._articulation, self._dt = articulation, dt
         client = articulation.client_id
         self._bases = [_Base(client, body) for body in articulation.body_ids]
@@ -78,7 +75,7 @@ class ArticulationPath:
         for k, body in enumerate(self._articulation.body_ids):
             base = self._articulation.record.base_index.get(k)
             if base is not None:
-                self._bases[k].move(way[base : base + 6])
+                self._bases[k].move(way[base : base + 6].tolist())
             if self._links[k]:
                 places = [
                     _before(state[0], way[dof : dof + len(state[1])], -1.0)
@@ -122,11 +119,6 @@ class FreePath:
         self._base, self._dt = _Base(client_id, body), dt
         mass = pybullet.getDynamicsInfo(body, -1, physicsClientId=client_id)[0]
         self._may_go_back = may_go_back and mass > 0.0
-        low, high = np.array(pybullet.getAABB(body, -1, physicsClientId=client_id))
-        length = 0.5 * float(np.linalg.norm(high - low)) if mass > 0.0 else 0.0
-        self.reach = dt * float(
-            np.linalg.norm(self._base.linear) + length * np.linalg.norm(self._base.angular)
-        )
 
     def place(self, share: float) -> None:
         """See :class:`Path`."""
@@ -145,35 +137,33 @@ class _Base:
 
     def __init__(self, client_id: int, body: int) -> None:
         self._client_id, self._body = client_id, body
-        position, rotation = pybullet.getBasePositionAndOrientation(body, client_id)
+        self._position, self._rotation = pybullet.getBasePositionAndOrientation(body, client_id)
         linear, angular = pybullet.getBaseVelocity(body, client_id)
-        self._position, self._rotation = np.array(position), np.array(rotation)
         self.linear, self.angular = np.array(linear), np.array(angular)
-        self._new = self.linear, self.angular
-        self._is_moving = bool(self.linear.any() or self.angular.any())
+        self._way = (*linear, *angular)
+        self._new = linear, angular
+        self._is_moving = any(self._way)
 
     def slow(self, gain: FloatArray) -> None:
         """Take velocities [6] back, linear and angular."""
-        self._new = self.linear - gain[:3], self.angular - gain[3:]
+        self._new = (self.linear - gain[:3]).tolist(), (self.angular - gain[3:]).tolist()
 
     def place(self, back: float) -> None:
         """Put it where it was ``back`` seconds ago."""
         if self._is_moving:
-            self.move(-back * np.concatenate([self.linear, self.angular]))
+            self.move([-back * x for x in self._way])
 
-    def move(self, way: FloatArray) -> None:
+    def move(self, way: Sequence[float]) -> None:
         """Put it elsewhere by a way [6] in m and rad, from where it is."""
-        turned = quat_multiply(quat_from_rotation_vector(way[3:]), self._rotation)
+        x, y, z = self._position
         pybullet.resetBasePositionAndOrientation(
             self._body,
-            (self._position + way[:3]).tolist(),
-            turned.tolist(),
+            (x + way[0], y + way[1], z + way[2]),
+            turned(self._rotation, way[3], way[4], way[5]),
             physicsClientId=self._client_id,
         )
         linear, angular = self._new
-        pybullet.resetBaseVelocity(
-            self._body, linear.tolist(), angular.tolist(), physicsClientId=self._client_id
-        )
+        pybullet.resetBaseVelocity(self._body, linear, angular, physicsClientId=self._client_id)
 
 
 def _before(

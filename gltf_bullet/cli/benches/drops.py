@@ -18,6 +18,7 @@ from gltf_bullet.errors import EngineError
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.asset import Asset, read_asset
 from gltf_bullet.runtime.scene import Scene
+from gltf_bullet.runtime.scene_batch import SceneBatch
 
 __all__ = [
     "DROP_RATES",
@@ -90,12 +91,13 @@ class DropRow:
             ]
             for scene in scenes:
                 scene.core.disable_reset()
+            batch = SceneBatch([scene.core for scene in scenes])
             start, speed = _energy_and_speed(scenes)
             fall = math.sqrt(2.0 * _GRAVITY * _HEIGHT * self.together)
             most, fastest = start, speed
             try:
                 for _ in range(int(_DURATION * rate)):
-                    _step(scenes)
+                    batch.step()
                     energy, speed = _energy_and_speed(scenes)
                     most, fastest = max(most, energy), max(fastest, speed)
                     if not math.isfinite(energy + speed):
@@ -115,14 +117,6 @@ def _read(name: str) -> Asset:
     found = find_spec("pybullet_data")
     places = (found.submodule_search_locations if found else None) or []
     return read_source(Path(places[0]) / name)
-
-
-def _step(scenes: list[Scene]) -> None:
-    for scene in scenes:
-        scene.before_step()
-    scenes[0].core.session.step()
-    for scene in scenes:
-        scene.after_step()
 
 
 def _energy_and_speed(scenes: list[Scene]) -> tuple[float, float]:
