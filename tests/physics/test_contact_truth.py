@@ -42,7 +42,14 @@ def test_sliders_follow_the_formula_on_flat_meshes(name: str, rate: int) -> None
     assert ours == pytest.approx(ROWS[name].formula, rel=0.03)
 
 
-@pytest.mark.parametrize(("rate", "most"), [(60, 10), (120, 2), (240, 1)])
+@pytest.mark.parametrize(
+    ("rate", "most"),
+    [
+        pytest.param(60, 10, marks=pytest.mark.slow),
+        (120, 2),
+        pytest.param(240, 1, marks=pytest.mark.slow),
+    ],
+)
 def test_flat_sliders_cross_the_edges_inside_of_a_mesh(rate: int, most: int) -> None:
     """Of 80 plates and flat hulls at 3 to 9 m/s; measured 7, 1, 1, and 79 in bare PyBullet."""
     assert ROWS["slides-on-mesh"].measure(rate, False) <= most
@@ -72,6 +79,7 @@ def test_edges_that_are_there_stop_a_slider(obstacle: str) -> None:
     assert x < 1.0 - 0.2 + 0.02 or y > 0.07
 
 
+@pytest.mark.slow
 def test_all_but_some_thrown_bodies_stay_on_a_bumpy_mesh() -> None:
     """Measured: ours 4, 0, 0; bare 37, 9, 3 of 120 at 60, 120, 240 Hz."""
     ours, bare = both("thrown", 120)

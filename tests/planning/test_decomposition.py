@@ -76,6 +76,7 @@ def test_a_budget_that_ends_is_kept_and_named(tmp_path: Path) -> None:
     assert Decomposer(options).decompose(ring()).outcome == "full"
 
 
+@pytest.mark.slow
 def test_a_large_mesh_is_simplified_and_gets_a_draft_in_time(tmp_path: Path) -> None:
     shares: list[float] = []
     options = LoadOptions(

@@ -167,6 +167,7 @@ with world(busy_scene()) as scene:
     assert in_another_process(program, tmp_path) == expected
 
 
+@pytest.mark.slow
 def test_a_pickled_state_replays_identically_in_another_process(tmp_path: Path) -> None:
     with world(busy_scene()) as scene:
         deterministic(scene).step(150)

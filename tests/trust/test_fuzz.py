@@ -29,7 +29,9 @@ def seeds() -> Seeds:
     return Seeds(seed_files([]))
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    "seed", [SEEDS[0], *(pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS[1:])]
+)
 def test_no_mutated_example_breaks_a_promise(
     seed: str, seeds: Seeds, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
