@@ -102,11 +102,6 @@ class FastLinks:
         self._contacts = contacts
         self.may_meet: Callable[[Link, Link], bool] = lambda _one, _other: False
         """Whether the scene's rules and filters let two links collide."""
-        self._owner: dict[int, int] = {
-            body: number
-            for number, articulation in enumerate(articulations)
-            for body in articulation.body_ids
-        }
         self._frame: dict[Link, tuple[int, int]] = {}
         for number, articulation in enumerate(articulations):
             for frame, node in enumerate(articulation.record.frames.node):
@@ -131,27 +126,18 @@ class FastLinks:
             if motion.half_thickness < motion.reach < _RUNAWAY
         }
         paths: dict[int, Path] = {}
-        shares = [1.0] * len(self._articulations)
-        shares_of_free: dict[int, float] = {}
+        shares: dict[Path, float] = {}
         held: set[Pair] = set()
         for approach in self._approaching(hurried, motions, known, dt, paths):
             link, other = approach.link, approach.other
-            share = self._share(approach, self._paths_of((link[0], other[0]), paths, dt))
-            if share >= 1.0:
-                continue
-            held.add(_pair(link, other))
-            for body in (link[0], other[0]):
-                if body in self._owner:
-                    number = self._owner[body]
-                    shares[number] = min(shares[number], share)
-                elif body in paths:
-                    shares_of_free[body] = min(shares_of_free.get(body, 1.0), share)
-        for number, share in enumerate(shares):
+            movers = self._paths_of((link[0], other[0]), paths, dt)
+            share = self._share(approach, movers)
             if share < 1.0:
-                path = paths[self._articulations[number].body_ids[0]]
-                path.leave(share, gravity)
-        for body, share in shares_of_free.items():
-            paths[body].leave(share, gravity)
+                held.add(_pair(link, other))
+                for path in movers:
+                    shares[path] = min(shares.get(path, 1.0), share)
+        for path, share in shares.items():
+            path.leave(share, gravity)
         self.held = frozenset(held)
 
     def _approaching(
@@ -171,13 +157,13 @@ class FastLinks:
                 if pair in found or pair in known or not self.may_meet(link, other):
                     continue
                 if other not in motions:
-                    motions[other] = self._motion_of_others(other[0], dt)
+                    motions[other] = self._motion_of_others(other, dt)
                 theirs = motions[other]
                 dx, dy, dz = (x - y for x, y in zip(motion.travel, theirs.travel, strict=True))
                 approach = _Approach(link, other, (dx, dy, dz), motion.turn + theirs.turn)
-                # What falls beside it comes no nearer, what goes less deep than both are thick is
-                # pushed out again, and what is further away than the way was never there.
-                is_deep = approach.way > motion.half_thickness + theirs.half_thickness
+                # What falls beside it comes no nearer; what goes less deep than it is thick is
+                # pushed out again; what is further away than the way was never there.
+                is_deep = approach.way > motion.half_thickness
                 if is_deep and self._gap(approach, approach.way) is not None:
                     found[pair] = approach
         if not found:
@@ -210,13 +196,17 @@ class FastLinks:
             motions[link] = _Motion((x, y, z), turns[number][frame] * length, thickness)
         return motions
 
-    def _motion_of_others(self, body: int, dt: float) -> _Motion:
-        """How a body that is none of the scene's joints moved, as far as its base tells."""
-        (x, y, z), spin = pybullet.getBaseVelocity(body, self._client_id)
+    def _motion_of_others(self, link: Link, dt: float) -> _Motion:
+        """How a link moved that is none of the scene's joints."""
+        body, number = link
+        if number < 0:
+            (x, y, z), spin = pybullet.getBaseVelocity(body, self._client_id)
+        else:
+            (x, y, z), spin = pybullet.getLinkState(body, number, 1, 0, self._client_id)[6:8]
         turn = dt * math.hypot(*spin)
         if turn:
             # Of what stands still the size is of no interest: a plane's has no end.
-            turn *= 0.5 * math.dist(*pybullet.getAABB(body, -1, self._client_id))
+            turn *= 0.5 * math.dist(*pybullet.getAABB(body, number, self._client_id))
         return _Motion((dt * x, dt * y, dt * z), turn, 0.0)
 
     def _near(self, link: Link, motion: _Motion, furthest: float) -> list[Link]:
@@ -231,20 +221,17 @@ class FastLinks:
 
     def _paths_of(self, bodies: Sequence[int], paths: dict[int, Path], dt: float) -> list[Path]:
         """The paths of what moves among some bodies, each once."""
-        found: list[Path] = []
         for body in bodies:
-            if body not in paths:
-                number = self._owner.get(body, -1)
-                if number >= 0:
-                    articulation = self._articulations[number]
-                    path: Path = ArticulationPath(articulation, dt)
-                    paths |= dict.fromkeys(articulation.body_ids, path)
-                else:
-                    ours = body in self._contacts.owners
-                    paths[body] = FreePath(self._client_id, body, dt, may_go_back=ours)
-            if paths[body] not in found:
-                found.append(paths[body])
-        return found
+            if body in paths:
+                continue
+            owner = self._contacts.owners.get(body)
+            if owner is not None and body in owner.where:
+                articulation = owner.articulations[owner.where[body][0]]
+                path: Path = ArticulationPath(articulation, dt)
+                paths |= dict.fromkeys(articulation.body_ids, path)
+            else:
+                paths[body] = FreePath(self._client_id, body, dt, may_go_back=owner is not None)
+        return list(dict.fromkeys(paths[body] for body in bodies))
 
     def _share(self, approach: _Approach, movers: Sequence[Path]) -> float:
         """The share of the step after which two links touch, 1 where they do not.
