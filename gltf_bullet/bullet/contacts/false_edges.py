@@ -53,6 +53,8 @@ def place_at(client_id: int, body: int, path: FastPath, velocity: Vec3, spin: Ve
 
 def _is_inner(client_id: int, point: _Point) -> bool:
     """Whether the surface goes on, flat, on both sides of a contact, and lies along its normal."""
+    if pybullet.getDynamicsInfo(point[2], point[4], physicsClientId=client_id)[0] != 0.0:
+        return False
     place, normal = np.array(point[6]), np.array(point[7])
     across = np.eye(3)[np.argmin(np.abs(normal))]
     first = np.cross(normal, across)
