@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -45,8 +46,10 @@ class Killer(Linear):
         self.asked += 1
         if self.asked == 10:
             for file in self.folder.iterdir():
-                file.unlink()
-                os.kill(os.getpid(), signal.SIGKILL)
+                # Two workers may see the same file: who removes it dies.
+                with suppress(FileNotFoundError):
+                    file.unlink()
+                    os.kill(os.getpid(), signal.SIGKILL)
         return super().__call__(observed)
 
 
