@@ -117,7 +117,8 @@ class EngineSession:
         self._token = secrets.token_hex(8)
         self._marks: dict[int, tuple[int, bytes]] = {}
         """Of our bodies: the user data's id, and what it says."""
-        self._settings = EngineSettings(time_step=0.0, substeps=0, gravity=(0.0, 0.0, 0.0))
+        self.known_settings = EngineSettings(time_step=0.0, substeps=0, gravity=(0.0, 0.0, 0.0))
+        """As they were read last."""
         self._numbers: tuple[Any, ...] = ()
         """What they were made of."""
         self._unsigned: set[int] = set()
@@ -160,6 +161,10 @@ class EngineSession:
             else:
                 self._unsigned.add(body_id)
 
+    def mark(self, body_id: int) -> tuple[int, bytes] | None:
+        """Number and text of the user datum that marks a body of ours; ``None`` without."""
+        return self._marks.get(body_id)
+
     def knows(self, body_id: int) -> bool:
         """Whether an id is that of a body of ours, as far as can be told without the engine."""
         return body_id in self._marks or body_id in self._unsigned
@@ -198,8 +203,10 @@ class EngineSession:
         if numbers != self._numbers:
             self._numbers = numbers
             step, substeps, x, y, z = numbers
-            self._settings = EngineSettings(time_step=step, substeps=substeps, gravity=(x, y, z))
-        return self._settings
+            self.known_settings = EngineSettings(
+                time_step=step, substeps=substeps, gravity=(x, y, z)
+            )
+        return self.known_settings
 
     def step(self) -> None:
         """Advance the world by one time step.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.bullet.joints.solver_batch import SolverBatch, WorldContacts
 from gltf_bullet.bullet.session import EngineSettings
 from gltf_bullet.runtime.scene_core import SceneCore
@@ -35,10 +36,7 @@ class SceneBatch:
             for number in range(count):
                 is_next = number > 0 and not any(core.is_interfered for core in cores)
                 if not is_next:
-                    # They all are of this world; each asks for its own bodies in turn.
-                    self._next = (self._next + 1) % len(cores)
-                    cores[self._next].require_alive()
-                    settings = session.settings()
+                    settings = self._settings_now()
                 self._step_once(settings, is_next=is_next)
                 for core in cores:
                     if core.events:
@@ -46,15 +44,28 @@ class SceneBatch:
             for core in events:
                 core.events = events[core]
 
+    def _settings_now(self) -> EngineSettings:
+        """Make sure that the world is as it was; how it steps."""
+        jointed = self._jointed()
+        if jointed and self._solvers.is_as_known(jointed):
+            return self._session.known_settings
+        # They all are of this world; each asks for its own bodies in turn.
+        self._next = (self._next + 1) % len(self._cores)
+        self._cores[self._next].require_alive()
+        for articulations in jointed:
+            articulations.solver.learn()
+        return self._session.settings()
+
+    def _jointed(self) -> list[ArticulationSet]:
+        return [core.world.articulations for core in self._cores if core.world.is_jointed]
+
     def _step_once(self, settings: EngineSettings, *, is_next: bool) -> None:
         cores, session = self._cores, self._session
-        contacts = WorldContacts(session.client_id)
         for core in cores:
-            contacts.give(core.world.articulations.contacts)
-        for core in cores:
-            core.begin_step(settings, is_next=is_next, solves=False)
+            if not core.is_quiet(settings):
+                core.begin_step(settings, is_next=is_next, solves=False)
         self._solvers.before_step(
-            [core.world.articulations for core in cores],
+            self._jointed(),
             settings.time_step,
             settings.gravity,
             is_next=is_next,
@@ -62,6 +73,7 @@ class SceneBatch:
         session.step()
         contacts = WorldContacts(session.client_id)
         for core in cores:
-            if core.world.articulations.solver.is_mistrustful:
-                contacts.give(core.world.articulations.contacts)
+            solver = core.world.articulations.solver
+            if solver.is_mistrustful and not solver.is_known:
+                contacts.give(solver.contacts)
             core.finish_step(settings)

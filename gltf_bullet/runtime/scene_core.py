@@ -28,7 +28,7 @@ from gltf_bullet.runtime.moving_model import with_velocities
 from gltf_bullet.runtime.node_sync import NodeSync
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.scene_state import SceneState
-from gltf_bullet.runtime.start_states import StartStates
+from gltf_bullet.runtime.start_states import SceneStart
 from gltf_bullet.runtime.translation import Translation, translate
 from gltf_bullet.runtime.trigger_reports import TriggerEvent, TriggerReports
 from gltf_bullet.scene import NodeFrames
@@ -69,9 +69,7 @@ class SceneCore:
         """What triggers noticed in the last call of :meth:`step` or :meth:`after_step`."""
         self.is_removed = False
         self._write_pointer = write_pointer
-        self._at_start: SceneState | None = None
-        self._keeps_start = True
-        self._starts = session.shared(StartStates)
+        self._start = SceneStart(self, session)
         self._listeners: list[Callable[[], object]] = []
         self._when_removed: list[Callable[[], object]] = []
         self.animations = Animations(
@@ -83,7 +81,7 @@ class SceneCore:
             self._take_over(translation, world)
             self._issues += world.issues
             self.reports = TriggerReports(world.triggers)
-            self._starts.expect(self)
+            self._start.expect()
         except BaseException:  # Ctrl-C among others
             world.remove()
             raise
@@ -101,10 +99,8 @@ class SceneCore:
     def _take_over(self, translation: Translation, world: EngineWorld) -> None:
         """Make ``world`` this scene's, with who follows its bodies, and what watches them."""
         plan, tree, animator = translation.plan, self.asset.tree, self.animator
-        self.world = world
-        """The engine's side of this scene."""
+        self.world = world  # the engine's side of this scene
         self._scenery = [s for s in self.world.shown if s.visual.carrier is not None]
-        """Meshes that follow an animated node without a body."""
         deforming = DeformingColliders(self.asset, self.physics, animator, world, self.options)
         self._driver = AnimationDriver(animator, world, tree, plan.frames, deforming)
         self.nodes = NodeSync(
@@ -115,7 +111,6 @@ class SceneCore:
             animator.animated,
             self.placement.matrix,
         )
-        """Where all nodes stand."""
         self._watch = ShapeWatch(self.asset, self.physics, animator, plan)
         deforms = not self._watch.is_idle
         self._is_animated = bool(self._driver.has_work or animator.pointers or deforms)
@@ -173,23 +168,35 @@ class SceneCore:
         self.physics = physics
         self._take_over(translation, self._engine_world(translation))
         self.reports.replace_triggers(self.world.triggers, self.nodes.world_from_node)
-        self._at_start = None
+        self._start.state = None
 
     # --- stepping -----------------------------------------------------------------------------
 
     def step(self, count: int = 1) -> None:
         """Advance the world by ``count`` time steps of the engine; see ``Scene.step``."""
-        events: list[TriggerEvent] = []
+        events: tuple[TriggerEvent, ...] = ()
         for number in range(count):
-            is_next = number > 0 and not self.is_interfered
-            if not is_next:
-                self.require_alive()
-                settings = self.session.settings()
-            self.begin_step(settings, is_next=is_next)
-            self.session.step()
+            settings = self.session.known_settings
+            is_idle = not (self._is_busy or self._start.is_wanted or self.is_removed)
+            if not (is_idle and self.world.advance(settings)):
+                settings = self._step_in_python(is_next=number > 0 and not self.is_interfered)
             self.finish_step(settings)
             events += self.events
-        self.events = tuple(events)
+        self.events = events
+
+    def is_quiet(self, settings: EngineSettings) -> bool:
+        """Whether :meth:`begin_step` has nothing to do but to solve the joints."""
+        return not (self._is_busy or self._start.is_wanted) and self.world.needs_nothing(settings)
+
+    def _step_in_python(self, *, is_next: bool) -> EngineSettings:
+        """Everything up to the engine's step, call by call."""
+        settings = self.session.known_settings
+        if not is_next:
+            self.require_alive()
+            settings = self.world.learn()
+        self.begin_step(settings, is_next=is_next)
+        self.session.step()
+        return settings
 
     def before_step(self) -> None:
         """See ``Scene.before_step``."""
@@ -205,8 +212,8 @@ class SceneCore:
         self, settings: EngineSettings, *, is_next: bool = False, solves: bool = True
     ) -> None:
         """:meth:`before_step` of a scene that is alive; see ``EngineWorld.before_step``."""
-        if self._at_start is None and self._keeps_start:
-            self._at_start = self._starts.take(self)
+        if self._start.is_wanted:
+            self._start.take()
         if self._is_animated:
             self._follow_animations(settings.time_step)
         self.world.before_step(settings, self.nodes.place, is_next=is_next, solves=solves)
@@ -219,7 +226,7 @@ class SceneCore:
     def finish_step(self, settings: EngineSettings) -> None:
         """:meth:`after_step` of a scene that is known to be alive."""
         self.time += settings.time_step
-        self._starts.note_step()
+        self._start.note_step()
         self.world.after_step(settings)
         self.events = ()
         self.nodes.expire(self.world.world_from_bodies)
@@ -227,17 +234,13 @@ class SceneCore:
         if is_watched:
             self.refresh()
         if self._has_triggers:
-            self._report(settings)
+            time, dt = self.time, settings.time_step
+            self.reports.after_step(self.world, self.nodes.place, time=time, time_step=dt)
+            self.events = self.reports.notify()
         elif not is_watched:
             self.world.put_back_fast()
         for listener in tuple(self._listeners):
             listener()
-
-    def _report(self, settings: EngineSettings) -> None:
-        poses, dt = self.world.read_sensed(), settings.time_step
-        self.reports.after_step(poses, self.nodes.place, time=self.time, time_step=dt)
-        self.events = self.reports.events
-        self.reports.notify()
 
     def _follow_animations(self, time_step: float) -> None:
         """What animations change: properties by pointer, the shape of colliders, poses."""
@@ -255,7 +258,7 @@ class SceneCore:
         self._move_scenery()
 
     def _move_scenery(self) -> None:
-        if self._scenery:
+        if self._scenery:  # meshes that follow an animated node without a body
             move_links(self.client_id, self._scenery, self.nodes.shown_matrices(self._scenery))
 
     def on_step(self, callback: Callable[[], object]) -> Callable[[], None]:
@@ -263,7 +266,7 @@ class SceneCore:
         self._listeners.append(callback)
 
         def end() -> None:
-            if callback in self._listeners:
+            with suppress(ValueError):
                 self._listeners.remove(callback)
 
         return end
@@ -334,7 +337,7 @@ class SceneCore:
             EngineError: The world holds other bodies than the saved one.
         """
         self.require_alive()
-        self._starts.note_step()
+        self._start.note_step()
         # First of all: bodies and followers are made from it.
         self.animator.local[:] = state.local
         is_alike = state.frames.equals(self.world.plan.frames)
@@ -351,10 +354,10 @@ class SceneCore:
     def reset(self) -> None:
         """See ``Scene.reset``."""
         self.require_alive()
-        if not self._keeps_start:
+        if not self._start.is_kept:
             raise RuntimeError("reset() is disabled for this scene; use restore_state")
-        if self._at_start is not None:
-            self.return_to(self._at_start, self._at_start.physics)
+        if self._start.state is not None:
+            self.return_to(self._start.state, self._start.state.physics)
 
     def disable_reset(self) -> None:
         """Disable :meth:`reset` and do not save the snapshot that it would need.
@@ -362,9 +365,7 @@ class SceneCore:
         Spares saving the whole world at the first step and after every rebuild, which renews the
         contacts of all scenes in it.
         """
-        self._keeps_start = False
-        self._at_start = None
-        self._starts.forget(self)
+        self._start.disable()
 
     # --- life ---------------------------------------------------------------------------------
 
@@ -373,7 +374,7 @@ class SceneCore:
         if self.is_removed:
             return
         self.is_removed = True
-        self._starts.forget(self)
+        self._start.leave()
         try:
             self.world.remove()
         except BaseException:

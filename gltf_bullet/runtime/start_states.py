@@ -7,6 +7,7 @@ bodies, and 12 s for 90 ragdolls. Scenes that begin at the same moment share one
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import Protocol
 
 from gltf_bullet.bullet.session import EngineSession
@@ -14,7 +15,7 @@ from gltf_bullet.bullet.state.snapshots import EngineSnapshot
 from gltf_bullet.bullet.world.engine_world import EngineWorld
 from gltf_bullet.runtime.scene_state import SceneState
 
-__all__ = ["StartStates"]
+__all__ = ["SceneStart", "StartStates"]
 
 
 class _Scene(Protocol):
@@ -67,3 +68,39 @@ class StartStates:
             self._waiting.clear()
         self._waiting.discard(core)
         return state
+
+
+class SceneStart:
+    """The state that one scene's ``reset`` goes back to."""
+
+    def __init__(self, core: _Scene, session: EngineSession) -> None:
+        """Of a scene that was just made."""
+        self._core = core
+        self._all = session.shared(StartStates)
+        self.note_step: Callable[[], None] = self._all.note_step
+        """Say that the world has moved on."""
+        self.is_kept = True
+        self.state: SceneState | None = None
+        """``None`` before the first step."""
+
+    def expect(self) -> None:
+        """The scene may take its first step soon."""
+        self._all.expect(self._core)
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether the next step is the first one."""
+        return self.state is None and self.is_kept
+
+    def take(self) -> None:
+        """Keep the state as it is now."""
+        self.state = self._all.take(self._core)
+
+    def disable(self) -> None:
+        """Keep none."""
+        self.is_kept, self.state = False, None
+        self.leave()
+
+    def leave(self) -> None:
+        """The scene is removed, or needs no start."""
+        self._all.forget(self._core)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, Protocol
 
 from gltf_bullet.bullet.triggers.triggers import Crossing, TriggerMemory, Triggers
 from gltf_bullet.transforms import FloatArray
@@ -32,6 +32,15 @@ class TriggerEvent:
     path, where the collider came and went within one step."""
 
 
+class _World(Protocol):
+    """What an ``EngineWorld`` is for this module."""
+
+    @property
+    def pairs_seen(self) -> int | None: ...
+
+    def read_sensed(self) -> FloatArray: ...
+
+
 class TriggerReports:
     """Turns crossings into events and hands them out."""
 
@@ -45,7 +54,7 @@ class TriggerReports:
 
     def after_step(
         self,
-        poses: FloatArray,
+        world: _World,
         world_from_node: Callable[[], FloatArray],
         *,
         time: float,
@@ -54,13 +63,17 @@ class TriggerReports:
         """Find out who came and went; :meth:`notify` tells the callbacks.
 
         Args:
-            poses: Of the free bodies' inertial frames now, shape [free_bodies * 7].
+            world: The scene in the engine.
             world_from_node: Tells where all nodes are now, shape [node_count, 4, 4].
             time: At the end of the step [s].
             time_step: Its length [s].
         """
         self._inside = None
-        crossings = self.triggers.after_step(poses, world_from_node, time_step)
+        pairs = world.pairs_seen
+        if pairs is not None:
+            crossings = self.triggers.after_watched_step(pairs, time_step)
+        else:
+            crossings = self.triggers.after_step(world.read_sensed(), world_from_node, time_step)
         self.events = tuple([_event(crossing, time, time_step) for crossing in crossings])
 
     def replace_triggers(self, triggers: Triggers, world_from_node: FloatArray) -> None:
@@ -71,12 +84,13 @@ class TriggerReports:
         self.triggers.recall(memory, world_from_node)
         self._inside = None
 
-    def notify(self) -> None:
+    def notify(self) -> tuple[TriggerEvent, ...]:
         """Call every callback for every event of the step; what they raise is passed on."""
         for event in self.events:
             for ticket, callback in list(self._callbacks.items()):
                 if ticket in self._callbacks:
                     callback(event)
+        return self.events
 
     def subscribe(self, callback: Callable[[TriggerEvent], object]) -> Callable[[], None]:
         """Call ``callback`` for every event from now on; returns what ends that."""

@@ -24,20 +24,26 @@ import numba
 import numpy as np
 import platformdirs
 from numba.core import event
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 from numba.extending import intrinsic
+from numba.np import arrayobj
 from numba.np.numpy_support import carray
 
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = [
     "IntTable",
+    "address_of",
     "addresses",
     "compile_side_by_side",
+    "doubles_at",
     "entry",
     "floats_at",
     "ints_at",
     "kernel",
+    "table_at",
+    "words_at",
 ]
 
 IntTable: TypeAlias = IntArray
@@ -109,28 +115,52 @@ def _pointer_to(item: Any) -> Any:
 
 if _config.DISABLE_JIT:
 
-    def ints_at(table: IntTable, row: int, column: int) -> IntArray:
-        """The integers whose address and length stand in a column of a table and the next one."""
-        kind = ctypes.c_int64 * int(table[row, column + 1])
-        return np.ctypeslib.as_array(kind.from_address(int(table[row, column])))
+    def words_at(address: int, count: int) -> IntArray:
+        """Integers in memory."""
+        return np.ctypeslib.as_array((ctypes.c_int64 * int(count)).from_address(int(address)))
 
-    def floats_at(table: IntTable, row: int, column: int) -> FloatArray:
-        """The floats whose address and length stand in a column of a table and the next one."""
-        kind = ctypes.c_double * int(table[row, column + 1])
-        return np.ctypeslib.as_array(kind.from_address(int(table[row, column])))
+    def doubles_at(address: int, count: int) -> FloatArray:
+        """Floats in memory."""
+        return np.ctypeslib.as_array((ctypes.c_double * int(count)).from_address(int(address)))
 
 else:
     _ints, _floats = _pointer_to(_types.int64), _pointer_to(_types.float64)
 
     @kernel
-    def ints_at(table: IntTable, row: int, column: int) -> IntArray:
-        """The integers whose address and length stand in a column of a table and the next one."""
-        return carray(_ints(table[row, column]), table[row, column + 1])
+    def words_at(address: int, count: int) -> IntArray:
+        """Integers in memory."""
+        return carray(_ints(address), count)
 
     @kernel
-    def floats_at(table: IntTable, row: int, column: int) -> FloatArray:
-        """The floats whose address and length stand in a column of a table and the next one."""
-        return carray(_floats(table[row, column]), table[row, column + 1])
+    def doubles_at(address: int, count: int) -> FloatArray:
+        """Floats in memory."""
+        return carray(_floats(address), count)
+
+
+@kernel
+def ints_at(table: IntTable, row: int, column: int) -> IntArray:
+    """The integers whose address and length stand in a column of a table and the next one."""
+    return words_at(table[row, column], table[row, column + 1])
+
+
+@kernel
+def floats_at(table: IntTable, row: int, column: int) -> FloatArray:
+    """The floats whose address and length stand in a column of a table and the next one."""
+    return doubles_at(table[row, column], table[row, column + 1])
+
+
+@kernel
+def table_at(table: IntTable, row: int) -> IntTable:
+    """A row of a table as a table of its own."""
+    width = table.shape[1]
+    return carray(_ints(table.ctypes.data + 8 * width * row), (1, width))
+
+
+def address_of(function: Any) -> int:
+    """Of an entry, as a C function of what it takes: for other entries to call it."""
+    [compiled] = function.overloads.values()
+    found = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name)
+    return int(found)
 
 
 def _compile_callees(function: Any) -> None:
@@ -164,7 +194,8 @@ def entry(signature: str) -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
         if _config.DISABLE_JIT:
             return function
-        with _cache_folder(), event.install_listener("numba:compile", _Compilation(function)):
+        listener = event.install_listener("numba:compile", _Compilation(function))
+        with _cache_folder(), _plain_indices(), listener:
             compiled: Any = numba.njit(signature, error_model="numpy", cache=_folder is not None)(
                 function
             )
@@ -284,6 +315,26 @@ def _cache_folder() -> Iterator[None]:
         yield
     finally:
         _config.CACHE_DIR = before
+
+
+@contextlib.contextmanager
+def _plain_indices() -> Iterator[None]:
+    """Let no index count from the end while a kernel is compiled: ours never do.
+
+    Otherwise Numba asks at every single access whether the index is negative, which makes the
+    solve of a ragdoll two and a half times as slow (measured). Others who compile wait meanwhile.
+    """
+    with global_compiler_lock:
+        before = arrayobj.fix_integer_index
+        arrayobj.fix_integer_index = _plain_index
+        try:
+            yield
+        finally:
+            arrayobj.fix_integer_index = before
+
+
+def _plain_index(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:  # noqa: ARG001
+    return context.cast(builder, index, kind, _types.intp if kind.signed else _types.uintp)
 
 
 class _Compilation(event.Listener):

@@ -22,7 +22,10 @@ __all__ = [
     "SPREAD",
     "WRITE",
     "follow_contacts",
+    "number_links",
     "places",
+    "sort_contacts",
+    "write_contacts",
 ]
 
 ROW_SIZE = 23
@@ -69,7 +72,7 @@ def _is_before(rows: FloatArray, i: int, j: int) -> bool:
 
 
 @kernel
-def _sort(rows: FloatArray, count: int, ints: IntArray) -> None:
+def sort_contacts(rows: FloatArray, count: int, ints: IntArray) -> None:
     """Merge sort; the engine lists contacts as they arose, which a replay need not repeat."""
     order, other = ints[ORDER], ints[FRESH]
     for k in range(count):
@@ -97,7 +100,7 @@ def _sort(rows: FloatArray, count: int, ints: IntArray) -> None:
 
 
 @kernel
-def _number_links(rows: FloatArray, count: int, ints: IntArray) -> int:
+def number_links(rows: FloatArray, count: int, ints: IntArray) -> int:
     """Number distinct links in the order in which sorted contacts name them."""
     size = 8
     while size < 4 * count:
@@ -141,32 +144,16 @@ def _spread(count: int, ints: IntArray) -> int:
     return found
 
 
-@entry("int64(float64[::1], int64, int64[::1], float64[::1], int64[::1], float64[::1], int64)")
-def follow_contacts(
+@kernel
+def write_contacts(
     rows: FloatArray,
     count: int,
     ints: IntArray,
     frictions: FloatArray,
     index: IntArray,
     values: FloatArray,
-    stage: int,
 ) -> int:
-    """One stage of the way of contacts into the islands.
-
-    Args:
-        rows: The engine's contacts, shape [count * ROW_SIZE].
-        count: How many.
-        ints: From :func:`places`; between stages Python sets STATES and NUMBERS of links.
-        frictions: Of the links.
-        index: Integers of the islands.
-        values: Floats of the islands.
-        stage: SORT, SPREAD or WRITE.
-    """
-    if stage == SORT:
-        _sort(rows, count, ints)
-        return _number_links(rows, count, ints)
-    if stage == SPREAD:
-        return _spread(count, ints)
+    """Fill in the contacts with a side that passes forces on; see :data:`WRITE`."""
     states, used = ints[STATES], 0
     for k in range(count):
         first, second = ints[ints[SIDES] + 2 * k], ints[ints[SIDES] + 2 * k + 1]
@@ -190,3 +177,32 @@ def follow_contacts(
         at += CONTACT_SIZE
         sides += 2 * SIDE_SIZE
     return used
+
+
+@entry("int64(float64[::1], int64, int64[::1], float64[::1], int64[::1], float64[::1], int64)")
+def follow_contacts(
+    rows: FloatArray,
+    count: int,
+    ints: IntArray,
+    frictions: FloatArray,
+    index: IntArray,
+    values: FloatArray,
+    stage: int,
+) -> int:
+    """One stage of the way of contacts into the islands.
+
+    Args:
+        rows: The engine's contacts, shape [count * ROW_SIZE].
+        count: How many.
+        ints: From :func:`places`; between stages Python sets STATES and NUMBERS of links.
+        frictions: Of the links.
+        index: Integers of the islands.
+        values: Floats of the islands.
+        stage: SORT, SPREAD or WRITE.
+    """
+    if stage == SORT:
+        sort_contacts(rows, count, ints)
+        return number_links(rows, count, ints)
+    if stage == SPREAD:
+        return _spread(count, ints)
+    return write_contacts(rows, count, ints, frictions, index, values)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from gltf_bullet.solver.compiling import compile_side_by_side
 
-_MODULES = ("preparing", "solving", "contact_following", "triggers.watching")
+_MODULES = (
+    "preparing", "solving", "contact_following", "engine.stepping", "triggers.watching",
+)  # fmt: skip
 
 compile_side_by_side(tuple(f"gltf_bullet.solver.{name}" for name in _MODULES))
 

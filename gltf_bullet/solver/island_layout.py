@@ -162,8 +162,26 @@ WORK = 4
 INDEX = 6
 """Of the islands' integers."""
 VALUES = 8
-STATUS = 10
+ENGINE = 10
+"""Of the integers that say how the engine is called, without any where Python calls it."""
+PLAN = 12
+"""Of those that say what is read and told of a scene."""
+LEASE = 14
+"""Of those that tell a scene's bodies from others with the same ids."""
+TOUCH = 16
+"""Of the integers that remember who touches whom."""
+TOUCH_VALUES = 18
+"""Of the floats that do."""
+STATUS = 20
 """What became of the solve."""
+TOUCHING = 21
+"""How many contacts were filled in by a kernel, -1 where only Python can."""
+
+SENSE = 22
+"""Of the integers that say who watches the step: see ``engine.sensing``."""
+PAIRS = 24
+"""How many pairs the triggers of a scene have found, where they were asked."""
+ROW_WIDTH = 25
 
 _NO_INTS: IntArray = np.zeros(0, dtype=np.int64)
 _NO_FLOATS: FloatArray = np.zeros(0)
@@ -175,12 +193,17 @@ def row_of(
     work: FloatArray,
     index: IntArray = _NO_INTS,
     values: FloatArray = _NO_FLOATS,
+    engine: tuple[IntArray, IntArray, IntArray] = (_NO_INTS, _NO_INTS, _NO_INTS),
+    touch: tuple[IntArray, FloatArray] = (_NO_INTS, _NO_FLOATS),
+    sense: IntArray = _NO_INTS,
 ) -> IntTable:
-    """A table of one scene for the kernels, shape [1, STATUS + 1]; others can be put below.
+    """A table of one scene for the kernels, shape [1, ROW_WIDTH]; others can be put below.
 
     It holds addresses: whoever keeps it keeps the arrays as well.
     """
-    return np.array([[*addresses(ints, floats, work, index, values), 0]], dtype=np.int64)
+    arena, islands = addresses(ints, floats, work), addresses(index, values)
+    known = [*addresses(*engine), *addresses(*touch)]
+    return np.array([[*arena, *islands, *known, 0, 0, *addresses(sense), 0]], dtype=np.int64)
 
 
 def allocate(

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.joints import joint_solver
+from gltf_bullet.bullet.exchange.library import SWITCH
+from gltf_bullet.bullet.joints.solving import scene_islands
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.entries import NOT_CONVERGED
 from tests.physics.scenes import Jointed, world
@@ -194,16 +195,17 @@ def test_a_joint_too_fast_for_its_step_is_slowed_down_and_named_once() -> None:
 
 def test_forces_that_were_not_found_are_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is known that the solve does not settle for: its report is made up."""
-    solve = joint_solver.solve
+    solve = scene_islands.solve
+    monkeypatch.setenv(SWITCH, "0")
 
     def unsettled(*arguments: object) -> int:
-        index = scene.core.world.articulations.solver._index
+        index = scene.core.world.articulations.solver.islands.index
         index[layout.UNCONVERGED_LABEL] = 0
         return int(solve(*arguments)) | NOT_CONVERGED  # type: ignore[arg-type]
 
     content, bodies = two_slides(1.0)
     with world(content, rate=60) as scene:
-        monkeypatch.setattr(joint_solver, "solve", unsettled)
+        monkeypatch.setattr(scene_islands, "solve", unsettled)
         scene.step(3)
         (issue,) = scene.issues
     assert issue.code == "FORCES_NOT_FOUND"

@@ -12,9 +12,27 @@ from gltf_bullet.bullet.gravity.fields import GravityFields
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.body_plans import BodyPlan
+from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.transforms import FloatArray, IntArray, Vec3
 
-__all__ = ["GravityForces"]
+__all__ = ["GravityForces", "gravity_forces"]
+
+
+def gravity_forces(
+    client_id: int,
+    plan: ScenePlan,
+    free: FreeBodies,
+    articulations: ArticulationSet,
+    world_from_asset_xyzw: FloatArray,
+) -> GravityForces:
+    """The file's gravity, of an asset that is turned."""
+    fields = GravityFields(
+        plan.gravity,
+        linear_maps=plan.frames.linear_maps(),
+        world_from_node=plan.frames.world_from_node,
+        asset_xyzw=world_from_asset_xyzw,
+    )
+    return GravityForces(client_id, fields, plan.bodies.bodies, free, articulations)
 
 
 class GravityForces:

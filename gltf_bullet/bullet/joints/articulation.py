@@ -106,6 +106,16 @@ class Articulation:
             )
         )
 
+    def frame_of_links(self, multibody: int) -> dict[int, int]:
+        """The frame that each link of a multibody moves with, its own or its body's."""
+        frames, plan = self.record.frames, self.plan.multibodies[multibody]
+        result = {link: f for (k, link), f in frames.index.items() if k == multibody}
+        link_of_node = dict(plan.bodies)
+        for link, (node, _) in enumerate(plan.owners):
+            if link not in result and link_of_node.get(node) in result:
+                result[link] = result[link_of_node[node]]
+        return result
+
     # --- masses -------------------------------------------------------------------------------
 
     def can_weigh(self, plan: ArticulationPlan) -> bool:

@@ -12,13 +12,13 @@ import pybullet
 
 from gltf_bullet.bullet.joints.arena_builder import build_arena
 from gltf_bullet.bullet.joints.articulation import AnchorMotion, Articulation
-from gltf_bullet.bullet.joints.contact_reader import ContactReader
 from gltf_bullet.bullet.joints.fast_links import FastLinks, Pair
 from gltf_bullet.bullet.joints.joint_controls import JointControls
-from gltf_bullet.bullet.joints.joint_solver import JointSolver
 from gltf_bullet.bullet.joints.loop_constraints import LoopConstraints
 from gltf_bullet.bullet.joints.multibody_creation import create_multibodies
 from gltf_bullet.bullet.joints.scene_arena import Arena
+from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader
+from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.model import JointDrive
 from gltf_bullet.planning.body_plans import BodyPlan
@@ -253,6 +253,11 @@ class ArticulationSet:
         for articulation in self.articulations:
             if articulation.is_watching:
                 articulation.after_step()
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether nothing but the solve has to be done before a step."""
+        return not (self._anchors or self.loop_constraints.is_any)
 
     def move_anchors(self) -> None:
         """Put the bodies of moving anchors where they were announced: before the solve."""

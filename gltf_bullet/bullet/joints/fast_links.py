@@ -17,8 +17,8 @@ import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.joints.articulation import Articulation
-from gltf_bullet.bullet.joints.contact_reader import ContactReader
 from gltf_bullet.bullet.joints.link_paths import ArticulationPath, FreePath, Path
+from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader
 from gltf_bullet.solver import arena as slots
 from gltf_bullet.transforms import Vec3
 

@@ -37,6 +37,11 @@ class MovingAnchors:
         self._link_of = link_of
         self._motion: dict[int, _Motion] = {}
 
+    @property
+    def is_any(self) -> bool:
+        """Whether a step has to be announced."""
+        return bool(self._nodes)
+
     def aim(
         self,
         node: int,

@@ -10,12 +10,14 @@ import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
-from gltf_bullet.bullet.joints.contact_reader import ContactReader, Owners, as_rows
-from gltf_bullet.bullet.joints.joint_solver import ALL_STAGES, JointSolver
+from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader, Owners
+from gltf_bullet.bullet.joints.solving.joint_solver import FORCES, JointSolver
+from gltf_bullet.bullet.joints.solving.scene_islands import ALL_STAGES
 from gltf_bullet.solver.compiling import IntTable
 from gltf_bullet.solver.contact_following import ROW_SIZE
+from gltf_bullet.solver.engine.stepping import ASK, LOOK, READ, REFUSED, TOUCHES, UNTOLD, advance
 from gltf_bullet.solver.entries import NEEDS_ROOM, PREPARE, prepare, solve
-from gltf_bullet.solver.island_layout import STATUS
+from gltf_bullet.solver.island_layout import ROW_WIDTH, STATUS, TOUCHING
 from gltf_bullet.transforms import FloatArray
 
 __all__ = ["SolverBatch", "WorldContacts"]
@@ -45,23 +47,27 @@ class WorldContacts:
         if not reader.is_curious:
             return
         if self._rows is None:
-            self._rows = as_rows(pybullet.getContactPoints(physicsClientId=self._client_id))
-            self._rows = self._rows.reshape(-1, ROW_SIZE)
+            self._rows = reader.fetch().reshape(-1, ROW_SIZE)
             self._group(reader.owners)
         numbers = self._numbers.get(self._find(reader))
         reader.take(_NOTHING if numbers is None else self._rows[numbers].ravel())
 
     def _group(self, owners: Owners) -> None:
-        pairs = self._rows[:, :2].astype(np.intp).tolist() if self._rows is not None else []
-        member_of = {body: self._member(body, owners) for body in {*chain(*pairs)}}
-        for a, b in pairs:
-            one, other = member_of[a], member_of[b]
+        if self._rows is None:
+            return
+        pairs, where = np.unique(self._rows[:, :2].astype(np.intp), axis=0, return_inverse=True)
+        bodies: list[list[int]] = pairs.tolist()
+        member_of = {body: self._member(body, owners) for body in {*chain(*bodies)}}
+        members = [(member_of[a], member_of[b]) for a, b in bodies]
+        for one, other in members:
             if one is not None and other is not None:
                 self._group_of[self._find(one)] = self._find(other)
-        for number, (a, b) in enumerate(pairs):
-            member = member_of[a] if member_of[a] is not None else member_of[b]
-            if member is not None:
-                self._numbers.setdefault(self._find(member), []).append(number)
+        either = [other if one is None else one for one, other in members]
+        groups = [None if member is None else self._find(member) for member in either]
+        for number, pair in enumerate(where.ravel().tolist()):
+            group = groups[pair]
+            if group is not None:
+                self._numbers.setdefault(group, []).append(number)
 
     def _member(self, body: int, owners: Owners) -> Member | None:
         """What passes forces on to all that touches it: a scene, or somebody else's body."""
@@ -84,7 +90,14 @@ class SolverBatch:
 
     def __init__(self) -> None:
         self._rows: list[IntTable] = []
-        self._table: IntTable = np.zeros((0, STATUS + 1), dtype=np.int64)
+        self._table: IntTable = np.zeros((0, ROW_WIDTH), dtype=np.int64)
+
+    def is_as_known(self, scenes: Sequence[ArticulationSet]) -> bool:
+        """Whether the world and the scenes' bodies are as :meth:`JointSolver.learn` saw them."""
+        solvers = [scene.solver for scene in scenes]
+        if not all(solver.is_native for solver in solvers):
+            return False
+        return not advance(self._table_of(solvers), ASK, 0.0, 0.0, 0.0, 0.0)
 
     def before_step(
         self, scenes: Sequence[ArticulationSet], dt: float, gravity: Sequence[float], *,
@@ -95,13 +108,49 @@ class SolverBatch:
         Raises:
             EngineError: A force is not finite; scenes that touch nothing were given nothing.
         """
-        solver_of = {
-            scene.solver.contacts: scene.solver for scene in scenes if scene.solver.has_work
-        }
-        alone: list[JointSolver] = []
-        solved: set[JointSolver] = set()
         for scene in scenes:
             scene.move_anchors()
+        solvers = [scene.solver for scene in scenes]
+        quiet = [solver for solver in solvers if solver.is_undisturbed]
+        if quiet and not quiet[0].contacts.has_foreign_constraints():
+            done = self._advance(quiet, dt, gravity)
+            solvers = [solver for solver in solvers if solver not in done]
+        if solvers:
+            self._solve_in_python(solvers, dt, gravity, is_next=is_next)
+        for scene in scenes:
+            if scene.loop_constraints.is_any:
+                scene.loop_constraints.tighten()
+
+    def _advance(
+        self, solvers: Sequence[JointSolver], dt: float, gravity: Sequence[float]
+    ) -> set[JointSolver]:
+        """Solve without Python whatever can be; which ones."""
+        table = self._table_of(solvers)
+        found = int(advance(table, FORCES, dt, *gravity))
+        if found & REFUSED:
+            return set()
+        if found & TOUCHES:
+            known = table[:, TOUCHING] >= 0
+            solvers = [solver for solver, is_known in zip(solvers, known, strict=True) if is_known]
+            if not solvers:
+                return set()
+            table = table[known]
+            found = int(advance(table, FORCES & ~(READ | LOOK), dt, *gravity))
+        untold = found & UNTOLD
+        for solver, status in zip(solvers, table[:, STATUS].tolist(), strict=True):
+            solver.take(status | untold, dt, gravity)
+        return set(solvers)
+
+    def _solve_in_python(
+        self, solvers: Sequence[JointSolver], dt: float, gravity: Sequence[float], *, is_next: bool
+    ) -> None:
+        """Follow the contacts from scene to scene; islands that span several are solved once."""
+        contacts = WorldContacts(solvers[0].client_id)
+        solver_of = {solver.contacts: solver for solver in solvers if solver.has_work}
+        for reader in solver_of:
+            contacts.give(reader)
+        alone: list[JointSolver] = []
+        solved: set[JointSolver] = set()
         for solver in solver_of.values():
             if solver in solved:
                 continue
@@ -124,20 +173,21 @@ class SolverBatch:
                 solved.add(one)
         if alone:
             self._solve(alone, dt, gravity)
-        for scene in scenes:
-            if scene.loop_constraints.is_any:
-                scene.loop_constraints.tighten()
 
-    def _solve(self, solvers: Sequence[JointSolver], dt: float, gravity: Sequence[float]) -> None:
+    def _table_of(self, solvers: Sequence[JointSolver]) -> IntTable:
         rows = [solver.row for solver in solvers]
         if list(map(id, rows)) != list(map(id, self._rows)):
             self._rows, self._table = rows, np.concatenate(rows)
-        prepare(self._table, PREPARE, 0, 0, dt, *gravity)
-        solve(self._table, ALL_STAGES, 0, 0, 0, dt)
-        statuses: list[int] = self._table[:, STATUS].tolist()
+        return self._table
+
+    def _solve(self, solvers: Sequence[JointSolver], dt: float, gravity: Sequence[float]) -> None:
+        table = self._table_of(solvers)
+        prepare(table, PREPARE, 0, 0, dt, *gravity)
+        solve(table, ALL_STAGES, 0, 0, 0, dt)
+        statuses: list[int] = table[:, STATUS].tolist()
         for k, solver in enumerate(solvers):
             if statuses[k] == NEEDS_ROOM:
-                statuses[k] = solver.solve_alone(dt)
+                statuses[k] = solver.islands.solve_alone(dt)
             solver.require_finite(statuses[k])
         for solver, status in zip(solvers, statuses, strict=True):
             solver.finish(status, dt, gravity)

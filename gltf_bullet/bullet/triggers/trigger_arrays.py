@@ -18,6 +18,8 @@ from gltf_bullet.planning.shapes.shape_plans import (
     SpherePlan,
 )
 from gltf_bullet.planning.triggers import TriggerPlans
+from gltf_bullet.solver.compiling import address_of, addresses
+from gltf_bullet.solver.engine import sensing
 from gltf_bullet.solver.triggers import layout
 from gltf_bullet.solver.triggers.watching import FAST_SHARE, FIND, FOLLOW, watch
 from gltf_bullet.transforms import FloatArray, IntArray, Pose, quats_from_matrices
@@ -65,6 +67,7 @@ class TriggerArrays:
             len(frame_nodes), len(colliders), len(volumes), free_bodies, _admission(plans)
         )
         self._pairs = layout.allocate_pairs(_FIRST_ROOM)
+        self._watcher: IntArray | None = None
         self._frames = self._view(layout.FRAME, len(nodes), layout.FRAME_SIZE)
         self._colliders = self._view(layout.COLLIDER, len(colliders), layout.COLLIDER_SIZE)
         self._volumes = self._view(layout.VOLUME, len(volumes), layout.VOLUME_SIZE)
@@ -222,9 +225,21 @@ class TriggerArrays:
         ).tolist()
         return found
 
+    def watcher(self, free_bodies: Sequence[int]) -> IntArray:
+        """For kernels that do what :meth:`follow` does, ids of the free bodies given."""
+        start = int(self._table[layout.FREE_POSE])
+        header = [address_of(watch), *addresses(self._table, self._numbers, self._pairs), start]
+        numbers = [*header, len(free_bodies), *free_bodies]
+        self._watcher = np.array(numbers, dtype=np.int64)
+        return self._watcher
+
     def find(self, dt: float) -> int:
         """Find the pairs that may have met in a step of ``dt`` seconds; how many there are."""
         return self._watch(FIND, dt)
+
+    def is_room(self, count: int) -> bool:
+        """Whether so many pairs could be listed; where not, :meth:`find` does it again."""
+        return count * layout.PAIR_SIZE <= len(self._pairs)
 
     def pairs(self, count: int) -> list[list[int]]:
         """The pairs that were found: volume, collider, and sum of TOUCHES, UNSURE and PASSES."""
@@ -239,9 +254,14 @@ class TriggerArrays:
             stages, dt,
         )  # fmt: skip
         if count * layout.PAIR_SIZE > len(self._pairs):
-            self._pairs = layout.allocate_pairs(2 * count)
+            self._make_room(count)
             return self._watch(FIND, dt)
         return int(count)
+
+    def _make_room(self, count: int) -> None:
+        self._pairs = layout.allocate_pairs(2 * count)
+        if self._watcher is not None:
+            self._watcher[sensing.PAIRS : sensing.PAIRS + 2] = addresses(self._pairs)
 
 
 def _kind(placed: PlacedShape) -> int:

@@ -20,7 +20,7 @@ from gltf_bullet.bullet.triggers.overlap_probe import Probe, ScrewMotion, Solid,
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.solver.triggers.layout import PASSES, TOUCHES, UNSURE
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["Crossing", "TriggerMemory", "Triggers"]
 
@@ -162,6 +162,21 @@ class Triggers:
 
     # --- the step -----------------------------------------------------------------------------
 
+    def watcher(self, free_bodies: Sequence[int]) -> IntArray:
+        """For kernels that find the pairs after a step: see :meth:`after_watched_step`."""
+        return self._arrays.watcher(free_bodies)
+
+    def after_watched_step(self, count: int, time_step: float) -> list[Crossing]:
+        """What :meth:`after_step` does, where a kernel has found ``count`` pairs already."""
+        if not count and not self._overlaps:
+            return []
+        if count < 0:
+            self._correct_starts(self._arrays.fast(), time_step)
+            count = self._arrays.find(time_step)
+        elif not self._arrays.is_room(count):
+            count = self._arrays.find(time_step)
+        return self._settle(self._arrays.pairs(count))
+
     def after_step(
         self, poses: FloatArray, world_from_node: Callable[[], FloatArray], time_step: float
     ) -> list[Crossing]:
@@ -176,12 +191,7 @@ class Triggers:
         if self.is_idle:
             return []
         count = self._arrays.follow(poses, world_from_node, time_step)
-        if count < 0:
-            self._correct_starts(self._arrays.fast(), time_step)
-            count = self._arrays.find(time_step)
-        if not count and not self._overlaps:
-            return []
-        return self._settle(self._arrays.pairs(count))
+        return self.after_watched_step(count, time_step)
 
     def _correct_starts(self, fast: Sequence[int], time_step: float) -> None:
         """Move frames that jumped to where they must have begun the step.

@@ -16,12 +16,11 @@ from gltf_bullet.bullet.contacts.fast_bodies import FastBodies
 from gltf_bullet.bullet.contacts.link_contacts import LinkContacts
 from gltf_bullet.bullet.contacts.load_overlaps import find_overlaps, overlap_issues
 from gltf_bullet.bullet.contacts.pair_rules import EngineLink, PairRules
-from gltf_bullet.bullet.gravity.fields import GravityFields
-from gltf_bullet.bullet.gravity.forces import GravityForces
+from gltf_bullet.bullet.gravity.forces import gravity_forces
 from gltf_bullet.bullet.joints.articulation_set import create_articulations
-from gltf_bullet.bullet.joints.contact_reader import owners
 from gltf_bullet.bullet.joints.mimic_gears import MimicGears
 from gltf_bullet.bullet.joints.moving_anchors import MovingAnchors
+from gltf_bullet.bullet.joints.solving.contact_reader import owners
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals, ShownLink
 from gltf_bullet.bullet.session import BodyLease, EngineSession, EngineSettings
 from gltf_bullet.bullet.shapes.collider_index import ColliderIndex
@@ -31,6 +30,7 @@ from gltf_bullet.bullet.triggers.triggers import Triggers
 from gltf_bullet.bullet.world.body_motion import BodyMotion
 from gltf_bullet.bullet.world.kinematic_targets import KinematicTargets
 from gltf_bullet.bullet.world.link_index import LinkIndex
+from gltf_bullet.bullet.world.quiet_steps import QuietSteps
 from gltf_bullet.bullet.world.world_state import EngineWorldState
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import PhysicsScene
@@ -58,15 +58,9 @@ class EngineWorld:
         visuals: VisualPlans,
         world_from_asset_xyzw: FloatArray,
     ) -> None:
-        """Create everything in ``plan``; on failure nothing stays in the world.
+        """Create everything in ``plan``, of an asset with the nodes ``tree``, turned so.
 
-        Args:
-            session: The world.
-            plan: What to create.
-            tree: The nodes of the file.
-            options: As of the plan.
-            visuals: What cameras see.
-            world_from_asset_xyzw: How the asset is turned, for gravity that the file states.
+        On failure nothing stays in the world.
 
         Raises:
             EngineError: PyBullet refused something.
@@ -86,8 +80,9 @@ class EngineWorld:
                 client_id, plan, tree, session.shapes, self.free, self.articulations,
                 self.motion.velocities_of,
             )  # fmt: skip
-            """They leave no bodies in the world."""
-            self.gravity = self._create_gravity(world_from_asset_xyzw)
+            self.gravity = gravity_forces(
+                client_id, plan, self.free, self.articulations, world_from_asset_xyzw
+            )
             self.lease = BodyLease(session, self._created, self._table.name_of_body(tree))
             """Whether all this is still in the world."""
         except BaseException:
@@ -96,8 +91,13 @@ class EngineWorld:
             raise
         finally:
             painter.close()
-        self._is_jointed = bool(self.articulations.articulations)
+        self.is_jointed = bool(self.articulations.articulations)
         self._is_plain = self.gravity.is_idle and self.free.is_idle and not self.fast.is_any
+        self.articulations.solver.connect(session, self._created)
+        self._quiet_steps = QuietSteps(
+            self.articulations, self.kinematic_targets, self.triggers, self.free,
+            is_plain=self._is_plain and not self._links.slips,
+        )  # fmt: skip
         self.shown: tuple[ShownLink, ...] = tuple(painter.shown)  # links with meshes of the file
         self.body_nodes: IntArray = np.concatenate([self.free.nodes, self.articulations.nodes])
         """Motion nodes in the order of :meth:`world_from_bodies`."""
@@ -136,7 +136,6 @@ class EngineWorld:
         self._undo.append(gears.remove)
         self._id_of_free = dict(zip(self.free.nodes.tolist(), self.free.ids, strict=True))
         self.anchors = MovingAnchors(self.client_id, self.plan, self.articulations, self.link_of)
-        """Attachment nodes that move by themselves."""
         self._table = LinkIndex(self.plan, self.static_ids, self._id_of_free, self.articulations)
         self.articulations.contacts.join(
             self.session.shared(owners),
@@ -207,17 +206,6 @@ class EngineWorld:
     def links_of(self, node: int) -> list[EngineLink]:
         """The engine links of a body's collider groups, in the order of the plan's groups."""
         return self._table.links_of(node)
-
-    def _create_gravity(self, world_from_asset_xyzw: FloatArray) -> GravityForces:
-        """The file's gravity."""
-        plan, bodies = self.plan, self.plan.bodies.bodies
-        fields = GravityFields(
-            plan.gravity,
-            linear_maps=plan.frames.linear_maps(),
-            world_from_node=plan.frames.world_from_node,
-            asset_xyzw=world_from_asset_xyzw,
-        )
-        return GravityForces(self.client_id, fields, bodies, self.free, self.articulations)
 
     def contacts(self, node: int | None) -> Contacts:
         """Contacts of the scene, or of the body or static collider that a node belongs to."""
@@ -296,15 +284,33 @@ class EngineWorld:
             self.fast.before_step(settings.time_step, settings.gravity)
         if self.kinematic_targets.is_aimed:
             self.kinematic_targets.before_step(settings.time_step)
-        if self._is_jointed:
+        if self.is_jointed:
             self.anchors.before_step(settings.time_step)
-        if self._is_jointed and solves:
+        if self.is_jointed and solves:
             dt, gravity = settings.time_step, settings.gravity
             self.articulations.before_step(dt, gravity, is_next=is_next)
 
+    def needs_nothing(self, settings: EngineSettings) -> bool:
+        """Whether :meth:`before_step` has nothing to do but to solve the joints."""
+        return (
+            self._is_plain
+            and settings is self._settings
+            and not (self.kinematic_targets.is_aimed or self.anchors.is_any)
+        )
+
+    def learn(self) -> EngineSettings:
+        """The world is as it should be, with these settings; :meth:`advance` compares with it."""
+        settings = self.session.settings()
+        self.articulations.solver.learn()
+        return settings
+
+    def advance(self, settings: EngineSettings) -> bool:
+        """Make the world's step without Python; ``False``: nothing happened, it is needed."""
+        return settings is self._settings and self._quiet_steps.make(settings)
+
     def after_step(self, settings: EngineSettings) -> None:
         """Note where the step has brought joints, and which surfaces slide."""
-        if self._is_jointed:
+        if self.is_jointed:
             self.articulations.after_step()
         if self._links.slips:
             self._links.after_step(settings)
@@ -315,6 +321,11 @@ class EngineWorld:
             return
         if self.free.watches_spins or not self.fast.are_slow(self.free.glance()):
             self.free.world_from_bodies(self.fast.put_back)
+
+    @property
+    def pairs_seen(self) -> int | None:
+        """What triggers have found in a step that :meth:`advance` made; where they could watch."""
+        return self.articulations.solver.pairs_seen
 
     def read_sensed(self) -> FloatArray:
         """Read what triggers need to know; poses of the free bodies, shape [free_bodies * 7]."""

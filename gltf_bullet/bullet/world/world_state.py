@@ -9,7 +9,7 @@ from gltf_bullet.bullet.bodies.gyroscopic_bodies import SpinState
 from gltf_bullet.bullet.contacts.fast_bodies import FastState
 from gltf_bullet.bullet.contacts.pair_rules import EngineLink
 from gltf_bullet.bullet.joints.articulation_set import ArticulationState
-from gltf_bullet.bullet.joints.contact_reader import ContactMemory
+from gltf_bullet.bullet.joints.solving.contact_reader import ContactMemory
 from gltf_bullet.bullet.world.kinematic_targets import KinematicNodes
 
 __all__ = ["EngineWorldState"]

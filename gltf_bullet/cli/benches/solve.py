@@ -83,11 +83,7 @@ class SolveRow:
             for _ in range(_WARM_UP + _CHUNK):
                 step()
                 pushes.append(
-                    {
-                        body: push
-                        for scene in scenes
-                        for body, push in scene.core.world.articulations.solver.pushes().items()
-                    }
+                    {body: push for scene in scenes for body, push in _pushes(scene).items()}
                 )
             ours, theirs = [], []
             for _ in range(4 * repeats):
@@ -117,6 +113,11 @@ class SolveRow:
         for scene in scenes:
             scene.core.disable_reset()
         return scenes, SceneBatch([scene.core for scene in scenes]).step
+
+
+def _pushes(scene: Scene) -> Pushes:
+    """What the engine was given last."""
+    return scene.core.world.articulations.solver.commands.pushes()
 
 
 def _bound(loop: HandLoop, push: Pushes) -> Callable[[], None]:

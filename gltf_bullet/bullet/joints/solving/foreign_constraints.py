@@ -46,20 +46,23 @@ class ForeignConstraints:
         self._client_id = client_id
         self._is_ours = is_ours
         self._known = (0, -1)
-        self._ids: list[int] = []
+        self.ids: list[int] = []
+        """As of the last :meth:`rows`."""
 
     def rows(self) -> list[Row]:
         """One for each point that is held."""
         client = self._client_id
         count = pybullet.getNumConstraints(client)
         if not count:
+            self._known = (0, -1)
+            self.ids = []
             return []
         known = (count, pybullet.getConstraintUniqueId(count - 1, client))
         if known != self._known:
             self._known = known
             ids = [pybullet.getConstraintUniqueId(k, client) for k in range(count)]
-            self._ids = [k for k in ids if not self._is_ours(k, self._info(k)[0])]
-        return [row for k in self._ids for row in self._rows_of(self._info(k))]
+            self.ids = [k for k in ids if not self._is_ours(k, self._info(k)[0])]
+        return [row for k in self.ids for row in self._rows_of(self._info(k))]
 
     def _info(self, constraint: int) -> tuple[Any, ...]:
         found: tuple[Any, ...] = pybullet.getConstraintInfo(constraint, self._client_id)

@@ -7,17 +7,19 @@ lies on an arm's load weighs on the arm as well.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from itertools import chain
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.bodies.foreign_bodies import is_immovable, read_free_body
 from gltf_bullet.bullet.contacts.robot_loads import LoadMemory, RobotLoads
+from gltf_bullet.bullet.exchange.contact_memory import FoundContacts, renamed
+from gltf_bullet.bullet.exchange.native_calls import python_contacts
 from gltf_bullet.bullet.joints.articulation import Articulation
-from gltf_bullet.bullet.joints.foreign_constraints import ForeignConstraints
+from gltf_bullet.bullet.joints.solving.foreign_constraints import ForeignConstraints
 from gltf_bullet.solver import contact_following as following
 from gltf_bullet.solver.contact_following import (
     ENDS,
@@ -31,7 +33,7 @@ from gltf_bullet.solver.entries import follow_contacts
 from gltf_bullet.solver.island_layout import FREE_GAIN, FREE_INERTIA, FREE_SIZE
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["ContactMemory", "ContactReader", "Owners", "Touching", "as_rows", "owners"]
+__all__ = ["ContactMemory", "ContactReader", "Owners", "Touching", "owners"]
 
 ContactMemory: TypeAlias = tuple[FloatArray, LoadMemory]
 """Contacts of the world, ROW_SIZE numbers each; body -2 - k is the scene's k-th one; and what is
@@ -44,7 +46,6 @@ _WORLD = (*(0.0,) * 6, 1.0, *(0.0,) * (FREE_SIZE - 7))
 """A free body that nothing moves."""
 _FREE_PADDING = (0.0,) * (FREE_SIZE - FREE_INERTIA)
 _NO_SPIN = (0.0,) * 3
-_NOTHING: FloatArray = np.zeros(0)
 _FOREIGN = -1
 _SPARE = 2
 """Room is made for this many times the contacts that there are."""
@@ -70,13 +71,15 @@ class ContactReader:
         """
         self.client_id = client_id
         self.articulations = tuple(articulations)
+        self.fetch: Callable[[], FloatArray] = partial(python_contacts, client_id)
+        """Asks the engine for all contacts of the world, ROW_SIZE numbers each."""
         self.gravity_factor: Mapping[int, float] = {}
         """Of the scene's free bodies, by body id."""
         self.where: dict[int, tuple[int, dict[int, int]]] = {}
         """Body id -> articulation number, and the frame of each of its links."""
         for number, articulation in enumerate(self.articulations):
             for k, body in enumerate(articulation.body_ids):
-                self.where[body] = (number, _frame_of_links(articulation, k))
+                self.where[body] = (number, articulation.frame_of_links(k))
         self.owners: Owners = dict.fromkeys(self.where, self)
         """Of the bodies of all scenes in the world, this one's included."""
         self._held: FloatArray | None = None
@@ -127,13 +130,35 @@ class ContactReader:
     def memory(self, own: Sequence[int]) -> ContactMemory:
         """The contacts that the next solve reckons with; ``own`` are the scene's bodies."""
         held = self._read() if self._held is None else self._held
-        rows = _renamed(held, {body: -2 - k for k, body in enumerate(own)})
+        rows = renamed(held, {body: -2 - k for k, body in enumerate(own)})
         return rows, self.robot_loads.memory
 
     def recall(self, memory: ContactMemory, own: Sequence[int]) -> None:
         """Take back a :meth:`memory` for the next solve."""
         rows, self.robot_loads.memory = memory
-        self._held = _renamed(rows, {-2 - k: body for k, body in enumerate(own)})
+        self._held = renamed(rows, {-2 - k: body for k, body in enumerate(own)})
+
+    @property
+    def is_undisturbed(self) -> bool:
+        """Whether the next :meth:`read` depends on nothing but what the engine tells.
+
+        Constraints of others apart, as far as they were not known in the last step.
+        """
+        return not (self._foreign.ids or self.robot_loads.memory) and self._held is None
+
+    @property
+    def is_held(self) -> bool:
+        """Whether others hold something by a constraint, as far as was known in the last step."""
+        return bool(self._foreign.ids)
+
+    def has_foreign_constraints(self) -> bool:
+        """Whether others hold something by a constraint now."""
+        return bool(self._foreign.rows())
+
+    @property
+    def starts(self) -> list[int]:
+        """Bodies whose contacts are the solve's business."""
+        return sorted(self._starts) if self._is_solid else []
 
     @property
     def is_curious(self) -> bool:
@@ -152,20 +177,19 @@ class ContactReader:
     def _read(self) -> FloatArray:
         if not self._is_solid:
             return np.zeros(0)
-        return as_rows(pybullet.getContactPoints(physicsClientId=self.client_id))
+        return self.fetch()
 
     def read(self, dt: float, gravity: Sequence[float], *, learns: bool = True) -> Touching | None:
         """Everything that touches the scene's articulations, directly or through others.
 
         ``None`` where nothing does. ``learns``: once a step, loads on others are taken to heart.
         """
+        rows = self._held
+        self._held = None
         if not self._starts:
             return None
-        rows = self._held
         if rows is None:
-            points = self._is_solid and pybullet.getContactPoints(physicsClientId=self.client_id)
-            rows = as_rows(points) if points else _NOTHING
-        self._held = None
+            rows = self._read()
         if held := self._foreign.rows():
             rows = np.concatenate([rows, np.array(held).ravel()])
         if not len(rows):
@@ -229,6 +253,27 @@ class Touching:
         """Whether every articulation of another scene takes part; its number is one of those."""
         count = len(self.readers[scene - 1].articulations)
         return all((scene, number) in self.articulations for number in range(count))
+
+    def found(self) -> FoundContacts | None:
+        """What kernels may remember; ``None`` where next time only Python can tell."""
+        if self.readers or self._reader.is_held:
+            return None
+        owners, free = self._reader.owners, []
+        for (body, link), side in self._free.items():
+            owner = owners.get(body)
+            is_simple = body < 0 or owner or not pybullet.getNumJoints(body, self._client_id)
+            if link >= 0 or not is_simple:
+                return None
+            factor = owner.gravity_factor[body] if owner is not None else 1.0
+            free.append((body, int(side.state == PASSES_ON), factor))
+        return FoundContacts(
+            rows=self._arrays[0],
+            links=list(zip(self._body_of, self._link_of, strict=True)),
+            states=self._states,
+            numbers=self._numbers,
+            free=free,
+            values=self.free_bodies,
+        )
 
     def follow(self, starts: Collection[int]) -> bool:
         """Take in everything that hangs together with some bodies; whether there is anything."""
@@ -352,32 +397,3 @@ class Touching:
             and pybullet.getNumJoints(body, client)
             and pybullet.getDynamicsInfo(body, -1, client)[0] == 0.0
         )
-
-
-def as_rows(points: Sequence[tuple[Any, ...]] | None) -> FloatArray:
-    """``getContactPoints`` as ROW_SIZE numbers each, the fastest way measured: 0.55 us a row."""
-    rows = [
-        (a, b, on_a, on_b, *at_a, *at_b, *normal, *first, *second, distance, force, one, two)
-        for _, a, b, on_a, on_b, at_a, at_b, normal, distance, force, one, first, two, second in (
-            points or ()
-        )
-    ]
-    return np.fromiter(chain.from_iterable(rows), float, ROW_SIZE * len(rows))
-
-
-def _renamed(rows: FloatArray, code: Mapping[int, int]) -> FloatArray:
-    table = rows.copy().reshape(-1, ROW_SIZE)
-    for column in (0, 1):
-        table[:, column] = [code.get(int(body), int(body)) for body in table[:, column].tolist()]
-    return table.ravel()
-
-
-def _frame_of_links(articulation: Articulation, multibody: int) -> dict[int, int]:
-    """The frame that each link of a multibody moves with, its own or its body's."""
-    frames, plan = articulation.record.frames, articulation.plan.multibodies[multibody]
-    result = {link: f for (k, link), f in frames.index.items() if k == multibody}
-    link_of_node = dict(plan.bodies)
-    for link, (node, _) in enumerate(plan.owners):
-        if link not in result and link_of_node.get(node) in result:
-            result[link] = result[link_of_node[node]]
-    return result

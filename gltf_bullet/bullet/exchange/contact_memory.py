@@ -1,0 +1,85 @@
+"""What kernels remember of who touches whom, so that Python need not find it out in each step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gltf_bullet.solver import contact_following as following
+from gltf_bullet.solver.contact_following import PASSES_ON, ROW_SIZE, SORT
+from gltf_bullet.solver.engine import touching
+from gltf_bullet.solver.entries import follow_contacts
+from gltf_bullet.solver.island_layout import FREE_GAIN, FREE_SIZE
+from gltf_bullet.transforms import FloatArray, IntArray
+
+__all__ = ["NO_CONTACTS", "FoundContacts", "TouchMemory", "remember", "renamed"]
+
+TouchMemory = tuple[IntArray, FloatArray]
+"""As of ``solver.engine.touching``."""
+
+NO_CONTACTS: TouchMemory = (np.zeros(0, dtype=np.int64), np.zeros(0))
+"""Nothing remembered."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundContacts:
+    """What Python has found out about the contacts of a step."""
+
+    rows: FloatArray
+    """Of the world, ROW_SIZE numbers each."""
+    links: Sequence[tuple[int, int]]
+    """Body and link."""
+    states: Sequence[int]
+    """Of each link."""
+    numbers: Sequence[int]
+    """Three of each link."""
+    free: Sequence[tuple[int, int, float]]
+    """Body id of each free body, whether it moves, and its share of gravity."""
+    values: Sequence[float]
+    """FREE_SIZE numbers of each free body."""
+
+
+def remember(found: FoundContacts, room: int) -> TouchMemory:
+    """For as long as the same links touch each other; ``room``: for how many contacts."""
+    bodies = np.array(found.links, dtype=np.int64).reshape(-1, 2)[:, 0]
+    states = np.array(found.states, dtype=np.int64)
+    active = np.zeros(max(int(bodies.max(initial=-1)), 0) + 1, dtype=np.int64)
+    passing = bodies[states == PASSES_ON]
+    active[passing[passing >= 0]] = 1
+    table = found.rows.reshape(-1, ROW_SIZE)
+    ends = table[:, :2].astype(np.int64)
+    rows = np.ascontiguousarray(table[active[ends].any(axis=1)]).ravel()
+    count = len(rows) // ROW_SIZE
+    marks = following.places(count)
+    links = int(follow_contacts(rows, count, marks, rows, marks, rows, SORT))
+    start, sides = int(marks[following.BODIES]), int(marks[following.SIDES])
+    names = marks[start : start + 2 * links].reshape(-1, 2)
+    pairs = marks[sides : sides + 2 * count].reshape(-1, 2)
+    changes = np.ones(count, dtype=bool)
+    changes[1:] = (pairs[1:] != pairs[:-1]).any(axis=1)
+    place = {name: k for k, name in enumerate(found.links)}
+    order = [place[body, link] for body, link in names.tolist()]
+    values = np.array(found.values).reshape(-1, FREE_SIZE)
+    for k, (body, _, factor) in enumerate(found.free):
+        if body >= 0:
+            values[k, FREE_GAIN] = factor
+    return touching.memory(
+        names,
+        states[order],
+        np.array(found.numbers, dtype=np.int64).reshape(-1, 3)[order],
+        pairs[changes],
+        np.array([(body, moves) for body, moves, _ in found.free], dtype=np.int64).reshape(-1, 2),
+        values,
+        active,
+        room,
+    )
+
+
+def renamed(rows: FloatArray, code: Mapping[int, int]) -> FloatArray:
+    """Contacts with other ids for their bodies, for a snapshot; those without a code stay."""
+    table = rows.copy().reshape(-1, ROW_SIZE)
+    for column in (0, 1):
+        table[:, column] = [code.get(int(body), int(body)) for body in table[:, column].tolist()]
+    return table.ravel()

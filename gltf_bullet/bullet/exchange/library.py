@@ -1,0 +1,100 @@
+"""Where PyBullet's library has its C functions, and its table of clients.
+
+``pybullet`` is one shared library: a layer for Python over a C interface that it exports. The
+handles of the clients are in a table that is not exported, but named in the library's symbols,
+unless those were stripped. Only ELF files of 64 bits are read, and only the interface version that
+``solver.engine.calls`` was written for is taken; elsewhere Python calls the engine, with the same
+results.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import struct
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pybullet
+
+from gltf_bullet.solver.engine.calls import FUNCTIONS
+
+__all__ = ["SWITCH", "client_place", "function_addresses"]
+
+SWITCH = "GLTF_BULLET_NATIVE_CALLS"
+"""Environment variable: 0 leaves all calls of worlds that are used from now on to Python."""
+_API_VERSION = 202010061
+"""``SHARED_MEMORY_MAGIC_NUMBER``: it changes with the structures that are passed."""
+_TABLE = b"sPhysicsClients1"
+_CLIENTS = 1024
+"""Places in the table (``MAX_PHYSICS_CLIENTS``)."""
+_KNOWN = FUNCTIONS[0].encode()
+"""An exported function: tells where the library was loaded."""
+
+_SYMBOL_TABLE = 2
+_SYMBOL = np.dtype(
+    [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"),
+     ("size", "<u8")]
+)  # fmt: skip
+_ELF_64_LITTLE = b"\x7fELF\x02\x01"
+
+
+@cache
+def function_addresses() -> tuple[int, ...]:
+    """Of :data:`FUNCTIONS`; empty where they are not what we know."""
+    if pybullet.getAPIVersion() != _API_VERSION or struct.calcsize("P") != 8:
+        return ()
+    try:
+        library = ctypes.CDLL(pybullet.__file__)
+        return tuple(
+            ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0 for name in FUNCTIONS
+        )
+    except (AttributeError, OSError):
+        return ()
+
+
+def client_place(client_id: int) -> int:
+    """Address of the place where a client's handle stands, 0 where it cannot be found."""
+    if os.environ.get(SWITCH) == "0":
+        return 0
+    table = _client_table()
+    return table + 8 * client_id if table and 0 <= client_id < _CLIENTS else 0
+
+
+@cache
+def _client_table() -> int:
+    functions = function_addresses()
+    if not functions:
+        return 0
+    try:
+        values = _symbols(Path(pybullet.__file__), (_KNOWN, _TABLE))
+    except (OSError, ValueError, struct.error):
+        return 0
+    known, table = values[_KNOWN], values[_TABLE]
+    if known is None or table is None or table[1] != 8 * _CLIENTS:
+        return 0
+    return functions[0] - known[0] + table[0]
+
+
+def _symbols(path: Path, names: tuple[bytes, ...]) -> dict[bytes, tuple[int, int] | None]:
+    """Value and size of symbols of an ELF file; ``None`` where there is none, or more than one."""
+    found: dict[bytes, tuple[int, int] | None] = dict.fromkeys(names)
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        if data[:6] != _ELF_64_LITTLE:
+            return found
+        [start] = struct.unpack_from("<Q", data, 0x28)
+        size, count = struct.unpack_from("<HH", data, 0x3A)
+        sections = [struct.unpack_from("<IIQQQQIIQQ", data, start + size * k) for k in range(count)]
+        for _, kind, _, _, at, length, link, _, _, _ in sections:
+            if kind != _SYMBOL_TABLE:
+                continue
+            table = np.frombuffer(data[at : at + length], _SYMBOL)
+            texts = data[sections[link][4] : sections[link][4] + sections[link][5]]
+            for name in names:
+                place = texts.find(b"\0" + name + b"\0") + 1
+                rows = table[(table["name"] == place) & (table["value"] > 0) & (place > 0)]
+                if len(rows) == 1:
+                    found[name] = int(rows["value"][0]), int(rows["size"][0])
+    return found

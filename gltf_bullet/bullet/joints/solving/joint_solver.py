@@ -1,0 +1,368 @@
+"""One step of the joints of a scene: the engine is read, the kernels solve, the engine is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from gltf_bullet.bullet.exchange.joint_commands import JointCommands
+from gltf_bullet.bullet.exchange.multibody_states import MultibodyStates
+from gltf_bullet.bullet.exchange.native_calls import (
+    NO_NATIVE,
+    NativeWorld,
+    lease_numbers,
+    scene_plan,
+)
+from gltf_bullet.bullet.joints.articulation import Articulation
+from gltf_bullet.bullet.joints.scene_arena import Arena
+from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader, Touching
+from gltf_bullet.bullet.joints.solving.scene_islands import SceneIslands
+from gltf_bullet.bullet.joints.solving.step_findings import StepFindings
+from gltf_bullet.bullet.session import EngineSession, EngineSettings
+from gltf_bullet.errors import EngineError
+from gltf_bullet.solver import arena as slots
+from gltf_bullet.solver import island_layout as layout
+from gltf_bullet.solver.compiling import IntTable
+from gltf_bullet.solver.engine import stepping
+from gltf_bullet.solver.engine.stepping import (
+    ASK,
+    JUDGED,
+    JUDGED_UNIT,
+    LEARN,
+    LOOK,
+    READ,
+    REFUSED,
+    SENSED,
+    STATE,
+    STEP,
+    STEPPED,
+    TELL,
+    TOUCHES,
+    UNTOLD,
+    advance,
+)  # fmt: skip
+from gltf_bullet.solver.entries import (
+    HURRIED,
+    JUDGE,
+    MISPREDICTED,
+    MISTRUSTED,
+    NEEDS_ROOM,
+    NOT_CONVERGED,
+    NOT_FINITE,
+    PREPARE,
+    SLOWED,
+    WAS_HURRIED,
+    WAS_SLOWED,
+    prepare,
+)
+from gltf_bullet.transforms import FloatArray, IntArray
+
+__all__ = ["FORCES", "JointSolver"]
+
+Pull = Callable[[FloatArray, npt.NDArray[np.intp]], FloatArray]
+"""Accelerations [m/s^2] from centres of mass in the world [k, 3] and motion nodes [k]."""
+
+FORCES = READ | LOOK | STATE | stepping.SOLVE | TELL
+"""Everything but the engine's step."""
+_WHOLE_STEP = ASK | FORCES | STEP
+_EVENTFUL = ~(MISTRUSTED | HURRIED | STEPPED | JUDGED | SENSED)
+"""What a kernel says where Python has to do something about it."""
+
+
+class JointSolver:
+    """The joint-space solve of all articulations of one scene."""
+
+    def __init__(
+        self,
+        client_id: int,
+        arena: Arena,
+        articulations: Sequence[Articulation],
+        solid: Collection[int],
+    ) -> None:
+        """Prepare the lists to go through; ``solid`` are bodies that have colliders."""
+        self.client_id = client_id
+        self.arena = arena
+        self.articulations = tuple(articulations)
+        self.contacts = ContactReader(client_id, articulations, solid)
+        """What touches what, this scene's side."""
+        self.findings = StepFindings(self.articulations)
+        self.field: Pull | None = None
+        """What bodies accelerate more than the engine knows."""
+        sources = [
+            (body, *state)
+            for articulation in articulations
+            for body, state in zip(articulation.body_ids, articulation.record.states, strict=True)
+        ]
+        self._sources = sources
+        self._states = MultibodyStates(client_id, sources, arena.floats[: arena.state_end])
+        self.forget_bases = self._states.forget_bases
+        """Call it when a snapshot is made or taken back."""
+        self.commands = JointCommands(
+            client_id,
+            sources,
+            arena.work[arena.commands],
+            arena.work[arena.motor_targets],
+            arena.work[arena.motor_bounds],
+        )
+        """What the engine is given."""
+        self._pushed: list[FloatArray] = []
+        self.is_mistrustful = False  # whether :meth:`judge` has something to do
+        self.is_known = False
+        """Whether a kernel knew what touches, in the last solve."""
+        self.is_hurried = False  # whether a link goes further in the step than it is thick
+        self.last: tuple[float, Sequence[float]] = (0.0, ())
+        """The step's length [s], and gravity."""
+        self.islands = SceneIslands(arena)
+        self.is_native = False
+        """Whether kernels call the engine."""
+        self.pairs_seen: int | None = None
+        """What the triggers' kernel has found in the last step, where it could watch."""
+
+    @property
+    def row(self) -> IntTable:
+        """Of the table that the kernels take."""
+        row: IntTable = self.islands.row
+        return row
+
+    def connect(self, session: EngineSession, body_ids: Sequence[int]) -> None:
+        """Let the kernels call the engine from now on, where they can.
+
+        Args:
+            session: The world.
+            body_ids: All bodies of the scene, marked.
+        """
+        if not self.has_work:
+            return
+        world = session.shared(NativeWorld)
+        if not len(world.engine):
+            return
+        self.read()
+        seen = self.arena.floats[: self.arena.state_end].tobytes()
+        targets, first = self.commands.targets, self.arena.commands.start
+        plan = scene_plan(self.client_id, self._sources, targets, first, self.contacts.starts)
+        self.islands.connect((world.engine, plan, lease_numbers(session, body_ids)))
+        self.is_native = True
+        self.read()
+        if self.arena.floats[: self.arena.state_end].tobytes() != seen:
+            # Another library than ours, for all that its versions say.
+            self.is_native = False
+            self.islands.connect(NO_NATIVE)
+            return
+        self.contacts.fetch = world.contacts
+
+    def watch(self, watcher: IntArray) -> None:
+        """Let triggers watch the steps that :meth:`advance` makes: see ``Triggers.watcher``."""
+        self.islands.connect(self.islands.native, watcher)
+
+    def read(self, *, is_next: bool = False) -> None:
+        """Take coordinates and velocities of everything from the engine.
+
+        ``is_next``: nobody but the engine had a say since the last time.
+        """
+        if not self.is_native or advance(self.row, READ, 0.0, 0.0, 0.0, 0.0):
+            self._states.read(is_next=is_next)
+
+    def _read(self, *, is_next: bool) -> None:
+        self.read(is_next=is_next)
+        if self.field is None:
+            return
+        for articulation in self.articulations:
+            states = articulation.read()
+            frames = articulation.record.frames
+            massive = [
+                f for f, k in enumerate(frames.multibody) if k >= 0 and states.masses[f] > 0.0
+            ]
+            nodes = np.array([frames.node[f] for f in massive], dtype=np.intp)
+            pull = self.arena.model(articulation.record, slots.PULL, len(frames.link), 3)
+            pull[massive] = self.field(states.com[massive], nodes)
+
+    def push(self, number: int, frame: int, force: FloatArray, torque: FloatArray) -> None:
+        """Reckon with a force at a frame's centre of mass, and a torque, in the coming step."""
+        record = self.arena.records[number]
+        external = self.arena.model(record, slots.EXTERNAL, len(record.frames.link), 6)
+        external[frame, :3] += torque
+        external[frame, 3:] += force
+        self._pushed.append(external)
+
+    def step(self, dt: float, gravity: Sequence[float], *, is_next: bool = False) -> None:
+        """Find and apply all joint forces for one engine step of ``dt`` seconds.
+
+        ``is_next``: nobody but the engine had a say since the last step.
+
+        Raises:
+            EngineError: A force came out that is not finite; the engine was given nothing.
+        """
+        if not self.has_work:
+            return
+        if self.is_undisturbed and not self.contacts.has_foreign_constraints():
+            found = int(advance(self.row, FORCES, dt, *gravity))
+            if not found & (REFUSED | TOUCHES):
+                self.take(found, dt, gravity)
+                return
+        touching = self.look(dt, gravity, is_next=is_next)
+        if touching is None:
+            prepare(self.row, PREPARE, 0, 0, dt, *gravity)
+            status = self.islands.solve_alone(dt)
+        else:
+            [(_, status)] = self.solve_touching(touching, dt, gravity)
+        self.require_finite(status)
+        self.finish(status, dt, gravity)
+
+    @property
+    def is_undisturbed(self) -> bool:
+        """Whether the coming solve depends on nothing that only Python knows."""
+        return self.is_native and self.field is None and self.contacts.is_undisturbed
+
+    @property
+    def has_work(self) -> bool:
+        """Whether there is a joint at all."""
+        return bool(self.articulations)
+
+    def look(self, dt: float, gravity: Sequence[float], *, is_next: bool) -> Touching | None:
+        """Read the engine; what touches the articulations, ``None`` where nothing does."""
+        self.is_known = False
+        self._read(is_next=is_next)
+        return self.contacts.read(dt, gravity)
+
+    def require_finite(self, status: int) -> None:
+        """Refuse forces that are not; the engine was given nothing yet.
+
+        Raises:
+            EngineError: A force is not finite.
+        """
+        if status & NOT_FINITE:
+            raise EngineError(self.findings.explain())
+
+    def advance(self, settings: EngineSettings) -> bool:
+        """Make the world's next step, all in one call where nothing in it needs Python.
+
+        Nobody may want a say in it, after :meth:`learn`. ``False``: nothing was done, the world or
+        what touches is another one than before.
+
+        Raises:
+            EngineError: A force came out that is not finite; the engine was given nothing.
+        """
+        dt, gravity = settings.time_step, settings.gravity
+        found = int(advance(self.row, _WHOLE_STEP, dt, *gravity))
+        if found & (REFUSED | TOUCHES):
+            return False
+        self.is_known = True
+        if found & _EVENTFUL:
+            self._take_eventful(found, dt, gravity)
+        else:
+            self._note(found, dt, gravity)
+        self.pairs_seen = int(self.row[0, layout.PAIRS]) if found & SENSED else None
+        return True
+
+    def _take_eventful(self, found: int, dt: float, gravity: Sequence[float]) -> None:
+        judged, found = found // JUDGED_UNIT % 4, found % JUDGED_UNIT
+        self.take(found & ~JUDGED, dt, gravity)
+        if found & JUDGED:
+            self._take_judgement(judged, dt)
+        if not found & STEPPED and advance(self.row, STEP, dt, *gravity) != STEPPED:
+            raise EngineError("stepSimulation: the engine does not answer")
+
+    def _note(self, status: int, dt: float, gravity: Sequence[float]) -> None:
+        """What a step that was told leaves behind."""
+        self.is_mistrustful = status & (MISTRUSTED | JUDGED) == MISTRUSTED
+        self.is_hurried = status & HURRIED > 0
+        self.last = (dt, gravity)
+        self.pairs_seen = None
+        while self._pushed:
+            self._pushed.pop()[:] = 0.0
+
+    def learn(self) -> None:
+        """The world is as it should be: :meth:`advance` asks whether it still is."""
+        if self.is_native:
+            advance(self.row, LEARN, 0.0, 0.0, 0.0, 0.0)
+            self.islands.forget()
+
+    def take(self, found: int, dt: float, gravity: Sequence[float]) -> None:
+        """Go on with what a kernel has solved, and told unless something is the matter.
+
+        Raises:
+            EngineError: A force is not finite; the engine was given nothing.
+        """
+        self.is_known = True
+        if not (found & _EVENTFUL or self.commands.has_motors):
+            self._note(found, dt, gravity)
+            return
+        while found & NEEDS_ROOM:
+            self.islands.make_room()
+            found = int(advance(self.row, LOOK | stepping.SOLVE | TELL, dt, *gravity))
+        is_told = not found & UNTOLD
+        status = found & ~(UNTOLD | STEPPED)
+        self.require_finite(status)
+        self.finish(status, dt, gravity, is_told=is_told)
+
+    def finish(
+        self, status: int, dt: float, gravity: Sequence[float], *, is_told: bool = False
+    ) -> None:
+        """Give the engine what the solve has found, unless it was told."""
+        if status & SLOWED:
+            self._give_back_velocities(dt)
+        if status & NOT_CONVERGED:
+            self.findings.name_unconverged(self.islands.index)
+        if not is_told and (not self.is_native or advance(self.row, TELL, dt, *gravity) & REFUSED):
+            self.commands.tell()
+        self._note(status, dt, gravity)
+        if status & MISPREDICTED or self.commands.has_motors:
+            self.commands.set_motors()
+
+    def judge(self) -> None:
+        """Take back what the step that was just made has thrown, while contacts are unsettled."""
+        dt, gravity = self.last
+        self.is_mistrustful = False
+        status = REFUSED
+        if self.is_undisturbed and not self.contacts.has_foreign_constraints():
+            status = int(advance(self.row, READ | LOOK | stepping.JUDGE, dt, *gravity))
+        if status & (REFUSED | TOUCHES):
+            self.read()
+            touching = self.contacts.read(dt, gravity, learns=False)
+            contacts = 0 if touching is None else self.islands.fill(touching, [])
+            status = prepare(self.row, JUDGE, 0, contacts, dt, *gravity)
+        else:
+            status = status // JUDGED_UNIT % 4
+        self._take_judgement(status, dt)
+
+    def _take_judgement(self, status: int, dt: float) -> None:
+        self.is_mistrustful = False
+        self.is_hurried |= bool(status & WAS_HURRIED)
+        if status & WAS_SLOWED:
+            self._give_back_velocities(dt)
+
+    def _give_back_velocities(self, dt: float) -> None:
+        self.findings.name_slowed(dt)
+        for articulation in self.articulations:
+            articulation.give_back_velocities()
+
+    def forget_motors(self) -> None:
+        """The engine's motors are not as this solve left them: set them anew."""
+        self.commands.has_motors = True
+        self.is_mistrustful = False
+        self.forget_bases()
+
+    def solve_touching(
+        self,
+        touching: Touching,
+        dt: float,
+        gravity: Sequence[float],
+        joined: Mapping[int, JointSolver] = MappingProxyType({}),
+    ) -> list[tuple[JointSolver, int]]:
+        """Solve a scene that touches something; what became of it and of those that join.
+
+        ``joined``: solvers of scenes that take their own forces from this solve, by their numbers
+        in ``touching``, after :meth:`take_part`.
+        """
+        arenas = {k: solver.arena for k, solver in joined.items()}
+        status, others = self.islands.solve_touching(touching, dt, gravity, arenas)
+        return [(self, status), *((solver, others[k]) for k, solver in joined.items())]
+
+    def take_part(self, *, is_next: bool) -> None:
+        """Read the engine for a solve of another scene that this one's bodies are part of."""
+        self.is_known = False
+        self._read(is_next=is_next)
+        self.contacts.pass_over()

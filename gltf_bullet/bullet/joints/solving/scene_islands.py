@@ -1,0 +1,182 @@
+"""The islands of one scene's step: their arrays, what is put into them, their solve."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from gltf_bullet.bullet.exchange.contact_memory import NO_CONTACTS, remember
+from gltf_bullet.bullet.exchange.native_calls import NO_NATIVE
+from gltf_bullet.bullet.joints.scene_arena import Arena
+from gltf_bullet.bullet.joints.solving.contact_reader import Touching
+from gltf_bullet.solver import arena as slots
+from gltf_bullet.solver import island_layout as layout
+from gltf_bullet.solver.compiling import IntTable
+from gltf_bullet.solver.entries import (
+    FINISH,
+    GATHER,
+    NEEDS_ROOM,
+    OPEN,
+    PREPARE,
+    SOLVE,
+    prepare,
+    solve,
+)
+from gltf_bullet.transforms import IntArray
+
+__all__ = ["ALL_STAGES", "SceneIslands"]
+
+ALL_STAGES = OPEN | GATHER | SOLVE | FINISH
+_SPARE = 1.5
+"""Room is made for this many times what is needed: contacts come and go."""
+
+
+class SceneIslands:
+    """Who moves together, and what holds it together."""
+
+    def __init__(self, arena: Arena) -> None:
+        """Room for the articulations of one scene, ``arena``, that touch nothing."""
+        self.arena = arena
+        self.native = NO_NATIVE
+        """How kernels call the engine, without any where only Python can."""
+        self._watcher: IntArray = np.zeros(0, dtype=np.int64)
+        self._touch = NO_CONTACTS
+        self._rows = sum(
+            int(arena.ints[record.offset + slots.TOTAL_ROWS]) for record in arena.records
+        ) + 6 * int(arena.ints[slots.CUTS])
+        self._dofs = sum(record.dof_count for record in arena.records)
+        self._room = (len(arena.records), self._rows, 0, 0, self._dofs)
+        self.index, self._values = layout.allocate(*self._room, 1024)
+        self.row = self._row_of(arena)
+        """Of the table that the kernels take."""
+
+    def _row_of(self, arena: Arena) -> IntTable:
+        """A scene's arrays beside these islands."""
+        if arena is not self.arena:
+            return layout.row_of(*arena.arrays, self.index, self._values)
+        return layout.row_of(
+            *arena.arrays, self.index, self._values, self.native, self._touch, self._watcher
+        )
+
+    def connect(
+        self, native: tuple[IntArray, IntArray, IntArray], watcher: IntArray | None = None
+    ) -> None:
+        """Say how kernels call the engine, and who watches the steps that they make."""
+        self.native = native
+        self._watcher = self._watcher if watcher is None else watcher
+        self.row = self._row_of(self.arena)
+
+    def forget(self) -> None:
+        """Do not know again who touches whom: the world may be another one."""
+        self._touch[0][:1] = 0
+
+    # --- the solve ----------------------------------------------------------------------------
+
+    def solve_alone(self, dt: float) -> int:
+        """Solve what was prepared and touches nothing; what became of it."""
+        while (status := int(solve(self.row, ALL_STAGES, 0, 0, 0, dt))) == NEEDS_ROOM:
+            self.make_room()
+        return status
+
+    def solve_touching(
+        self,
+        touching: Touching,
+        dt: float,
+        gravity: Sequence[float],
+        joined: Mapping[int, Arena],
+    ) -> tuple[int, dict[int, int]]:
+        """Solve a scene that touches something; what became of it and of those that join.
+
+        ``joined``: of scenes that take their own forces from this solve, by their numbers in
+        ``touching``, read anew.
+        """
+        others = [
+            joined[k + 1] if k + 1 in joined else self._borrow(touching, k, dt, gravity)
+            for k in range(len(touching.readers))
+        ]
+        free = len(touching.free_bodies) // layout.FREE_SIZE
+        contacts = self.fill(touching, others)
+        prepare(self.row, PREPARE, 0, contacts, dt, *gravity)
+        for k, arena in joined.items():
+            prepare(self._row_of(arena), PREPARE, k, contacts, dt, *gravity)
+        while True:
+            solve(self.row, OPEN | GATHER, 0, contacts, free, dt)
+            rows = [self._row_of(other) for other in others]
+            for k, row in enumerate(rows):
+                solve(row, GATHER, k + 1, contacts, free, dt)
+            status = int(solve(self.row, SOLVE | FINISH, 0, contacts, free, dt))
+            if status != NEEDS_ROOM:
+                break
+            self.make_room()
+            contacts = self.fill(touching, others)
+        self._remember(touching)
+        found = {k: int(solve(rows[k - 1], FINISH, k, contacts, free, dt)) for k in joined}
+        for other in others:
+            other.ints[[record.offset + slots.ACTS for record in other.records]] = 1
+        return status, found
+
+    def _remember(self, touching: Touching) -> None:
+        """Spare Python the next step, if the same links touch each other."""
+        found = touching.found() if self.native is not NO_NATIVE else None
+        if found is not None:
+            _, rows, contacts, _, _ = self._room
+            self._touch = remember(found, min(contacts, (rows - self._rows) // 3))
+            self.row = self._row_of(self.arena)
+
+    def _borrow(self, touching: Touching, k: int, dt: float, gravity: Sequence[float]) -> Arena:
+        """Another scene's articulations as they are now, for an island that reaches them.
+
+        Forces given to the engine twice add up: its own solve tells the engine about it.
+        """
+        reader = touching.readers[k]
+        other = reader.articulations[0].arena
+        memory = other.memory()
+        for number, articulation in enumerate(reader.articulations):
+            reached = (k + 1, number) in touching.articulations
+            other.ints[articulation.record.offset + slots.ACTS] = 2 if reached else 0
+            if reached:
+                articulation.evaluate()
+        prepare(self._row_of(other), PREPARE, 0, 0, dt, *gravity)
+        other.recall(memory)
+        return other
+
+    # --- room ---------------------------------------------------------------------------------
+
+    def fill(self, touching: Touching, others: Sequence[Arena]) -> int:
+        """Put contacts and free bodies into the islands; how many contacts there are."""
+        numbers = touching.free_bodies
+        free = len(numbers) // layout.FREE_SIZE
+        count = touching.fill(self.index, self._values)
+        records = [(other, record) for other in others for record in other.records]
+        needed = (
+            len(self.arena.records) + free + len(records),
+            self._rows
+            + 3 * abs(count)
+            + sum(int(k.ints[record.offset + slots.TOTAL_ROWS]) for k, record in records),
+            abs(count),
+            free,
+            self._dofs + 6 * free + sum(record.dof_count for _, record in records),
+        )
+        if count < 0 or any(need > room for need, room in zip(needed, self._room, strict=True)):
+            self.make_room(
+                *(
+                    int(_SPARE * need) if need > room else room
+                    for need, room in zip(needed, self._room, strict=True)
+                )
+            )
+            count = touching.fill(self.index, self._values)
+        start = self.index[layout.FREE]
+        self._values[start : start + len(numbers)] = numbers
+        return count
+
+    def make_room(self, *room: int) -> None:
+        """Larger arrays; blocks, rows, contacts, free bodies and velocities where these change."""
+        floats = max(
+            int(self.index[layout.CAPACITY] - self.index[layout.FIRST]),
+            int(_SPARE * (self.index[layout.NEEDED] - self.index[layout.FIRST])),
+        )
+        blocks, rows, contacts, free, dofs = room or self._room
+        self._room = (blocks, rows, contacts, free, dofs)
+        self.index, self._values = layout.allocate(*self._room, floats)
+        self.row = self._row_of(self.arena)

@@ -1,0 +1,53 @@
+"""Steps of a scene in which nothing but its joints acts: made by kernels, without Python."""
+
+from __future__ import annotations
+
+from gltf_bullet.bullet.bodies.free_bodies import FreeBodies
+from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
+from gltf_bullet.bullet.session import EngineSettings
+from gltf_bullet.bullet.triggers.triggers import Triggers
+from gltf_bullet.bullet.world.kinematic_targets import KinematicTargets
+
+__all__ = ["QuietSteps"]
+
+
+class QuietSteps:
+    """Whether a scene's next step is one of those; and how it is made."""
+
+    def __init__(
+        self,
+        articulations: ArticulationSet,
+        kinematic_targets: KinematicTargets,
+        triggers: Triggers,
+        free: FreeBodies,
+        *,
+        is_plain: bool,
+    ) -> None:
+        """Let triggers watch these steps.
+
+        Args:
+            articulations: The scene's jointed bodies, connected.
+            kinematic_targets: Its animated bodies.
+            triggers: Its triggers.
+            free: Its other bodies.
+            is_plain: Whether these, gravity and friction need nothing but the engine.
+        """
+        self._solver = articulations.solver
+        self._targets = kinematic_targets
+        self._is_possible = is_plain and articulations.stands_alone and self._solver.is_native
+        if self._is_possible and not (triggers.is_idle or triggers.needs_nodes):
+            self._solver.watch(triggers.watcher(free.ids))
+
+    def make(self, settings: EngineSettings) -> bool:
+        """Make the world's next step; ``False``: nothing was done, it needs Python.
+
+        Raises:
+            EngineError: A force came out that is not finite; the engine was given nothing.
+        """
+        solver = self._solver
+        return (
+            self._is_possible
+            and solver.is_undisturbed
+            and not (self._targets.is_aimed or solver.commands.has_motors)
+            and solver.advance(settings)
+        )

@@ -1,0 +1,1 @@
+"""Kernels that read the engine and tell it, without Python in between."""

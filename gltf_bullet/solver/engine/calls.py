@@ -1,0 +1,396 @@
+"""The engine's own C functions, called from compiled code: no Python object per number.
+
+Measured for a cart-pole's step: PyBullet's calls and what is made of their tuples take 14 us,
+these 2 us.
+Who calls makes sure that the functions are those that are meant: see ``bullet.exchange``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from gltf_bullet.solver.compiling import doubles_at, kernel, words_at
+from gltf_bullet.transforms import FloatArray, IntArray
+
+# --- slots of an engine's integers ----------------------------------------------------------------
+
+HERE = 0
+"""Address of the integers themselves."""
+CLIENT = 1
+"""Address of the place where PyBullet keeps the client's handle."""
+PREPARE = 2
+"""Addresses of two kernels, as C functions."""
+SOLVE = 3
+IS_DIRECT = 4
+"""Whether the engine is in this very thread, so that an answer is there at once."""
+FUNCTION = 5
+"""First of the functions below."""
+
+FUNCTIONS = (
+    "b3CanSubmitCommand",
+    "b3SubmitClientCommandAndWaitStatus",
+    "b3SubmitClientCommand",
+    "b3ProcessServerStatus",
+    "b3GetStatusType",
+    "b3RequestActualStateCommandInit",
+    "b3GetStatusActualState",
+    "b3InitRequestContactPointInformation",
+    "b3GetContactPointInformation",
+    "b3InitRequestPhysicsParamCommand",
+    "b3GetStatusPhysicsSimulationParameters",
+    "b3JointControlCommandInit2",
+    "b3JointControlSetDesiredForceTorque",
+    "b3ApplyExternalForceCommandInit",
+    "b3ApplyExternalForce",
+    "b3ApplyExternalTorque",
+    "b3InitStepSimulationCommand",
+    "b3GetNumBodies",
+    "b3GetBodyUniqueId",
+    "b3GetNumUserConstraints",
+    "b3GetUserConstraintId",
+    "b3GetUserData",
+    "b3GetDynamicsInfoCommandInit",
+    "b3GetDynamicsInfo",
+)
+"""Of PyBullet's library, in the order of their addresses in the integers."""
+
+(
+    _CAN_SUBMIT, _SUBMIT_AND_WAIT, _SUBMIT, _PROCESS, _STATUS, _STATE_COMMAND, _STATE,
+    _CONTACT_COMMAND, _CONTACTS, _SETTINGS_COMMAND, _SETTINGS, _CONTROL_COMMAND, _SET_FORCE,
+    _FORCE_COMMAND, _FORCE, _TORQUE, _STEP_COMMAND, _BODY_COUNT, _BODY_ID, _CONSTRAINT_COUNT,
+    _CONSTRAINT_ID,
+    _USER_DATA, _DYNAMICS_COMMAND, _DYNAMICS,
+) = range(FUNCTION, FUNCTION + len(FUNCTIONS))  # fmt: skip
+
+KNOWN = FUNCTION + len(FUNCTIONS)
+"""[6] What was read last: time step, gravity (as bits), substeps, the constraints."""
+CONTACT_COUNT = KNOWN + 6
+CONTACT_POINTS = KNOWN + 7
+"""Of the contacts that were asked for last: how many, and their address."""
+SCRATCH = KNOWN + 8
+"""[64] Where functions put what they find."""
+SIZE = SCRATCH + 64
+
+# --- what the engine answers (SharedMemoryPublic.h) -----------------------------------------------
+
+_STATE_COMPLETED = 21
+_STEP_COMPLETED = 26
+_CONTACTS_COMPLETED = 39
+_DYNAMICS_COMPLETED = 77
+_TORQUE_CONTROL = 1
+_WORLD_FRAME = 2
+
+POINT_WORDS = 22
+"""Of 8 bytes, in a ``b3ContactPointData``."""
+FRICTION = 11
+"""Number of the lateral friction in a ``b3DynamicsInfo``."""
+
+# --- slots of a plan, what is read and told of a scene --------------------------------------------
+
+BODIES = 0
+"""How many multibodies."""
+BODY = 1
+"""Offset of their records."""
+COMMANDS = 2
+"""First number of the forces in the work array."""
+STARTS = 3
+"""[.] Offset of a switch for each body id: whether its contacts are the solve's business."""
+START_COUNT = 4
+"""How many such switches; 0 where the scene touches nothing."""
+PLAN_HEADER = 5
+
+BODY_ID = 0
+BASE = 1
+"""Offset of the base's state, or -1."""
+BASE_SIZE = 2
+JOINTS = 3
+"""How many joints."""
+JOINT = 4
+"""Offset of their records."""
+AXES = 5
+"""How many velocities of joints are pushed."""
+AXIS = 6
+"""Offset of their numbers in the engine."""
+IS_PUSHED = 7
+"""Whether the base is."""
+BODY_SIZE = 8
+
+POSITION_AT, POSITIONS, VELOCITY_AT, VELOCITIES, JOINT_STATE = range(5)
+"""Where the engine has a joint's position, and how many numbers; the offset of its state."""
+JOINT_SIZE = 5
+
+_types: Any = numba.types
+
+
+def _declare(_context: object, _address: object, arguments: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        parts: Any = cgutils.unpack_tuple(builder, values[1])  # type: ignore[no-untyped-call]
+        kinds = [context.get_value_type(kind) for kind in signature.args[1].types]
+        function = ir.FunctionType(ir.IntType(64), kinds)
+        return builder.call(builder.inttoptr(values[0], function.as_pointer()), parts)
+
+    kinds = _types.Tuple([_types.unliteral(kind) for kind in arguments.types])
+    return _types.int64(_types.int64, kinds), generate
+
+
+_intrinsic: Any = intrinsic
+call: Callable[[int, tuple[Any, ...]], int] = _intrinsic(_declare)
+"""Call a C function by its address. Integers and pointers are passed as 64 bits; of a function that
+gives 32 bits, the others mean nothing."""
+
+
+@kernel
+def low_half(word: int) -> int:
+    """The signed 32 bits at the lower end."""
+    return ((word & 0xFFFFFFFF) ^ 0x80000000) - 0x80000000
+
+
+@kernel
+def _copy(address: int, count: int, floats: FloatArray, at: int) -> None:
+    source = doubles_at(address, count)
+    for k in range(count):
+        floats[at + k] = source[k]
+
+
+@kernel
+def byte_at(address: int) -> int:
+    """A byte in memory."""
+    return int((words_at(address & ~7, 1)[0] >> (8 * (address & 7))) & 255)
+
+
+@kernel
+def scratch(engine: IntArray) -> int:
+    """Address of the scratch."""
+    return int(engine[HERE] + 8 * SCRATCH)
+
+
+@kernel
+def engine_client(engine: IntArray) -> int:
+    """The client's handle, 0 where it is not connected."""
+    client = words_at(engine[CLIENT], 1)[0]
+    if client == 0 or low_half(call(engine[_CAN_SUBMIT], (client,))) == 0:
+        return 0
+    return int(client)
+
+
+@kernel
+def submit(engine: IntArray, client: int, command: int) -> int:
+    """Let the engine do something; the status.
+
+    Waiting for it takes the clock three times: a tenth of a cart-pole's step (measured).
+    """
+    if engine[IS_DIRECT]:
+        call(engine[_SUBMIT], (client, command))
+        return call(engine[_PROCESS], (client,))
+    return call(engine[_SUBMIT_AND_WAIT], (client, command))
+
+
+@kernel
+def read_settings(engine: IntArray, client: int) -> bool:
+    """Put the world's settings into the scratch, as :data:`KNOWN` has them."""
+    command = call(engine[_SETTINGS_COMMAND], (client,))
+    status = submit(engine, client, command)
+    at = scratch(engine)
+    if low_half(call(engine[_SETTINGS], (status, at + 64))) == 0:
+        return False
+    # b3PhysicsSimulationParameters: time step, time, gravity [3], substeps (32 bits), ...
+    engine[SCRATCH] = engine[SCRATCH + 8]
+    for k in range(3):
+        engine[SCRATCH + 1 + k] = engine[SCRATCH + 10 + k]
+    engine[SCRATCH + 4] = low_half(engine[SCRATCH + 13])
+    engine[SCRATCH + 5] = _last(client, engine[_CONSTRAINT_COUNT], engine[_CONSTRAINT_ID])
+    return True
+
+
+@kernel
+def is_as_known(engine: IntArray, client: int) -> bool:
+    """Whether the world's settings are those that were read last."""
+    if not read_settings(engine, client):
+        return False
+    for k in range(6):  # noqa: SIM110  # kernels know no generators
+        if engine[SCRATCH + k] != engine[KNOWN + k]:
+            return False
+    return True
+
+
+@kernel
+def last_body(engine: IntArray, client: int) -> int:
+    """How many bodies there are, times 2^32, plus the id of the last one."""
+    return int(_last(client, engine[_BODY_COUNT], engine[_BODY_ID]))
+
+
+@kernel
+def _last(client: int, count_of: int, id_of: int) -> int:
+    count = low_half(call(count_of, (client,)))
+    if count == 0:
+        return 0
+    return int((count << 32) + low_half(call(id_of, (client, count - 1))))
+
+
+@kernel
+def user_data(engine: IntArray, client: int, number: int) -> int:
+    """Address of a user datum's text, 0 without."""
+    at = scratch(engine)
+    if low_half(call(engine[_USER_DATA], (client, number, at))) == 0:
+        return 0
+    return int(engine[SCRATCH + 1])
+
+
+@kernel
+def read_pose_only(engine: IntArray, client: int, body: int, floats: FloatArray, pose: int) -> bool:
+    """Take position and rotation [7] of a base from the engine."""
+    if not _ask_state(engine, client, body):
+        return False
+    _copy(engine[SCRATCH], 7, floats, pose)
+    return True
+
+
+@kernel
+def _ask_state(engine: IntArray, client: int, body: int) -> bool:
+    """Put the addresses of a body's coordinates and velocities into the scratch."""
+    command = call(engine[_STATE_COMMAND], (client, body))
+    status = submit(engine, client, command)
+    if low_half(call(engine[_STATUS], (status,))) != _STATE_COMPLETED:
+        return False
+    at = scratch(engine)
+    call(engine[_STATE], (status, 0, 0, 0, 0, at, at + 8, 0))
+    return True
+
+
+@kernel
+def read_state(
+    engine: IntArray, client: int, plan: IntArray, body: int, floats: FloatArray
+) -> bool:
+    """Take base and joints of a multibody from the engine."""
+    if not _ask_state(engine, client, plan[body + BODY_ID]):
+        return False
+    q, u = engine[SCRATCH], engine[SCRATCH + 1]
+    base = plan[body + BASE]
+    if base >= 0:
+        _copy(q, 7, floats, base)
+        _copy(u, 6, floats, base + 7)
+        for k in range(13, plan[body + BASE_SIZE]):
+            floats[base + k] = 0.0
+    for j in range(plan[body + JOINTS]):
+        joint = plan[body + JOINT] + JOINT_SIZE * j
+        here, count = plan[joint + JOINT_STATE], plan[joint + POSITIONS]
+        _copy(q + 8 * plan[joint + POSITION_AT], count, floats, here)
+        _copy(u + 8 * plan[joint + VELOCITY_AT], plan[joint + VELOCITIES], floats, here + count)
+    return True
+
+
+@kernel
+def find_contacts(engine: IntArray, client: int) -> int:
+    """Put count and address of the world's contacts into the scratch; the count, -1 on failure."""
+    command = call(engine[_CONTACT_COMMAND], (client,))
+    status = submit(engine, client, command)
+    if low_half(call(engine[_STATUS], (status,))) != _CONTACTS_COMPLETED:
+        return -1
+    call(engine[_CONTACTS], (client, scratch(engine)))
+    engine[CONTACT_COUNT], engine[CONTACT_POINTS] = low_half(engine[SCRATCH]), engine[SCRATCH + 1]
+    return int(engine[CONTACT_COUNT])
+
+
+@kernel
+def copy_point(address: int, rows: FloatArray, to: int) -> None:
+    """A contact as ``contact_following`` has it."""
+    words, numbers = words_at(address, POINT_WORDS), doubles_at(address, POINT_WORDS)
+    # b3ContactPointData: flags, bodies and links (32 bits each), points on both [3, 3],
+    # normal, distance, force, forces along two tangents, the tangents.
+    rows[to] = low_half(words[0] >> 32)
+    rows[to + 1] = low_half(words[1])
+    rows[to + 2] = low_half(words[1] >> 32)
+    rows[to + 3] = low_half(words[2])
+    for i in range(9):
+        rows[to + 4 + i] = numbers[3 + i]
+    for i in range(6):
+        rows[to + 13 + i] = numbers[16 + i]
+    for i in range(4):
+        rows[to + 19 + i] = numbers[12 + i]
+
+
+@kernel
+def read_dynamics(engine: IntArray, client: int, body: int, link: int) -> int:
+    """Address of mass, moments [3] and more of a link; 0 where there is none."""
+    command = call(engine[_DYNAMICS_COMMAND], (client, body, link))
+    status = submit(engine, client, command)
+    if low_half(call(engine[_STATUS], (status,))) != _DYNAMICS_COMPLETED:
+        return 0
+    call(engine[_DYNAMICS], (status, scratch(engine)))
+    return scratch(engine)
+
+
+@kernel
+def read_pose(
+    engine: IntArray, client: int, body: int, floats: FloatArray, pose: int, velocity: int
+) -> bool:
+    """Take position and rotation [7] and both velocities [6] of a base from the engine."""
+    if not _ask_state(engine, client, body):
+        return False
+    _copy(engine[SCRATCH], 7, floats, pose)
+    _copy(engine[SCRATCH + 1], 6, floats, velocity)
+    return True
+
+
+@kernel
+def tell(
+    engine: IntArray, client: int, plan: IntArray, floats: FloatArray, work: FloatArray
+) -> int:
+    """Push joints and bases of a scene with the forces that the solve has found; 0."""
+    at = plan[COMMANDS]
+    for k in range(plan[BODIES]):
+        body = plan[BODY] + BODY_SIZE * k
+        axes = plan[body + AXES]
+        if axes:
+            command = call(
+                engine[_CONTROL_COMMAND], (client, plan[body + BODY_ID], _TORQUE_CONTROL)
+            )
+            for i in range(axes):
+                axis = plan[plan[body + AXIS] + i]
+                call(engine[_SET_FORCE], (command, axis, work[at + i]))
+            submit(engine, client, command)
+            at += axes
+        if plan[body + IS_PUSHED]:
+            _push_base(engine, client, plan, body, floats, work, at)
+            at += 6
+    return 0
+
+
+@kernel
+def _push_base(
+    engine: IntArray,
+    client: int,
+    plan: IntArray,
+    body: int,
+    floats: FloatArray,
+    work: FloatArray,
+    at: int,
+) -> None:
+    number, here = plan[body + BODY_ID], scratch(engine)
+    values = doubles_at(here, 6)
+    for k in range(3):
+        values[k] = work[at + k]
+        values[3 + k] = floats[plan[body + BASE] + k]
+    if values[0] != 0.0 or values[1] != 0.0 or values[2] != 0.0:
+        command = call(engine[_FORCE_COMMAND], (client,))
+        call(engine[_FORCE], (command, number, -1, here, here + 24, _WORLD_FRAME))
+        submit(engine, client, command)
+    for k in range(3):
+        values[k] = work[at + 3 + k]
+    if values[0] != 0.0 or values[1] != 0.0 or values[2] != 0.0:
+        command = call(engine[_FORCE_COMMAND], (client,))
+        call(engine[_TORQUE], (command, number, -1, here, _WORLD_FRAME))
+        submit(engine, client, command)
+
+
+@kernel
+def make_step(engine: IntArray, client: int) -> bool:
+    """``stepSimulation``."""
+    status = submit(engine, client, call(engine[_STEP_COMMAND], (client,)))
+    return low_half(call(engine[_STATUS], (status,))) == _STEP_COMPLETED

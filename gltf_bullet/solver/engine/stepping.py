@@ -1,0 +1,295 @@
+"""The kernel that makes a whole step where nothing needs Python: read, solved, told, stepped."""
+
+from __future__ import annotations
+
+from gltf_bullet.solver import island_layout as layout
+from gltf_bullet.solver.compiling import (
+    IntTable,
+    entry,
+    floats_at,
+    ints_at,
+    kernel,
+    table_at,
+    words_at,
+)
+from gltf_bullet.solver.contact_following import ROW_SIZE
+from gltf_bullet.solver.engine import calls
+from gltf_bullet.solver.engine.calls import (
+    byte_at,
+    call,
+    copy_point,
+    engine_client,
+    find_contacts,
+    is_as_known,
+    last_body,
+    low_half,
+    make_step,
+    read_settings,
+    read_state,
+    tell,
+    user_data,
+)
+from gltf_bullet.solver.engine.sensing import sense
+from gltf_bullet.solver.engine.touching import FREE, recognise
+from gltf_bullet.transforms import FloatArray, IntArray
+
+__all__ = ["advance", "copy_contacts"]
+
+ASK = 1
+"""Make sure that the world is as known: its settings, and the marks of the scenes' bodies."""
+READ = 2
+"""Take the state of all joints."""
+LOOK = 4
+"""See who touches something."""
+STATE = 8
+"""State the rows of all articulations, once a step."""
+SOLVE = 16
+"""Solve them."""
+TELL = 32
+"""Give the engine what was found, where nothing is the matter with it."""
+STEP = 64
+"""Make the engine's step, where everything was told."""
+LEARN = 128
+"""Take the world's settings for known ones; nothing else."""
+JUDGE = 256
+"""Judge the step that was made; with READ and LOOK only."""
+
+REFUSED = 1 << 20
+"""The world is another one, or the engine did not answer; nothing was done."""
+TOUCHES = 1 << 21
+"""Some scene touches something: see each one's status; nothing was solved."""
+UNTOLD = 1 << 22
+"""Solved, but the engine was told nothing."""
+STEPPED = 1 << 23
+JUDGED = 1 << 24
+"""What the judgement says is to be multiplied by JUDGED_UNIT."""
+JUDGED_UNIT = 1 << 25
+"""Its judgements are less than 4."""
+SENSED = 1 << 27
+"""Triggers have watched the step: how many pairs they found is in each scene's row."""
+
+_STAGES_OF_SOLVE = 15
+_PREPARE, _JUDGE = 1, 2
+_MISTRUSTED, _HURRIED = 32, 64
+_GOOD = _MISTRUSTED | _HURRIED
+"""They are for after the step."""
+
+# --- slots of a lease -----------------------------------------------------------------------------
+
+COUNT = 0
+"""Bodies in the world, times 2^32, plus the id of the last one."""
+NEXT = 1
+"""Whose mark is asked for."""
+OWN = 2
+"""How many marks."""
+MARK = 3
+"""First of them: number of the datum, then what it says, padded with zeros."""
+MARK_SIZE = 8
+MARK_TEXT = 8 * (MARK_SIZE - 1)
+
+
+@kernel
+def _holds(engine: IntArray, client: int, lease: IntArray) -> bool:
+    """Whether the bodies are still those that were marked, as far as a step asks."""
+    if lease[OWN] == 0 or lease[COUNT] != last_body(engine, client):
+        return False
+    mark = MARK + MARK_SIZE * lease[NEXT]
+    lease[NEXT] = (lease[NEXT] + 1) % lease[OWN]
+    text, expected = user_data(engine, client, lease[mark]), lease.ctypes.data + 8 * (mark + 1)
+    if text == 0:
+        return False
+    for k in range(MARK_TEXT):
+        if byte_at(text + k) != byte_at(expected + k):
+            return False
+        if byte_at(text + k) == 0:
+            return True
+    return False
+
+
+@kernel
+def _touches(engine: IntArray, plan: IntArray) -> bool:
+    """Whether some contact is the scene's business."""
+    count, starts, known = engine[calls.CONTACT_COUNT], plan[calls.STARTS], plan[calls.START_COUNT]
+    points = words_at(engine[calls.CONTACT_POINTS], calls.POINT_WORDS * count)
+    for k in range(count):
+        first = low_half(points[calls.POINT_WORDS * k] >> 32)
+        second = low_half(points[calls.POINT_WORDS * k + 1])
+        if 0 <= first < known and plan[starts + first]:
+            return True
+        if 0 <= second < known and plan[starts + second]:
+            return True
+    return False
+
+
+@kernel
+def _read(scenes: IntTable, engine: IntArray, client: int) -> int:
+    for row in range(len(scenes)):
+        plan, floats = ints_at(scenes, row, layout.PLAN), floats_at(scenes, row, layout.FLOATS)
+        for k in range(plan[calls.BODIES]):
+            body = plan[calls.BODY] + calls.BODY_SIZE * k
+            if not read_state(engine, client, plan, body, floats):
+                return REFUSED
+    return 0
+
+
+@kernel
+def _look(
+    scenes: IntTable, engine: IntArray, client: int, dt: float, gx: float, gy: float, gz: float
+) -> int:
+    found, asks = 0, False
+    for row in range(len(scenes)):
+        scenes[row, layout.TOUCHING] = 0
+        asks |= ints_at(scenes, row, layout.PLAN)[calls.START_COUNT] > 0
+    count = find_contacts(engine, client) if asks else 0
+    if count < 0:
+        return REFUSED
+    for row in range(len(scenes) if count else 0):
+        if not _touches(engine, ints_at(scenes, row, layout.PLAN)):
+            continue
+        known = recognise(
+            engine, client,
+            ints_at(scenes, row, layout.TOUCH),
+            floats_at(scenes, row, layout.TOUCH_VALUES),
+            ints_at(scenes, row, layout.INDEX),
+            floats_at(scenes, row, layout.VALUES),
+            dt, gx, gy, gz,
+        )  # fmt: skip
+        scenes[row, layout.TOUCHING] = known
+        if known < 0:
+            found = TOUCHES
+    return found
+
+
+@kernel
+def _free_bodies(scenes: IntTable, row: int) -> int:
+    """How many take part in what a scene touches."""
+    return ints_at(scenes, row, layout.TOUCH)[FREE] if scenes[row, layout.TOUCHING] else 0
+
+
+@kernel
+def _judge(scenes: IntTable, engine: IntArray, dt: float, gx: float, gy: float, gz: float) -> int:
+    found = 0
+    for row in range(len(scenes)):
+        contacts = scenes[row, layout.TOUCHING]
+        one = table_at(scenes, row)
+        found |= call(engine[calls.PREPARE], (one, _JUDGE, 0, contacts, dt, gx, gy, gz))
+    return int(found)
+
+
+@kernel
+def _sense(scenes: IntTable, engine: IntArray, client: int, dt: float) -> bool:
+    """Whether the triggers of all scenes have watched the step."""
+    for row in range(len(scenes)):
+        if not scenes[row, layout.SENSE + 1]:
+            return False
+    if _read(scenes, engine, client):
+        return False
+    for row in range(len(scenes)):  # noqa: SIM110  # kernels know no generators
+        if not sense(scenes, row, engine, client, dt):
+            return False
+    return True
+
+
+@entry("int64(int64[:, ::1], int64, float64, float64, float64, float64)")
+def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: float) -> int:
+    """Go through some stages of a step of scenes of one world.
+
+    Args:
+        scenes: Their arrays, a row each: see ``island_layout.row_of``; receives what became of
+            each, as is returned.
+        stages: Which ones.
+        dt: [s]
+        gx: Gravity that the engine applies [m/s^2], world axes.
+        gy: Likewise.
+        gz: Likewise.
+
+    Returns:
+        What the solve says, or'ed, with REFUSED, TOUCHES, UNTOLD, STEPPED, JUDGED and SENSED.
+    """
+    engine = ints_at(scenes, 0, layout.ENGINE)
+    client = engine_client(engine)
+    if client == 0:
+        return REFUSED
+    if stages & LEARN:
+        if not read_settings(engine, client):
+            return REFUSED
+        for k in range(6):
+            engine[calls.KNOWN + k] = engine[calls.SCRATCH + k]
+        for row in range(len(scenes)):
+            lease = ints_at(scenes, row, layout.LEASE)
+            if len(lease):
+                lease[COUNT] = last_body(engine, client)
+        return 0
+    if stages & ASK:
+        # Marks first of all: another client in this place may be of another kind.
+        for row in range(len(scenes)):
+            if not _holds(engine, client, ints_at(scenes, row, layout.LEASE)):
+                return REFUSED
+        if not is_as_known(engine, client):
+            return REFUSED
+    if stages & READ and _read(scenes, engine, client):
+        return REFUSED
+    if stages & LOOK:
+        found = _look(scenes, engine, client, dt, gx, gy, gz)
+        if found:
+            return found
+    found = 0
+    if stages & STATE:
+        for row in range(len(scenes)):
+            one, contacts = table_at(scenes, row), scenes[row, layout.TOUCHING]
+            call(engine[calls.PREPARE], (one, _PREPARE, 0, contacts, dt, gx, gy, gz))
+    if stages & SOLVE:
+        for row in range(len(scenes)):
+            one, contacts = table_at(scenes, row), scenes[row, layout.TOUCHING]
+            free = _free_bodies(scenes, row)
+            status = call(engine[calls.SOLVE], (one, _STAGES_OF_SOLVE, 0, contacts, free, dt))
+            scenes[row, layout.STATUS] = status
+            found |= status
+        if found & ~_GOOD:
+            return found | UNTOLD
+    if stages & TELL:
+        for row in range(len(scenes)):
+            tell(
+                engine,
+                client,
+                ints_at(scenes, row, layout.PLAN),
+                floats_at(scenes, row, layout.FLOATS),
+                floats_at(scenes, row, layout.WORK),
+            )
+    if stages & STEP:
+        if not make_step(engine, client):
+            return found | REFUSED
+        found |= STEPPED
+        if found & _MISTRUSTED:
+            if _read(scenes, engine, client) or _look(scenes, engine, client, dt, gx, gy, gz):
+                return found
+            stages |= JUDGE
+    judged = 0
+    if stages & JUDGE:
+        judged = _judge(scenes, engine, dt, gx, gy, gz)
+        found |= JUDGED | JUDGED_UNIT * judged
+    if stages & STEP and not (judged or found & _HURRIED) and _sense(scenes, engine, client, dt):
+        found |= SENSED
+    return found
+
+
+@entry("int64(int64[:, ::1], float64[::1])")
+def copy_contacts(scenes: IntTable, rows: FloatArray) -> int:
+    """Read the world's contacts.
+
+    Args:
+        scenes: One of the world, see :func:`advance`.
+        rows: Receives ROW_SIZE numbers of each, as many as there is room for.
+
+    Returns:
+        How many there are, -1 where the engine does not answer.
+    """
+    engine = ints_at(scenes, 0, layout.ENGINE)
+    client = engine_client(engine)
+    count = find_contacts(engine, client) if client else -1
+    if count > len(rows) // ROW_SIZE:
+        return count
+    for k in range(count):
+        at = engine[calls.CONTACT_POINTS] + 8 * calls.POINT_WORDS * k
+        copy_point(at, rows, ROW_SIZE * k)
+    return count

@@ -1,0 +1,212 @@
+"""Kernels that call the engine do what PyBullet's calls for Python do, to the last bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+import pybullet
+import pytest
+
+import gltf_bullet as gb
+from gltf_bullet.bullet.exchange import library
+from gltf_bullet.bullet.exchange.library import SWITCH
+from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import EngineSettings
+from gltf_bullet.runtime.scene_batch import SceneBatch
+
+ASSETS = Path(__file__).parents[2] / "examples" / "assets"
+STEPS = 80
+
+Act = Callable[[int, gb.Scene], object]
+"""Somebody who has a say before a step: client, scene."""
+
+
+def all_states(client: int) -> list[float]:
+    """Of every body of a world."""
+    found: list[float] = []
+    for number in range(pybullet.getNumBodies(client)):
+        body = pybullet.getBodyUniqueId(number, client)
+        for part in pybullet.getBasePositionAndOrientation(body, client):
+            found += part
+        for part in pybullet.getBaseVelocity(body, client):
+            found += part
+        for joint in range(pybullet.getNumJoints(body, client)):
+            state = pybullet.getJointStateMultiDof(body, joint, client)
+            found += (*state[0], *state[1])
+    return found
+
+
+class Run:
+    """One example's way through an empty world at 60 Hz."""
+
+    def __init__(self, name: str, acts: Mapping[int, Act]) -> None:
+        self.states: list[list[float]] = []
+        """After each step."""
+        self.by_kernels = 0
+        """Steps that were made by one call."""
+        with headless_world() as client:
+            pybullet.setTimeStep(1 / 60, client)
+            scene = gb.load_gltf(ASSETS / f"{name}.gltf", client)
+            solver = scene.core.world.articulations.solver
+            self.is_native = solver.is_native
+            advance = solver.advance
+
+            def counted(settings: EngineSettings) -> bool:
+                done = advance(settings)
+                self.by_kernels += done
+                return done
+
+            solver.advance = counted  # type: ignore[method-assign]
+            for step in range(STEPS):
+                if step in acts:
+                    acts[step](client, scene)
+                scene.step()
+                self.states.append(all_states(client))
+
+
+def assert_alike(
+    name: str, monkeypatch: pytest.MonkeyPatch, acts: Mapping[int, Act] = MappingProxyType({})
+) -> int:
+    """Run an example both ways; how many steps kernels made."""
+    ours = Run(name, acts)
+    monkeypatch.setenv(SWITCH, "0")
+    theirs = Run(name, acts)
+    assert not theirs.is_native
+    assert not theirs.by_kernels
+    for step, (mine, other) in enumerate(zip(ours.states, theirs.states, strict=True)):
+        assert mine == other, f"step {step} differs"
+    return ours.by_kernels
+
+
+needs_library = pytest.mark.skipif(
+    not library.client_place(0), reason="PyBullet's library is another one here"
+)
+
+
+@needs_library
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [
+        ("cart_pole", 79),
+        ("ball_and_cone", 79),
+        ("rope", 79),
+        ("reacher", 79),
+        ("vehicle", 70),
+        ("walker", 60),
+        ("ragdoll", 50),
+        ("suspension_bridge", 0),
+    ],
+)
+def test_the_engine_is_told_the_same_with_and_without_python(
+    name: str, least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert assert_alike(name, monkeypatch) >= least
+
+
+def _floor(client: int) -> int:
+    """The body that carries the scene: the only one of mass 0 without joints."""
+    bodies = [pybullet.getBodyUniqueId(k, client) for k in range(pybullet.getNumBodies(client))]
+    return next(
+        body
+        for body in bodies
+        if not pybullet.getNumJoints(body, client)
+        and pybullet.getDynamicsInfo(body, -1, client)[0] == 0.0
+    )
+
+
+def less_gravity(client: int, _: gb.Scene) -> None:
+    pybullet.setGravity(0.3, 0.0, -2.0, physicsClientId=client)
+
+
+def shorter_steps(client: int, _: gb.Scene) -> None:
+    pybullet.setTimeStep(1 / 200, client)
+
+
+def ice(client: int, _: gb.Scene) -> None:
+    pybullet.changeDynamics(_floor(client), -1, lateralFriction=0.01, physicsClientId=client)
+
+
+def a_box_falls_on_it(client: int, _: gb.Scene) -> None:
+    shape = pybullet.createCollisionShape(
+        pybullet.GEOM_BOX, halfExtents=[0.1] * 3, physicsClientId=client
+    )
+    pybullet.createMultiBody(2.0, shape, -1, [0.0, 0.0, 1.2], physicsClientId=client)
+
+
+def heavier(client: int, _: gb.Scene) -> None:
+    last = pybullet.getBodyUniqueId(pybullet.getNumBodies(client) - 1, client)
+    pybullet.changeDynamics(last, -1, mass=6.0, physicsClientId=client)
+
+
+def a_weight_hangs_on_it(client: int, scene: gb.Scene) -> None:
+    body, link = next(iter(scene.core.world.articulations.link_of.values()))
+    ball = pybullet.createCollisionShape(pybullet.GEOM_SPHERE, radius=0.05, physicsClientId=client)
+    weight = pybullet.createMultiBody(1.0, ball, -1, [0.0, 0.0, 3.0], physicsClientId=client)
+    pybullet.createConstraint(
+        body, link, weight, -1, pybullet.JOINT_POINT2POINT, [0, 0, 0], [0, 0, 0], [0, 0, 0.3],
+        physicsClientId=client,
+    )  # fmt: skip
+
+
+def pushed(_: int, scene: gb.Scene) -> None:
+    articulations = scene.core.world.articulations
+    articulations.apply_impulse(next(iter(articulations.link_of)), (3.0, 1.0, 0.0), (0.0,) * 3)
+
+
+@needs_library
+@pytest.mark.parametrize(
+    ("name", "acts"),
+    [
+        ("cart_pole", {20: less_gravity, 50: shorter_steps}),
+        ("walker", {30: ice, 50: less_gravity}),
+        ("walker", {10: a_box_falls_on_it, 55: heavier}),
+        ("ragdoll", {5: a_box_falls_on_it}),
+        ("six_axis_arm", {20: a_weight_hangs_on_it}),
+        ("vehicle", {20: pushed, 40: ice}),
+    ],
+)
+def test_what_others_do_meanwhile_is_seen(
+    name: str, acts: Mapping[int, Act], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert assert_alike(name, monkeypatch, acts) > 0
+
+
+@needs_library
+def test_scenes_stepped_together_are_told_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run() -> list[float]:
+        with headless_world() as client:
+            asset = gb.read_asset(ASSETS / "walker.gltf")
+            scenes = [asset.instantiate(client, position=(0.9 * k, 0.0, 0.0)) for k in range(3)]
+            batch = SceneBatch([scene.core for scene in scenes])
+            batch.step(STEPS)
+            return all_states(client)
+
+    ours = run()
+    monkeypatch.setenv(SWITCH, "0")
+    assert run() == ours
+
+
+def test_a_library_that_tells_nothing_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stripped = tmp_path / "pybullet.so"
+    for content in (
+        b"",
+        b"MZ" + bytes(200),
+        b"\x7fELF\x02\x01" + bytes(10),
+        b"\x7fELF\x02\x01" + bytes(90),
+    ):
+        stripped.write_bytes(content)
+        library._client_table.cache_clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(pybullet, "__file__", str(stripped))
+            assert library.client_place(0) == 0
+    library._client_table.cache_clear()
+    monkeypatch.setattr(library, "_API_VERSION", 1)
+    library.function_addresses.cache_clear()
+    assert library.client_place(0) == 0
+    monkeypatch.undo()
+    library.function_addresses.cache_clear()
+    library._client_table.cache_clear()
