@@ -104,13 +104,9 @@ class SceneCore:
         deforming = DeformingColliders(self.asset, self.physics, animator, world, self.options)
         self._driver = AnimationDriver(animator, world, tree, plan.frames, deforming)
         self.nodes = NodeSync(
-            tree,
-            plan.frames,
-            self.world.body_nodes,
-            animator.local,
-            animator.animated,
+            tree, plan.frames, self.world.body_nodes, animator.local, animator.animated,
             self.placement.matrix,
-        )
+        )  # fmt: skip
         self._watch = ShapeWatch(self.asset, self.physics, animator, plan)
         deforms = not self._watch.is_idle
         self._is_animated = bool(self._driver.has_work or animator.pointers or deforms)
@@ -175,13 +171,16 @@ class SceneCore:
     def step(self, count: int = 1) -> None:
         """Advance the world by ``count`` time steps of the engine; see ``Scene.step``."""
         events: tuple[TriggerEvent, ...] = ()
-        for number in range(count):
-            settings = self.session.known_settings
-            is_idle = not (self._is_busy or self._start.is_wanted or self.is_removed)
-            if not (is_idle and self.world.advance(settings)):
-                settings = self._step_in_python(is_next=number > 0 and not self.is_interfered)
-            self.finish_step(settings)
+        done = 0
+        while done < count:
+            settings, made = self.session.known_settings, 0
+            if not (self._is_busy or self._start.is_wanted or self.is_removed):
+                made = self.world.advance(settings, 1 if self._listeners else count - done)
+            if not made:
+                settings = self._step_in_python(is_next=done > 0 and not self.is_interfered)
+            self.finish_step(settings, made or 1)
             events += self.events
+            done += made or 1
         self.events = events
 
     def is_quiet(self, settings: EngineSettings) -> bool:
@@ -223,9 +222,10 @@ class SceneCore:
         self.require_alive()
         self.finish_step(self.session.settings())
 
-    def finish_step(self, settings: EngineSettings) -> None:
-        """:meth:`after_step` of a scene that is known to be alive."""
-        self.time += settings.time_step
+    def finish_step(self, settings: EngineSettings, count: int = 1) -> None:
+        """:meth:`after_step` of a scene that is known to be alive, once for several steps."""
+        for _ in range(count):
+            self.time += settings.time_step
         self._start.note_step()
         self.world.after_step(settings)
         self.events = ()

@@ -181,7 +181,9 @@ SENSE = 22
 """Of the integers that say who watches the step: see ``engine.sensing``."""
 PAIRS = 24
 """How many pairs the triggers of a scene have found, where they were asked."""
-ROW_WIDTH = 25
+STEPS = 25
+"""How many steps are to be made at once, and were."""
+ROW_WIDTH = 26
 
 _NO_INTS: IntArray = np.zeros(0, dtype=np.int64)
 _NO_FLOATS: FloatArray = np.zeros(0)
@@ -203,7 +205,7 @@ def row_of(
     """
     arena, islands = addresses(ints, floats, work), addresses(index, values)
     known = [*addresses(*engine), *addresses(*touch)]
-    return np.array([[*arena, *islands, *known, 0, 0, *addresses(sense), 0]], dtype=np.int64)
+    return np.array([[*arena, *islands, *known, 0, 0, *addresses(sense), 0, 0]], dtype=np.int64)
 
 
 def allocate(

@@ -53,10 +53,10 @@ class Run:
             self.is_native = solver.is_native
             advance = solver.advance
 
-            def counted(settings: EngineSettings) -> bool:
-                done = advance(settings)
-                self.by_kernels += done
-                return done
+            def counted(settings: EngineSettings, count: int) -> int:
+                made = advance(settings, count)
+                self.by_kernels += made
+                return made
 
             solver.advance = counted  # type: ignore[method-assign]
             for step in range(STEPS):

@@ -156,13 +156,9 @@ class ArticulationSet:
         )
         """Dofs, drives and limits, to read and to change."""
         self.loop_constraints = LoopConstraints(
-            client_id,
-            self.articulations,
-            anchors,
-            created,
-            plans.cut_constraints,
+            client_id, self.articulations, anchors, created, plans.cut_constraints,
             plans.world_anchor,
-        )
+        )  # fmt: skip
         self.contacts.own_constraints = set(self.loop_constraints.constraint_ids)
         self.fast_links = FastLinks(client_id, self.articulations, self.links_of, self.contacts)
         """Keeps links from passing through others, once it knows who may meet whom."""
@@ -258,6 +254,11 @@ class ArticulationSet:
     def stands_alone(self) -> bool:
         """Whether nothing but the solve has to be done before a step."""
         return not (self._anchors or self.loop_constraints.is_any)
+
+    @property
+    def needs_every_step(self) -> bool:
+        """Whether :meth:`after_step` has something to do after every step."""
+        return bool(self.fast_links.held) or any(a.is_watching for a in self.articulations)
 
     def move_anchors(self) -> None:
         """Put the bodies of moving anchors where they were announced: before the solve."""

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cached_property
+from itertools import combinations
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -117,6 +119,9 @@ class FastLinks:
             dt: [s] of the step.
             gravity: [m/s^2]
         """
+        if self._is_alone():
+            self.held = frozenset()
+            return
         points = pybullet.getContactPoints(physicsClientId=self._client_id) or ()
         known = {_pair((p[1], p[3]), (p[2], p[4])) for p in points if p[9] > 0.0} | self.held
         motions = self._motions(dt)
@@ -139,6 +144,15 @@ class FastLinks:
         for path, share in shares.items():
             path.leave(share, gravity)
         self.held = frozenset(held)
+
+    def _is_alone(self) -> bool:
+        """Whether there is nothing in the world that a link could meet."""
+        bodies = {body for body, _ in self._frame}
+        return pybullet.getNumBodies(self._client_id) == len(bodies) and not self._meets_itself
+
+    @cached_property
+    def _meets_itself(self) -> bool:
+        return any(self.may_meet(one, other) for one, other in combinations(self._frame, 2))
 
     def _approaching(
         self,

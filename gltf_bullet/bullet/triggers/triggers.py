@@ -162,6 +162,11 @@ class Triggers:
 
     # --- the step -----------------------------------------------------------------------------
 
+    @property
+    def overlap(self) -> bool:
+        """Whether anything is inside a volume."""
+        return bool(self._overlaps)
+
     def watcher(self, free_bodies: Sequence[int]) -> IntArray:
         """For kernels that find the pairs after a step: see :meth:`after_watched_step`."""
         return self._arrays.watcher(free_bodies)

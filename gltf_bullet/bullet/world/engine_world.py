@@ -304,9 +304,9 @@ class EngineWorld:
         self.articulations.solver.learn()
         return settings
 
-    def advance(self, settings: EngineSettings) -> bool:
-        """Make the world's step without Python; ``False``: nothing happened, it is needed."""
-        return settings is self._settings and self._quiet_steps.make(settings)
+    def advance(self, settings: EngineSettings, count: int) -> int:
+        """Make the world's next steps without Python; how many, 0 where it is needed."""
+        return self._quiet_steps.make(settings, count) if settings is self._settings else 0
 
     def after_step(self, settings: EngineSettings) -> None:
         """Note where the step has brought joints, and which surfaces slide."""

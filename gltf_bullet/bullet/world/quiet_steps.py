@@ -32,22 +32,25 @@ class QuietSteps:
             free: Its other bodies.
             is_plain: Whether these, gravity and friction need nothing but the engine.
         """
+        self._articulations = articulations
         self._solver = articulations.solver
+        self._triggers = triggers
         self._targets = kinematic_targets
         self._is_possible = is_plain and articulations.stands_alone and self._solver.is_native
         if self._is_possible and not (triggers.is_idle or triggers.needs_nodes):
             self._solver.watch(triggers.watcher(free.ids))
 
-    def make(self, settings: EngineSettings) -> bool:
-        """Make the world's next step; ``False``: nothing was done, it needs Python.
+    def make(self, settings: EngineSettings, count: int) -> int:
+        """Make the world's next steps, at most ``count``; how many, 0 where it needs Python.
 
         Raises:
             EngineError: A force came out that is not finite; the engine was given nothing.
         """
         solver = self._solver
-        return (
-            self._is_possible
-            and solver.is_undisturbed
-            and not (self._targets.is_aimed or solver.commands.has_motors)
-            and solver.advance(settings)
-        )
+        if not (self._is_possible and solver.is_undisturbed) or (
+            self._targets.is_aimed or solver.commands.has_motors
+        ):
+            return 0
+        if self._triggers.overlap or self._articulations.needs_every_step:
+            count = 1
+        return solver.advance(settings, count)

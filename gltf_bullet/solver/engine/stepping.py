@@ -190,36 +190,31 @@ def _sense(scenes: IntTable, engine: IntArray, client: int, dt: float) -> bool:
     return True
 
 
-@entry("int64(int64[:, ::1], int64, float64, float64, float64, float64)")
-def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: float) -> int:
-    """Go through some stages of a step of scenes of one world.
-
-    Args:
-        scenes: Their arrays, a row each: see ``island_layout.row_of``; receives what became of
-            each, as is returned.
-        stages: Which ones.
-        dt: [s]
-        gx: Gravity that the engine applies [m/s^2], world axes.
-        gy: Likewise.
-        gz: Likewise.
-
-    Returns:
-        What the solve says, or'ed, with REFUSED, TOUCHES, UNTOLD, STEPPED, JUDGED and SENSED.
-    """
-    engine = ints_at(scenes, 0, layout.ENGINE)
-    client = engine_client(engine)
-    if client == 0:
+@kernel
+def _learn(scenes: IntTable, engine: IntArray, client: int) -> int:
+    if not read_settings(engine, client):
         return REFUSED
-    if stages & LEARN:
-        if not read_settings(engine, client):
-            return REFUSED
-        for k in range(6):
-            engine[calls.KNOWN + k] = engine[calls.SCRATCH + k]
-        for row in range(len(scenes)):
-            lease = ints_at(scenes, row, layout.LEASE)
-            if len(lease):
-                lease[COUNT] = last_body(engine, client)
-        return 0
+    for k in range(6):
+        engine[calls.KNOWN + k] = engine[calls.SCRATCH + k]
+    for row in range(len(scenes)):
+        lease = ints_at(scenes, row, layout.LEASE)
+        if len(lease):
+            lease[COUNT] = last_body(engine, client)
+    return 0
+
+
+@kernel
+def _go_through(
+    scenes: IntTable,
+    engine: IntArray,
+    client: int,
+    stages: int,
+    dt: float,
+    gx: float,
+    gy: float,
+    gz: float,
+) -> int:
+    """The stages of one step."""
     if stages & ASK:
         # Marks first of all: another client in this place may be of another kind.
         for row in range(len(scenes)):
@@ -271,6 +266,52 @@ def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: 
     if stages & STEP and not (judged or found & _HURRIED) and _sense(scenes, engine, client, dt):
         found |= SENSED
     return found
+
+
+@kernel
+def _is_quiet(scenes: IntTable, found: int) -> bool:
+    """Whether nobody has to know of a step before the next one."""
+    if found & ~(_MISTRUSTED | STEPPED | JUDGED | SENSED) or not found & STEPPED:
+        return False
+    if found & _MISTRUSTED and not found & JUDGED:
+        return False
+    for row in range(len(scenes)):
+        if found & SENSED and scenes[row, layout.PAIRS] != 0:
+            return False
+    return True
+
+
+@entry("int64(int64[:, ::1], int64, float64, float64, float64, float64)")
+def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: float) -> int:
+    """Go through some stages of a step of scenes of one world.
+
+    Args:
+        scenes: Their arrays, a row each: see ``island_layout.row_of``; receives what became of
+            each, as is returned.
+        stages: Which ones. STEP makes as many steps as STEPS in the first row says, as long as
+            nothing happens; it receives how many were begun, what is returned is of the last one.
+        dt: [s]
+        gx: Gravity that the engine applies [m/s^2], world axes.
+        gy: Likewise.
+        gz: Likewise.
+
+    Returns:
+        What the solve says, or'ed, with REFUSED, TOUCHES, UNTOLD, STEPPED, JUDGED and SENSED.
+    """
+    engine = ints_at(scenes, 0, layout.ENGINE)
+    client = engine_client(engine)
+    if client == 0:
+        return REFUSED
+    if stages & LEARN:
+        return _learn(scenes, engine, client)
+    steps, made, last = scenes[0, layout.STEPS], 0, 0
+    while made == 0 or (made < steps and _is_quiet(scenes, last)):
+        found = _go_through(scenes, engine, client, stages, dt, gx, gy, gz)
+        if made > 0 and found & (REFUSED | TOUCHES):
+            break  # a step that Python shall make
+        made, last, stages = made + 1, found, stages & ~ASK
+    scenes[0, layout.STEPS] = made
+    return last
 
 
 @entry("int64(int64[:, ::1], float64[::1])")

@@ -236,26 +236,31 @@ class JointSolver:
         if status & NOT_FINITE:
             raise EngineError(self.findings.explain())
 
-    def advance(self, settings: EngineSettings) -> bool:
-        """Make the world's next step, all in one call where nothing in it needs Python.
+    def advance(self, settings: EngineSettings, count: int) -> int:
+        """Make the world's next steps, all in one call where nothing in them needs Python.
 
-        Nobody may want a say in it, after :meth:`learn`. ``False``: nothing was done, the world or
-        what touches is another one than before.
+        Nobody may want a say in them, after :meth:`learn`. How many were made, at most ``count``,
+        fewer where something has happened; 0: the world or what touches is another one than
+        before.
 
         Raises:
             EngineError: A force came out that is not finite; the engine was given nothing.
         """
         dt, gravity = settings.time_step, settings.gravity
-        found = int(advance(self.row, _WHOLE_STEP, dt, *gravity))
+        row = self.islands.row
+        row[0, layout.STEPS] = 1 if self._pushed else count
+        found = int(advance(row, _WHOLE_STEP, dt, *gravity))
+        made = int(row[0, layout.STEPS])
+        row[0, layout.STEPS] = 1
         if found & (REFUSED | TOUCHES):
-            return False
+            return 0
         self.is_known = True
         if found & _EVENTFUL:
             self._take_eventful(found, dt, gravity)
         else:
             self._note(found, dt, gravity)
-        self.pairs_seen = int(self.row[0, layout.PAIRS]) if found & SENSED else None
-        return True
+        self.pairs_seen = int(row[0, layout.PAIRS]) if found & SENSED else None
+        return made
 
     def _take_eventful(self, found: int, dt: float, gravity: Sequence[float]) -> None:
         judged, found = found // JUDGED_UNIT % 4, found % JUDGED_UNIT
