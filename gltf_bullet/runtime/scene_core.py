@@ -164,7 +164,7 @@ class SceneCore:
         self.physics = physics
         self._take_over(translation, self._engine_world(translation))
         self.reports.replace_triggers(self.world.triggers, self.nodes.world_from_node)
-        self._start.state = None
+        self._start.forget()
 
     # --- stepping -----------------------------------------------------------------------------
 
@@ -175,11 +175,13 @@ class SceneCore:
         while done < count:
             settings, made = self.session.known_settings, 0
             if not (self._is_busy or self._start.is_wanted or self.is_removed):
-                made = self.world.advance(settings, 1 if self._listeners else count - done)
+                most = 1 if self._listeners else count - done
+                made = self.world.quiet_steps.make(settings, most)
             if not made:
                 settings = self._step_in_python(is_next=done > 0 and not self.is_interfered)
-            self.finish_step(settings, made or 1)
-            events += self.events
+            self.finish_step(settings, made)
+            if self.events:
+                events += self.events
             done += made or 1
         self.events = events
 
@@ -222,12 +224,13 @@ class SceneCore:
         self.require_alive()
         self.finish_step(self.session.settings())
 
-    def finish_step(self, settings: EngineSettings, count: int = 1) -> None:
-        """:meth:`after_step` of a scene that is known to be alive, once for several steps."""
-        for _ in range(count):
+    def finish_step(self, settings: EngineSettings, made: int = 0) -> None:
+        """:meth:`after_step` of a scene that is alive, once for ``made`` of ``quiet_steps``."""
+        for _ in range(made or 1):
             self.time += settings.time_step
         self._start.note_step()
-        self.world.after_step(settings)
+        if not (made and self.world.quiet_steps.are_over):
+            self.world.after_step(settings)
         self.events = ()
         self.nodes.expire(self.world.world_from_bodies)
         is_watched = self._is_busy or self._listeners
@@ -239,8 +242,9 @@ class SceneCore:
             self.events = self.reports.notify()
         elif not is_watched:
             self.world.put_back_fast()
-        for listener in tuple(self._listeners):
-            listener()
+        if self._listeners:
+            for listener in tuple(self._listeners):
+                listener()
 
     def _follow_animations(self, time_step: float) -> None:
         """What animations change: properties by pointer, the shape of colliders, poses."""
@@ -319,16 +323,11 @@ class SceneCore:
     def state_with(self, engine: EngineSnapshot | BodyStates) -> SceneState:
         """This scene's part of a state; ``engine`` is the other one, of the same moment."""
         return SceneState(
-            time=self.time,
-            physics=self.physics,
-            engine=engine,
-            world=self.world.state(),
-            players=self.animator.state(),
-            triggers=self.world.triggers.memory(),
-            frames=self.world.plan.frames,
-            local=self.animator.local.copy(),
+            time=self.time, physics=self.physics, engine=engine, world=self.world.state(),
+            players=self.animator.state(), triggers=self.world.triggers.memory(),
+            frames=self.world.plan.frames, local=self.animator.local.copy(),
             matrices=self.nodes.world_from_node.copy(),
-        )
+        )  # fmt: skip
 
     def return_to(self, state: SceneState, physics: PhysicsScene) -> None:
         """Go back to a state, but with an edited model of the same links and joints.

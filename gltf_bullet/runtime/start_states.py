@@ -80,6 +80,8 @@ class SceneStart:
         self.note_step: Callable[[], None] = self._all.note_step
         """Say that the world has moved on."""
         self.is_kept = True
+        self.is_wanted = True
+        """Whether the next step is the first one."""
         self.state: SceneState | None = None
         """``None`` before the first step."""
 
@@ -87,18 +89,18 @@ class SceneStart:
         """The scene may take its first step soon."""
         self._all.expect(self._core)
 
-    @property
-    def is_wanted(self) -> bool:
-        """Whether the next step is the first one."""
-        return self.state is None and self.is_kept
-
     def take(self) -> None:
         """Keep the state as it is now."""
-        self.state = self._all.take(self._core)
+        self.state, self.is_wanted = self._all.take(self._core), False
+
+    def forget(self) -> None:
+        """What was kept is of other bodies."""
+        self.state, self.is_wanted = None, self.is_kept
 
     def disable(self) -> None:
         """Keep none."""
-        self.is_kept, self.state = False, None
+        self.is_kept = False
+        self.forget()
         self.leave()
 
     def leave(self) -> None:

@@ -258,24 +258,21 @@ class ArticulationSet:
     @property
     def needs_every_step(self) -> bool:
         """Whether :meth:`after_step` has something to do after every step."""
-        return bool(self.fast_links.held) or any(a.is_watching for a in self.articulations)
+        if self.fast_links.held or self.solver.is_mistrustful or self.solver.is_hurried:
+            return True
+        for articulation in self.articulations:  # noqa: SIM110  # asked in every step
+            if articulation.is_watching:
+                return True
+        return False
 
     def move_anchors(self) -> None:
         """Put the bodies of moving anchors where they were announced: before the solve."""
         for node, body in (*self._bases, *self.loop_constraints.ghosts):
             anchor = self._anchors[node]
-            pybullet.resetBasePositionAndOrientation(
-                body,
-                anchor.position.tolist(),
-                anchor.rotation_xyzw.tolist(),
-                physicsClientId=self.client_id,
-            )
-            pybullet.resetBaseVelocity(
-                body,
-                anchor.velocity[:3].tolist(),
-                anchor.velocity[3:].tolist(),
-                physicsClientId=self.client_id,
-            )
+            pose = anchor.position.tolist(), anchor.rotation_xyzw.tolist()
+            pybullet.resetBasePositionAndOrientation(body, *pose, physicsClientId=self.client_id)
+            velocity = anchor.velocity[:3].tolist(), anchor.velocity[3:].tolist()
+            pybullet.resetBaseVelocity(body, *velocity, physicsClientId=self.client_id)
 
     # --- bodies -------------------------------------------------------------------------------
 

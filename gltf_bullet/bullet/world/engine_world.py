@@ -72,7 +72,6 @@ class EngineWorld:
         self._options = options
         self._created: list[int] = []
         self._undo: list[Callable[[], None]] = [self.pair_rules.release]
-        self._settings: EngineSettings | None = None  # those that surfaces are right for
         painter = BodyVisuals(session, options, visuals)
         try:
             self._create(painter, tree, options)
@@ -94,7 +93,7 @@ class EngineWorld:
         self.is_jointed = bool(self.articulations.articulations)
         self._is_plain = self.gravity.is_idle and self.free.is_idle and not self.fast.is_any
         self.articulations.solver.connect(session, self._created)
-        self._quiet_steps = QuietSteps(
+        self.quiet_steps = QuietSteps(
             self.articulations, self.kinematic_targets, self.triggers, self.free,
             is_plain=self._is_plain and not self._links.slips,
         )  # fmt: skip
@@ -220,7 +219,7 @@ class EngineWorld:
         self._table.bodies, contacts = found
         self.plan = replace(self.plan, bodies=self._table.bodies, contacts=contacts)
         self._links.change(contacts, self._table.solid_links())
-        self._settings = None
+        self.quiet_steps.settings = None
         return True
 
     def change_masses(self, before: PhysicsScene, physics: PhysicsScene) -> bool:
@@ -273,10 +272,10 @@ class EngineWorld:
             is_next: Nobody but the engine had a say since the last step.
             solves: Whether joints are solved now, or by a :class:`SolverBatch` right after.
         """
-        if settings is not self._settings:
+        if settings is not self.quiet_steps.settings:
             # The session gives the same object as long as nothing in it changes.
             self._links.before_step(settings)
-            self._settings = settings
+            self.quiet_steps.settings = settings
         if not self._is_plain:
             if not self.gravity.is_idle:
                 self.gravity.before_step(settings.gravity, world_from_node())
@@ -294,7 +293,7 @@ class EngineWorld:
         """Whether :meth:`before_step` has nothing to do but to solve the joints."""
         return (
             self._is_plain
-            and settings is self._settings
+            and settings is self.quiet_steps.settings
             and not (self.kinematic_targets.is_aimed or self.anchors.is_any)
         )
 
@@ -303,10 +302,6 @@ class EngineWorld:
         settings = self.session.settings()
         self.articulations.solver.learn()
         return settings
-
-    def advance(self, settings: EngineSettings, count: int) -> int:
-        """Make the world's next steps without Python; how many, 0 where it is needed."""
-        return self._quiet_steps.make(settings, count) if settings is self._settings else 0
 
     def after_step(self, settings: EngineSettings) -> None:
         """Note where the step has brought joints, and which surfaces slide."""

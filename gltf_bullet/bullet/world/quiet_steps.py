@@ -32,6 +32,10 @@ class QuietSteps:
             free: Its other bodies.
             is_plain: Whether these, gravity and friction need nothing but the engine.
         """
+        self.settings: EngineSettings | None = None
+        """Of the world, that everything was made right for."""
+        self.are_over = True
+        """Whether the steps that were made leave nothing to do."""
         self._articulations = articulations
         self._solver = articulations.solver
         self._triggers = triggers
@@ -47,10 +51,12 @@ class QuietSteps:
             EngineError: A force came out that is not finite; the engine was given nothing.
         """
         solver = self._solver
-        if not (self._is_possible and solver.is_undisturbed) or (
+        if not (self._is_possible and settings is self.settings and solver.is_undisturbed) or (
             self._targets.is_aimed or solver.commands.has_motors
         ):
             return 0
-        if self._triggers.overlap or self._articulations.needs_every_step:
+        if count > 1 and (self._triggers.overlap or self._articulations.needs_every_step):
             count = 1
-        return solver.advance(settings, count)
+        made = solver.advance(settings, count)
+        self.are_over = not self._articulations.needs_every_step
+        return made

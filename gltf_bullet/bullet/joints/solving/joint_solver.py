@@ -247,19 +247,19 @@ class JointSolver:
             EngineError: A force came out that is not finite; the engine was given nothing.
         """
         dt, gravity = settings.time_step, settings.gravity
-        row = self.islands.row
-        row[0, layout.STEPS] = 1 if self._pushed else count
-        found = int(advance(row, _WHOLE_STEP, dt, *gravity))
-        made = int(row[0, layout.STEPS])
-        row[0, layout.STEPS] = 1
+        cells = self.islands.cells
+        cells[layout.STEPS] = 1 if self._pushed else count
+        found = advance(self.islands.row, _WHOLE_STEP, dt, *gravity)
+        made = cells[layout.STEPS]
         if found & (REFUSED | TOUCHES):
             return 0
         self.is_known = True
         if found & _EVENTFUL:
-            self._take_eventful(found, dt, gravity)
+            self._take_eventful(int(found), dt, gravity)
         else:
             self._note(found, dt, gravity)
-        self.pairs_seen = int(row[0, layout.PAIRS]) if found & SENSED else None
+        if found & SENSED:
+            self.pairs_seen = cells[layout.PAIRS]
         return made
 
     def _take_eventful(self, found: int, dt: float, gravity: Sequence[float]) -> None:
@@ -276,12 +276,14 @@ class JointSolver:
         self.is_hurried = status & HURRIED > 0
         self.last = (dt, gravity)
         self.pairs_seen = None
-        while self._pushed:
-            self._pushed.pop()[:] = 0.0
+        if self._pushed:
+            for external in self._pushed:
+                external[:] = 0.0
+            self._pushed.clear()
 
     def learn(self) -> None:
         """The world is as it should be: :meth:`advance` asks whether it still is."""
-        if self.is_native:
+        if self.is_native and advance(self.row, ASK, 0.0, 0.0, 0.0, 0.0):
             advance(self.row, LEARN, 0.0, 0.0, 0.0, 0.0)
             self.islands.forget()
 
