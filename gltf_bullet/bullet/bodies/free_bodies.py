@@ -60,8 +60,7 @@ def create_statics(
     """Create one fixed body per static collider; ids by collider node.
 
     Those of ``movable`` nodes may be carried by an animation and are multibodies.
-    Every id is appended to ``created`` at once, so that a failure half-way can be undone;
-    ``is_known`` tells the ids of older bodies of ours.
+    Every id is appended to ``created`` at once, so that a failure half-way can be undone.
     """
     body_by_node: dict[int, int] = {}
     maximal = len(plans) > _MANY_STATICS
@@ -97,7 +96,8 @@ def create_free_bodies(
 ) -> FreeBodies:
     """Create a multibody per plan; equal ones from ``batch_size`` on in one call.
 
-    Every id is appended to ``created`` at once, so that a failure half-way can be undone.
+    Every id is appended to ``created`` at once, so that a failure half-way can be undone;
+    ``is_known`` tells the ids of older bodies of ours.
     """
     alike: dict[object, list[BodyPlan]] = {}
     for plan in plans.values():

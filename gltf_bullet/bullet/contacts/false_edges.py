@@ -13,10 +13,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.contacts.fast_paths import FastPath
-from gltf_bullet.transforms import FloatArray, Vec3
+from gltf_bullet.transforms import FloatArray
 
-__all__ = ["any_false_edge", "place_at"]
+__all__ = ["any_false_edge"]
 
 _ASIDE = 2e-3
 """[m] beside an edge where its surface is looked for."""
@@ -41,14 +40,6 @@ def any_false_edge(client_id: int, body: int, least: float) -> bool:
         point[9] > least and _is_inner(client_id, point)
         for point in pybullet.getContactPoints(body, physicsClientId=client_id)
     )
-
-
-def place_at(client_id: int, body: int, path: FastPath, velocity: Vec3, spin: Vec3) -> None:
-    """Put a body to the end of a way, with a velocity [m/s] and a spin [rad/s]."""
-    pybullet.resetBasePositionAndOrientation(
-        body, path.position.tolist(), path.rotation.tolist(), physicsClientId=client_id
-    )
-    pybullet.resetBaseVelocity(body, velocity, spin, physicsClientId=client_id)
 
 
 def _is_inner(client_id: int, point: _Point) -> bool:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pybullet
 
-from gltf_bullet.bullet.contacts.false_edges import any_false_edge, place_at
+from gltf_bullet.bullet.contacts.false_edges import any_false_edge
 from gltf_bullet.bullet.contacts.fast_paths import FastPath
 from gltf_bullet.bullet.contacts.load_overlaps import LoadOverlap
 from gltf_bullet.bullet.contacts.soft_exits import Rising, SoftExits
@@ -148,7 +148,6 @@ class FastBodies:
         moments = np.array([plan.inertia_diagonal for plan in plans]).reshape(-1, 3)
         self._is_lopsided = np.ptp(moments, axis=1) > 1e-6 * moments.max(axis=1)
         self._exits = SoftExits(self._client_id, plans, self._ids)
-        self._masses = [plan.mass for plan in plans]
 
     def restore(self, state: FastState) -> None:
         """Take back a :attr:`state`."""
@@ -255,7 +254,7 @@ class FastBodies:
                     velocity, spin = self.state.lively[row]
                     path = path.moved(velocity, spin, step)
                     positions[row], rotations[row] = path.position, path.rotation
-                    place_at(self._client_id, self._ids[row], path, velocity, spin)
+                    path.take_to_end(self._client_id, self._ids[row], velocity, spin)
                 fast.append(path)
             if is_fast or turn > _LIVELY_TURN:
                 lively[row] = velocity, spin
@@ -284,7 +283,7 @@ class FastBodies:
     def _was_held_wrongly(self, row: int) -> bool:
         """Whether an edge that is none has stopped a body that was fast before the step."""
         # What holds a body up is less.
-        least = _HELD_UP * self._masses[row] * math.hypot(*self._gravity)
+        least = _HELD_UP * self._exits.masses[row] * math.hypot(*self._gravity)
         return row in self.state.lively and any_false_edge(self._client_id, self._ids[row], least)
 
     def _stops(self, row: int, body: int, link: int) -> bool:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pybullet
 
 from gltf_bullet.planning.body_sizes import BodySize
 from gltf_bullet.transforms import (
     FloatArray,
+    Vec3,
     matrices_from_quats,
     quat_from_rotation_vector,
     quat_multiply,
@@ -56,6 +58,13 @@ class FastPath:
         start, rotation = self.pose_after(0.0)
         turned = quat_multiply(quat_from_rotation_vector(turn), rotation)
         return FastPath(self.row, self.size, start + travel, turned, travel, turn)
+
+    def take_to_end(self, client_id: int, body: int, velocity: Vec3, spin: Vec3) -> None:
+        """Put a body to the end of the way, with a velocity [m/s] and a spin [rad/s]."""
+        pybullet.resetBasePositionAndOrientation(
+            body, self.position.tolist(), self.rotation.tolist(), physicsClientId=client_id
+        )
+        pybullet.resetBaseVelocity(body, velocity, spin, physicsClientId=client_id)
 
     def probe_paths(self, *, from_surface: bool) -> tuple[FloatArray, FloatArray]:
         """Rays along the ways of the probes, lengthened by their reaches: starts and ends.

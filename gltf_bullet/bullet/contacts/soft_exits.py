@@ -44,7 +44,8 @@ class SoftExits:
         self._client_id = client_id
         self._ids = ids
         self._row_of = {body_id: row for row, body_id in enumerate(ids)}
-        self._masses = [plan.mass for plan in plans]
+        self.masses = [plan.mass for plan in plans]
+        """[kg] By row."""
         self._moments = np.array([plan.inertia_diagonal for plan in plans]).reshape(-1, 3)
 
     def inside(self, overlaps: Sequence[LoadOverlap]) -> Iterator[Rising]:
@@ -52,7 +53,7 @@ class SoftExits:
         for overlap in overlaps:
             for (body, _), sign in ((overlap.first, -1.0), (overlap.second, 1.0)):
                 row = self._row_of.get(body, -1)
-                if row >= 0 and self._masses[row] > 0.0:
+                if row >= 0 and self.masses[row] > 0.0:
                     x, y, z = (sign * _FROM_FAR * n for n in overlap.normal)
                     yield row, (x, y, z), _STILL
 
@@ -111,16 +112,16 @@ class SoftExits:
             turns = np.where(self._moments[row] > 0.0, 1.0 / self._moments[row], 0.0)
         return _Pushed(
             np.array(center), np.array(velocity), np.array(spin),
-            1.0 / self._masses[row], (axes * turns) @ axes.T,
+            1.0 / self.masses[row], (axes * turns) @ axes.T,
         )  # fmt: skip
 
     def _share(self, row: int, other: int) -> float:
         """Of the mass of a body and what it is in, the body's own share; 0 against fixed ones."""
         if other in self._row_of:
-            mass = self._masses[self._row_of[other]]
+            mass = self.masses[self._row_of[other]]
         else:
             mass = pybullet.getDynamicsInfo(other, -1, physicsClientId=self._client_id)[0]
-        return float(self._masses[row] / (self._masses[row] + mass)) if mass > 0.0 else 0.0
+        return float(self.masses[row] / (self.masses[row] + mass)) if mass > 0.0 else 0.0
 
 
 @dataclass(frozen=True, slots=True)

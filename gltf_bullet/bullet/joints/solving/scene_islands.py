@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -38,6 +39,8 @@ class SceneIslands:
     def __init__(self, arena: Arena) -> None:
         """Room for the articulations of one scene, ``arena``, that touch nothing."""
         self.arena = arena
+        self._guests: WeakKeyDictionary[Arena, IntTable] = WeakKeyDictionary()
+        """Rows of other scenes' arenas beside these islands."""
         self.native = NO_NATIVE
         """How kernels call the engine, without any where only Python can."""
         self._watcher: IntArray = np.zeros(0, dtype=np.int64)
@@ -55,11 +58,13 @@ class SceneIslands:
 
     def _row_of(self, arena: Arena) -> IntTable:
         """A scene's arrays beside these islands."""
-        if arena is not self.arena:
-            return layout.row_of(*arena.arrays, self.index, self._values)
-        return layout.row_of(
-            *arena.arrays, self.index, self._values, self.native, self._touch, self._watcher
-        )
+        if arena is self.arena:
+            return layout.row_of(
+                *arena.arrays, self.index, self._values, self.native, self._touch, self._watcher
+            )
+        if arena not in self._guests:
+            self._guests[arena] = layout.row_of(*arena.arrays, self.index, self._values)
+        return self._guests[arena]
 
     def connect(
         self, native: tuple[IntArray, IntArray, IntArray], watcher: IntArray | None = None
@@ -185,6 +190,7 @@ class SceneIslands:
         blocks, rows, contacts, free, dofs = room or self._room
         self._room = (blocks, rows, contacts, free, dofs)
         self.index, self._values = layout.allocate(*self._room, floats)
+        self._guests.clear()
         self._renew_row()
 
 
