@@ -33,6 +33,7 @@ from numba.np.numpy_support import carray
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = [
+    "IS_COMPILED",
     "IntTable",
     "address_of",
     "addresses",
@@ -75,6 +76,9 @@ _TYPES = {
     "bool": "boolean",
 }
 """Numba's names of the annotations in kernels."""
+
+IS_COMPILED = not _config.DISABLE_JIT
+"""Whether kernels are machine code; not while somebody looks for an error in them."""
 
 _waiting: dict[Any, str] = {}
 """Kernels that were declared and not compiled, with their signatures."""

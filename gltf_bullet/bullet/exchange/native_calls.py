@@ -15,7 +15,7 @@ import pybullet
 from gltf_bullet.bullet.exchange.joint_commands import Target
 from gltf_bullet.bullet.exchange.library import client_place, function_addresses
 from gltf_bullet.bullet.session import EngineSession
-from gltf_bullet.solver.compiling import address_of
+from gltf_bullet.solver.compiling import IS_COMPILED, address_of
 from gltf_bullet.solver.contact_following import ROW_SIZE
 from gltf_bullet.solver.engine import calls, stepping
 from gltf_bullet.solver.entries import prepare, solve
@@ -25,6 +25,8 @@ from gltf_bullet.transforms import FloatArray, IntArray
 __all__ = ["NO_NATIVE", "NativeWorld", "lease_numbers", "python_contacts", "scene_plan"]
 
 _NONE: IntArray = np.zeros(0, dtype=np.int64)
+_COORDINATES = 128
+"""``MAX_DEGREE_OF_FREEDOM``: of a body, with its base."""
 NO_NATIVE = (_NONE, _NONE, _NONE)
 """Of a scene that only Python steps."""
 _NO_FLOATS: FloatArray = np.zeros(0)
@@ -81,7 +83,7 @@ def python_contacts(client_id: int) -> FloatArray:
 
 def _engine_numbers(client_id: int) -> IntArray:
     place = client_place(client_id)
-    if not place:
+    if not (place and IS_COMPILED):
         return _NONE
     numbers = np.zeros(calls.SIZE, dtype=np.int64)
     numbers[calls.HERE] = numbers.ctypes.data
@@ -109,6 +111,9 @@ def scene_plan(
         told: As of ``JointCommands.targets``: the same bodies.
         commands: First number of the forces in the arena's work.
         starts: Bodies whose contacts are the solve's business.
+
+    Returns:
+        Nothing where a body has more coordinates than the engine tells.
     """
     known = max(starts, default=-1) + 1
     header = [len(states), calls.PLAN_HEADER, commands, 0, known]
@@ -124,6 +129,8 @@ def scene_plan(
         for link, is_ball in links:
             position, velocity = places[link]
             positions, velocities = (4, 3) if is_ball else (1, 1)
+            if max(position + positions, velocity + velocities) > _COORDINATES:
+                return _NONE
             tables += (position, positions, velocity, velocities, at)
             at += positions + velocities
         pushed = [places[link][1] for link in axes]

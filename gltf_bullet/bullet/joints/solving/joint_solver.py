@@ -143,6 +143,8 @@ class JointSolver:
         seen = self.arena.floats[: self.arena.state_end].tobytes()
         targets, first = self.commands.targets, self.arena.commands.start
         plan = scene_plan(self.client_id, self._sources, targets, first, self.contacts.starts)
+        if not len(plan):
+            return
         self.islands.connect((world.engine, plan, lease_numbers(session, body_ids)))
         self.is_native = True
         self.read()
