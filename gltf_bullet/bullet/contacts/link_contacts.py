@@ -67,6 +67,7 @@ class LinkContacts:
             for link, part in links
         ]
         self._split_pairs = contacts.split_pairs
+        self._class_of = {classed.link: classed for classed in self._classed}
         self.crowded_classes = self._classes.add(self._classed, self._split_pairs, pair_rules)
         """Filter classes for which no collision bit was left; they are kept apart pair by pair."""
         self._apply(contacts, links)
@@ -161,14 +162,14 @@ class LinkContacts:
         """Whether rules and classes let two links collide; other people's links meet all."""
         if self._pair_rules.forbids(one, other):
             return False
-        known = {classed.link: classed for classed in self._classed}
-        first, second = known.get(one), known.get(other)
+        first, second = self._class_of.get(one), self._class_of.get(other)
         return first is None or second is None or self._classes.meet(first, second)
 
     def release(self) -> None:
         """Give the collision bits back."""
         self._classes.discard(self._classed, self._split_pairs)
         self._classed = []
+        self._class_of.clear()
 
 
 def solid_links(

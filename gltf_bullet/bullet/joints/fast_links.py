@@ -148,11 +148,13 @@ class FastLinks:
     def _is_alone(self) -> bool:
         """Whether there is nothing in the world that a link could meet."""
         bodies = {body for body, _ in self._frame}
-        return pybullet.getNumBodies(self._client_id) == len(bodies) and not self._meets_itself
+        return pybullet.getNumBodies(self._client_id) == len(bodies) and not self._own_pairs
 
     @cached_property
-    def _meets_itself(self) -> bool:
-        return any(self.may_meet(one, other) for one, other in combinations(self._frame, 2))
+    def _own_pairs(self) -> frozenset[Pair]:
+        """Pairs of the scene's own links that may meet."""
+        pairs = combinations(self._frame, 2)
+        return frozenset(_pair(one, other) for one, other in pairs if self.may_meet(one, other))
 
     def _approaching(
         self,
@@ -168,7 +170,11 @@ class FastLinks:
         for link, motion in hurried.items():
             for other in self._near(link, motion, furthest):
                 pair = _pair(link, other)
-                if pair in found or pair in known or not self.may_meet(link, other):
+                if pair in found or pair in known:
+                    continue
+                if pair not in self._own_pairs and (
+                    other in self._frame or not self.may_meet(link, other)
+                ):
                     continue
                 if other not in motions:
                     motions[other] = self._motion_of_others(other, dt)

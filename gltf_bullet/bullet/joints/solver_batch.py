@@ -18,13 +18,15 @@ from gltf_bullet.solver.contact_following import ROW_SIZE
 from gltf_bullet.solver.engine.stepping import ASK, LOOK, READ, REFUSED, TOUCHES, UNTOLD, advance
 from gltf_bullet.solver.entries import NEEDS_ROOM, PREPARE, prepare, solve
 from gltf_bullet.solver.island_layout import ROW_WIDTH, STATUS, TOUCHING
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["SolverBatch", "WorldContacts"]
 
 Member: TypeAlias = "ContactReader | int"
 """A scene, or the id of a body that is nobody's."""
 
+_PATIENCE = 8
+"""Steps after which a scene that kernels did not know is shown to them again."""
 _NOTHING: FloatArray = np.zeros(0)
 
 
@@ -36,8 +38,10 @@ class WorldContacts:
         self._rows: FloatArray | None = None
         self._group_of: dict[Member, Member] = {}
         """Towards who stands for the group."""
-        self._numbers: dict[Member, list[int]] = {}
-        """Of the rows that a group takes part in."""
+        self._number_of: dict[Member, int] = {}
+        """Of the group that somebody stands for."""
+        self._numbers: IntArray = np.zeros(0, dtype=np.int64)
+        """Of the group that each row belongs to, -1 for none."""
 
     def give(self, reader: ContactReader) -> None:
         """Spare a reader its own call: it shall reckon with these the next time.
@@ -48,26 +52,27 @@ class WorldContacts:
             return
         if self._rows is None:
             self._rows = reader.fetch().reshape(-1, ROW_SIZE)
-            self._group(reader.owners)
-        numbers = self._numbers.get(self._find(reader))
-        reader.take(_NOTHING if numbers is None else self._rows[numbers].ravel())
+            self._group(self._rows, reader.owners)
+        number = self._number_of.get(self._find(reader))
+        mine = _NOTHING if number is None else self._rows[self._numbers == number].ravel()
+        reader.take(mine)
 
-    def _group(self, owners: Owners) -> None:
-        if self._rows is None:
-            return
-        pairs, where = np.unique(self._rows[:, :2].astype(np.intp), axis=0, return_inverse=True)
-        bodies: list[list[int]] = pairs.tolist()
+    def _group(self, rows: FloatArray, owners: Owners) -> None:
+        keys = rows[:, 0].astype(np.int64) << 32 | rows[:, 1].astype(np.int64)
+        pairs, where = np.unique(keys, return_inverse=True)
+        bodies = [(key >> 32, key & 0xFFFFFFFF) for key in pairs.tolist()]
         member_of = {body: self._member(body, owners) for body in {*chain(*bodies)}}
         members = [(member_of[a], member_of[b]) for a, b in bodies]
         for one, other in members:
             if one is not None and other is not None:
                 self._group_of[self._find(one)] = self._find(other)
-        either = [other if one is None else one for one, other in members]
-        groups = [None if member is None else self._find(member) for member in either]
-        for number, pair in enumerate(where.ravel().tolist()):
-            group = groups[pair]
-            if group is not None:
-                self._numbers.setdefault(group, []).append(number)
+        numbers = [-1] * len(members)
+        for k, (one, other) in enumerate(members):
+            either = other if one is None else one
+            if either is not None:
+                known = self._number_of
+                numbers[k] = known.setdefault(self._find(either), len(known))
+        self._numbers = np.array(numbers, dtype=np.int64)[where]
 
     def _member(self, body: int, owners: Owners) -> Member | None:
         """What passes forces on to all that touches it: a scene, or somebody else's body."""
@@ -89,6 +94,7 @@ class SolverBatch:
     """Keeps the table of the scenes' arrays from step to step."""
 
     def __init__(self) -> None:
+        self._turn = 0
         self._rows: list[IntTable] = []
         self._table: IntTable = np.zeros((0, ROW_WIDTH), dtype=np.int64)
 
@@ -111,7 +117,13 @@ class SolverBatch:
         for scene in scenes:
             scene.move_anchors()
         solvers = [scene.solver for scene in scenes]
-        quiet = [solver for solver in solvers if solver.is_undisturbed]
+        # Who hangs together with other scenes is known to Python only: ask again now and then.
+        self._turn = (self._turn + 1) % _PATIENCE
+        quiet = [
+            solver
+            for solver in solvers
+            if solver.is_undisturbed and (solver.is_known or not self._turn)
+        ]
         if quiet and not quiet[0].contacts.has_foreign_constraints():
             done = self._advance(quiet, dt, gravity)
             solvers = [solver for solver in solvers if solver not in done]

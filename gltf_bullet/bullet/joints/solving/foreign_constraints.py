@@ -47,7 +47,7 @@ class ForeignConstraints:
         self._is_ours = is_ours
         self._known = (0, -1)
         self.ids: list[int] = []
-        """As of the last :meth:`rows`."""
+        """Of those that are known, as of the last :meth:`rows`."""
 
     def rows(self) -> list[Row]:
         """One for each point that is held."""
@@ -61,8 +61,11 @@ class ForeignConstraints:
         if known != self._known:
             self._known = known
             ids = [pybullet.getConstraintUniqueId(k, client) for k in range(count)]
-            self.ids = [k for k in ids if not self._is_ours(k, self._info(k)[0])]
+            self.ids = [k for k in ids if self._is_row(k, self._info(k))]
         return [row for k in self.ids for row in self._rows_of(self._info(k))]
+
+    def _is_row(self, constraint: int, info: tuple[Any, ...]) -> bool:
+        return info[4] in _POINTS and not self._is_ours(constraint, info[0])
 
     def _info(self, constraint: int) -> tuple[Any, ...]:
         found: tuple[Any, ...] = pybullet.getConstraintInfo(constraint, self._client_id)
@@ -74,7 +77,7 @@ class ForeignConstraints:
         first = self._pose(parent, parent_link) @ Pose(turns[0] or _IDENTITY, at_parent)
         second = self._pose(child, child_link) @ Pose(turns[1] or _IDENTITY, at_child)
         found = []
-        for point in _POINTS.get(kind, ()):
+        for point in _POINTS[kind]:
             here = (first @ Pose(_IDENTITY, point)).translation
             there = (second @ Pose(_IDENTITY, point)).translation
             gap = [a - b for a, b in zip(here, there, strict=True)]

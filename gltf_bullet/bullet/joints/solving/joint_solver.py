@@ -111,7 +111,7 @@ class JointSolver:
         self._pushed: list[FloatArray] = []
         self.is_mistrustful = False  # whether :meth:`judge` has something to do
         self.is_known = False
-        """Whether a kernel knew what touches, in the last solve."""
+        """Whether kernels know what touches, or would in the next step, if it stays as it is."""
         self.is_hurried = False  # whether a link goes further in the step than it is thick
         self.last: tuple[float, Sequence[float]] = (0.0, ())
         """The step's length [s], and gravity."""
@@ -225,9 +225,10 @@ class JointSolver:
 
     def look(self, dt: float, gravity: Sequence[float], *, is_next: bool) -> Touching | None:
         """Read the engine; what touches the articulations, ``None`` where nothing does."""
-        self.is_known = False
         self._read(is_next=is_next)
-        return self.contacts.read(dt, gravity)
+        touching = self.contacts.read(dt, gravity)
+        self.is_known = touching is None or not touching.readers
+        return touching
 
     def require_finite(self, status: int) -> None:
         """Refuse forces that are not; the engine was given nothing yet.
