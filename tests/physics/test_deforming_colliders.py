@@ -65,7 +65,10 @@ def skinned(*, hull: bool) -> bytes:
     return builder.glb()
 
 
-@pytest.mark.parametrize(("rate", "within"), [(60, 0.010), (120, 0.005), (240, 0.002)])
+@pytest.mark.parametrize(
+    ("rate", "within"),
+    [(60, 0.010), (120, 0.005), pytest.param(240, 0.002, marks=pytest.mark.slow)],
+)
 @pytest.mark.parametrize("hull", [True, False])
 @pytest.mark.parametrize("make", [morphing, skinned])
 def test_a_rising_collider_carries_a_box(
@@ -113,6 +116,7 @@ def test_a_replay_across_changes_of_the_shape_is_the_same_to_the_bit() -> None:
         assert scene.world_from_node("Box")[1, 3] == pytest.approx(0.5 + SIZE / 2, abs=2e-3)
 
 
+@pytest.mark.slow
 def test_two_scenes_with_deforming_colliders_stand_side_by_side() -> None:
     """Bodies are made anew by turns; rays and contacts find the right one all the time."""
     client = pybullet.connect(pybullet.DIRECT)

@@ -41,7 +41,7 @@ def fastest(scene: gb.Scene) -> float:
     return max(float(np.linalg.norm(s.linear_velocity, axis=1).max()) for s in states)
 
 
-@pytest.mark.parametrize("rate", [60.0, 120.0, 240.0])
+@pytest.mark.parametrize("rate", [60.0, 120.0, pytest.param(240.0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["ragdoll", "vehicle", "walker"])
 def test_limbs_that_fall_on_a_floor_come_to_no_energy(name: str, rate: float) -> None:
     content = without_static_parts(name)

@@ -219,6 +219,7 @@ print(json.dumps({"gaps": gaps, "tip": bench.position(above).tolist(),
 """
 
 
+@pytest.mark.slow
 def test_a_rope_of_two_hundred_segments_hangs_together_and_the_engine_says_nothing() -> None:
     done = subprocess.run(
         [sys.executable, "-c", ROPE], cwd=ROOT, capture_output=True, text=True, check=True

@@ -45,6 +45,7 @@ def worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
     monkeypatch.setattr(decomposition_process, "_WORKER", script)
 
 
+@pytest.mark.slow
 def test_the_parts_of_a_ring_cover_it_wherever_it_is_and_however_large(tmp_path: Path) -> None:
     for scale, offset in ((1e-3, 5.0), (1e4, -3e5)):
         mesh = ring()

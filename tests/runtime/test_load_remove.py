@@ -91,6 +91,7 @@ def test_removing_after_a_reset_or_a_disconnection_is_harmless() -> None:
     second.remove()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not can_measure_growth(), reason="asks glibc 2.33 or later")
 def test_200_cycles_of_a_mesh_scene_cost_no_more_memory_than_bare_pybullet() -> None:
     """Bullet itself keeps about 0.87 KB per created and removed body (measured), we nothing."""
