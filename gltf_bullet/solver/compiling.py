@@ -260,7 +260,7 @@ def _announce() -> None:
         return
     _announced.append(True)
     sys.stderr.write(
-        "gltf_bullet: compiling the joint solver, once on this machine (about 15 s) ...\n"
+        "gltf_bullet: compiling the joint solver, once on this machine (under a minute) ...\n"
     )
     sys.stderr.flush()
 
