@@ -329,12 +329,14 @@ def _plain_indices() -> Iterator[None]:
     solve of a ragdoll two and a half times as slow (measured). Others who compile wait meanwhile.
     """
     with global_compiler_lock:
-        before = arrayobj.fix_integer_index
-        arrayobj.fix_integer_index = _plain_index
+        # Numba's own, not its promise: where it is another one, kernels are slower and that is all.
+        indexing: Any = arrayobj
+        before = getattr(indexing, "fix_integer_index", None)
+        indexing.fix_integer_index = before and _plain_index
         try:
             yield
         finally:
-            arrayobj.fix_integer_index = before
+            indexing.fix_integer_index = before
 
 
 def _plain_index(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:  # noqa: ARG001

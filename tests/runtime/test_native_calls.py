@@ -150,6 +150,15 @@ def a_weight_hangs_on_it(client: int, scene: gb.Scene) -> None:
     )  # fmt: skip
 
 
+def nailed_to_the_world(client: int, scene: gb.Scene) -> None:
+    body, link = list(scene.core.world.articulations.link_of.values())[-1]
+    place = pybullet.getLinkState(body, link, physicsClientId=client)[0]
+    pybullet.createConstraint(
+        body, link, -1, -1, pybullet.JOINT_POINT2POINT, [0, 0, 0], [0, 0, 0], place,
+        physicsClientId=client,
+    )  # fmt: skip
+
+
 def pushed(_: int, scene: gb.Scene) -> None:
     articulations = scene.core.world.articulations
     articulations.apply_impulse(next(iter(articulations.link_of)), (3.0, 1.0, 0.0), (0.0,) * 3)
@@ -195,6 +204,28 @@ def test_many_steps_at_once_are_as_many_one_by_one(
     apart = run(1)
     assert apart == run(40)
     assert name != "reacher" or [event.kind for event in apart[2]] == ["entered", "exited"]
+
+
+@needs_library
+def test_a_scene_sees_what_holds_it_after_another_one_was_stepped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def run() -> list[float]:
+        with headless_world() as client:
+            asset = gb.read_asset(ASSETS / "six_axis_arm.gltf")
+            first, second = (
+                asset.instantiate(client, position=(4.0 * k, 0.0, 0.0)) for k in range(2)
+            )
+            for step in range(40):
+                if step == 20:
+                    nailed_to_the_world(client, second)
+                first.step()
+                second.step()
+            return all_states(client)
+
+    ours = run()
+    monkeypatch.setenv(SWITCH, "0")
+    assert run() == ours
 
 
 @needs_library

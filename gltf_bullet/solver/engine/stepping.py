@@ -22,6 +22,7 @@ from gltf_bullet.solver.engine.calls import (
     find_contacts,
     is_as_known,
     last_body,
+    last_constraint,
     low_half,
     make_step,
     read_settings,
@@ -82,7 +83,9 @@ NEXT = 1
 """Whose mark is asked for."""
 OWN = 2
 """How many marks."""
-MARK = 3
+CONSTRAINTS = 3
+"""Likewise of the constraints in the world."""
+MARK = 4
 """First of them: number of the datum, then what it says, padded with zeros."""
 MARK_SIZE = 8
 MARK_TEXT = 8 * (MARK_SIZE - 1)
@@ -92,6 +95,8 @@ MARK_TEXT = 8 * (MARK_SIZE - 1)
 def _holds(engine: IntArray, client: int, lease: IntArray) -> bool:
     """Whether the bodies are still those that were marked, as far as a step asks."""
     if lease[OWN] == 0 or lease[COUNT] != last_body(engine, client):
+        return False
+    if lease[CONSTRAINTS] != last_constraint(engine, client):
         return False
     mark = MARK + MARK_SIZE * lease[NEXT]
     lease[NEXT] = (lease[NEXT] + 1) % lease[OWN]
@@ -194,12 +199,13 @@ def _sense(scenes: IntTable, engine: IntArray, client: int, dt: float) -> bool:
 def _learn(scenes: IntTable, engine: IntArray, client: int) -> int:
     if not read_settings(engine, client):
         return REFUSED
-    for k in range(6):
+    for k in range(5):
         engine[calls.KNOWN + k] = engine[calls.SCRATCH + k]
     for row in range(len(scenes)):
         lease = ints_at(scenes, row, layout.LEASE)
         if len(lease):
             lease[COUNT] = last_body(engine, client)
+            lease[CONSTRAINTS] = last_constraint(engine, client)
     return 0
 
 
