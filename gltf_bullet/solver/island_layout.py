@@ -153,6 +153,44 @@ HELD = 1e6
 its forces the gap [m] between the point on the first body and that on the second."""
 
 
+LEAST_MOMENT = 1e-12
+"""[kg m^2] Of a free body: one that cannot be turned by a force has no moment at all."""
+
+
+# --- stages of ``prepare`` and of ``solve``, and what they say ------------------------------------
+
+PREPARE = 1
+"""State the rows of all articulations of the arena that take part in the step."""
+JUDGE = 2
+"""Judge the step that was just made, and take back energy that came from nowhere."""
+EVALUATE = 3
+"""Poses, velocities, mass matrix and row values of the articulation ``number``."""
+
+WAS_SLOWED = 1
+WAS_HURRIED = 2
+
+OPEN = 1
+"""Begin the islands of the step with the contacts and free bodies that were filled in."""
+GATHER = 2
+"""Add the articulations of the arena, with their rows and their sides of contacts."""
+SOLVE = 4
+"""Solve what was gathered."""
+FINISH = 8
+"""Bring the results back to the arena."""
+
+NEEDS_ROOM = 1
+NOT_CONVERGED = 2
+NOT_FINITE = 4
+MISPREDICTED = 8
+"""The last step went otherwise than foreseen; motors are asked for."""
+SLOWED = 16
+"""Velocities were taken back; the engine must be given them."""
+HURRIED = 64
+"""A link goes further in the step than it is thick."""
+MISTRUSTED = 32
+"""Contacts turn out otherwise than foreseen: the step should be judged right after it."""
+
+
 # --- columns of the table of scenes ---------------------------------------------------------------
 
 INTS = 0

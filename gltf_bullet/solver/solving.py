@@ -11,6 +11,19 @@ from gltf_bullet.solver.island import (
     open_islands,
     touch_articulations,
 )
+from gltf_bullet.solver.island_layout import (
+    FINISH,
+    GATHER,
+    HURRIED,
+    MISPREDICTED,
+    MISTRUSTED,
+    NEEDS_ROOM,
+    NOT_CONVERGED,
+    NOT_FINITE,
+    OPEN,
+    SLOWED,
+    SOLVE,
+)
 from gltf_bullet.solver.joining import add_cut_constraints, take_results
 from gltf_bullet.solver.newton import solve_islands
 from gltf_bullet.solver.tree_kinematics import is_hurried
@@ -30,27 +43,6 @@ __all__ = [
     "SOLVE",
     "solve",
 ]
-
-OPEN = 1
-"""Begin the islands of the step with the contacts and free bodies that were filled in."""
-GATHER = 2
-"""Add the articulations of the arena, with their rows and their sides of contacts."""
-SOLVE = 4
-"""Solve what was gathered."""
-FINISH = 8
-"""Bring the results back to the arena."""
-
-NEEDS_ROOM = 1
-NOT_CONVERGED = 2
-NOT_FINITE = 4
-MISPREDICTED = 8
-"""The last step went otherwise than foreseen; motors are asked for."""
-SLOWED = 16
-"""Velocities were taken back; the engine must be given them."""
-HURRIED = 64
-"""A link goes further in the step than it is thick."""
-MISTRUSTED = 32
-"""Contacts turn out otherwise than foreseen: the step should be judged right after it."""
 
 
 @kernel

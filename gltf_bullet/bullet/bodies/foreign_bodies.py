@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pybullet
 
+from gltf_bullet.solver.island_layout import LEAST_MOMENT
 from gltf_bullet.transforms import FloatArray, matrices_from_quats, quats_from_matrices
 
 __all__ = ["is_immovable", "read_free_body"]
-
-_LEAST_MOMENT = 1e-12
-"""[kg m^2] Least moment of inertia: a body that cannot be turned by a force has none at all."""
 
 _IMMOVABLE = (0.0,) * 4
 
@@ -46,7 +44,7 @@ def read_free_body(
         if joints:
             whole = _composite(client_id, body, joints, (com, rotation, linear, angular), gain)
             return whole, friction
-    least = _LEAST_MOMENT
+    least = LEAST_MOMENT
     moments = max(x, least), max(y, least), max(z, least)
     return (*com, *rotation, mass, *moments, *linear, *angular, *gain), friction
 
@@ -72,7 +70,7 @@ def _inertia(
     """Mass and inertia about the centre of mass, world axes."""
     info = pybullet.getDynamicsInfo(body, link, physicsClientId=client_id)
     turn = matrices_from_quats(np.array(rotation))
-    moments = np.maximum(np.array(info[2]), _LEAST_MOMENT)
+    moments = np.maximum(np.array(info[2]), LEAST_MOMENT)
     return float(info[0]), turn @ np.diag(moments) @ turn.T
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.compiling import IntTable, doubles_at, floats_at, ints_at, kernel, words_at
 from gltf_bullet.solver.engine.calls import call, read_pose_only
+from gltf_bullet.solver.triggers.layout import FIND, FOLLOW
 from gltf_bullet.transforms import IntArray
 
 __all__ = ["sense"]
@@ -25,7 +26,7 @@ FREE = 8
 """How many of these; their ids follow."""
 HEADER = 9
 
-_FOLLOW_AND_FIND = 3
+_FOLLOW_AND_FIND = FOLLOW | FIND
 
 
 @kernel

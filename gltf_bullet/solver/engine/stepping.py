@@ -69,9 +69,8 @@ JUDGED_UNIT = 1 << 25
 SENSED = 1 << 27
 """Triggers have watched the step: how many pairs they found is in each scene's row."""
 
-_STAGES_OF_SOLVE = 15
-_PREPARE, _JUDGE = 1, 2
-_MISTRUSTED, _HURRIED = 32, 64
+_STAGES_OF_SOLVE = layout.OPEN | layout.GATHER | layout.SOLVE | layout.FINISH
+_MISTRUSTED, _HURRIED = layout.MISTRUSTED, layout.HURRIED
 _GOOD = _MISTRUSTED | _HURRIED
 """They are for after the step."""
 
@@ -177,7 +176,7 @@ def _judge(scenes: IntTable, engine: IntArray, dt: float, gx: float, gy: float, 
     for row in range(len(scenes)):
         contacts = scenes[row, layout.TOUCHING]
         one = table_at(scenes, row)
-        found |= call(engine[calls.PREPARE], (one, _JUDGE, 0, contacts, dt, gx, gy, gz))
+        found |= call(engine[calls.PREPARE], (one, layout.JUDGE, 0, contacts, dt, gx, gy, gz))
     return int(found)
 
 
@@ -238,7 +237,7 @@ def _go_through(
     if stages & STATE:
         for row in range(len(scenes)):
             one, contacts = table_at(scenes, row), scenes[row, layout.TOUCHING]
-            call(engine[calls.PREPARE], (one, _PREPARE, 0, contacts, dt, gx, gy, gz))
+            call(engine[calls.PREPARE], (one, layout.PREPARE, 0, contacts, dt, gx, gy, gz))
     if stages & SOLVE:
         for row in range(len(scenes)):
             one, contacts = table_at(scenes, row), scenes[row, layout.TOUCHING]

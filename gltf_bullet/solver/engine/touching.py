@@ -61,9 +61,6 @@ FREE_VALUES = 0
 """First of all [FREE, FREE_SIZE] as the islands have them, but the share of gravity instead of the
 first number of what known forces add."""
 
-_LEAST_MOMENT = 1e-12
-"""[kg m^2] As of ``foreign_bodies``."""
-
 
 def memory(
     links: IntArray,
@@ -149,7 +146,7 @@ def _read_free(
     if moves:
         values[at + layout.FREE_MASS] = numbers[0]
         for k in range(3):
-            values[at + layout.FREE_MOMENTS + k] = max(numbers[1 + k], _LEAST_MOMENT)
+            values[at + layout.FREE_MOMENTS + k] = max(numbers[1 + k], layout.LEAST_MOMENT)
     if not read_pose(engine, client, body, values, at, at + layout.FREE_VELOCITY):
         return False
     factor = values[at + layout.FREE_GAIN]

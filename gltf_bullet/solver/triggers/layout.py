@@ -134,6 +134,13 @@ UNSURE = 2
 PASSES = 4
 """They move far enough past each other to have met in between."""
 
+# --- stages of ``watch`` ---
+
+FOLLOW = 1
+"""Place all frames as they are after the step."""
+FIND = 2
+"""List the pairs that may have met in the step."""
+
 
 def allocate(
     collider_frames: int, colliders: int, volumes: int, free_bodies: int, admits: IntArray

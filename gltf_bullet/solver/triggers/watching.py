@@ -9,14 +9,10 @@ from gltf_bullet.solver.compiling import entry, kernel
 from gltf_bullet.solver.tree_kinematics import multiply, place_frames, rotation_from_quat
 from gltf_bullet.solver.triggers import layout
 from gltf_bullet.solver.triggers.boxes import boxes_overlap, distance_to_box
+from gltf_bullet.solver.triggers.layout import FIND, FOLLOW
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["FAST_SHARE", "FIND", "FOLLOW", "watch"]
-
-FOLLOW = 1
-"""Place all frames as they are after the step."""
-FIND = 2
-"""List the pairs that may have met in the step."""
 
 FAST_SHARE = 0.5
 """A collider is looked for on its way when it moves further than this part of both thicknesses."""
