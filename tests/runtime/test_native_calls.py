@@ -13,6 +13,7 @@ import gltf_bullet as gb
 from gltf_bullet.bullet.exchange import library
 from gltf_bullet.bullet.exchange.library import SWITCH
 from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.joints.solving import joint_solver
 from gltf_bullet.bullet.session import EngineSettings
 from gltf_bullet.runtime.scene_batch import SceneBatch
 
@@ -247,6 +248,22 @@ def test_scenes_stepped_together_are_told_the_same(
     ours = run()
     monkeypatch.setenv(SWITCH, "0")
     assert run() == ours
+
+
+@needs_library
+def test_kernels_that_read_something_else_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with a library whose structures are others: nothing is read where it should be."""
+    monkeypatch.setattr(joint_solver, "advance", lambda *_: 0)
+    with headless_world() as client:
+        scene = gb.load_gltf(ASSETS / "cart_pole.gltf", client)
+        solver = scene.core.world.articulations.solver
+        assert not solver.is_native
+        scene.step(3)
+        ours = all_states(client)
+    monkeypatch.undo()
+    with headless_world() as client:
+        gb.load_gltf(ASSETS / "cart_pole.gltf", client).step(3)
+        assert all_states(client) == ours
 
 
 def test_a_library_that_tells_nothing_is_left_alone(

@@ -139,19 +139,21 @@ class JointSolver:
         world = session.shared(NativeWorld)
         if not len(world.engine):
             return
-        self.read()
-        seen = self.arena.floats[: self.arena.state_end].tobytes()
         targets, first = self.commands.targets, self.arena.commands.start
         plan = scene_plan(self.client_id, self._sources, targets, first, self.contacts.starts)
         if not len(plan):
             return
         self.islands.connect((world.engine, plan, lease_numbers(session, body_ids)))
-        self.is_native = True
+        state = self.arena.floats[: self.arena.state_end]
         self.read()
-        if self.arena.floats[: self.arena.state_end].tobytes() != seen:
+        seen = state.tobytes()
+        state[:] = np.nan
+        self.is_native = not advance(self.row, READ, 0.0, 0.0, 0.0, 0.0)
+        if not self.is_native or state.tobytes() != seen:
             # Another library than ours, for all that its versions say.
             self.is_native = False
             self.islands.connect(NO_NATIVE)
+            self.read()
             return
         self.contacts.fetch = world.contacts
 
