@@ -179,7 +179,7 @@ def write_contacts(
     return used
 
 
-@entry("int64(float64[::1], int64, int64[::1], float64[::1], int64[::1], float64[::1], int64)")
+@entry
 def follow_contacts(
     rows: FloatArray,
     count: int,

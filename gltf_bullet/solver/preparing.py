@@ -61,7 +61,7 @@ def _prepare_one(
     return 0
 
 
-@entry("int64(int64[:, ::1], int64, int64, int64, float64, float64, float64, float64)")
+@entry
 def prepare(
     scenes: IntTable,
     stage: int,

@@ -101,7 +101,7 @@ def _solve_one(
     return NEEDS_ROOM if index[layout.NEEDED] else 0
 
 
-@entry("int64(int64[:, ::1], int64, int64, int64, int64, float64)")
+@entry
 def solve(
     scenes: IntTable,
     stages: int,

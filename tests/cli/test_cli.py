@@ -355,8 +355,8 @@ def test_bench_lists_its_rows_and_goals(run: Run) -> None:
 def test_bench_measures_what_a_new_process_costs(run: Run) -> None:
     outcome = run("bench", "start", "--repeats", 1, "--json")
     seconds = {row["row"]: row["seconds"] for row in json.loads(outcome.out)}
-    # Whoever steps joints imports Numba as well, and compiling takes longer than loading does.
-    assert 0.0 < seconds["numba"] < seconds["new-process"] < seconds["first-use"]
+    # Compiling takes longer than loading does.
+    assert 0.0 < seconds["new-process"] < seconds["first-use"]
 
 
 @pytest.mark.slow

@@ -17,7 +17,6 @@ from gltf_bullet.cli.benches.assets import cart_pole_gltf
 __all__ = ["START_ROWS", "StartRow"]
 
 _BARE = "import numpy, pybullet; pybullet.stepSimulation(pybullet.connect(pybullet.DIRECT))"
-_NUMBA = "import numpy, pybullet, numba"
 _OURS = (
     "import sys, pybullet, gltf_bullet as gb; "
     "gb.load_gltf(sys.argv[1], pybullet.connect(pybullet.DIRECT)).step()"
@@ -68,6 +67,5 @@ def _beyond(code: str) -> Callable[[int], float]:
 START_ROWS = (
     StartRow("first-use", "kernels compiled, the cache empty", _cold, 15.0),
     StartRow("new-process", "load and first step, beyond bare PyBullet", _beyond(_OURS), 0.4),
-    StartRow("numba", "import numba alone, beyond bare PyBullet", _beyond(_NUMBA)),
 )
 """In the order of the table."""

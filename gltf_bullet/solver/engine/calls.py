@@ -6,15 +6,7 @@ Who calls makes sure that the functions are those that are meant: see ``bullet.e
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-import numba
-from llvmlite import ir  # type: ignore[import-untyped]
-from numba.core import cgutils
-from numba.extending import intrinsic
-
-from gltf_bullet.solver.compiling import doubles_at, kernel, words_at
+from gltf_bullet.solver.compiling import call, doubles_at, kernel, words_at
 from gltf_bullet.transforms import FloatArray, IntArray
 
 # --- slots of an engine's integers ----------------------------------------------------------------
@@ -123,25 +115,6 @@ BODY_SIZE = 8
 POSITION_AT, POSITIONS, VELOCITY_AT, VELOCITIES, JOINT_STATE = range(5)
 """Where the engine has a joint's position, and how many numbers; the offset of its state."""
 JOINT_SIZE = 5
-
-_types: Any = numba.types
-
-
-def _declare(_context: object, _address: object, arguments: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        parts: Any = cgutils.unpack_tuple(builder, values[1])  # type: ignore[no-untyped-call]
-        kinds = [context.get_value_type(kind) for kind in signature.args[1].types]
-        function = ir.FunctionType(ir.IntType(64), kinds)
-        return builder.call(builder.inttoptr(values[0], function.as_pointer()), parts)
-
-    kinds = _types.Tuple([_types.unliteral(kind) for kind in arguments.types])
-    return _types.int64(_types.int64, kinds), generate
-
-
-_intrinsic: Any = intrinsic
-call: Callable[[int, tuple[Any, ...]], int] = _intrinsic(_declare)
-"""Call a C function by its address. Integers and pointers are passed as 64 bits; of a function that
-gives 32 bits, the others mean nothing."""
 
 
 @kernel

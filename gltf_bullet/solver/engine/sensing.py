@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver.compiling import IntTable, doubles_at, floats_at, ints_at, kernel, words_at
-from gltf_bullet.solver.engine.calls import call, read_pose_only
+from gltf_bullet.solver.compiling import IntTable, call, doubles_at, ints_at, kernel
+from gltf_bullet.solver.engine.calls import read_pose_only
 from gltf_bullet.solver.triggers.layout import FIND, FOLLOW
 from gltf_bullet.transforms import IntArray
 
@@ -40,14 +40,14 @@ def sense(scenes: IntTable, row: int, engine: IntArray, client: int, dt: float) 
     scenes[row, layout.PAIRS] = call(
         who[WATCH],
         (
-            ints_at(scenes, row, layout.INTS),
-            floats_at(scenes, row, layout.FLOATS),
-            floats_at(scenes, row, layout.WORK),
-            words_at(who[TABLE], who[TABLE + 1]),
-            numbers,
-            words_at(who[PAIRS], who[PAIRS + 1]),
+            scenes[row, layout.INTS], scenes[row, layout.INTS + 1],
+            scenes[row, layout.FLOATS], scenes[row, layout.FLOATS + 1],
+            scenes[row, layout.WORK], scenes[row, layout.WORK + 1],
+            who[TABLE], who[TABLE + 1],
+            who[NUMBERS], who[NUMBERS + 1],
+            who[PAIRS], who[PAIRS + 1],
             _FOLLOW_AND_FIND,
             dt,
         ),
-    )
+    )  # fmt: skip
     return True

@@ -5,18 +5,17 @@ from __future__ import annotations
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.compiling import (
     IntTable,
+    call,
     entry,
     floats_at,
     ints_at,
     kernel,
-    table_at,
     words_at,
 )
 from gltf_bullet.solver.contact_following import ROW_SIZE
 from gltf_bullet.solver.engine import calls
 from gltf_bullet.solver.engine.calls import (
     byte_at,
-    call,
     copy_point,
     engine_client,
     find_contacts,
@@ -165,6 +164,12 @@ def _look(
 
 
 @kernel
+def _address_of_row(scenes: IntTable, row: int) -> int:
+    """A table of one row; its width is that of the table."""
+    return int(scenes.ctypes.data + 8 * scenes.shape[1] * row)
+
+
+@kernel
 def _free_bodies(scenes: IntTable, row: int) -> int:
     """How many take part in what a scene touches."""
     return ints_at(scenes, row, layout.TOUCH)[FREE] if scenes[row, layout.TOUCHING] else 0
@@ -175,8 +180,9 @@ def _judge(scenes: IntTable, engine: IntArray, dt: float, gx: float, gy: float, 
     found = 0
     for row in range(len(scenes)):
         contacts = scenes[row, layout.TOUCHING]
-        one = table_at(scenes, row)
-        found |= call(engine[calls.PREPARE], (one, layout.JUDGE, 0, contacts, dt, gx, gy, gz))
+        one, width = _address_of_row(scenes, row), scenes.shape[1]
+        judge = (one, 1, width, layout.JUDGE, 0, contacts, dt, gx, gy, gz)
+        found |= call(engine[calls.PREPARE], judge)
     return int(found)
 
 
@@ -233,16 +239,18 @@ def _go_through(
         found = _look(scenes, engine, client, dt, gx, gy, gz)
         if found:
             return found
-    found = 0
+    found, width = 0, scenes.shape[1]
     if stages & STATE:
         for row in range(len(scenes)):
-            one, contacts = table_at(scenes, row), scenes[row, layout.TOUCHING]
-            call(engine[calls.PREPARE], (one, layout.PREPARE, 0, contacts, dt, gx, gy, gz))
+            one, contacts = _address_of_row(scenes, row), scenes[row, layout.TOUCHING]
+            stated = (one, 1, width, layout.PREPARE, 0, contacts, dt, gx, gy, gz)
+            call(engine[calls.PREPARE], stated)
     if stages & SOLVE:
         for row in range(len(scenes)):
-            one, contacts = table_at(scenes, row), scenes[row, layout.TOUCHING]
+            one, contacts = _address_of_row(scenes, row), scenes[row, layout.TOUCHING]
             free = _free_bodies(scenes, row)
-            status = call(engine[calls.SOLVE], (one, _STAGES_OF_SOLVE, 0, contacts, free, dt))
+            solved = (one, 1, width, _STAGES_OF_SOLVE, 0, contacts, free, dt)
+            status = call(engine[calls.SOLVE], solved)
             scenes[row, layout.STATUS] = status
             found |= status
         if found & ~_GOOD:
@@ -286,7 +294,7 @@ def _is_quiet(scenes: IntTable, found: int) -> bool:
     return True
 
 
-@entry("int64(int64[:, ::1], int64, float64, float64, float64, float64)")
+@entry
 def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: float) -> int:
     """Go through some stages of a step of scenes of one world.
 
@@ -319,7 +327,7 @@ def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: 
     return last
 
 
-@entry("int64(int64[:, ::1], float64[::1])")
+@entry
 def copy_contacts(scenes: IntTable, rows: FloatArray) -> int:
     """Read the world's contacts.
 

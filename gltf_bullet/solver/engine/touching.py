@@ -22,7 +22,7 @@ from gltf_bullet.solver.contact_following import (
     write_contacts,
 )
 from gltf_bullet.solver.engine import calls
-from gltf_bullet.solver.engine.calls import low_half, read_dynamics, read_pose
+from gltf_bullet.solver.engine.calls import copy_point, low_half, read_dynamics, read_pose
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["memory", "recognise"]
@@ -99,7 +99,7 @@ def _pick(engine: IntArray, ints: IntArray, rows: FloatArray) -> int:
         if is_active:
             if used == ints[ROOM]:
                 return -1
-            calls.copy_point(at, rows, ROW_SIZE * used)
+            copy_point(at, rows, ROW_SIZE * used)
             used += 1
     return used
 

@@ -253,10 +253,7 @@ def _find(table: IntArray, numbers: FloatArray, pairs: IntArray) -> int:
     return count
 
 
-@entry(
-    "int64(int64[::1], float64[::1], float64[::1], int64[::1], float64[::1], int64[::1], int64,"
-    " float64)"
-)
+@entry
 def watch(
     ints: IntArray,
     floats: FloatArray,

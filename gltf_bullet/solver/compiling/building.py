@@ -1,0 +1,142 @@
+"""Machine code from kernels: Numba reads the Python, LLVM optimises all of it once.
+
+Left to itself Numba optimises what a function calls again with each function that calls it, and
+makes code that needs Numba in every process (0.4 s to import, 0.7 s for its first call, measured).
+So Numba only translates, and what an entry calls is optimised together with it, in one go; around
+it stand a C function and one for Python, and the result needs nothing but the C library.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import Any
+
+import numba
+from llvmlite import binding as llvm  # type: ignore[import-untyped]
+from numba.core.codegen import CPUCodeLibrary
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.cpu import CPUContext
+from numba.np import arrayobj
+
+from gltf_bullet.solver.compiling import primitives
+from gltf_bullet.solver.compiling.loading import target_machine
+from gltf_bullet.solver.compiling.registry import KERNELS, PRIMITIVES, argument_kinds
+from gltf_bullet.solver.compiling.wrapping import c_name, python_name, wrappers
+
+__all__ = ["build"]
+
+_config: Any = numba.config
+_types: Any = numba.types
+
+_TYPES = {
+    "IntArray": "int64[::1]",
+    "IntTable": "int64[:, ::1]",
+    "FloatArray": "float64[::1]",
+    "int": "int64",
+    "float": "float64",
+    "bool": "boolean",
+}
+"""Numba's names of the annotations in kernels."""
+
+_translated: dict[Any, Any] = {}
+
+
+def build(function: Callable[..., Any]) -> bytes:
+    """An entry as object code, in which ``loading`` finds its way."""
+    with _plain_translation():
+        compiled = _translate(function, "int64")
+    [result] = compiled.overloads.values()
+    machine = target_machine()
+    name, kinds = function.__name__, argument_kinds(function)
+    module = llvm.parse_assembly(wrappers(name, kinds, result.fndesc.mangled_name))
+    for library in _linked(result.library, {}):
+        module.link_in(llvm.parse_assembly(library.get_llvm_str()))
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
+    module.verify()
+    for defined in module.functions:
+        if not defined.is_declaration and defined.name not in (c_name(name), python_name(name)):
+            defined.linkage = "internal"
+    _optimise(module, machine)
+    return bytes(machine.emit_object(module))
+
+
+def _linked(library: Any, known: dict[Any, None]) -> dict[Any, None]:
+    """Everything that code of Numba's calls, itself included, each once."""
+    if library not in known:
+        known[library] = None
+        for other in library._linking_libraries:  # noqa: SLF001
+            _linked(other, known)
+    return known
+
+
+def _optimise(module: Any, machine: Any) -> None:
+    """As Numba would."""
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = True
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+
+
+def _translate(function: Callable[..., Any], result: str = "") -> Any:
+    """A kernel as Numba's function, for one signature, with everything that it calls."""
+    if function in PRIMITIVES:
+        return getattr(primitives, function.__name__)
+    if function not in _translated:
+        names = dict(function.__globals__)
+        for name in function.__code__.co_names:
+            called = names.get(name)
+            if isinstance(called, FunctionType) and (called in KERNELS or called in PRIMITIVES):
+                names[name] = _translate(called)
+        plain = FunctionType(function.__code__, names, function.__name__, function.__defaults__)
+        # Nobody calls it by Numba's wrappers, and it allocates nothing.
+        options: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
+        compiled: Any = numba.njit(error_model="numpy", **options)(plain)
+        arguments = ", ".join(_TYPES[kind] for kind in argument_kinds(function))
+        compiled.compile(f"{result}({arguments},)")
+        compiled.disable_compile()
+        _translated[function] = compiled
+    return _translated[function]
+
+
+@contextlib.contextmanager
+def _plain_translation() -> Iterator[None]:
+    """Let Numba translate only: nothing is optimised or made executable, no index is negative.
+
+    Otherwise it makes machine code of each kernel at once (as long as all the rest), and asks at
+    every single access whether the index counts from the end, which makes the solve of a ragdoll
+    two and a half times as slow (measured). Others who compile wait meanwhile.
+
+    These are Numba's own, not its promises: where they are other ones, building takes longer and
+    kernels are slower, and that is all.
+    """
+    changed = (
+        (arrayobj, "fix_integer_index", _plain_index),
+        (CPUContext, "get_executable", _no_executable),
+        (CPUCodeLibrary, "finalize", _left_open),
+    )
+    with global_compiler_lock:
+        optimisation, _config.OPT = _config.OPT, type(_config.OPT)("0")
+        before = [(owner, name, getattr(owner, name, None)) for owner, name, _ in changed]
+        for owner, name, replacement in changed:
+            setattr(owner, name, replacement)
+        try:
+            yield
+        finally:
+            for owner, name, value in before:
+                setattr(owner, name, value)
+            _config.OPT = optimisation
+
+
+def _plain_index(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:  # noqa: ARG001
+    return context.cast(builder, index, kind, _types.intp if kind.signed else _types.uintp)
+
+
+def _no_executable(_context: object, _library: object, _function: object, _env: object) -> Any:
+    # A function of C's by which Numba knows this one from others; nobody calls it.
+    return [].copy
+
+
+def _left_open(_library: object) -> None:
+    """Whoever needs it finished finishes it later."""

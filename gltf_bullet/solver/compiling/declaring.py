@@ -1,0 +1,113 @@
+"""How a function says that it is compiled. Python itself runs it only where somebody debugs it.
+
+With ``NUMBA_DISABLE_JIT=1`` in the environment everything here is plain Python.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+
+from gltf_bullet.solver.compiling.keeping import object_code
+from gltf_bullet.solver.compiling.loading import load
+from gltf_bullet.solver.compiling.registry import KERNELS, PRIMITIVES, argument_kinds
+from gltf_bullet.transforms import FloatArray, IntArray
+
+__all__ = [
+    "IS_COMPILED",
+    "IntTable",
+    "address_of",
+    "addresses",
+    "call",
+    "doubles_at",
+    "entry",
+    "floats_at",
+    "ints_at",
+    "kernel",
+    "words_at",
+]
+
+IntTable: TypeAlias = IntArray
+"""Of two dimensions."""
+
+IS_COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+"""Whether entries are machine code; not while somebody looks for an error in them."""
+
+_addresses: dict[Any, int] = {}
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def kernel(function: Function) -> Function:
+    """A function that only other kernels call; it is compiled into their code."""
+    KERNELS.add(function)
+    return function
+
+
+def entry(function: Function) -> Function:
+    """A kernel that Python calls, and compiled code by :func:`address_of`: it yields an integer.
+
+    Its machine code is loaded when the module is imported, and built before where there is none.
+    """
+    KERNELS.add(function)
+    if not IS_COMPILED:
+        return function
+    compiled: Any
+    compiled, address = load(
+        object_code(function), function.__name__, function.__doc__ or "", argument_kinds(function)
+    )
+    _addresses[compiled] = address
+    return compiled  # type: ignore[no-any-return]
+
+
+def address_of(function: Any) -> int:
+    """Of an entry, as a C function; of each array it takes the address and the lengths."""
+    return _addresses[function]
+
+
+def addresses(*arrays: IntArray | FloatArray) -> list[int]:
+    """A row of a table of arrays: address and length of each; whoever holds it holds them."""
+    return [number for array in arrays for number in (array.ctypes.data, len(array))]
+
+
+def _primitive(function: Function) -> Function:
+    PRIMITIVES.add(function)
+    return function
+
+
+@_primitive
+def words_at(address: int, count: int) -> IntArray:
+    """Integers in memory."""
+    return np.ctypeslib.as_array((ctypes.c_int64 * int(count)).from_address(int(address)))
+
+
+@_primitive
+def doubles_at(address: int, count: int) -> FloatArray:
+    """Floats in memory."""
+    return np.ctypeslib.as_array((ctypes.c_double * int(count)).from_address(int(address)))
+
+
+@_primitive
+def call(function: int, arguments: tuple[Any, ...]) -> int:
+    """Call a C function by its address.
+
+    Integers and pointers are passed as 64 bits; of a function that gives 32 bits, the others mean
+    nothing.
+    """
+    raise NotImplementedError("only machine code calls the engine")
+
+
+@_primitive
+def ints_at(table: IntTable, row: int, column: int) -> IntArray:
+    """The integers whose address and length stand in a column of a table and the next one."""
+    return words_at(table[row, column], table[row, column + 1])
+
+
+@_primitive
+def floats_at(table: IntTable, row: int, column: int) -> FloatArray:
+    """The floats whose address and length stand in a column of a table and the next one."""
+    return doubles_at(table[row, column], table[row, column + 1])

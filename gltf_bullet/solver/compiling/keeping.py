@@ -1,0 +1,163 @@
+"""Where machine code is kept: once per machine, in a place that cannot be stale or in the way.
+
+One folder per state of the sources, compiler and processor in the user's cache directory, or a
+temporary one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from gltf_bullet.solver.compiling.loading import processor
+
+__all__ = ["compile_side_by_side", "object_code"]
+
+_KEPT_VERSIONS = 3
+"""Folders of earlier sources that are kept: several installations may share a machine."""
+_COMPLETE = "complete"
+"""File in the folder that says that all entries are in it."""
+_IS_WORKER = "GLTF_BULLET_COMPILES"
+"""Environment variable of processes that only compile."""
+_LONGEST_WAIT = 120.0
+"""[s] after which a compilation by somebody else is given up."""
+_CHECK = hashlib.sha256
+"""Of what is kept: its digest stands before it."""
+_announced: list[bool] = []
+
+
+def object_code(function: Callable[..., Any]) -> bytes:
+    """Of an entry, built where it is not kept."""
+    folder = _folder()
+    place = folder and folder / f"{function.__module__}.{function.__name__}.object"
+    if place is not None:
+        with contextlib.suppress(OSError):
+            kept = place.read_bytes()
+            size = _CHECK().digest_size
+            if _CHECK(kept[size:]).digest() == kept[:size]:
+                return kept[size:]
+    _announce()
+    # Numba is imported where something is to be built.
+    from gltf_bullet.solver.compiling.building import build
+
+    code = build(function)
+    if place is not None:
+        aside = place.with_name(f"{place.name}.{os.getpid()}")
+        with contextlib.suppress(OSError):
+            aside.write_bytes(_CHECK(code).digest() + code)
+            aside.replace(place)
+    return code
+
+
+def compile_side_by_side(modules: Sequence[str]) -> None:
+    """Compile the entries of some modules, each in a process of its own, where none has yet.
+
+    Whoever comes meanwhile waits for them. Where that cannot be, as in a frozen program, importing
+    the modules compiles them as well, one after the other.
+    """
+    folder = _folder()
+    if folder is None or (folder / _COMPLETE).exists() or _IS_WORKER in os.environ:
+        return
+    if "python" not in Path(sys.executable or "").name.lower():
+        return
+    _announce()
+    lock = folder / "compiling"
+    try:
+        lock.touch(exist_ok=False)
+    except OSError:
+        _wait_for_others(lock)
+        return
+    try:
+        places = os.pathsep.join(path for path in sys.path if path)
+        workers = [
+            subprocess.Popen(  # noqa: S603  # our own module, by the same interpreter
+                [sys.executable, "-c", f"import {module}"],
+                env={**os.environ, "PYTHONPATH": places, _IS_WORKER: "1"},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            for module in modules
+        ]
+        codes = [worker.wait() for worker in workers]
+        if not any(codes):
+            (folder / _COMPLETE).touch()
+    except OSError:
+        return
+    finally:
+        lock.unlink(missing_ok=True)
+
+
+def _wait_for_others(lock: Path) -> None:
+    """Until another process has compiled; not for one that has died over it."""
+    with contextlib.suppress(OSError):
+        while time.time() - lock.stat().st_mtime < _LONGEST_WAIT:
+            time.sleep(0.1)
+        lock.unlink(missing_ok=True)
+
+
+def _announce() -> None:
+    """Say once what takes so long."""
+    if _IS_WORKER in os.environ or _announced:
+        return
+    _announced.append(True)
+    sys.stderr.write(
+        "gltf_bullet: compiling the joint solver, once on this machine (under a minute) ...\n"
+    )
+    sys.stderr.flush()
+
+
+def _fingerprint() -> str:
+    """Of everything that the machine code depends on."""
+    versions = [f"{name} {metadata.version(name)}" for name in ("numba", "llvmlite")]
+    digest = hashlib.sha256(f"{versions} {sys.version} {processor()}".encode())
+    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@cache
+def _folder() -> Path | None:
+    """Where compiled code is kept, or ``None`` where nothing can be written at all."""
+    name = f"kernels-{_fingerprint()}"
+    stated = os.environ.get("NUMBA_CACHE_DIR")
+    roots = [
+        Path(stated) / "gltf_bullet" if stated else platformdirs.user_cache_path("gltf_bullet"),
+        # Of this user only: another one could plant machine code.
+        Path(tempfile.gettempdir()) / f"gltf_bullet-{os.getuid() if hasattr(os, 'getuid') else 0}",
+    ]
+    for root in roots:
+        folder = root / name
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if hasattr(os, "getuid") and folder.stat().st_uid != os.getuid():
+                continue
+            with tempfile.TemporaryFile(dir=folder):
+                pass
+        except OSError:
+            continue
+        _forget_old(root, folder)
+        return folder
+    return None
+
+
+def _forget_old(root: Path, current: Path) -> None:
+    """Remove the code of sources that are long gone."""
+    with contextlib.suppress(OSError):
+        others = [path for path in root.glob("kernels-*") if path != current]
+        others.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+        for path in others[_KEPT_VERSIONS:]:
+            shutil.rmtree(path, ignore_errors=True)
