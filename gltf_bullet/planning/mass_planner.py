@@ -100,7 +100,8 @@ def report_mass_ratios(
     }
     if len(masses) < 2:
         return
-    median = float(np.median(list(masses.values())))
+    ordered = sorted(masses.values())
+    median = 0.5 * (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2])
     for node, mass in masses.items():
         if not 1.0 / EXTREME_RATIO < mass / median < EXTREME_RATIO:
             diagnostics.report(

@@ -57,8 +57,8 @@ def load(code: bytes, name: str, doc: str, kinds: Sequence[str]) -> tuple[Callab
 
 
 def processor() -> str:
-    """What machine code is made for."""
-    return f"{llvm.get_host_cpu_name()} {_features()}"
+    """What machine code is made for, and by which LLVM."""
+    return f"{llvm.get_host_cpu_name()} {_features()} {llvm.llvm_version_info}"
 
 
 @cache
