@@ -33,6 +33,7 @@ class NodeSync:
         local: FloatArray,
         animated: BoolArray,
         world_from_asset: FloatArray,
+        read: Callable[[], tuple[FloatArray, FloatArray]],
     ) -> None:
         """Prepare the index arrays.
 
@@ -43,6 +44,7 @@ class NodeSync:
             local: parent_from_node, shape [node_count, 4, 4]; rows of animated nodes change.
             animated: Nodes whose local transform animations set, shape [node_count].
             world_from_asset: Frame of the roots, shape [4, 4].
+            read: Reads the bodies: yields the arguments of :meth:`update`.
         """
         self._tree = tree
         self._body_nodes = body_nodes
@@ -53,7 +55,9 @@ class NodeSync:
         self.moving_nodes: IntArray = np.union1d(body_nodes, np.flatnonzero(animated))
         """Nodes that physics or an animation sets, ascending; others only follow."""
         self._world: FloatArray = frames.world_from_node.copy()
-        self._read: Callable[[], tuple[FloatArray, FloatArray]] | None = None
+        self._read = read
+        self.is_stale = False
+        """Whether bodies have moved: the nodes are placed when somebody looks."""
         simulated = np.zeros(len(tree), dtype=bool)
         simulated[body_nodes] = True
         below = tree.nearest_at_or_above(simulated | animated) >= 0
@@ -68,21 +72,13 @@ class NodeSync:
     @property
     def world_from_node(self) -> FloatArray:
         """Where all nodes stand, scale included, shape [node_count, 4, 4]."""
-        if self._read is not None:
+        if self.is_stale:
             self.update(*self._read())
         return self._world
 
     def place(self) -> FloatArray:
         """:attr:`world_from_node`, for those who only sometimes look."""
         return self.world_from_node
-
-    def expire(self, read: Callable[[], tuple[FloatArray, FloatArray]]) -> None:
-        """Bodies have moved: place the nodes when somebody looks.
-
-        Args:
-            read: Yields the arguments of :meth:`update`.
-        """
-        self._read = read
 
     def update(self, positions: FloatArray, rotations_xyzw: FloatArray) -> None:
         """Place the bodies' nodes, then everything below them and below animated nodes.
@@ -91,7 +87,7 @@ class NodeSync:
             positions: Of the body frames [m], in the order of ``body_nodes``, shape [k, 3].
             rotations_xyzw: Shape [k, 4].
         """
-        self._read = None
+        self.is_stale = False
         world = self._world
         if len(self._body_nodes):
             placed = np.zeros((len(self._body_nodes), 4, 4))

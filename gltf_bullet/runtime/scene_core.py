@@ -105,7 +105,7 @@ class SceneCore:
         self._driver = AnimationDriver(animator, world, tree, plan.frames, deforming)
         self.nodes = NodeSync(
             tree, plan.frames, self.world.body_nodes, animator.local, animator.animated,
-            self.placement.matrix,
+            self.placement.matrix, world.world_from_bodies,
         )  # fmt: skip
         self._watch = ShapeWatch(self.asset, self.physics, animator, plan)
         deforms = not self._watch.is_idle
@@ -173,17 +173,26 @@ class SceneCore:
         events: tuple[TriggerEvent, ...] = ()
         done = 0
         while done < count:
-            settings, made = self.session.known_settings, 0
+            settings, quiet, made = self.session.known_settings, self.world.quiet_steps, 0
             if not (self._is_busy or self._start.is_wanted or self.is_removed):
-                most = 1 if self._listeners else count - done
-                made = self.world.quiet_steps.make(settings, most)
+                made = quiet.make(settings, 1 if self._listeners else count - done)
             if not made:
                 settings = self._step_in_python(is_next=done > 0 and not self.is_interfered)
-            self.finish_step(settings, made)
-            if self.events:
+            if made and quiet.are_over and not self._listeners:
+                self._note_steps(settings.time_step, made)
+            else:
+                self.finish_step(settings, made)
                 events += self.events
             done += made or 1
         self.events = events
+
+    def _note_steps(self, time_step: float, made: int) -> None:
+        """The world has moved: all that :meth:`finish_step` does for most steps."""
+        for _ in range(made):
+            self.time += time_step
+        self._start.note_step()
+        self.nodes.is_stale = True
+        self.events = ()
 
     def is_quiet(self, settings: EngineSettings) -> bool:
         """Whether :meth:`begin_step` has nothing to do but to solve the joints."""
@@ -226,13 +235,9 @@ class SceneCore:
 
     def finish_step(self, settings: EngineSettings, made: int = 0) -> None:
         """:meth:`after_step` of a scene that is alive, once for ``made`` of ``quiet_steps``."""
-        for _ in range(made or 1):
-            self.time += settings.time_step
-        self._start.note_step()
+        self._note_steps(settings.time_step, made or 1)
         if not (made and self.world.quiet_steps.are_over):
             self.world.after_step(settings)
-        self.events = ()
-        self.nodes.expire(self.world.world_from_bodies)
         is_watched = self._is_busy or self._listeners
         if is_watched:
             self.refresh()
@@ -359,11 +364,7 @@ class SceneCore:
             self.return_to(self._start.state, self._start.state.physics)
 
     def disable_reset(self) -> None:
-        """Disable :meth:`reset` and do not save the snapshot that it would need.
-
-        Spares saving the whole world at the first step and after every rebuild, which renews the
-        contacts of all scenes in it.
-        """
+        """Disable :meth:`reset`: saving the world at the first step renews all its contacts."""
         self._start.disable()
 
     # --- life ---------------------------------------------------------------------------------

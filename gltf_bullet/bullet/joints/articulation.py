@@ -94,7 +94,7 @@ class Articulation:
             for f, index in zip(plan.dofs, self.record.dof_index, strict=True)
             if f.dof.axis != BALL
         }
-        self._state_start = int(
+        start = int(
             min(
                 (
                     arena.ints[arena.ints[self.record.offset + slots.FRAME_STATE] + f]
@@ -105,6 +105,8 @@ class Articulation:
                 default=0,
             )
         )
+        self.state = arena.floats[start:]
+        """Begins with what :meth:`append_state` reads."""
 
     def frame_of_links(self, multibody: int) -> dict[int, int]:
         """The frame that each link of a multibody moves with, its own or its body's."""
@@ -158,9 +160,12 @@ class Articulation:
         """Read the engine, and bring poses, velocities, mass matrix and rows up to date."""
         state: list[float] = []
         self.append_state(state)
-        arena = self.arena
-        arena.floats[self._state_start : self._state_start + len(state)] = state
-        prepare(arena.alone, EVALUATE, self.number, 0, 0, 0, 0, 0)
+        self.state[: len(state)] = state
+        self.follow()
+
+    def follow(self) -> None:
+        """What :meth:`evaluate` does after the engine was read."""
+        prepare(self.arena.alone, EVALUATE, self.number, 0, 0, 0, 0, 0)
 
     def read(self) -> FrameStates:
         """Where all frames are and how they move now."""
@@ -182,13 +187,6 @@ class Articulation:
             masses=model(self.record, slots.LINK, count, slots.LINK_SIZE)[:, slots.LINK_MASS],
         )
 
-    def rotation_of(self, frame: int) -> FloatArray:
-        """world_from_link [3, 3] of a frame at the last solve."""
-        count = len(self.record.frames.link)
-        pose = self.arena.table(self.record, slots.POSE, count, slots.POSE_SIZE)[frame]
-        rotation: FloatArray = pose[:9].reshape(3, 3)
-        return rotation
-
     def measured_rows(self) -> tuple[FloatArray, FloatArray]:
         """Values and rates of all rows [r] now."""
         self.evaluate()
@@ -203,31 +201,6 @@ class Articulation:
         impulses = self.arena.model(self.record, slots.LAST_IMPULSE, count)
         result: FloatArray = impulses / last_dt if last_dt > 0.0 else np.zeros(count)
         return result
-
-    def closure_gaps(self, count: int) -> FloatArray:
-        """Second end minus first of the loop constraints at the last solve, world [m, 3]."""
-        return self.arena.table(self.record, slots.CLOSURE_GAP, count, 3)
-
-    def closing_move(self, count: int, most: float) -> tuple[FloatArray, FloatArray]:
-        """Gaps of the loop constraints now [m, 3], and the move [n] that closes them.
-
-        The least one by kinetic energy; at most ``most`` of each gap [m], welds keep their turn.
-        """
-        self.evaluate()
-        gaps = self.closure_gaps(count).copy()
-        n, rows = self.record.dof_count, len(self.record.rows.lower)
-        ints, a = self.arena.ints, self.record.offset
-        sizes = ints[int(ints[a + slots.CLOSURE_SIZE]) :][:count].tolist()
-        wanted = np.zeros(sum(sizes))
-        at = 0
-        for gap, size in zip(gaps, sizes, strict=True):
-            wanted[at : at + 3] = -np.clip(gap, -most, most)
-            at += size
-        if not wanted.any():
-            return gaps, np.zeros(n)
-        jacobian = self.arena.table(self.record, slots.ROW_JACOBIAN, rows + len(wanted), n)[rows:]
-        response = self._solve_mass(jacobian.T)
-        return gaps, response @ np.linalg.lstsq(jacobian @ response, wanted, rcond=1e-9)[0]
 
     # --- limits -------------------------------------------------------------------------------
 

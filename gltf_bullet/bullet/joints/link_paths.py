@@ -70,25 +70,6 @@ class ArticulationPath:
                     physicsClientId=self._articulation.client_id,
                 )
 
-    def move(self, way: FloatArray) -> None:
-        """Put everything elsewhere, at the velocities that it has; ``way`` is [n] in m and rad."""
-        for k, body in enumerate(self._articulation.body_ids):
-            base = self._articulation.record.base_index.get(k)
-            if base is not None:
-                self._bases[k].move(way[base : base + 6].tolist())
-            if self._links[k]:
-                places = [
-                    _before(state[0], way[dof : dof + len(state[1])], -1.0)
-                    for state, dof in zip(self._states[k], self._dofs[k], strict=True)
-                ]
-                pybullet.resetJointStatesMultiDof(
-                    body,
-                    self._links[k],
-                    places,
-                    self._velocities[k],
-                    physicsClientId=self._articulation.client_id,
-                )
-
     def leave(self, share: float, gravity: Sequence[float]) -> None:
         """See :class:`Path`."""
         articulation, lost = self._articulation, (1.0 - share) * self._dt

@@ -47,7 +47,7 @@ class KinematicTargets:
         self.nodes: KinematicNodes = ((), ())
         """What follows now, in the order of :meth:`follow`."""
         self._bodies = KinematicBodies(client_id, [], [])
-        self._targets: tuple[FloatArray, FloatArray, BoolArray] | None = None
+        self.targets: tuple[FloatArray, FloatArray, BoolArray] | None = None
 
     def is_possible(self, node: int) -> bool:
         """Whether a body's pose can be prescribed: it is no link of an articulation."""
@@ -97,17 +97,17 @@ class KinematicTargets:
             rotations_xyzw: Shape [k, 4].
             is_jump: Which are put there at once, shape [k].
         """
-        self._targets = (positions, rotations_xyzw, is_jump)
+        self.targets = (positions, rotations_xyzw, is_jump)
 
     @property
     def is_aimed(self) -> bool:
         """Whether the coming step has targets."""
-        return self._targets is not None
+        return self.targets is not None
 
     def before_step(self, time_step: float) -> None:
         """Set the velocities that reach the targets within the step [s]."""
-        if self._targets is None:
+        if self.targets is None:
             return
-        positions, rotations, is_jump = self._targets
+        positions, rotations, is_jump = self.targets
         self._bodies.drive(positions, rotations, time_step, is_jump)
-        self._targets = None
+        self.targets = None

@@ -40,7 +40,10 @@ class QuietSteps:
         self._solver = articulations.solver
         self._triggers = triggers
         self._targets = kinematic_targets
-        self._is_possible = is_plain and articulations.stands_alone and self._solver.is_native
+        self._is_unwatched = triggers.is_idle
+        self._is_possible = (
+            is_plain and articulations.stands_alone and self._solver.can_be_undisturbed
+        )
         if self._is_possible and not (triggers.is_idle or triggers.needs_nodes):
             self._solver.watch(triggers.watcher(free.ids))
 
@@ -50,13 +53,23 @@ class QuietSteps:
         Raises:
             EngineError: A force came out that is not finite; the engine was given nothing.
         """
+        # Attributes only, each asked for in every step: a call is a tenth of a cart-pole's step.
         solver = self._solver
-        if not (self._is_possible and settings is self.settings and solver.is_undisturbed) or (
-            self._targets.is_aimed or solver.commands.has_motors
+        contacts = solver.contacts
+        if (
+            settings is not self.settings
+            or contacts.held is not None
+            or contacts.foreign.ids
+            or contacts.robot_loads.memory
+            or self._targets.targets is not None
+            or solver.commands.has_motors
+            or not self._is_possible
         ):
             return 0
         if count > 1 and (self._triggers.overlap or self._articulations.needs_every_step):
             count = 1
         made = solver.advance(settings, count)
-        self.are_over = not self._articulations.needs_every_step
+        self.are_over = not self._articulations.needs_every_step and (
+            self._is_unwatched or (solver.pairs_seen == 0 and not self._triggers.overlap)
+        )
         return made

@@ -82,7 +82,8 @@ class ContactReader:
                 self.where[body] = (number, articulation.frame_of_links(k))
         self.owners: Owners = dict.fromkeys(self.where, self)
         """Of the bodies of all scenes in the world, this one's included."""
-        self._held: FloatArray | None = None
+        self.held: FloatArray | None = None
+        """Contacts that the next solve reckons with instead of the engine's."""
         self._starts = {
             body
             for articulation in self.articulations
@@ -92,7 +93,8 @@ class ContactReader:
         self._is_solid = not self._starts.isdisjoint(solid)
         self.own_constraints: set[int] = set()
         """Ids of the constraints that close the scene's loops."""
-        self._foreign = ForeignConstraints(client_id, self._is_ours)
+        self.foreign = ForeignConstraints(client_id, self._is_ours)
+        """What others hold by constraints."""
         self.robot_loads = RobotLoads()
         """What drives the links of other people's robots."""
         self.marks = following.places(16)
@@ -124,19 +126,19 @@ class ContactReader:
 
     def hold(self) -> None:
         """Keep the contacts for the next solve: they are about to be made anew, without forces."""
-        if self._held is None:
-            self._held = self._read()
+        if self.held is None:
+            self.held = self._read()
 
     def memory(self, own: Sequence[int]) -> ContactMemory:
         """The contacts that the next solve reckons with; ``own`` are the scene's bodies."""
-        held = self._read() if self._held is None else self._held
+        held = self._read() if self.held is None else self.held
         rows = renamed(held, {body: -2 - k for k, body in enumerate(own)})
         return rows, self.robot_loads.memory
 
     def recall(self, memory: ContactMemory, own: Sequence[int]) -> None:
         """Take back a :meth:`memory` for the next solve."""
         rows, self.robot_loads.memory = memory
-        self._held = renamed(rows, {-2 - k: body for k, body in enumerate(own)})
+        self.held = renamed(rows, {-2 - k: body for k, body in enumerate(own)})
 
     @property
     def is_undisturbed(self) -> bool:
@@ -144,16 +146,11 @@ class ContactReader:
 
         Constraints of others apart, as far as they were not known in the last step.
         """
-        return not (self._foreign.ids or self.robot_loads.memory) and self._held is None
-
-    @property
-    def is_held(self) -> bool:
-        """Whether others hold something by a constraint, as far as was known in the last step."""
-        return bool(self._foreign.ids)
+        return not (self.foreign.ids or self.robot_loads.memory) and self.held is None
 
     def has_foreign_constraints(self) -> bool:
         """Whether others hold something by a constraint now."""
-        return bool(self._foreign.rows())
+        return bool(self.foreign.rows())
 
     @property
     def starts(self) -> list[int]:
@@ -163,15 +160,15 @@ class ContactReader:
     @property
     def is_curious(self) -> bool:
         """Whether the next :meth:`read` asks the engine."""
-        return self._held is None and self._is_solid
+        return self.held is None and self._is_solid
 
     def take(self, rows: FloatArray) -> None:
         """Reckon with these contacts in the next :meth:`read`."""
-        self._held = rows
+        self.held = rows
 
     def pass_over(self) -> None:
         """Another scene's solve reckons with the contacts of this step."""
-        self._held = None
+        self.held = None
         self.robot_loads.turn_over()
 
     def _read(self) -> FloatArray:
@@ -184,13 +181,13 @@ class ContactReader:
 
         ``None`` where nothing does. ``learns``: once a step, loads on others are taken to heart.
         """
-        rows = self._held
-        self._held = None
+        rows = self.held
+        self.held = None
         if not self._starts:
             return None
         if rows is None:
             rows = self._read()
-        if held := self._foreign.rows():
+        if held := self.foreign.rows():
             rows = np.concatenate([rows, np.array(held).ravel()])
         if not len(rows):
             if learns:
@@ -256,7 +253,7 @@ class Touching:
 
     def found(self) -> FoundContacts | None:
         """What kernels may remember; ``None`` where next time only Python can tell."""
-        if self.readers or self._reader.is_held:
+        if self.readers or self._reader.foreign.ids:
             return None
         owners, free = self._reader.owners, []
         for (body, link), side in self._free.items():

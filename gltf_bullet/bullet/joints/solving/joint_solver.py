@@ -218,7 +218,12 @@ class JointSolver:
     @property
     def is_undisturbed(self) -> bool:
         """Whether the coming solve depends on nothing that only Python knows."""
-        return self.is_native and self.field is None and self.contacts.is_undisturbed
+        return self.can_be_undisturbed and self.contacts.is_undisturbed
+
+    @property
+    def can_be_undisturbed(self) -> bool:
+        """Whether it ever does."""
+        return self.is_native and self.field is None
 
     @property
     def has_work(self) -> bool:
@@ -252,13 +257,19 @@ class JointSolver:
             EngineError: A force came out that is not finite; the engine was given nothing.
         """
         dt, gravity = settings.time_step, settings.gravity
-        cells = self.islands.cells
+        gx, gy, gz = gravity
+        islands = self.islands
+        cells = islands.cells
         cells[layout.STEPS] = 1 if self._pushed else count
-        found = advance(self.islands.row, _WHOLE_STEP, dt, *gravity)
+        found = advance(islands.row, _WHOLE_STEP, dt, gx, gy, gz)
         made = cells[layout.STEPS]
         if found & (REFUSED | TOUCHES):
             return 0
         self.is_known = True
+        if found == STEPPED and not self._pushed:
+            self.is_mistrustful = self.is_hurried = False
+            self.last, self.pairs_seen = (dt, gravity), None
+            return made
         if found & _EVENTFUL:
             self._take_eventful(int(found), dt, gravity)
         else:
