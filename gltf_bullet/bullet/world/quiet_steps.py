@@ -10,6 +10,9 @@ from gltf_bullet.bullet.world.kinematic_targets import KinematicTargets
 
 __all__ = ["QuietSteps"]
 
+_AT_ONCE = 50
+"""Steps that kernels make before Python can hear Ctrl-C."""
+
 
 class QuietSteps:
     """Whether a scene's next step is one of those; and how it is made."""
@@ -48,7 +51,7 @@ class QuietSteps:
             self._solver.watch(triggers.watcher(free.ids))
 
     def make(self, settings: EngineSettings, count: int) -> int:
-        """Make the world's next steps, at most ``count``; how many, 0 where it needs Python.
+        """Make the world's next steps, at most ``count``; how many, 0 where they need Python.
 
         Raises:
             EngineError: A force came out that is not finite; the engine was given nothing.
@@ -68,7 +71,7 @@ class QuietSteps:
             return 0
         if count > 1 and (self._triggers.overlap or self._articulations.needs_every_step):
             count = 1
-        made = solver.advance(settings, count)
+        made = solver.advance(settings, min(count, _AT_ONCE))
         self.are_over = not self._articulations.needs_every_step and (
             self._is_unwatched or (solver.pairs_seen == 0 and not self._triggers.overlap)
         )
