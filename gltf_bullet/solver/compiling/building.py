@@ -18,6 +18,7 @@ from llvmlite import binding as llvm  # type: ignore[import-untyped]
 from numba.core.codegen import CPUCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.cpu import CPUContext
+from numba.core.types.functions import BaseFunction
 from numba.np import arrayobj
 
 from gltf_bullet.solver.compiling import primitives
@@ -104,7 +105,8 @@ def _translate(function: Callable[..., Any], result: str = "") -> Any:
 def _plain_translation() -> Iterator[None]:
     """Let Numba translate only: nothing is optimised or made executable, no index is negative.
 
-    Otherwise it makes machine code of each kernel at once (as long as all the rest), and asks at
+    Otherwise it makes machine code of each kernel at once (as long as all the rest), finds out anew
+    for each of 8000 sums and products what numbers add up to (a seventh of the time), and asks at
     every single access whether the index counts from the end, which makes the solve of a ragdoll
     two and a half times as slow (measured). Others who compile wait meanwhile.
 
@@ -115,6 +117,7 @@ def _plain_translation() -> Iterator[None]:
         (arrayobj, "fix_integer_index", _plain_index),
         (CPUContext, "get_executable", _no_executable),
         (CPUCodeLibrary, "finalize", _left_open),
+        (BaseFunction, "get_call_type", _remembering(BaseFunction.get_call_type)),
     )
     with global_compiler_lock:
         optimisation, _config.OPT = _config.OPT, type(_config.OPT)("0")
@@ -136,6 +139,21 @@ def _plain_index(context: Any, builder: Any, kind: Any, index: Any, size: Any) -
 def _no_executable(_context: object, _library: object, _function: object, _env: object) -> Any:
     # A function of C's by which Numba knows this one from others; nobody calls it.
     return [].copy
+
+
+def _remembering(find: Callable[..., Any]) -> Callable[..., Any]:
+    """What a function of Numba's yields for arguments of some types."""
+    known: dict[Any, Any] = {}
+
+    def remembered(function: Any, context: Any, arguments: Any, named: Any) -> Any:
+        if named:
+            return find(function, context, arguments, named)
+        key = (function, arguments)
+        if key not in known:
+            known[key] = find(function, context, arguments, named)
+        return known[key]
+
+    return remembered
 
 
 def _left_open(_library: object) -> None:
