@@ -162,3 +162,19 @@ def test_a_batch_has_its_own_bodies_where_ids_come_back_in_any_order(
     assert kept == [
         pybullet.getBasePositionAndOrientation(body, physicsClientId=client) for body in strangers
     ]
+
+
+@pytest.mark.parametrize("path", sorted(ASSETS.glob("*.gltf")), ids=lambda path: path.stem)
+def test_the_calls_around_a_step_may_come_twice_or_not_at_all(client: int, path: Path) -> None:
+    scene = gb.load_gltf(path, client)
+    scene.after_step()
+    scene.step(2)
+    scene.after_step()
+    scene.after_step()
+    scene.before_step()
+    scene.before_step()
+    pybullet.stepSimulation(client)
+    pybullet.stepSimulation(client)
+    scene.after_step()
+    scene.step(2)
+    assert np.isfinite(scene.node_matrices).all()

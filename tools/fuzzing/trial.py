@@ -22,6 +22,9 @@ __all__ = ["Failure", "run_trial"]
 STEPS = 12
 RATES = (1 / 240, 1 / 60)
 """[s]."""
+_AMISS = 0.1
+"""Share of the steps instead of which something else is called."""
+_CALLS = ("before_step", "after_step", "reset")
 
 
 class Failure(Exception):  # noqa: N818  # a finding of the fuzzer
@@ -86,14 +89,15 @@ def _use(scene: gb.Scene, client: int, user: int, rng: random.Random) -> str:
     pybullet.setTimeStep(rng.choice(RATES), physicsClientId=client)
     saved = _guarded("save_state", scene.save_state) if rng.random() < 0.1 else None
     for _ in range(STEPS):
-        outcome = _guarded("step", scene.step)
+        name = rng.choice(_CALLS) if rng.random() < _AMISS else "step"
+        outcome = _guarded(name, getattr(scene, name))
         # Told apart from the scene: what happens to the user's body is worse.
         if not _is_finite(pybullet.getBasePositionAndOrientation(user, client)) or not _is_finite(
             pybullet.getBaseVelocity(user, client)
         ):
             raise Failure("the user's body is no longer finite")
         if isinstance(outcome, gb.GltfBulletError):
-            return f"step: {type(outcome).__name__}"
+            return f"{name}: {type(outcome).__name__}"
     matrices = _guarded("node_matrices", lambda: scene.node_matrices)
     if not np.isfinite(matrices).all():
         raise Failure("a node is no longer finite")

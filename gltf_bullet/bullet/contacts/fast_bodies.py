@@ -171,7 +171,7 @@ class FastBodies:
 
     def needs_reading(self) -> bool:
         """Whether bodies must be read after this step although nobody wants to know."""
-        return self.is_any and self._steps >= self._pause
+        return 0 < self._steps >= self._pause and self.is_any
 
     def are_slow(self, poses: Sequence[tuple[Vec3, Quat]]) -> bool:
         """Whether :meth:`put_back` has nothing to do for poses as the engine gives them.

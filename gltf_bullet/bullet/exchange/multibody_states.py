@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from struct import Struct
 from typing import TypeAlias
@@ -45,8 +46,10 @@ class MultibodyStates:
         self._fixed: dict[int, tuple[_BasePose, tuple[float, ...]]] = {}
         """Pose of each fixed base that rests, and what is read of it."""
 
-    def read(self, *, is_next: bool = False) -> None:
+    def read(self, *, is_next: bool = False) -> bool:
         """Take coordinates and velocities of everything from the engine.
+
+        Where they are not finite it is ``False``, and the numbers of before are kept.
 
         ``is_next``: nobody but the engine had a say since the last time; what rests still does.
         """
@@ -68,8 +71,11 @@ class MultibodyStates:
             elif links:
                 for joint in pybullet.getJointStates(body, links, client):
                     state += joint[:2]
+        if not math.isfinite(sum(state)):
+            return False
         # Three times as fast as an assignment to the array (measured).
         self._pack(self._numbers, 0, *state)
+        return True
 
     def _read_fixed(self, body: int) -> tuple[float, ...]:
         """The state of a base of mass 0, which only its user moves, as an anchor's.

@@ -13,16 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.joints.arena_frames import FLOATING_STATE
 from gltf_bullet.bullet.joints.articulation import Articulation
+from gltf_bullet.bullet.joints.joint_places import JointPlaces
 from gltf_bullet.solver import arena as slots
-from gltf_bullet.transforms import (
-    FloatArray,
-    IntArray,
-    quat_from_rotation_vector,
-    quat_multiply,
-    turned,
-)
+from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["ClosedLoops", "Grip"]
 
@@ -95,7 +89,7 @@ class ClosedLoops:
         self._jacobian = arena.table(record, slots.ROW_JACOBIAN, total, n)[rows:]
         self._factor = arena.table(record, slots.FACTOR, n, n)
         self._poses = arena.table(record, slots.POSE, count, slots.POSE_SIZE)
-        self._joints = _JointPlaces(articulation)
+        self._joints = JointPlaces(articulation)
 
     def tighten(self) -> None:
         """Show the engine larger gaps than there are; after the solve, before the step."""
@@ -148,66 +142,3 @@ class ClosedLoops:
         response.flat[:: len(wanted) + 1] += _NEVER_SINGULAR * response.trace()
         found = half @ np.linalg.solve(response, wanted)
         return np.asarray(dtrsm(1.0, lower, found[:, None], lower=1, trans_a=1)[:, 0])
-
-
-class _JointPlaces:
-    """Moves the joints and bases of an articulation from where the arena has them."""
-
-    def __init__(self, articulation: Articulation) -> None:
-        self._client_id = articulation.client_id
-        record = articulation.record
-        dofs = {
-            (dof.multibody, dof.link): index
-            for dof, index in zip(articulation.plan.dofs, record.dof_index, strict=True)
-        }
-        axes: list[tuple[int, int]] = []
-        balls: list[tuple[int, int]] = []
-        self._bodies: list[tuple[int, list[int], list[slice], list[slice]]] = []
-        self._bases: list[tuple[int, int, int]] = []
-        at = 0
-        for k, (body, (base, links)) in enumerate(
-            zip(articulation.body_ids, record.states, strict=True)
-        ):
-            if base == FLOATING_STATE:
-                self._bases.append((body, at, record.base_index[k]))
-            at += base
-            places, speeds = [], []
-            for link, is_ball in links:
-                positions, velocities = (4, 3) if is_ball else (1, 1)
-                (balls if is_ball else axes).append((at, dofs[k, link]))
-                places.append(slice(at, at + positions))
-                at += positions
-                speeds.append(slice(at, at + velocities))
-                at += velocities
-            if links:
-                self._bodies.append((body, [link for link, _ in links], places, speeds))
-        self._axes = np.array(axes, dtype=np.intp).reshape(-1, 2).T
-        self._balls = np.array(balls, dtype=np.intp).reshape(-1, 2).T
-        self._state = articulation.state[:at]
-
-    def move(self, way: FloatArray) -> None:
-        """Put everything elsewhere, at the velocities that it has; ``way`` is [n] in m and rad."""
-        now = self._state.copy()
-        now[self._axes[0]] += way[self._axes[1]]
-        if self._balls.size:  # they turn about their child's axes
-            rotation, turn = np.add.outer(self._balls[0], np.arange(4)), self._balls[1]
-            turns = quat_from_rotation_vector(way[np.add.outer(turn, np.arange(3))])
-            now[rotation] = quat_multiply(now[rotation], turns)
-        numbers, client = now.tolist(), self._client_id
-        for body, at, dof in self._bases:
-            x, y, z, *turn = way[dof : dof + 6].tolist()
-            place = numbers[at] + x, numbers[at + 1] + y, numbers[at + 2] + z
-            rotation_xyzw = turned(numbers[at + 3 : at + 7], *turn)
-            linear, angular = numbers[at + 7 : at + 10], numbers[at + 10 : at + 13]
-            pybullet.resetBasePositionAndOrientation(
-                body, place, rotation_xyzw, physicsClientId=client
-            )
-            pybullet.resetBaseVelocity(body, linear, angular, physicsClientId=client)
-        for body, links, places, speeds in self._bodies:
-            pybullet.resetJointStatesMultiDof(
-                body,
-                links,
-                [numbers[place] for place in places],
-                [numbers[speed] for speed in speeds],
-                physicsClientId=client,
-            )

@@ -15,7 +15,16 @@ from gltf_bullet.bullet.joints.solving.joint_solver import FORCES, JointSolver
 from gltf_bullet.bullet.joints.solving.scene_islands import ALL_STAGES
 from gltf_bullet.solver.compiling import IntTable
 from gltf_bullet.solver.contact_following import ROW_SIZE
-from gltf_bullet.solver.engine.stepping import ASK, LOOK, READ, REFUSED, TOUCHES, UNTOLD, advance
+from gltf_bullet.solver.engine.stepping import (
+    ASK,
+    LOOK,
+    LOST,
+    READ,
+    REFUSED,
+    TOUCHES,
+    UNTOLD,
+    advance,
+)
 from gltf_bullet.solver.entries import NEEDS_ROOM, PREPARE, prepare, solve
 from gltf_bullet.solver.island_layout import ROW_WIDTH, STATUS, TOUCHING
 from gltf_bullet.transforms import FloatArray, IntArray
@@ -139,7 +148,7 @@ class SolverBatch:
         """Solve without Python whatever can be; which ones."""
         table = self._table_of(solvers)
         found = int(advance(table, FORCES, dt, *gravity))
-        if found & REFUSED:
+        if found & (REFUSED | LOST):  # whose, comes out when each is read
             return set()
         if found & TOUCHES:
             known = table[:, TOUCHING] >= 0

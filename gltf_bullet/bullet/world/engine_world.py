@@ -91,7 +91,9 @@ class EngineWorld:
         finally:
             painter.close()
         self.is_jointed = bool(self.articulations.articulations)
-        self._is_plain = self.gravity.is_idle and self.free.is_idle and not self.fast.is_any
+        self._is_unforced = self.gravity.is_idle and self.free.is_idle
+        """Whether free bodies are given nothing before a step."""
+        self._is_plain = self._is_unforced and not self.fast.is_any
         self.articulations.solver.connect(session, self._created)
         self.quiet_steps = QuietSteps(
             self.articulations, self.kinematic_targets, self.triggers, self.free,
@@ -277,9 +279,10 @@ class EngineWorld:
             self._links.before_step(settings)
             self.quiet_steps.settings = settings
         if not self._is_plain:
-            if not self.gravity.is_idle:
-                self.gravity.before_step(settings.gravity, world_from_node())
-            self.free.before_step(settings.time_step, settings.gravity, self.fast.state.lively)
+            if not self._is_unforced:
+                if not self.gravity.is_idle:
+                    self.gravity.before_step(settings.gravity, world_from_node())
+                self.free.before_step(settings.time_step, settings.gravity, self.fast.state.lively)
             self.fast.before_step(settings.time_step, settings.gravity)
         if self.kinematic_targets.is_aimed:
             self.kinematic_targets.before_step(settings.time_step)

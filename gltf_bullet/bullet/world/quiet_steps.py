@@ -44,9 +44,7 @@ class QuietSteps:
         self._triggers = triggers
         self._targets = kinematic_targets
         self._is_unwatched = triggers.is_idle
-        self._is_possible = (
-            is_plain and articulations.stands_alone and self._solver.can_be_undisturbed
-        )
+        self._is_possible = is_plain and articulations.stands_alone and self._solver.is_native
         if self._is_possible and not (triggers.is_idle or triggers.needs_nodes):
             self._solver.watch(triggers.watcher(free.ids))
 

@@ -9,6 +9,11 @@ from __future__ import annotations
 from gltf_bullet.solver.compiling import call, doubles_at, kernel, words_at
 from gltf_bullet.transforms import FloatArray, IntArray
 
+REFUSED = 1 << 20
+"""The world is another one, or the engine did not answer; nothing was done."""
+LOST = 1 << 19
+"""The engine has made something infinite, or not a number."""
+
 # --- slots of an engine's integers ----------------------------------------------------------------
 
 HERE = 0
@@ -241,14 +246,33 @@ def _ask_state(engine: IntArray, client: int, body: int) -> bool:
 
 
 @kernel
-def read_state(
-    engine: IntArray, client: int, plan: IntArray, body: int, floats: FloatArray
-) -> bool:
-    """Take base and joints of a multibody from the engine."""
+def _is_finite(address: int, count: int) -> bool:
+    """Whether some numbers are."""
+    total = 0.0
+    numbers = doubles_at(address, count)
+    for k in range(count):
+        total += 0.0 * numbers[k]
+    return total == 0.0
+
+
+@kernel
+def read_state(engine: IntArray, client: int, plan: IntArray, body: int, floats: FloatArray) -> int:
+    """Take base and joints of a multibody from the engine: 0, or REFUSED.
+
+    Where they are not finite: LOST, and the numbers of before are kept.
+    """
     if not _ask_state(engine, client, plan[body + BODY_ID]):
-        return False
+        return REFUSED
     q, u = engine[SCRATCH], engine[SCRATCH + 1]
     base = plan[body + BASE]
+    if base >= 0 and not (_is_finite(q, 7) and _is_finite(u, 6)):
+        return LOST
+    for j in range(plan[body + JOINTS]):
+        joint = plan[body + JOINT] + JOINT_SIZE * j
+        if not _is_finite(q + 8 * plan[joint + POSITION_AT], plan[joint + POSITIONS]):
+            return LOST
+        if not _is_finite(u + 8 * plan[joint + VELOCITY_AT], plan[joint + VELOCITIES]):
+            return LOST
     if base >= 0:
         _copy(q, 7, floats, base)
         _copy(u, 6, floats, base + 7)
@@ -259,7 +283,7 @@ def read_state(
         here, count = plan[joint + JOINT_STATE], plan[joint + POSITIONS]
         _copy(q + 8 * plan[joint + POSITION_AT], count, floats, here)
         _copy(u + 8 * plan[joint + VELOCITY_AT], plan[joint + VELOCITIES], floats, here + count)
-    return True
+    return 0
 
 
 @kernel

@@ -15,6 +15,8 @@ from gltf_bullet.solver.compiling import (
 from gltf_bullet.solver.contact_following import ROW_SIZE
 from gltf_bullet.solver.engine import calls
 from gltf_bullet.solver.engine.calls import (
+    LOST,
+    REFUSED,
     byte_at,
     copy_point,
     engine_client,
@@ -33,7 +35,7 @@ from gltf_bullet.solver.engine.sensing import sense
 from gltf_bullet.solver.engine.touching import FREE, recognise
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["advance", "copy_contacts"]
+__all__ = ["LOST", "REFUSED", "advance", "copy_contacts"]
 
 ASK = 1
 """Make sure that the world is as known: its settings, and the marks of the scenes' bodies."""
@@ -54,8 +56,6 @@ LEARN = 128
 JUDGE = 256
 """Judge the step that was made; with READ and LOOK only."""
 
-REFUSED = 1 << 20
-"""The world is another one, or the engine did not answer; nothing was done."""
 TOUCHES = 1 << 21
 """Some scene touches something: see each one's status; nothing was solved."""
 UNTOLD = 1 << 22
@@ -130,8 +130,9 @@ def _read(scenes: IntTable, engine: IntArray, client: int) -> int:
         plan, floats = ints_at(scenes, row, layout.PLAN), floats_at(scenes, row, layout.FLOATS)
         for k in range(plan[calls.BODIES]):
             body = plan[calls.BODY] + calls.BODY_SIZE * k
-            if not read_state(engine, client, plan, body, floats):
-                return REFUSED
+            found = read_state(engine, client, plan, body, floats)
+            if found:
+                return found
     return 0
 
 
@@ -233,8 +234,10 @@ def _go_through(
                 return REFUSED
         if not is_as_known(engine, client):
             return REFUSED
-    if stages & READ and _read(scenes, engine, client):
-        return REFUSED
+    if stages & READ:
+        found = _read(scenes, engine, client)
+        if found:
+            return found
     if stages & LOOK:
         found = _look(scenes, engine, client, dt, gx, gy, gz)
         if found:
@@ -269,8 +272,9 @@ def _go_through(
             return found | REFUSED
         found |= STEPPED
         if found & _MISTRUSTED:
-            if _read(scenes, engine, client) or _look(scenes, engine, client, dt, gx, gy, gz):
-                return found
+            lost = _read(scenes, engine, client)
+            if lost or _look(scenes, engine, client, dt, gx, gy, gz):
+                return found | (lost & LOST)
             stages |= JUDGE
     judged = 0
     if stages & JUDGE:
@@ -309,7 +313,8 @@ def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: 
         gz: Likewise.
 
     Returns:
-        What the solve says, or'ed, with REFUSED, TOUCHES, UNTOLD, STEPPED, JUDGED and SENSED.
+        What the solve says, or'ed, with REFUSED, LOST, TOUCHES, UNTOLD, STEPPED, JUDGED and
+        SENSED.
     """
     engine = ints_at(scenes, 0, layout.ENGINE)
     client = engine_client(engine)
@@ -320,7 +325,7 @@ def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: 
     steps, made, last = scenes[0, layout.STEPS], 0, 0
     while made == 0 or (made < steps and _is_quiet(scenes, last)):
         found = _go_through(scenes, engine, client, stages, dt, gx, gy, gz)
-        if made > 0 and found & (REFUSED | TOUCHES):
+        if made > 0 and found & (REFUSED | TOUCHES) and not found & LOST:
             break  # a step that Python shall make
         made, last, stages = made + 1, found, stages & ~ASK
     scenes[0, layout.STEPS] = made

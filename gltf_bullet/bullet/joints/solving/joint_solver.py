@@ -17,6 +17,7 @@ from gltf_bullet.bullet.exchange.native_calls import (
     scene_plan,
 )
 from gltf_bullet.bullet.joints.articulation import Articulation
+from gltf_bullet.bullet.joints.joint_places import JointPlaces
 from gltf_bullet.bullet.joints.scene_arena import Arena
 from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader, Touching
 from gltf_bullet.bullet.joints.solving.scene_islands import SceneIslands
@@ -33,6 +34,7 @@ from gltf_bullet.solver.engine.stepping import (
     JUDGED_UNIT,
     LEARN,
     LOOK,
+    LOST,
     READ,
     REFUSED,
     SENSED,
@@ -134,10 +136,8 @@ class JointSolver:
             session: The world.
             body_ids: All bodies of the scene, marked.
         """
-        if not self.has_work:
-            return
         world = session.shared(NativeWorld)
-        if not len(world.engine):
+        if not (self.has_work and len(world.engine)):
             return
         targets, first = self.commands.targets, self.arena.commands.start
         plan = scene_plan(self.client_id, self._sources, targets, first, self.contacts.starts)
@@ -165,9 +165,24 @@ class JointSolver:
         """Take coordinates and velocities of everything from the engine.
 
         ``is_next``: nobody but the engine had a say since the last time.
+
+        Raises:
+            EngineError: They are not finite; see :meth:`require_found`.
         """
-        if not self.is_native or advance(self.row, READ, 0.0, 0.0, 0.0, 0.0):
-            self._states.read(is_next=is_next)
+        found = REFUSED
+        if self.is_native:
+            found = advance(self.row, READ, 0.0, 0.0, 0.0, 0.0)
+            self.require_found(found)
+        if found and not self._states.read(is_next=is_next):
+            self.require_found(LOST)
+
+    def require_found(self, found: int) -> None:
+        """Raise ``EngineError`` where a kernel says LOST; joints are as they were read last."""
+        if found & LOST:
+            for articulation in self.articulations:
+                JointPlaces(articulation).restore()
+            self.commands.has_motors = True
+            raise EngineError(self.findings.name_lost())
 
     def _read(self, *, is_next: bool) -> None:
         self.read(is_next=is_next)
@@ -203,6 +218,7 @@ class JointSolver:
             return
         if self.is_undisturbed and not self.contacts.has_foreign_constraints():
             found = int(advance(self.row, FORCES, dt, *gravity))
+            self.require_found(found)
             if not found & (REFUSED | TOUCHES):
                 self.take(found, dt, gravity)
                 return
@@ -218,12 +234,7 @@ class JointSolver:
     @property
     def is_undisturbed(self) -> bool:
         """Whether the coming solve depends on nothing that only Python knows."""
-        return self.can_be_undisturbed and self.contacts.is_undisturbed
-
-    @property
-    def can_be_undisturbed(self) -> bool:
-        """Whether it ever does."""
-        return self.is_native and self.field is None
+        return self.is_native and self.field is None and self.contacts.is_undisturbed
 
     @property
     def has_work(self) -> bool:
@@ -238,11 +249,7 @@ class JointSolver:
         return touching
 
     def require_finite(self, status: int) -> None:
-        """Refuse forces that are not; the engine was given nothing yet.
-
-        Raises:
-            EngineError: A force is not finite.
-        """
+        """Raise ``EngineError`` for forces that are not; the engine was given nothing yet."""
         if status & NOT_FINITE:
             raise EngineError(self.findings.explain())
 
@@ -263,7 +270,8 @@ class JointSolver:
         cells[layout.STEPS] = 1 if self._pushed else count
         found = advance(islands.row, _WHOLE_STEP, dt, gx, gy, gz)
         made = cells[layout.STEPS]
-        if found & (REFUSED | TOUCHES):
+        if found & (REFUSED | TOUCHES | LOST):
+            self.require_found(found)
             return 0
         self.is_known = True
         if found == STEPPED and not self._pushed:
@@ -342,6 +350,7 @@ class JointSolver:
         status = REFUSED
         if self.is_undisturbed and not self.contacts.has_foreign_constraints():
             status = int(advance(self.row, READ | LOOK | stepping.JUDGE, dt, *gravity))
+            self.require_found(status)
         if status & (REFUSED | TOUCHES):
             self.read()
             touching = self.contacts.read(dt, gravity, learns=False)

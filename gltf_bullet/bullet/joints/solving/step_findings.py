@@ -66,6 +66,14 @@ class StepFindings:
                 return f"the joints of nodes {nodes} ask for a force that is not finite"
         return "a joint asks for a force that is not finite"
 
+    def name_lost(self) -> str:
+        """Whose joints the engine could not follow."""
+        nodes = [n for a in self._articulations for n in a.record.frames.node if n >= 0]
+        return (
+            f"a step moved the joints of nodes {nodes} beyond all numbers; they were put back to "
+            "where they were before it"
+        )
+
     def _tell(self, kind: IssueKind, node: int, **values: float) -> None:
         if (kind, node) not in self._told:
             self._told.add((kind, node))
