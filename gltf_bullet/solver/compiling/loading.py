@@ -29,6 +29,9 @@ class _MethodDef(ctypes.Structure):
     )
 
 
+_new_function: Callable[..., Any] = ctypes.PYFUNCTYPE(
+    ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p
+)(("PyCFunction_NewEx", ctypes.pythonapi))
 _kept: list[Any] = []
 """What lives as long as the process: code, and what Python knows of it."""
 
@@ -50,10 +53,7 @@ def load(code: bytes, name: str, doc: str, kinds: Sequence[str]) -> tuple[Callab
     text = f"{name}({', '.join(kinds)})\n\n{doc}"
     definition = _MethodDef(name.encode(), method, _FASTCALL, text.encode())
     _kept.extend((engine, definition))
-    make = ctypes.pythonapi.PyCFunction_NewEx
-    make.restype = ctypes.py_object
-    make.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-    return make(ctypes.addressof(definition), np.ndarray, None), int(address)
+    return _new_function(ctypes.addressof(definition), np.ndarray, None), int(address)
 
 
 def processor() -> str:
