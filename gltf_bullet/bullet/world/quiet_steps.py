@@ -67,9 +67,10 @@ class QuietSteps:
             or not self._is_possible
         ):
             return 0
-        if count > 1 and (self._triggers.overlap or self._articulations.needs_every_step):
-            count = 1
-        made = solver.advance(settings, min(count, _AT_ONCE))
+        if count > 1:
+            is_asked = self._triggers.overlap or self._articulations.needs_every_step
+            count = 1 if is_asked else min(count, _AT_ONCE)
+        made = solver.advance(settings, count)
         self.are_over = not self._articulations.needs_every_step and (
             self._is_unwatched or (solver.pairs_seen == 0 and not self._triggers.overlap)
         )
