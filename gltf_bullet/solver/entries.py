@@ -1,21 +1,10 @@
-"""The kernels that Python calls; everything else is compiled into them.
-
-Importing this module compiles them (once on a machine), so it is imported where the first
-articulation is created, not before.
-"""
+"""The kernels that Python calls; everything else is compiled into them."""
 
 from __future__ import annotations
 
-from gltf_bullet.solver.compiling import compile_side_by_side
-
-_MODULES = ("preparing", "solving", "engine.stepping", "triggers.watching")
-"""Those that take long to compile; the contacts' is small and comes with the third."""
-
-compile_side_by_side(tuple(f"gltf_bullet.solver.{name}" for name in _MODULES))
-
-# They are loaded from the cache now, where there is one; that of triggers where a scene has some.
-from gltf_bullet.solver.contact_following import follow_contacts  # noqa: E402
-from gltf_bullet.solver.preparing import (  # noqa: E402
+from gltf_bullet.solver.compiling import compile_side_by_side, load
+from gltf_bullet.solver.contact_following import follow_contacts
+from gltf_bullet.solver.preparing import (
     EVALUATE,
     JUDGE,
     PREPARE,
@@ -23,7 +12,7 @@ from gltf_bullet.solver.preparing import (  # noqa: E402
     WAS_SLOWED,
     prepare,
 )
-from gltf_bullet.solver.solving import (  # noqa: E402
+from gltf_bullet.solver.solving import (
     FINISH,
     GATHER,
     HURRIED,
@@ -56,6 +45,19 @@ __all__ = [
     "WAS_HURRIED",
     "WAS_SLOWED",
     "follow_contacts",
+    "load_entries",
     "prepare",
     "solve",
 ]
+
+_MODULES = ("preparing", "solving", "engine.stepping", "triggers.watching")
+"""Those that take long to compile; the contacts' is small and comes with the third."""
+
+
+def load_entries() -> None:
+    """Have them all; compiled now where this machine has not yet, which takes half a minute.
+
+    Called where the first articulation is created: scenes without joints do without.
+    """
+    compile_side_by_side(tuple(f"gltf_bullet.solver.{name}" for name in _MODULES))
+    load()

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gltf_bullet.solver.compiling import address_of, call, entry, keeping, kernel, words_at
+from gltf_bullet.solver.compiling import address_of, call, entry, keeping, kernel, load, words_at
 from gltf_bullet.solver.compiling.declaring import IS_COMPILED, IntTable
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -60,7 +60,9 @@ def added(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., in
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(keeping, "_folder", lambda: tmp_path_factory.mktemp("kernels"))
         patch.setattr(keeping, "_announced", [True])
-        yield entry(add_up)
+        compiled = entry(add_up)
+        load(compiled)
+        yield compiled
 
 
 TABLE = np.arange(6, dtype=np.int64).reshape(2, 3)
@@ -104,7 +106,7 @@ def test_entries_call_each_other_by_address(folder: Path) -> None:
 
 @pytest.mark.parametrize("damage", [b"", b"not a digest, and no code"])
 def test_a_damaged_file_is_made_anew(folder: Path, damage: bytes) -> None:
-    entry(last_of)
+    load(entry(last_of))
     [kept] = folder.glob("*.object")
     whole = kept.read_bytes()
     kept.write_bytes(damage or whole[:-10])
@@ -119,6 +121,28 @@ def test_without_a_folder_kernels_are_built_all_the_same(monkeypatch: pytest.Mon
 
 
 def test_a_process_that_finds_them_does_not_need_numba() -> None:
-    code = "import sys, gltf_bullet.solver.entries; sys.exit('numba' in sys.modules)"
+    code = (
+        "import sys; from gltf_bullet.solver.entries import load_entries; load_entries(); "
+        "sys.exit('numba' in sys.modules)"
+    )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+
+
+def test_nothing_is_built_before_somebody_needs_it(folder: Path) -> None:
+    compiled = entry(last_of)
+    assert not list(folder.iterdir())
+    assert compiled(np.array([6], dtype=np.int64)) == 6
+    assert len(list(folder.iterdir())) == 1
+
+
+def test_a_scene_without_joints_compiles_nothing(tmp_path: Path) -> None:
+    box = Path(__file__).parents[2] / "examples" / "assets" / "falling_box.gltf"
+    code = (
+        "import pybullet, gltf_bullet as gb; "
+        f"gb.load_gltf({str(box)!r}, pybullet.connect(pybullet.DIRECT)).step(3)"
+    )
+    places = os.pathsep.join(path for path in sys.path if path)
+    environment = {**os.environ, "PYTHONPATH": places, "NUMBA_CACHE_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    assert not list(tmp_path.iterdir())

@@ -24,6 +24,7 @@ from gltf_bullet.model import JointDrive
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import WORLD, ArticulationPlans
 from gltf_bullet.scene import NodeTree
+from gltf_bullet.solver.entries import load_entries
 from gltf_bullet.transforms import (
     FloatArray,
     Pose,
@@ -75,6 +76,8 @@ def create_articulations(
     Raises:
         EngineError: The engine refused a body.
     """
+    if plans.articulations:
+        load_entries()
     created = [] if created is None else created
     ids_of, own_shapes = create_multibodies(
         client_id, plans, body_plans, shape_ids_of, visuals, tree, created, derive

@@ -18,7 +18,7 @@ from gltf_bullet.planning.shapes.shape_plans import (
     SpherePlan,
 )
 from gltf_bullet.planning.triggers import TriggerPlans
-from gltf_bullet.solver.compiling import address_of, addresses
+from gltf_bullet.solver.compiling import address_of, addresses, load
 from gltf_bullet.solver.engine import sensing
 from gltf_bullet.solver.triggers import layout
 from gltf_bullet.solver.triggers.watching import FAST_SHARE, FIND, FOLLOW, watch
@@ -52,6 +52,7 @@ class TriggerArrays:
             linear_maps: Scale and shear of all nodes, shape [node_count, 3, 3].
             world_from_node: Of all nodes at load, scale included, shape [node_count, 4, 4].
         """
+        load(watch)
         volumes, colliders = plans.volumes, plans.colliders
         # A shape is placed in the frame of its body, of its node where there is no body.
         places = [c.owner if c.owner >= 0 else c.node for c in colliders]

@@ -94,7 +94,8 @@ class EngineWorld:
         self._is_unforced = self.gravity.is_idle and self.free.is_idle
         """Whether free bodies are given nothing before a step."""
         self._is_plain = self._is_unforced and not self.fast.is_any
-        self.articulations.solver.connect(session, self._created)
+        if self.is_jointed:
+            self.articulations.solver.connect(session, self._created)
         self.quiet_steps = QuietSteps(
             self.articulations, self.kinematic_targets, self.triggers, self.free,
             is_plain=self._is_plain and not self._links.slips,

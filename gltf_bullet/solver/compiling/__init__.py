@@ -13,6 +13,7 @@ from gltf_bullet.solver.compiling.declaring import (
     floats_at,
     ints_at,
     kernel,
+    load,
     words_at,
 )
 from gltf_bullet.solver.compiling.keeping import compile_side_by_side
@@ -29,5 +30,6 @@ __all__ = [
     "floats_at",
     "ints_at",
     "kernel",
+    "load",
     "words_at",
 ]

@@ -8,12 +8,13 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from gltf_bullet.solver.compiling.keeping import object_code
-from gltf_bullet.solver.compiling.loading import load
+from gltf_bullet.solver.compiling.loading import Entry
 from gltf_bullet.solver.compiling.registry import KERNELS, PRIMITIVES, argument_kinds
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -28,6 +29,7 @@ __all__ = [
     "floats_at",
     "ints_at",
     "kernel",
+    "load",
     "words_at",
 ]
 
@@ -37,7 +39,8 @@ IntTable: TypeAlias = IntArray
 IS_COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 """Whether entries are machine code; not while somebody looks for an error in them."""
 
-_addresses: dict[Any, int] = {}
+_entries: dict[int, Entry] = {}
+"""By the identity of what Python calls: its hash is that of its code, which comes later."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -51,22 +54,36 @@ def kernel(function: Function) -> Function:
 def entry(function: Function) -> Function:
     """A kernel that Python calls, and compiled code by :func:`address_of`: it yields an integer.
 
-    Its machine code is loaded when the module is imported, and built before where there is none.
+    Its machine code comes with :func:`load`.
     """
     KERNELS.add(function)
     if not IS_COMPILED:
         return function
-    compiled: Any
-    compiled, address = load(
-        object_code(function), function.__name__, function.__doc__ or "", argument_kinds(function)
+    made = Entry(
+        function.__name__,
+        function.__doc__ or "",
+        argument_kinds(function),
+        partial(object_code, function),
     )
-    _addresses[compiled] = address
-    return compiled  # type: ignore[no-any-return]
+    _entries[id(made.function)] = made
+    return made.function  # type: ignore[no-any-return]
+
+
+def load(*functions: Any) -> None:
+    """Have the machine code of entries, all that were declared without any: they are slow to come.
+
+    It is built where it is not kept.
+    """
+    wanted = [id(function) for function in functions] if functions else list(_entries)
+    for number in wanted:
+        if number in _entries:  # not while somebody debugs it
+            _entries[number].load()
 
 
 def address_of(function: Any) -> int:
     """Of an entry, as a C function; of each array it takes the address and the lengths."""
-    return _addresses[function]
+    load(function)
+    return _entries[id(function)].address
 
 
 def addresses(*arrays: IntArray | FloatArray) -> list[int]:

@@ -32,6 +32,8 @@ _COMPLETE = "complete"
 """File in the folder that says that all entries are in it."""
 _IS_WORKER = "GLTF_BULLET_COMPILES"
 """Environment variable of processes that only compile."""
+_WORK = "import {}; from gltf_bullet.solver.compiling import load; load()"
+"""What they do."""
 _LONGEST_WAIT = 120.0
 """[s] after which a compilation by somebody else is given up."""
 _CHECK = hashlib.sha256
@@ -65,8 +67,8 @@ def object_code(function: Callable[..., Any]) -> bytes:
 def compile_side_by_side(modules: Sequence[str]) -> None:
     """Compile the entries of some modules, each in a process of its own, where none has yet.
 
-    Whoever comes meanwhile waits for them. Where that cannot be, as in a frozen program, importing
-    the modules compiles them as well, one after the other.
+    Whoever comes meanwhile waits for them. Where that cannot be, as in a frozen program,
+    loading them compiles them as well, one after the other.
     """
     folder = _folder()
     if folder is None or (folder / _COMPLETE).exists() or _IS_WORKER in os.environ:
@@ -84,7 +86,7 @@ def compile_side_by_side(modules: Sequence[str]) -> None:
         places = os.pathsep.join(path for path in sys.path if path)
         workers = [
             subprocess.Popen(  # noqa: S603  # our own module, by the same interpreter
-                [sys.executable, "-c", f"import {module}"],
+                [sys.executable, "-c", _WORK.format(module)],
                 env={**os.environ, "PYTHONPATH": places, _IS_WORKER: "1"},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

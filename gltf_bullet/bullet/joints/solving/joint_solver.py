@@ -137,7 +137,7 @@ class JointSolver:
             body_ids: All bodies of the scene, marked.
         """
         world = session.shared(NativeWorld)
-        if not (self.has_work and len(world.engine)):
+        if not len(world.engine):
             return
         targets, first = self.commands.targets, self.arena.commands.start
         plan = scene_plan(self.client_id, self._sources, targets, first, self.contacts.starts)
