@@ -29,20 +29,7 @@ from gltf_bullet.solver.newton import solve_islands
 from gltf_bullet.solver.tree_kinematics import is_hurried
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = [
-    "FINISH",
-    "GATHER",
-    "HURRIED",
-    "MISPREDICTED",
-    "MISTRUSTED",
-    "NEEDS_ROOM",
-    "NOT_CONVERGED",
-    "NOT_FINITE",
-    "OPEN",
-    "SLOWED",
-    "SOLVE",
-    "solve",
-]
+__all__ = ["solve"]
 
 
 @kernel

@@ -13,7 +13,7 @@ import gltf_bullet as gb
 from gltf_bullet.bullet.exchange.library import SWITCH
 from gltf_bullet.bullet.joints.solving import scene_islands
 from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver.entries import NOT_CONVERGED
+from gltf_bullet.solver.island_layout import NOT_CONVERGED
 from tests.physics.scenes import Jointed, world
 
 SIZE = 0.1

@@ -8,7 +8,8 @@ from scipy.optimize import lsq_linear
 
 from gltf_bullet.solver import arena as slots
 from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver.entries import SOLVE, solve
+from gltf_bullet.solver.entries import solve
+from gltf_bullet.solver.island_layout import SOLVE
 
 
 class Problem:

@@ -10,7 +10,8 @@ from scipy.spatial.transform import Rotation
 
 from gltf_bullet.model import JointLimit
 from gltf_bullet.solver import arena as slots
-from gltf_bullet.solver.entries import EVALUATE, prepare
+from gltf_bullet.solver.entries import prepare
+from gltf_bullet.solver.island_layout import EVALUATE
 from tests.physics.joint_bench import ANGULAR, BALL, LINEAR, Bench, drive, lock, span
 
 STEP = 1e-6

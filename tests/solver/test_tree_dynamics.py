@@ -7,7 +7,8 @@ import pinocchio
 import pytest
 
 from gltf_bullet.solver import island_layout
-from gltf_bullet.solver.entries import PREPARE, prepare
+from gltf_bullet.solver.entries import prepare
+from gltf_bullet.solver.island_layout import PREPARE
 from tests.solver.trees import Tree, order, random_tree, set_random_state, slots, table
 
 SIZES = (2, 3, 5, 8, 13, 20, 40)

@@ -15,7 +15,8 @@ from gltf_bullet.bullet.joints.scene_arena import Arena, Record
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlan
 from gltf_bullet.planning.joints.axes import BALL
 from gltf_bullet.solver import arena as slots
-from gltf_bullet.solver.entries import EVALUATE, prepare
+from gltf_bullet.solver.entries import prepare
+from gltf_bullet.solver.island_layout import EVALUATE
 from gltf_bullet.transforms import FloatArray
 
 __all__ = ["AnchorMotion", "Articulation", "FrameStates"]

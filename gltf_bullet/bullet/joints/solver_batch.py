@@ -25,8 +25,8 @@ from gltf_bullet.solver.engine.stepping import (
     UNTOLD,
     advance,
 )
-from gltf_bullet.solver.entries import NEEDS_ROOM, PREPARE, prepare, solve
-from gltf_bullet.solver.island_layout import ROW_WIDTH, STATUS, TOUCHING
+from gltf_bullet.solver.entries import prepare, solve
+from gltf_bullet.solver.island_layout import NEEDS_ROOM, PREPARE, ROW_WIDTH, STATUS, TOUCHING
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["SolverBatch", "WorldContacts"]

@@ -48,6 +48,7 @@ class KinematicTargets:
         """What follows now, in the order of :meth:`follow`."""
         self._bodies = KinematicBodies(client_id, [], [])
         self.targets: tuple[FloatArray, FloatArray, BoolArray] | None = None
+        """Positions, rotations and jumps for the coming step, where somebody has aimed."""
 
     def is_possible(self, node: int) -> bool:
         """Whether a body's pose can be prescribed: it is no link of an articulation."""

@@ -67,7 +67,7 @@ def _linked(library: Any, known: dict[Any, None]) -> dict[Any, None]:
     """Everything that code of Numba's calls, itself included, each once."""
     if library not in known:
         known[library] = None
-        for other in library._linking_libraries:  # noqa: SLF001
+        for other in library._linking_libraries:  # noqa: SLF001  # nothing public tells
             _linked(other, known)
     return known
 

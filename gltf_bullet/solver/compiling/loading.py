@@ -81,8 +81,9 @@ class Entry:
         engine.add_object_file(llvm.ObjectFileRef.from_data(self._code()))
         engine.finalize_object()
         self._engine = engine
-        self.address = int(engine.get_function_address(c_name(self._name)))
         self._definition.method = engine.get_function_address(python_name(self._name))
+        # Last of all: another thread may take it for a sign that everything is there.
+        self.address = int(engine.get_function_address(c_name(self._name)))
 
     def _load_and_call(self, array_type: object, arguments: int, count: int) -> object:
         """Nobody has loaded it; what goes wrong here is printed, and a ``SystemError``."""

@@ -46,7 +46,8 @@ from gltf_bullet.solver.engine.stepping import (
     UNTOLD,
     advance,
 )  # fmt: skip
-from gltf_bullet.solver.entries import (
+from gltf_bullet.solver.entries import prepare
+from gltf_bullet.solver.island_layout import (
     HURRIED,
     JUDGE,
     MISPREDICTED,
@@ -58,7 +59,6 @@ from gltf_bullet.solver.entries import (
     SLOWED,
     WAS_HURRIED,
     WAS_SLOWED,
-    prepare,
 )
 from gltf_bullet.transforms import FloatArray, IntArray
 

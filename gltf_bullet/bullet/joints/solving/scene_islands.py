@@ -14,16 +14,8 @@ from gltf_bullet.bullet.joints.solving.contact_reader import Touching
 from gltf_bullet.solver import arena as slots
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.compiling import IntTable
-from gltf_bullet.solver.entries import (
-    FINISH,
-    GATHER,
-    NEEDS_ROOM,
-    OPEN,
-    PREPARE,
-    SOLVE,
-    prepare,
-    solve,
-)
+from gltf_bullet.solver.entries import prepare, solve
+from gltf_bullet.solver.island_layout import FINISH, GATHER, NEEDS_ROOM, OPEN, PREPARE, SOLVE
 from gltf_bullet.transforms import IntArray
 
 __all__ = ["ALL_STAGES", "SceneIslands"]
