@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -88,7 +89,7 @@ class SensedCollider:
     filter: CollisionFilter | None
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class TriggerPlans:
     """All that triggers need to know."""
 
@@ -99,7 +100,7 @@ class TriggerPlans:
     colliders: tuple[SensedCollider, ...]
     """In file order."""
 
-    @property
+    @cached_property
     def volumes(self) -> tuple[TriggerVolume, ...]:
         """Of the nodes that report."""
         return tuple(v for node in self.nodes for v in self.volumes_by_node[node])

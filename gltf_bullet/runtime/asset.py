@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Asset", "load_gltf", "read_asset"]
 
+_DEFAULTS = LoadOptions()
+
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Asset(AssetContent):
@@ -41,7 +43,7 @@ class Asset(AssetContent):
         from gltf_bullet.runtime.scene import Scene
 
         placement = Placement.of(position, orientation, scale, up_axis, scene_index)
-        return Scene(self, physics_client, placement, options or LoadOptions())
+        return Scene(self, physics_client, placement, options or _DEFAULTS)
 
 
 def read_asset(source: AssetSource) -> Asset:

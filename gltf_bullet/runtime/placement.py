@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -24,6 +25,19 @@ UpAxis = Literal["y", "z"]
 
 _STAND_UP = np.array([math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5)])
 """A quarter turn about X: glTF's +Y becomes the world's +Z."""
+
+
+@lru_cache(64)
+def _turn(orientation: tuple[float, ...], *, stands_up: bool) -> FloatArray:
+    """A turn as checked, read-only: copies of an asset are turned alike."""
+    turn = np.array(orientation, dtype=np.float64)
+    if turn.shape != (4,) or not np.isfinite(turn).all() or np.linalg.norm(turn) < 1e-6:
+        raise ValueError(f"orientation is {orientation!r}; must be a quaternion (x, y, z, w)")
+    turn = quat_normalize(turn)
+    if stands_up:
+        turn = quat_multiply(turn, _STAND_UP)
+    turn.setflags(write=False)
+    return turn
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,29 +66,19 @@ class Placement:
             ValueError: Not finite, not a rotation, scale not positive, or an unknown up axis.
         """
         place = np.array(position, dtype=np.float64)
-        turn = np.array(orientation, dtype=np.float64)
         if place.shape != (3,) or not np.isfinite(place).all():
             raise ValueError(f"position is {position!r}; must be three finite numbers")
-        if turn.shape != (4,) or not np.isfinite(turn).all() or np.linalg.norm(turn) < 1e-6:
-            raise ValueError(f"orientation is {orientation!r}; must be a quaternion (x, y, z, w)")
         if not (math.isfinite(scale) and scale > 0.0):
             raise ValueError(f"scale is {scale!r}; must be a finite number > 0")
         if up_axis not in ("y", "z"):
             raise ValueError(f"up_axis is {up_axis!r}; must be 'y' or 'z'")
-        turn = quat_normalize(turn)
-        if up_axis == "z":
-            turn = quat_multiply(turn, _STAND_UP)
+        turn = _turn(tuple(orientation), stands_up=up_axis == "z")
         return Placement(place, turn, float(scale), scene_index)
 
     @property
-    def key(self) -> tuple[bytes, bytes, float, int | None]:
-        """Equal for equal placements; hashable."""
-        return (
-            self.position.tobytes(),
-            self.rotation_xyzw.tobytes(),
-            self.scale,
-            self.scene_index,
-        )
+    def key_at_origin(self) -> tuple[bytes, float, int | None]:
+        """Hashable; equal for placements that differ in :attr:`position` at most."""
+        return self.rotation_xyzw.tobytes(), self.scale, self.scene_index
 
     @property
     def offset(self) -> Vec3:

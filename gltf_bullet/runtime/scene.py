@@ -14,7 +14,6 @@ from gltf_bullet.bullet.world.ray_casts import RayHit
 from gltf_bullet.diagnostics import Issue
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.rendering.camera import Camera
-from gltf_bullet.runtime.animation.players import Animations
 from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.scene_core import SceneCore
@@ -23,20 +22,19 @@ from gltf_bullet.runtime.translation import first_translation
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
 from gltf_bullet.runtime.views.bodies import Body
 from gltf_bullet.runtime.views.export import write_pose
-from gltf_bullet.runtime.views.joints import JointView
-from gltf_bullet.runtime.views.nodes import ByNode, Nodes, NodeView
+from gltf_bullet.runtime.views.nodes import NodeView
 from gltf_bullet.runtime.views.notebook import scene_page
-from gltf_bullet.runtime.views.pictures import CameraView, Picture, Pictures
+from gltf_bullet.runtime.views.pictures import Picture
 from gltf_bullet.runtime.views.pointers import get_value, set_value
 from gltf_bullet.runtime.views.ray_casts import cast_filtered_rays
 from gltf_bullet.runtime.views.restart import restart
-from gltf_bullet.runtime.views.triggers import TriggerView
+from gltf_bullet.runtime.views.scene_views import SceneViews
 from gltf_bullet.transforms import FloatArray
 
 __all__ = ["Scene"]
 
 
-class Scene:
+class Scene(SceneViews):
     """A loaded asset, made by :func:`gltf_bullet.load_gltf` or ``Asset.instantiate``.
 
     All public poses, points and velocities are in the Bullet world, in metres and seconds. What
@@ -58,33 +56,10 @@ class Scene:
         with session.lock:
             core = SceneCore(asset, session, translation, placement, options, set_value)
         self.core = core
-        """What runs: for tools that need more than this class shows."""
         self.asset = asset
         """The file."""
         self.client_id = client_id
         """The PyBullet world."""
-        self.animations: Animations = core.animations
-        """The file's animations: play, pause, stop, seek, speed, loop, time of each."""
-        self.nodes = Nodes(core)
-        """All nodes of the file, in file order."""
-        names, plan = asset.tree.names, core.world.plan
-        joint_nodes = core.joint_controls.joint_nodes
-        self.bodies: ByNode[Body] = ByNode(
-            "bodies", {node: Body(core, node) for node in plan.bodies.bodies}, names
-        )
-        """Bodies by node index or name."""
-        self.joints: ByNode[JointView] = ByNode(
-            "joints", {node: JointView(core, node) for node in joint_nodes}, names
-        )
-        """Simulated joints by node index or name."""
-        self.triggers: ByNode[TriggerView] = ByNode(
-            "triggers", {node: TriggerView(core, node) for node in plan.triggers.nodes}, names
-        )
-        """Triggers by node index or name; the parts of a compound are in the compound."""
-        self.pictures = Pictures(core)
-        """Pictures for films and tools; :meth:`render` takes single ones."""
-        self.cameras: ByNode[CameraView] = self.pictures.cameras
-        """Cameras of the file by node index or name."""
 
     def __repr__(self) -> str:
         where = f"client={self.client_id}, bodies={len(self.bodies)}, time={self.core.time:.4g}"
@@ -391,7 +366,8 @@ class Scene:
 
     def remove(self) -> None:
         """Take every body of this scene out of the world; later use raises. Twice is harmless."""
-        self.pictures.close()
+        if "pictures" in self.__dict__:
+            self.pictures.close()
         self.core.remove()
 
     @property

@@ -73,7 +73,8 @@ class SceneBatch:
         session.step()
         contacts = WorldContacts(session.client_id)
         for core in cores:
-            solver = core.world.articulations.solver
-            if solver.is_mistrustful and not solver.is_known:
-                contacts.give(solver.contacts)
+            if core.world.is_jointed:
+                solver = core.world.articulations.solver
+                if solver.is_mistrustful and not solver.is_known:
+                    contacts.give(solver.contacts)
             core.finish_step(settings)

@@ -18,12 +18,8 @@ from gltf_bullet.diagnostics import Issue
 from gltf_bullet.errors import SceneRemovedError
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
-from gltf_bullet.runtime.animation.animator import Animator
-from gltf_bullet.runtime.animation.deforming_colliders import DeformingColliders
-from gltf_bullet.runtime.animation.driver import AnimationDriver
-from gltf_bullet.runtime.animation.players import Animations
-from gltf_bullet.runtime.animation.shape_watch import ShapeWatch
 from gltf_bullet.runtime.content import AssetContent
+from gltf_bullet.runtime.followers import Followers
 from gltf_bullet.runtime.moving_model import with_velocities
 from gltf_bullet.runtime.node_sync import NodeSync
 from gltf_bullet.runtime.placement import Placement
@@ -72,13 +68,10 @@ class SceneCore:
         self._start = SceneStart(self, session)
         self._listeners: list[Callable[[], object]] = []
         self._when_removed: list[Callable[[], object]] = []
-        self.animations = Animations(
-            asset.animations, play=options.play_animations, guard=self.require_alive
-        )
-        self.animator = Animator(asset.tree, self.animations, placement.matrix)
+        self.followers = Followers(asset, placement, options, self.require_alive)
         world = self._engine_world(translation)
         try:
-            self._take_over(translation, world)
+            self._take_over(world)
             self._issues += world.issues
             self.reports = TriggerReports(world.triggers)
             self._start.expect()
@@ -89,6 +82,8 @@ class SceneCore:
     @property
     def issues(self) -> tuple[Issue, ...]:
         """Findings of reading, translating and stepping, in the order of discovery."""
+        if not self.world.is_jointed:
+            return self._issues
         return self._issues + self.world.articulations.solver.findings.issues
 
     def _engine_world(self, translation: Translation) -> EngineWorld:
@@ -96,23 +91,14 @@ class SceneCore:
         plan, visuals, xyzw = translation.plan, translation.visuals, self.placement.rotation_xyzw
         return EngineWorld(self.session, plan, self.asset.tree, self.options, visuals, xyzw)
 
-    def _take_over(self, translation: Translation, world: EngineWorld) -> None:
+    def _take_over(self, world: EngineWorld) -> None:
         """Make ``world`` this scene's, with who follows its bodies, and what watches them."""
-        plan, tree, animator = translation.plan, self.asset.tree, self.animator
         self.world = world  # the engine's side of this scene
+        self.followers.follow(world, self.physics)
         self._scenery = [s for s in self.world.shown if s.visual.carrier is not None]
-        deforming = DeformingColliders(self.asset, self.physics, animator, world, self.options)
-        self._driver = AnimationDriver(animator, world, tree, plan.frames, deforming)
-        self.nodes = NodeSync(
-            tree, plan.frames, self.world.body_nodes, animator.local, animator.animated,
-            self.placement.matrix, world.world_from_bodies,
-        )  # fmt: skip
-        self._watch = ShapeWatch(self.asset, self.physics, animator, plan)
-        deforms = not self._watch.is_idle
-        self._is_animated = bool(self._driver.has_work or animator.pointers or deforms)
         self._has_triggers = not world.triggers.is_idle
         self._is_busy = bool(
-            self._is_animated
+            self.followers.are_busy
             or world.triggers.needs_nodes
             or not world.gravity.is_idle
             or world.free.watches_spins
@@ -153,7 +139,7 @@ class SceneCore:
             frames,
             self.placement.scene_index,
             self.options,
-            self.animator.weights,
+            self.followers.animator.weights,
         ).require_usable(strict=self.options.strict)
         if on_trial:
             # Made once beside the old ones: where the engine refuses one, nothing has changed.
@@ -162,7 +148,7 @@ class SceneCore:
         self._issues = self.issues
         self.world.remove()
         self.physics = physics
-        self._take_over(translation, self._engine_world(translation))
+        self._take_over(self._engine_world(translation))
         self.reports.replace_triggers(self.world.triggers, self.nodes.world_from_node)
         self._start.forget()
 
@@ -191,7 +177,7 @@ class SceneCore:
         for _ in range(made):
             self.time += time_step
         self._start.note_step()
-        self.nodes.is_stale = True
+        self.followers.has_moved = True
         self.events = ()
 
     def is_quiet(self, settings: EngineSettings) -> bool:
@@ -224,9 +210,9 @@ class SceneCore:
         """:meth:`before_step` of a scene that is alive; see ``EngineWorld.before_step``."""
         if self._start.is_wanted:
             self._start.take()
-        if self._is_animated:
+        if self.followers.are_busy:
             self._follow_animations(settings.time_step)
-        self.world.before_step(settings, self.nodes.place, is_next=is_next, solves=solves)
+        self.world.before_step(settings, self.followers.place, is_next=is_next, solves=solves)
 
     def after_step(self) -> None:
         """Take in a step; see ``Scene.after_step``."""
@@ -243,7 +229,8 @@ class SceneCore:
             self.refresh()
         if self._has_triggers:
             time, dt = self.time, settings.time_step
-            self.reports.after_step(self.world, self.nodes.place, time=time, time_step=dt)
+            place = self.followers.place
+            self.reports.after_step(self.world, place, time=time, time_step=dt)
             self.events = self.reports.notify()
         elif not is_watched:
             self.world.put_back_fast()
@@ -253,13 +240,15 @@ class SceneCore:
 
     def _follow_animations(self, time_step: float) -> None:
         """What animations change: properties by pointer, the shape of colliders, poses."""
-        for pointer, value in self.animator.changed_pointers():
+        for pointer, value in self.followers.animator.changed_pointers():
             with suppress(KeyError, TypeError, ValueError):  # named at load: pointer_tracks.py
                 self._write_pointer(self, pointer, value)
-        if not self._watch.is_idle and self._watch.has_changed(self.nodes.world_from_node):
+        watch = self.followers.watch
+        if not watch.is_idle and watch.has_changed(self.nodes.world_from_node):
             self.rebuild(self.physics)
-        if self._driver.has_work:
-            self._driver.before_step(time_step, self.nodes.world_from_node)
+        driver = self.followers.driver
+        if driver.has_work:
+            driver.before_step(time_step, self.nodes.world_from_node)
 
     def refresh(self) -> None:
         """Read the bodies and place all nodes, without a step."""
@@ -288,6 +277,11 @@ class SceneCore:
         return self.session.client_id
 
     @property
+    def nodes(self) -> NodeSync:
+        """Where the nodes stand now."""
+        return self.followers.nodes
+
+    @property
     def joint_controls(self) -> JointControls:
         """States, targets and limits of all joints, as arrays."""
         return self.world.articulations.controls
@@ -302,7 +296,7 @@ class SceneCore:
 
     def place_node(self, node: int, parent_from_node: FloatArray) -> None:
         """Give a node another local transform at once, shape [4, 4]; bodies keep their velocity."""
-        self.animator.place(node, parent_from_node)
+        self.followers.animator.place(node, parent_from_node)
         frames = self.nodes.frames_with(node, parent_from_node)
         is_free = node in self.world.plan.bodies.bodies and self.nodes.keeps_size(node, frames)
         if is_free and self.world.motion.teleport(node, frames.pose(node)):
@@ -312,7 +306,7 @@ class SceneCore:
 
     def set_weights(self, node: int, weights: FloatArray) -> None:
         """Morph a node's mesh; colliders made of it follow."""
-        self.animator.weights[node] = np.array(weights, dtype=np.float64)
+        self.followers.animator.weights[node] = np.array(weights, dtype=np.float64)
         self.rebuild(self.physics)
 
     # --- state --------------------------------------------------------------------------------
@@ -327,11 +321,11 @@ class SceneCore:
 
     def state_with(self, engine: EngineSnapshot | BodyStates) -> SceneState:
         """This scene's part of a state; ``engine`` is the other one, of the same moment."""
+        players, local, matrices = self.followers.pose()
         return SceneState(
             time=self.time, physics=self.physics, engine=engine, world=self.world.state(),
-            players=self.animator.state(), triggers=self.world.triggers.memory(),
-            frames=self.world.plan.frames, local=self.animator.local.copy(),
-            matrices=self.nodes.world_from_node.copy(),
+            players=players, triggers=self.world.triggers.memory(),
+            frames=self.world.plan.frames, local=local, matrices=matrices,
         )  # fmt: skip
 
     def return_to(self, state: SceneState, physics: PhysicsScene) -> None:
@@ -343,13 +337,12 @@ class SceneCore:
         self.require_alive()
         self._start.note_step()
         # First of all: bodies and followers are made from it.
-        self.animator.local[:] = state.local
+        self.followers.animator.local[:] = state.local
         is_alike = state.frames.equals(self.world.plan.frames)
         if not is_alike or (physics != self.physics and not self.change_masses(physics)):
             self._remake(physics, physics, state.frames, on_trial=False)
         self.world.restore(state.world, state.engine)
-        self._driver.restore(state.players)
-        self.nodes.world_from_node[:] = state.matrices
+        self.followers.take(state.players, state.matrices)
         self._move_scenery()
         self.time = state.time
         self.reports.recall(state.triggers, state.matrices)

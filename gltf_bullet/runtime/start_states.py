@@ -99,10 +99,11 @@ class SceneStart:
 
     def disable(self) -> None:
         """Keep none."""
+        self.leave()
         self.is_kept = False
         self.forget()
-        self.leave()
 
     def leave(self) -> None:
         """The scene is removed, or needs no start."""
-        self._all.forget(self._core)
+        if self.is_wanted:
+            self._all.forget(self._core)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from gltf_bullet.diagnostics import Diagnostics, Issue, Severity
 from gltf_bullet.errors import InvalidAssetError, TranslationError
 from gltf_bullet.model import PhysicsScene
+from gltf_bullet.number_ranges import WORLD
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.moved_plans import moved_plan
 from gltf_bullet.planning.scene_plan import ScenePlan, plan_scene, within, within_reach
@@ -79,19 +82,22 @@ def first_translation(
     kept: dict[object, Translation] = asset.document.derive(
         ("translations", 0), lambda _: {}, Diagnostics()
     )
-    origin = placement.at_origin()
-    key = (origin.key, options)
+    key = (placement.key_at_origin, options)
     found = kept.get(key)
     # One document may be read into several assets; each has physics of its own.
     if found is None or found.source is not asset.physics:
-        found = translate_at(asset, origin, options).require_usable(strict=options.strict)
+        found = translate_at(asset, placement.at_origin(), options).require_usable(
+            strict=options.strict
+        )
         while len(kept) >= _KEPT_TRANSLATIONS:
             del kept[next(iter(kept))]
         kept[key] = found
     frames = found.plan.frames.moved(placement.offset)
-    too_far = Diagnostics()
-    if within_reach(frames, too_far) is not frames:
-        raise InvalidAssetError(asset.path, (*found.issues, *too_far.issues))
+    reach = found.plan.derive(within_reach, lambda: np.abs(found.plan.frames.world_from_node).max())
+    if reach + max(map(abs, frames.offset)) > WORLD:
+        too_far = Diagnostics()
+        if within_reach(frames, too_far) is not frames:
+            raise InvalidAssetError(asset.path, (*found.issues, *too_far.issues))
     return found.moved(frames)
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.joints.articulation_set import ArticulationSet, create_articulations
+from gltf_bullet.bullet.joints.articulation_creation import create_articulations
+from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import (
     DofKind,

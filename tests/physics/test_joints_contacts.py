@@ -15,7 +15,7 @@ import numpy as np
 import pybullet
 import pytest
 
-from gltf_bullet.bullet.joints.articulation_set import create_articulations
+from gltf_bullet.bullet.joints.articulation_creation import create_articulations
 from gltf_bullet.planning.body_plans import ColliderGroup
 from tests.physics.joint_bench import ANGULAR, BALL, LINEAR, Bench, drive, hinge, lock, slider, span
 

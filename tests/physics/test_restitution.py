@@ -106,3 +106,14 @@ def test_restitution_follows_a_change_of_the_time_step() -> None:
         scene.step(1)
         found = effective_restitution(scene, 1000.0, 2.0)
     assert found == pytest.approx(0.75, abs=0.05)
+
+
+@pytest.mark.parametrize("mover", ["sphere", "box"])
+def test_a_material_that_bounces_only_from_now_on_bounces_on_meshes_too(mover: str) -> None:
+    """What bounces on nothing lands on a mesh with care; what bounces must not."""
+    rate, height = 240.0, 2.0
+    with world(drop(mover, "mesh", 0.0, height), rate=rate) as scene:
+        scene.step(1)
+        scene.set("/extensions/KHR_physics_rigid_bodies/physicsMaterials/0/restitution", 0.75)
+        found = effective_restitution(scene, rate, height)
+    assert found == pytest.approx(0.75, abs=0.05)

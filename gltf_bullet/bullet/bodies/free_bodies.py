@@ -8,13 +8,15 @@ bodies, the cheapest kind (measured: 1000 of them cost 0.3 ms per step, 0.9 ms a
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from itertools import chain
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.bodies.batch_ids import ids_of_batch
+from gltf_bullet.bullet.bodies.free_table import FreeTable
 from gltf_bullet.bullet.bodies.gyroscopic_bodies import GyroscopicBodies, SpinState
 from gltf_bullet.bullet.bodies.multibody import (
     LinkJoint,
@@ -44,6 +46,9 @@ __all__ = ["FreeBodies", "create_free_bodies", "create_statics"]
 PutBack: TypeAlias = Callable[[FloatArray, FloatArray, Collection[int]], None]
 """Takes inertial positions [n, 3] and rotations [n, 4], corrects them, and the engine's bodies; the
 rows named last have prescribed poses."""
+
+Derive: TypeAlias = Callable[[object, Callable[[], Any]], Any]
+"""``ScenePlan.derive``"""
 
 _MANY_STATICS = 64
 """From here on static colliders are cheaper in maximal coordinates."""
@@ -93,14 +98,17 @@ def create_free_bodies(
     batch_size: int,
     created: list[int],
     is_known: Callable[[int], bool] = lambda _: False,
+    derive: Derive = lambda _, make: make(),
 ) -> FreeBodies:
     """Create a multibody per plan; equal ones from ``batch_size`` on in one call.
 
     Every id is appended to ``created`` at once, so that a failure half-way can be undone;
-    ``is_known`` tells the ids of older bodies of ours.
+    ``is_known`` tells the ids of older bodies of ours; ``derive`` is that of the scene's plan.
     """
+    listed = list(plans.values())
+    table = derive(FreeTable.of, partial(FreeTable.of, listed))
     alike: dict[object, list[BodyPlan]] = {}
-    for plan in plans.values():
+    for plan in listed:
         key = (
             (
                 plan.mass > 0.0,
@@ -119,9 +127,9 @@ def create_free_bodies(
         else:
             for plan in members:
                 id_by_node[plan.node] = _create_one(client_id, plan, shapes, visuals, created)
-    for plan in plans.values():
+    for plan in listed:
         _set_up(client_id, id_by_node[plan.node], plan)
-    return FreeBodies(client_id, list(plans.values()), [id_by_node[node] for node in plans])
+    return FreeBodies(client_id, listed, [id_by_node[node] for node in plans], table)
 
 
 def _create_one(
@@ -220,29 +228,21 @@ def _set_up(client_id: int, body_id: int, plan: BodyPlan) -> None:
         )
 
 
-def _lopsided(plans: Sequence[BodyPlan]) -> tuple[IntArray, FloatArray]:
-    """Rows of dynamic bodies whose principal moments differ, and the moments of all [n, 3]."""
-    moments = np.array([plan.inertia_diagonal for plan in plans], dtype=np.float64).reshape(-1, 3)
-    dynamic = np.array([plan.kind is MotionKind.DYNAMIC for plan in plans], dtype=bool)
-    differ = np.ptp(moments, axis=1) > 1e-6 * moments.max(axis=1, initial=0.0)
-    return np.flatnonzero(dynamic & differ), moments
-
-
 class FreeBodies:
     """The free bodies of one scene in motion: stacked poses out, forces of the specs in."""
 
-    def __init__(self, client_id: int, plans: Sequence[BodyPlan], ids: Sequence[int]) -> None:
+    def __init__(
+        self, client_id: int, plans: Sequence[BodyPlan], ids: Sequence[int], table: FreeTable
+    ) -> None:
         self._client_id = client_id
         self.ids = tuple(ids)
-        self.nodes: IntArray = np.array([plan.node for plan in plans], dtype=np.intp)
-        inertial = [plan.body_from_inertial for plan in plans]
-        self._inertial_positions = np.array(
-            [pose.translation for pose in inertial], dtype=np.float64
-        ).reshape(-1, 3)
-        self._inertial_rotations = np.array(
-            [pose.rotation_xyzw for pose in inertial], dtype=np.float64
-        ).reshape(-1, 4)
-        self._has_inertial_frame = any(pose != IDENTITY_POSE for pose in inertial)
+        self.table = table
+        """What the bodies are like."""
+        self.nodes: IntArray = table.nodes
+        self.id_of_node: dict[int, int] = {
+            plan.node: body_id for plan, body_id in zip(plans, ids, strict=True)
+        }
+        self.plans = tuple(plans)
         self._cruising = [
             (body_id, plan)
             for body_id, plan in zip(ids, plans, strict=True)
@@ -253,29 +253,30 @@ class FreeBodies:
         """As they were read last."""
         self._held: set[int] = set()
         """Rows of dynamic bodies whose poses are prescribed at present."""
-        self._gyroscopic = GyroscopicBodies(client_id, self.ids, *_lopsided(plans))
-        self._weigh(plans)
+        self._gyroscopic = GyroscopicBodies(client_id, self.ids, table.tumbling, table.moments)
+        self._lifted = self._find_lifted()
         self._is_left_alone = not (self._cruising or self._lifted or self.watches_spins)
 
-    def _weigh(self, plans: Sequence[BodyPlan]) -> None:
-        self.plans = tuple(plans)
-        self._lifted = [
+    def _find_lifted(self) -> list[tuple[int, float]]:
+        """Bodies that fall otherwise than the engine's gravity has it, and what mass of it."""
+        return [
             (body_id, plan.mass * (plan.gravity_factor - 1.0))
-            for body_id, plan in zip(self.ids, plans, strict=True)
+            for body_id, plan in zip(self.ids, self.plans, strict=True)
             if plan.kind is MotionKind.DYNAMIC and plan.gravity_factor != 1.0
         ]
 
-    def can_weigh(self, plans: Sequence[BodyPlan]) -> bool:
-        """Whether :meth:`weigh` can take these plans: the same bodies tumble."""
-        return bool(np.array_equal(_lopsided(plans)[0], _lopsided(self.plans)[0]))
+    def can_weigh(self, table: FreeTable) -> bool:
+        """Whether :meth:`weigh` can take such bodies: the same ones tumble."""
+        return bool(np.array_equal(table.tumbling, self.table.tumbling))
 
-    def weigh(self, plans: Sequence[BodyPlan]) -> None:
+    def weigh(self, plans: Sequence[BodyPlan], table: FreeTable) -> None:
         """Give the bodies the masses and moments of other plans, in the order of these."""
         for body_id, old, new in zip(self.ids, self.plans, plans, strict=True):
             if new is not old:
                 weigh_link(self._client_id, body_id, -1, new.mass, new.inertia_diagonal)
-        self._weigh(plans)
-        self._gyroscopic.moments = _lopsided(plans)[1]
+        self.plans, self.table = tuple(plans), table
+        self._lifted = self._find_lifted()
+        self._gyroscopic.moments = table.moments
 
     def world_from_bodies(self, put_back: PutBack) -> tuple[FloatArray, FloatArray]:
         """Read body frames: positions [m] (k, 3) and rotations xyzw (k, 4), one read per body.
@@ -286,10 +287,11 @@ class FreeBodies:
         flat = self.read(put_back).reshape(-1, 7)
         positions, rotations = flat[:, :3], flat[:, 3:]
         self._gyroscopic.note(rotations)
-        if not self._has_inertial_frame:
+        if self.table.body_from_inertial is None:
             return positions, rotations
-        body_rotations = quat_multiply(rotations, quat_conjugate(self._inertial_rotations))
-        return positions - quat_rotate(body_rotations, self._inertial_positions), body_rotations
+        offsets, turns = self.table.body_from_inertial
+        body_rotations = quat_multiply(rotations, quat_conjugate(turns))
+        return positions - quat_rotate(body_rotations, offsets), body_rotations
 
     def glance(self) -> list[tuple[Vec3, Quat]]:
         """Of the inertial frames, as the engine gives them."""

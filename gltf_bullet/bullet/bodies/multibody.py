@@ -7,7 +7,10 @@ flags, silent caps and unknown shape ids.
 
 from __future__ import annotations
 
-import numpy as np
+import math
+from collections.abc import Sequence
+from typing import Any
+
 import pybullet
 
 from gltf_bullet.errors import EngineError
@@ -74,18 +77,9 @@ def create_multibody(client_id: int, spec: MultibodySpec) -> int:
             baseOrientation=spec.world_from_base.rotation_xyzw,
             baseInertialFramePosition=spec.base_from_inertial.translation,
             baseInertialFrameOrientation=spec.base_from_inertial.rotation_xyzw,
-            linkMasses=[link.mass for link in links],
-            linkCollisionShapeIndices=[link.shape_id for link in links],
-            linkVisualShapeIndices=[link.visual_id for link in links],
-            linkPositions=[link.parent_from_link.translation for link in links],
-            linkOrientations=[link.parent_from_link.rotation_xyzw for link in links],
-            linkInertialFramePositions=[link.link_from_inertial.translation for link in links],
-            linkInertialFrameOrientations=[link.link_from_inertial.rotation_xyzw for link in links],
-            linkParentIndices=[link.parent + 1 for link in links],
-            linkJointTypes=[_ENGINE_JOINT[link.joint] for link in links],
-            linkJointAxis=[link.axis for link in links],
             flags=flags,
             physicsClientId=client_id,
+            **(_link_arguments(links) if links else {}),
         )
     except pybullet.error as error:
         raise EngineError(f"createMultiBody: {error}") from error
@@ -100,6 +94,21 @@ def create_multibody(client_id: int, spec: MultibodySpec) -> int:
         pybullet.removeBody(body, physicsClientId=client_id)
         raise EngineError(f"createMultiBody: {error}") from error
     return body
+
+
+def _link_arguments(links: Sequence[LinkSpec]) -> dict[str, Any]:
+    return {
+        "linkMasses": [link.mass for link in links],
+        "linkCollisionShapeIndices": [link.shape_id for link in links],
+        "linkVisualShapeIndices": [link.visual_id for link in links],
+        "linkPositions": [link.parent_from_link.translation for link in links],
+        "linkOrientations": [link.parent_from_link.rotation_xyzw for link in links],
+        "linkInertialFramePositions": [link.link_from_inertial.translation for link in links],
+        "linkInertialFrameOrientations": [link.link_from_inertial.rotation_xyzw for link in links],
+        "linkParentIndices": [link.parent + 1 for link in links],
+        "linkJointTypes": [_ENGINE_JOINT[link.joint] for link in links],
+        "linkJointAxis": [link.axis for link in links],
+    }
 
 
 def _refresh_base_box(client_id: int, body_id: int, spec: MultibodySpec) -> None:
@@ -126,7 +135,7 @@ def _refuse_bad_numbers(spec: MultibodySpec) -> None:
         numbers += [link.mass, *link.inertia_diagonal, *link.axis]
         for pose in (link.parent_from_link, link.link_from_inertial):
             numbers += [*pose.translation, *pose.rotation_xyzw]
-    if not bool(np.isfinite(numbers).all()):
+    if not all(map(math.isfinite, numbers)):
         raise EngineError("a multibody holds a number that is not finite")
 
 

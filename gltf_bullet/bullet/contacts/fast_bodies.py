@@ -17,13 +17,11 @@ import numpy as np
 import numpy.typing as npt
 import pybullet
 
+from gltf_bullet.bullet.bodies.free_table import FreeTable
 from gltf_bullet.bullet.contacts.false_edges import any_false_edge
 from gltf_bullet.bullet.contacts.fast_paths import FastPath
 from gltf_bullet.bullet.contacts.load_overlaps import LoadOverlap
 from gltf_bullet.bullet.contacts.soft_exits import Rising, SoftExits
-from gltf_bullet.model import MotionKind
-from gltf_bullet.planning.body_plans import BodyPlan
-from gltf_bullet.planning.body_sizes import BodySize
 from gltf_bullet.transforms import (
     FloatArray,
     Quat,
@@ -31,11 +29,6 @@ from gltf_bullet.transforms import (
 )
 
 __all__ = ["FastBodies", "FastState"]
-
-_SOFT_LANDING = 0.5
-"""[m/s] from which on bodies that can meet triangle meshes, and bounce on nothing, are traced:
-meshes push out fast, and what lands deep would jump (measured, a box of 0.4 m from 0.5 m at 240 Hz:
-1.0 m/s upwards instead of 0.04; bare PyBullet 0.3)."""
 
 _SUDDEN_SPEED = 3.0
 """[m/s] that bodies may get within a step without a warning: thinner ones than what this makes in
@@ -97,8 +90,7 @@ class FastBodies:
     def __init__(
         self,
         client_id: int,
-        plans: Sequence[BodyPlan],
-        sizes: Sequence[BodySize | None],
+        table: FreeTable,
         ids: Sequence[int],
         mask_of: Callable[[int], int],
         are_apart: Callable[[int, int, int], bool],
@@ -108,8 +100,7 @@ class FastBodies:
 
         Args:
             client_id: The world.
-            plans: Of all free bodies.
-            sizes: Of all of them, from ``body_sizes``.
+            table: Of all free bodies.
             ids: Their body ids.
             mask_of: The collision mask of a body.
             are_apart: Whether a rule of the scene keeps a body from the link of another.
@@ -118,36 +109,26 @@ class FastBodies:
         self._client_id = client_id
         self._ids = ids
         self._mask_of, self._are_apart = mask_of, are_apart
-        self._sizes = sizes
-        self._half = np.array(
-            [np.inf if size is None else size.half_thickness for size in self._sizes]
-        )
-        surfaces = [[group.surface for group in plan.groups] for plan in plans]
-        self._bounces = [any(surface.bounces for surface in its) for its in surfaces]
-        self._lands_softly = np.array(
-            [any(surface.on_triangles for surface in its) for its in surfaces], dtype=bool
-        ) & ~np.array(self._bounces, dtype=bool)
-        self._half[[plan.kind is not MotionKind.DYNAMIC for plan in plans]] = np.inf
-        self.is_any = bool(np.isfinite(self._half).any())
+        self._time_step = 0.0
+        self.know(table)
+        self.is_any = self._thinnest < math.inf
         """Whether any body can ever be too fast."""
-        self._furthest = self._half
-        self._reach: list[float] = []
-        """Way of each body in a step [m] that nothing needs to be asked about."""
-        self._thinnest = float(self._half.min(initial=np.inf))
-        self.weigh(plans)
         self.state = NOTHING._replace(rising=tuple(self._exits.inside(overlaps)))
         self._last: list[Vec3] | None = None
         """Where the bodies were when they were read."""
         self._steps = 0
         self._pause = 0
-        self._time_step = 0.0
         self._gravity: Vec3 = (0.0, 0.0, 0.0)
 
-    def weigh(self, plans: Sequence[BodyPlan]) -> None:
-        """Note the masses and moments of all free bodies, now and whenever they have changed."""
-        moments = np.array([plan.inertia_diagonal for plan in plans]).reshape(-1, 3)
-        self._is_lopsided = np.ptp(moments, axis=1) > 1e-6 * moments.max(axis=1)
-        self._exits = SoftExits(self._client_id, plans, self._ids)
+    def know(self, table: FreeTable) -> None:
+        """Note what the bodies are like, now and whenever masses or surfaces have changed."""
+        self._table = table
+        self._sizes, self._bounces = table.sizes, table.bounces
+        self._exits = SoftExits(self._client_id, table.masses, table.moments, self._ids)
+        self._furthest = table.furthest(self._time_step)
+        self._reach = (_WARY * self._furthest).tolist()
+        """Way of each body in a step [m] that nothing needs to be asked about."""
+        self._thinnest = min(self._furthest.tolist(), default=math.inf)
 
     def restore(self, state: FastState) -> None:
         """Take back a :attr:`state`."""
@@ -161,12 +142,9 @@ class FastBodies:
             gravity: [m/s^2]
         """
         if time_step != self._time_step:
-            soft = np.where(self._lands_softly, _SOFT_LANDING * time_step, np.inf)
-            self._furthest = np.minimum(self._half, soft)
-            self._furthest[np.isinf(self._half)] = np.inf
-            self._reach = (_WARY * self._furthest).tolist()
-            self._thinnest = float(self._furthest.min(initial=np.inf))
-        self._time_step, self._gravity = time_step, gravity
+            self._time_step = time_step
+            self.know(self._table)
+        self._gravity = gravity
         self._steps += 1
 
     def needs_reading(self) -> bool:
@@ -216,7 +194,7 @@ class FastBodies:
         """Rows of bodies that may be fast, and how long none can be."""
         if self._last is None or len(self._last) != len(positions):
             self._pause = 0
-            return np.flatnonzero(np.isfinite(self._half))
+            return np.flatnonzero(np.isfinite(self._table.half_thickness))
         moved = np.linalg.norm(positions - np.array(self._last), axis=1) / self._steps
         self._pause = self._safe_steps(moved)
         # A body that was put elsewhere moved far as well: the velocity decides.
@@ -241,7 +219,7 @@ class FastBodies:
                 continue
             velocity, spin = pybullet.getBaseVelocity(self._ids[row], self._client_id)
             speed, turn = math.hypot(*velocity) * step, math.hypot(*spin) * step
-            if turn > MOST_TURN and self._is_lopsided[row]:
+            if turn > MOST_TURN and self._table.is_lopsided[row]:
                 spin = tuple(w * MOST_TURN / turn for w in spin)
                 pybullet.resetBaseVelocity(
                     self._ids[row], velocity, spin, physicsClientId=self._client_id
@@ -250,7 +228,7 @@ class FastBodies:
             if is_fast:
                 travel, turned = step * np.array(velocity), step * np.array(spin)
                 path = FastPath(row, size, positions[row], rotations[row], travel, turned)
-                if self._lands_softly[row] and self._was_held_wrongly(row):
+                if self._table.lands_softly[row] and self._was_held_wrongly(row):
                     velocity, spin = self.state.lively[row]
                     path = path.moved(velocity, spin, step)
                     positions[row], rotations[row] = path.position, path.rotation

@@ -58,7 +58,7 @@ class PairRules:
 
     def release(self) -> None:
         """Take all rules back; call it while the bodies exist."""
-        if pybullet.isConnected(self._client_id):
+        if self._forbidden and pybullet.isConnected(self._client_id):
             self.allow(tuple(self._forbidden))
 
     def _write(self, pair: tuple[EngineLink, EngineLink], *, enable: bool) -> None:

@@ -59,18 +59,20 @@ class SlipFriction:
         self._keeps_points = keeps_points
         self._client_id = client_id
         self._classes = classes
-        self._classed = {link.link: link for link in classed}
-        row = contacts.index_of
-        self._row_of = {link: row[surface.key] for link, surface in links}
         self._surface_of = {link: surface for link, surface in links if surface.slips}
         self._links_of: dict[int, list[EngineLink]] = {}
         for link in self._surface_of:
             self._links_of.setdefault(link[0], []).append(link)
         self.is_any = bool(self._links_of)
         """Whether there is anything to look at."""
-        self._at_rest = _rest_gains(contacts)
         self._gain: dict[EngineLink, float] = dict.fromkeys(self._surface_of, 1.0)
         self._slid: dict[int, float] = dict.fromkeys(self._links_of, 0.0)
+        if not self.is_any:
+            return
+        row = contacts.index_of
+        self._row_of = {link: row[surface.key] for link, surface in links}
+        self._classed = {link.link: link for link in classed}
+        self._at_rest = _rest_gains(contacts)
 
     def after_step(self, time_step: float, gravity: Vec3) -> None:
         """Choose the coefficient of each body for the next step.

@@ -16,7 +16,6 @@ import pybullet
 
 from gltf_bullet.bullet.contacts.load_overlaps import LoadOverlap
 from gltf_bullet.bullet.contacts.restitution_tuning import pushing_out
-from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.transforms import FloatArray, Vec3, matrices_from_quats
 
 __all__ = ["Rising", "SoftExits"]
@@ -39,14 +38,14 @@ Rising: TypeAlias = tuple[int, Vec3, Vec3]
 class SoftExits:
     """The free dynamic bodies of one scene."""
 
-    def __init__(self, client_id: int, plans: Sequence[BodyPlan], ids: Sequence[int]) -> None:
-        """Name the bodies, by row."""
+    def __init__(
+        self, client_id: int, masses: Sequence[float], moments: FloatArray, ids: Sequence[int]
+    ) -> None:
+        """Name the bodies, by row: masses [kg] and principal moments [kg m^2], shape [n, 3]."""
         self._client_id = client_id
         self._ids = ids
         self._row_of = {body_id: row for row, body_id in enumerate(ids)}
-        self.masses = [plan.mass for plan in plans]
-        """[kg] By row."""
-        self._moments = np.array([plan.inertia_diagonal for plan in plans]).reshape(-1, 3)
+        self.masses, self._moments = masses, moments
 
     def inside(self, overlaps: Sequence[LoadOverlap]) -> Iterator[Rising]:
         """Bodies that begin inside of others, as if they had come the shortest way."""

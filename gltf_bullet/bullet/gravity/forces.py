@@ -50,6 +50,8 @@ class GravityForces:
         self._fields = fields
         self._free = free
         self._engine: Vec3 = (0.0, 0.0, 0.0)
+        if fields.is_idle:
+            return
         self._factor_of = {
             node: plan.gravity_factor
             for node, plan in bodies.items()
@@ -64,12 +66,13 @@ class GravityForces:
         self._nodes = np.array([plan.node for _, plan in falling], dtype=np.intp)
         self._factors = np.array([plan.gravity_factor for _, plan in falling])
         self.weigh()
-        if not fields.is_idle:
-            # Joints must know these forces: their solve balances them.
-            articulations.solver.field = self._changes_of_links
+        # Joints must know these forces: their solve balances them.
+        articulations.solver.field = self._changes_of_links
 
     def weigh(self) -> None:
         """Note what the free bodies weigh, now and whenever that has changed."""
+        if self._fields.is_idle:
+            return
         mass_of = dict(zip(self._free.ids, (plan.mass for plan in self._free.plans), strict=True))
         self._masses = np.array([mass_of[body_id] for body_id in self._ids])
 

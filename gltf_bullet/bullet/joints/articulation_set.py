@@ -1,33 +1,27 @@
-"""All jointed bodies of a scene in the engine: creation, the step, poses, anchors, state."""
+"""All jointed bodies of a scene in the engine: the step, poses, anchors, state."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import pybullet
 
-from gltf_bullet.bullet.joints.arena_builder import build_arena
 from gltf_bullet.bullet.joints.articulation import AnchorMotion, Articulation
 from gltf_bullet.bullet.joints.fast_links import FastLinks, Pair
 from gltf_bullet.bullet.joints.joint_controls import JointControls
 from gltf_bullet.bullet.joints.loop_constraints import LoopConstraints
-from gltf_bullet.bullet.joints.multibody_creation import create_multibodies
 from gltf_bullet.bullet.joints.scene_arena import Arena
 from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader
 from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
-from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.model import JointDrive
 from gltf_bullet.planning.body_plans import BodyPlan
-from gltf_bullet.planning.joints.articulation_plan import WORLD, ArticulationPlans
-from gltf_bullet.scene import NodeTree
-from gltf_bullet.solver.entries import load_entries
+from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans
 from gltf_bullet.transforms import (
     FloatArray,
-    Pose,
     Quat,
     Vec3,
     quat_conjugate,
@@ -35,7 +29,7 @@ from gltf_bullet.transforms import (
     quat_rotate,
 )
 
-__all__ = ["ArticulationSet", "ArticulationState", "create_articulations"]
+__all__ = ["ArticulationSet", "ArticulationState"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,67 +43,7 @@ class ArticulationState:
     held_links: frozenset[Pair]
 
 
-def create_articulations(
-    client_id: int,
-    plans: ArticulationPlans,
-    body_plans: Mapping[int, BodyPlan],
-    shape_ids_of: Callable[[int], Sequence[int]],
-    visuals: BodyVisuals | None = None,
-    created: list[int] | None = None,
-    tree: NodeTree | None = None,
-    derive: Callable[[object, Callable[[], Any]], Any] = lambda _, make: make(),
-) -> ArticulationSet:
-    """Create every articulation of ``plans``.
-
-    Args:
-        client_id: The PyBullet world.
-        plans: From ``plan_articulations``.
-        body_plans: By motion node.
-        shape_ids_of: Engine shapes of a motion node's body, one per collider group, in the body
-            frame; ``[-1]`` or empty for none.
-        visuals: Chooses the visuals of the links; without it the engine tessellates their shapes.
-        created: Receives every body id at once, so that a failure half-way can be undone.
-        tree: Where links and joints get their names from; without it they have none, and equal
-            bodies share their shapes.
-        derive: Keeps what is the same for all copies of the plan; see ``ScenePlan.derive``.
-
-    Raises:
-        EngineError: The engine refused a body.
-    """
-    if plans.articulations:
-        load_entries()
-    created = [] if created is None else created
-    ids_of, own_shapes = create_multibodies(
-        client_id, plans, body_plans, shape_ids_of, visuals, tree, created, derive
-    )
-    template: Arena = derive(
-        build_arena,
-        lambda: build_arena(
-            plans.articulations, plans.cut_constraints, body_plans, plans.moving_anchors
-        ),
-    )
-    arena = template.copied(
-        {
-            WORLD: plans.world_anchor,
-            **{node: _anchor_pose(node, plans, body_plans) for node in plans.moving_anchors},
-        }
-    )
-    anchors = {node: AnchorMotion(arena, node) for node in plans.moving_anchors}
-    articulations = [
-        Articulation(client_id, plan, arena, number, ids)
-        for number, (plan, ids) in enumerate(zip(plans.articulations, ids_of, strict=True))
-    ]
-    for articulation in articulations:
-        articulation.place()
-    result = ArticulationSet(client_id, plans, body_plans, arena, articulations, anchors, created)
-    result.own_shapes = own_shapes
-    result.start_velocities()
-    return result
-
-
-def _anchor_pose(node: int, plans: ArticulationPlans, body_plans: Mapping[int, BodyPlan]) -> Pose:
-    plan = body_plans.get(node)
-    return plan.world_from_body if plan is not None else plans.anchor_poses[node]
+_NO_STATE = ArticulationState((np.zeros(0), np.zeros(0, dtype=np.int64)), (), {}, frozenset())
 
 
 class ArticulationSet:
@@ -146,25 +80,42 @@ class ArticulationSet:
             self._index(number, articulation)
         self.nodes: npt.NDArray[np.intp] = np.array(list(self.link_of), dtype=np.intp)
         """Motion nodes in the order of :meth:`world_from_bodies`."""
-        inertial = [body_plans[node].body_from_inertial for node in self.link_of]
-        self._inertial_positions = np.array([p.translation for p in inertial]).reshape(-1, 3)
-        self._inertial_rotations = np.array([p.rotation_xyzw for p in inertial]).reshape(-1, 4)
         self._exclude()
         solid = {link[0] for node, link in self.link_of.items() if body_plans[node].groups}
-        self.solver = JointSolver(client_id, arena, self.articulations, solid)
-        """The joint-space solve, coupled where contacts carry forces."""
-        self.controls = JointControls(
-            self.articulations,
-            [(c.first_articulation, c.planned) for c in plans.cut_constraints if c.planned],
-        )
-        """Dofs, drives and limits, to read and to change."""
+        self.contacts = ContactReader(client_id, self.articulations, solid)
+        """The scene's view of the contacts in its world."""
         self.loop_constraints = LoopConstraints(
             client_id, self.articulations, anchors, created, plans.cut_constraints,
             plans.world_anchor,
         )  # fmt: skip
         self.contacts.own_constraints = set(self.loop_constraints.constraint_ids)
-        self.fast_links = FastLinks(client_id, self.articulations, self.links_of, self.contacts)
+
+    # Made when they are asked for: many scenes have no joint.
+
+    @cached_property
+    def solver(self) -> JointSolver:
+        """The joint-space solve, coupled where contacts carry forces."""
+        return JointSolver(self.client_id, self.arena, self.articulations, self.contacts)
+
+    @cached_property
+    def controls(self) -> JointControls:
+        """Dofs, drives and limits, to read and to change."""
+        cuts = self.plans.cut_constraints
+        return JointControls(
+            self.articulations, [(c.first_articulation, c.planned) for c in cuts if c.planned]
+        )
+
+    @cached_property
+    def fast_links(self) -> FastLinks:
         """Keeps links from passing through others, once it knows who may meet whom."""
+        return FastLinks(self.client_id, self.articulations, self.links_of, self.contacts)
+
+    @cached_property
+    def _inertial(self) -> tuple[FloatArray, FloatArray]:
+        """Inertial frames in those of the bodies: positions [m] (k, 3), rotations (k, 4)."""
+        inertial = [self._body_plans[node].body_from_inertial for node in self.link_of]
+        positions = np.array([pose.translation for pose in inertial])
+        return positions, np.array([pose.rotation_xyzw for pose in inertial])
 
     def _index(self, number: int, articulation: Articulation) -> None:
         for multibody, body in zip(
@@ -199,11 +150,6 @@ class ArticulationSet:
                 self.excluded_links += [
                     (a, b) for a in self.links_of(first) for b in self.links_of(second)
                 ]
-
-    @property
-    def contacts(self) -> ContactReader:
-        """The scene's view of the contacts in its world."""
-        return self.solver.contacts
 
     @property
     def body_ids(self) -> tuple[int, ...]:
@@ -301,12 +247,10 @@ class ArticulationSet:
             return self.nodes, np.zeros((0, 3)), np.zeros((0, 4))
         positions = np.array([row[0] for row in rows])
         rotations = np.array([row[1] for row in rows])
-        body_rotations = quat_multiply(rotations, quat_conjugate(self._inertial_rotations))
-        return (
-            self.nodes,
-            positions - quat_rotate(body_rotations, self._inertial_positions),
-            body_rotations,
-        )
+        inertial_positions, inertial_rotations = self._inertial
+        body_rotations = quat_multiply(rotations, quat_conjugate(inertial_rotations))
+        origins = positions - quat_rotate(body_rotations, inertial_positions)
+        return self.nodes, origins, body_rotations
 
     def velocities_of(self, node: int) -> tuple[FloatArray, FloatArray]:
         """Linear velocity of the centre of mass [m/s] and angular velocity [rad/s], world axes."""
@@ -369,6 +313,8 @@ class ArticulationSet:
 
     def state(self) -> ArticulationState:
         """What has to be restored beside ``pybullet.restoreState``."""
+        if not self.articulations:
+            return _NO_STATE
         self.solver.forget_bases()
         return ArticulationState(
             memory=self.arena.memory(),
@@ -387,6 +333,8 @@ class ArticulationSet:
 
     def restore(self, state: ArticulationState) -> None:
         """Take back :meth:`state`; call after ``pybullet.restoreState``."""
+        if not self.articulations:
+            return
         self.arena.recall(state.memory)
         self.solver.forget_motors()
         for articulation in self.articulations:

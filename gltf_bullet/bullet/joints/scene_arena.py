@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from gltf_bullet.solver import arena
+from gltf_bullet.solver.compiling import IntTable
 from gltf_bullet.solver.island_layout import row_of
 from gltf_bullet.transforms import FloatArray, Pose
 
@@ -126,8 +128,6 @@ class Arena:
         """Where each anchor's 19 numbers are in the floats, by node."""
         self.state_end = state_end
         """The engine's part of the state is ``floats[:state_end]``."""
-        self.alone = row_of(ints, floats, work)
-        """The arena without islands, for the kernels."""
         self._commands = commands
         first, count = commands
         self.commands = slice(first, first + count)
@@ -149,6 +149,11 @@ class Arena:
             ints, floats, np.zeros(len(self.work)), records, self.anchor_states, self.state_end,
             self._commands,
         )  # fmt: skip
+
+    @cached_property
+    def alone(self) -> IntTable:
+        """The arena without islands, for the kernels."""
+        return row_of(*self.arrays)
 
     @property
     def arrays(self) -> tuple[IntArray, FloatArray, FloatArray]:

@@ -11,13 +11,14 @@ import pybullet
 
 from gltf_bullet.bullet.bodies.deforming_bodies import create_deforming
 from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies, create_statics
+from gltf_bullet.bullet.bodies.free_table import FreeTable
 from gltf_bullet.bullet.contacts.contact_points import Contacts, read_contacts
 from gltf_bullet.bullet.contacts.fast_bodies import FastBodies
 from gltf_bullet.bullet.contacts.link_contacts import LinkContacts
 from gltf_bullet.bullet.contacts.load_overlaps import find_overlaps, overlap_issues
 from gltf_bullet.bullet.contacts.pair_rules import EngineLink, PairRules
 from gltf_bullet.bullet.gravity.forces import gravity_forces
-from gltf_bullet.bullet.joints.articulation_set import create_articulations
+from gltf_bullet.bullet.joints.articulation_creation import create_articulations
 from gltf_bullet.bullet.joints.mimic_gears import MimicGears
 from gltf_bullet.bullet.joints.moving_anchors import MovingAnchors
 from gltf_bullet.bullet.joints.solving.contact_reader import owners
@@ -35,7 +36,6 @@ from gltf_bullet.bullet.world.world_state import EngineWorldState
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
-from gltf_bullet.planning.body_sizes import body_sizes
 from gltf_bullet.planning.changed_masses import with_masses
 from gltf_bullet.planning.contacts.surfaces import with_materials
 from gltf_bullet.planning.scene_plan import ScenePlan
@@ -107,13 +107,9 @@ class EngineWorld:
     def _create(self, visuals: BodyVisuals, tree: NodeTree, options: LoadOptions) -> None:
         shapes, bodies = self.session.shapes, self.plan.bodies.bodies
         jointed = self.plan.articulations.jointed_bodies
+        rigid = [plan for plan in self.plan.bodies.statics if not plan.deforms]
         self.static_ids = create_statics(
-            self.client_id,
-            [plan for plan in self.plan.bodies.statics if not plan.deforms],
-            shapes,
-            visuals,
-            self._created,
-            self.plan.animated.moved,
+            self.client_id, rigid, shapes, visuals, self._created, self.plan.animated.moved
         )
         self.free = create_free_bodies(
             self.client_id,
@@ -123,6 +119,7 @@ class EngineWorld:
             options.batch_size,
             self._created,
             self.session.knows,
+            self.plan.derive,
         )
         self.articulations = create_articulations(
             self.client_id,
@@ -135,14 +132,13 @@ class EngineWorld:
             self.plan.derive,
         )
         gears = MimicGears(self.client_id, self.articulations.articulations)
-        self._undo.append(gears.remove)
-        self._id_of_free = dict(zip(self.free.nodes.tolist(), self.free.ids, strict=True))
+        if gears.issues:
+            self._undo.append(gears.remove)
         self.anchors = MovingAnchors(self.client_id, self.plan, self.articulations, self.link_of)
-        self._table = LinkIndex(self.plan, self.static_ids, self._id_of_free, self.articulations)
-        self.articulations.contacts.join(
-            self.session.shared(owners),
-            {self._id_of_free[node]: bodies[node].gravity_factor for node in self._id_of_free},
-        )
+        free = self.free.id_of_node
+        self._table = LinkIndex(self.plan, self.static_ids, free, self.articulations)
+        factors = {free[node]: bodies[node].gravity_factor for node in free}
+        self.articulations.contacts.join(self.session.shared(owners), factors)
         self._undo.append(self.articulations.contacts.leave)
         for node in self.articulations.nodes.tolist():
             links = self.links_of(node)
@@ -172,15 +168,15 @@ class EngineWorld:
         """Findings that only the engine makes."""
         self.fast = FastBodies(
             self.client_id,
-            self.free.plans,
-            self.plan.derive(body_sizes, partial(body_sizes, self.free.plans)),
+            self.free.table,
             self.free.ids,
             lambda body_id: self._links.mask_of(body_id),
             self.pair_rules.forbids_body,
             overlaps,
         )
         """Keeps small and fast bodies from passing through others."""
-        self.articulations.fast_links.may_meet = self._links.may_meet
+        if self.articulations.articulations:
+            self.articulations.fast_links.may_meet = self._links.may_meet
         self.kinematic_targets = KinematicTargets(
             self.client_id,
             self.plan.bodies,
@@ -222,6 +218,7 @@ class EngineWorld:
         self._table.bodies, contacts = found
         self.plan = replace(self.plan, bodies=self._table.bodies, contacts=contacts)
         self._links.change(contacts, self._table.solid_links())
+        self.fast.know(FreeTable.of([found[0].bodies[node] for node in self.free.nodes.tolist()]))
         self.quiet_steps.settings = None
         return True
 
@@ -234,10 +231,11 @@ class EngineWorld:
         if any(bodies[node] is not now[node] for node in self.kinematic_targets.nodes[1]):
             return False
         free = [bodies[node] for node in self.free.nodes.tolist()]
-        if not (self.free.can_weigh(free) and self.articulations.weigh(plan.articulations, bodies)):
+        table, weigh_jointed = FreeTable.of(free), self.articulations.weigh
+        if not (self.free.can_weigh(table) and weigh_jointed(plan.articulations, bodies)):
             return False
-        self.free.weigh(free)
-        self.fast.weigh(free)
+        self.free.weigh(free, table)
+        self.fast.know(table)
         self.gravity.weigh()
         self.plan, self._table.bodies, self.motion.plans = plan, plan.bodies, bodies
         return True
@@ -304,7 +302,8 @@ class EngineWorld:
     def learn(self) -> EngineSettings:
         """The world is as it should be, with these settings; :meth:`advance` compares with it."""
         settings = self.session.settings()
-        self.articulations.solver.learn()
+        if self.is_jointed:
+            self.articulations.solver.learn()
         return settings
 
     def after_step(self, settings: EngineSettings) -> None:
@@ -393,6 +392,7 @@ class EngineWorld:
             # After resetSimulation our ids name other people's bodies.
             self._undo.clear()
             self._created.clear()
+            return
         while self._undo:
             self._undo.pop()()
         self.session.remove_bodies(self._created)

@@ -43,10 +43,10 @@ class KinematicTargets:
         self._static_ids = static_ids
         self._free = free
         self._renew = renew
-        self._id_of_body = dict(zip(free.nodes.tolist(), free.ids, strict=True))
+        self._id_of_body = free.id_of_node
         self.nodes: KinematicNodes = ((), ())
         """What follows now, in the order of :meth:`follow`."""
-        self._bodies = KinematicBodies(client_id, [], [])
+        self._bodies: KinematicBodies | None = None
         self.targets: tuple[FloatArray, FloatArray, BoolArray] | None = None
         """Positions, rotations and jumps for the coming step, where somebody has aimed."""
 
@@ -107,7 +107,7 @@ class KinematicTargets:
 
     def before_step(self, time_step: float) -> None:
         """Set the velocities that reach the targets within the step [s]."""
-        if self.targets is None:
+        if self.targets is None or self._bodies is None:
             return
         positions, rotations, is_jump = self.targets
         self._bodies.drive(positions, rotations, time_step, is_jump)

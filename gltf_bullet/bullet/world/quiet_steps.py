@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gltf_bullet.bullet.bodies.free_bodies import FreeBodies
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
+from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
 from gltf_bullet.bullet.session import EngineSettings
 from gltf_bullet.bullet.triggers.triggers import Triggers
 from gltf_bullet.bullet.world.kinematic_targets import KinematicTargets
@@ -40,13 +41,15 @@ class QuietSteps:
         self.are_over = True
         """Whether the steps that were made leave nothing to do."""
         self._articulations = articulations
-        self._solver = articulations.solver
         self._triggers = triggers
         self._targets = kinematic_targets
         self._is_unwatched = triggers.is_idle
-        self._is_possible = is_plain and articulations.stands_alone and self._solver.is_native
-        if self._is_possible and not (triggers.is_idle or triggers.needs_nodes):
-            self._solver.watch(triggers.watcher(free.ids))
+        is_possible = is_plain and articulations.stands_alone and bool(articulations.articulations)
+        self._solver: JointSolver | None = None
+        if is_possible and articulations.solver.is_native:
+            self._solver = articulations.solver
+            if not (triggers.is_idle or triggers.needs_nodes):
+                self._solver.watch(triggers.watcher(free.ids))
 
     def make(self, settings: EngineSettings, count: int) -> int:
         """Make the world's next steps, at most ``count``; how many, 0 where they need Python.
@@ -56,6 +59,8 @@ class QuietSteps:
         """
         # Attributes only, each asked for in every step: a call is a tenth of a cart-pole's step.
         solver = self._solver
+        if solver is None:
+            return 0
         contacts = solver.contacts
         if (
             settings is not self.settings
@@ -64,7 +69,6 @@ class QuietSteps:
             or contacts.robot_loads.memory
             or self._targets.targets is not None
             or solver.commands.has_motors
-            or not self._is_possible
         ):
             return 0
         if count > 1:

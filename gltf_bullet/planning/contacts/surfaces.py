@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -78,7 +79,7 @@ PLANE_BOX_DEPTH = 50.0
 """[m] How far down that box reaches: a body that sinks in by less is still pushed out upwards."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class ContactPlan:
     """The pairs of surface classes, kept for what depends on the time step and on slip."""
 
@@ -92,12 +93,12 @@ class ContactPlan:
     on_triangles: frozenset[SurfaceUse] = frozenset()
     """Those that admit some triangle mesh."""
 
-    @property
+    @cached_property
     def index_of(self) -> dict[SurfaceKey, int]:
         """Row of each surface key."""
         return {key: index for index, key in enumerate(self.keys)}
 
-    @property
+    @cached_property
     def split_pairs(self) -> frozenset[frozenset[SurfaceKey]]:
         """Pairs whose main surfaces must not meet."""
         return frozenset(frozenset((self.keys[i], self.keys[j])) for i, j in self.factors.split)

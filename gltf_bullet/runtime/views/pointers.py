@@ -127,7 +127,7 @@ def _node_field(core: SceneCore, pointer: str) -> tuple[int, str] | None:
 
 def _weights_of(core: SceneCore, node: int) -> FloatArray:
     """Morph weights of a node now, shape [target_count]."""
-    animated = core.animator.weights.get(node)
+    animated = core.followers.animator.weights.get(node)
     authored = core.asset.tree.weights_of[node]
     if animated is not None:
         return animated.copy()

@@ -88,7 +88,9 @@ def address_of(function: Any) -> int:
 
 def addresses(*arrays: IntArray | FloatArray) -> list[int]:
     """A row of a table of arrays: address and length of each; whoever holds it holds them."""
-    return [number for array in arrays for number in (array.ctypes.data, len(array))]
+    # Asking for an address takes longer than all else here (measured: 1.3 us).
+    places = [array.ctypes.data if len(array) else 0 for array in arrays]
+    return [number for pair in zip(places, map(len, arrays), strict=True) for number in pair]
 
 
 def _primitive(function: Function) -> Function:

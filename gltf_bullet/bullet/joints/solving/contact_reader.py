@@ -47,6 +47,8 @@ _WORLD = (*(0.0,) * 6, 1.0, *(0.0,) * (FREE_SIZE - 7))
 _FREE_PADDING = (0.0,) * (FREE_SIZE - FREE_INERTIA)
 _NO_SPIN = (0.0,) * 3
 _FOREIGN = -1
+_NO_MARKS: IntArray = np.zeros(0, dtype=np.int64)
+_NO_FRICTIONS: FloatArray = np.zeros(0)
 _SPARE = 2
 """Room is made for this many times the contacts that there are."""
 
@@ -97,9 +99,9 @@ class ContactReader:
         """What others hold by constraints."""
         self.robot_loads = RobotLoads()
         """What drives the links of other people's robots."""
-        self.marks = following.places(16)
+        self.marks: IntArray = _NO_MARKS
         """Scratch of :func:`follow_contacts`."""
-        self.frictions: FloatArray = np.zeros(32)
+        self.frictions: FloatArray = _NO_FRICTIONS
 
     def _is_ours(self, constraint: int, body: int) -> bool:
         """Whether a scene has made a constraint."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
@@ -82,13 +82,13 @@ class JointSolver:
         client_id: int,
         arena: Arena,
         articulations: Sequence[Articulation],
-        solid: Collection[int],
+        contacts: ContactReader,
     ) -> None:
-        """Prepare the lists to go through; ``solid`` are bodies that have colliders."""
+        """Prepare the lists to go through."""
         self.client_id = client_id
         self.arena = arena
         self.articulations = tuple(articulations)
-        self.contacts = ContactReader(client_id, articulations, solid)
+        self.contacts = contacts
         """What touches what, this scene's side."""
         self.findings = StepFindings(self.articulations)
         self.field: Pull | None = None

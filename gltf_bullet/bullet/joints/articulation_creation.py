@@ -1,0 +1,81 @@
+"""The jointed bodies of a scene, put into the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from gltf_bullet.bullet.joints.arena_builder import build_arena
+from gltf_bullet.bullet.joints.articulation import AnchorMotion, Articulation
+from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
+from gltf_bullet.bullet.joints.multibody_creation import create_multibodies
+from gltf_bullet.bullet.joints.scene_arena import Arena
+from gltf_bullet.bullet.rendering.visuals import BodyVisuals
+from gltf_bullet.planning.body_plans import BodyPlan
+from gltf_bullet.planning.joints.articulation_plan import WORLD, ArticulationPlans
+from gltf_bullet.scene import NodeTree
+from gltf_bullet.solver.entries import load_entries
+from gltf_bullet.transforms import Pose
+
+__all__ = ["create_articulations"]
+
+
+def create_articulations(
+    client_id: int,
+    plans: ArticulationPlans,
+    body_plans: Mapping[int, BodyPlan],
+    shape_ids_of: Callable[[int], Sequence[int]],
+    visuals: BodyVisuals | None = None,
+    created: list[int] | None = None,
+    tree: NodeTree | None = None,
+    derive: Callable[[object, Callable[[], Any]], Any] = lambda _, make: make(),
+) -> ArticulationSet:
+    """Create every articulation of ``plans``.
+
+    Args:
+        client_id: The PyBullet world.
+        plans: From ``plan_articulations``.
+        body_plans: By motion node.
+        shape_ids_of: Engine shapes of a motion node's body, one per collider group, in the body
+            frame; ``[-1]`` or empty for none.
+        visuals: Chooses the visuals of the links; without it the engine tessellates their shapes.
+        created: Receives every body id at once, so that a failure half-way can be undone.
+        tree: Where links and joints get their names from; without it they have none, and equal
+            bodies share their shapes.
+        derive: Keeps what is the same for all copies of the plan; see ``ScenePlan.derive``.
+
+    Raises:
+        EngineError: The engine refused a body.
+    """
+    if plans.articulations:
+        load_entries()
+    created = [] if created is None else created
+    ids_of, own_shapes = create_multibodies(
+        client_id, plans, body_plans, shape_ids_of, visuals, tree, created, derive
+    )
+    template: Arena = derive(
+        build_arena,
+        lambda: build_arena(
+            plans.articulations, plans.cut_constraints, body_plans, plans.moving_anchors
+        ),
+    )
+    arena = template
+    if plans.articulations:
+        places = {node: _anchor_pose(node, plans, body_plans) for node in plans.moving_anchors}
+        arena = template.copied({WORLD: plans.world_anchor, **places})
+    anchors = {node: AnchorMotion(arena, node) for node in plans.moving_anchors}
+    articulations = [
+        Articulation(client_id, plan, arena, number, ids)
+        for number, (plan, ids) in enumerate(zip(plans.articulations, ids_of, strict=True))
+    ]
+    for articulation in articulations:
+        articulation.place()
+    result = ArticulationSet(client_id, plans, body_plans, arena, articulations, anchors, created)
+    result.own_shapes = own_shapes
+    result.start_velocities()
+    return result
+
+
+def _anchor_pose(node: int, plans: ArticulationPlans, body_plans: Mapping[int, BodyPlan]) -> Pose:
+    plan = body_plans.get(node)
+    return plan.world_from_body if plan is not None else plans.anchor_poses[node]
