@@ -93,9 +93,13 @@ class Jointed(Scenery):
         self._nodes[body].setdefault("children", []).append(node)  # type: ignore[attr-defined]
         return node
 
-    def join(self, node: int, connected: int, **joint: object) -> None:
+    def join(
+        self, node: int, connected: int, *, enable_collision: bool = False, **joint: object
+    ) -> None:
         index = self.entry("physicsJoints", **joint)
         physics = {"joint": {"connectedNode": connected, "joint": index}}
+        if enable_collision:
+            physics["joint"]["enableCollision"] = True
         self._nodes[node]["extensions"] = {KHR: physics}
 
 

@@ -62,12 +62,7 @@ def create_multibody(client_id: int, spec: MultibodySpec) -> int:
         raise ValueError(f"links must be in depth-first order; parents are {parents}")
     _refuse_bad_numbers(spec)
     has_link_shapes = spec.self_collision and any(link.shape_id >= 0 for link in links)
-    # Without the flag, pair filters between links of one multibody have no effect at all.
-    flags = (
-        pybullet.URDF_USE_SELF_COLLISION | pybullet.URDF_USE_SELF_COLLISION_INCLUDE_PARENT
-        if has_link_shapes
-        else 0
-    )
+    flags = self_collision_flags(spec) if has_link_shapes else 0
     try:
         body_id = pybullet.createMultiBody(
             baseMass=spec.mass,
@@ -94,6 +89,17 @@ def create_multibody(client_id: int, spec: MultibodySpec) -> int:
         pybullet.removeBody(body, physicsClientId=client_id)
         raise EngineError(f"createMultiBody: {error}") from error
     return body
+
+
+def self_collision_flags(spec: MultibodySpec) -> int:
+    """With which a body with colliders on its links is made."""
+    if not spec.self_collision:
+        return 0
+    # Without this one, pair filters between links of one multibody have no effect at all.
+    flags: int = pybullet.URDF_USE_SELF_COLLISION
+    if spec.parents_meet:
+        flags |= pybullet.URDF_USE_SELF_COLLISION_INCLUDE_PARENT
+    return flags
 
 
 def _link_arguments(links: Sequence[LinkSpec]) -> dict[str, Any]:

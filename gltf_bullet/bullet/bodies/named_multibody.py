@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.bodies.multibody import settle_multibody
+from gltf_bullet.bullet.bodies.multibody import self_collision_flags, settle_multibody
 from gltf_bullet.bullet.kept_files import KEPT_FILES
 from gltf_bullet.bullet.rendering.link_looks import NOTHING, LinkLook
 from gltf_bullet.bullet.shapes.engine_shapes import (
@@ -135,12 +135,10 @@ def create_named_multibody(
     """
     names = description.names
     path = KEPT_FILES.file(description.digest, ".urdf", lambda: description.text)
-    # Without the flags, pair filters between links of one multibody have no effect at all.
     # By itself loadURDF makes prisms of cylinders: a car lost 7 % of its thrust (measured).
     flags = pybullet.URDF_USE_INERTIA_FROM_FILE | pybullet.URDF_USE_IMPLICIT_CYLINDER
-    if spec.self_collision and any(shapes[1:]):
-        flags |= pybullet.URDF_USE_SELF_COLLISION
-        flags |= pybullet.URDF_USE_SELF_COLLISION_INCLUDE_PARENT
+    if any(shapes[1:]):
+        flags |= self_collision_flags(spec)
     try:
         body = int(
             pybullet.loadURDF(

@@ -50,7 +50,7 @@ def create_articulations(
     if plans.articulations:
         load_entries()
     created = [] if created is None else created
-    ids_of, own_shapes = create_multibodies(
+    made = create_multibodies(
         client_id, plans, body_plans, shape_ids_of, visuals, tree, created, derive
     )
     template: Arena = derive(
@@ -66,12 +66,12 @@ def create_articulations(
     anchors = {node: AnchorMotion(arena, node) for node in plans.moving_anchors}
     articulations = [
         Articulation(client_id, plan, arena, number, ids)
-        for number, (plan, ids) in enumerate(zip(plans.articulations, ids_of, strict=True))
+        for number, (plan, ids) in enumerate(zip(plans.articulations, made.ids, strict=True))
     ]
     for articulation in articulations:
         articulation.place()
     result = ArticulationSet(client_id, plans, body_plans, arena, articulations, anchors, created)
-    result.own_shapes = own_shapes
+    result.own_shapes, result.kept_apart = made.own_shapes, made.apart
     result.start_velocities()
     return result
 

@@ -75,6 +75,8 @@ class ArticulationSet:
         ``enableCollision`` and both of this scene's articulations."""
         self.own_shapes: frozenset[int] = frozenset()
         """Bodies that do not share their shapes."""
+        self.kept_apart: list[tuple[tuple[int, int], tuple[int, int]]] = []
+        """Those among them that the engine keeps apart by itself."""
         self._frame_of: dict[int, tuple[int, int]] = {}
         for number, articulation in enumerate(self.articulations):
             self._index(number, articulation)

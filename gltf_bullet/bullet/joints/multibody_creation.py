@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 from gltf_bullet.bullet.bodies.multibody import create_multibody
 from gltf_bullet.bullet.bodies.multibody_names import names_of_multibody
@@ -29,8 +29,22 @@ from gltf_bullet.scene import NodeTree
 
 __all__ = ["create_multibodies", "is_ordinary"]
 
+LinkPair: TypeAlias = "tuple[tuple[int, int], tuple[int, int]]"
+"""Body id and link of both."""
+
 HEAVY = 1e9
 """[kg] Heavier than anything that is called by a name."""
+
+
+class CreatedMultibodies(NamedTuple):
+    """What :func:`create_multibodies` has put into the world."""
+
+    ids: list[list[int]]
+    """Per articulation and multibody."""
+    own_shapes: frozenset[int]
+    """Bodies that share their shapes with none."""
+    apart: list[LinkPair]
+    """Links that the engine keeps from colliding by itself."""
 
 
 def create_multibodies(
@@ -42,8 +56,8 @@ def create_multibodies(
     tree: NodeTree | None,
     created: list[int],
     derive: Callable[[object, Callable[[], Any]], Any] = lambda _, make: make(),
-) -> tuple[list[list[int]], frozenset[int]]:
-    """Body ids per articulation and multibody, and those of them whose shapes are their own.
+) -> CreatedMultibodies:
+    """Put all multibodies of a scene into the world.
 
     Args:
         client_id: The world.
@@ -60,10 +74,15 @@ def create_multibodies(
     """
     ids_of: list[list[int]] = []
     named: set[int] = set()
+    apart: list[LinkPair] = []
     for number, plan in enumerate(plans.articulations):
         ids_of.append([])
-        for index, multibody in enumerate(plan.multibodies):
-            shapes = _shapes(multibody, body_plans)
+        for index, planned in enumerate(plan.multibodies):
+            multibody, shapes = planned, _shapes(planned, body_plans)
+            find = partial(_parents_apart, multibody, plans.excluded_pairs, shapes)
+            parents = derive((_parents_apart, number, index), find)
+            if parents:
+                multibody = replace(planned, spec=replace(planned.spec, parents_meet=False))
             if tree is not None and can_be_named(shapes) and is_ordinary(multibody.spec):
                 make = partial(_described, plan, index, body_plans, shapes, visuals, tree)
                 description = derive((NamedDescription, number, index), make)
@@ -75,7 +94,25 @@ def create_multibodies(
                 )
             created.append(body)
             ids_of[-1].append(body)
-    return ids_of, frozenset(named)
+            apart += [((body, link), (body, parent)) for link, parent in parents]
+    return CreatedMultibodies(ids_of, frozenset(named), apart)
+
+
+def _parents_apart(
+    multibody: MultibodyPlan,
+    excluded_pairs: Collection[tuple[int, int]],
+    shapes: Sequence[Sequence[PlacedShape]],
+) -> list[tuple[int, int]]:
+    """Links with colliders and their parents with colliders, if none of them may meet."""
+    owners = [multibody.root_node, *(node for node, _ in multibody.owners)]
+    found = []
+    for k, link in enumerate(multibody.spec.links):
+        if shapes[k + 1] and shapes[link.parent + 1]:
+            one, other = owners[k + 1], owners[link.parent + 1]
+            if one != other and not {(one, other), (other, one)} & set(excluded_pairs):
+                return []
+            found.append((k, link.parent))
+    return found
 
 
 def is_ordinary(spec: MultibodySpec) -> bool:

@@ -155,6 +155,7 @@ class EngineWorld:
         if visuals.needs_finish:
             for node, body in bodies.items():
                 visuals.finish(body, self.links_of(node))
+        self.pair_rules.trust(self.articulations.kept_apart)
         self.pair_rules.forbid(self.articulations.excluded_links)
         self.pair_rules.forbid(self._table.jointed_pairs(tree))
         solid, slips = list(self._table.solid_links()), options.slip_friction

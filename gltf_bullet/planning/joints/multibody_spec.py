@@ -66,6 +66,8 @@ class MultibodySpec:
     links: tuple[LinkSpec, ...] = ()
     self_collision: bool = True
     """Whether shapes of different links may meet at all; pair filters then switch pairs off."""
+    parents_meet: bool = True
+    """Whether a link may meet its parent link, where links may meet at all."""
 
 
 def depth_first_order(parents: Sequence[int]) -> list[int]:

@@ -1,0 +1,44 @@
+"""Which links of one articulation touch: those without a joint, and those whose joint lets them."""
+
+from __future__ import annotations
+
+import pytest
+
+import gltf_bullet as gb
+from tests.physics.scenes import Jointed, world
+
+FREE_TO_TURN = {"limits": [{"linearAxes": [0, 1, 2], "min": 0, "max": 0}]}
+FIRST, SECOND, THIRD = 0, 1, 2
+
+
+def overlapping_chain(*, second_and_third_meet: bool) -> bytes:
+    """Three boxes, each inside of both others; ball joints hold the first to the second and that
+    to the third."""
+    scenery = Jointed()
+    cube = scenery.shape("box", size=[1, 1, 1])
+    for k in range(3):
+        motion = {"mass": 1.0, "gravityFactor": 0.0}
+        scenery.node(f"Box{k}", at=(0.3 * k, 0, 0), shape=cube, motion=motion)
+    for k, meet in ((FIRST, False), (SECOND, second_and_third_meet)):
+        ends = [
+            scenery.attachment(body, (0.15 * side, 0, 0)) for body, side in ((k, 1), (k + 1, -1))
+        ]
+        scenery.join(ends[0], ends[1], enable_collision=meet, **FREE_TO_TURN)
+    return scenery.bytes()
+
+
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("meet", [True, False])
+def test_neighbours_touch_only_where_their_joint_lets_them(named: bool, meet: bool) -> None:
+    source = overlapping_chain(second_and_third_meet=meet)
+    touching: set[frozenset[int]] = set()
+    with world(source, options=gb.LoadOptions(link_names=named)) as scene:
+        for _ in range(3):
+            scene.step()
+            found = scene.contacts()
+            touching |= {
+                frozenset(pair)
+                for pair in zip(found.node_a.tolist(), found.node_b.tolist(), strict=True)
+            }
+    expected = {frozenset((FIRST, THIRD))} | ({frozenset((SECOND, THIRD))} if meet else set())
+    assert touching == expected
