@@ -134,7 +134,11 @@ LAST_VELOCITY = 95
 LAST_ENERGY = 96
 """[1], kinetic, before the last step, J."""
 LEGITIMATE = 97
-"""[n], generalized force of the last step that may do work: known forces, drives, soft limits."""
+"""[n], generalized force of the last step that may do work, however its way went."""
+GIVING = 104
+"""[n], that of drives and soft limits, which give way: they push less where they are outrun."""
+GIVING_RATE = 105
+"""[n], how much less per velocity that was not foreseen."""
 MISTRUST = 98
 """[1], for how long steps are still taken for mispredicted, s."""
 MEMORY_END = 48
@@ -233,7 +237,7 @@ MOTORS = 102
 """Switch: 1 where the engine's velocity motors shall bring the rows about."""
 LIMITED = 103
 """1 + a frame whose joint turned faster than a step can follow; Python names it and clears it."""
-HEADER_SIZE = 104
+HEADER_SIZE = 106
 
 SCRATCH_SIZE = 128
 """Least floats of scratch: two attachment frames, their relative pose, and a direction."""

@@ -106,15 +106,26 @@ def judge_step(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt:
 def _work_done(
     ints: IntArray, floats: FloatArray, work: FloatArray, a: int, last_dt: float
 ) -> tuple[float, float]:
-    """Of the forces that may add energy, in the last step [J]: their sum, and that of the sizes."""
+    """Of the forces that may add energy, in the last step [J]: their sum, and that of the sizes.
+
+    A spring or a damper that is outrun pushes less, which the engine does not know: what it may add
+    is what its law would have (measured: a wheel that an impact spun up took a quarter of a car's
+    energy from its motor in one step).
+    """
     velocity, before = ints[a + arena.VELOCITY], ints[a + arena.LAST_VELOCITY]
     gain, effort = 0.0, 0.0
     for i in range(ints[a + arena.DOF_COUNT]):
         way = 0.5 * last_dt * (floats[before + i] + work[velocity + i])
         own = way * floats[ints[a + arena.LEGITIMATE] + i]
         moved = way * work[ints[a + arena.MOVING_FORCE] + i]
-        gain += own + moved
-        effort += abs(own) + abs(moved)
+        giving = floats[ints[a + arena.GIVING] + i]
+        outrun = work[velocity + i] - floats[ints[a + arena.EXPECTED] + i]
+        given = way * giving
+        if given > 0.0:
+            lawful = way * (giving - floats[ints[a + arena.GIVING_RATE] + i] * outrun)
+            given = min(given, max(lawful, 0.0))
+        gain += own + moved + given
+        effort += abs(own) + abs(moved) + abs(given)
     return gain, effort
 
 

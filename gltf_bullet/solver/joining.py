@@ -148,6 +148,8 @@ def take_results(
                 + work[ints[a + arena.HANDED] + k]
             )
             floats[ints[a + arena.LEGITIMATE] + k] = work[ints[a + arena.APPLIED] + k]
+            floats[ints[a + arena.GIVING] + k] = 0.0
+            floats[ints[a + arena.GIVING_RATE] + k] = 0.0
         for r in range(total):
             floats[ints[a + arena.LAST_IMPULSE] + r] = 0.0
         floats[ints[a + arena.LAST_DT]] = dt
@@ -218,9 +220,11 @@ def _take_rows(
         # Of the next step only what lasts can be foretold: a one-sided limit that chatters made
         # light bodies on long levers gain energy without end.
         lasts = low != 0.0 and high != 0.0
-        is_soft = False
+        is_soft, rate = False, 0.0
         if 0 <= source < ints[a + arena.ROW_COUNT]:
             is_soft = not math.isinf(floats[ints[a + arena.ROW_STIFFNESS] + source])
+            if is_soft and low < x < high:
+                rate = 1.0 / (dt * values[index[layout.ROW_SOFTNESS] + r])
         for k in range(n):
             part = x / dt
             if unit >= 0:
@@ -234,6 +238,8 @@ def _take_rows(
             if 0 <= source < ints[a + arena.ROW_COUNT]:
                 work[forces + k] += part
             if is_soft:
-                floats[ints[a + arena.LEGITIMATE] + k] += part
+                floats[ints[a + arena.GIVING] + k] += part
+                share = 1.0 if unit >= 0 else values[row + k]
+                floats[ints[a + arena.GIVING_RATE] + k] += rate * share * share
             if lasts:
                 floats[lasting + k] += part

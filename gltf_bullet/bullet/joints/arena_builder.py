@@ -146,6 +146,8 @@ def _write_record(
         (arena.LAST_VELOCITY, n),
         (arena.LAST_ENERGY, 1),
         (arena.LEGITIMATE, n),
+        (arena.GIVING, n),
+        (arena.GIVING_RATE, n),
         (arena.MISTRUST, 1),
     ):
         header[slot] = floats.room(size)
