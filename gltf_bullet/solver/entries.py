@@ -9,8 +9,8 @@ from gltf_bullet.solver.solving import solve
 
 __all__ = ["follow_contacts", "load_entries", "prepare", "solve"]
 
-_MODULES = ("preparing", "solving", "engine.stepping", "triggers.watching")
-"""Those that take long to compile; the contacts' is small and comes with the third."""
+_MODULES = ("solving", "preparing", "engine.stepping", "triggers.watching")
+"""Those that take long to compile, the longest first; the contacts' comes with the third."""
 
 
 def load_entries() -> None:

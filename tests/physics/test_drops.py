@@ -41,29 +41,40 @@ def fastest(scene: gb.Scene) -> float:
     return max(float(np.linalg.norm(s.linear_velocity, axis=1).max()) for s in states)
 
 
+def drop(name: str, rate: float, turn: Rotation) -> None:
+    """Let an example fall without its static parts; it may gain neither energy nor much speed."""
+    client = pybullet.connect(pybullet.DIRECT)
+    try:
+        pybullet.setGravity(0, 0, -9.81, physicsClientId=client)
+        pybullet.setTimeStep(1.0 / rate, physicsClientId=client)
+        floor = pybullet.createCollisionShape(pybullet.GEOM_PLANE, physicsClientId=client)
+        pybullet.createMultiBody(0, floor, physicsClientId=client)
+        scene = gb.load_gltf(
+            without_static_parts(name),
+            physics_client=client,
+            position=(0.0, 0.0, HEIGHT),
+            orientation=tuple(turn.as_quat().tolist()),
+            options=gb.LoadOptions(visuals="none"),
+        )
+        start, fall = energy(scene), math.sqrt(2.0 * 9.81 * HEIGHT)
+        for _ in range(int(2.0 * rate)):
+            scene.step()
+            assert energy(scene) <= 1.05 * start
+            assert fastest(scene) <= 4.0 * fall
+    finally:
+        pybullet.disconnect(client)
+
+
 @pytest.mark.parametrize("rate", [60.0, 120.0, pytest.param(240.0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["ragdoll", "vehicle", "walker"])
 def test_limbs_that_fall_on_a_floor_come_to_no_energy(name: str, rate: float) -> None:
-    content = without_static_parts(name)
     for seed in range(4):
-        rng = np.random.default_rng(seed)
-        client = pybullet.connect(pybullet.DIRECT)
-        try:
-            pybullet.setGravity(0, 0, -9.81, physicsClientId=client)
-            pybullet.setTimeStep(1.0 / rate, physicsClientId=client)
-            floor = pybullet.createCollisionShape(pybullet.GEOM_PLANE, physicsClientId=client)
-            pybullet.createMultiBody(0, floor, physicsClientId=client)
-            scene = gb.load_gltf(
-                content,
-                physics_client=client,
-                position=(0.0, 0.0, HEIGHT),
-                orientation=tuple(Rotation.random(random_state=rng).as_quat().tolist()),
-                options=gb.LoadOptions(visuals="none"),
-            )
-            start, fall = energy(scene), math.sqrt(2.0 * 9.81 * HEIGHT)
-            for _ in range(int(2.0 * rate)):
-                scene.step()
-                assert energy(scene) <= 1.05 * start
-                assert fastest(scene) <= 4.0 * fall
-        finally:
-            pybullet.disconnect(client)
+        drop(name, rate, Rotation.random(random_state=np.random.default_rng(seed)))
+
+
+@pytest.mark.parametrize("seed", [97, 133])
+def test_a_wheel_that_an_impact_spins_up_takes_nothing_from_its_motor(seed: int) -> None:
+    """A motor that is outrun brakes; as a torque of one step it would go on driving."""
+    rng = np.random.default_rng(seed)
+    rng.uniform(size=2)  # as ``gltf-bullet bench drops`` throws it, where it gained 9 and 5 %
+    drop("vehicle", 60.0, Rotation.random(random_state=rng))
