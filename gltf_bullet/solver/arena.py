@@ -131,6 +131,8 @@ TOUCHED = 89
 """[n], generalized force of the contacts that the last solve foresaw."""
 LAST_VELOCITY = 95
 """[n], before the last step."""
+LAST_MASS = 106
+"""[n, n], mass matrix at the beginning of the last step."""
 LAST_ENERGY = 96
 """[1], kinetic, before the last step, J."""
 LEGITIMATE = 97
@@ -237,7 +239,7 @@ MOTORS = 102
 """Switch: 1 where the engine's velocity motors shall bring the rows about."""
 LIMITED = 103
 """1 + a frame whose joint turned faster than a step can follow; Python names it and clears it."""
-HEADER_SIZE = 106
+HEADER_SIZE = 107
 
 SCRATCH_SIZE = 128
 """Least floats of scratch: two attachment frames, their relative pose, and a direction."""

@@ -66,7 +66,10 @@ def prepare_articulation(
 ) -> None:
     """Everything before the solve of one step of ``dt`` seconds, from :func:`evaluate_tree`."""
     n = ints[a + arena.DOF_COUNT]
-    factor_dense(work, ints[a + arena.MASS], n, ints[a + arena.FACTOR])
+    mass, last = ints[a + arena.MASS], ints[a + arena.LAST_MASS]
+    for k in range(n * n):
+        floats[last + k] = work[mass + k]
+    factor_dense(work, mass, n, ints[a + arena.FACTOR])
     _apply_known_forces(ints, floats, work, a, gx, gy, gz)
     centre_bias(ints, floats, work, a, dt)
     velocity, free = ints[a + arena.VELOCITY], ints[a + arena.VELOCITY_FREE]

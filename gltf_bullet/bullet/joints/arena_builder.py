@@ -144,6 +144,7 @@ def _write_record(
         (arena.LATELY, n),
         (arena.TOUCHED, n),
         (arena.LAST_VELOCITY, n),
+        (arena.LAST_MASS, n * n),
         (arena.LAST_ENERGY, 1),
         (arena.LEGITIMATE, n),
         (arena.GIVING, n),
