@@ -193,6 +193,9 @@ def _bound_row(
     if stiffness == 0.0 and damping == 0.0:
         work[low], work[high] = 0.0, 0.0
         return
+    if not is_drive and lower == upper:
+        # A spring about one place pulls as well as it pushes, also in the step that passes it.
+        work[low], work[high] = -math.inf, math.inf
     # A damped spring: k (gap - theta dt v') + d (v_t - v'). theta goes from 0 (symplectic: a slow
     # spring keeps its energy) to 1 (implicit: k = 1e7 N/m is stable at any dt) with the fourth
     # power of the spring's own frequency times dt.

@@ -27,7 +27,7 @@ def speck_on_springs(radius: float) -> bytes:
     ]
     body, joint = "OMI_physics_body", "OMI_physics_joint"
     ball = {"type": "dynamic", "mass": 1, "linearVelocity": [1, 0, 0],
-            "angularVelocity": [0.02, 0.02, 0.02]}  # fmt: skip
+            "angularVelocity": [100, 200, 300]}  # fmt: skip
     nodes: list[dict[str, Any]] = [
         {"extensions": {body: {"motion": {"type": "static"}}}, "children": [1]},
         {"translation": [-0.75, 0, 0]},
