@@ -35,7 +35,7 @@ TOLERANCE = 0.05
 """Share of its energy that an articulation may gain from nowhere meanwhile, all steps together."""
 
 RUNAWAY = 2.0
-"""Times the energy that it may have, beyond which an articulation without drives is held to it even
+"""Times the energy that it may have, beyond which an articulation is held to it even
 where the step went as foreseen: the explicit step itself is too long for it (measured: a rope of 20
 at 60 Hz, whose end reached 47 km/s)."""
 
@@ -84,7 +84,7 @@ def judge_step(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt:
     allowed = min(energy, max(floats[ledger] + gain, 0.0))
     # A stop that lets something in gives it energy, but little speed.
     is_lively = _fastest_turn(ints, work, a) * last_dt > LIVELY
-    if is_lively and energy > RUNAWAY * allowed + effort and not _is_driven(ints, a):
+    if is_lively and energy > RUNAWAY * allowed + effort:
         floats[mistrust] = TRUST_TIME
     if floats[mistrust] > 0.0 and not ints[arena.CUTS]:
         if _limit_joints(ints, work, a, FOLLOWED / dt):
@@ -127,15 +127,6 @@ def _work_done(
         gain += own + moved + given
         effort += abs(own) + abs(moved) + abs(given)
     return gain, effort
-
-
-@kernel
-def _is_driven(ints: IntArray, a: int) -> bool:
-    """Whether an articulation has drives, whose work is known less well than that of loads."""
-    found = False
-    for r in range(ints[a + arena.ROW_COUNT]):
-        found |= ints[ints[a + arena.ROW_IS_DRIVE] + r] != 0
-    return found
 
 
 @kernel

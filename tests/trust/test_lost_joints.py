@@ -17,7 +17,7 @@ from gltf_bullet.runtime.scene_batch import SceneBatch
 
 
 def speck_on_springs(radius: float) -> bytes:
-    """A ball of 1 kg on soft limits that turn it within a step, as no step can follow."""
+    """A spinning ball of 1 kg on soft limits that turn it within a step, as no step can follow."""
     soft = {"stiffness": 1, "min": 0, "max": 0}
     limits: list[dict[str, Any]] = [
         {"linearAxes": [0], "stiffness": 1, "damping": 0.5, "min": -1.75, "max": 0.25},
@@ -27,7 +27,7 @@ def speck_on_springs(radius: float) -> bytes:
     ]
     body, joint = "OMI_physics_body", "OMI_physics_joint"
     ball = {"type": "dynamic", "mass": 1, "linearVelocity": [1, 0, 0],
-            "angularVelocity": [100, 200, 300]}  # fmt: skip
+            "angularVelocity": [1e4, 2e4, 3e4]}  # fmt: skip
     nodes: list[dict[str, Any]] = [
         {"extensions": {body: {"motion": {"type": "static"}}}, "children": [1]},
         {"translation": [-0.75, 0, 0]},
