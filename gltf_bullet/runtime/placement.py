@@ -29,11 +29,8 @@ _STAND_UP = np.array([math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5)])
 
 @lru_cache(64)
 def _turn(orientation: tuple[float, ...], *, stands_up: bool) -> FloatArray:
-    """A turn as checked, read-only: copies of an asset are turned alike."""
-    turn = np.array(orientation, dtype=np.float64)
-    if turn.shape != (4,) or not np.isfinite(turn).all() or np.linalg.norm(turn) < 1e-6:
-        raise ValueError(f"orientation is {orientation!r}; must be a quaternion (x, y, z, w)")
-    turn = quat_normalize(turn)
+    """The turn of some checked numbers, read-only: copies of an asset are turned alike."""
+    turn = quat_normalize(np.array(orientation))
     if stands_up:
         turn = quat_multiply(turn, _STAND_UP)
     turn.setflags(write=False)
@@ -68,12 +65,15 @@ class Placement:
         place = np.array(position, dtype=np.float64)
         if place.shape != (3,) or not np.isfinite(place).all():
             raise ValueError(f"position is {position!r}; must be three finite numbers")
+        turn = np.array(orientation, dtype=np.float64)
+        if turn.shape != (4,) or not np.isfinite(turn).all() or np.linalg.norm(turn) < 1e-6:
+            raise ValueError(f"orientation is {orientation!r}; must be a quaternion (x, y, z, w)")
         if not (math.isfinite(scale) and scale > 0.0):
             raise ValueError(f"scale is {scale!r}; must be a finite number > 0")
         if up_axis not in ("y", "z"):
             raise ValueError(f"up_axis is {up_axis!r}; must be 'y' or 'z'")
-        turn = _turn(tuple(orientation), stands_up=up_axis == "z")
-        return Placement(place, turn, float(scale), scene_index)
+        standing = _turn(tuple(turn.tolist()), stands_up=up_axis == "z")
+        return Placement(place, standing, float(scale), scene_index)
 
     @property
     def key_at_origin(self) -> tuple[bytes, float, int | None]:

@@ -93,12 +93,17 @@ def first_translation(
             del kept[next(iter(kept))]
         kept[key] = found
     frames = found.plan.frames.moved(placement.offset)
-    reach = found.plan.derive(within_reach, lambda: np.abs(found.plan.frames.world_from_node).max())
-    if reach + max(map(abs, frames.offset)) > WORLD:
+    farthest = found.plan.derive(_farthest, lambda: _farthest(found.plan.frames))
+    if farthest + max(map(abs, frames.offset)) > WORLD:
         too_far = Diagnostics()
         if within_reach(frames, too_far) is not frames:
             raise InvalidAssetError(asset.path, (*found.issues, *too_far.issues))
     return found.moved(frames)
+
+
+def _farthest(frames: NodeFrames) -> float:
+    """The largest number in the nodes' transforms."""
+    return float(np.abs(frames.world_from_node).max(initial=0.0))
 
 
 def translate_at(asset: AssetContent, placement: Placement, options: LoadOptions) -> Translation:

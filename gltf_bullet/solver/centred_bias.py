@@ -39,6 +39,7 @@ def centre_bias(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt
     twist, mean_twist = ints[a + arena.TWIST], ints[a + arena.TWIST_MEAN]
     mean = ints[a + arena.SCRATCH]
     lasting, whip = ints[a + arena.LASTING], ints[a + arena.WHIP]
+    giving = ints[a + arena.GIVING]
     bias_forces(ints, floats, work, a, velocity, twist, bias)
     for k in range(n):
         work[centred + k] = work[bias + k]
@@ -52,7 +53,7 @@ def centre_bias(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt
         return
     is_held = False
     for k in range(n):
-        is_held |= floats[lasting + k] != 0.0
+        is_held |= floats[lasting + k] != 0.0 or floats[giving + k] != 0.0
     for _ in range(CENTRING_PASSES):
         for k in range(n):
             work[mean + k] = work[applied + k] + floats[lasting + k] - work[centred + k]

@@ -178,3 +178,19 @@ def test_the_calls_around_a_step_may_come_twice_or_not_at_all(client: int, path:
     scene.after_step()
     scene.step(2)
     assert np.isfinite(scene.node_matrices).all()
+
+
+def test_a_file_without_nodes_makes_an_empty_scene(client: int) -> None:
+    scene = gb.load_gltf(b'{"asset": {"version": "2.0"}}', client, position=(1.0, 2.0, 3.0))
+    scene.step()
+    assert not len(scene.bodies)
+    assert not len(scene.nodes)
+
+
+@pytest.mark.parametrize("orientation", [None, 5, [[0, 0], [0, 1]], (0, 0, 0, 0), (1, 0, 0), "up"])
+def test_what_is_no_rotation_is_said(client: int, orientation: object) -> None:
+    with pytest.raises(ValueError, match=r"orientation|could not convert"):
+        gb.load_gltf(
+            b'{"asset": {"version": "2.0"}}', client,
+            orientation=orientation,  # type: ignore[arg-type]
+        )  # fmt: skip

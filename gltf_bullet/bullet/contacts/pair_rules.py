@@ -59,7 +59,7 @@ class PairRules:
         return pair in self._forbidden or pair in self._apart
 
     def forbids_body(self, body_id: int, other_id: int, other_link: int) -> bool:
-        """Whether some link of a body may not meet a link of another."""
+        """Whether some link of a body may not meet a link of another one."""
         other = (other_id, other_link)
         return any(
             (b == other and a[0] == body_id) or (a == other and b[0] == body_id)

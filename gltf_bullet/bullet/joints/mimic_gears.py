@@ -38,6 +38,7 @@ class MimicGears:
                 if planned.joint.coupling is not None:
                     self._couple(articulation, planned.joint, diagnostics)
         self.issues = diagnostics.issues
+        self.are_any = bool(self._constraints)
 
     def _couple(self, articulation: Articulation, joint: Joint, diagnostics: Diagnostics) -> None:
         coupling = joint.coupling

@@ -132,7 +132,7 @@ class EngineWorld:
             self.plan.derive,
         )
         gears = MimicGears(self.client_id, self.articulations.articulations)
-        if gears.issues:
+        if gears.are_any:
             self._undo.append(gears.remove)
         self.anchors = MovingAnchors(self.client_id, self.plan, self.articulations, self.link_of)
         free = self.free.id_of_node
@@ -217,9 +217,10 @@ class EngineWorld:
         if found is None:
             return False
         self._table.bodies, contacts = found
-        self.plan = replace(self.plan, bodies=self._table.bodies, contacts=contacts)
+        self.plan = replace(self.plan, bodies=self._table.bodies, contacts=contacts, kept={})
         self._links.change(contacts, self._table.solid_links())
-        self.fast.know(FreeTable.of([found[0].bodies[node] for node in self.free.nodes.tolist()]))
+        self.free.table = FreeTable.of([found[0].bodies[k] for k in self.free.nodes.tolist()])
+        self.fast.know(self.free.table)
         self.quiet_steps.settings = None
         return True
 
@@ -324,7 +325,7 @@ class EngineWorld:
     @property
     def pairs_seen(self) -> int | None:
         """What triggers have found in a step that :meth:`advance` made; where they could watch."""
-        return self.articulations.solver.pairs_seen
+        return self.articulations.solver.pairs_seen if self.is_jointed else None
 
     def read_sensed(self) -> FloatArray:
         """Read what triggers need to know; poses of the free bodies, shape [free_bodies * 7]."""
@@ -390,9 +391,8 @@ class EngineWorld:
     def remove(self) -> None:
         """Take everything out of the world; harmless where the world is gone or was reset."""
         if not self.session.is_alive():
-            # After resetSimulation our ids name other people's bodies.
             self._undo.clear()
-            self._created.clear()
+            self._created.clear()  # after resetSimulation our ids name other people's bodies
             return
         while self._undo:
             self._undo.pop()()

@@ -18,6 +18,9 @@ KinematicNodes: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 """Nodes of static colliders, and of bodies."""
 
 
+_NOBODY = KinematicBodies(-1, [], [])
+
+
 class KinematicTargets:
     """The free bodies and static colliders of a scene whose poses are prescribed."""
 
@@ -46,7 +49,7 @@ class KinematicTargets:
         self._id_of_body = free.id_of_node
         self.nodes: KinematicNodes = ((), ())
         """What follows now, in the order of :meth:`follow`."""
-        self._bodies: KinematicBodies | None = None
+        self._bodies = _NOBODY
         self.targets: tuple[FloatArray, FloatArray, BoolArray] | None = None
         """Positions, rotations and jumps for the coming step, where somebody has aimed."""
 
@@ -107,7 +110,7 @@ class KinematicTargets:
 
     def before_step(self, time_step: float) -> None:
         """Set the velocities that reach the targets within the step [s]."""
-        if self.targets is None or self._bodies is None:
+        if self.targets is None:
             return
         positions, rotations, is_jump = self.targets
         self._bodies.drive(positions, rotations, time_step, is_jump)
