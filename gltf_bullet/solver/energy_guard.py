@@ -61,14 +61,12 @@ def kinetic_energy(ints: IntArray, work: FloatArray, a: int) -> float:
 
 
 @kernel
-def judge_step(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt: float) -> None:
-    """Notice where the last step went otherwise than foreseen, and slow down what it threw."""
+def notice_misses(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> None:
+    """Notice where the last step went otherwise than foreseen."""
     n, last_dt = ints[a + arena.DOF_COUNT], floats[ints[a + arena.LAST_DT]]
     velocity, expected = ints[a + arena.VELOCITY], ints[a + arena.EXPECTED]
-    mistrust, before = ints[a + arena.MISTRUST], ints[a + arena.LAST_VELOCITY]
-    ledger = ints[a + arena.LAST_ENERGY]
-    ints[a + arena.SLOWED], ints[a + arena.MISPREDICTED], ints[a + arena.MOTORS] = 0, 0, 0
-    energy = kinetic_energy(ints, work, a)
+    mistrust = ints[a + arena.MISTRUST]
+    ints[a + arena.MISPREDICTED], ints[a + arena.MOTORS] = 0, 0
     if last_dt > 0.0:
         floats[mistrust] = max(0.0, floats[mistrust] - last_dt)
         for i in range(n):
@@ -80,6 +78,16 @@ def judge_step(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt:
                 floats[mistrust] = TRUST_TIME
             if not miss <= MOTOR_MISS * (1.0 + speed):
                 ints[a + arena.MOTORS] = 1
+
+
+@kernel
+def judge_step(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt: float) -> None:
+    """Slow down what the last step threw, after :func:`notice_misses`."""
+    n, last_dt = ints[a + arena.DOF_COUNT], floats[ints[a + arena.LAST_DT]]
+    velocity, mistrust = ints[a + arena.VELOCITY], ints[a + arena.MISTRUST]
+    before, ledger = ints[a + arena.LAST_VELOCITY], ints[a + arena.LAST_ENERGY]
+    ints[a + arena.SLOWED] = 0
+    energy = kinetic_energy(ints, work, a)
     gain, effort = _work_done(ints, floats, work, a, last_dt)
     allowed = min(energy, max(floats[ledger] + gain, 0.0))
     # A stop that lets something in gives it energy, but little speed.

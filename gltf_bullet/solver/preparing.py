@@ -6,7 +6,7 @@ from gltf_bullet.solver import arena
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.articulation_step import evaluate_tree, prepare_articulation
 from gltf_bullet.solver.compiling import IntTable, entry, floats_at, ints_at, kernel
-from gltf_bullet.solver.energy_guard import judge_step
+from gltf_bullet.solver.energy_guard import judge_step, notice_misses
 from gltf_bullet.solver.island_layout import EVALUATE, JUDGE, WAS_HURRIED
 from gltf_bullet.solver.row_metrics import measure_rows
 from gltf_bullet.solver.tree_kinematics import is_hurried
@@ -44,8 +44,10 @@ def _prepare_one(
         for k in range(ints[arena.ARTICULATIONS]):
             a = ints[ints[arena.RECORDS] + k]
             if ints[a + arena.ACTS] == 1:
-                judge_step(ints, floats, work, a, dt)
+                notice_misses(ints, floats, work, a)
+                # Before the guard takes anything from the velocities: that is nobody's load.
                 find_unknown_load(ints, floats, work, a)
+                judge_step(ints, floats, work, a, dt)
     if stage == JUDGE:
         ints[arena.JUDGED] = 1
         for k in range(ints[arena.ARTICULATIONS]):

@@ -124,11 +124,6 @@ def find_unknown_load(ints: IntArray, floats: FloatArray, work: FloatArray, a: i
     # Constraints of the engine that close loops exert forces that nobody reports.
     if last_dt <= 0.0 or ints[a + arena.CLOSURE_COUNT] or ints[arena.CUTS]:
         return
-    if ints[a + arena.SLOWED]:
-        # What the guard took from the velocities, no load has.
-        for i in range(n):
-            floats[unknown + i], floats[lately + i] = 0.0, 0.0
-        return
     unsteady = False
     if ints[a + arena.MISPREDICTED]:
         for i in range(n):
