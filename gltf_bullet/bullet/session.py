@@ -7,6 +7,7 @@ the process. Every public call asks its :class:`BodyLease` first.
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -226,10 +227,8 @@ class EngineSession:
         """Remove those of the bodies that are still there and ours, of a session that is alive."""
         for body_id in body_ids:
             if self.holds(body_id):
-                try:  # noqa: SIM105  # a third of a scene's removal otherwise
+                with contextlib.suppress(pybullet.error):
                     pybullet.removeBody(body_id, physicsClientId=self.client_id)
-                except pybullet.error:
-                    pass
             self._marks.pop(body_id, None)
             self._unsigned.discard(body_id)
 

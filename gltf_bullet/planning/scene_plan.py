@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
@@ -24,10 +24,13 @@ from gltf_bullet.planning.triggers import TriggerPlans, plan_triggers
 from gltf_bullet.scene import NodeFrames, NodeTree
 from gltf_bullet.transforms import BoolArray, IntArray
 
-__all__ = ["AnimatedNodes", "ScenePlan", "plan_scene", "within", "within_reach"]
+__all__ = ["AnimatedNodes", "Derive", "ScenePlan", "plan_scene", "within", "within_reach"]
 
 
 T = TypeVar("T")
+
+Derive: TypeAlias = Callable[[object, Callable[[], Any]], Any]
+""":meth:`ScenePlan.derive`, for those who know no more of a plan."""
 
 ANIMATED_AND_JOINTED = IssueKind(
     "ANIMATED_AND_JOINTED",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import TypeAlias
 
 from gltf_bullet.bullet.world.engine_world import EngineWorld
 from gltf_bullet.model import PhysicsScene
@@ -22,9 +23,9 @@ from gltf_bullet.runtime.node_sync import NodeSync
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["Followers", "Pose"]
+__all__ = ["Followers"]
 
-Pose = tuple[tuple[PlayerState, ...], FloatArray, FloatArray]
+_Standing: TypeAlias = tuple[tuple[PlayerState, ...], FloatArray, FloatArray]
 """Players of the animations; parent_from_node and world_from_node of all nodes."""
 
 
@@ -101,7 +102,7 @@ class Followers:
         """world_from_node of all nodes now, shape [node_count, 4, 4]."""
         return self.nodes.world_from_node
 
-    def pose(self) -> Pose:
+    def standing(self) -> _Standing:
         """How everything stands; not to be changed."""
         if self.has_moved or self.__dict__.keys() & {"_nodes", "animator"}:
             animator = self.animator
@@ -111,6 +112,6 @@ class Followers:
         return (), local, plan.frames.world_from_node
 
     def take(self, players: Sequence[PlayerState], matrices: FloatArray) -> None:
-        """Stand as a :meth:`pose` says, whose local transforms the animator has already."""
+        """Stand as a :meth:`standing` says, whose local transforms the animator has already."""
         self.driver.restore(players)
         self.nodes.world_from_node[:] = matrices

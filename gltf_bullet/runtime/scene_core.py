@@ -321,7 +321,7 @@ class SceneCore:
 
     def state_with(self, engine: EngineSnapshot | BodyStates) -> SceneState:
         """This scene's part of a state; ``engine`` is the other one, of the same moment."""
-        players, local, matrices = self.followers.pose()
+        players, local, matrices = self.followers.standing()
         return SceneState(
             time=self.time, physics=self.physics, engine=engine, world=self.world.state(),
             players=players, triggers=self.world.triggers.memory(),

@@ -64,7 +64,7 @@ def centre_bias(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt
             work[mean + k] = work[velocity + k] + 0.5 * dt * work[mean + k]
         if is_held and not 0.5 * dt * dt * most <= STEADY:
             # What lasted does not last: light bodies on long soft joints (measured: a ball of 1 cm
-            # and 1 kg whose spring of 1000 N/m is 1 m away, 10^4 m/s).
+            # and 1 kg whose spring of 1000 N/m is 1 m away, 10^5 m/s).
             for k in range(n):
                 work[centred + k] = work[bias + k]
             break

@@ -35,9 +35,9 @@ TOLERANCE = 0.05
 """Share of its energy that an articulation may gain from nowhere meanwhile, all steps together."""
 
 RUNAWAY = 2.0
-"""Times the energy that it may have, beyond which an articulation is held to it even
-where the step went as foreseen: the explicit step itself is too long for it (measured: a rope of 20
-at 60 Hz, whose end reached 47 km/s)."""
+"""Times the energy that it may have, beyond which an articulation is held to it even where the
+step went as foreseen: the explicit step itself is too long for it (measured: a rope of 20 at 60 Hz,
+whose end reached 47 km/s)."""
 
 LIVELY = 0.3
 """[rad] per step that its fastest joint turns then at least."""

@@ -114,7 +114,7 @@ def find_unknown_load(ints: IntArray, floats: FloatArray, work: FloatArray, a: i
 
     With the masses that the step began with, as the engine reckons: those of now make loads out of
     its turn, and each load a larger one (measured: a ball of 1 cm and 1 kg on a soft joint 1 m away
-    left at 10^6 m/s).
+    left at 10^5 m/s).
     """
     n, last_dt = ints[a + arena.DOF_COUNT], floats[ints[a + arena.LAST_DT]]
     unknown, lately = ints[a + arena.UNKNOWN], ints[a + arena.LATELY]

@@ -71,7 +71,12 @@ def chain(rng: np.random.Generator) -> bytes:
 @pytest.mark.parametrize("rate", [60.0, 240.0])
 @pytest.mark.parametrize("seed", range(25))
 def test_no_body_runs_away(seed: int, rate: float) -> None:
-    """(Measured on 150 seeds: 48 ran away at 60 Hz, 36 at 240, before the guard knew the laws.)"""
+    """It did in 14 of these 50 before the guard knew the laws of springs and drives.
+
+    Of 150 seeds 48 were faster at 60 Hz then and 36 at 240; now 3 each. One of those, 83 at 60 Hz,
+    still runs away: its loads are far too heavy for its links, which an issue names at load. The
+    other five stay below 130 m/s. None is among these seeds.
+    """
     with world(chain(np.random.default_rng(seed)), rate=rate) as scene:
         for _ in range(int(DURATION * rate)):
             scene.step()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pybullet
@@ -30,6 +30,7 @@ from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes
 from gltf_bullet.bullet.state.link_states import velocity_before_turn
 from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.body_plans import VELOCITY_CLAMP, BodyPlan, StaticPlan
+from gltf_bullet.planning.scene_plan import Derive
 from gltf_bullet.transforms import (
     IDENTITY_POSE,
     FloatArray,
@@ -46,9 +47,6 @@ __all__ = ["FreeBodies", "create_free_bodies", "create_statics"]
 PutBack: TypeAlias = Callable[[FloatArray, FloatArray, Collection[int]], None]
 """Takes inertial positions [n, 3] and rotations [n, 4], corrects them, and the engine's bodies; the
 rows named last have prescribed poses."""
-
-Derive: TypeAlias = Callable[[object, Callable[[], Any]], Any]
-"""``ScenePlan.derive``"""
 
 _MANY_STATICS = 64
 """From here on static colliders are cheaper in maximal coordinates."""

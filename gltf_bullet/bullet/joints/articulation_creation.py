@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from gltf_bullet.bullet.joints.arena_builder import build_arena
 from gltf_bullet.bullet.joints.articulation import AnchorMotion, Articulation
@@ -13,6 +12,7 @@ from gltf_bullet.bullet.joints.scene_arena import Arena
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import WORLD, ArticulationPlans
+from gltf_bullet.planning.scene_plan import Derive
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.solver.entries import load_entries
 from gltf_bullet.transforms import Pose
@@ -28,7 +28,7 @@ def create_articulations(
     visuals: BodyVisuals | None = None,
     created: list[int] | None = None,
     tree: NodeTree | None = None,
-    derive: Callable[[object, Callable[[], Any]], Any] = lambda _, make: make(),
+    derive: Derive = lambda _, make: make(),
 ) -> ArticulationSet:
     """Create every articulation of ``plans``.
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pybullet
 
+from gltf_bullet.bullet.contacts.pair_rules import EngineLink
 from gltf_bullet.bullet.joints.articulation import AnchorMotion, Articulation
 from gltf_bullet.bullet.joints.fast_links import FastLinks, Pair
 from gltf_bullet.bullet.joints.joint_controls import JointControls
@@ -70,12 +71,12 @@ class ArticulationSet:
         """(body id, link index) by motion node; -1 is a base."""
         self.group_links_of: dict[int, list[tuple[int, int]]] = {}
         """Of the fixed links that carry a body's further collider groups."""
-        self.excluded_links: list[tuple[tuple[int, int], tuple[int, int]]] = []
+        self.excluded_links: list[tuple[EngineLink, EngineLink]] = []
         """Pairs of links that must not collide: of one body, or jointed without
         ``enableCollision`` and both of this scene's articulations."""
         self.own_shapes: frozenset[int] = frozenset()
         """Bodies that do not share their shapes."""
-        self.kept_apart: list[tuple[tuple[int, int], tuple[int, int]]] = []
+        self.kept_apart: list[tuple[EngineLink, EngineLink]] = []
         """Those among them that the engine keeps apart by itself."""
         self._frame_of: dict[int, tuple[int, int]] = {}
         for number, articulation in enumerate(self.articulations):

@@ -39,6 +39,7 @@ class MimicGears:
                     self._couple(articulation, planned.joint, diagnostics)
         self.issues = diagnostics.issues
         self.are_any = bool(self._constraints)
+        """Whether there is anything to remove."""
 
     def _couple(self, articulation: Articulation, joint: Joint, diagnostics: Diagnostics) -> None:
         coupling = joint.coupling

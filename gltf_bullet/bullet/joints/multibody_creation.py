@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from gltf_bullet.bullet.bodies.multibody import create_multibody
 from gltf_bullet.bullet.bodies.multibody_names import names_of_multibody
@@ -15,6 +15,7 @@ from gltf_bullet.bullet.bodies.named_multibody import (
     create_named_multibody,
     describe_multibody,
 )
+from gltf_bullet.bullet.contacts.pair_rules import EngineLink
 from gltf_bullet.bullet.rendering.link_looks import LinkLook
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.planning.body_plans import BodyPlan
@@ -24,13 +25,11 @@ from gltf_bullet.planning.joints.articulation_plan import (
     MultibodyPlan,
 )
 from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
+from gltf_bullet.planning.scene_plan import Derive
 from gltf_bullet.planning.shapes.shape_plans import PlacedShape
 from gltf_bullet.scene import NodeTree
 
 __all__ = ["create_multibodies", "is_ordinary"]
-
-LinkPair: TypeAlias = "tuple[tuple[int, int], tuple[int, int]]"
-"""Body id and link of both."""
 
 HEAVY = 1e9
 """[kg] Heavier than anything that is called by a name."""
@@ -43,7 +42,7 @@ class CreatedMultibodies(NamedTuple):
     """Per articulation and multibody."""
     own_shapes: frozenset[int]
     """Bodies that share their shapes with none."""
-    apart: list[LinkPair]
+    apart: list[tuple[EngineLink, EngineLink]]
     """Links that the engine keeps from colliding by itself."""
 
 
@@ -55,7 +54,7 @@ def create_multibodies(
     visuals: BodyVisuals | None,
     tree: NodeTree | None,
     created: list[int],
-    derive: Callable[[object, Callable[[], Any]], Any] = lambda _, make: make(),
+    derive: Derive = lambda _, make: make(),
 ) -> CreatedMultibodies:
     """Put all multibodies of a scene into the world.
 
@@ -74,7 +73,7 @@ def create_multibodies(
     """
     ids_of: list[list[int]] = []
     named: set[int] = set()
-    apart: list[LinkPair] = []
+    apart: list[tuple[EngineLink, EngineLink]] = []
     for number, plan in enumerate(plans.articulations):
         ids_of.append([])
         for index, planned in enumerate(plan.multibodies):
@@ -109,7 +108,8 @@ def _parents_apart(
     for k, link in enumerate(multibody.spec.links):
         if shapes[k + 1] and shapes[link.parent + 1]:
             one, other = owners[k + 1], owners[link.parent + 1]
-            if one != other and not {(one, other), (other, one)} & set(excluded_pairs):
+            is_apart = (one, other) in excluded_pairs or (other, one) in excluded_pairs
+            if one != other and not is_apart:
                 return []
             found.append((k, link.parent))
     return found

@@ -20,7 +20,7 @@ V = TypeVar("V")
 
 
 class SceneViews:
-    """Of one scene; half of what a scene of one box took to load (measured)."""
+    """Of one scene: many scenes are only stepped."""
 
     core: SceneCore
     """What runs: for tools that need more than its users see."""
