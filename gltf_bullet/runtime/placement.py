@@ -27,6 +27,15 @@ _STAND_UP = np.array([math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5)])
 """A quarter turn about X: glTF's +Y becomes the world's +Z."""
 
 
+def _numbers(values: Sequence[float]) -> tuple[float, ...]:
+    """Some finite numbers, or none: six arrays would be a tenth of a copy of one body."""
+    try:
+        numbers = tuple(map(float, values))
+    except (TypeError, ValueError, OverflowError):
+        return ()
+    return numbers if all(map(math.isfinite, numbers)) else ()
+
+
 @lru_cache(64)
 def _turn(orientation: tuple[float, ...], *, stands_up: bool) -> FloatArray:
     """The turn of some checked numbers, read-only: copies of an asset are turned alike."""
@@ -62,18 +71,17 @@ class Placement:
         Raises:
             ValueError: Not finite, not a rotation, scale not positive, or an unknown up axis.
         """
-        place = np.array(position, dtype=np.float64)
-        if place.shape != (3,) or not np.isfinite(place).all():
+        place, turn = _numbers(position), _numbers(orientation)
+        if len(place) != 3:
             raise ValueError(f"position is {position!r}; must be three finite numbers")
-        turn = np.array(orientation, dtype=np.float64)
-        if turn.shape != (4,) or not np.isfinite(turn).all() or np.linalg.norm(turn) < 1e-6:
+        if len(turn) != 4 or math.hypot(*turn) < 1e-6:
             raise ValueError(f"orientation is {orientation!r}; must be a quaternion (x, y, z, w)")
         if not (math.isfinite(scale) and scale > 0.0):
             raise ValueError(f"scale is {scale!r}; must be a finite number > 0")
         if up_axis not in ("y", "z"):
             raise ValueError(f"up_axis is {up_axis!r}; must be 'y' or 'z'")
-        standing = _turn(tuple(turn.tolist()), stands_up=up_axis == "z")
-        return Placement(place, standing, float(scale), scene_index)
+        standing = _turn(turn, stands_up=up_axis == "z")
+        return Placement(np.array(place), standing, float(scale), scene_index)
 
     @property
     def key_at_origin(self) -> tuple[bytes, float, int | None]:

@@ -76,5 +76,5 @@ class SceneBatch:
             if core.world.is_jointed:
                 solver = core.world.articulations.solver
                 if solver.is_mistrustful and not solver.is_known:
-                    contacts.give(solver.contacts)
+                    contacts.give_own(solver.contacts)
             core.finish_step(settings)

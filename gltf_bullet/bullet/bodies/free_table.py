@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,7 +14,10 @@ from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.body_sizes import BodySize, body_sizes
 from gltf_bullet.transforms import IDENTITY_POSE, BoolArray, FloatArray, IntArray
 
-__all__ = ["FreeTable"]
+__all__ = ["WARY", "FreeTable", "Pace"]
+
+WARY = 0.9
+"""Share of the way that a body may go from which on its velocity is asked for."""
 
 _SOFT_LANDING = 0.5
 """[m/s] from which on bodies that can meet triangle meshes, and bounce on nothing, are traced:
@@ -22,6 +26,19 @@ meshes push out fast, and what lands deep would jump (measured, a box of 0.4 m f
 
 _DIFFER = 1e-6
 """Relative difference from which on principal moments are not equal."""
+
+
+class Pace(NamedTuple):
+    """How far bodies may go within a step of some length."""
+
+    time_step: float
+    """[s]"""
+    furthest: FloatArray
+    """Way from which on a body is fast [m], shape [n]; in a step of 0 s: ever."""
+    reach: list[float]
+    """Way of each body that nothing needs to be asked about [m]."""
+    thinnest: float
+    """The least of :attr:`furthest`."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -72,11 +89,21 @@ class FreeTable:
             lands_softly=np.array(on_triangles, dtype=bool) & ~np.array(bounces, dtype=bool),
         )
 
-    def furthest(self, time_step: float) -> FloatArray:
-        """Way in a step from which on a body is fast [m], shape [n]; in a step of 0 s: ever."""
-        half = self.half_thickness
-        is_soft = self.lands_softly & np.isfinite(half) & (time_step > 0.0)
-        return np.where(is_soft, np.minimum(half, _SOFT_LANDING * time_step), half)
+    def pace(self, time_step: float) -> Pace:
+        """How far the bodies may go within a step [s]; the same again for the same step."""
+        if not self._paces or self._paces[0].time_step != time_step:
+            half = self.half_thickness
+            is_soft = self.lands_softly & np.isfinite(half) & (time_step > 0.0)
+            furthest = np.where(is_soft, np.minimum(half, _SOFT_LANDING * time_step), half)
+            reach: list[float] = (WARY * furthest).tolist()
+            thinnest = float(furthest.min(initial=np.inf))
+            self._paces[:] = [Pace(time_step, furthest, reach, thinnest)]
+        return self._paces[0]
+
+    @cached_property
+    def _paces(self) -> list[Pace]:
+        """The last one: all copies of a scene take the same steps."""
+        return []
 
     @cached_property
     def tumbling(self) -> IntArray:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pybullet
 
-from gltf_bullet.bullet.bodies.free_table import FreeTable
+from gltf_bullet.bullet.bodies.free_table import WARY, FreeTable
 from gltf_bullet.bullet.contacts.false_edges import any_false_edge
 from gltf_bullet.bullet.contacts.fast_paths import FastPath
 from gltf_bullet.bullet.contacts.load_overlaps import LoadOverlap
@@ -36,8 +36,6 @@ a step are watched at every step."""
 
 _LONGEST_PAUSE = 8
 """Steps between two readings of thicker bodies at most: users may set velocities at any time."""
-_WARY = 0.9
-"""Share of the way that a body may go from which on its velocity is asked for."""
 
 _FEW = 16
 """Bodies that are read after every step at no cost to speak of (20 us)."""
@@ -111,7 +109,7 @@ class FastBodies:
         self._mask_of, self._are_apart = mask_of, are_apart
         self._time_step = 0.0
         self.know(table)
-        self.is_any = self._thinnest < math.inf
+        self.is_any = self._pace.thinnest < math.inf
         """Whether any body can ever be too fast."""
         self.state = NOTHING._replace(rising=tuple(self._exits.inside(overlaps)))
         self._last: list[Vec3] | None = None
@@ -125,10 +123,7 @@ class FastBodies:
         self._table = table
         self._sizes, self._bounces = table.sizes, table.bounces
         self._exits = SoftExits(self._client_id, table.masses, table.moments, self._ids)
-        self._furthest = table.furthest(self._time_step)
-        self._reach = (_WARY * self._furthest).tolist()
-        """Way of each body in a step [m] that nothing needs to be asked about."""
-        self._thinnest = min(self._furthest.tolist(), default=math.inf)
+        self._pace = table.pace(self._time_step)
 
     def restore(self, state: FastState) -> None:
         """Take back a :attr:`state`."""
@@ -161,7 +156,7 @@ class FastBodies:
             return False
         if len(poses) > _FEW or len(last) != len(poses):
             return False
-        for ((x, y, z), _), (a, b, c), furthest in zip(poses, last, self._reach, strict=True):
+        for ((x, y, z), _), (a, b, c), furthest in zip(poses, last, self._pace.reach, strict=True):
             way = math.sqrt((x - a) * (x - a) + (y - b) * (y - b) + (z - c) * (z - c))
             if way / self._steps > furthest:
                 return False
@@ -182,7 +177,7 @@ class FastBodies:
             return
         if self.state.rising:
             self.state = self.state._replace(
-                rising=self._exits.rise(self.state.rising, self._furthest, self._time_step)
+                rising=self._exits.rise(self.state.rising, self._pace.furthest, self._time_step)
             )
         rows = set(self._candidates(positions).tolist()) | self.state.lively.keys()
         rows -= set(kinematic)
@@ -198,15 +193,15 @@ class FastBodies:
         moved = np.linalg.norm(positions - np.array(self._last), axis=1) / self._steps
         self._pause = self._safe_steps(moved)
         # A body that was put elsewhere moved far as well: the velocity decides.
-        return np.flatnonzero(moved > _WARY * self._furthest)
+        return np.flatnonzero(moved > WARY * self._pace.furthest)
 
     def _safe_steps(self, moved: FloatArray) -> int:
         step = self._time_step
-        if self._thinnest < _SUDDEN_SPEED * step or len(self._ids) <= _FEW:
+        if self._pace.thinnest < _SUDDEN_SPEED * step or len(self._ids) <= _FEW:
             return 0
         # Twice the gravity that there is, for forces that are not gravity.
         gain = 2.0 * float(np.linalg.norm(self._gravity)) * step * step
-        spare = float((self._furthest - moved).min())
+        spare = float((self._pace.furthest - moved).min())
         return int(min(_LONGEST_PAUSE, 0.5 * spare / gain if gain > 0.0 else _LONGEST_PAUSE))
 
     def _trace(self, rows: Sequence[int], positions: FloatArray, rotations: FloatArray) -> None:
@@ -224,7 +219,7 @@ class FastBodies:
                 pybullet.resetBaseVelocity(
                     self._ids[row], velocity, spin, physicsClientId=self._client_id
                 )
-            is_fast = speed + turn * size.half_length > self._furthest[row]
+            is_fast = speed + turn * size.half_length > self._pace.furthest[row]
             if is_fast:
                 travel, turned = step * np.array(velocity), step * np.array(spin)
                 path = FastPath(row, size, positions[row], rotations[row], travel, turned)

@@ -59,12 +59,24 @@ class WorldContacts:
         """
         if not reader.is_curious:
             return
+        rows = self._read(reader)
+        if not len(self._numbers):
+            self._group(rows, reader.owners)
+        number = self._number_of.get(self._find(reader))
+        mine = _NOTHING if number is None else rows[self._numbers == number].ravel()
+        reader.take(mine)
+
+    def give_own(self, reader: ContactReader) -> None:
+        """The same with its own bodies' contacts alone: a step that is over is judged by these."""
+        if reader.is_curious:
+            rows = self._read(reader)
+            is_own = np.isin(rows[:, :2], list(reader.where)).any(axis=1)
+            reader.take(rows[is_own].ravel())
+
+    def _read(self, reader: ContactReader) -> FloatArray:
         if self._rows is None:
             self._rows = reader.fetch().reshape(-1, ROW_SIZE)
-            self._group(self._rows, reader.owners)
-        number = self._number_of.get(self._find(reader))
-        mine = _NOTHING if number is None else self._rows[self._numbers == number].ravel()
-        reader.take(mine)
+        return self._rows
 
     def _group(self, rows: FloatArray, owners: Owners) -> None:
         keys = rows[:, 0].astype(np.int64) << 32 | rows[:, 1].astype(np.int64)
