@@ -98,6 +98,21 @@ class Followers:
         self.has_moved = False
         return nodes
 
+    def look(self, node: int | None = None) -> FloatArray:
+        """:meth:`place` for users, who may have put bodies elsewhere with PyBullet's own calls.
+
+        ``node``: all that is looked at; a free body that carries it is asked for alone.
+        """
+        if node is None or self._may_have_moved(node):
+            self.has_moved = True
+        return self.place()
+
+    def _may_have_moved(self, node: int) -> bool:
+        owner, world = int(self._world.plan.motion_node_of[node]), self._world
+        if owner in world.free.id_of_node:
+            return world.free.is_elsewhere(owner)
+        return owner in world.articulations.link_of
+
     def place(self) -> FloatArray:
         """world_from_node of all nodes now, shape [node_count, 4, 4]."""
         return self.nodes.world_from_node

@@ -125,7 +125,7 @@ class Scene(SceneViews):
     def node_matrices(self) -> FloatArray:
         """world_from_node of all nodes, read-only view, shape [node_count, 4, 4]."""
         self.core.require_alive()
-        view = self.core.nodes.world_from_node.view()
+        view = self.core.followers.look().view()
         view.setflags(write=False)
         return view
 

@@ -30,7 +30,9 @@ CUT_IMPULSE = 5
 """[cuts, 6], floats: what its rows did in the last step; memory."""
 JUDGED = 6
 """Switch: 1 where the last step was judged already, right after it."""
-ARENA_HEADER = 7
+SUBSTEPS = 7
+"""Steps that the engine makes of one."""
+ARENA_HEADER = 8
 CUT_SIZE = 5
 
 # --- header slots: counts -------------------------------------------------------------------------
@@ -95,7 +97,9 @@ CLOSURE_SIZE = 27
 LINK = 28
 """[f, LINK_SIZE], fields below."""
 STATE = 29
-"""First coordinate; :data:`FRAME_STATE` tells where each joint's are."""
+"""[s], coordinates and velocities; :data:`FRAME_STATE` tells where each joint's are."""
+STATE_SIZE = 111
+"""Count s."""
 ROW_LOWER = 30
 ROW_UPPER = 31
 ROW_STIFFNESS = 32
@@ -141,6 +145,14 @@ GIVING = 104
 """[n], that of drives and soft limits, which give way: they push less where they are outrun."""
 GIVING_RATE = 105
 """[n], how much less per velocity that was not foreseen."""
+LAST_STATE = 107
+"""[s], coordinates and velocities as they were known last."""
+PLACED = 108
+"""[1], 1 where no step lies between LAST_STATE and what the engine tells next."""
+TAKEN = 109
+"""[n], 1 for axes that somebody else's motor has."""
+QUIET = 110
+"""[n], steps in which that motor seems to be off."""
 MISTRUST = 98
 """[1], for how long steps are still taken for mispredicted, s."""
 MEMORY_END = 48
@@ -239,7 +251,17 @@ MOTORS = 102
 """Switch: 1 where the engine's velocity motors shall bring the rows about."""
 LIMITED = 103
 """1 + a frame whose joint turned faster than a step can follow; Python names it and clears it."""
-HEADER_SIZE = 107
+SET_BY_OTHERS = 112
+"""Switch: 1 where others have set joints, bases or their velocities since the last step."""
+STRANDED = 113
+"""Switch: 1 where they have put an axis beyond a limit: the engine's own must let it come back."""
+MOTOR_FORCE = 114
+"""[n], work: what the engine's motors exerted in the last step, in the order of commands."""
+MOTOR_IMPULSE = 115
+"""[n], work: the same of the step before, times its length."""
+OWN_MOTOR = 116
+"""[n], ints: 1 for motors that this solve has set, in the order of commands."""
+HEADER_SIZE = 117
 
 SCRATCH_SIZE = 128
 """Least floats of scratch: two attachment frames, their relative pose, and a direction."""

@@ -16,6 +16,7 @@ from gltf_bullet.solver.arena import (
 from gltf_bullet.solver.centred_bias import centre_bias
 from gltf_bullet.solver.cholesky import factor_dense, forward_dense, solve_dense
 from gltf_bullet.solver.compiling import kernel
+from gltf_bullet.solver.foreign_hands import is_taken
 from gltf_bullet.solver.row_metrics import measure_rows
 from gltf_bullet.solver.tree_dynamics import (
     compose_inertias,
@@ -38,6 +39,9 @@ CLOSURE_GAP = 0.01
 HARD = 1e-8
 """Softness of hard rows, in multiples of the row's own inverse mass; the memory of the last
 impulse makes it exact at rest."""
+
+VIOLATED = 1e-4
+"""[m, rad] beyond which a limit counts as violated when an axis is put somewhere."""
 
 CLOSED = 1e-4
 """[m, rad] A violation that counts as restored."""
@@ -86,6 +90,7 @@ def prepare_articulation(
 @kernel
 def _bound_rows(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt: float) -> None:
     """Softness, velocity target and bounds of the impulse of every row."""
+    ints[a + arena.STRANDED] = 0
     n, rows = ints[a + arena.DOF_COUNT], ints[a + arena.ROW_COUNT]
     free, factor = ints[a + arena.VELOCITY_FREE], ints[a + arena.FACTOR]
     part = ints[a + arena.SCRATCH]
@@ -157,6 +162,8 @@ def _bound_row(
     work[low], work[high] = 0.0, 0.0
     work[softness], work[target] = hard, 0.0
     if is_drive:
+        if is_taken(ints, floats, work, a, r):
+            return
         gap = floats[ints[a + arena.ROW_POSITION_TARGET] + r] - value
         velocity_target = floats[ints[a + arena.ROW_VELOCITY_TARGET] + r]
         if ints[ints[a + arena.ROW_BY_ACCELERATION] + r]:
@@ -179,6 +186,9 @@ def _bound_row(
         recovering = ints[a + arena.ROW_RECOVERING] + r
         outside = gap > 0.0 if at_lower else gap < 0.0
         equal = lower == upper
+        is_out = value < lower - VIOLATED or value > upper + VIOLATED
+        if ints[a + arena.SET_BY_OTHERS] and is_out and not is_drive:
+            ints[recovering], ints[a + arena.STRANDED] = 1, 1
         if ints[recovering] and (not (outside or equal) or abs(gap) <= CLOSED):
             ints[recovering] = 0
         # Inside, a limit may be reached exactly; outside, a share is taken back per step.

@@ -187,6 +187,8 @@ SLOWED = 16
 """Velocities were taken back; the engine must be given them."""
 HURRIED = 64
 """A link goes further in the step than it is thick."""
+STRANDED = 128
+"""Others have put an axis beyond a limit."""
 MISTRUSTED = 32
 """Contacts turn out otherwise than foreseen: the step should be judged right after it."""
 

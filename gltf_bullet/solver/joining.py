@@ -169,7 +169,9 @@ def take_results(
                 command = work[ints[a + arena.TAU] + dof]
                 work[targets + k], work[bounds + k] = 0.0, 0.0
                 joint = ints[ints[a + arena.FRAME_JOINT] + ints[ints[a + arena.DOF_FRAME] + dof]]
-                if ints[a + arena.MOTORS] and (joint == REVOLUTE or joint == PRISMATIC):
+                is_free = floats[ints[a + arena.TAKEN] + dof] == 0.0
+                is_axis = joint == REVOLUTE or joint == PRISMATIC
+                if ints[a + arena.MOTORS] and is_axis and is_free:
                     rows = work[ints[a + arena.ROW_SUM] + dof]
                     command -= rows
                     work[targets + k] = floats[ints[a + arena.EXPECTED] + dof]

@@ -7,6 +7,7 @@ from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.articulation_step import evaluate_tree, prepare_articulation
 from gltf_bullet.solver.compiling import IntTable, entry, floats_at, ints_at, kernel
 from gltf_bullet.solver.energy_guard import judge_step, notice_misses
+from gltf_bullet.solver.foreign_hands import hear_motors, note_places, notice_hands
 from gltf_bullet.solver.island_layout import EVALUATE, JUDGE, WAS_HURRIED
 from gltf_bullet.solver.row_metrics import measure_rows
 from gltf_bullet.solver.tree_kinematics import is_hurried
@@ -43,15 +44,21 @@ def _prepare_one(
         add_contact_forces(ints, work, index, values, number, contacts, dt)
         for k in range(ints[arena.ARTICULATIONS]):
             a = ints[ints[arena.RECORDS] + k]
-            if ints[a + arena.ACTS] == 1:
+            if ints[a + arena.ACTS] == 1 and not notice_hands(ints, floats, work, a):
                 notice_misses(ints, floats, work, a)
                 # Before the guard takes anything from the velocities: that is nobody's load.
                 find_unknown_load(ints, floats, work, a)
                 judge_step(ints, floats, work, a, dt)
+    else:
+        for k in range(ints[arena.ARTICULATIONS]):
+            a = ints[ints[arena.RECORDS] + k]
+            if ints[a + arena.ACTS] == 1:
+                notice_hands(ints, floats, work, a)
     if stage == JUDGE:
         ints[arena.JUDGED] = 1
         for k in range(ints[arena.ARTICULATIONS]):
             a = ints[ints[arena.RECORDS] + k]
+            note_places(ints, floats, a, True)
             slowed |= ints[a + arena.SLOWED]
             if is_hurried(ints, floats, work, a, ints[a + arena.VELOCITY], dt):
                 slowed |= WAS_HURRIED
@@ -59,6 +66,9 @@ def _prepare_one(
     for k in range(ints[arena.ARTICULATIONS]):
         a = ints[ints[arena.RECORDS] + k]
         if ints[a + arena.ACTS] != 0:
+            if ints[a + arena.ACTS] == 1:
+                hear_motors(ints, floats, work, a, dt)
+                note_places(ints, floats, a, False)
             prepare_articulation(ints, floats, work, a, dt, gx, gy, gz)
     return 0
 

@@ -23,6 +23,7 @@ from gltf_bullet.solver.island_layout import (
     OPEN,
     SLOWED,
     SOLVE,
+    STRANDED,
 )
 from gltf_bullet.solver.joining import add_cut_constraints, take_results
 from gltf_bullet.solver.newton import solve_islands
@@ -74,6 +75,7 @@ def _solve_one(
         if ints[arena.JUDGED] == 0:
             status |= SLOWED if _is_any(ints, arena.SLOWED) else 0
         ints[arena.JUDGED] = 0
+        status |= STRANDED if _is_any(ints, arena.STRANDED) else 0
         for k in range(ints[arena.ARTICULATIONS]):
             a = ints[ints[arena.RECORDS] + k]
             if floats[ints[a + arena.MISTRUST]] > 0.0:
@@ -84,6 +86,9 @@ def _solve_one(
                     work[velocity + i] = floats[ints[a + arena.EXPECTED] + i]
                 if is_hurried(ints, floats, work, a, velocity, dt):
                     status |= HURRIED
+        if ints[arena.SUBSTEPS] > 1:
+            # Their velocities do not tell what others have set: the state is read at the end.
+            status |= MISTRUSTED
         return status | (NOT_CONVERGED if index[layout.UNCONVERGED] else 0)
     return NEEDS_ROOM if index[layout.NEEDED] else 0
 
@@ -113,7 +118,7 @@ def solve(
 
     Returns:
         0, or a sum of NEEDS_ROOM, NOT_CONVERGED, NOT_FINITE, MISPREDICTED, SLOWED,
-        MISTRUSTED and HURRIED; of several scenes what is true of any.
+        STRANDED, MISTRUSTED and HURRIED; of several scenes what is true of any.
     """
     found = 0
     for row in range(len(scenes)):

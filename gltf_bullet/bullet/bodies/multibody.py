@@ -32,6 +32,7 @@ __all__ = [
     "create_multibody",
     "depth_first_order",
     "settle_multibody",
+    "switch_ball_off",
     "weigh_link",
 ]
 
@@ -167,6 +168,21 @@ def weigh_link(client_id: int, body_id: int, link: int, mass: float, inertia: Ve
     )
 
 
+def switch_ball_off(client_id: int, body_id: int, link: int) -> None:
+    """Let the motor of a ball exert nothing, in the one way that PyBullet has for it."""
+    pybullet.setJointMotorControlMultiDof(
+        body_id,
+        link,
+        pybullet.POSITION_CONTROL,
+        targetPosition=[0.0, 0.0, 0.0, 1.0],
+        targetVelocity=[0.0, 0.0, 0.0],
+        positionGain=0.0,
+        velocityGain=0.0,
+        force=[0.0, 0.0, 0.0],
+        physicsClientId=client_id,
+    )
+
+
 def settle_multibody(client_id: int, body_id: int, spec: MultibodySpec) -> None:
     """Exact inertia, no damping, no clamps, motors off, whatever call made the body."""
     # Calls with damping or maxJointVelocity address the base whatever the link index says, and
@@ -191,17 +207,7 @@ def settle_multibody(client_id: int, body_id: int, spec: MultibodySpec) -> None:
         if link.joint in (LinkJoint.REVOLUTE, LinkJoint.PRISMATIC):
             single_axis.append(index)
         elif link.joint is LinkJoint.SPHERICAL:
-            pybullet.setJointMotorControlMultiDof(
-                body_id,
-                index,
-                pybullet.POSITION_CONTROL,
-                targetPosition=[0.0, 0.0, 0.0, 1.0],
-                targetVelocity=[0.0, 0.0, 0.0],
-                positionGain=0.0,
-                velocityGain=0.0,
-                force=[0.0, 0.0, 0.0],
-                physicsClientId=client_id,
-            )
+            switch_ball_off(client_id, body_id, index)
     if single_axis:
         pybullet.setJointMotorControlArray(
             body_id,

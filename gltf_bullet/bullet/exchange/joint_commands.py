@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import pybullet
 
 from gltf_bullet.solver.arena import FLOATING, STATE_SIZES
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["JointCommands", "Pushes", "Target"]
 
@@ -29,6 +29,8 @@ class JointCommands:
         commands: FloatArray,
         motor_targets: FloatArray,
         motor_bounds: FloatArray,
+        own_motors: IntArray,
+        taken: Callable[[], list[float]],
     ) -> None:
         """Prepare the calls.
 
@@ -38,6 +40,8 @@ class JointCommands:
             commands: Forces as the solve leaves them, body by body: axes, balls [3], base [6].
             motor_targets: Velocities in the same order.
             motor_bounds: Largest forces of the motors, likewise; 0 where none is needed.
+            own_motors: Receives 1 for motors that are set here, likewise.
+            taken: Tells which axes the motors of others have, likewise.
         """
         self.client_id = client_id
         self.targets: list[Target] = [
@@ -52,6 +56,7 @@ class JointCommands:
         self._commands = commands
         self._motor_targets = motor_targets
         self._motor_bounds = motor_bounds
+        self._own_motors, self._taken = own_motors, taken
         self.has_motors = False
         """Whether some axis is under a motor of ours; or may be, after a snapshot."""
         self._motor_axes: set[tuple[int, int]] = set()
@@ -99,14 +104,15 @@ class JointCommands:
 
         They act within the engine's own solve of contacts, with a bounded force. Torques that were
         meant for other contacts than those that come about feed energy in without end (measured: 6
-        of 24 ragdolls dropped at 60 Hz). Axes that no row of ours acts on keep the motors that
-        users gave them: a robot under ``POSITION_CONTROL`` fell to the floor without (measured).
+        of 24 ragdolls dropped at 60 Hz). Axes that others have taken keep the motors that they gave
+        them: a robot under ``POSITION_CONTROL`` fell to the floor without (measured).
         """
         targets: list[float] = self._motor_targets.tolist()
         bounds: list[float] = self._motor_bounds.tolist()
-        at = 0
+        taken, at = self._taken(), 0
         for body, axes, balls, floats in self.targets:
             end = at + len(axes)
+            self._motor_axes -= {(body, axes[k]) for k in range(len(axes)) if taken[at + k]}
             ours = [
                 (axis, target, bound)
                 for axis, target, bound in zip(axes, targets[at:end], bounds[at:end], strict=True)
@@ -123,6 +129,7 @@ class JointCommands:
                 )
             for axis, _, bound in ours:
                 (self._motor_axes.add if bound else self._motor_axes.discard)((body, axis))
+            self._own_motors[at:end] = [(body, axis) in self._motor_axes for axis in axes]
             at = end + 3 * len(balls) + 6 * bool(floats)
         self.has_motors = bool(self._motor_axes)
 

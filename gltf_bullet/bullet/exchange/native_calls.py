@@ -101,6 +101,7 @@ def scene_plan(
     states: Sequence[tuple[int, int, Sequence[tuple[int, bool]]]],
     told: Sequence[Target],
     commands: int,
+    motors: int,
     starts: Sequence[int],
 ) -> IntArray:
     """What is read and told of a scene's joints.
@@ -110,13 +111,14 @@ def scene_plan(
         states: As of ``MultibodyStates``: they fill the arena's floats from the beginning.
         told: As of ``JointCommands.targets``: the same bodies.
         commands: First number of the forces in the arena's work.
+        motors: The same of what the engine's motors exert.
         starts: Bodies whose contacts are the solve's business.
 
     Returns:
         Nothing where a body has more coordinates than the engine tells.
     """
     known = max(starts, default=-1) + 1
-    header = [len(states), calls.PLAN_HEADER, commands, 0, known]
+    header = [len(states), calls.PLAN_HEADER, commands, 0, known, motors]
     bodies: list[int] = []
     tables: list[int] = []
     first = calls.PLAN_HEADER + calls.BODY_SIZE * len(states)

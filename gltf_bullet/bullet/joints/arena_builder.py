@@ -19,7 +19,13 @@ from gltf_bullet.bullet.joints.arena_rows import (
     is_engine_constraint,
     write_rows,
 )
-from gltf_bullet.bullet.joints.scene_arena import Arena, FrameTable, Record, RowTable
+from gltf_bullet.bullet.joints.scene_arena import (
+    Arena,
+    CommandRoom,
+    FrameTable,
+    Record,
+    RowTable,
+)
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import (
     WORLD,
@@ -54,19 +60,25 @@ def build_arena(
     layouts = [ArticulationFrames(plan, body_plans) for plan in plans]
     ints, floats, work = ArenaTables(np.int64), ArenaTables(np.float64), ArenaTables(np.float64)
     ints.room(arena.ARENA_HEADER)
+    states = []
     for layout in layouts:
+        start = floats.size
         layout.place_states(floats)
+        states.append((start, floats.size - start))
     state_end = floats.size
     anchor_states = {}
     for node in (WORLD, *anchors):
         anchor_states[node] = floats.add([*_AT_ORIGIN, *[0.0] * 12])
-    # Forces, then targets and bounds of motors, each of all articulations one after the other.
+    # Forces, then targets, bounds and forces of motors, each of all articulations in turn.
     all_dofs = sum(layout.dof_count for layout in layouts)
-    first_command = work.room(3 * all_dofs)
-    command, offsets = first_command, []
-    for layout in layouts:
-        offsets.append(_write_record(layout, anchor_states, command, all_dofs, ints, floats, work))
-        command += layout.dof_count
+    commands = CommandRoom(work.room(4 * all_dofs), ints.room(all_dofs), all_dofs)
+    offsets, done = [], 0
+    for layout, (start, size) in zip(layouts, states, strict=True):
+        header = [0] * arena.HEADER_SIZE
+        header[arena.STATE], header[arena.STATE_SIZE] = start, size
+        commands.write(header, done)
+        offsets.append(_write_record(layout, anchor_states, header, ints, floats, work))
+        done += layout.dof_count
     header = [0] * arena.ARENA_HEADER
     header[arena.ARTICULATIONS] = len(offsets)
     header[arena.RECORDS] = ints.add(offsets)
@@ -100,23 +112,21 @@ def build_arena(
         records,
         anchor_states,
         state_end,
-        (first_command, all_dofs),
+        commands,
     )
 
 
 def _write_record(
     frames: ArticulationFrames,
     anchor_states: Mapping[int, int],
-    command: int,
-    all_dofs: int,
+    header: list[int],
     ints: ArenaTables,
     floats: ArenaTables,
     work: ArenaTables,
 ) -> int:
-    """One articulation; where its header begins."""
+    """One articulation; where its header begins, which tells of states and commands already."""
     plan, f, n = frames.plan, len(frames.keys), frames.dof_count
     r, c = len(plan.rows), sum(is_engine_constraint(k) for k in plan.loop_constraints)
-    header = [0] * arena.HEADER_SIZE
     offset = ints.room(arena.HEADER_SIZE)
     place = len(ints.parts) - 1
     header[arena.FRAME_COUNT], header[arena.DOF_COUNT] = f, n
@@ -126,9 +136,6 @@ def _write_record(
         if multibody < 0:
             frames.state_offsets[frame] = anchor_states[link]
     _write_tree(frames, header, ints, floats)
-    header[arena.COMMAND] = command
-    header[arena.MOTOR_TARGET] = command + all_dofs
-    header[arena.MOTOR_BOUND] = command + 2 * all_dofs
     header[arena.COMMAND_DOF] = ints.add(frames.command_dofs())
     write_rows(frames, header, ints, floats)
     m = header[arena.TOTAL_ROWS]
@@ -150,6 +157,10 @@ def _write_record(
         (arena.GIVING, n),
         (arena.GIVING_RATE, n),
         (arena.MISTRUST, 1),
+        (arena.LAST_STATE, header[arena.STATE_SIZE]),
+        (arena.PLACED, 1),
+        (arena.TAKEN, n),
+        (arena.QUIET, n),
     ):
         header[slot] = floats.room(size)
     header[arena.MEMORY_END] = floats.size
@@ -183,6 +194,7 @@ def _write_record(
                 arena.CONTACT_FORCE,
                 arena.MOVING_FORCE,
                 arena.ROW_SUM,
+                arena.MOTOR_IMPULSE,
             )
         ),
         *(

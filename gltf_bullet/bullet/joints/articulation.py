@@ -15,6 +15,7 @@ from gltf_bullet.bullet.joints.scene_arena import Arena, Record
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlan
 from gltf_bullet.planning.joints.axes import BALL
 from gltf_bullet.solver import arena as slots
+from gltf_bullet.solver.articulation_step import VIOLATED
 from gltf_bullet.solver.entries import prepare
 from gltf_bullet.solver.island_layout import EVALUATE
 from gltf_bullet.transforms import FloatArray
@@ -27,9 +28,6 @@ NATIVE_LIMIT_FORCE = 1e9
 
 UNLIMITED = 1e10
 """A bound that no coordinate reaches, where only the other side is limited."""
-
-VIOLATED = 1e-4
-"""[m, rad] A limit is on its way back from a violation larger than this."""
 
 
 class AnchorMotion:
@@ -195,6 +193,20 @@ class Articulation:
         values = self.arena.table(self.record, slots.ROW_VALUE, count)
         return values, self.arena.table(self.record, slots.ROW_RATE, count)
 
+    @property
+    def taken(self) -> FloatArray:
+        """1 for axes that the motors of others have, by velocity, [n]; may be changed."""
+        return self.arena.model(self.record, slots.TAKEN, self.record.dof_count)
+
+    def is_taken(self, row: int) -> bool:
+        """Whether such a motor has an axis that a row acts on."""
+        unit = int(self.record.rows.coordinate[row])
+        if unit >= 0:
+            return bool(self.taken[unit])
+        n, total = self.record.dof_count, len(self.record.rows.lower)
+        jacobian = self.arena.table(self.record, slots.ROW_JACOBIAN, total, n)[row]
+        return bool((self.taken * jacobian).any())
+
     def row_forces(self) -> FloatArray:
         """What each row did in the last step, [r]."""
         count = len(self.record.rows.lower)
@@ -287,6 +299,13 @@ class Articulation:
                 velocities[index : index + size].tolist(),
                 physicsClientId=client,
             )
+
+    def note_places(self) -> None:
+        """Everything is where we have put it: nobody else had a hand in that."""
+        self.evaluate()
+        size = int(self.arena.ints[self.record.offset + slots.STATE_SIZE])
+        self.arena.model(self.record, slots.LAST_STATE, size)[:] = self.state[:size]
+        self.arena.model(self.record, slots.PLACED, 1)[:] = 1.0
 
     def give_back_velocities(self) -> None:
         """Give the engine the velocities of the solve, where it took energy out of them."""

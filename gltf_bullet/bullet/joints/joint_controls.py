@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pybullet
 
+from gltf_bullet.bullet.bodies.multibody import switch_ball_off
 from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.scene_arena import RowTable
 from gltf_bullet.model import DofKind, DriveMode, JointDrive, JointLimit, PhysicsScene
@@ -139,6 +140,32 @@ class JointControls:
     def __contains__(self, joint_node: object) -> bool:
         """Whether a simulated joint is on that node."""
         return joint_node in self._rows
+
+    # --- motors of others -----------------------------------------------------------------
+
+    def is_taken_over(self, joint_node: int) -> bool:
+        """Whether a motor of PyBullet keeps a drive of the joint from acting."""
+        number, rows = self._rows[joint_node]
+        articulation = self._articulations[number]
+        is_drive = articulation.record.rows.is_drive
+        return any(is_drive[row] and articulation.is_taken(row) for row in rows)
+
+    def resume_drives(self, joint_node: int) -> None:
+        """Switch PyBullet's motors on the joint's axes off: the drives of the file act again."""
+        for dof in self._dofs[joint_node]:
+            articulation = self._articulations[dof.articulation]
+            body, link, client = dof.body_id, dof.link_index, articulation.client_id
+            size = 3 if dof.axis == BALL else 1
+            taken = articulation.taken[dof.velocity_index : dof.velocity_index + size]
+            if not taken.any():
+                continue
+            taken[:] = 0.0
+            if dof.axis == BALL:
+                switch_ball_off(client, body, link)
+            else:
+                pybullet.setJointMotorControl2(
+                    body, link, pybullet.VELOCITY_CONTROL, force=0.0, physicsClientId=client
+                )
 
     # --- dofs -----------------------------------------------------------------------------
 

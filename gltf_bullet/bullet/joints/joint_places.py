@@ -7,6 +7,7 @@ import pybullet
 
 from gltf_bullet.bullet.joints.arena_frames import FLOATING_STATE
 from gltf_bullet.bullet.joints.articulation import Articulation
+from gltf_bullet.solver import arena as slots
 from gltf_bullet.transforms import (
     FloatArray,
     quat_from_rotation_vector,
@@ -57,6 +58,8 @@ class JointPlaces:
         self._axes = np.array(axes, dtype=np.intp).reshape(-1, 2).T
         self._balls = np.array(balls, dtype=np.intp).reshape(-1, 2).T
         self._state = articulation.state[:at]
+        self._last = articulation.arena.model(record, slots.LAST_STATE, at)
+        self._placed = articulation.arena.model(record, slots.PLACED, 1)
 
     def move(self, way: FloatArray) -> None:
         """Put everything elsewhere, at the velocities that it has; ``way`` is [n] in m and rad."""
@@ -78,6 +81,7 @@ class JointPlaces:
     def _tell(self, numbers: list[float], *, has_moved: bool) -> None:
         """``has_moved``: the bases, too."""
         client = self._client_id
+        self._last[:], self._placed[:] = numbers, 1.0
         for body, at in self._bases if has_moved else ():
             place, rotation_xyzw = numbers[at : at + 3], numbers[at + 3 : at + 7]
             linear, angular = numbers[at + 7 : at + 10], numbers[at + 10 : at + 13]

@@ -90,6 +90,7 @@ class ArticulationPath:
             if base is not None:
                 self._bases[k].slow(gain[base : base + 6])
         self.place(share)
+        articulation.note_places()
 
 
 class FreePath:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +16,7 @@ from gltf_bullet.solver.compiling import IntTable
 from gltf_bullet.solver.island_layout import row_of
 from gltf_bullet.transforms import FloatArray, Pose
 
-__all__ = ["Arena", "FrameTable", "Record", "RowTable"]
+__all__ = ["Arena", "CommandRoom", "FrameTable", "Record", "RowTable"]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -107,6 +108,25 @@ class Record:
     and (link, is a ball) of its joints."""
 
 
+class CommandRoom(NamedTuple):
+    """Where numbers are that go to the engine and come back in its own order."""
+
+    work: int
+    """First of the forces, then of targets, bounds and forces of motors."""
+    ints: int
+    """First of the switches of motors."""
+    size: int
+    """How many of each, in all articulations."""
+
+    def write(self, header: list[int], done: int) -> None:
+        """Tell an articulation after ``done`` velocities of others where its own are."""
+        for k, slot in enumerate(
+            (arena.COMMAND, arena.MOTOR_TARGET, arena.MOTOR_BOUND, arena.MOTOR_FORCE)
+        ):
+            header[slot] = self.work + k * self.size + done
+        header[arena.OWN_MOTOR] = self.ints + done
+
+
 class Arena:
     """The arrays of one scene's articulations."""
 
@@ -118,7 +138,7 @@ class Arena:
         records: tuple[Record, ...],
         anchor_states: dict[int, int],
         state_end: int,
-        commands: tuple[int, int],
+        commands: CommandRoom,
     ) -> None:
         self.ints = ints
         self.floats = floats
@@ -129,11 +149,15 @@ class Arena:
         self.state_end = state_end
         """The engine's part of the state is ``floats[:state_end]``."""
         self._commands = commands
-        first, count = commands
-        self.commands = slice(first, first + count)
+        forces, targets, bounds, exerted = (
+            slice(commands.work + k * commands.size, commands.work + (k + 1) * commands.size)
+            for k in range(4)
+        )
+        self.commands = forces
         """Of the work: what the engine is given, all articulations one after the other."""
-        self.motor_targets = slice(first + count, first + 2 * count)
-        self.motor_bounds = slice(first + 2 * count, first + 3 * count)
+        self.motor_targets, self.motor_bounds, self.motor_forces = targets, bounds, exerted
+        self.own_motors = slice(commands.ints, commands.ints + commands.size)
+        """Of the integers: 1 for motors that the solve has set, in the same order."""
 
     def copied(self, world_from_anchor: Mapping[int, Pose]) -> Arena:
         """One more of the same before its first step, its anchors elsewhere, by node."""
@@ -169,6 +193,15 @@ class Arena:
         """A view of a table of floats, such as LINK or EXTERNAL."""
         start = int(self.ints[record.offset + slot])
         return self.floats[start : start + math.prod(shape)].reshape(shape)
+
+    def taken(self) -> list[float]:
+        """Which axes the motors of others have, in the order of commands."""
+        found: list[float] = []
+        for record in self.records:
+            n, at = record.dof_count, int(self.ints[record.offset + arena.COMMAND_DOF])
+            table = self.model(record, arena.TAKEN, n)
+            found += table[self.ints[at : at + n]].tolist()
+        return found
 
     def memory(self) -> tuple[FloatArray, IntArray]:
         """A copy of what one step leaves to the next."""

@@ -109,6 +109,20 @@ class JointView:
         """The drives as they are now: targets and gains that act."""
         return self.model.description.drives
 
+    @property
+    def is_taken_over(self) -> bool:
+        """Whether a motor set with PyBullet's own calls acts in place of the file's drives.
+
+        Known after the step in which the motor first exerts something.
+        """
+        self._core.require_alive()
+        return self._core.joint_controls.is_taken_over(self.node)
+
+    def resume_drives(self) -> None:
+        """Switch PyBullet's motors on this joint's axes off; the drives of the file act again."""
+        self._core.require_alive()
+        self._core.joint_controls.resume_drives(self.node)
+
     def __repr__(self) -> str:
         return f"JointView(node={self.node}, name={self.name!r})"
 

@@ -106,13 +106,14 @@ class NodeView:
     def world_matrix(self) -> FloatArray:
         """world_from_node in the Bullet world, scale included; a copy, shape [4, 4]."""
         self._core.require_alive()
-        matrix: FloatArray = self._core.nodes.world_from_node[self.index].copy()
+        matrix: FloatArray = self._core.followers.look(self.index)[self.index].copy()
         return matrix
 
     @property
     def local_matrix(self) -> FloatArray:
         """parent_from_node, shape [4, 4]; follows physics also below moving parents."""
         self._core.require_alive()
+        self._core.followers.look(self.index)
         return self._core.nodes.local_matrix(self.index)
 
     @property

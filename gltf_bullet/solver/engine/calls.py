@@ -58,8 +58,8 @@ FUNCTIONS = (
 
 (
     _CAN_SUBMIT, _SUBMIT_AND_WAIT, _SUBMIT, _PROCESS, _STATUS, _STATE_COMMAND, _STATE,
-    _CONTACT_COMMAND, _CONTACTS, _SETTINGS_COMMAND, _SETTINGS, _CONTROL_COMMAND, _SET_FORCE,
-    _FORCE_COMMAND, _FORCE, _TORQUE, _STEP_COMMAND, _BODY_COUNT, _BODY_ID, _CONSTRAINT_COUNT,
+    _CONTACT_COMMAND, _CONTACTS, _SETTINGS_COMMAND, _SETTINGS, CONTROL_COMMAND, SET_FORCE,
+    FORCE_COMMAND, FORCE, TORQUE, _STEP_COMMAND, _BODY_COUNT, _BODY_ID, _CONSTRAINT_COUNT,
     _CONSTRAINT_ID,
     _USER_DATA, _DYNAMICS_COMMAND, _DYNAMICS,
 ) = range(FUNCTION, FUNCTION + len(FUNCTIONS))  # fmt: skip
@@ -79,13 +79,15 @@ _STATE_COMPLETED = 21
 _STEP_COMPLETED = 26
 _CONTACTS_COMPLETED = 39
 _DYNAMICS_COMPLETED = 77
-_TORQUE_CONTROL = 1
-_WORLD_FRAME = 2
 
 POINT_WORDS = 22
 """Of 8 bytes, in a ``b3ContactPointData``."""
 FRICTION = 11
 """Number of the lateral friction in a ``b3DynamicsInfo``."""
+_COORDINATES = 128
+"""``MAX_DEGREE_OF_FREEDOM``: room for so many numbers in each table of a body's state."""
+_MOTOR_FORCES = 7 * _COORDINATES
+"""What motors exert, by velocity, from the forces [6] in the joints on."""
 
 # --- slots of a plan, what is read and told of a scene --------------------------------------------
 
@@ -99,7 +101,9 @@ STARTS = 3
 """[.] Offset of a switch for each body id: whether its contacts are the solve's business."""
 START_COUNT = 4
 """How many such switches; 0 where the scene touches nothing."""
-PLAN_HEADER = 5
+MOTORS = 5
+"""First number of what the engine's motors exert in the work array, in the order of the forces."""
+PLAN_HEADER = 6
 
 BODY_ID = 0
 BASE = 1
@@ -235,13 +239,13 @@ def read_pose_only(engine: IntArray, client: int, body: int, floats: FloatArray,
 
 @kernel
 def _ask_state(engine: IntArray, client: int, body: int) -> bool:
-    """Put the addresses of a body's coordinates and velocities into the scratch."""
+    """Put the addresses of a body's coordinates, velocities and forces into the scratch."""
     command = call(engine[_STATE_COMMAND], (client, body))
     status = submit(engine, client, command)
     if low_half(call(engine[_STATUS], (status,))) != _STATE_COMPLETED:
         return False
     at = scratch(engine)
-    call(engine[_STATE], (status, 0, 0, 0, 0, at, at + 8, 0))
+    call(engine[_STATE], (status, 0, 0, 0, 0, at, at + 8, at + 16))
     return True
 
 
@@ -256,8 +260,16 @@ def _is_finite(address: int, count: int) -> bool:
 
 
 @kernel
-def read_state(engine: IntArray, client: int, plan: IntArray, body: int, floats: FloatArray) -> int:
-    """Take base and joints of a multibody from the engine: 0, or REFUSED.
+def read_state(
+    engine: IntArray,
+    client: int,
+    plan: IntArray,
+    body: int,
+    floats: FloatArray,
+    work: FloatArray,
+    motors: int,
+) -> int:
+    """Take base, joints and what their motors exert of a multibody from the engine: 0, or REFUSED.
 
     Where they are not finite: LOST, and the numbers of before are kept.
     """
@@ -283,6 +295,9 @@ def read_state(engine: IntArray, client: int, plan: IntArray, body: int, floats:
         here, count = plan[joint + JOINT_STATE], plan[joint + POSITIONS]
         _copy(q + 8 * plan[joint + POSITION_AT], count, floats, here)
         _copy(u + 8 * plan[joint + VELOCITY_AT], plan[joint + VELOCITIES], floats, here + count)
+    exerted = engine[SCRATCH + 2] + 8 * _MOTOR_FORCES
+    for i in range(plan[body + AXES]):
+        _copy(exerted + 8 * plan[plan[body + AXIS] + i], 1, work, motors + i)
     return 0
 
 
@@ -337,57 +352,6 @@ def read_pose(
     _copy(engine[SCRATCH], 7, floats, pose)
     _copy(engine[SCRATCH + 1], 6, floats, velocity)
     return True
-
-
-@kernel
-def tell(
-    engine: IntArray, client: int, plan: IntArray, floats: FloatArray, work: FloatArray
-) -> int:
-    """Push joints and bases of a scene with the forces that the solve has found; 0."""
-    at = plan[COMMANDS]
-    for k in range(plan[BODIES]):
-        body = plan[BODY] + BODY_SIZE * k
-        axes = plan[body + AXES]
-        if axes:
-            command = call(
-                engine[_CONTROL_COMMAND], (client, plan[body + BODY_ID], _TORQUE_CONTROL)
-            )
-            for i in range(axes):
-                axis = plan[plan[body + AXIS] + i]
-                call(engine[_SET_FORCE], (command, axis, work[at + i]))
-            submit(engine, client, command)
-            at += axes
-        if plan[body + IS_PUSHED]:
-            _push_base(engine, client, plan, body, floats, work, at)
-            at += 6
-    return 0
-
-
-@kernel
-def _push_base(
-    engine: IntArray,
-    client: int,
-    plan: IntArray,
-    body: int,
-    floats: FloatArray,
-    work: FloatArray,
-    at: int,
-) -> None:
-    number, here = plan[body + BODY_ID], scratch(engine)
-    values = doubles_at(here, 6)
-    for k in range(3):
-        values[k] = work[at + k]
-        values[3 + k] = floats[plan[body + BASE] + k]
-    if values[0] != 0.0 or values[1] != 0.0 or values[2] != 0.0:
-        command = call(engine[_FORCE_COMMAND], (client,))
-        call(engine[_FORCE], (command, number, -1, here, here + 24, _WORLD_FRAME))
-        submit(engine, client, command)
-    for k in range(3):
-        values[k] = work[at + 3 + k]
-    if values[0] != 0.0 or values[1] != 0.0 or values[2] != 0.0:
-        command = call(engine[_FORCE_COMMAND], (client,))
-        call(engine[_TORQUE], (command, number, -1, here, _WORLD_FRAME))
-        submit(engine, client, command)
 
 
 @kernel

@@ -28,10 +28,10 @@ from gltf_bullet.solver.engine.calls import (
     make_step,
     read_settings,
     read_state,
-    tell,
     user_data,
 )
 from gltf_bullet.solver.engine.sensing import sense
+from gltf_bullet.solver.engine.telling import tell
 from gltf_bullet.solver.engine.touching import FREE, recognise
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -128,11 +128,13 @@ def _touches(engine: IntArray, plan: IntArray) -> bool:
 def _read(scenes: IntTable, engine: IntArray, client: int) -> int:
     for row in range(len(scenes)):
         plan, floats = ints_at(scenes, row, layout.PLAN), floats_at(scenes, row, layout.FLOATS)
+        work, motors = floats_at(scenes, row, layout.WORK), plan[calls.MOTORS]
         for k in range(plan[calls.BODIES]):
             body = plan[calls.BODY] + calls.BODY_SIZE * k
-            found = read_state(engine, client, plan, body, floats)
+            found = read_state(engine, client, plan, body, floats, work, motors)
             if found:
                 return found
+            motors += plan[body + calls.AXES] + 6 * plan[body + calls.IS_PUSHED]
     return 0
 
 

@@ -10,16 +10,12 @@ import numpy.typing as npt
 
 from gltf_bullet.bullet.exchange.joint_commands import JointCommands
 from gltf_bullet.bullet.exchange.multibody_states import MultibodyStates
-from gltf_bullet.bullet.exchange.native_calls import (
-    NO_NATIVE,
-    NativeWorld,
-    lease_numbers,
-    scene_plan,
-)
+from gltf_bullet.bullet.exchange.native_calls import NativeWorld
 from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.joint_places import JointPlaces
 from gltf_bullet.bullet.joints.scene_arena import Arena
 from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader, Touching
+from gltf_bullet.bullet.joints.solving.native_link import connect_kernels
 from gltf_bullet.bullet.joints.solving.scene_islands import SceneIslands
 from gltf_bullet.bullet.joints.solving.step_findings import StepFindings
 from gltf_bullet.bullet.session import EngineSession, EngineSettings
@@ -27,7 +23,7 @@ from gltf_bullet.errors import EngineError
 from gltf_bullet.solver import arena as slots
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.compiling import IntTable
-from gltf_bullet.solver.engine import stepping
+from gltf_bullet.solver.engine import calls, stepping
 from gltf_bullet.solver.engine.stepping import (
     ASK,
     JUDGED,
@@ -57,6 +53,7 @@ from gltf_bullet.solver.island_layout import (
     NOT_FINITE,
     PREPARE,
     SLOWED,
+    STRANDED,
     WAS_HURRIED,
     WAS_SLOWED,
 )
@@ -99,7 +96,9 @@ class JointSolver:
             for body, state in zip(articulation.body_ids, articulation.record.states, strict=True)
         ]
         self._sources = sources
-        self._states = MultibodyStates(client_id, sources, arena.floats[: arena.state_end])
+        self._states = MultibodyStates(
+            client_id, sources, arena.floats[: arena.state_end], arena.work[arena.motor_forces]
+        )
         self.forget_bases = self._states.forget_bases
         """Call it when a snapshot is made or taken back."""
         self.commands = JointCommands(
@@ -108,6 +107,8 @@ class JointSolver:
             arena.work[arena.commands],
             arena.work[arena.motor_targets],
             arena.work[arena.motor_bounds],
+            arena.ints[arena.own_motors],
+            arena.taken,
         )
         """What the engine is given."""
         self._pushed: list[FloatArray] = []
@@ -118,6 +119,7 @@ class JointSolver:
         self.last: tuple[float, Sequence[float]] = (0.0, ())
         """The step's length [s], and gravity."""
         self.islands = SceneIslands(arena)
+        self._session: EngineSession | None = None
         self.is_native = False
         """Whether kernels call the engine."""
         self.pairs_seen: int | None = None
@@ -136,26 +138,14 @@ class JointSolver:
             session: The world.
             body_ids: All bodies of the scene, marked.
         """
+        self._session = session
         world = session.shared(NativeWorld)
-        if not len(world.engine):
-            return
-        targets, first = self.commands.targets, self.arena.commands.start
-        plan = scene_plan(self.client_id, self._sources, targets, first, self.contacts.starts)
-        if not len(plan):
-            return
-        self.islands.connect((world.engine, plan, lease_numbers(session, body_ids)))
-        state = self.arena.floats[: self.arena.state_end]
-        self.read()
-        seen = state.tobytes()
-        state[:] = np.nan
-        self.is_native = not advance(self.row, READ, 0.0, 0.0, 0.0, 0.0)
-        if not self.is_native or state.tobytes() != seen:
-            # Another library than ours, for all that its versions say.
-            self.is_native = False
-            self.islands.connect(NO_NATIVE)
-            self.read()
-            return
-        self.contacts.fetch = world.contacts
+        self.is_native = connect_kernels(
+            world, session, self.arena, self.islands, self._sources, self.commands,
+            self.contacts.starts, body_ids, self.read,
+        )  # fmt: skip
+        if self.is_native:
+            self.contacts.fetch = world.contacts
 
     def watch(self, watcher: IntArray) -> None:
         """Let triggers watch the steps that :meth:`advance` makes: see ``Triggers.watcher``."""
@@ -243,6 +233,8 @@ class JointSolver:
 
     def look(self, dt: float, gravity: Sequence[float], *, is_next: bool) -> Touching | None:
         """Read the engine; what touches the articulations, ``None`` where nothing does."""
+        if self._session is not None:
+            self._count_substeps(self._session.known_settings.substeps)
         self._read(is_next=is_next)
         touching = self.contacts.read(dt, gravity)
         self.is_known = touching is None or not touching.readers
@@ -309,7 +301,11 @@ class JointSolver:
         """The world is as it should be: :meth:`advance` asks whether it still is."""
         if self.is_native and advance(self.row, ASK, 0.0, 0.0, 0.0, 0.0):
             advance(self.row, LEARN, 0.0, 0.0, 0.0, 0.0)
+            self._count_substeps(int(self.islands.native[0][calls.KNOWN + 4]))
             self.islands.forget()
+
+    def _count_substeps(self, count: int) -> None:
+        self.arena.ints[slots.SUBSTEPS] = count
 
     def take(self, found: int, dt: float, gravity: Sequence[float]) -> None:
         """Go on with what a kernel has solved, and told unless something is the matter.
@@ -335,6 +331,9 @@ class JointSolver:
         """Give the engine what the solve has found, unless it was told."""
         if status & SLOWED:
             self._give_back_velocities(dt)
+        if status & STRANDED:
+            for articulation in self.articulations:
+                articulation.refresh_native_limits()
         if status & NOT_CONVERGED:
             self.findings.name_unconverged(self.islands.index)
         if not is_told and (not self.is_native or advance(self.row, TELL, dt, *gravity) & REFUSED):

@@ -28,6 +28,13 @@ FORCES_NOT_FOUND = IssueKind(
     "step; limits and drives may have acted wrongly in it",
 )
 
+DRIVE_TAKEN_OVER = IssueKind(
+    "DRIVE_TAKEN_OVER",
+    Severity.INFO,
+    "a motor that was set with PyBullet's own calls has an axis of this joint; the file's drive "
+    "does not act on it until the motor is switched off, or resume_drives() of the joint is called",
+)
+
 
 class StepFindings:
     """Of the articulations of one scene."""
@@ -35,8 +42,22 @@ class StepFindings:
     def __init__(self, articulations: Sequence[Articulation]) -> None:
         self._articulations = articulations
         self._told: set[tuple[IssueKind, int]] = set()
-        self.issues: tuple[Issue, ...] = ()
+        self._issues: tuple[Issue, ...] = ()
+
+    @property
+    def issues(self) -> tuple[Issue, ...]:
         """So far."""
+        self._name_taken()
+        return self._issues
+
+    def _name_taken(self) -> None:
+        for articulation in self._articulations:
+            if not articulation.taken.any():
+                continue
+            for row in np.flatnonzero(articulation.record.rows.is_drive).tolist():
+                if articulation.is_taken(row):
+                    planned = articulation.plan.joints[articulation.plan.rows[row].joint]
+                    self._tell(DRIVE_TAKEN_OVER, planned.joint.node)
 
     def name_slowed(self, dt: float) -> None:
         """Name the joints that were slowed down in a step of ``dt`` seconds."""
@@ -79,7 +100,7 @@ class StepFindings:
             self._told.add((kind, node))
             sink = Diagnostics()
             sink.report(kind, JsonPointer(f"/nodes/{node}"), **values)
-            self.issues += sink.issues
+            self._issues += sink.issues
 
 
 def _body_at(articulation: Articulation, frame: int) -> int:
