@@ -98,7 +98,7 @@ def test_a_motor_at_its_largest_force_keeps_its_axis(rate: float) -> None:
 
 def test_drives_resume_when_they_are_told_to() -> None:
     with loaded("six_axis_arm", 240.0) as (scene, client):
-        turret = list(scene.joints)[0]
+        turret = next(iter(scene.joints))
         axis = axis_of(scene, turret)
         scene.step(60)
         authored = place(client, axis)[0]
@@ -146,7 +146,7 @@ def test_an_axis_that_is_put_beyond_its_limit_comes_back_as_one_that_begins_ther
     name: str, rate: float
 ) -> None:
     with loaded(name, rate) as (scene, client):
-        joint = list(scene.joints)[0]
+        joint = next(iter(scene.joints))
         axis = axis_of(scene, joint)
         upper = scene.joints[joint].degrees_of_freedom[0].state.upper
         scene.step(round(0.25 * rate))
@@ -232,7 +232,7 @@ def test_nodes_follow_at_once_where_pybullet_puts_bodies() -> None:
 def test_nodes_follow_at_once_where_pybullet_puts_joints() -> None:
     with loaded("hinge_door", 240.0) as (scene, client):
         scene.step(10)
-        joint = list(scene.joints)[0]
+        joint = next(iter(scene.joints))
         [axis] = scene.joints[joint].degrees_of_freedom
         door = next(node for node, body in scene.bodies.items() if body.link_index >= 0)
         before = scene.node(door).world_matrix

@@ -189,9 +189,9 @@ def emit_multibody(
             mass, inertia, inertial = plan.mass, plan.inertia_diagonal, plan.body_from_inertial
         else:
             attachment_from_body = IDENTITY_POSE
-            mass = TINY_MASS_RATIO * max(
-                parts.bodies[side.body].plan.mass for side in ((far,) if far.body >= 0 else (near,))
-            )
+            # What stands fixed weighs nothing here; of the two ends one does.
+            masses = [parts.bodies[k].plan.mass for k in (far.body, near.body) if k >= 0]
+            mass = TINY_MASS_RATIO * next(filter(None, masses), 0.0)
             # A ball of 0.1 m: small against any real body, large enough for the solver.
             inertia, inertial = (mass * 0.004,) * 3, IDENTITY_POSE
         chain = chain_links(
