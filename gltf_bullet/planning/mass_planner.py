@@ -21,6 +21,7 @@ from gltf_bullet.model.mass_properties import Moments, principal_inertia
 from gltf_bullet.number_ranges import carried, range_of
 from gltf_bullet.planning.body_plans import VELOCITY_CLAMP, BodyPlan
 from gltf_bullet.planning.collider_groups import PlacedCollider, group_colliders
+from gltf_bullet.planning.shape_axes import about_own_shape, principal_moments_about
 from gltf_bullet.transforms import (
     IDENTITY_POSE,
     FloatArray,
@@ -146,7 +147,7 @@ class MassPlanner:
         fixed = motion.kind is MotionKind.STATIC
         linear = self._limited(motion.linear_velocity, motion, "linearVelocity", "m/s")
         angular = self._limited(motion.angular_velocity, motion, "angularVelocity", "rad/s")
-        return BodyPlan(
+        plan = BodyPlan(
             node=node,
             kind=motion.kind,
             world_from_body=world_from_body,
@@ -159,6 +160,7 @@ class MassPlanner:
             groups=group_colliders(colliders),
             moments=moments,
         )
+        return about_own_shape(plan, is_stated=motion.inertia_diagonal is not None)
 
     def weighed_anew(self, plan: BodyPlan, motion: Motion) -> BodyPlan | None:
         """The plan of a dynamic body with the mass and the moments of ``motion``.
@@ -166,9 +168,10 @@ class MassPlanner:
         ``None`` where its principal axes turn: bodies are made about them.
         """
         mass, inertia, rotation_xyzw = self._weigh(motion, plan.moments)
-        if rotation_xyzw != plan.body_from_inertial.rotation_xyzw:
-            return None
-        return replace(plan, mass=mass, inertia_diagonal=inertia)
+        made = plan.body_from_inertial
+        principal = Pose(rotation_xyzw, made.translation)
+        moments = principal_moments_about(made, inertia, principal)
+        return None if moments is None else replace(plan, mass=mass, inertia_diagonal=moments)
 
     def _limited(self, velocity: Vec3, motion: Motion, key: str, unit: str) -> Vec3:
         speed = math.hypot(*velocity)

@@ -97,3 +97,36 @@ def test_the_issue_names_the_pair_and_grows_with_the_restitution() -> None:
 def test_without_restitution_nothing_is_lost() -> None:
     _, issues = bounce("cylinder", "box", 0.0, DROPS[0])
     assert not issues
+
+
+@pytest.mark.parametrize("kind", ["cylinder", "capsule", "lying capsule", "prism"])
+def test_what_lands_flat_without_restitution_stays(kind: str) -> None:
+    """PyBullet's compounds threw them up by 80 mm, and over: they stand on their shape's axes."""
+    scene = ContactScene()
+    low = {"cylinder": 0.2, "capsule": 0.3, "lying capsule": 0.1, "prism": 0.2}[kind]
+    turned = (0.0, 0.0, 0.0, 1.0)
+    if kind == "cylinder":
+        shape = scene.shape("cylinder", radiusTop=0.2, radiusBottom=0.2, height=0.4)
+    elif kind == "prism":
+        # Its origin is not its middle.
+        shape = scene.mesh(0.4 * prism(6) + (0.0, 0.1, 0.0), [(0, 1, 2)], hull=True)
+        low = 0.1
+    else:
+        shape = scene.shape("capsule", radiusTop=0.1, radiusBottom=0.1, height=0.4)
+        if kind == "lying capsule":
+            turned = (0.0, 0.0, math.sqrt(0.5), math.sqrt(0.5))
+    put_ground(scene, "box", scene.material(0.6, 0.0))
+    node = scene.node(shape, at=(0.1, low + 1.5, 0.3), turned=turned, motion={})
+    with world(scene.bytes(), rate=240) as loaded:
+        upright = loaded.node(node).world_matrix[:3, :3]
+        loaded.step(round(math.sqrt(2.0 * 1.5 / G) * 240) + 12)
+        highest = steepest = 0.0
+        for _ in range(240):
+            loaded.step()
+            pose = loaded.node(node).world_matrix
+            turn = upright.T @ pose[:3, :3]
+            highest = max(highest, float(pose[1, 3]) - low)
+            steepest = max(steepest, math.acos(min(1.0, max(-1.0, 0.5 * (np.trace(turn) - 1.0)))))
+    if kind != "capsule":  # which falls over
+        assert steepest < math.radians(8.0)
+    assert highest < 0.02

@@ -20,7 +20,6 @@ from gltf_bullet.bullet.kept_files import KEPT_FILES
 from gltf_bullet.bullet.rendering.link_looks import NOTHING, LinkLook
 from gltf_bullet.bullet.shapes.engine_shapes import (
     HULL_MARGIN,
-    engine_pose,
     has_hulls,
     hulls_of,
     parts_obj,
@@ -37,6 +36,7 @@ from gltf_bullet.planning.shapes.shape_plans import (
     InfinitePlanePlan,
     PlacedShape,
     SpherePlan,
+    engine_pose,
 )
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose, Vec3, matrices_from_quats
 

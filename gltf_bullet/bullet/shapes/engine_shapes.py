@@ -31,13 +31,11 @@ from gltf_bullet.planning.shapes.shape_plans import (
     ShapePlan,
     SpherePlan,
     TriangleSet,
+    engine_pose,
 )
-from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose
+from gltf_bullet.transforms import IDENTITY_POSE, FloatArray
 
-__all__ = ["HULL_MARGIN", "EngineShapes", "engine_pose", "has_hulls", "hulls_of", "parts_obj"]
-
-Y_UP_FROM_Z_UP = Pose((-(0.5**0.5), 0.0, 0.0, 0.5**0.5), (0.0, 0.0, 0.0))
-"""Round shapes stand along +Y in glTF and along +Z in Bullet (measured)."""
+__all__ = ["HULL_MARGIN", "EngineShapes", "has_hulls", "hulls_of", "parts_obj"]
 
 HULL_MARGIN = 1e-5
 """[m]; Bullet's own 1 mm lifts hulls off the floor, and 0 makes every ray miss (measured)."""
@@ -224,13 +222,6 @@ def _checked(shape_id: int) -> int:
     if shape_id < 0:
         raise EngineError("the engine refused a collision shape")
     return shape_id
-
-
-def engine_pose(placed: PlacedShape) -> Pose:
-    """Where Bullet's shape stands in the frame of its body."""
-    if isinstance(placed.shape, (CapsulePlan, CylinderPlan, InfinitePlanePlan)):
-        return placed.body_from_shape @ Y_UP_FROM_Z_UP
-    return placed.body_from_shape
 
 
 def _vertex_lists(mesh: PointSet | TriangleSet) -> tuple[list[list[float]], list[int]]:

@@ -28,6 +28,7 @@ __all__ = [
     "ShapePlan",
     "SpherePlan",
     "TriangleSet",
+    "engine_pose",
 ]
 
 
@@ -161,3 +162,14 @@ class PlacedShape:
 
     shape: ShapePlan
     body_from_shape: Pose = IDENTITY_POSE
+
+
+_Y_UP_FROM_Z_UP = Pose((-(0.5**0.5), 0.0, 0.0, 0.5**0.5), (0.0, 0.0, 0.0))
+"""Round shapes stand along +Y in glTF and along +Z in Bullet (measured)."""
+
+
+def engine_pose(placed: PlacedShape) -> Pose:
+    """Where Bullet's shape stands in the frame of its body."""
+    if isinstance(placed.shape, (CapsulePlan, CylinderPlan, InfinitePlanePlan)):
+        return placed.body_from_shape @ _Y_UP_FROM_Z_UP
+    return placed.body_from_shape
