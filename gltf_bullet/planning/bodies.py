@@ -23,6 +23,7 @@ from gltf_bullet.model.mass_properties import Moments
 from gltf_bullet.planning.body_plans import BodyPlan, StaticPlan
 from gltf_bullet.planning.collider_groups import PlacedCollider
 from gltf_bullet.planning.mass_planner import MassPlanner, largest_mass, report_mass_ratios
+from gltf_bullet.planning.shape_axes import about_own_shape
 from gltf_bullet.planning.shapes.planner import PlannedShape, ShapePlanner
 from gltf_bullet.planning.shapes.shape_plans import (
     PlacedShape,
@@ -109,10 +110,14 @@ def plan_bodies(
             )
         )
     planner = MassPlanner(density, largest_mass(physics), diagnostics)
-    bodies = {
-        node: planner.plan(node, motion, owned[node], frames.pose(node), linear_maps[node])
-        for node, motion in physics.motions.items()
-    }
+    ends = {end for j in physics.joints.values() for end in (j.node, j.connected_node)}
+    jointed = {int(motion_node_of[end]) for end in ends if end is not None}
+    bodies = {}
+    for node, motion in physics.motions.items():
+        plan = planner.plan(node, motion, owned[node], frames.pose(node), linear_maps[node])
+        if node not in jointed:  # links keep the frames that PyBullet's users know
+            plan = about_own_shape(plan, is_stated=motion.inertia_diagonal is not None)
+        bodies[node] = plan
     report_mass_ratios(bodies, physics, diagnostics)
     return BodyPlans(bodies=bodies, statics=tuple(statics))
 

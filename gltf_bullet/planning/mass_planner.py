@@ -21,7 +21,7 @@ from gltf_bullet.model.mass_properties import Moments, principal_inertia
 from gltf_bullet.number_ranges import carried, range_of
 from gltf_bullet.planning.body_plans import VELOCITY_CLAMP, BodyPlan
 from gltf_bullet.planning.collider_groups import PlacedCollider, group_colliders
-from gltf_bullet.planning.shape_axes import about_own_shape, principal_moments_about
+from gltf_bullet.planning.shape_axes import principal_moments_about
 from gltf_bullet.transforms import (
     IDENTITY_POSE,
     FloatArray,
@@ -147,7 +147,7 @@ class MassPlanner:
         fixed = motion.kind is MotionKind.STATIC
         linear = self._limited(motion.linear_velocity, motion, "linearVelocity", "m/s")
         angular = self._limited(motion.angular_velocity, motion, "angularVelocity", "rad/s")
-        plan = BodyPlan(
+        return BodyPlan(
             node=node,
             kind=motion.kind,
             world_from_body=world_from_body,
@@ -160,7 +160,6 @@ class MassPlanner:
             groups=group_colliders(colliders),
             moments=moments,
         )
-        return about_own_shape(plan, is_stated=motion.inertia_diagonal is not None)
 
     def weighed_anew(self, plan: BodyPlan, motion: Motion) -> BodyPlan | None:
         """The plan of a dynamic body with the mass and the moments of ``motion``.

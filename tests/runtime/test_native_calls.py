@@ -13,7 +13,7 @@ import gltf_bullet as gb
 from gltf_bullet.bullet.exchange import library
 from gltf_bullet.bullet.exchange.library import SWITCH
 from gltf_bullet.bullet.headless import headless_world
-from gltf_bullet.bullet.joints.solving import joint_solver
+from gltf_bullet.bullet.joints.solving import native_link
 from gltf_bullet.bullet.session import EngineSettings
 from gltf_bullet.runtime.scene_batch import SceneBatch
 
@@ -253,7 +253,7 @@ def test_scenes_stepped_together_are_told_the_same(
 @needs_library
 def test_kernels_that_read_something_else_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """As with a library whose structures are others: nothing is read where it should be."""
-    monkeypatch.setattr(joint_solver, "advance", lambda *_: 0)
+    monkeypatch.setattr(native_link, "advance", lambda *_: 0)
     with headless_world() as client:
         scene = gb.load_gltf(ASSETS / "cart_pole.gltf", client)
         solver = scene.core.world.articulations.solver
