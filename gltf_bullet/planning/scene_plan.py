@@ -114,7 +114,7 @@ def plan_scene(
     """Plan a scene; findings about what the engine cannot express go to ``diagnostics``."""
     motion_node_of = physics.motion_node_of(tree)
     physics = _hold_animated_joints(physics, motion_node_of, animated, diagnostics)
-    physics = with_fixed_bases(physics, tree, motion_node_of, animated.moved)
+    physics = with_fixed_bases(physics, tree, motion_node_of, frames, animated.moved)
     motion_node_of = physics.motion_node_of(tree)
     decomposer = Decomposer(options)
     shapes = ShapePlanner(mesh_of, options, diagnostics, decomposer)

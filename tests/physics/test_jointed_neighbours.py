@@ -6,6 +6,7 @@ import pytest
 
 import gltf_bullet as gb
 from tests.physics.scenes import Jointed, world
+from tools.make_examples import PhysicsBuilder, physics
 
 FREE_TO_TURN = {"limits": [{"linearAxes": [0, 1, 2], "min": 0, "max": 0}]}
 FIRST, SECOND, THIRD = 0, 1, 2
@@ -42,3 +43,27 @@ def test_neighbours_touch_only_where_their_joint_lets_them(named: bool, meet: bo
             }
     expected = {frozenset((FIRST, THIRD))} | ({frozenset((SECOND, THIRD))} if meet else set())
     assert touching == expected
+
+
+@pytest.mark.parametrize("holder", ["none", "group", "root"])
+def test_a_node_that_holds_everything_is_nobodys_base(holder: str) -> None:
+    """A slider 3 m above a floor lets its box down to it, whatever an exporter puts them under."""
+    builder = PhysicsBuilder()
+    root = builder.node("Root") if holder == "root" else None
+    floor = builder.shape("box", size=[10, 1, 10])
+    builder.node("Floor", parent=root, translation=[0, -0.5, 0], extensions=physics(None, floor))
+    box = physics({"mass": 1.0}, builder.shape("box", size=[1, 1, 1]))
+    body = builder.node("Box", parent=root, translation=[0, 3, 0], extensions=box)
+    slide = builder.joint(
+        {"linearAxes": [0, 2], "min": 0, "max": 0}, {"angularAxes": [0, 1, 2], "min": 0, "max": 0}
+    )
+    group = builder.node("Group") if holder == "group" else root
+    joint = builder.node("Joint", parent=group, translation=[0, 3, 0])
+    fitting = builder.node("Fitting", parent=body)
+    link = physics(joint={"connectedNode": fitting, "joint": slide})
+    builder._lists["nodes"][joint].setdefault("extensions", {}).update(link)
+    builder.finish()
+    with world(builder.gltf()) as scene:
+        scene.step(480)
+        height = scene.node(body).world_matrix[1, 3]
+    assert height == pytest.approx(0.5, abs=2e-3)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+import pybullet
 
 from gltf_bullet.bullet.contacts.link_contacts import SolidLink, solid_links
 from gltf_bullet.bullet.contacts.pair_rules import EngineLink
@@ -15,6 +17,9 @@ from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan, PlacedSha
 from gltf_bullet.scene import NodeTree
 
 __all__ = ["LinkIndex"]
+
+_NEAR = 0.01
+"""[m] between boxes that count as touching."""
 
 
 class LinkIndex:
@@ -89,18 +94,20 @@ class LinkIndex:
             return
         above = {node: {node, *tree.ancestors(node)} for node in self._static_ids}
         for node, attachment in sorted(plans.excluded_static_pairs):
-            around = self._static_links(attachment, tree, above)
+            around = self._static_links(node, attachment, tree, above)
             for a in self.links_of(node):
                 yield from ((a, b) for b in around)
 
     def _static_links(
-        self, attachment: int, tree: NodeTree, above: Mapping[int, set[int]]
+        self, jointed: int, attachment: int, tree: NodeTree, above: Mapping[int, set[int]]
     ) -> list[EngineLink]:
         """The colliders that stand for "the other body" where that is the fixed world.
 
         All of the static subtree that the attachment stands in: a robot's base may keep its
         colliders in nodes beside or above the joint's. Without any there, those around the next
-        node above. Under a static motion node everything that belongs to it.
+        node above. Under a static motion node everything that belongs to it. A root may be no more
+        than what an exporter puts everything under: of what it holds, that which is not near the
+        joint at load is nobody's base (a slider 3 m above the floor let its body fall through it).
         """
         owner = int(self._plan.motion_node_of[attachment])
         if owner >= 0:
@@ -110,9 +117,32 @@ class LinkIndex:
                 around = [node] if node in self._static_ids else []
             else:
                 around = [static for static, path in above.items() if node in path]
+            if around and tree.parents[node] < 0:
+                own = [node] if node in around else []
+                near = self._near(jointed, attachment, [k for k in around if k != node])
+                around = [*own, *near]
             if around:
                 return [(self._static_ids[static], -1) for static in around]
         return []
+
+    def _near(self, jointed: int, attachment: int, statics: Iterable[int]) -> list[int]:
+        """Static colliders whose boxes touch that of a jointed body, or hold its joint."""
+        client = self._articulations.client_id
+        x, y, z = self._plan.frames.world_from_node[attachment, :3, 3].tolist()
+        boxes = [pybullet.getAABB(*link, physicsClientId=client) for link in self.links_of(jointed)]
+        boxes.append(((x, y, z), (x, y, z)))
+        found = []
+        for static in statics:
+            low, high = pybullet.getAABB(self._static_ids[static], physicsClientId=client)
+            if any(
+                all(
+                    a - _NEAR <= d and c <= b + _NEAR
+                    for a, b, c, d in zip(low, high, *box, strict=True)
+                )
+                for box in boxes
+            ):
+                found.append(static)
+        return found
 
     def _is_world(self, node: int, above: Mapping[int, set[int]], tree: NodeTree) -> bool:
         """Whether a node holds a whole world, whose ground is nobody's base.

@@ -9,18 +9,36 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from gltf_bullet.model import Motion, MotionKind, PhysicsScene, Plane
+import numpy as np
+
+from gltf_bullet.model import (
+    Box,
+    Capsule,
+    Cylinder,
+    Motion,
+    MotionKind,
+    PhysicsScene,
+    Plane,
+    Shape,
+    Sphere,
+)
 from gltf_bullet.planning.joints.graph import GraphEdge, connected_components
-from gltf_bullet.scene import NodeTree
-from gltf_bullet.transforms import IntArray
+from gltf_bullet.scene import NodeFrames, NodeTree
+from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["with_fixed_bases"]
 
 _WORLD = -1
+_NEAR = 0.1
+"""[m] by which a base may be farther from its robot than that is long."""
 
 
 def with_fixed_bases(
-    physics: PhysicsScene, tree: NodeTree, motion_node_of: IntArray, moving: Collection[int]
+    physics: PhysicsScene,
+    tree: NodeTree,
+    motion_node_of: IntArray,
+    frames: NodeFrames,
+    moving: Collection[int],
 ) -> PhysicsScene:
     """The scene with static motions on nodes that are the base of nothing but one robot.
 
@@ -28,6 +46,7 @@ def with_fixed_bases(
         physics: The model.
         tree: Its nodes.
         motion_node_of: Nearest motion node per node, -1 without one, shape [node_count].
+        frames: Where they stand.
         moving: Nodes that an animation moves.
     """
     dynamic = {n for n, m in physics.motions.items() if m.kind is MotionKind.DYNAMIC}
@@ -67,12 +86,53 @@ def with_fixed_bases(
     found = [
         base
         for base, bodies in bodies_of_base.items()
-        if base not in refused and _is_base_of(base, bodies, physics, tree, set(moving))
+        if base not in refused
+        and _is_base_of(base, bodies, physics, tree, set(moving))
+        and (tree.parents[base] >= 0 or _is_compact(base, bodies, physics, tree, frames))
     ]
     if not found:
         return physics
     fixed = Motion(kind=MotionKind.STATIC, center_of_mass=(0.0, 0.0, 0.0))
     return replace(physics, motions={**physics.motions, **dict.fromkeys(found, fixed)})
+
+
+def _is_compact(
+    base: int, bodies: set[int], physics: PhysicsScene, tree: NodeTree, frames: NodeFrames
+) -> bool:
+    """Whether the colliders of a root stand where its robot does, as far as shapes tell.
+
+    A root may be no more than what an exporter puts everything under: the floor of a hall is not
+    the base of a slider 3 m above it.
+    """
+    near = sorted({*bodies, *(node for node in physics.joints if base in tree.ancestors(node))})
+    places = frames.positions[near]
+    size = float(np.ptp(places, axis=0).max(initial=0.0)) + _NEAR
+    for node, collider in physics.colliders.items():
+        half = _half_extents(collider.shape)
+        if half is None or base not in tree.ancestors(node) or bodies & {*tree.ancestors(node)}:
+            continue
+        linear = frames.world_from_node[node, :3, :3]
+        local = (places - frames.positions[node]) @ np.linalg.pinv(linear).T
+        outside = (local - np.clip(local, -half, half)) @ linear.T
+        if np.linalg.norm(outside, axis=1).min() > size:
+            return False
+    return True
+
+
+def _half_extents(shape: Shape) -> FloatArray | None:
+    """Of an implicit shape about its origin [m]; ``None`` for meshes."""
+    match shape:
+        case Box(size=size):
+            return 0.5 * np.array(size)
+        case Sphere(radius=radius):
+            return np.full(3, radius)
+        case Capsule(mid_height=height, radius_bottom=bottom, radius_top=top):
+            wide = max(bottom, top)
+            return np.array([wide, 0.5 * height + wide, wide])
+        case Cylinder(height=height, radius_bottom=bottom, radius_top=top):
+            wide = max(bottom, top)
+            return np.array([wide, 0.5 * height, wide])
+    return None
 
 
 def _is_base_of(
