@@ -32,7 +32,17 @@ SAME_IMPULSE = 1e-12
 
 LET_GO = 4
 """Steps after which a motor is taken for switched off, whose last impulse is still told, and of
-which the balance of momentum knows nothing."""
+which the balance of momentum knows nothing ..."""
+
+LET_GO_IN_CONTACT = 16
+"""... where contacts act on its axis: they hide what a motor does that is at its largest force, for
+some steps (measured: a robot that presses its knees against their stops lost one)."""
+
+UNFELT = 0.2
+"""Share of its impulse that such a motor may seem to exert."""
+
+AT_STOP = 0.02
+"""[m, rad] from a hard limit within which the engine's own stop may hold against a motor."""
 
 
 @kernel
@@ -135,6 +145,32 @@ def notice_hands(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -
 
 
 @kernel
+def _is_driven(ints: IntArray, work: FloatArray, a: int, dof: int) -> bool:
+    """Whether a drive of the file acts on a velocity."""
+    n = ints[a + arena.DOF_COUNT]
+    for r in range(ints[a + arena.ROW_COUNT]):
+        unit = ints[ints[a + arena.ROW_DOF] + r]
+        acts = unit == dof if unit >= 0 else work[ints[a + arena.ROW_JACOBIAN] + n * r + dof] != 0.0
+        if ints[ints[a + arena.ROW_IS_DRIVE] + r] and acts:
+            return True
+    return False
+
+
+@kernel
+def _is_at_stop(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dof: int) -> bool:
+    """Whether an axis is at a hard limit, whose force nobody tells."""
+    for r in range(ints[a + arena.ROW_COUNT]):
+        if ints[ints[a + arena.ROW_DOF] + r] != dof or ints[ints[a + arena.ROW_IS_DRIVE] + r]:
+            continue
+        value = work[ints[a + arena.ROW_VALUE] + r]
+        lower = floats[ints[a + arena.ROW_LOWER] + r] + AT_STOP
+        upper = floats[ints[a + arena.ROW_UPPER] + r] - AT_STOP
+        if math.isinf(floats[ints[a + arena.ROW_STIFFNESS] + r]) and not lower < value < upper:
+            return True
+    return False
+
+
+@kernel
 def hear_motors(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt: float) -> None:
     """Notice axes that a motor of somebody else has, and such that it has let go of.
 
@@ -156,12 +192,15 @@ def hear_motors(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt
         if floats[taken] == 0.0 or abs(impulse) <= SILENT or ints[a + arena.CLOSURE_COUNT]:
             continue
         felt = dt * floats[ints[a + arena.LATELY] + dof]
-        if ints[a + arena.MISPREDICTED] or abs(felt) > 0.5 * abs(impulse):
+        is_felt = abs(felt) > UNFELT * abs(impulse)
+        if is_felt or ints[a + arena.MISPREDICTED] or _is_at_stop(ints, floats, work, a, dof):
             floats[quiet] = 0.0
             continue
         floats[quiet] += 1.0
-        if floats[quiet] >= LET_GO:
-            floats[taken], floats[quiet] = 0.0, 0.0
+        is_free = work[ints[a + arena.CONTACT_FORCE] + dof] == 0.0
+        if floats[quiet] >= (LET_GO if is_free else LET_GO_IN_CONTACT):
+            # Without a drive there is nothing to give the axis back to.
+            floats[taken], floats[quiet] = 0.0 if _is_driven(ints, work, a, dof) else 1.0, 0.0
 
 
 @kernel
