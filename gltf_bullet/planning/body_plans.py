@@ -20,6 +20,7 @@ __all__ = [
     "ColliderGroup",
     "ContactClass",
     "StaticPlan",
+    "SurfaceClass",
     "SurfaceKey",
     "SurfacePlan",
 ]
@@ -37,11 +38,24 @@ class SurfaceKey:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SurfaceClass:
+    """Surfaces that an extra surface can be aimed at.
+
+    A factor of next to none takes another one of thousands: on equal material of another scene that
+    has a common factor, a ball would leave a thousand times faster than it came.
+    """
+
+    key: SurfaceKey
+    has_friction: bool
+    has_restitution: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ContactClass:
     """Links of one class meet the same other classes."""
 
     filter: CollisionFilter | None = None
-    key: SurfaceKey | None = None
+    surface: SurfaceClass | None = None
     """Only where pairs of materials need surfaces of their own; ``None``: of no importance."""
 
 
@@ -55,7 +69,7 @@ class SurfacePlan:
     restitution: float = 0.0
     """Restitution factor as the specs mean it; the engine's differs with the time step."""
     contact_class: ContactClass = ContactClass()
-    only_against: SurfaceKey | None = None
+    only_against: SurfaceClass | None = None
     """For an extra surface of a collider: the only partner that it meets."""
     bounces: bool = False
     """Whether any partner that it can meet asks for restitution."""

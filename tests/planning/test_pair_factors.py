@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gltf_bullet.planning.contacts.pair_factors import TOLERANCE, PairTargets, factor_pairs
+from gltf_bullet.planning.contacts.pair_factors import (
+    TOLERANCE,
+    PairTargets,
+    aimed_factor,
+    factor_pairs,
+    restitution_factors,
+)
 
 
 def targets(friction: np.ndarray, edges: list[tuple[int, int]]) -> PairTargets:
@@ -70,3 +76,49 @@ def test_a_class_that_rubs_on_nothing_gets_zero() -> None:
     factors = factor_pairs(targets(wanted, [(0, 1)]), may_split=True)
     assert not factors.split
     assert 0.0 in factors.friction
+
+
+def test_a_class_of_zero_pairs_can_still_be_aimed_at() -> None:
+    """A ball on dull and lively ground: 0.5 on the dull one, where the other ball has 0."""
+    wanted = np.zeros((4, 4))
+    pairs = {(0, 2): 0.0, (1, 2): 0.5, (0, 3): 0.5, (1, 3): 0.75}
+    for (i, j), value in pairs.items():
+        wanted[i, j] = wanted[j, i] = value
+    factors = factor_pairs(targets(wanted, list(pairs)), may_split=True)
+    assert factors.split
+    for (i, j), value in pairs.items():
+        own = factors.friction[i]
+        if (i, j) in factors.split:
+            own = aimed_factor(wanted[i, j], factors.friction[j])
+        assert own * factors.friction[j] == pytest.approx(value, abs=TOLERANCE)
+
+
+@given(st.lists(coefficients, min_size=2, max_size=6), st.floats(0.02, 0.05))
+def test_products_less_a_constant_are_nearly_right_and_never_above_their_bound(
+    own: list[float], excess: float
+) -> None:
+    """The error is less than what the excess itself would make."""
+    nominal = np.outer(own, own)
+    edges = tuple((i, j) for i in range(len(own)) for j in range(i, len(own)))
+    count = len(own)
+    pairs = PairTargets(
+        np.full((count, count), 0.25), nominal, edges, np.full(count, 0.5), np.array(own)
+    )
+    wanted, most = np.maximum(nominal - excess, 0.0), np.full((count, count), 1.0 - excess)
+    found = restitution_factors(pairs, factor_pairs(pairs, may_split=True), wanted, most)
+    product = np.outer(found, found)
+    assert np.all(np.abs(product - wanted) <= excess + TOLERANCE)
+    assert np.all(product <= most + TOLERANCE)
+
+
+@given(st.lists(coefficients, min_size=3, max_size=6))
+def test_shared_factors_give_no_more_restitution_than_one(own: list[float]) -> None:
+    """Maxima that must not be split: their least error may not be energy from nowhere."""
+    wanted = np.maximum.outer(own, own) / max(own)
+    count = len(own)
+    edges = tuple((i, j) for i in range(count) for j in range(i, count))
+    alone = np.full(count, 0.5)
+    pairs = PairTargets(wanted, wanted, edges, alone, alone)
+    factors = factor_pairs(pairs, may_split=False)
+    assert not factors.split
+    assert np.outer(factors.restitution, factors.restitution).max() <= 1.0 + 1e-9

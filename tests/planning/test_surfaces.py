@@ -79,9 +79,9 @@ def test_contradictory_averages_get_extra_surfaces_that_meet_one_partner(
     surface_of = {s.material: s.surface for s in planned.statics}
     for plan, mu in zip(planned.bodies.values(), mus, strict=True):
         aimed = {
-            g.surface.only_against.material: g.surface
+            g.surface.only_against.key.material: g.surface
             for g in plan.groups
-            if g.surface.only_against is not None and not g.surface.only_against.is_dynamic
+            if g.surface.only_against is not None and not g.surface.only_against.key.is_dynamic
         }
         for other in mus:
             partner = surface_of[rubber(other)]

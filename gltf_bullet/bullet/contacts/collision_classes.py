@@ -14,7 +14,7 @@ import pybullet
 from gltf_bullet.bullet.contacts.pair_rules import EngineLink, PairRules
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.model import may_collide
-from gltf_bullet.planning.body_plans import ContactClass, SurfaceKey
+from gltf_bullet.planning.body_plans import ContactClass, SurfaceClass
 
 __all__ = ["ClassedLink", "CollisionClasses", "collision_classes"]
 
@@ -39,7 +39,7 @@ class ClassedLink:
     contact_class: ContactClass
     is_fixed: bool
     """Static or kinematic."""
-    only_against: SurfaceKey | None = None
+    only_against: SurfaceClass | None = None
     """The only partner of an extra surface."""
 
 
@@ -56,19 +56,19 @@ class CollisionClasses:
     def __init__(self, client_id: int) -> None:
         self._client_id = client_id
         self._classes: dict[ContactClass, _Registered] = {}
-        self._apart: dict[frozenset[SurfaceKey], int] = {}
+        self._apart: dict[frozenset[SurfaceClass], int] = {}
 
     def add(
         self,
         links: list[ClassedLink],
-        apart: frozenset[frozenset[SurfaceKey]],
+        apart: frozenset[frozenset[SurfaceClass]],
         pair_rules: PairRules,
     ) -> int:
         """Set group and mask of new links, and of older ones that must know the new classes.
 
         Args:
             links: Of one scene.
-            apart: Pairs of surface keys whose main links must not meet.
+            apart: Pairs of surface classes whose main links must not meet.
             pair_rules: Of that scene; takes the pairs for which no bit is left.
 
         Returns:
@@ -92,7 +92,7 @@ class CollisionClasses:
             self._forbid(links, pair_rules)
         return len(crowded)
 
-    def discard(self, links: list[ClassedLink], apart: frozenset[frozenset[SurfaceKey]]) -> None:
+    def discard(self, links: list[ClassedLink], apart: frozenset[frozenset[SurfaceClass]]) -> None:
         """Forget the links of a scene that goes; classes without links free their bits."""
         for link in links:
             registered = self._classes.get(link.contact_class)
@@ -113,8 +113,9 @@ class CollisionClasses:
 
     def _meet(self, one: ContactClass, other: ContactClass) -> bool:
         """Whether main links of two classes collide."""
-        # A pair of one class with itself is a set of one key.
-        if one.key and other.key and frozenset((one.key, other.key)) in self._apart:
+        # A pair of one class with itself is a set of one.
+        surfaces = one.surface, other.surface
+        if all(surfaces) and frozenset(surfaces) in self._apart:
             return False
         return may_collide(one.filter, other.filter)
 
@@ -127,7 +128,7 @@ class CollisionClasses:
             for other, registered in self._classes.items():
                 if (
                     registered.bit
-                    and other.key == link.only_against
+                    and other.surface == link.only_against
                     and may_collide(link.contact_class.filter, other.filter)
                 ):
                     mask |= registered.bit

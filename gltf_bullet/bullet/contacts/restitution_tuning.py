@@ -20,7 +20,7 @@ import pybullet
 
 from gltf_bullet.bullet.contacts.pair_rules import EngineLink
 from gltf_bullet.planning.body_plans import SurfacePlan
-from gltf_bullet.planning.contacts.pair_factors import restitution_factors
+from gltf_bullet.planning.contacts.pair_factors import aimed_factor, restitution_factors
 from gltf_bullet.planning.contacts.surfaces import ContactPlan
 from gltf_bullet.transforms import FloatArray
 
@@ -29,7 +29,8 @@ __all__ = ["RestitutionTuning", "pushing_out"]
 _FIXED_EXCESS, _PUSHED_EXCESS = 0.02, 0.04
 """Restitution that recovery from penetration adds against fixed and pushed partners (measured)."""
 _EXCESS_PER_SECOND = 1.96
-"""... and per second of time step (measured at 120 to 1000 Hz)."""
+"""... and per second of time step and restitution: what gravity adds to the fall within the step
+that lands (measured at 30 to 1000 Hz)."""
 
 _BOUNCING_ERP = 0.04
 """Error reduction per step of fixed surfaces that things bounce on (measured)."""
@@ -95,17 +96,16 @@ class RestitutionTuning:
         if time_step == self._time_step:
             return
         self._time_step = time_step
-        wanted = self._engine_restitution(time_step)
-        split = set(self._contacts.factors.split)
-        edges = [edge for edge in self._contacts.targets.edges if edge not in split]
-        factors = restitution_factors(wanted, edges, self._contacts.targets.alone_restitution)
+        targets = self._contacts.targets
+        wanted = self._engine_restitution(targets.restitution, time_step)
+        most = self._engine_restitution(np.maximum(targets.restitution, 1.0), time_step)
+        factors = restitution_factors(targets, self._contacts.factors, wanted, most)
         for (body_id, link_index), surface in self._links:
             row = self._row[surface.key]
             factor = float(factors[row])
             if surface.only_against is not None:
-                partner = self._row[surface.only_against]
-                share = float(factors[partner])
-                factor = float(wanted[row, partner]) / share if share > 0.0 else 0.0
+                partner = self._row[surface.only_against.key]
+                factor = aimed_factor(wanted[row, partner], factors[partner])
             self._restitution_of[body_id, link_index] = factor
             self._write((body_id, link_index), surface)
 
@@ -144,10 +144,11 @@ class RestitutionTuning:
             return pushing_out(self._time_step)
         return _ENGINE_ERP
 
-    def _engine_restitution(self, time_step: float) -> FloatArray:
-        """What Bullet must be told per pair, shape [count, count]."""
+    def _engine_restitution(self, restitution: FloatArray, time_step: float) -> FloatArray:
+        """What Bullet must be told per pair for this to come out, shape [count, count]."""
         pushed = np.array([key.is_dynamic for key in self._contacts.keys], dtype=bool)
         both = pushed[:, None] & pushed[None, :]
-        excess = np.where(both, _PUSHED_EXCESS, _FIXED_EXCESS) + _EXCESS_PER_SECOND * time_step
-        wanted: FloatArray = np.maximum(self._contacts.targets.restitution - excess, 0.0)
-        return wanted
+        excess = np.where(both, _PUSHED_EXCESS, _FIXED_EXCESS)
+        excess = excess + _EXCESS_PER_SECOND * time_step * restitution
+        told: FloatArray = np.maximum(restitution - excess, 0.0)
+        return told

@@ -169,10 +169,13 @@ class SlipFriction:
 def _rest_gains(contacts: ContactPlan) -> FloatArray:
     """Friction at rest over sliding friction per pair, shape [count, count].
 
-    Two pushed bodies both switch: each takes the root.
+    Two pushed bodies both switch: each takes the root. What slides without friction keeps none at
+    rest: no multiple of it gives any.
     """
-    sliding = np.maximum(contacts.targets.friction, 1e-6)
-    ratio = contacts.static_friction / sliding
+    sliding = contacts.targets.friction
+    ratio = np.divide(
+        contacts.static_friction, sliding, out=np.ones_like(sliding), where=sliding > 0.0
+    )
     pushed = np.array([key.is_dynamic for key in contacts.keys], dtype=bool)
     gains: FloatArray = np.where(pushed[:, None] & pushed[None, :], np.sqrt(ratio), ratio)
     return gains

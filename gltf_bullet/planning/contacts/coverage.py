@@ -11,6 +11,7 @@ from gltf_bullet.planning.contacts.surfaces import MATERIALS_APPROXIMATED
 __all__ = ["COVERAGE"]
 
 _FRICTION: Final = "tests/physics/test_friction.py"
+_PAIRS: Final = "tests/physics/test_random_materials.py"
 _FILTERS: Final = "tests/physics/test_filters.py"
 
 COVERAGE: Final = covers(
@@ -20,6 +21,7 @@ COVERAGE: Final = covers(
         shown_by=f"{_FRICTION}::test_static_friction_holds_where_dynamic_friction_would_not",
         how="acts below a slip of max(0.05, 1.5 g dt) m/s",
     ),
+    approximated("staticFriction", when="dynamic friction of the pair is 0", how="0 at rest, too"),
     exact(
         "dynamicFriction",
         shown_by=f"{_FRICTION}::test_stopping_distance_follows_the_combined_coefficient",
@@ -38,10 +40,15 @@ COVERAGE: Final = covers(
     ),
     exact(
         "frictionCombine",
-        "restitutionCombine",
-        shown_by=f"{_FRICTION}::test_three_contradictory_materials_are_right_at_the_same_time",
+        shown_by=f"{_PAIRS}::test_boxes_of_random_materials_rub_as_combined",
         when="pairs of up to 24 classes",
         how="factored, or on links of their own",
+    ),
+    exact(
+        "restitutionCombine",
+        shown_by=f"{_PAIRS}::test_balls_of_random_materials_bounce_as_combined",
+        when="pairs of up to 24 classes",
+        how="factored, or on links of their own; as near as `restitution`",
     ),
     approximated(
         "frictionCombine", "restitutionCombine", when="more classes", by=MATERIALS_APPROXIMATED

@@ -26,11 +26,18 @@ from gltf_bullet.planning.body_plans import (
     ColliderGroup,
     ContactClass,
     StaticPlan,
+    SurfaceClass,
     SurfaceKey,
     SurfacePlan,
 )
 from gltf_bullet.planning.contacts.flat_landings import report_flat_landings
-from gltf_bullet.planning.contacts.pair_factors import Factors, PairTargets, factor_pairs
+from gltf_bullet.planning.contacts.pair_factors import (
+    HAIR,
+    Factors,
+    PairTargets,
+    aimed_factor,
+    factor_pairs,
+)
 from gltf_bullet.planning.contacts.surface_uses import (
     SurfaceUse,
     colliders_by_use,
@@ -98,10 +105,20 @@ class ContactPlan:
         """Row of each surface key."""
         return {key: index for index, key in enumerate(self.keys)}
 
+    def surface_class(self, row: int) -> SurfaceClass:
+        """What extra surfaces towards the key of a row are aimed at."""
+        return SurfaceClass(
+            key=self.keys[row],
+            has_friction=bool(self.factors.friction[row] > HAIR),
+            has_restitution=bool(self.factors.restitution[row] > HAIR),
+        )
+
     @cached_property
-    def split_pairs(self) -> frozenset[frozenset[SurfaceKey]]:
+    def split_pairs(self) -> frozenset[frozenset[SurfaceClass]]:
         """Pairs whose main surfaces must not meet."""
-        return frozenset(frozenset((self.keys[i], self.keys[j])) for i, j in self.factors.split)
+        return frozenset(
+            frozenset((self.surface_class(i), self.surface_class(j))) for i, j in self.factors.split
+        )
 
 
 def plan_contacts(bodies: BodyPlans, diagnostics: Diagnostics) -> tuple[BodyPlans, ContactPlan]:
@@ -195,7 +212,8 @@ def _pair_targets(
     edges: set[tuple[int, int]] = set()
     for use, other in meetings(uses):
         i, j = sorted((row[use.key], row[other.key]))
-        edges.add((i, j))
+        # A fixed collider is one link and carries nothing besides.
+        edges.add((i, j) if keys[i].is_dynamic else (j, i))
     # Things on fixed ground first: the pairs that a viewer watches.
     ordered = sorted(
         edges, key=lambda e: (keys[e[0]].is_dynamic and keys[e[1]].is_dynamic, e[0] == e[1], e)
@@ -311,7 +329,8 @@ class _Surfaces:
                 friction=float(self._contacts.factors.friction[row]),
                 restitution=float(self._contacts.factors.restitution[row]),
                 contact_class=ContactClass(
-                    filter=collision_filter, key=key if row in self._involved else None
+                    filter=collision_filter,
+                    surface=self._contacts.surface_class(row) if row in self._involved else None,
                 ),
                 bounces=SurfaceUse(key, collision_filter) in self._contacts.bouncing,
                 on_triangles=SurfaceUse(key, collision_filter) in self._contacts.on_triangles,
@@ -322,33 +341,22 @@ class _Surfaces:
 
     def aimed(self, key: SurfaceKey, collision_filter: CollisionFilter | None) -> list[SurfacePlan]:
         """The surfaces that a collider needs besides its main one, each for one partner."""
-        if not key.is_dynamic:
-            return []
-        contacts, row = self._contacts, self._row[key]
+        contacts, main = self._contacts, self.main(key, collision_filter)
         result = []
-        for i, j in contacts.factors.split:
-            if row not in (i, j):
+        for carrier, partner in contacts.factors.split:
+            if carrier != self._row[key]:
                 continue
-            partner = j if row == i else i
-            # Two dynamic classes: the collider of the first one carries the extra surface.
-            if contacts.keys[partner].is_dynamic and row != i:
-                continue
-            main = self.main(key, collision_filter)
+            targets, factors = contacts.targets, contacts.factors
             result.append(
                 replace(
                     main,
-                    friction=_quotient(
-                        contacts.targets.friction[row, partner], contacts.factors.friction[partner]
+                    friction=aimed_factor(
+                        targets.friction[carrier, partner], factors.friction[partner]
                     ),
-                    restitution=_quotient(
-                        contacts.targets.restitution[row, partner],
-                        contacts.factors.restitution[partner],
+                    restitution=aimed_factor(
+                        targets.restitution[carrier, partner], factors.restitution[partner]
                     ),
-                    only_against=contacts.keys[partner],
+                    only_against=contacts.surface_class(partner),
                 )
             )
         return result
-
-
-def _quotient(wanted: float, partner: float) -> float:
-    return float(wanted / partner) if partner > 0.0 else 0.0
