@@ -55,6 +55,19 @@ class AnimatedNodes:
     """Nodes at or below an animated one."""
     driven: frozenset[int] = frozenset()
     """Nodes that an animation running from load on sets directly."""
+    tracked: frozenset[int] = frozenset()
+    """Nodes that any animation sets directly."""
+
+    def within_bodies(self, tree: NodeTree, motion_node_of: IntArray) -> frozenset[int]:
+        """Nodes that may move relative to the body that they belong to, itself left out."""
+        if not self.tracked:
+            return frozenset()
+        marked = np.zeros(len(tree), dtype=bool)
+        marked[list(self.tracked)] = True
+        nearest = tree.nearest_at_or_above(marked)
+        owners = np.where(nearest >= 0, motion_node_of[nearest], -1)
+        inside = (owners >= 0) & (owners == motion_node_of) & (nearest != owners)
+        return frozenset(np.flatnonzero(inside).tolist())
 
 
 NOT_ANIMATED = AnimatedNodes()
@@ -121,6 +134,7 @@ def plan_scene(
     bodies = plan_bodies(
         physics,
         motion_node_of=motion_node_of,
+        moving_inside=animated.within_bodies(tree, motion_node_of),
         frames=frames,
         shapes=shapes,
         density=options.density,

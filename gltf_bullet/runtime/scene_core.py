@@ -301,6 +301,7 @@ class SceneCore:
         is_free = node in self.world.plan.bodies.bodies and self.nodes.keeps_size(node, frames)
         if is_free and self.world.motion.teleport(node, frames.pose(node)):
             self.refresh()
+            self.followers.settle()
         else:
             self.rebuild(self.physics, frames)
 
