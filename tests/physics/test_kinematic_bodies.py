@@ -122,3 +122,31 @@ def test_states_of_both_kinds_are_taken_back() -> None:
         scene.step(30)
         assert scene.bodies[0].linear_velocity == pytest.approx([1, 0, 0], abs=1e-6)
         assert scene.world_from_node(0)[:3, 3] == pytest.approx([1.25, 0, 0], abs=1e-5)
+
+
+@pytest.mark.parametrize("speed", [0.0, 0.5])
+def test_a_body_welded_to_the_world_and_to_what_drives_off_goes_along_and_is_named(
+    speed: float,
+) -> None:
+    """Impossible content: it cannot be in both places, and v t is how far they are apart."""
+    scenery = Scenery()
+    weld = [HELD, {"angularAxes": [0, 1, 2], "min": 0.0, "max": 0.0}]
+    joint = scenery.entry("physicsJoints", limits=weld)
+    body = scenery.node("Body", at=(1, 0, 0), motion={"mass": 1, "inertiaDiagonal": [0.01] * 3})
+    scenery.node("OnCart", at=(1, 0, 0), joint={"connectedNode": body, "joint": joint})
+    cart = scenery.node("Cart", children=[1], motion={
+        "isKinematic": True, "linearVelocity": [speed, 0, 0],
+    })  # fmt: skip
+    scenery.node("OnWorld", at=(1, 0, 0), joint={"connectedNode": body, "joint": joint})
+    with world(scenery.bytes()) as scene:
+        scene.step(240)
+        assert scene.world_from_node(cart)[0, 3] == pytest.approx(speed, abs=1e-9)
+        found = scene.world_from_node(body)[:3, 3]
+        assert np.isfinite(found).all()
+        torn = [issue for issue in scene.issues if issue.code == "JOINT_LOOP_TORN"]
+        assert len(torn) == (1 if speed else 0)
+        if torn:
+            assert str(torn[0].pointer) in ("/nodes/1", "/nodes/3")
+            assert found[0] == pytest.approx(1.0 + speed, abs=1e-3)
+            # Told at the first step that leaves more than 2 cm.
+            assert torn[0].values["gap"] == pytest.approx(0.02, abs=2 * speed / 240)
