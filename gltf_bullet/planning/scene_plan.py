@@ -129,12 +129,13 @@ def plan_scene(
     physics = _hold_animated_joints(physics, motion_node_of, animated, diagnostics)
     physics = with_fixed_bases(physics, tree, motion_node_of, animated.moved)
     motion_node_of = physics.motion_node_of(tree)
+    inside = animated.within_bodies(tree, motion_node_of)
     decomposer = Decomposer(options)
     shapes = ShapePlanner(mesh_of, options, diagnostics, decomposer)
     bodies = plan_bodies(
         physics,
         motion_node_of=motion_node_of,
-        moving_inside=animated.within_bodies(tree, motion_node_of),
+        moving_inside=inside,
         frames=frames,
         shapes=shapes,
         density=options.density,
@@ -167,7 +168,7 @@ def plan_scene(
         world_from_node=frames.world_from_node,
         world_rotations_xyzw=frames.rotations_xyzw,
         diagnostics=diagnostics,
-        moving_nodes=[n for n in animated.moved if motion_node_of[n] < 0],
+        moving_nodes=[n for n in animated.moved if n in inside or motion_node_of[n] < 0],
         outermost=[
             node
             for node in physics.motions

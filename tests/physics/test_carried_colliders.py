@@ -214,3 +214,28 @@ def test_a_paused_animation_leaves_the_collider_to_its_body() -> None:
         hit = scene.ray_cast((1, 5, 0), (1, -5, 0))
         assert hit is not None
         assert hit.position[1] == pytest.approx(1.1, abs=1e-6)
+
+
+@pytest.mark.parametrize("speed", [0.0, 0.4])
+def test_what_hangs_on_an_animated_attachment_of_a_kinematic_body_goes_along(speed: float) -> None:
+    """A crane that drives off, whose trolley an animation moves out: the load is welded to it."""
+    stage = Stage()
+    weld = [
+        {"linearAxes": [0, 1, 2], "min": 0.0, "max": 0.0},
+        {"angularAxes": [0, 1, 2], "min": 0.0, "max": 0.0},
+    ]
+    stage.tables["physicsJoints"] = [{"limits": weld}]
+    load = stage.rider((0, 2, 0), linearVelocity=[0.5, 0, speed])
+    trolley = stage.builder.node(
+        "Trolley", translation=(0, 2, 0), extensions={KHR: {"joint": {
+            "connectedNode": load, "joint": 0}}},
+    )  # fmt: skip
+    stage.node(
+        "Crane", children=[trolley], motion={"isKinematic": True, "linearVelocity": [0, 0, speed]}
+    )
+    stage.moves(trolley, "translation", [0, 4], [(0, 2, 0), (2, 2, 0)])
+    with world(stage.glb()) as scene:
+        scene.step(480)
+        at = scene.world_from_node(trolley)[:3, 3]
+        assert at == pytest.approx([1.0, 2.0, 2.0 * speed], abs=1e-6)
+        assert scene.world_from_node(load)[:3, 3] == pytest.approx(at, abs=2e-3)

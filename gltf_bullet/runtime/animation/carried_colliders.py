@@ -1,8 +1,9 @@
-"""Colliders that animations move within kinematic bodies: where the two together bring them.
+"""What animations move within kinematic bodies: where the two together bring it.
 
 KHR_physics_rigid_bodies, "Colliders": collider transforms are kept in sync with node transforms. A
 link of a body cannot move within it, so such a collider is a body of its own, prescribed like an
-animated static one; what lies on it feels the sum of both motions.
+animated static one; what lies on it feels the sum of both motions. So do joints whose attachment
+is animated within a kinematic body.
 """
 
 from __future__ import annotations
@@ -21,23 +22,27 @@ __all__ = ["CarriedColliders"]
 
 
 class CarriedColliders:
-    """Of one scene."""
+    """Of one scene, and carried attachments of joints."""
 
     def __init__(self, world: EngineWorld) -> None:
         """Find them."""
         plan = world.plan
         carried = [static for static in plan.bodies.statics if static.owner >= 0]
+        anchors = plan.articulations.moving_anchors - plan.bodies.bodies.keys()
+        owners = {static.owner for static in carried}
+        owners |= {int(plan.motion_node_of[anchor]) for anchor in anchors} - {-1}
         self._motion = world.motion
         self.nodes = tuple(static.node for static in carried)
         """Collider nodes."""
         self._parts = {
-            owner: np.flatnonzero(plan.motion_node_of == owner)
-            for owner in sorted({static.owner for static in carried})
+            owner: np.flatnonzero(plan.motion_node_of == owner) for owner in sorted(owners)
         }
-        """All nodes of the bodies that carry them."""
+        """All nodes of the bodies that carry them, or an attachment."""
 
-    def __len__(self) -> int:
-        return len(self.nodes)
+    @property
+    def are_any(self) -> bool:
+        """Whether anything is carried."""
+        return bool(self._parts)
 
     def ahead(
         self, world_from_node: FloatArray, simulated: BoolArray, time_step: float

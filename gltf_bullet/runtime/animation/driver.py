@@ -80,7 +80,7 @@ class AnimationDriver:
         if not len(self._followers) and not self._anchors and not len(self._deforming):
             return
         now = world_from_node
-        if self._carried:
+        if self._carried.are_any:
             self.settle(now)
             now = self._carried.ahead(now, self._simulated, time_step)
         ahead = self.animator.compose_ahead(now, self._simulated)
@@ -94,7 +94,7 @@ class AnimationDriver:
 
     def settle(self, world_from_node: FloatArray) -> None:
         """Put colliders that kinematic bodies carry where these are now."""
-        if self._carried:
+        if self._carried.nodes:
             nodes = self._carried.nodes
             self._world.kinematic_targets.stand(
                 nodes, *self._rigid(world_from_node, np.array(nodes, dtype=np.intp))
