@@ -50,18 +50,22 @@ class AssetContent:
         """What the file's animations may move; ``running``: whether they play from load on."""
         marked = np.zeros(len(self.tree), dtype=bool)
         driven: set[int] = set()
-        tracked: set[int] = set()
+        moving: set[int] = set()
+        scaled: set[int] = set()
         for animation in self.animations:
             for track in animation.tracks:
                 if track.node is None or track.target_path == "weights":
                     continue
                 marked[track.node] = True
-                tracked.add(track.node)
+                (scaled if track.target_path == "scale" else moving).add(track.node)
                 if running and track.target_path in ("translation", "rotation"):
                     driven.add(track.node)
         moved = np.flatnonzero(self.tree.nearest_at_or_above(marked) >= 0)
         return AnimatedNodes(
-            moved=frozenset(moved.tolist()), driven=frozenset(driven), tracked=frozenset(tracked)
+            moved=frozenset(moved.tolist()),
+            driven=frozenset(driven),
+            moving=frozenset(moving),
+            scaled=frozenset(scaled),
         )
 
     def to_glb(self) -> bytes:

@@ -239,3 +239,81 @@ def test_what_hangs_on_an_animated_attachment_of_a_kinematic_body_goes_along(spe
         at = scene.world_from_node(trolley)[:3, 3]
         assert at == pytest.approx([1.0, 2.0, 2.0 * speed], abs=1e-6)
         assert scene.world_from_node(load)[:3, 3] == pytest.approx(at, abs=2e-3)
+
+
+# --- within dynamic bodies: made anew when they are off -----------------------------------------
+
+
+def hits(scene: gb.Scene, x: float, *, node: int) -> bool:
+    """Whether a ray straight down at ``x`` meets a node."""
+    hit = scene.ray_cast((x, 9, 0), (x, -9, 0))
+    return hit is not None and hit.node == node
+
+
+@pytest.mark.parametrize("between", [False, True])
+def test_a_collider_within_a_dynamic_body_is_where_its_node_is(between: bool) -> None:
+    """It is off by a fiftieth of its size at most, and the body flies on as if nothing was."""
+    stage = Stage()
+    arm = stage.node("Arm", translation=(1, 0, 0), collider=stage.box(0.2, 0.2, 0.2))
+    sleeve = stage.node("Sleeve", children=[arm])
+    body = stage.node("Body", children=[sleeve], motion={
+        "mass": 1.0, "gravityFactor": 0.0, "centerOfMass": [0, 0, 0],
+        "inertiaDiagonal": [1, 1, 1], "linearVelocity": [0, 0.5, 0],
+    })  # fmt: skip
+    low, high = ((0, 0, 0), (2, 0, 0)) if between else ((1, 0, 0), (3, 0, 0))
+    stage.moves(sleeve if between else arm, "translation", [0, 2], [low, high])
+    with world(stage.glb()) as scene:
+        (issue,) = scene.issues
+        assert issue.code == "ANIMATED_WITHIN_BODY"
+        # A ball about a box of 0.2 m has a radius of 0.1 sqrt(3).
+        off = issue.values["tolerance"]
+        assert off == pytest.approx(0.02 * 0.1 * np.sqrt(3.0))
+        for step in range(1, 240):
+            scene.step()
+            x = 1.0 + step / 240
+            assert hits(scene, x + 0.1 - off - 1 / 240 - 2e-3, node=arm), step
+            assert not hits(scene, x + 0.1 + off + 1 / 240 + 2e-3, node=arm), step
+        assert scene.world_from_node(body)[:3, 3] == pytest.approx(
+            [0, 0.5 * 239 / 240, 0], abs=1e-5
+        )
+
+
+def test_a_body_is_lifted_by_the_leg_that_an_animation_puts_out() -> None:
+    """The leg goes down by 0.5 m in 2 s: the body stands half a metre higher, on its leg."""
+    stage = Stage()
+    stage.node("Floor", translation=(0, -0.5, 0), collider=stage.box(10, 1, 10))
+    leg = stage.node("Leg", translation=(0, -0.5, 0), collider=stage.box(0.5, 1, 0.5))
+    body = stage.node("Body", translation=(0, 1, 0), children=[leg], motion={
+        "mass": 1.0, "centerOfMass": [0, 0, 0], "inertiaDiagonal": [1, 1, 1],
+    })  # fmt: skip
+    stage.moves(leg, "translation", [0, 2], [(0, -0.5, 0), (0, -1.0, 0)])
+    with world(stage.glb()) as scene:
+        scene.animations[0].loop = False
+        scene.step(600)
+        assert scene.world_from_node(body)[1, 3] == pytest.approx(1.5, abs=0.02)
+
+
+def test_a_joint_follows_an_attachment_that_is_animated_within_a_dynamic_body() -> None:
+    """A weld to the world 1 m, then 2 m above the body: it hangs 2 m below, with a short lag."""
+    stage = Stage()
+    weld = [
+        {"linearAxes": [0, 1, 2], "min": 0.0, "max": 0.0},
+        {"angularAxes": [0, 1, 2], "min": 0.0, "max": 0.0},
+    ]
+    stage.tables["physicsJoints"] = [{"limits": weld}]
+    hook = stage.builder.node("Hook", translation=(0, 1, 0))
+    body = stage.node(
+        "Body", translation=(0, -1, 0), children=[hook], motion={"mass": 1.0},
+        collider=stage.box(SIDE, SIDE, SIDE),
+    )  # fmt: skip
+    stage.builder.node("Beam", extensions={KHR: {"joint": {"connectedNode": hook, "joint": 0}}})
+    stage.moves(hook, "translation", [0, 2], [(0, 1, 0), (0, 2, 0)])
+    with world(stage.glb()) as scene:
+        assert [issue.code for issue in scene.issues] == ["ANIMATED_WITHIN_BODY"]
+        scene.animations[0].loop = False
+        scene.step(240)
+        # Displaced locks come back with a time constant of 0.06 s: 0.5 m/s leave 0.03 m.
+        assert scene.world_from_node(body)[1, 3] == pytest.approx(-1.5, abs=0.04)
+        scene.step(360)
+        assert scene.world_from_node(body)[1, 3] == pytest.approx(-2.0, abs=0.01)
+        assert scene.world_from_node(hook)[:3, 3] == pytest.approx([0, 0, 0], abs=0.01)
