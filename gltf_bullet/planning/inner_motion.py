@@ -16,7 +16,7 @@ from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.shapes.extents import extent_of
 from gltf_bullet.transforms import IntArray
 
-__all__ = ["InnerNode", "plan_inner_nodes"]
+__all__ = ["ANIMATED_WITHIN_BODY", "InnerNode", "plan_inner_nodes"]
 
 ANIMATED_WITHIN_BODY = IssueKind(
     "ANIMATED_WITHIN_BODY",

@@ -250,6 +250,7 @@ class SceneCore:
             self.rebuild(self.physics)
         driver = self.followers.driver
         if driver.has_work:
+            self.followers.has_moved |= driver.carries  # users may have put bodies elsewhere
             driver.before_step(time_step, self.nodes.world_from_node)
 
     def refresh(self) -> None:

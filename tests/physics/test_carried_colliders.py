@@ -160,6 +160,30 @@ def test_a_carried_collider_goes_along_when_its_body_is_put_elsewhere() -> None:
         assert scene.world_from_node(door)[0, 3] == pytest.approx(before + 1 / 240, abs=1e-9)
 
 
+def test_a_carried_collider_goes_along_with_a_body_that_pybullet_moves() -> None:
+    """Users move kinematic bodies with PyBullet's own calls: poses and velocities."""
+    stage = Stage()
+    door = stage.node("Door", collider=stage.box(1, 2, 0.1))
+    root = stage.node("Root", children=[door], motion={"isKinematic": True})
+    stage.moves(door, "translation", [0, 4], [(0, 0, 0), (4, 0, 0)])
+    with world(stage.glb()) as scene:
+        carried, client = scene.core.world.static_ids[door], scene.client_id
+        for step in range(1, 61):
+            pose = ((0, 0, 0.01 * step), (0, 0, 0, 1))
+            pybullet.resetBasePositionAndOrientation(
+                scene.bodies[root].body_id, *pose, physicsClientId=client
+            )
+            scene.step()
+            place, _ = pybullet.getBasePositionAndOrientation(carried, client)
+            assert place == pytest.approx((step / 240, 0, 0.01 * step), abs=1e-9)
+        pybullet.resetBaseVelocity(
+            scene.bodies[root].body_id, (0, 0, 1), (0, 0, 0), physicsClientId=client
+        )
+        scene.step(60)
+        place, _ = pybullet.getBasePositionAndOrientation(carried, client)
+        assert place == pytest.approx((0.5, 0, 0.6 + 0.25), abs=1e-9)
+
+
 def test_contacts_and_triggers_name_the_collider_and_its_body() -> None:
     stage = Stage()
     platform = stage.node("Platform", translation=(0, -0.5, 0), collider=stage.box(4, 1, 4))

@@ -62,6 +62,11 @@ class AnimationDriver:
         """Whether the file has animations at all, or colliders that deform."""
         return len(self.animator.animations) > 0 or len(self._deforming) > 0
 
+    @property
+    def carries(self) -> bool:
+        """Whether kinematic bodies carry something that is animated within them."""
+        return self._carried.are_any
+
     def before_step(self, time_step: float, world_from_node: FloatArray) -> None:
         """Advance the animations and prescribe where what they carry goes.
 
@@ -80,7 +85,7 @@ class AnimationDriver:
         if not len(self._followers) and not self._anchors and not len(self._deforming):
             return
         now = world_from_node
-        if self._carried.are_any:
+        if self.carries:
             self.settle(now)
             now = self._carried.ahead(now, self._simulated, time_step)
         ahead = self.animator.compose_ahead(now, self._simulated)
