@@ -6,19 +6,21 @@ KHR_physics_rigid_bodies, "Joints"; OMI_physics_joint, "Joint Drives". MSFT has 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from gltf_bullet.coverage import approximated, covers, ignored
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.properties import known_keys, report_unknown, require
-from gltf_bullet.gltf.fields import JsonObject, read_choice, read_index, read_number
+from gltf_bullet.gltf.fields import JsonObject, read_index, read_number, read_string
 from gltf_bullet.model import DofKind, DriveMode, JointDrive
 
 __all__ = [
     "COVERAGE",
     "DRIVE_GAIN_UNUSED",
     "DRIVE_PAIR_INCOMPLETE",
+    "DRIVE_WORD_UNKNOWN",
     "DriveRules",
     "parse_drive",
 ]
@@ -34,6 +36,12 @@ DRIVE_GAIN_UNUSED = IssueKind(
     "the drive has {key} without {missing}; should have both; {key} has no effect",
 )
 
+DRIVE_WORD_UNKNOWN = IssueKind(
+    "DRIVE_WORD_UNKNOWN",
+    Severity.WARNING,
+    "the drive's {key} is {got}, which is neither {known}; the drive is left out",
+)
+
 COVERAGE: Final = covers(
     "Joints",
     approximated(
@@ -41,8 +49,11 @@ COVERAGE: Final = covers(
         when="KHR, one of a pair missing",
         by=DRIVE_PAIR_INCOMPLETE,
     ),
+    ignored("type", "mode", when="another word", by=DRIVE_WORD_UNKNOWN),
     ignored("stiffness", "damping", when="OMI, without a target", by=DRIVE_GAIN_UNUSED),
 )  # fmt: skip
+
+T = TypeVar("T")
 
 _KEYS: Final = known_keys(
     "type", "mode", "axis", "maxForce", "positionTarget", "velocityTarget", "stiffness", "damping"
@@ -68,8 +79,8 @@ def parse_drive(
     require(entry, "type", "linear or angular", at, diagnostics)
     require(entry, "mode", "force or acceleration", at, diagnostics)
     require(entry, "axis", "0, 1 or 2", at, diagnostics)
-    kind = read_choice(entry, "type", at, diagnostics, choices=_KINDS)
-    mode = read_choice(entry, "mode", at, diagnostics, choices=_MODES)
+    kind = _word(entry, "type", at, diagnostics, _KINDS)
+    mode = _word(entry, "mode", at, diagnostics, _MODES)
     axis = read_index(entry, "axis", at, diagnostics, count=3)
     max_force = read_number(
         entry,
@@ -100,6 +111,17 @@ def parse_drive(
         damping=damping,
         pointer=at,
     )
+
+
+def _word(
+    entry: JsonObject, key: str, at: JsonPointer, diagnostics: Diagnostics, known: Mapping[str, T]
+) -> T | None:
+    """What a word stands for; the schemas of KHR and OMI allow any string."""
+    value = read_string(entry, key, at, diagnostics)
+    if value is not None and value not in known:
+        words = " nor ".join(known)
+        diagnostics.report(DRIVE_WORD_UNKNOWN, at / key, key=key, got=repr(value[:60]), known=words)
+    return None if value is None else known.get(value)
 
 
 def _report_incomplete_pairs(entry: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> None:

@@ -12,7 +12,6 @@ from typing import Final, TypeVar
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.properties import known_keys, read_vector, report_unknown, require
 from gltf_bullet.gltf.fields import (
-    VALUE_NOT_ALLOWED,
     JsonObject,
     read_number,
     read_object,
@@ -24,6 +23,7 @@ from gltf_bullet.transforms import Vec3
 __all__ = [
     "SHAPE_BLOCK_MISSING",
     "SHAPE_BLOCK_UNUSED",
+    "SHAPE_TYPE_UNKNOWN",
     "BlockParser",
     "parse_typed_shape",
     "read_box",
@@ -44,6 +44,12 @@ SHAPE_BLOCK_UNUSED = IssueKind(
     '{key} stands beside type "{type}"; must be left out; it is ignored',
 )
 
+SHAPE_TYPE_UNKNOWN = IssueKind(
+    "SHAPE_TYPE_UNKNOWN",
+    Severity.WARNING,
+    "the shape is a {got}, which is none of {known}; whatever has it is left out",
+)
+
 S = TypeVar("S")
 BlockParser = Callable[[JsonObject, JsonPointer, Diagnostics], S]
 
@@ -61,17 +67,17 @@ def parse_typed_shape(
     block_required: bool,
 ) -> S | None:
     """The shape that ``type`` names, from the block of that name; ``None`` where it is unknown."""
-    report_unknown(entry, known_keys("type", *parsers), "a shape", at, diagnostics)
     if not require(entry, "type", "one of " + ", ".join(parsers), at, diagnostics):
         return None
     kind = read_string(entry, "type", at, diagnostics)
     if kind is None:
         return None
     if kind not in parsers:
-        diagnostics.report(
-            VALUE_NOT_ALLOWED, at / "type", key="type", got=kind[:60], allowed=", ".join(parsers)
-        )
+        # The schemas of KHR allow any string: later extensions may add shapes.
+        known = ", ".join(parsers)
+        diagnostics.report(SHAPE_TYPE_UNKNOWN, at / "type", got=repr(kind[:60]), known=known)
         return None
+    report_unknown(entry, known_keys("type", *parsers), "a shape", at, diagnostics)
     for key in parsers:
         if key != kind and key in entry:
             diagnostics.report(SHAPE_BLOCK_UNUSED, at / key, key=key, type=kind)

@@ -6,11 +6,12 @@ default and approximation is decided here, before the engine is touched.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 
-from gltf_bullet.diagnostics import Diagnostics
+from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
 from gltf_bullet.model import (
     DEFAULT_MATERIAL,
     Collider,
@@ -37,6 +38,13 @@ from gltf_bullet.transforms import (
 
 __all__ = ["BodyPlans", "plan_bodies"]
 
+ANIMATED_COLLIDER_APART = IssueKind(
+    "ANIMATED_COLLIDER_APART",
+    Severity.INFO,
+    "an animation moves the collider within the kinematic body of node {body}: it is an engine "
+    "body of its own, which goes where the two together bring it",
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BodyPlans:
@@ -45,13 +53,15 @@ class BodyPlans:
     bodies: dict[int, BodyPlan]
     """By motion node, in file order."""
     statics: tuple[StaticPlan, ...]
-    """Colliders without a motion above them, in file order."""
+    """Colliders without a motion above them, and those that animations move within kinematic
+    bodies, in file order."""
 
 
 def plan_bodies(
     physics: PhysicsScene,
     *,
     motion_node_of: IntArray,
+    moving_inside: Collection[int] = (),
     frames: NodeFrames,
     shapes: ShapePlanner,
     density: float,
@@ -62,6 +72,7 @@ def plan_bodies(
     Args:
         physics: The model; only nodes in it are looked at.
         motion_node_of: Nearest motion node per node, -1 without one, shape [node_count].
+        moving_inside: Nodes that an animation moves relative to the body that they belong to.
         frames: Global transforms at load.
         shapes: Plans the single shapes.
         density: [kg/m^3] where the file leaves the mass to the engine.
@@ -98,23 +109,30 @@ def plan_bodies(
             continue
         if motion is not None:
             owned[owner].append(placer.place(collider, planned))
-            continue
+            if motion.kind is MotionKind.DYNAMIC or node not in moving_inside:
+                continue
+            diagnostics.report(ANIMATED_COLLIDER_APART, collider.pointer, body=owner)
         statics.append(
             StaticPlan(
                 node=node,
+                owner=owner,
                 world_from_collider=frames.pose(node),
                 shape=planned.placed,
                 material=collider.material or DEFAULT_MATERIAL,
                 filter=collider.filter,
-                deforms=isinstance(collider.shape, MeshShape) and collider.shape.is_deformable,
+                # Within a body they are made anew, as those of bodies are.
+                deforms=owner < 0
+                and isinstance(collider.shape, MeshShape)
+                and collider.shape.is_deformable,
             )
         )
+    apart = {static.node for static in statics if static.owner >= 0}
     planner = MassPlanner(density, largest_mass(physics), diagnostics)
     ends = {end for j in physics.joints.values() for end in (j.node, j.connected_node)}
     jointed = {int(motion_node_of[end]) for end in ends if end is not None}
     bodies = {}
     for node, motion in physics.motions.items():
-        plan = planner.plan(node, motion, owned[node], frames.pose(node), linear_maps[node])
+        plan = planner.plan(node, motion, owned[node], frames.pose(node), linear_maps[node], apart)
         if node not in jointed:  # links keep the frames that PyBullet's users know
             plan = about_own_shape(plan, is_stated=motion.inertia_diagonal is not None)
         bodies[node] = plan

@@ -99,10 +99,13 @@ class ColliderGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StaticPlan:
-    """A collider without a motion at or above it."""
+    """A collider with a body of its own: without a motion at or above it, or moved beneath one."""
 
     node: int
     """The glTF node with the collider."""
+    owner: int = -1
+    """Motion node of the kinematic body that it belongs to, where an animation moves it in there;
+    -1 without a motion."""
     world_from_collider: Pose
     """The node's frame without its scale, at load."""
     shape: PlacedShape
@@ -113,6 +116,11 @@ class StaticPlan:
     """Decided by the contact planner."""
     deforms: bool = False
     """Whether skins or morph targets may change the shape."""
+
+    @property
+    def kind(self) -> MotionKind:
+        """What it is to users."""
+        return MotionKind.STATIC if self.owner < 0 else MotionKind.KINEMATIC
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

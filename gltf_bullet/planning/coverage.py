@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from gltf_bullet.coverage import approximated, covers, exact
+from gltf_bullet.planning.inner_motion import ANIMATED_WITHIN_BODY
 from gltf_bullet.planning.mass_planner import INFINITE_AS_LARGE, VELOCITY_LIMITED
 from gltf_bullet.planning.triggers import TRIGGER_DECOMPOSED, TRIGGER_PLANE
 
@@ -67,6 +68,14 @@ MOTIONS: Final = covers(
         how="of the centre of mass, rotated by the node, never scaled",
     ),
     approximated("linearVelocity", "angularVelocity", when="faster", by=VELOCITY_LIMITED),
+    exact(
+        "collider",
+        shown_by="tests/physics/test_carried_colliders.py"
+        "::test_a_lift_below_a_kinematic_root_carries_a_box_up",
+        when="animated, or within an animated or kinematic body",
+        how="carries what lies on it",
+    ),
+    approximated("collider", when="animated within a dynamic body", by=ANIMATED_WITHIN_BODY),
     exact("gravityFactor", shown_by=f"{_FREE}::test_the_gravity_factor_multiplies_gravity"),
 )
 

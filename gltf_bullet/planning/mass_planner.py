@@ -6,6 +6,7 @@ Implements "Motions" of KHR_physics_rigid_bodies: every default and approximatio
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
@@ -133,8 +134,18 @@ class MassPlanner:
         colliders: list[PlacedCollider],
         world_from_body: Pose,
         linear_map: FloatArray,
+        apart: Collection[int] = (),
     ) -> BodyPlan:
-        """The plan of one body; ``linear_map`` is the scale and shear of its node."""
+        """The plan of one body.
+
+        Args:
+            node: With the motion.
+            motion: Of the file.
+            colliders: All that belong to the body.
+            world_from_body: At load.
+            linear_map: Scale and shear of its node, shape [3, 3].
+            apart: Collider nodes that weigh here, but stand in engine bodies of their own.
+        """
         # Bodies of one kind come by the thousand: same motion, same shapes, same scale.
         key = (
             motion.kind, motion.mass, motion.center_of_mass, motion.inertia_diagonal,
@@ -157,7 +168,7 @@ class MassPlanner:
             linear_velocity=(0.0, 0.0, 0.0) if fixed else world_from_body.rotate(linear),
             angular_velocity=(0.0, 0.0, 0.0) if fixed else world_from_body.rotate(angular),
             gravity_factor=motion.gravity_factor,
-            groups=group_colliders(colliders),
+            groups=group_colliders(c for c in colliders if c.collider.node not in apart),
             moments=moments,
         )
 

@@ -15,6 +15,7 @@ from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.bodies import BodyPlans, plan_bodies
 from gltf_bullet.planning.contacts.surfaces import ContactPlan, plan_contacts
 from gltf_bullet.planning.gravity import GravityPlan, plan_gravity
+from gltf_bullet.planning.inner_motion import InnerNode, plan_inner_nodes
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans
 from gltf_bullet.planning.joints.articulations import plan_articulations
 from gltf_bullet.planning.joints.fixed_bases import with_fixed_bases
@@ -55,6 +56,28 @@ class AnimatedNodes:
     """Nodes at or below an animated one."""
     driven: frozenset[int] = frozenset()
     """Nodes that an animation running from load on sets directly."""
+    moving: frozenset[int] = frozenset()
+    """Nodes whose translation or rotation any animation sets."""
+    scaled: frozenset[int] = frozenset()
+    """Nodes whose scale any animation sets: what is below moves with it."""
+
+    def within_bodies(
+        self, tree: NodeTree, motion_node_of: IntArray, *, by_scale: bool
+    ) -> frozenset[int]:
+        """Nodes that may move relative to the body that they belong to, itself left out.
+
+        ``by_scale``: also where it is only the scale of a node above that changes.
+        """
+        marked = np.zeros(len(tree), dtype=bool)
+        marked[list(self.moving)] = True
+        if by_scale:
+            marked |= np.isin(tree.parents, list(self.scaled))
+        if not marked.any():
+            return frozenset()
+        nearest = tree.nearest_at_or_above(marked)
+        owners = np.where(nearest >= 0, motion_node_of[nearest], -1)
+        inside = (owners >= 0) & (owners == motion_node_of) & (nearest != owners)
+        return frozenset(np.flatnonzero(inside).tolist())
 
 
 NOT_ANIMATED = AnimatedNodes()
@@ -74,6 +97,8 @@ class ScenePlan:
     triggers: TriggerPlans
     gravity: GravityPlan
     animated: AnimatedNodes
+    inner: tuple[InnerNode, ...] = ()
+    """What animations move within dynamic bodies."""
     kept: dict[object, Any] = field(default_factory=dict)
     """What its executors have worked out of it that holds wherever it is moved to."""
 
@@ -116,11 +141,13 @@ def plan_scene(
     physics = _hold_animated_joints(physics, motion_node_of, animated, diagnostics)
     physics = with_fixed_bases(physics, tree, motion_node_of, frames, animated.moved)
     motion_node_of = physics.motion_node_of(tree)
+    inside = animated.within_bodies(tree, motion_node_of, by_scale=True)
     decomposer = Decomposer(options)
     shapes = ShapePlanner(mesh_of, options, diagnostics, decomposer)
     bodies = plan_bodies(
         physics,
         motion_node_of=motion_node_of,
+        moving_inside=inside,
         frames=frames,
         shapes=shapes,
         density=options.density,
@@ -153,16 +180,18 @@ def plan_scene(
         world_from_node=frames.world_from_node,
         world_rotations_xyzw=frames.rotations_xyzw,
         diagnostics=diagnostics,
-        moving_nodes=[n for n in animated.moved if motion_node_of[n] < 0],
+        moving_nodes=[n for n in animated.moved if n in inside or motion_node_of[n] < 0],
         outermost=[
             node
             for node in physics.motions
             if not any(above in physics.motions for above in tree.ancestors(node))
         ],
     )
+    pushed = animated.within_bodies(tree, motion_node_of, by_scale=False)
     return ScenePlan(
         frames=frames,
         bodies=bodies,
+        inner=plan_inner_nodes(physics, bodies, motion_node_of, pushed, diagnostics),
         motion_node_of=motion_node_of,
         articulations=articulations,
         contacts=contacts,

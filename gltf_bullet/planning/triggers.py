@@ -84,8 +84,10 @@ class SensedCollider:
     node: int
     owner: int
     """Motion node of its body, -1 for static colliders on animated nodes."""
+    frame_node: int
+    """The body's, or ``node`` where the collider moves otherwise than a body."""
     shape: PlacedShape
-    """In the frame of the body; of ``node`` without its scale where there is no body."""
+    """In the frame of ``frame_node`` without its scale."""
     filter: CollisionFilter | None
 
 
@@ -183,7 +185,11 @@ def _sensed(bodies: BodyPlans, moving_nodes: set[int]) -> tuple[SensedCollider, 
     """Colliders of bodies that can move, and static ones that animation moves."""
     found = {
         static.node: SensedCollider(
-            node=static.node, owner=-1, shape=static.shape, filter=static.filter
+            node=static.node,
+            owner=static.owner,
+            frame_node=static.node,
+            shape=static.shape,
+            filter=static.filter,
         )
         for static in bodies.statics
         if static.node in moving_nodes
@@ -194,7 +200,7 @@ def _sensed(bodies: BodyPlans, moving_nodes: set[int]) -> tuple[SensedCollider, 
         for group in body.groups:
             for node, shape in zip(group.collider_nodes, group.shapes, strict=True):
                 found[node] = SensedCollider(
-                    node=node, owner=owner, shape=shape, filter=group.filter
+                    node=node, owner=owner, frame_node=owner, shape=shape, filter=group.filter
                 )
     return tuple(found[node] for node in sorted(found))
 

@@ -50,15 +50,23 @@ class AssetContent:
         """What the file's animations may move; ``running``: whether they play from load on."""
         marked = np.zeros(len(self.tree), dtype=bool)
         driven: set[int] = set()
+        moving: set[int] = set()
+        scaled: set[int] = set()
         for animation in self.animations:
             for track in animation.tracks:
                 if track.node is None or track.target_path == "weights":
                     continue
                 marked[track.node] = True
+                (scaled if track.target_path == "scale" else moving).add(track.node)
                 if running and track.target_path in ("translation", "rotation"):
                     driven.add(track.node)
         moved = np.flatnonzero(self.tree.nearest_at_or_above(marked) >= 0)
-        return AnimatedNodes(moved=frozenset(moved.tolist()), driven=frozenset(driven))
+        return AnimatedNodes(
+            moved=frozenset(moved.tolist()),
+            driven=frozenset(driven),
+            moving=frozenset(moving),
+            scaled=frozenset(scaled),
+        )
 
     def to_glb(self) -> bytes:
         """The whole file, with all buffers and images that it refers to, as a ``.glb``.

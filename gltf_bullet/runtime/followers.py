@@ -117,6 +117,11 @@ class Followers:
         """world_from_node of all nodes now, shape [node_count, 4, 4]."""
         return self.nodes.world_from_node
 
+    def settle(self) -> None:
+        """Bring along what a body carries that was put elsewhere."""
+        if self.are_busy:
+            self.driver.settle(self.place())
+
     def standing(self) -> _Standing:
         """How everything stands; not to be changed."""
         if self.has_moved or self.__dict__.keys() & {"_nodes", "animator"}:

@@ -8,13 +8,14 @@ from dataclasses import replace
 from gltf_bullet.model import MotionKind, PhysicsScene
 from gltf_bullet.transforms import Vec3
 
-__all__ = ["with_velocities"]
+__all__ = ["with_cruises", "with_velocities"]
 
 
 def with_velocities(
     physics: PhysicsScene,
     before: PhysicsScene,
     velocities_in_node: Callable[[int], tuple[Vec3, Vec3]],
+    is_led: Callable[[int], bool],
 ) -> PhysicsScene:
     """``physics`` with the velocities that the bodies of ``before`` have now.
 
@@ -22,11 +23,14 @@ def with_velocities(
         physics: An edited model; velocities that it states otherwise than ``before`` are kept.
         before: The model that runs.
         velocities_in_node: Velocity [m/s] and spin [rad/s] of a running body in its node's axes.
+        is_led: Whether an animation moves a body; a kinematic one goes on as the file says after.
     """
     motions = dict(physics.motions)
     for node, motion in physics.motions.items():
         old = before.motions.get(node)
-        if motion.kind is not MotionKind.DYNAMIC or old is None:
+        if motion.kind is MotionKind.STATIC or old is None:
+            continue
+        if motion.kind is old.kind is MotionKind.KINEMATIC and is_led(node):
             continue
         linear, angular = velocities_in_node(node)
         if motion.linear_velocity == old.linear_velocity:
@@ -35,3 +39,16 @@ def with_velocities(
             motion = replace(motion, angular_velocity=angular)
         motions[node] = motion
     return replace(physics, motions=motions)
+
+
+def with_cruises(physics: PhysicsScene, moving: PhysicsScene) -> PhysicsScene:
+    """``physics`` with the velocities that kinematic bodies have in ``moving``.
+
+    These are constant in the world (KHR_physics_rigid_bodies, "Motions"), not in the node, and the
+    model states them in the node as it stands when the bodies are made.
+    """
+    motions = {
+        node: moving.motions[node] if motion.kind is MotionKind.KINEMATIC else motion
+        for node, motion in physics.motions.items()
+    }
+    return physics if motions == physics.motions else replace(physics, motions=motions)

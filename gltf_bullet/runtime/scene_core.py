@@ -20,7 +20,7 @@ from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.runtime.followers import Followers
-from gltf_bullet.runtime.moving_model import with_velocities
+from gltf_bullet.runtime.moving_model import with_cruises, with_velocities
 from gltf_bullet.runtime.node_sync import NodeSync
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.scene_state import SceneState
@@ -120,8 +120,10 @@ class SceneCore:
         """
         self.require_alive()
         physics = self.joint_controls.with_drives(physics)
-        moving = with_velocities(physics, self.physics, self.world.motion.velocities_in_node)
-        self._remake(physics, moving, frames or self.nodes.frames_now(), on_trial=True)
+        speeds, is_led = self.world.motion.velocities_in_node, self.world.kinematic_targets.holds
+        moving = with_velocities(physics, self.physics, speeds, is_led)
+        frames = frames or self.nodes.frames_now()
+        self._remake(with_cruises(physics, moving), moving, frames, on_trial=True)
 
     def change_masses(self, physics: PhysicsScene) -> bool:
         """Take over a model that differs in masses alone; ``False`` where that takes a rebuild."""
@@ -248,6 +250,7 @@ class SceneCore:
             self.rebuild(self.physics)
         driver = self.followers.driver
         if driver.has_work:
+            self.followers.has_moved |= driver.carries  # users may have put bodies elsewhere
             driver.before_step(time_step, self.nodes.world_from_node)
 
     def refresh(self) -> None:
@@ -301,6 +304,7 @@ class SceneCore:
         is_free = node in self.world.plan.bodies.bodies and self.nodes.keeps_size(node, frames)
         if is_free and self.world.motion.teleport(node, frames.pose(node)):
             self.refresh()
+            self.followers.settle()
         else:
             self.rebuild(self.physics, frames)
 

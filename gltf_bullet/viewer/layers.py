@@ -90,8 +90,8 @@ class SceneLayers:
         found: list[tuple[int, PlacedShape, str]] = []
         filters: list[tuple[int, CollisionFilter | None, bool]] = []
         for static in plan.statics:
-            found.append((static.node, static.shape, "static"))
-            filters.append((-1, static.filter, True))
+            found.append((static.node, static.shape, static.kind.value))
+            filters.append((static.owner, static.filter, True))
         for body in plan.bodies.values():
             for group in body.groups:
                 for shape in group.shapes:

@@ -10,10 +10,9 @@ import pytest
 
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.dialects.properties import LIST_EMPTY, UNKNOWN_PROPERTY
-from gltf_bullet.dialects.shape_table import SHAPE_BLOCK_UNUSED
+from gltf_bullet.dialects.shape_table import SHAPE_BLOCK_UNUSED, SHAPE_TYPE_UNKNOWN
 from gltf_bullet.gltf.fields import (
     REQUIRED_MISSING,
-    VALUE_NOT_ALLOWED,
     VALUE_OUT_OF_RANGE,
     WRONG_TYPE,
 )
@@ -97,7 +96,14 @@ def test_a_size_of_two_numbers_is_an_error(read: Read, diagnostics: Diagnostics)
 
 def test_an_unknown_type_leaves_the_collider_out(read: Read, diagnostics: Diagnostics) -> None:
     assert read_shape(read, {"type": "torus"}) is None
-    assert diagnostics.take(VALUE_NOT_ALLOWED).pointer == f"{AT}/type"
+    assert diagnostics.take(SHAPE_TYPE_UNKNOWN).pointer == f"{AT}/type"
+
+
+def test_a_vendors_shape_and_its_block_are_named_once(read: Read, diagnostics: Diagnostics) -> None:
+    """The schema: "type" is one of five words, or any string."""
+    assert read_shape(read, {"type": "VENDOR_torus", "VENDOR_torus": {"radius": 2}}) is None
+    assert diagnostics.take(SHAPE_TYPE_UNKNOWN).values["got"] == "'VENDOR_torus'"
+    assert not len(diagnostics)
 
 
 def test_a_missing_type_is_an_error(read: Read, diagnostics: Diagnostics) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind
-from gltf_bullet.dialects.joint_drives import DRIVE_PAIR_INCOMPLETE
+from gltf_bullet.dialects.joint_drives import DRIVE_PAIR_INCOMPLETE, DRIVE_WORD_UNKNOWN
 from gltf_bullet.dialects.joint_limits import (
     AXIS_REPEATED,
     LIMIT_AXES_EMPTY,
@@ -25,7 +25,6 @@ from gltf_bullet.dialects.references import (
 from gltf_bullet.gltf.fields import (
     INDEX_OUT_OF_RANGE,
     REQUIRED_MISSING,
-    VALUE_NOT_ALLOWED,
     VALUE_OUT_OF_RANGE,
     WRONG_TYPE,
 )
@@ -169,8 +168,9 @@ def test_a_drive_needs_type_mode_and_axis(
 @pytest.mark.parametrize(
     ("key", "value", "kind"),
     [
-        ("type", "rotary", VALUE_NOT_ALLOWED),
-        ("mode", "impulse", VALUE_NOT_ALLOWED),
+        ("type", "rotary", DRIVE_WORD_UNKNOWN),
+        ("mode", "impulse", DRIVE_WORD_UNKNOWN),
+        ("type", 1, WRONG_TYPE),
         ("axis", 3, INDEX_OUT_OF_RANGE),
         ("axis", 0.5, WRONG_TYPE),
     ],

@@ -72,3 +72,22 @@ def test_a_ray_meets_a_scaled_mirrored_box_where_the_matrices_say() -> None:
             assert hit.fraction == pytest.approx(1.0 - 0.25 * size[axis], abs=1e-6)
             outward = matrix[:3, axis] / np.linalg.norm(matrix[:3, axis])
             assert hit.normal == pytest.approx(outward, abs=1e-6)
+
+
+def test_an_infinite_plane_is_met_from_its_front_only() -> None:
+    """It is a half-space: a ray from behind starts in the solid, and rays that do so miss it."""
+    scenery = Scenery()
+    turn = (0.0, 0.0, math.sin(math.pi / 12), math.cos(math.pi / 12))
+    plane = scenery.node("Plane", shape=scenery.shape("plane"), rotation=turn)
+    ball = scenery.node("Ball", at=(0, 2, 0), shape=scenery.shape("sphere", radius=0.5))
+    with world(scenery.bytes()) as scene:
+        front = scene.ray_cast((1, 5, 0), (1, -5, 0))
+        assert front is not None
+        assert front.node == plane
+        # The plane is turned by 30 degrees about Z: it is met at y = x tan 30.
+        assert front.position[1] == pytest.approx(math.tan(math.pi / 6), abs=1e-6)
+        assert front.normal == pytest.approx([-0.5, math.sqrt(0.75), 0], abs=1e-6)
+        assert scene.ray_cast((1, -5, 0), (1, 5, 0)) is None
+        behind = scene.ray_cast((0, -5, 0), (0, 5, 0))
+        assert behind is not None
+        assert (behind.node, round(behind.position[1], 6)) == (ball, 1.5)

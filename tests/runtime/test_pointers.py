@@ -255,6 +255,22 @@ def test_node_scale_changes_the_collider(scene: gb.Scene) -> None:
     assert scene.world_from_node("Box")[1, 3] == pytest.approx(0.5, abs=0.01)
 
 
+def test_lists_that_the_file_does_without_have_no_items(scene: gb.Scene) -> None:
+    """The object model has the pointer in every file; nobody must know what the file has."""
+    for absent in (
+        TABLE + "collisionFilters",
+        "/extensions/OMI_physics_joint/physicsJoints",
+        "/skins",
+        "/nodes/1/children",
+    ):
+        assert scene.get(f"{absent}.length") == 0, absent
+    assert scene.get(TABLE + "physicsJoints/0/drives.length") == 1
+    assert scene.get("/nodes.length") == 5
+    for nowhere in ("/nodes/999/children.length", "/frogs.length", TABLE + "frogs.length"):
+        with pytest.raises(KeyError):
+            scene.get(nowhere)
+
+
 def test_lengths_are_read_only(scene: gb.Scene) -> None:
     assert scene.get(TABLE + "physicsMaterials.length") == 1
     assert scene.get(TABLE + "physicsJoints.length") == 1

@@ -197,7 +197,7 @@ class ArticulationSet:
         if self.solver.is_hurried or self.fast_links.held:
             self.fast_links.put_back(*self.solver.last)
         if self.loop_constraints.is_any:
-            self.loop_constraints.close(self.solver.read)
+            self.loop_constraints.close(self.solver.read, self.solver.findings.name_torn)
         for articulation in self.articulations:
             if articulation.is_watching:
                 articulation.after_step()

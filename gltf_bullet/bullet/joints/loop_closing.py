@@ -37,6 +37,11 @@ _CLOSING_STEPS = 3
 _CLOSED_AT_ONCE = 5e-3
 """[m] Of such a gap a hundredth of a millimetre is left after the first."""
 
+_TORN = 0.02
+"""[m] A gap that is named if closing leaves"""
+_HELD = 0.9
+"""of it, or more: what holds the loop on both sides is prescribed."""
+
 LARGEST_GAP = 0.01
 """[m] No larger gap is shown to the engine than the solve reckons with."""
 
@@ -60,6 +65,8 @@ class Grip:
     """Of the child."""
     frame_from_inertial: FloatArray
     """[3, 3], of the child."""
+    joint_node: int
+    """With the joint that it closes."""
     sign: float
     """-1 where the child is the first end of the loop."""
 
@@ -90,6 +97,9 @@ class ClosedLoops:
         self._factor = arena.table(record, slots.FACTOR, n, n)
         self._poses = arena.table(record, slots.POSE, count, slots.POSE_SIZE)
         self._joints = JointPlaces(articulation)
+        self._grip_joints = [grip.joint_node for grip in grips]
+        self.torn: tuple[int, float] | None = None
+        """Joint node of a loop that no joint can close, and its gap [m]."""
 
     def tighten(self) -> None:
         """Show the engine larger gaps than there are; after the solve, before the step."""
@@ -116,15 +126,20 @@ class ClosedLoops:
         Args:
             read: Takes the state of all joints from the engine.
         """
+        first = widest = 0.0
         for _ in range(_CLOSING_STEPS):
             read()
             self._articulation.follow()
             widest = float(np.abs(self._gaps).max())
             if widest <= WORTH_CLOSING:
                 return
+            first = first or widest
             self._joints.move(self._closing_move())
             if widest <= _CLOSED_AT_ONCE:
                 return
+        if widest > max(_TORN, _HELD * first):
+            number = int(np.abs(self._gaps).max(axis=1).argmax())
+            self.torn = self._grip_joints[number], widest
 
     def _closing_move(self) -> FloatArray:
         """What the joints [n] have to move: the least way by kinetic energy."""
@@ -139,6 +154,8 @@ class ClosedLoops:
         np.fill_diagonal(lower, 1.0 / np.maximum(diagonal, _LEAST_INVERSE))
         half = dtrsm(1.0, lower, self._jacobian.T, lower=1)
         response = half.T @ half
+        if not response.trace() > 0.0:
+            return np.zeros(len(lower))  # welded on both sides: no joint can close it
         response.flat[:: len(wanted) + 1] += _NEVER_SINGULAR * response.trace()
         found = half @ np.linalg.solve(response, wanted)
         return np.asarray(dtrsm(1.0, lower, found[:, None], lower=1, trans_a=1)[:, 0])

@@ -80,10 +80,13 @@ class LoopConstraints:
         for loops in self._loops:
             loops.tighten()
 
-    def close(self, read: Callable[[], None]) -> None:
-        """See :meth:`ClosedLoops.close`."""
+    def close(self, read: Callable[[], None], name_torn: Callable[[int, float], None]) -> None:
+        """See :meth:`ClosedLoops.close`; ``name_torn`` is told of those that cannot be closed."""
         for loops in self._loops:
             loops.close(read)
+            if loops.torn is not None:
+                name_torn(*loops.torn)
+                loops.torn = None
 
     def _grip(self, articulation: Articulation, loop_constraint: LoopConstraint) -> Grip:
         """Of the constraint just created."""
@@ -95,6 +98,7 @@ class LoopConstraints:
             constraint=self.constraint_ids[-1],
             pivot=(inertial.inverse() @ child.link_from_frame).translation,
             frame=articulation.record.frames.index[child.multibody, child.link],
+            joint_node=articulation.plan.joints[loop_constraint.joint].joint.node,
             frame_from_inertial=inertial.matrix()[:3, :3],
             sign=sign,
         )

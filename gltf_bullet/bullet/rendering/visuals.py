@@ -32,7 +32,7 @@ from gltf_bullet.planning.shapes.shape_plans import (
     InfinitePlanePlan,
     PlacedShape,
 )
-from gltf_bullet.rendering.solids import COLOR_OF_KIND, STATIC_COLOR, solid
+from gltf_bullet.rendering.solids import COLOR_OF_KIND, solid
 from gltf_bullet.rendering.visual_plans import (
     Color,
     NodeVisual,
@@ -136,7 +136,7 @@ class BodyVisuals:
         """The visual shape of a static collider, which stands at the origin of its body."""
         if not self._shows_colliders:
             return self._dummy
-        return self._of_colliders((PlacedShape(plan.shape.shape),), STATIC_COLOR)
+        return self._of_colliders((PlacedShape(plan.shape.shape),), COLOR_OF_KIND[plan.kind])
 
     def create_scenery(self, created: list[int]) -> None:
         """One body without a collision shape per mesh that no body carries."""
@@ -170,7 +170,7 @@ class BodyVisuals:
     def finish_static(self, plan: StaticPlan, body_id: int) -> None:
         """Paint a static collider that exists."""
         if self._shows_colliders:
-            self._paint((plan.shape,), body_id, -1, STATIC_COLOR)
+            self._paint((plan.shape,), body_id, -1, COLOR_OF_KIND[plan.kind])
 
     def _paint(
         self, shapes: tuple[PlacedShape, ...], body_id: int, link: int, color: Color

@@ -13,8 +13,8 @@ import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes
-from gltf_bullet.planning.shapes.shape_plans import PlacedShape, SpherePlan
-from gltf_bullet.transforms import IDENTITY_POSE, Pose
+from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan, PlacedShape, SpherePlan
+from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose
 
 __all__ = ["ColliderIndex", "LinkColliders"]
 
@@ -73,6 +73,17 @@ class ColliderIndex:
             if gap < best_gap:
                 best, best_gap = node, gap
         return best
+
+    def is_behind(self, body_id: int, link_index: int, direction: FloatArray) -> bool:
+        """Whether a ray in a direction, shape [3], leaves an infinite plane where it meets it.
+
+        Such planes are half-spaces: a ray from behind starts in the solid. Bullet says it hits.
+        """
+        link = self._links.get((body_id, link_index))
+        if link is None or not isinstance(link.shapes[0].shape, InfinitePlanePlan):
+            return False
+        frame = self._world_from_link(body_id, link_index, link) @ link.shapes[0].body_from_shape
+        return float(np.dot(frame.rotate((0.0, 1.0, 0.0)), direction)) > 0.0
 
     def _world_from_link(self, body_id: int, link_index: int, link: LinkColliders) -> Pose:
         if link_index < 0:

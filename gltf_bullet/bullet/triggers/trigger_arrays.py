@@ -54,8 +54,7 @@ class TriggerArrays:
         """
         load(watch)
         volumes, colliders = plans.volumes, plans.colliders
-        # A shape is placed in the frame of its body, of its node where there is no body.
-        places = [c.owner if c.owner >= 0 else c.node for c in colliders]
+        places = [c.frame_node for c in colliders]
         frame_nodes, frame_of = np.unique(np.array(places, dtype=np.intp), return_inverse=True)
         self.frame_nodes: list[int] = frame_nodes.tolist()
         """Nodes whose frames colliders are placed in."""

@@ -60,6 +60,11 @@ class BodyMotion:
         _, _, linear, angular = link_state(self._client_id, *self._link_of(node))
         return np.array(linear), np.array(angular)
 
+    def center_of(self, node: int) -> FloatArray:
+        """Where the centre of mass of a body is [m], shape [3]."""
+        position, _, _, _ = link_state(self._client_id, *self._link_of(node))
+        return np.array(position)
+
     def rotation_of(self, node: int) -> FloatArray:
         """world_from_body of a motion node as a rotation matrix, shape [3, 3]."""
         inertial = self.plans[node].body_from_inertial

@@ -245,7 +245,7 @@ class EngineWorld:
     @property
     def moving_ids(self) -> set[int]:
         """The bodies of motion nodes."""
-        return {self.link_of(node)[0] for node in self.plan.bodies.bodies}
+        return {link[0] for k in self.plan.bodies.bodies for link in self._table.solid_links_of(k)}
 
     @property
     def collider_node_of_link(self) -> dict[EngineLink, int]:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
+import pybullet
+
 from gltf_bullet.bullet.bodies.free_bodies import FreeBodies
 from gltf_bullet.bullet.bodies.kinematic_bodies import KinematicBodies
-from gltf_bullet.bullet.state.link_states import ZERO, set_base_velocity
+from gltf_bullet.bullet.state.link_states import ZERO, set_base_pose, set_base_velocity
 from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.bodies import BodyPlans
-from gltf_bullet.transforms import BoolArray, FloatArray
+from gltf_bullet.transforms import BoolArray, FloatArray, Pose
 
 __all__ = ["KinematicNodes", "KinematicTargets"]
 
 KinematicNodes: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 """Nodes of static colliders, and of bodies."""
 
+_ELSEWHERE = 1e-4
+"""[m] and radians from its place at which somebody has put what carries a collider elsewhere."""
 
 _NOBODY = KinematicBodies(-1, [], [])
 
@@ -47,6 +53,7 @@ class KinematicTargets:
         self._free = free
         self._renew = renew
         self._id_of_body = free.id_of_node
+        self._offset_of = {s.node: s.shape.body_from_shape for s in plan.statics}
         self.nodes: KinematicNodes = ((), ())
         """What follows now, in the order of :meth:`follow`."""
         self._bodies = _NOBODY
@@ -84,14 +91,34 @@ class KinematicTargets:
                     plan.angular_velocity,
                 )
         self.nodes = (tuple(static_nodes), tuple(body_nodes))
-        offset_of = {s.node: s.shape.body_from_shape for s in self._plan.statics}
         self._bodies = KinematicBodies(
             self._client_id,
             [*map(self._static_ids.__getitem__, static_nodes),
              *map(self._id_of_body.__getitem__, body_nodes)],
-            [*map(offset_of.__getitem__, static_nodes),
+            [*map(self._offset_of.__getitem__, static_nodes),
              *(self._plan.bodies[node].body_from_inertial for node in body_nodes)],
         )  # fmt: skip
+
+    def stand(
+        self, static_nodes: Sequence[int], positions: FloatArray, rotations_xyzw: FloatArray
+    ) -> None:
+        """Put static colliders that are elsewhere where they belong, at once.
+
+        Args:
+            static_nodes: Some of those that follow.
+            positions: Of the nodes' frames now [m], shape [k, 3].
+            rotations_xyzw: Shape [k, 4].
+        """
+        for node, position, rotation in zip(
+            static_nodes, positions.tolist(), rotations_xyzw.tolist(), strict=True
+        ):
+            body_id = self._static_ids[node]
+            wanted = Pose(tuple(rotation), tuple(position)) @ self._offset_of[node]
+            at, turned = pybullet.getBasePositionAndOrientation(body_id, self._client_id)
+            off = math.dist(at, wanted.translation)
+            likeness = abs(sum(map(operator.mul, turned, wanted.rotation_xyzw)))
+            if off > _ELSEWHERE or likeness < 1.0 - _ELSEWHERE**2:
+                set_base_pose(self._client_id, body_id, wanted.translation, wanted.rotation_xyzw)
 
     def aim(self, positions: FloatArray, rotations_xyzw: FloatArray, is_jump: BoolArray) -> None:
         """Targets of the coming step, in the order of :attr:`nodes`, statics first.

@@ -45,6 +45,10 @@ class LinkIndex:
         self._static_ids = static_ids
         self._id_of_free = id_of_free
         self._articulations = articulations
+        self._apart: dict[int, list[EngineLink]] = {}
+        for static in plan.bodies.statics:
+            if static.owner >= 0:
+                self._apart.setdefault(static.owner, []).append((static_ids[static.node], -1))
 
     def link_of(self, node: int) -> EngineLink:
         """The engine link of a motion node's body."""
@@ -60,18 +64,22 @@ class LinkIndex:
             return [(body_id, -1), *((body_id, link) for link in range(count - 1))]
         return self._articulations.links_of(node)
 
+    def solid_links_of(self, node: int) -> list[EngineLink]:
+        """The same, and the bodies of colliders that animations move within the body."""
+        return [*self.links_of(node), *self._apart.get(node, ())]
+
     def links_around(self, node: int) -> list[EngineLink]:
         """The engine links of the body, or of the static collider, that a node belongs to."""
         owner = int(self._plan.motion_node_of[node])
         if owner >= 0:
-            return self.links_of(owner)
+            return self.solid_links_of(owner)
         return [(self._static_ids[node], -1)] if node in self._static_ids else []
 
     def owners(self) -> dict[EngineLink, int]:
         """The motion node of each link, or its static collider's node."""
         owners = {(body_id, -1): node for node, body_id in self._static_ids.items()}
         for node in self.bodies.bodies:
-            owners |= dict.fromkeys(self.links_of(node), node)
+            owners |= dict.fromkeys(self.solid_links_of(node), node)
         return owners
 
     def name_of_body(self, tree: NodeTree) -> Callable[[int], str]:
@@ -88,8 +96,8 @@ class LinkIndex:
         """Links of bodies that are jointed without ``enableCollision``."""
         plans = self._plan.articulations
         for first, second in sorted(plans.excluded_pairs):
-            for a in self.links_of(first):
-                yield from ((a, b) for b in self.links_of(second))
+            for a in self.solid_links_of(first):
+                yield from ((a, b) for b in self.solid_links_of(second))
         if not plans.excluded_static_pairs:
             return
         above = {node: {node, *tree.ancestors(node)} for node in self._static_ids}
@@ -111,7 +119,7 @@ class LinkIndex:
         """
         owner = int(self._plan.motion_node_of[attachment])
         if owner >= 0:
-            return self.links_of(owner)
+            return self.solid_links_of(owner)
         for node in (attachment, *tree.ancestors(attachment)):
             if self._is_world(node, above, tree):
                 around = [node] if node in self._static_ids else []

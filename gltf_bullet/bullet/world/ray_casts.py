@@ -14,7 +14,7 @@ from gltf_bullet.transforms import FloatArray
 __all__ = ["RayHit", "cast_rays"]
 
 _MAX_PASSES = 64
-"""Colliders that one ray may pass because they are not ours or are filtered out."""
+"""Colliders that one ray may pass: not ours, filtered out, or planes from behind."""
 
 _STEP_PAST = 1e-5
 """[m] behind a passed surface where the ray goes on; rays that start inside a solid miss it."""
@@ -73,7 +73,8 @@ def cast_rays(
                 continue
             whole = passed[ray] + (1.0 - passed[ray]) * fraction
             node = index.node_at(body_id, link_index, position)
-            if node is not None and admits(node):
+            is_behind = index.is_behind(body_id, link_index, ends[ray] - starts[ray])
+            if node is not None and not is_behind and admits(node):
                 hits[ray] = RayHit(node, float(whole), np.array(normal), np.array(position))
                 continue
             is_stuck = last[ray] == (body_id, link_index) and whole <= passed[ray]

@@ -69,8 +69,9 @@ def plan_articulations(
         world_rotations_xyzw: Products of local rotations, [node_count, 4]: attachment frames
             have no scale.
         diagnostics: Takes the findings.
-        moving_nodes: Nodes without motion that an animation moves; as attachment nodes they
-            become moving anchors instead of the fixed world.
+        moving_nodes: Nodes that an animation moves, in the world or within the body that they
+            belong to; as attachment nodes they become moving anchors instead of the fixed world,
+            or of their kinematic body.
         outermost: Motion nodes below no other motion: where a file nests the links of a robot in
             each other, its base.
     """
@@ -145,7 +146,7 @@ def plan_articulations(
         excluded_pairs=frozenset(pairs),
         excluded_static_pairs=frozenset(static_pairs),
         moving_anchors=frozenset(side.anchor for side in anchored),
-        anchor_poses={side.anchor: side.frame for side in anchored if side.motion < 0},
+        anchor_poses={side.anchor: side.frame for side in anchored if side.anchor != side.motion},
     )
 
 
@@ -175,6 +176,7 @@ def _side(
     if plan.kind is MotionKind.DYNAMIC or motion in fixed:
         return Side(body=motion, anchor=WORLD, frame=frame, motion=motion)
     anchor = motion if plan.kind is MotionKind.KINEMATIC else WORLD
+    anchor = node if node in moving else anchor
     return Side(body=-1, anchor=anchor, frame=frame, motion=motion)
 
 

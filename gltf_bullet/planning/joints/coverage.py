@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from gltf_bullet.coverage import approximated, covers, exact, ignored
+from gltf_bullet.planning.inner_motion import ANIMATED_WITHIN_BODY
 from gltf_bullet.planning.joints.articulation_builder import JOINT_LOOP_CLOSED, JOINT_TREE_SPLIT
 from gltf_bullet.planning.joints.articulations import JOINT_WITHOUT_EFFECT
 from gltf_bullet.planning.joints.layout import JOINT_LIMITS_CONTRADICT, JOINT_STARTS_VIOLATED
@@ -27,6 +28,7 @@ COVERAGE: Final = covers(
     ),
     approximated("connectedNode", when="loops of joints", by=JOINT_LOOP_CLOSED),
     approximated("connectedNode", when="more than 127 links", by=JOINT_TREE_SPLIT),
+    approximated("connectedNode", when="animated within a dynamic body", by=ANIMATED_WITHIN_BODY),
     exact(
         "enableCollision",
         shown_by=f"{_CONTACTS}::test_jointed_bodies_collide_only_with_enable_collision",

@@ -81,7 +81,7 @@ class Animator:
 
         Args:
             world_now: Where all nodes stand, shape [node_count, 4, 4].
-            simulated: Nodes that the engine moves; they are taken to stay.
+            simulated: Nodes that the engine moves; they are taken to stay there.
         """
         ahead = world_now.copy()
         for depth, nodes in self._levels:

@@ -1,8 +1,8 @@
 """Animated nodes to engine bodies: who follows them, and where to.
 
 Followers are bodies whose own node is animated, kinematic bodies below an animated node, static
-colliders at or below one, and attachment nodes of joints. A dynamic body below an animated node
-stays simulated in the world.
+colliders at or below one, attachment nodes of joints, and colliders that are animated within a
+kinematic body. A dynamic body below an animated node stays simulated in the world.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from gltf_bullet.bullet.world.engine_world import EngineWorld
 from gltf_bullet.model import MotionKind
 from gltf_bullet.runtime.animation.animator import Animator
+from gltf_bullet.runtime.animation.carried_colliders import CarriedColliders
 from gltf_bullet.runtime.animation.deforming_colliders import DeformingColliders
 from gltf_bullet.runtime.animation.players import PlayerState
 from gltf_bullet.scene import NodeFrames, NodeTree
@@ -54,11 +55,17 @@ class AnimationDriver:
             for node in world.plan.articulations.moving_anchors
             if node not in world.plan.bodies.bodies
         ]
+        self._carried = CarriedColliders(world)
 
     @property
     def has_work(self) -> bool:
         """Whether the file has animations at all, or colliders that deform."""
         return len(self.animator.animations) > 0 or len(self._deforming) > 0
+
+    @property
+    def carries(self) -> bool:
+        """Whether kinematic bodies carry something that is animated within them."""
+        return self._carried.are_any
 
     def before_step(self, time_step: float, world_from_node: FloatArray) -> None:
         """Advance the animations and prescribe where what they carry goes.
@@ -77,7 +84,11 @@ class AnimationDriver:
             self._choose()
         if not len(self._followers) and not self._anchors and not len(self._deforming):
             return
-        ahead = self.animator.compose_ahead(world_from_node, self._simulated)
+        now = world_from_node
+        if self.carries:
+            self.settle(now)
+            now = self._carried.ahead(now, self._simulated, time_step)
+        ahead = self.animator.compose_ahead(now, self._simulated)
         self._deforming.follow(ahead, time_step, is_jump=is_jump)
         positions, rotations = self._rigid(ahead, self._followers)
         self._world.kinematic_targets.aim(
@@ -85,6 +96,14 @@ class AnimationDriver:
         )
         for node in self._anchors:
             self._announce(node, world_from_node, ahead, time_step)
+
+    def settle(self, world_from_node: FloatArray) -> None:
+        """Put colliders that kinematic bodies carry where these are now."""
+        if self._carried.nodes:
+            nodes = self._carried.nodes
+            self._world.kinematic_targets.stand(
+                nodes, *self._rigid(world_from_node, np.array(nodes, dtype=np.intp))
+            )
 
     def restore(self, players: Sequence[PlayerState]) -> None:
         """Take back the players of a saved state; the followers are chosen anew."""
@@ -99,7 +118,11 @@ class AnimationDriver:
             if player.is_active or player.is_ending:
                 active[player.sampler.animated_nodes] = True
         moved = self._tree.nearest_at_or_above(active) >= 0
-        statics = [s.node for s in bodies.statics if moved[s.node] and not s.deforms]
+        statics = [
+            static.node
+            for static in bodies.statics
+            if (moved[static.node] or static.owner >= 0) and not static.deforms
+        ]
         followers = [
             node
             for node, plan in bodies.bodies.items()

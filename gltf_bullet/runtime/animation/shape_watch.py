@@ -1,7 +1,8 @@
-"""Noticing that colliders no longer have the shape that they were built with.
+"""Noticing that colliders no longer have the shape, or the place, that they were built with.
 
 Animated scale, animated morph weights and moving skin joints change shapes; the engine keeps them.
-A scene is rebuilt when a collider is off by more than a hundredth of its own size.
+A scene is rebuilt when a collider is off by more than a hundredth of its own size; and when one has
+moved within a dynamic body (inner_watch.py).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from gltf_bullet.model import MeshShape, PhysicsScene, Shape
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.planning.shapes.collision_meshes import collision_mesh
 from gltf_bullet.runtime.animation.animator import Animator
+from gltf_bullet.runtime.animation.inner_watch import InnerWatch
 from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -38,6 +40,7 @@ class ShapeWatch:
         frames = plan.frames
         deforming = {static.node for static in plan.bodies.statics if static.deforms}
         self._asset = asset
+        self._inner = InnerWatch(plan)
         self._animator = animator
         scaled = np.zeros(len(asset.tree), dtype=bool)
         for player in animator.animations:
@@ -56,7 +59,7 @@ class ShapeWatch:
     @property
     def is_idle(self) -> bool:
         """Whether no shape of the scene can change by itself."""
-        return not len(self._scaled) and not self._deformable
+        return not len(self._scaled) and not self._deformable and self._inner.is_idle
 
     def has_changed(self, world_from_node: FloatArray) -> bool:
         """Whether some collider is off by more than the tolerance.
@@ -64,6 +67,8 @@ class ShapeWatch:
         Args:
             world_from_node: Where all nodes stand now, shape [node_count, 4, 4].
         """
+        if not self._inner.is_idle and self._inner.has_moved(world_from_node):
+            return True
         if len(self._scaled):
             sizes = _sizes(world_from_node[self._scaled])
             if (np.abs(sizes - self._sizes) > TOLERANCE * self._sizes.max(1, keepdims=True)).any():

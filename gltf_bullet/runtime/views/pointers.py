@@ -33,6 +33,20 @@ _NODE_FIELDS = {"translation": 3, "rotation": 4, "scale": 3}
 _INDEX = re.compile("0|[1-9][0-9]{0,8}")
 """RFC 6901: digits of ASCII, without leading zeros."""
 _LENGTH = ".length"
+_LISTS_OF_ROOT = re.compile(
+    "/(accessors|animations|buffers|bufferViews|cameras|images|materials|meshes|nodes|samplers"
+    "|scenes|skins|textures)"
+    "|/extensions/KHR_physics_rigid_bodies/(physicsMaterials|physicsJoints|collisionFilters)"
+    "|/extensions/KHR_implicit_shapes/shapes|/extensions/OMI_physics_joint/physicsJoints"
+    "|/extensions/OMI_physics_shape/shapes"
+)
+"""Lists whose ``.length`` is 0 where the file has none (glTF object model)."""
+_LISTS_OF_ITEMS = re.compile(
+    "/nodes/[0-9]+/(children|weights)|/scenes/[0-9]+/nodes|/meshes/[0-9]+/(primitives|weights)"
+    "|/skins/[0-9]+/joints|/animations/[0-9]+/(channels|samplers)"
+    "|/extensions/[A-Z]+_physics_(rigid_bodies|joint)/physicsJoints/[0-9]+/(limits|drives)"
+)
+"""The same for lists of what the file has."""
 _VELOCITIES = ("linear_velocity", "angular_velocity")
 
 
@@ -280,7 +294,17 @@ def _from_document(core: SceneCore, pointer: str) -> Any:
 
 
 def _length(core: SceneCore, pointer: str) -> int:
-    found = _from_document(core, pointer.removesuffix(_LENGTH))
+    """The size of a list; 0 of one that the object model knows and the file does without."""
+    listed = pointer.removesuffix(_LENGTH)
+    if _LISTS_OF_ROOT.fullmatch(listed):
+        owner: Any = core.asset.document.json
+        for key in listed.split("/")[1:]:
+            owner = owner.get(key, {}) if isinstance(owner, dict) else {}
+        return len(owner)
+    owner_at, _, key = listed.rpartition("/")
+    if _LISTS_OF_ITEMS.fullmatch(listed) and key not in _from_document(core, owner_at):
+        return 0
+    found = _from_document(core, listed)
     if not isinstance(found, list):
         raise KeyError(f"{pointer}: there is no list")
     return len(found)

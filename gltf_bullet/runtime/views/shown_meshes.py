@@ -14,7 +14,7 @@ import numpy as np
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan, PlacedShape
 from gltf_bullet.rendering.render_meshes import plan_visuals
-from gltf_bullet.rendering.solids import COLOR_OF_KIND, STATIC_COLOR, solid
+from gltf_bullet.rendering.solids import COLOR_OF_KIND, solid
 from gltf_bullet.rendering.visual_plans import VisualMesh, VisualPlans
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.transforms import FloatArray, IntArray
@@ -99,8 +99,9 @@ def _colliders(core: SceneCore) -> _Found:
     found: _Found = []
     for static in plan.statics:
         endless = isinstance(static.shape.shape, InfinitePlanePlan)
-        mesh = solid([static.shape], STATIC_COLOR)
-        found.append((static.node, None, mesh, frames.pose(static.node).matrix(), endless))
+        mesh = solid([static.shape], COLOR_OF_KIND[static.kind])
+        owner = static.node if static.owner >= 0 else None
+        found.append((static.node, owner, mesh, frames.pose(static.node).matrix(), endless))
     for body in plan.bodies.values():
         shapes: list[PlacedShape] = [shape for group in body.groups for shape in group.shapes]
         if shapes:

@@ -28,6 +28,13 @@ FORCES_NOT_FOUND = IssueKind(
     "step; limits and drives may have acted wrongly in it",
 )
 
+JOINT_LOOP_TORN = IssueKind(
+    "JOINT_LOOP_TORN",
+    Severity.WARNING,
+    "the loop that this joint closes is torn by {gap:.3g} m, and no joint in it can close it: it "
+    "is held where it is by bodies whose motion is prescribed",
+)
+
 DRIVE_TAKEN_OVER = IssueKind(
     "DRIVE_TAKEN_OVER",
     Severity.INFO,
@@ -76,6 +83,10 @@ class StepFindings:
             block = articulation.arena.ints[articulation.record.offset + slots.BLOCK]
             if block >= 0 and index[index[layout.BLOCK_LABEL] + block] == label:
                 self._tell(FORCES_NOT_FOUND, _body_at(articulation, 0))
+
+    def name_torn(self, node: int, gap: float) -> None:
+        """Name the joint of a loop that stays open by ``gap`` [m]."""
+        self._tell(JOINT_LOOP_TORN, node, gap=gap)
 
     def explain(self) -> str:
         """Whose force is not finite."""

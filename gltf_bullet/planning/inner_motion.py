@@ -1,0 +1,100 @@
+"""What animations move within bodies that physics moves: such bodies are made anew meanwhile.
+
+KHR_physics_rigid_bodies, "Colliders", asks for collider transforms in sync with node transforms. A
+link of a PyBullet body stays where it was made, and so does the frame of a joint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.model import MotionKind, PhysicsScene
+from gltf_bullet.planning.bodies import BodyPlans
+from gltf_bullet.planning.body_plans import BodyPlan
+from gltf_bullet.planning.shapes.extents import extent_of
+from gltf_bullet.transforms import IntArray
+
+__all__ = ["ANIMATED_WITHIN_BODY", "InnerNode", "plan_inner_nodes"]
+
+ANIMATED_WITHIN_BODY = IssueKind(
+    "ANIMATED_WITHIN_BODY",
+    Severity.WARNING,
+    "an animation moves the {what} within the body of node {body}, which physics moves: the "
+    "scene's bodies are made anew whenever it is off by {tolerance:.2g} m, with other ids, and "
+    "nothing is pushed or carried at its speed",
+)
+
+_SHARE = 0.02
+"""Of its size that something may be off."""
+_POINT_SIZE = 0.5
+"""[m] for attachments to bodies without colliders."""
+
+
+@dataclass(frozen=True, slots=True)
+class InnerNode:
+    """A collider, or an attachment of a joint."""
+
+    node: int
+    body: int
+    """The motion node of its body."""
+    size: float
+    """What it may be off is measured by [m]."""
+
+    @property
+    def tolerance(self) -> float:
+        """[m] that it may be off."""
+        return _SHARE * self.size
+
+
+def plan_inner_nodes(
+    physics: PhysicsScene,
+    bodies: BodyPlans,
+    motion_node_of: IntArray,
+    inside: Collection[int],
+    diagnostics: Diagnostics,
+) -> tuple[InnerNode, ...]:
+    """Find them, and report how they are followed.
+
+    Args:
+        physics: The model.
+        bodies: Planned.
+        motion_node_of: Nearest motion node per node, -1 without one, shape [node_count].
+        inside: Nodes that an animation moves relative to the body that they belong to.
+        diagnostics: Receives the findings.
+    """
+    if not inside:
+        return ()
+    found: list[InnerNode] = []
+
+    def add(node: int, size: float, what: str, at: JsonPointer) -> None:
+        one = InnerNode(node, int(motion_node_of[node]), size)
+        found.append(one)
+        diagnostics.report(
+            ANIMATED_WITHIN_BODY, at, what=what, body=one.body, tolerance=one.tolerance
+        )
+
+    for body in bodies.bodies.values():
+        if body.kind is MotionKind.DYNAMIC:
+            for node, size in _sizes(body).items():
+                if node in inside:
+                    add(node, size, "collider", physics.colliders[node].pointer)
+    for joint in physics.joints.values():
+        for end in (joint.node, joint.connected_node):
+            if end is None or end not in inside:
+                continue
+            body = bodies.bodies[int(motion_node_of[end])]
+            if body.kind is MotionKind.DYNAMIC:
+                size = max(_sizes(body).values(), default=_POINT_SIZE)
+                add(end, size, "attachment of a joint", joint.pointer)
+    return tuple(found)
+
+
+def _sizes(body: BodyPlan) -> dict[int, float]:
+    """Radius of a ball that holds each collider [m]."""
+    return {
+        node: extent_of(shape).outer
+        for group in body.groups
+        for node, shape in zip(group.collider_nodes, group.shapes, strict=True)
+    }
