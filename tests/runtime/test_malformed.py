@@ -117,7 +117,7 @@ BAD: list[tuple[Callable[[Json], None], str]] = [
     (at(*MOTION, "mass", value="heavy"), f"/nodes/0/extensions/{KHR}/motion/mass"),
     (at(*MOTION, "mass", value=-1), f"/nodes/0/extensions/{KHR}/motion/mass"),
     (at(*MOTION, "linearVelocity", value=[1, 2]), "/motion/linearVelocity"),
-    (at(*SHAPE, "type", value="blob"), "/extensions/KHR_implicit_shapes/shapes/0"),
+    (at(*SHAPE, "type", value=7), "/extensions/KHR_implicit_shapes/shapes/0"),
     (at(*SHAPE, "box", "size", value=[1, -1, 1]), "/shapes/0/box/size"),
     (at("meshes", 0, "primitives", value=None), "/meshes/0/primitives"),
     # numbers that JSON should not hold
