@@ -257,11 +257,16 @@ STRANDED = 113
 """Switch: 1 where they have put an axis beyond a limit: the engine's own must let it come back."""
 MOTOR_FORCE = 114
 """[n], work: what the engine's motors exerted in the last step, in the order of commands."""
+MOTOR_LOAD = 117
+"""[n], what the motors of others exerted in the step before, on axes that they have: the solve
+reckons with it; floats, memory."""
+MOTOR_CHANGE = 118
+"""[n], work: by how much they did otherwise in the last step."""
 MOTOR_IMPULSE = 115
 """[n], work: the same of the step before, times its length."""
 OWN_MOTOR = 116
 """[n], ints: 1 for motors that this solve has set, in the order of commands."""
-HEADER_SIZE = 117
+HEADER_SIZE = 119
 
 SCRATCH_SIZE = 128
 """Least floats of scratch: two attachment frames, their relative pose, and a direction."""

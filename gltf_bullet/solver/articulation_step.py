@@ -265,7 +265,8 @@ def _apply_known_forces(
         if ints[joints + root] == ANCHOR:
             # The engine sees an anchor's velocity, not its acceleration (measured) ...
             work[handed + i] -= _anchor_inertia(ints, floats, work, a, i, root, states, scratch)
-        work[applied + i] = work[handed + i] + weight + floats[ints[a + arena.UNKNOWN] + i]
+        loads = floats[ints[a + arena.UNKNOWN] + i] + floats[ints[a + arena.MOTOR_LOAD] + i]
+        work[applied + i] = work[handed + i] + weight + loads
         if ints[joints + root] == ANCHOR:
             # ... and it turns the velocity v of a base with its spin w, an acceleration of w x v
             # that what hangs on it feels (measured: 1 m/s and 1 rad/s tilt a pendulum by 0.1 rad).

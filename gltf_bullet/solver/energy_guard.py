@@ -124,7 +124,8 @@ def _work_done(
     gain, effort = 0.0, 0.0
     for i in range(ints[a + arena.DOF_COUNT]):
         way = 0.5 * last_dt * (floats[before + i] + work[velocity + i])
-        own = way * floats[ints[a + arena.LEGITIMATE] + i]
+        own = floats[ints[a + arena.LEGITIMATE] + i] + work[ints[a + arena.MOTOR_CHANGE] + i]
+        own *= way
         moved = way * work[ints[a + arena.MOVING_FORCE] + i]
         giving = floats[ints[a + arena.GIVING] + i]
         outrun = work[velocity + i] - floats[ints[a + arena.EXPECTED] + i]

@@ -39,7 +39,7 @@ LET_GO_IN_CONTACT = 16
 some steps (measured: a robot that presses its knees against their stops lost one)."""
 
 UNFELT = 0.2
-"""Share of its impulse that such a motor may seem to exert."""
+"""Share of its impulse that such a motor may seem to exert: the rest is missed."""
 
 AT_STOP = 0.02
 """[m, rad] from a hard limit within which the engine's own stop may hold against a motor."""
@@ -145,6 +145,19 @@ def notice_hands(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -
 
 
 @kernel
+def compare_motors(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> None:
+    """By how much the motors of others did otherwise than the solve reckoned with."""
+    for k in range(ints[a + arena.DOF_COUNT]):
+        dof = ints[ints[a + arena.COMMAND_DOF] + k]
+        change = 0.0
+        if floats[ints[a + arena.TAKEN] + dof] != 0.0:
+            change = (
+                work[ints[a + arena.MOTOR_FORCE] + k] - floats[ints[a + arena.MOTOR_LOAD] + dof]
+            )
+        work[ints[a + arena.MOTOR_CHANGE] + dof] = change
+
+
+@kernel
 def _is_driven(ints: IntArray, work: FloatArray, a: int, dof: int) -> bool:
     """Whether a drive of the file acts on a velocity."""
     n = ints[a + arena.DOF_COUNT]
@@ -174,33 +187,51 @@ def _is_at_stop(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, do
 def hear_motors(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt: float) -> None:
     """Notice axes that a motor of somebody else has, and such that it has let go of.
 
+    What such a motor exerted it is taken to exert in the coming step as well.
+
     PyBullet goes on telling what a motor exerted last when it is switched off. So it is known to be
     off where that stays the same although the momentum knows of no such force.
     """
     for k in range(ints[a + arena.DOF_COUNT]):
         dof = ints[ints[a + arena.COMMAND_DOF] + k]
-        impulse = dt * work[ints[a + arena.MOTOR_FORCE] + k]
-        known = work[ints[a + arena.MOTOR_IMPULSE] + k]
-        work[ints[a + arena.MOTOR_IMPULSE] + k] = impulse
-        taken, quiet = ints[a + arena.TAKEN] + dof, ints[a + arena.QUIET] + dof
-        if abs(impulse - known) > SAME_IMPULSE * abs(known) + SILENT:
-            floats[quiet] = 0.0
-            bound = dt * work[ints[a + arena.MOTOR_BOUND] + k] * (1.0 + SAME)
-            if ints[ints[a + arena.OWN_MOTOR] + k] == 0 or abs(impulse) > bound:
-                floats[taken] = 1.0
-            continue
-        if floats[taken] == 0.0 or abs(impulse) <= SILENT or ints[a + arena.CLOSURE_COUNT]:
-            continue
-        felt = dt * floats[ints[a + arena.LATELY] + dof]
-        is_felt = abs(felt) > UNFELT * abs(impulse)
-        if is_felt or ints[a + arena.MISPREDICTED] or _is_at_stop(ints, floats, work, a, dof):
-            floats[quiet] = 0.0
-            continue
-        floats[quiet] += 1.0
-        is_free = work[ints[a + arena.CONTACT_FORCE] + dof] == 0.0
-        if floats[quiet] >= (LET_GO if is_free else LET_GO_IN_CONTACT):
-            # Without a drive there is nothing to give the axis back to.
-            floats[taken], floats[quiet] = 0.0 if _is_driven(ints, work, a, dof) else 1.0, 0.0
+        _hear_motor(ints, floats, work, a, k, dof, dt)
+        load = ints[a + arena.MOTOR_LOAD] + dof
+        floats[load] = 0.0
+        if floats[ints[a + arena.TAKEN] + dof] != 0.0:
+            floats[load] = work[ints[a + arena.MOTOR_FORCE] + k]
+
+
+@kernel
+def _hear_motor(
+    ints: IntArray, floats: FloatArray, work: FloatArray, a: int, k: int, dof: int, dt: float
+) -> None:
+    impulse = dt * work[ints[a + arena.MOTOR_FORCE] + k]
+    known = work[ints[a + arena.MOTOR_IMPULSE] + k]
+    work[ints[a + arena.MOTOR_IMPULSE] + k] = impulse
+    taken, quiet = ints[a + arena.TAKEN] + dof, ints[a + arena.QUIET] + dof
+    lately = ints[a + arena.LATELY] + dof
+    if abs(impulse - known) > SAME_IMPULSE * abs(known) + SILENT:
+        floats[quiet] = 0.0
+        bound = dt * work[ints[a + arena.MOTOR_BOUND] + k] * (1.0 + SAME)
+        is_own = ints[ints[a + arena.OWN_MOTOR] + k] != 0 and abs(impulse) <= bound
+        if floats[taken] == 0.0 and not is_own:
+            # So far it was a load that nobody knew of.
+            floats[taken] = 1.0
+            floats[lately], floats[ints[a + arena.UNKNOWN] + dof] = 0.0, 0.0
+        return
+    if floats[taken] == 0.0 or abs(impulse) <= SILENT or ints[a + arena.CLOSURE_COUNT]:
+        return
+    is_felt = abs(impulse + dt * floats[lately]) > UNFELT * abs(impulse)
+    if is_felt or ints[a + arena.MISPREDICTED] or _is_at_stop(ints, floats, work, a, dof):
+        floats[quiet] = 0.0
+        return
+    floats[quiet] += 1.0
+    is_free = work[ints[a + arena.CONTACT_FORCE] + dof] == 0.0
+    if floats[quiet] >= (LET_GO if is_free else LET_GO_IN_CONTACT):
+        floats[quiet] = 0.0
+        if _is_driven(ints, work, a, dof):  # else there is nothing to give the axis back to
+            floats[taken], floats[lately] = 0.0, 0.0
+            floats[ints[a + arena.UNKNOWN] + dof] = 0.0
 
 
 @kernel

@@ -7,7 +7,12 @@ from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.articulation_step import evaluate_tree, prepare_articulation
 from gltf_bullet.solver.compiling import IntTable, entry, floats_at, ints_at, kernel
 from gltf_bullet.solver.energy_guard import judge_step, notice_misses
-from gltf_bullet.solver.foreign_hands import hear_motors, note_places, notice_hands
+from gltf_bullet.solver.foreign_hands import (
+    compare_motors,
+    hear_motors,
+    note_places,
+    notice_hands,
+)
 from gltf_bullet.solver.island_layout import EVALUATE, JUDGE, WAS_HURRIED
 from gltf_bullet.solver.row_metrics import measure_rows
 from gltf_bullet.solver.tree_kinematics import is_hurried
@@ -45,6 +50,7 @@ def _prepare_one(
         for k in range(ints[arena.ARTICULATIONS]):
             a = ints[ints[arena.RECORDS] + k]
             if ints[a + arena.ACTS] == 1 and not notice_hands(ints, floats, work, a):
+                compare_motors(ints, floats, work, a)
                 notice_misses(ints, floats, work, a)
                 # Before the guard takes anything from the velocities: that is nobody's load.
                 find_unknown_load(ints, floats, work, a)

@@ -391,3 +391,27 @@ def test_the_pandas_fingers_mimic_each_other_and_say_so() -> None:
         assert found[1] == pytest.approx(found[0], abs=1e-3)
         scene.remove()
         assert pybullet.getNumConstraints(physicsClientId=client) == 0
+
+
+def test_a_robot_that_falls_keeps_the_motors_of_its_user() -> None:
+    """Its knees are pressed against their stops, at the motors' largest force, when it lands."""
+    with headless_world() as client:
+        pybullet.loadURDF(str(DATA / "plane.urdf"), physicsClientId=client)
+        scene = converted("a1/a1.urdf", fixed_base=False).instantiate(
+            client, position=(0.0, 0.0, 0.5), options=NO_VISUALS
+        )
+        body = body_of(scene)
+        joints = axes(client, body)
+        pybullet.setJointMotorControlArray(
+            body,
+            joints,
+            pybullet.POSITION_CONTROL,
+            targetPositions=[0.3] * len(joints),
+            forces=[50.0] * len(joints),
+            physicsClientId=client,
+        )
+        scene.step(720)
+        for knee in joints[2::3]:
+            stop = pybullet.getJointInfo(body, knee, client)[9]
+            # Legs of 1 kg weigh 3 N m at most: nothing else bends a knee that 50 N m hold straight.
+            assert pybullet.getJointState(body, knee, client)[0] == pytest.approx(stop, abs=0.1)

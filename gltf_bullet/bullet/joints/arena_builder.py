@@ -161,6 +161,7 @@ def _write_record(
         (arena.PLACED, 1),
         (arena.TAKEN, n),
         (arena.QUIET, n),
+        (arena.MOTOR_LOAD, n),
     ):
         header[slot] = floats.room(size)
     header[arena.MEMORY_END] = floats.size
@@ -195,6 +196,7 @@ def _write_record(
                 arena.MOVING_FORCE,
                 arena.ROW_SUM,
                 arena.MOTOR_IMPULSE,
+                arena.MOTOR_CHANGE,
             )
         ),
         *(
