@@ -1,0 +1,66 @@
+"""Limits of two and three axes together on bodies that turn, with the joint node on either side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import pytest
+
+from gltf_bullet.model import JointLimit
+from tests.physics.joint_bench import ANGULAR, BALL, LINEAR, Bench, span
+
+Benches = Callable[..., Bench]
+WEIGHTLESS = (0.0, 0.0, 0.0)
+
+
+@pytest.fixture
+def benches() -> Iterator[Benches]:
+    made: list[Bench] = []
+
+    def make(**settings: object) -> Bench:
+        made.append(Bench(**settings))
+        return made[-1]
+
+    yield make
+    for bench in made:
+        bench.close()
+
+
+def hang(
+    bench: Bench,
+    body: int,
+    limits: Sequence[JointLimit],
+    *,
+    on_body: bool,
+    anchor: Sequence[float] = (0.0, 0.0, 0.0),
+    at: Sequence[float],
+) -> int:
+    """A joint between the world's ``anchor`` and a point of the body, its node on either."""
+    if on_body:
+        return bench.connect(body, -1, at, limits, position_b=anchor)
+    return bench.connect(-1, body, anchor, limits, position_b=at)
+
+
+@pytest.mark.parametrize("on_body", [False, True], ids=["node on the world", "node on the body"])
+@pytest.mark.parametrize("limits", [
+    (*BALL, span(ANGULAR, (0, 1), 0.0, 1.0)),
+    (*BALL, span(ANGULAR, (0, 1, 2), 0.0, 1.0)),
+    (span(LINEAR, (0, 1), 0.0, 1.0),),
+    (span(LINEAR, (0, 1, 2), 0.0, 1.0),),
+], ids=["cone", "angle", "tube", "rope"])  # fmt: skip
+def test_a_smallest_distance_of_nothing_holds_nothing(
+    benches: Benches, limits: Sequence[JointLimit], on_body: bool
+) -> None:
+    """Distances are never below 0: the body goes on as it was, from the middle in any direction."""
+    for way in ((1.0, 0.0, 0.0), (-1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, -1.0, 0.0)):
+        bench = benches(gravity=WEIGHTLESS)
+        velocity = way if limits[0].maximum else (0.0, 0.0, 0.0)
+        body = bench.body((0.0, 0.0, 0.0), velocity=velocity, spin=way)
+        hang(bench, body, limits, on_body=on_body, at=(0.0, 0.0, 0.0))
+        bench.start()
+        bench.run(0.25)
+        travelled = bench.pose(body)
+        assert travelled.translation == pytest.approx(0.25 * np.array(velocity), abs=1e-9)
+        turned = 2.0 * np.arcsin(np.array(travelled.rotation_xyzw[:3]))
+        assert np.abs(turned) == pytest.approx(np.abs(0.25 * np.array(way)), abs=1e-6)
