@@ -64,3 +64,24 @@ def test_a_smallest_distance_of_nothing_holds_nothing(
         assert travelled.translation == pytest.approx(0.25 * np.array(velocity), abs=1e-9)
         turned = 2.0 * np.arcsin(np.array(travelled.rotation_xyzw[:3]))
         assert np.abs(turned) == pytest.approx(np.abs(0.25 * np.array(way)), abs=1e-6)
+
+
+@pytest.mark.parametrize("rate", [60.0, 240.0, 1000.0])
+@pytest.mark.parametrize("on_body", [False, True], ids=["node on the world", "node on the body"])
+def test_a_limit_out_of_reach_leaves_the_flight_straight(
+    benches: Benches, rate: float, on_body: bool
+) -> None:
+    """``x + v t``, and ``w t`` about the axis of the spin."""
+    bench = benches(dt=1.0 / rate, gravity=WEIGHTLESS)
+    limits = [span(LINEAR, 1, -100.0, 100.0), span(LINEAR, (0, 1, 2), 0.0, 100.0)]
+    body = bench.body((1.5, 0.5, 0.5), velocity=(1.0, 0.0, 0.0), spin=(0.0, 0.0, 3.0))
+    other = bench.body((5.0, 0.0, 2.0), velocity=(0.0, 0.5, 0.0), spin=(2.0, 0.0, 0.0))
+    for limit in limits:
+        hang(bench, body, [limit], on_body=on_body, at=(1.0, 0.0, 0.0))
+    bench.connect(*((body, other) if on_body else (other, body)), (3.0, 0.0, 1.0), limits)
+    bench.start()
+    bench.run(3.0)
+    assert bench.position(body) == pytest.approx([4.5, 0.5, 0.5], abs=1e-6)
+    assert bench.position(other) == pytest.approx([5.0, 1.5, 2.0], abs=1e-6)
+    z, w = bench.pose(body).rotation_xyzw[2:]
+    assert np.arctan2(z, w) % np.pi == pytest.approx(0.5 * 3.0 * 3.0 % np.pi, abs=1e-6)
