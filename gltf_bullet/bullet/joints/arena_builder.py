@@ -195,6 +195,7 @@ def _write_record(
                 arena.MOVING_FORCE,
                 arena.ROW_SUM,
                 arena.MOTOR_IMPULSE,
+                arena.AHEAD,
             )
         ),
         *(
@@ -208,6 +209,7 @@ def _write_record(
                 arena.ROW_LOW,
                 arena.ROW_HIGH,
                 arena.ROW_COMPLIANCE,
+                arena.ROW_BEND,
             )
         ),
     ):
