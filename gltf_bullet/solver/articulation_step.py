@@ -17,7 +17,7 @@ from gltf_bullet.solver.centred_bias import centre_bias
 from gltf_bullet.solver.cholesky import factor_dense, forward_dense, solve_dense
 from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.foreign_hands import is_taken
-from gltf_bullet.solver.row_bends import bend_freely, bend_held
+from gltf_bullet.solver.row_bends import BENT, bend_freely, bend_held
 from gltf_bullet.solver.row_metrics import measure_rows
 from gltf_bullet.solver.tree_dynamics import (
     compose_inertias,
@@ -51,9 +51,6 @@ CLOSED = 1e-4
 BEND_PASSES = 8
 """Each finds what a row must do from how far its metric bends while it does so. They converge where
 its direction turns by less than some 40 degrees in the step."""
-
-BENT = 1e-6
-"""[m, rad] A change of that by which the passes end."""
 
 
 @kernel

@@ -14,6 +14,7 @@ import math
 
 from gltf_bullet.solver import arena
 from gltf_bullet.solver.arena import POSE_COM, POSE_SIZE
+from gltf_bullet.solver.centred_bias import CALM
 from gltf_bullet.solver.cholesky import solve_dense
 from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.row_metrics import attach, is_length, measure, relate_frames
@@ -21,8 +22,8 @@ from gltf_bullet.solver.tree_dynamics import accelerate_frames
 from gltf_bullet.solver.tree_kinematics import move_frames, multiply, rotation_from_quat
 from gltf_bullet.transforms import FloatArray, IntArray
 
-SLOW = 1e-4
-"""[rad, m] Below this much motion per step nothing bends."""
+BENT = 1e-6
+"""[rad, m] Smaller bends are left to what pulls a row back."""
 
 
 @kernel
@@ -47,12 +48,13 @@ def bend_freely(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt
         fastest = max(fastest, abs(work[free + k]))
     for r in range(ints[a + arena.ROW_COUNT]):
         any_bends |= may_bend(ints, floats, a, r)
-    if not any_bends or fastest * dt < SLOW:
+    if not any_bends or fastest * dt < CALM:
         return
     _go(ints, floats, work, a, free)
     for r in range(ints[a + arena.ROW_COUNT]):
         if may_bend(ints, floats, a, r):
-            work[bends + r] = _bend(ints, floats, work, a, r, free, dt)
+            bend = _bend(ints, floats, work, a, r, free, dt)
+            work[bends + r] = bend if abs(bend) > BENT else 0.0
 
 
 @kernel
@@ -108,7 +110,7 @@ def _bend(
     reach = work[ints[a + arena.ROW_VALUE] + r] + dt * reach
     if not is_length(metric) and (abs(reach) > math.pi or abs(end - reach) > 1.0):
         return 0.0  # Angles begin again at half a turn.
-    return end - reach
+    return float(end - reach)
 
 
 @kernel
