@@ -266,7 +266,11 @@ MOTOR_IMPULSE = 115
 """[n], work: the same of the step before, times its length."""
 OWN_MOTOR = 116
 """[n], ints: 1 for motors that this solve has set, in the order of commands."""
-HEADER_SIZE = 119
+ROW_BEND = 119
+"""[m], work: what a step adds to the values beyond their rates if no row does anything."""
+AHEAD = 120
+"""[n], work: velocities at which a row looks ahead."""
+HEADER_SIZE = 121
 
 SCRATCH_SIZE = 128
 """Least floats of scratch: two attachment frames, their relative pose, and a direction."""

@@ -17,6 +17,7 @@ from gltf_bullet.solver.centred_bias import centre_bias
 from gltf_bullet.solver.cholesky import factor_dense, forward_dense, solve_dense
 from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.foreign_hands import is_taken
+from gltf_bullet.solver.row_bends import BENT, bend_freely, bend_held
 from gltf_bullet.solver.row_metrics import measure_rows
 from gltf_bullet.solver.tree_dynamics import (
     compose_inertias,
@@ -45,6 +46,11 @@ VIOLATED = 1e-4
 
 CLOSED = 1e-4
 """[m, rad] A violation that counts as restored."""
+
+
+BEND_PASSES = 8
+"""Each finds what a row must do from how far its metric bends while it does so. They converge where
+its direction turns by less than some 40 degrees in the step."""
 
 
 @kernel
@@ -84,6 +90,7 @@ def prepare_articulation(
     for k in range(n):
         work[free + k] = work[velocity + k] + dt * work[free + k]
     measure_rows(ints, floats, work, a)
+    bend_freely(ints, floats, work, a, dt)
     _bound_rows(ints, floats, work, a, dt)
 
 
@@ -118,7 +125,10 @@ def _bound_rows(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt
             speed = drift
             for i in range(n):
                 speed += work[row + i] * work[free + i]
-            _bound_row(ints, floats, work, a, dt, r, speed, compliance, hard)
+            bend = work[ints[a + arena.ROW_BEND] + r]
+            _bound_row(ints, floats, work, a, dt, r, speed, bend, compliance, hard)
+            if bend != 0.0 and compliance > 1e-6 * largest:
+                _follow_bend(ints, floats, work, a, dt, r, speed, bend, compliance, hard)
         else:
             gap = 0.0
             if k < 3:
@@ -138,6 +148,37 @@ def _bound_rows(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt
 
 
 @kernel
+def _follow_bend(
+    ints: IntArray,
+    floats: FloatArray,
+    work: FloatArray,
+    a: int,
+    dt: float,
+    r: int,
+    speed: float,
+    bend: float,
+    compliance: float,
+    hard: float,
+) -> None:
+    """Let a row reckon with how far its metric bends while it does what it must."""
+    first, before = 0.0, bend
+    for k in range(BEND_PASSES):
+        impulse = (work[ints[a + arena.ROW_TARGET] + r] - speed) / compliance
+        impulse = max(impulse, work[ints[a + arena.ROW_LOW] + r])
+        impulse = min(impulse, work[ints[a + arena.ROW_HIGH] + r])
+        if impulse == 0.0:
+            return
+        bend = bend_held(ints, floats, work, a, r, impulse, dt)
+        first = bend if k == 0 else first
+        _bound_row(ints, floats, work, a, dt, r, speed, bend, compliance, hard)
+        if abs(bend - before) <= BENT:
+            return
+        before = bend
+    # A step that crosses a good part of the circle: the first pass errs towards less energy.
+    _bound_row(ints, floats, work, a, dt, r, speed, first, compliance, hard)
+
+
+@kernel
 def _bound_row(
     ints: IntArray,
     floats: FloatArray,
@@ -146,10 +187,14 @@ def _bound_row(
     dt: float,
     r: int,
     speed: float,
+    bend: float,
     compliance: float,
     hard: float,
 ) -> None:
-    """Target, softness and bounds of a limit or drive that moves with ``speed`` if left alone."""
+    """Target, softness and bounds of a limit or drive that moves with ``speed`` if left alone.
+
+    ``bend`` is what the step adds to its value beyond that.
+    """
     softness, target = ints[a + arena.ROW_SOFTNESS] + r, ints[a + arena.ROW_TARGET] + r
     low, high = ints[a + arena.ROW_LOW] + r, ints[a + arena.ROW_HIGH] + r
     value = work[ints[a + arena.ROW_VALUE] + r]
@@ -174,7 +219,7 @@ def _bound_row(
         work[low], work[high] = -impulse, impulse
     else:
         # A limit acts at the end that the step comes closer to.
-        reach = value + dt * speed
+        reach = value + dt * speed + bend
         at_lower = reach - lower <= upper - reach
         bound = lower if at_lower else upper
         if math.isinf(bound):
@@ -195,7 +240,7 @@ def _bound_row(
         rate = BAUMGARTE / dt if outside or equal else 1.0 / dt
         if ints[recovering]:
             rate = 1.0 / max(RECOVERY_TIME, dt)
-        work[target] = gap * rate
+        work[target] = gap * rate - bend / dt
         # On its way back from a violation at load an axis is also kept from arriving at speed.
         if equal or ints[recovering]:
             work[low], work[high] = -math.inf, math.inf

@@ -53,6 +53,12 @@ def quat_from_rotation(work: FloatArray, m: int, q: int) -> None:
 
 
 @kernel
+def is_length(metric: int) -> bool:
+    """Whether a metric is in metres; others are angles."""
+    return metric == OFFSET or metric == LINE or metric == POINT
+
+
+@kernel
 def measure(
     metric: int, axis: int, about: int, offset: FloatArray, o: int, m: int, d: int
 ) -> float:
@@ -165,6 +171,21 @@ def attach(
 
 
 @kernel
+def relate_frames(work: FloatArray, first: int, second: int, out: int) -> None:
+    """Position [3] and rotation [3, 3] of one frame in another; as :func:`attach` yields them."""
+    for i in range(3):
+        total = 0.0
+        for k in range(3):
+            total += work[first + 3 + 3 * k + i] * (work[second + k] - work[first + k])
+        work[out + i] = total
+        for j in range(3):
+            total = 0.0
+            for k in range(3):
+                total += work[first + 3 + 3 * k + i] * work[second + 3 + 3 * k + j]
+            work[out + 3 + 3 * i + j] = total
+
+
+@kernel
 def add_path(
     ints: IntArray, work: FloatArray, a: int, frame: int, wrench: int, sign: float, row: int
 ) -> None:
@@ -216,16 +237,7 @@ def measure_rows(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -
         second = ints[ints[a + arena.ROW_FRAME_B] + r]
         attach(ints, floats, work, a, first, ints[a + arena.ROW_LOCAL_A] + 7 * r, frame_a)
         attach(ints, floats, work, a, second, ints[a + arena.ROW_LOCAL_B] + 7 * r, frame_b)
-        for i in range(3):
-            total = 0.0
-            for k in range(3):
-                total += work[frame_a + 3 + 3 * k + i] * (work[frame_b + k] - work[frame_a + k])
-            work[relative + i] = total
-            for j in range(3):
-                total = 0.0
-                for k in range(3):
-                    total += work[frame_a + 3 + 3 * k + i] * work[frame_b + 3 + 3 * k + j]
-                work[relative + 3 + 3 * i + j] = total
+        relate_frames(work, frame_a, frame_b, relative)
         metric = ints[ints[a + arena.ROW_METRIC] + r]
         work[values + r] = measure(
             metric,
@@ -242,8 +254,7 @@ def measure_rows(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -
                 + work[frame_a + 4 + 3 * k] * work[relative + 13]
                 + work[frame_a + 5 + 3 * k] * work[relative + 14]
             )
-        is_linear = metric == OFFSET or metric == LINE or metric == POINT
-        _direct(work, wrench, wrench + 6, frame_b, is_linear)
+        _direct(work, wrench, wrench + 6, frame_b, is_length(metric))
         _relate(ints, work, a, first, second, wrench, r)
     _measure_closures(ints, floats, work, a, rows, frame_a, frame_b, wrench)
 

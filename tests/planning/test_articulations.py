@@ -285,6 +285,34 @@ def test_a_loop_of_hinges_is_welded_and_a_rope_between_two_trees_is_a_force(
     diagnostics.take(JOINT_LOOP_CLOSED)
 
 
+def test_bodies_that_only_ropes_connect_are_no_links_of_each_other(
+    diagnostics: Diagnostics,
+) -> None:
+    """A chain would measure the one in axes that turn with the other."""
+    rope = (limit(LINEAR, 0, 1, 2, high=3.0), limit(ANGULAR, 0, low=-1.0, high=1.0))
+    world = JointedBodies(*((float(k), 0.0, 0.0) for k in range(4)), kinds={0: MotionKind.STATIC})
+    world.join(0, 1, (0.5, 0, 0), rope)
+    world.join(2, 1, (1.5, 0, 0), rope)
+    world.join(3, 2, (2.5, 0, 0), HINGE_Y)
+    articulation = world.plan(diagnostics).articulations[0]
+    assert [dict(multibody.bodies).keys() for multibody in articulation.multibodies] == [
+        {0},
+        {1},
+        {2, 3},
+    ]
+    assert [dof.dof.kind for dof in articulation.dofs] == [ANGULAR]
+    kinds = [constraint.kind for constraint in articulation.loop_constraints]
+    assert kinds == [LoopConstraintKind.ELEMENT] * 2
+
+
+def test_a_driven_free_joint_keeps_the_axes_that_are_commanded(diagnostics: Diagnostics) -> None:
+    world = JointedBodies((0.0, 0.0, 0.0))
+    motor = JointDrive(kind=LINEAR, axis=0, mode=DriveMode.FORCE, damping=1.0)
+    world.join(-1, 0, (0, 0, 0), (limit(LINEAR, 0, 1, 2, high=3.0),), (motor,))
+    articulation = world.plan(diagnostics).articulations[0]
+    assert [dof.dof.axis for dof in articulation.dofs] == [0, 1, 2, BALL]
+
+
 def test_a_long_rope_is_cut_into_multibodies_within_the_engine_limits(
     diagnostics: Diagnostics,
 ) -> None:

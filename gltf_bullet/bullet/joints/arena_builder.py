@@ -197,6 +197,7 @@ def _write_record(
                 arena.ROW_SUM,
                 arena.MOTOR_IMPULSE,
                 arena.MOTOR_CHANGE,
+                arena.AHEAD,
             )
         ),
         *(
@@ -210,6 +211,7 @@ def _write_record(
                 arena.ROW_LOW,
                 arena.ROW_HIGH,
                 arena.ROW_COMPLIANCE,
+                arena.ROW_BEND,
             )
         ),
     ):

@@ -15,7 +15,7 @@ from gltf_bullet.planning.joints.articulation_plan import (
     LoopConstraint,
     LoopConstraintKind,
 )
-from gltf_bullet.planning.joints.rows import RowMetric
+from gltf_bullet.planning.joints.rows import RowMetric, limit_range
 from gltf_bullet.solver import arena
 
 __all__ = [
@@ -117,11 +117,9 @@ def write_rows(
             lower[r], upper[r] = freedom.lower, freedom.upper
             stiffness[r] = math.inf
         else:
-            limit = limits[0]
-            zero = len(limit.axes) > 1 and limit.maximum <= 1e-6
-            lower[r] = 0.0 if zero else limit.minimum
-            upper[r] = 0.0 if zero else limit.maximum
-            stiffness[r], damping[r] = limit.stiffness, limit.damping
+            span = limit_range(row, description.limits)
+            lower[r], upper[r] = span.lower, span.upper
+            stiffness[r], damping[r] = limits[0].stiffness, limits[0].damping
     for slot, values in (
         (arena.ROW_METRIC, [_METRIC[k.row.metric] for k in plan.rows]),
         (arena.ROW_AXIS, [k.row.axis for k in plan.rows]),

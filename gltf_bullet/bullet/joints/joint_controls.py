@@ -17,8 +17,8 @@ from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.scene_arena import RowTable
 from gltf_bullet.model import DofKind, DriveMode, JointDrive, JointLimit, PhysicsScene
 from gltf_bullet.planning.joints.articulation_plan import JointPlan
-from gltf_bullet.planning.joints.axes import BALL, merge_axis
-from gltf_bullet.planning.joints.rows import RowMetric
+from gltf_bullet.planning.joints.axes import BALL
+from gltf_bullet.planning.joints.rows import limit_range
 from gltf_bullet.transforms import FloatArray
 
 __all__ = ["DofHandle", "DofState", "DriveHandle", "JointControls"]
@@ -373,14 +373,9 @@ class JointControls:
         rows = articulation.record.rows
         for r in acting:
             row = articulation.plan.rows[r].row
-            if row.metric is RowMetric.COORDINATE and math.isinf(new.stiffness):
-                span = merge_axis(self._limits[joint_node], row.kind, row.axis)
-                middle = span.middle if span.lower > span.upper else None
-                rows.lower[r] = span.lower if middle is None else middle
-                rows.upper[r] = span.upper if middle is None else middle
-            else:
-                rows.lower[r], rows.upper[r] = new.minimum, new.maximum
-                rows.stiffness[r], rows.damping[r] = new.stiffness, new.damping
+            span = limit_range(row, self._limits[joint_node])
+            rows.lower[r], rows.upper[r] = span.lower, span.upper
+            rows.stiffness[r], rows.damping[r] = new.stiffness, new.damping
         articulation.mark_recovering()
         articulation.refresh_native_limits()
         return True

@@ -61,19 +61,31 @@ JOINT_TREE_SPLIT = IssueKind(
 
 
 def build_articulation(
-    tree: SpanningTree,
+    trees: Sequence[SpanningTree],
+    loose: Sequence[int],
     joints: Sequence[SidedJoint],
     bodies: Mapping[int, BodyFacts],
     body_plans: Mapping[int, BodyPlan],
     diagnostics: Diagnostics,
 ) -> ArticulationPlan:
-    """Lay out the links of one articulation and collect its joints, rows and loop constraints."""
+    """Lay out the links of one articulation and collect its joints, rows and loop constraints.
+
+    Args:
+        trees: Bodies that joints hold together.
+        loose: Joints that leave their bodies free, within and between the trees.
+        joints: All joints of the scene.
+        bodies: By motion node.
+        body_plans: Of moving anchors, by motion node.
+        diagnostics: Takes the findings.
+    """
     builder = _Builder(
         ArticulationParts(
             joints=joints, bodies=bodies, body_plans=body_plans, diagnostics=diagnostics
         )
     )
-    builder.grow(tree)
+    for tree in trees:
+        builder.grow(tree)
+    builder.connect(loose)
     return builder.finish()
 
 
@@ -90,9 +102,10 @@ class _Builder:
 
     def grow(self, tree: SpanningTree) -> None:
         """Assign bodies to multibodies; joints that do not fit any more become loop constraints."""
+        first = len(self.multibodies)
         self._open(tree.anchor if tree.anchor is not None else FLOATING, tree.root_body)
         for parent, joint, child in tree.steps:
-            multibody_index = self.multibody_of[parent] if parent >= 0 else 0
+            multibody_index = self.multibody_of[parent] if parent >= 0 else first
             multibody = self.multibodies[multibody_index]
             links, coordinates = self._cost(joint, child)
             fits = (
@@ -110,6 +123,11 @@ class _Builder:
             self._close(joint, JOINT_TREE_SPLIT, child)
         for joint in tree.closing:
             self._close(joint, JOINT_LOOP_CLOSED, -1)
+
+    def connect(self, loose: Sequence[int]) -> None:
+        """Add joints that act by forces alone, when all trees have grown."""
+        for joint in loose:
+            self.closing.append((joint, LoopConstraintKind.ELEMENT, False, -1))
 
     def _open(self, anchor: int, root: int) -> None:
         multibody = MultibodyDraft(anchor, root, {})

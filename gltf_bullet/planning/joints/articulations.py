@@ -21,7 +21,12 @@ from gltf_bullet.planning.joints.articulation_plan import (
     CutConstraint,
 )
 from gltf_bullet.planning.joints.articulation_split import split_articulation
-from gltf_bullet.planning.joints.graph import GraphEdge, connected_components, span_component
+from gltf_bullet.planning.joints.graph import (
+    GraphEdge,
+    connected_components,
+    edges_of,
+    span_components,
+)
 from gltf_bullet.planning.joints.layout import JointLayout, plan_joint_layout
 from gltf_bullet.planning.joints.light_links import report_light_links
 from gltf_bullet.planning.joints.multibody_layout import BodyFacts, Side, SidedJoint
@@ -114,15 +119,11 @@ def plan_articulations(
     articulations: list[ArticulationPlan] = []
     cross: list[CutConstraint] = []
     for group in connected_components(bodies, edges):
-        inside = set(group)
-        own = [
-            edge
-            for edge in edges
-            if (edge.first_is_body and edge.first in inside)
-            or (edge.second_is_body and edge.second in inside)
-        ]
-        tree = span_component(group, own, weights, WORLD)
-        whole = build_articulation(tree, sided, bodies, body_plans, diagnostics)
+        own = edges_of(group, edges)
+        loose = [edge.joint for edge in own if sided[edge.joint].layout.leaves_bodies_free]
+        holding = [edge for edge in own if edge.joint not in loose]
+        trees = span_components(group, holding, weights, WORLD)
+        whole = build_articulation(trees, loose, sided, bodies, body_plans, diagnostics)
         parts, between = split_articulation(whole, len(articulations))
         articulations += parts
         cross += between

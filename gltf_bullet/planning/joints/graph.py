@@ -11,7 +11,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["GraphEdge", "SpanningTree", "connected_components", "span_component"]
+__all__ = [
+    "GraphEdge",
+    "SpanningTree",
+    "connected_components",
+    "edges_of",
+    "span_component",
+    "span_components",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +71,32 @@ def connected_components(bodies: Iterable[int], edges: Sequence[GraphEdge]) -> l
     for body in sorted(touched):
         groups.setdefault(root(body), []).append(body)
     return list(groups.values())
+
+
+def span_components(
+    bodies: Sequence[int],
+    edges: Sequence[GraphEdge],
+    weights: Mapping[int, Any],
+    world: int,
+) -> list[SpanningTree]:
+    """A tree for each component of some bodies, lonely ones included."""
+    groups = connected_components(bodies, edges)
+    jointed = {body for group in groups for body in group}
+    groups += [[body] for body in bodies if body not in jointed]
+    return [
+        span_component(group, edges_of(group, edges), weights, world) for group in sorted(groups)
+    ]
+
+
+def edges_of(bodies: Iterable[int], edges: Sequence[GraphEdge]) -> list[GraphEdge]:
+    """Those that end at one of the bodies."""
+    inside = set(bodies)
+    return [
+        edge
+        for edge in edges
+        if (edge.first_is_body and edge.first in inside)
+        or (edge.second_is_body and edge.second in inside)
+    ]
 
 
 def span_component(

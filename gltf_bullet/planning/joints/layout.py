@@ -73,6 +73,16 @@ class JointLayout:
         """Whether all six axes move: only rows act, if any."""
         return self.dof_count == 6 and all(f.lower < f.upper for f in self.dofs)
 
+    @property
+    def leaves_bodies_free(self) -> bool:
+        """Whether nothing but the forces of limits connects the two bodies.
+
+        As links of one chain they would be measured in axes that turn with one of them, which
+        bends the way of a free body; each for itself flies straight. Driven axes stay links: they
+        are what users read and command.
+        """
+        return self.locks_nothing and not any(row.drive >= 0 for row in self.rows)
+
 
 def plan_joint_layout(joint: Joint, a_from_b: Pose, diagnostics: Diagnostics) -> JointLayout:
     """Decide the chain of one joint from its limits and its pose at load."""

@@ -12,9 +12,16 @@ from dataclasses import dataclass
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
 from gltf_bullet.model import DofKind, Joint, JointLimit
-from gltf_bullet.planning.joints.axes import BALL, FULL_TURN, LOCK_WIDTH, Dof
+from gltf_bullet.planning.joints.axes import (
+    BALL,
+    FULL_TURN,
+    LOCK_WIDTH,
+    AxisRange,
+    Dof,
+    merge_axis,
+)
 
-__all__ = ["JointRow", "RowMetric", "drive_rows", "limit_rows"]
+__all__ = ["JointRow", "RowMetric", "drive_rows", "limit_range", "limit_rows"]
 
 JOINT_DRIVE_ON_LOCKED_AXIS = IssueKind(
     "JOINT_DRIVE_ON_LOCKED_AXIS",
@@ -62,6 +69,25 @@ class JointRow:
     """Indices of the authored limits that this row enforces."""
     drive: int = -1
     """Index of the authored drive that this row enforces, or -1."""
+
+
+_LENGTHS = (RowMetric.LINE, RowMetric.POINT, RowMetric.CONE, RowMetric.ANGLE)
+"""Metrics that are never negative, and have no direction to grow in where they are 0."""
+
+
+def limit_range(row: JointRow, limits: Sequence[JointLimit]) -> AxisRange:
+    """Where a row of limits keeps its metric, from the limits of its joint as they are now."""
+    own = limits[row.limits[0]]
+    if math.isinf(own.stiffness) and row.metric in (RowMetric.COORDINATE, RowMetric.OFFSET):
+        span = merge_axis(limits, row.kind, row.axis)
+        if span.lower > span.upper:
+            return AxisRange(lower=span.middle, upper=span.middle)
+        return span
+    if len(own.axes) > 1 and own.maximum <= LOCK_WIDTH:
+        return AxisRange(lower=0.0, upper=0.0)
+    if row.metric in _LENGTHS and own.minimum <= 0.0:
+        return AxisRange(upper=own.maximum)
+    return AxisRange(lower=own.minimum, upper=own.maximum)
 
 
 def _dof_of(dofs: Sequence[Dof], kind: DofKind, axis: int) -> int:

@@ -94,7 +94,7 @@ class JointView:
 
     @property
     def degrees_of_freedom(self) -> tuple[DegreeOfFreedom, ...]:
-        """The axes along the chain; none for a weld and for purely soft loop joints."""
+        """The axes along the chain; none for a weld and where limits alone connect the bodies."""
         self._core.require_alive()
         handles = self._core.joint_controls.dofs(self.node)
         return tuple(DegreeOfFreedom(self._core, handle) for handle in handles)

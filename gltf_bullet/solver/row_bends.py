@@ -1,0 +1,149 @@
+"""What a limit's metric does in a step beyond its rate: the way of a body on a rope is a curve.
+
+A row asks for a rate, along the direction in which its metric grows now. A body that goes round at
+``v`` on a rope ``r`` leaves the circle by ``v^2 dt^2 / 2 r`` in a step all the same, and what pulls
+it back later is energy from nowhere. So the row is told how far its metric *bends*: what it will be
+at the end of the step, less what its rate makes of it. With that it holds the end of the step along
+the direction of its beginning, which is the SHAKE of molecular dynamics (Ryckaert, Ciccotti and
+Berendsen 1977): it keeps lengths, and energy as the leapfrog without limits does.
+"""
+
+from __future__ import annotations
+
+import math
+
+from gltf_bullet.solver import arena
+from gltf_bullet.solver.arena import POSE_COM, POSE_SIZE
+from gltf_bullet.solver.centred_bias import CALM
+from gltf_bullet.solver.cholesky import solve_dense
+from gltf_bullet.solver.compiling import kernel
+from gltf_bullet.solver.row_metrics import attach, is_length, measure, relate_frames
+from gltf_bullet.solver.tree_dynamics import accelerate_frames
+from gltf_bullet.solver.tree_kinematics import move_frames, multiply, rotation_from_quat
+from gltf_bullet.transforms import FloatArray, IntArray
+
+BENT = 1e-6
+"""[rad, m] Smaller bends are left to what pulls a row back."""
+
+
+@kernel
+def may_bend(ints: IntArray, floats: FloatArray, a: int, r: int) -> bool:
+    """Whether a row is a hard limit of a measured metric."""
+    return (
+        r < ints[a + arena.ROW_COUNT]
+        and ints[ints[a + arena.ROW_DOF] + r] < 0
+        and ints[ints[a + arena.ROW_IS_DRIVE] + r] == 0
+        and math.isinf(floats[ints[a + arena.ROW_STIFFNESS] + r])
+    )
+
+
+@kernel
+def bend_freely(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt: float) -> None:
+    """How far all metrics bend in a step in which no row does anything."""
+    bends, free = ints[a + arena.ROW_BEND], ints[a + arena.VELOCITY_FREE]
+    for r in range(ints[a + arena.TOTAL_ROWS]):
+        work[bends + r] = 0.0
+    fastest, any_bends = 0.0, False
+    for k in range(ints[a + arena.DOF_COUNT]):
+        fastest = max(fastest, abs(work[free + k]))
+    for r in range(ints[a + arena.ROW_COUNT]):
+        any_bends |= may_bend(ints, floats, a, r)
+    if not any_bends or fastest * dt < CALM:
+        return
+    _go(ints, floats, work, a, free)
+    for r in range(ints[a + arena.ROW_COUNT]):
+        if may_bend(ints, floats, a, r):
+            bend = _bend(ints, floats, work, a, r, free, dt)
+            work[bends + r] = bend if abs(bend) > BENT else 0.0
+
+
+@kernel
+def bend_held(
+    ints: IntArray, floats: FloatArray, work: FloatArray, a: int, r: int, impulse: float, dt: float
+) -> float:
+    """How far the metric of a row bends in a step in which the row alone gives an impulse."""
+    n, ahead = ints[a + arena.DOF_COUNT], ints[a + arena.AHEAD]
+    row, free = ints[a + arena.ROW_JACOBIAN] + n * r, ints[a + arena.VELOCITY_FREE]
+    for k in range(n):
+        work[ahead + k] = work[row + k]
+    solve_dense(work, ints[a + arena.FACTOR], n, ahead)
+    for k in range(n):
+        work[ahead + k] = work[free + k] + impulse * work[ahead + k]
+    _go(ints, floats, work, a, ahead)
+    return _bend(ints, floats, work, a, r, ahead, dt)
+
+
+@kernel
+def _go(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, velocity: int) -> None:
+    """Velocities and accelerations of all frames that keep these joint velocities."""
+    twist = ints[a + arena.TWIST_MEAN]
+    move_frames(ints, floats, work, a, velocity, twist)
+    accelerate_frames(ints, floats, work, a, velocity, twist)
+
+
+@kernel
+def _bend(
+    ints: IntArray, floats: FloatArray, work: FloatArray, a: int, r: int, velocity: int, dt: float
+) -> float:
+    """Of one row, after :func:`_go` at these velocities."""
+    n, scratch = ints[a + arena.DOF_COUNT], ints[a + arena.SCRATCH]
+    frame_a, frame_b, relative = scratch, scratch + 24, scratch + 48
+    first, second = ints[ints[a + arena.ROW_FRAME_A] + r], ints[ints[a + arena.ROW_FRAME_B] + r]
+    attach(ints, floats, work, a, first, ints[a + arena.ROW_LOCAL_A] + 7 * r, frame_a)
+    attach(ints, floats, work, a, second, ints[a + arena.ROW_LOCAL_B] + 7 * r, frame_b)
+    _take_ahead(ints, work, a, first, frame_a, dt)
+    _take_ahead(ints, work, a, second, frame_b, dt)
+    relate_frames(work, frame_a, frame_b, relative)
+    metric = ints[ints[a + arena.ROW_METRIC] + r]
+    end = measure(
+        metric,
+        ints[ints[a + arena.ROW_AXIS] + r],
+        ints[ints[a + arena.ROW_ABOUT] + r],
+        work,
+        relative,
+        relative + 3,
+        relative + 12,
+    )
+    row, reach = ints[a + arena.ROW_JACOBIAN] + n * r, work[ints[a + arena.ROW_DRIFT] + r]
+    for k in range(n):
+        reach += work[row + k] * work[velocity + k]
+    reach = work[ints[a + arena.ROW_VALUE] + r] + dt * reach
+    if not is_length(metric) and (abs(reach) > math.pi or abs(end - reach) > 1.0):
+        return 0.0  # Angles begin again at half a turn.
+    return float(end - reach)
+
+
+@kernel
+def _take_ahead(ints: IntArray, work: FloatArray, a: int, frame: int, at: int, dt: float) -> None:
+    """An attachment frame at ``work[at]``, to where it is after a step."""
+    t, b = ints[a + arena.TWIST_MEAN] + 6 * frame, ints[a + arena.ACCELERATION] + 6 * frame
+    com = ints[a + arena.POSE] + POSE_SIZE * frame + POSE_COM
+    turn = ints[a + arena.SCRATCH] + 72
+    quat, rotation = turn, turn + 4
+    speed, angle = turn + 13, 0.0
+    for k in range(3):
+        p, q = (k + 1) % 3, (k + 2) % 3
+        work[speed + k] = (
+            work[t + 3 + k] + work[t + p] * work[com + q] - work[t + q] * work[com + p]
+        )
+        work[quat + k] = dt * (work[t + k] + 0.5 * dt * work[b + k])
+        angle += work[quat + k] ** 2
+    angle = math.sqrt(angle)
+    scale = math.sin(0.5 * angle) / angle if angle > 1e-9 else 0.5
+    for k in range(3):
+        work[quat + k] *= scale
+    work[quat + 3] = math.cos(0.5 * angle)
+    rotation_from_quat(work, quat, work, rotation)
+    lever, turned = turn + 16, turn + 19
+    for k in range(3):
+        work[lever + k] = work[at + k] - work[com + k]
+    for k in range(3):
+        p, q = (k + 1) % 3, (k + 2) % 3
+        gain = work[b + 3 + k] + work[b + p] * work[com + q] - work[b + q] * work[com + p]
+        gain += work[t + p] * work[speed + q] - work[t + q] * work[speed + p]
+        work[at + k] = work[com + k] + dt * (work[speed + k] + 0.5 * dt * gain)
+        for i in range(3):
+            work[at + k] += work[rotation + 3 * k + i] * work[lever + i]
+    multiply(work, rotation, work, at + 3, work, turned)
+    for k in range(9):
+        work[at + 3 + k] = work[turned + k]

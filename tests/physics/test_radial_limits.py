@@ -1,0 +1,165 @@
+"""Limits of two and three axes together on bodies that turn, with the joint node on either side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import pytest
+
+from gltf_bullet.model import JointLimit
+from tests.physics.joint_bench import ANGULAR, BALL, LINEAR, Bench, span
+
+Benches = Callable[..., Bench]
+WEIGHTLESS = (0.0, 0.0, 0.0)
+
+
+@pytest.fixture
+def benches() -> Iterator[Benches]:
+    made: list[Bench] = []
+
+    def make(**settings: object) -> Bench:
+        made.append(Bench(**settings))
+        return made[-1]
+
+    yield make
+    for bench in made:
+        bench.close()
+
+
+def hang(
+    bench: Bench,
+    body: int,
+    limits: Sequence[JointLimit],
+    *,
+    on_body: bool,
+    anchor: Sequence[float] = (0.0, 0.0, 0.0),
+    at: Sequence[float],
+) -> int:
+    """A joint between the world's ``anchor`` and a point of the body, its node on either."""
+    if on_body:
+        return bench.connect(body, -1, at, limits, position_b=anchor)
+    return bench.connect(-1, body, anchor, limits, position_b=at)
+
+
+@pytest.mark.parametrize("on_body", [False, True], ids=["node on the world", "node on the body"])
+@pytest.mark.parametrize("limits", [
+    (*BALL, span(ANGULAR, (0, 1), 0.0, 1.0)),
+    (*BALL, span(ANGULAR, (0, 1, 2), 0.0, 1.0)),
+    (span(LINEAR, (0, 1), 0.0, 1.0),),
+    (span(LINEAR, (0, 1, 2), 0.0, 1.0),),
+], ids=["cone", "angle", "tube", "rope"])  # fmt: skip
+def test_a_smallest_distance_of_nothing_holds_nothing(
+    benches: Benches, limits: Sequence[JointLimit], on_body: bool
+) -> None:
+    """Distances are never below 0: the body goes on as it was, from the middle in any direction."""
+    for way in ((1.0, 0.0, 0.0), (-1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, -1.0, 0.0)):
+        bench = benches(gravity=WEIGHTLESS)
+        velocity = way if limits[0].maximum else (0.0, 0.0, 0.0)
+        body = bench.body((0.0, 0.0, 0.0), velocity=velocity, spin=way)
+        hang(bench, body, limits, on_body=on_body, at=(0.0, 0.0, 0.0))
+        bench.start()
+        bench.run(0.25)
+        travelled = bench.pose(body)
+        assert travelled.translation == pytest.approx(0.25 * np.array(velocity), abs=1e-9)
+        turned = 2.0 * np.arcsin(np.array(travelled.rotation_xyzw[:3]))
+        assert np.abs(turned) == pytest.approx(np.abs(0.25 * np.array(way)), abs=1e-6)
+
+
+@pytest.mark.parametrize("rate", [60.0, 240.0, 1000.0])
+@pytest.mark.parametrize("on_body", [False, True], ids=["node on the world", "node on the body"])
+def test_a_limit_out_of_reach_leaves_the_flight_straight(
+    benches: Benches, rate: float, on_body: bool
+) -> None:
+    """``x + v t``, and ``w t`` about the axis of the spin."""
+    bench = benches(dt=1.0 / rate, gravity=WEIGHTLESS)
+    limits = [span(LINEAR, 1, -100.0, 100.0), span(LINEAR, (0, 1, 2), 0.0, 100.0)]
+    body = bench.body((1.5, 0.5, 0.5), velocity=(1.0, 0.0, 0.0), spin=(0.0, 0.0, 3.0))
+    other = bench.body((5.0, 0.0, 2.0), velocity=(0.0, 0.5, 0.0), spin=(2.0, 0.0, 0.0))
+    for limit in limits:
+        hang(bench, body, [limit], on_body=on_body, at=(1.0, 0.0, 0.0))
+    bench.connect(*((body, other) if on_body else (other, body)), (3.0, 0.0, 1.0), limits)
+    bench.start()
+    bench.run(3.0)
+    assert bench.position(body) == pytest.approx([4.5, 0.5, 0.5], abs=1e-6)
+    assert bench.position(other) == pytest.approx([5.0, 1.5, 2.0], abs=1e-6)
+    z, w = bench.pose(body).rotation_xyzw[2:]
+    assert np.arctan2(z, w) % np.pi == pytest.approx(0.5 * 3.0 * 3.0 % np.pi, abs=1e-6)
+
+
+def energies(bench: Bench, body: int, seconds: float) -> Iterator[float]:
+    """Kinetic and potential energy [J] after each step of a body whose inertia is a sphere's.
+
+    The engine's velocities belong to the middle between two steps: their mean to the step between.
+    """
+    plan = bench.bodies[body]
+    before: tuple[np.ndarray, np.ndarray, float] | None = None
+    for _ in range(round(seconds / bench.dt)):
+        bench.step()
+        for articulation in bench.art.articulations:
+            if body not in articulation.record.frames.node:
+                continue
+            state = articulation.read()
+            k = articulation.record.frames.node.index(body)
+            v, w = state.linear_velocity[k].copy(), state.angular_velocity[k].copy()
+            potential = -plan.mass * float(np.dot(bench.gravity, state.com[k]))
+        if before is not None:
+            u, s = 0.5 * (before[0] + v), 0.5 * (before[1] + w)
+            yield 0.5 * plan.mass * u @ u + 0.5 * plan.inertia_diagonal[0] * s @ s + before[2]
+        before = v, w, potential
+
+
+@pytest.mark.parametrize("rate", [60.0, 240.0, 1000.0])
+@pytest.mark.parametrize("on_body", [False, True], ids=["node on the world", "node on the body"])
+def test_a_rope_on_the_rim_of_a_cube_keeps_its_length_and_its_energy(
+    benches: Benches, rate: float, on_body: bool
+) -> None:
+    """A cube of 1 m and 1 kg, let go level with its anchor: a rope does no work."""
+    bench = benches(dt=1.0 / rate)
+    body = bench.body((2.0, 0.0, -0.5), inertia=(1 / 6,) * 3)
+    rope = [span(LINEAR, (0, 1, 2), 0.0, 2.0)]
+    joint = hang(bench, body, rope, on_body=on_body, at=(2.0, 0.0, 0.0))
+    bench.start()
+    start, turned_over = -0.5 * 9.81, 2.5 * 9.81
+    longest = 0.0
+    for energy in energies(bench, body, 10.0 if rate < 500.0 else 2.0):
+        assert energy == pytest.approx(start, abs=0.01 * turned_over)
+        longest = max(longest, np.linalg.norm(bench.relative(joint).translation))
+    assert longest == pytest.approx(2.0, abs=0.001)
+
+
+@pytest.mark.parametrize("on_body", [False, True], ids=["node on the world", "node on the body"])
+@pytest.mark.parametrize("least", [0.0, 1.0], ids=["tube", "shell"])
+def test_a_tube_keeps_its_radius_while_its_body_swings(
+    benches: Benches, least: float, on_body: bool
+) -> None:
+    """Radius 1 about a level axis: work of nothing but gravity, where nothing slackens."""
+    bench = benches()
+    body = bench.body((1.5, 0.5, -0.5), inertia=(1 / 6,) * 3)
+    tube = [span(LINEAR, (0, 2), least, 1.0)]
+    joint = hang(bench, body, tube, on_body=on_body, at=(1.0, 0.0, 0.0))
+    bench.start()
+    start = -0.5 * 9.81
+    for energy in energies(bench, body, 1.0):
+        x, _, z = bench.relative(joint).translation
+        assert np.hypot(x, z) < 1.001
+        assert energy < start + 0.01 * 2.0 * 9.81
+        if least == 1.0:
+            assert np.hypot(x, z) > 0.999
+            assert energy == pytest.approx(start, abs=0.01 * 2.0 * 9.81)
+
+
+@pytest.mark.parametrize("on_body", [False, True], ids=["node on the world", "node on the body"])
+@pytest.mark.parametrize("rate", [60.0, 240.0])
+def test_a_total_angle_holds_within_a_tenth_of_a_degree(
+    benches: Benches, rate: float, on_body: bool
+) -> None:
+    bench = benches(dt=1.0 / rate)
+    body = bench.body((0.3, 0.0, -0.5), velocity=(0.0, 1.0, 0.0), spin=(1.0, 2.0, 4.0))
+    limits = [*BALL, span(ANGULAR, (0, 1, 2), 0.0, 0.5)]
+    joint = hang(bench, body, limits, on_body=on_body, at=(0.0, 0.0, 0.0))
+    bench.start()
+    for _ in range(round(3.0 / bench.dt)):
+        bench.step()
+        half = min(1.0, abs(bench.relative(joint).rotation_xyzw[3]))
+        assert 2.0 * np.arccos(half) < 0.5 + np.radians(0.1)
