@@ -270,7 +270,9 @@ ROW_BEND = 119
 """[m], work: what a step adds to the values beyond their rates if no row does anything."""
 AHEAD = 120
 """[n], work: velocities at which a row looks ahead."""
-HEADER_SIZE = 121
+SURPRISE = 121
+"""[n], work: generalized force of the last step that nothing that is known accounts for."""
+HEADER_SIZE = 122
 
 SCRATCH_SIZE = 128
 """Least floats of scratch: two attachment frames, their relative pose, and a direction."""

@@ -39,6 +39,9 @@ RUNAWAY = 2.0
 step went as foreseen: the explicit step itself is too long for it (measured: a rope of 20 at 60 Hz,
 whose end reached 47 km/s)."""
 
+PUSH = 0.5
+"""Times what contacts did otherwise than foreseen, from which on the rest is a push of others."""
+
 LIVELY = 0.3
 """[rad] per step that its fastest joint turns then at least."""
 
@@ -89,6 +92,7 @@ def judge_step(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt:
     ints[a + arena.SLOWED] = 0
     energy = kinetic_energy(ints, work, a)
     gain, effort = _work_done(ints, floats, work, a, last_dt)
+    gain += _work_of_others(ints, floats, work, a, last_dt)
     allowed = min(energy, max(floats[ledger] + gain, 0.0))
     # A stop that lets something in gives it energy, but little speed.
     is_lively = _fastest_turn(ints, work, a) * last_dt > LIVELY
@@ -136,6 +140,31 @@ def _work_done(
         gain += own + moved + given
         effort += abs(own) + abs(moved) + abs(given)
     return gain, effort
+
+
+@kernel
+def _work_of_others(
+    ints: IntArray, floats: FloatArray, work: FloatArray, a: int, last_dt: float
+) -> float:
+    """Of a push that nobody announced, in the last step [J], where it is believed to be one.
+
+    An impact that came out otherwise than foreseen is told by its contacts; what the momentum has
+    beyond them, and more of it, is somebody's push (measured: all of one was taken back from a
+    robot at rest). Where a joint turns further than a step can follow it may be anything.
+    """
+    if _fastest_turn(ints, work, a) * last_dt > FOLLOWED:
+        return 0.0
+    n, mass, done = ints[a + arena.DOF_COUNT], ints[a + arena.MASS], 0.0
+    pushed, touched = 0.0, 0.0
+    for i in range(n):
+        push = work[ints[a + arena.SURPRISE] + i]
+        contact = work[ints[a + arena.CONTACT_FORCE] + i] - floats[ints[a + arena.TOUCHED] + i]
+        inertia = max(work[mass + (n + 1) * i], 1e-30)
+        pushed += push * push / inertia
+        touched += contact * contact / inertia
+        velocity = floats[ints[a + arena.LAST_VELOCITY] + i] + work[ints[a + arena.VELOCITY] + i]
+        done += 0.5 * last_dt * velocity * push
+    return max(done, 0.0) if pushed > PUSH * PUSH * touched else 0.0
 
 
 @kernel

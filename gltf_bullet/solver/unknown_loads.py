@@ -121,6 +121,8 @@ def find_unknown_load(ints: IntArray, floats: FloatArray, work: FloatArray, a: i
     velocity, expected = ints[a + arena.VELOCITY], ints[a + arena.EXPECTED]
     mass, found = ints[a + arena.LAST_MASS], ints[a + arena.CONTACT_FORCE]
     touched = ints[a + arena.TOUCHED]
+    for i in range(n):
+        work[ints[a + arena.SURPRISE] + i] = 0.0
     # Constraints of the engine that close loops exert forces that nobody reports.
     if last_dt <= 0.0 or ints[a + arena.CLOSURE_COUNT] or ints[arena.CUTS]:
         return
@@ -136,6 +138,7 @@ def find_unknown_load(ints: IntArray, floats: FloatArray, work: FloatArray, a: i
         raw = floats[unknown + i] + change / last_dt
         raw -= work[found + i] - floats[touched + i]
         raw -= work[ints[a + arena.MOTOR_CHANGE] + i]
+        work[ints[a + arena.SURPRISE] + i] = raw - floats[unknown + i]
         before = floats[lately + i]
         floats[lately + i] = raw
         believed = 0.0

@@ -246,3 +246,47 @@ def test_nodes_follow_at_once_where_pybullet_puts_joints() -> None:
         assert scene.joints[joint].degrees_of_freedom[0].position == pytest.approx(
             place(client, (axis.body_id, axis.link_index))[0], abs=1e-12
         )
+
+
+# --- pushes ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("steps", [1, 2, 4, 24])
+@pytest.mark.parametrize("rate", [60.0, 240.0])
+@pytest.mark.parametrize("speed", [0.3, 1.0])
+def test_a_push_gives_its_momentum(rate: float, steps: int, speed: float) -> None:
+    """Of a force in PyBullet's own call, on a ragdoll that floats: M v, for as long as it acts."""
+    with loaded("ragdoll", rate) as (scene, client):
+        pybullet.setGravity(0, 0, 0, physicsClientId=client)
+        base = next(body.body_id for body in scene.bodies.values() if body.link_index == -1)
+        x, y, z = pybullet.getBasePositionAndOrientation(base, client)[0]
+        pybullet.resetBasePositionAndOrientation(
+            base, (x, y, z + 5.0), (0, 0, 0, 1), physicsClientId=client
+        )
+        scene.step(round(rate))
+        before = sum(body.mass * body.linear_velocity for body in scene.bodies.values())
+        total = sum(body.mass for body in scene.bodies.values())
+        force = [total * speed * rate / steps, 0.0, 0.0]
+        for _ in range(steps):
+            place = pybullet.getBasePositionAndOrientation(base, client)[0]
+            pybullet.applyExternalForce(
+                base, -1, force, place, pybullet.WORLD_FRAME, physicsClientId=client
+            )
+            scene.step()
+        scene.step(2)
+        after = sum(body.mass * body.linear_velocity for body in scene.bodies.values())
+        assert (after - before) / total == pytest.approx([speed, 0.0, 0.0], abs=0.05 * speed)
+
+
+def test_a_restitution_that_is_changed_stays() -> None:
+    """PyBullet multiplies those of the two that meet."""
+    with loaded("falling_box", 240.0) as (scene, client):
+        box = next(iter(scene.bodies.values()))
+        pybullet.changeDynamics(
+            box.body_id, box.link_index, restitution=0.7, physicsClientId=client
+        )
+        scene.step(10)
+        pybullet.setTimeStep(1.0 / 120.0, physicsClientId=client)
+        scene.step(10)
+        found = pybullet.getDynamicsInfo(box.body_id, box.link_index, physicsClientId=client)
+        assert found[5] == 0.7

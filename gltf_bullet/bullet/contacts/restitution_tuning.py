@@ -78,6 +78,8 @@ class RestitutionTuning:
         self._contacts = contacts
         self._links = links
         self._restitution_of: dict[EngineLink, float] = {}
+        self.told: dict[EngineLink, float] = {} if former is None else former.told
+        """Restitution that the engine was given; another one is the user's."""
         self._row = contacts.index_of
         self._time_step = 0.0
         for (body_id, link_index), surface in links:
@@ -128,12 +130,11 @@ class RestitutionTuning:
                 "contactStiffness": erp * _RIGID / self._time_step,
                 "contactDamping": (1.0 - erp) * _RIGID,
             }
-        pybullet.changeDynamics(
-            *link,
-            restitution=self._restitution_of[link],
-            physicsClientId=self._client_id,
-            **softness,
-        )
+        found = pybullet.getDynamicsInfo(*link, physicsClientId=self._client_id)[5]
+        if found == self.told.get(link, 0.0):
+            self.told[link] = softness["restitution"] = self._restitution_of[link]
+        if softness:
+            pybullet.changeDynamics(*link, physicsClientId=self._client_id, **softness)
 
     def _error_reduction(self, link: EngineLink, surface: SurfacePlan) -> float:
         if surface.key.is_dynamic:

@@ -197,6 +197,7 @@ def _write_record(
                 arena.ROW_SUM,
                 arena.MOTOR_IMPULSE,
                 arena.MOTOR_CHANGE,
+                arena.SURPRISE,
                 arena.AHEAD,
             )
         ),
