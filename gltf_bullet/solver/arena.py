@@ -272,7 +272,9 @@ AHEAD = 120
 """[n], work: velocities at which a row looks ahead."""
 SURPRISE = 121
 """[n], work: generalized force of the last step that nothing that is known accounts for."""
-HEADER_SIZE = 122
+LOOKS_AHEAD = 122
+"""Switch: 1 where rows reckon with how far their metrics bend in the step."""
+HEADER_SIZE = 123
 
 SCRATCH_SIZE = 128
 """Least floats of scratch: two attachment frames, their relative pose, and a direction."""
