@@ -16,7 +16,7 @@ from gltf_bullet.solver.arena import (
 from gltf_bullet.solver.centred_bias import centre_bias
 from gltf_bullet.solver.cholesky import factor_dense, forward_dense, solve_dense
 from gltf_bullet.solver.compiling import kernel
-from gltf_bullet.solver.foreign_hands import is_taken
+from gltf_bullet.solver.last_step.foreign_hands import is_taken
 from gltf_bullet.solver.row_bends import BENT, bend_freely, bend_held
 from gltf_bullet.solver.row_metrics import measure_rows
 from gltf_bullet.solver.tree_dynamics import (

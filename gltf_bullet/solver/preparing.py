@@ -6,17 +6,17 @@ from gltf_bullet.solver import arena
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.articulation_step import evaluate_tree, prepare_articulation
 from gltf_bullet.solver.compiling import IntTable, entry, floats_at, ints_at, kernel
-from gltf_bullet.solver.energy_guard import judge_step, notice_misses
-from gltf_bullet.solver.foreign_hands import (
+from gltf_bullet.solver.island_layout import EVALUATE, JUDGE, WAS_HURRIED
+from gltf_bullet.solver.last_step.energy_guard import judge_step, notice_misses
+from gltf_bullet.solver.last_step.foreign_hands import (
     compare_motors,
     hear_motors,
     note_places,
     notice_hands,
 )
-from gltf_bullet.solver.island_layout import EVALUATE, JUDGE, WAS_HURRIED
+from gltf_bullet.solver.last_step.unknown_loads import add_contact_forces, find_unknown_load
 from gltf_bullet.solver.row_metrics import measure_rows
 from gltf_bullet.solver.tree_kinematics import is_hurried
-from gltf_bullet.solver.unknown_loads import add_contact_forces, find_unknown_load
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["prepare"]

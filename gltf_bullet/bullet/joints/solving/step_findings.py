@@ -10,7 +10,7 @@ from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.diagnostics import Diagnostics, Issue, IssueKind, JsonPointer, Severity
 from gltf_bullet.solver import arena as slots
 from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver.energy_guard import FOLLOWED
+from gltf_bullet.solver.last_step.energy_guard import FOLLOWED
 from gltf_bullet.transforms import IntArray
 
 __all__ = ["StepFindings"]

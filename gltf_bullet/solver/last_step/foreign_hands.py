@@ -12,7 +12,7 @@ import math
 from gltf_bullet.solver import arena
 from gltf_bullet.solver.arena import FLOATING, PRISMATIC, REVOLUTE, SPHERICAL
 from gltf_bullet.solver.compiling import kernel
-from gltf_bullet.solver.energy_guard import kinetic_energy
+from gltf_bullet.solver.last_step.energy_guard import kinetic_energy
 from gltf_bullet.transforms import FloatArray, IntArray
 
 SAME = 1e-9
