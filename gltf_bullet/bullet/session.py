@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
@@ -116,6 +117,8 @@ class EngineSession:
         """Collision shapes by content."""
         self._token = secrets.token_hex(8)
         self._marks: dict[int, tuple[int, bytes]] = {}
+        self.removals: Counter[int] = Counter()
+        """How often a body of ours with that id was removed: its id is given out again."""
         """Of our bodies: the user data's id, and what it says."""
         self.known_settings = EngineSettings(time_step=0.0, substeps=0, gravity=(0.0, 0.0, 0.0))
         """As they were read last."""
@@ -231,6 +234,7 @@ class EngineSession:
                     pybullet.removeBody(body_id, physicsClientId=self.client_id)
             self._marks.pop(body_id, None)
             self._unsigned.discard(body_id)
+            self.removals[body_id] += 1
 
 
 class BodyLease:

@@ -106,7 +106,12 @@ class SceneCore:
         )
 
     def rebuild(self, physics: PhysicsScene, frames: NodeFrames | None = None) -> None:
-        """Put an edited model into the world, from where everything stands and moves.
+        """Put an edited model into the world: :meth:`reset` goes back to here from now on."""
+        self._rebuild(physics, frames)
+        self._start.forget()
+
+    def _rebuild(self, physics: PhysicsScene, frames: NodeFrames | None = None) -> None:
+        """Put a model into the world, from where everything stands and moves.
 
         Bodies get new PyBullet ids. Contacts start anew. On failure the scene is as it was.
 
@@ -146,13 +151,11 @@ class SceneCore:
         if on_trial:
             # Made once beside the old ones: where the engine refuses one, nothing has changed.
             self._engine_world(translation).remove()
-        # PyBullet's snapshots know bodies by their order, which a removal in the middle changes.
         self._issues = self.issues
         self.world.remove()
         self.physics = physics
         self._take_over(self._engine_world(translation))
         self.reports.replace_triggers(self.world.triggers, self.nodes.world_from_node)
-        self._start.forget()
 
     # --- stepping -----------------------------------------------------------------------------
 
@@ -247,7 +250,7 @@ class SceneCore:
                 self._write_pointer(self, pointer, value)
         watch = self.followers.watch
         if not watch.is_idle and watch.has_changed(self.nodes.world_from_node):
-            self.rebuild(self.physics)
+            self._rebuild(self.physics)
         driver = self.followers.driver
         if driver.has_work:
             self.followers.has_moved |= driver.carries  # users may have put bodies elsewhere

@@ -261,9 +261,15 @@ MOTOR_LOAD = 117
 """[n], what the motors of others exerted in the step before, on axes that they have: the solve
 reckons with it; floats, memory."""
 MOTOR_CHANGE = 118
-"""[n], work: by how much they did otherwise in the last step."""
+"""[n], memory: by how much they did otherwise in the last step."""
 MOTOR_IMPULSE = 115
-"""[n], work: the same of the step before, times its length."""
+"""[n], memory: the same as it was told last, times the length of a step."""
+FELT = 129
+"""[n], memory: loads that nobody knows while a motor of others is known to act."""
+IS_HEARD = 130
+"""[n], floats: 1 where what the engine tells of a motor counts no more."""
+TAKES_OVER = 131
+"""Switch: 1 where a motor of others has taken an axis over since the last step."""
 OWN_MOTOR = 116
 """[n], ints: 1 for motors that this solve has set, in the order of commands."""
 ROW_BEND = 119
@@ -274,7 +280,19 @@ SURPRISE = 121
 """[n], work: generalized force of the last step that nothing that is known accounts for."""
 LOOKS_AHEAD = 122
 """Switch: 1 where rows reckon with how far their metrics bend in the step."""
-HEADER_SIZE = 123
+CLOSURE_HALF = 123
+"""[c, n], work: rows of the closures, half of the way through the mass matrix."""
+CLOSURE_RESPONSE = 124
+"""[c, c], work: how they give way to each other's pull, ..."""
+CLOSURE_FACTOR = 125
+"""... and its factor."""
+CLOSURE_PULL = 126
+"""[c], work: what they are wanted to do."""
+CLOSURE_WAY = 127
+"""[n], work: and the coordinates, so that they do."""
+TORN = 128
+"""1 + a loop that nothing can close; 0 for none."""
+HEADER_SIZE = 132
 
 SCRATCH_SIZE = 128
 """Least floats of scratch: two attachment frames, their relative pose, and a direction."""

@@ -16,7 +16,7 @@ from gltf_bullet.solver.arena import (
 from gltf_bullet.solver.centred_bias import centre_bias
 from gltf_bullet.solver.cholesky import factor_dense, forward_dense, solve_dense
 from gltf_bullet.solver.compiling import kernel
-from gltf_bullet.solver.last_step.foreign_hands import is_taken
+from gltf_bullet.solver.last_step.foreign_motors import is_taken
 from gltf_bullet.solver.row_bends import BENT, bend_freely, bend_held
 from gltf_bullet.solver.row_metrics import measure_rows
 from gltf_bullet.solver.tree_dynamics import (
@@ -80,7 +80,7 @@ def prepare_articulation(
     for k in range(n * n):
         floats[last + k] = work[mass + k]
     factor_dense(work, mass, n, ints[a + arena.FACTOR])
-    _apply_known_forces(ints, floats, work, a, gx, gy, gz)
+    _apply_known_forces(ints, floats, work, a, dt, gx, gy, gz)
     centre_bias(ints, floats, work, a, dt)
     velocity, free = ints[a + arena.VELOCITY], ints[a + arena.VELOCITY_FREE]
     applied, centred = ints[a + arena.APPLIED], ints[a + arena.CENTRED]
@@ -267,6 +267,7 @@ def _apply_known_forces(
     floats: FloatArray,
     work: FloatArray,
     a: int,
+    dt: float,
     gx: float,
     gy: float,
     gz: float,
@@ -313,12 +314,19 @@ def _apply_known_forces(
         loads = floats[ints[a + arena.UNKNOWN] + i] + floats[ints[a + arena.MOTOR_LOAD] + i]
         work[applied + i] = work[handed + i] + weight + loads
         if ints[joints + root] == ANCHOR:
-            # ... and it turns the velocity v of a base with its spin w, an acceleration of w x v
+            # ... and it turns the velocity u of a base with its spin w, an acceleration of w x u
             # that what hangs on it feels (measured: 1 m/s and 1 rad/s tilt a pendulum by 0.1 rad).
+            # It is given the u that becomes the velocity: see ``velocity_before_turn``.
             t = ints[states + root] + 7
             vx, vy, vz = floats[t], floats[t + 1], floats[t + 2]
             wx, wy, wz = floats[t + 3], floats[t + 4], floats[t + 5]
             if wx != 0.0 or wy != 0.0 or wz != 0.0:
+                spin = dt * dt * (wx * wx + wy * wy + wz * wz)
+                along = dt * dt * (wx * vx + wy * vy + wz * vz)
+                px, py, pz = wy * vz - wz * vy, wz * vx - wx * vz, wx * vy - wy * vx
+                vx = (vx - dt * px + wx * along) / (1.0 + spin)
+                vy = (vy - dt * py + wy * along) / (1.0 + spin)
+                vz = (vz - dt * pz + wz * along) / (1.0 + spin)
                 work[scratch], work[scratch + 1], work[scratch + 2] = 0.0, 0.0, 0.0
                 work[scratch + 3] = wy * vz - wz * vy
                 work[scratch + 4] = wz * vx - wx * vz

@@ -165,9 +165,19 @@ JUDGE = 2
 """Judge the step that was just made, and take back energy that came from nowhere."""
 EVALUATE = 3
 """Poses, velocities, mass matrix and row values of the articulation ``number``."""
+HEAR = 5
+"""Let the memory hold what the engine tells of motors, for a snapshot."""
+CLOSE = 4
+"""Close the loops that the step which was just made has left open; JUDGE does so as well."""
 
 WAS_SLOWED = 1
 WAS_HURRIED = 2
+WAS_MOVED = 4
+"""Loops were closed; the engine must be given places and velocities."""
+WAS_TORN = 8
+"""A loop stays open."""
+JUDGEMENTS = 16
+"""What they all are less than."""
 
 OPEN = 1
 """Begin the islands of the step with the contacts and free bodies that were filled in."""
@@ -189,6 +199,8 @@ HURRIED = 64
 """A link goes further in the step than it is thick."""
 STRANDED = 128
 """Others have put an axis beyond a limit."""
+TAKEN_OVER = 256
+"""A motor of theirs has taken an axis over."""
 MISTRUSTED = 32
 """Contacts turn out otherwise than foreseen: the step should be judged right after it."""
 

@@ -214,10 +214,6 @@ def _take_rows(
             continue
         if source >= 0:
             floats[ints[a + arena.LAST_IMPULSE] + source] = x
-        if source >= ints[a + arena.ROW_COUNT] and floats[ints[a + arena.MISTRUST]] > 0.0:
-            # The engine closes loops itself, with the contacts as they come about: a stretched
-            # ring that hits the ground asked for 7 MN here (measured), which tore it apart.
-            continue
         low, high = values[index[layout.ROW_LOW] + r], values[index[layout.ROW_HIGH] + r]
         # Of the next step only what lasts can be foretold: a one-sided limit that chatters made
         # light bodies on long levers gain energy without end.

@@ -6,13 +6,14 @@ from gltf_bullet.solver import arena
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.articulation_step import evaluate_tree, prepare_articulation
 from gltf_bullet.solver.compiling import IntTable, entry, floats_at, ints_at, kernel
-from gltf_bullet.solver.island_layout import EVALUATE, JUDGE, WAS_HURRIED
+from gltf_bullet.solver.island_layout import CLOSE, EVALUATE, HEAR, JUDGE, WAS_HURRIED
+from gltf_bullet.solver.last_step.closing import close_loops
 from gltf_bullet.solver.last_step.energy_guard import judge_step, notice_misses
-from gltf_bullet.solver.last_step.foreign_hands import (
+from gltf_bullet.solver.last_step.foreign_hands import note_places, notice_hands
+from gltf_bullet.solver.last_step.foreign_motors import (
     compare_motors,
+    hear_before_saving,
     hear_motors,
-    note_places,
-    notice_hands,
 )
 from gltf_bullet.solver.last_step.unknown_loads import add_contact_forces, find_unknown_load
 from gltf_bullet.solver.row_metrics import measure_rows
@@ -42,7 +43,18 @@ def _prepare_one(
         evaluate_tree(ints, floats, work, a)
         measure_rows(ints, floats, work, a)
         return 0
+    if stage == HEAR:
+        for k in range(ints[arena.ARTICULATIONS]):
+            hear_before_saving(ints, floats, work, ints[ints[arena.RECORDS] + k], dt)
+        return 0
     slowed = 0
+    if stage == JUDGE or stage == CLOSE:
+        for k in range(ints[arena.ARTICULATIONS]):
+            a = ints[ints[arena.RECORDS] + k]
+            if ints[a + arena.CLOSURE_COUNT]:
+                slowed |= close_loops(ints, floats, work, a, dt)
+    if stage == CLOSE:
+        return int(slowed)
     for k in range(ints[arena.ARTICULATIONS]):
         evaluate_tree(ints, floats, work, ints[ints[arena.RECORDS] + k])
     if ints[arena.JUDGED] == 0:
@@ -50,7 +62,7 @@ def _prepare_one(
         for k in range(ints[arena.ARTICULATIONS]):
             a = ints[ints[arena.RECORDS] + k]
             if ints[a + arena.ACTS] == 1 and not notice_hands(ints, floats, work, a):
-                compare_motors(ints, floats, work, a)
+                compare_motors(ints, floats, work, a, dt)
                 notice_misses(ints, floats, work, a)
                 # Before the guard takes anything from the velocities: that is nobody's load.
                 find_unknown_load(ints, floats, work, a)
@@ -94,7 +106,7 @@ def prepare(
 
     Args:
         scenes: Their arrays, a row each: see ``island_layout.row_of``.
-        stage: PREPARE, JUDGE or EVALUATE.
+        stage: PREPARE, JUDGE, CLOSE, HEAR or EVALUATE.
         number: By which the sides of contacts call this arena; of the articulation for EVALUATE.
         contacts: How many were filled in.
         dt: [s]
@@ -103,8 +115,9 @@ def prepare(
         gz: Likewise.
 
     Returns:
-        WAS_SLOWED where the engine must be given velocities that were taken back, and WAS_HURRIED
-        where a link went further in the step than it is thick.
+        WAS_SLOWED where the engine must be given velocities that were taken back, WAS_MOVED where
+        places as well, WAS_TORN where a loop stays open, and WAS_HURRIED where a link went further
+        in the step than it is thick.
     """
     found = 0
     for row in range(len(scenes)):

@@ -256,7 +256,7 @@ def measure_rows(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -
             )
         _direct(work, wrench, wrench + 6, frame_b, is_length(metric))
         _relate(ints, work, a, first, second, wrench, r)
-    _measure_closures(ints, floats, work, a, rows, frame_a, frame_b, wrench)
+    measure_closures(ints, floats, work, a)
 
 
 @kernel
@@ -293,18 +293,10 @@ def _relate(
 
 
 @kernel
-def _measure_closures(
-    ints: IntArray,
-    floats: FloatArray,
-    work: FloatArray,
-    a: int,
-    r: int,
-    frame_a: int,
-    frame_b: int,
-    wrench: int,
-) -> None:
-    """Rows of what engine constraints hold, numbered from ``r``, and their gaps."""
-    n = ints[a + arena.DOF_COUNT]
+def measure_closures(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> None:
+    """Rows of what engine constraints hold, after those of limits and drives, and their gaps."""
+    n, r, scratch = ints[a + arena.DOF_COUNT], ints[a + arena.ROW_COUNT], ints[a + arena.SCRATCH]
+    frame_a, frame_b, wrench = scratch, scratch + 24, scratch + 72
     for c in range(ints[a + arena.CLOSURE_COUNT]):
         first = ints[ints[a + arena.CLOSURE_FIRST] + c]
         second = ints[ints[a + arena.CLOSURE_SECOND] + c]

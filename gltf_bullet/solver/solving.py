@@ -24,6 +24,7 @@ from gltf_bullet.solver.island_layout import (
     SLOWED,
     SOLVE,
     STRANDED,
+    TAKEN_OVER,
 )
 from gltf_bullet.solver.joining import add_cut_constraints, take_results
 from gltf_bullet.solver.newton import solve_islands
@@ -76,6 +77,7 @@ def _solve_one(
             status |= SLOWED if _is_any(ints, arena.SLOWED) else 0
         ints[arena.JUDGED] = 0
         status |= STRANDED if _is_any(ints, arena.STRANDED) else 0
+        status |= TAKEN_OVER if _is_any(ints, arena.TAKES_OVER) else 0
         for k in range(ints[arena.ARTICULATIONS]):
             a = ints[ints[arena.RECORDS] + k]
             if floats[ints[a + arena.MISTRUST]] > 0.0:
@@ -118,7 +120,7 @@ def solve(
 
     Returns:
         0, or a sum of NEEDS_ROOM, NOT_CONVERGED, NOT_FINITE, MISPREDICTED, SLOWED,
-        STRANDED, MISTRUSTED and HURRIED; of several scenes what is true of any.
+        STRANDED, TAKEN_OVER, MISTRUSTED and HURRIED; of several scenes what is true of any.
     """
     found = 0
     for row in range(len(scenes)):

@@ -51,6 +51,11 @@ def pushing_out(time_step: float) -> float:
     return min(_MOST_ERP, _TRIANGLE_ERP * math.sqrt(time_step))
 
 
+def _restitution(surface: SurfacePlan) -> float:
+    """What its material says."""
+    return surface.key.material.restitution
+
+
 class RestitutionTuning:
     """The surfaces of one scene's links."""
 
@@ -76,10 +81,18 @@ class RestitutionTuning:
         """Fixed links whose error reduction is not, or once was not, the engine's own."""
         self._triangles = triangles
         self._contacts = contacts
-        self._links = links
+        self.links = links
+        """With their surfaces."""
         self._restitution_of: dict[EngineLink, float] = {}
         self.told: dict[EngineLink, float] = {} if former is None else former.told
         """Restitution that the engine was given; another one is the user's."""
+        known = {} if former is None else dict(former.links)
+        self._renewed = {
+            link
+            for link, surface in links
+            if link in known and _restitution(known[link]) != _restitution(surface)
+        }
+        """Links whose material says another one since: that counts, not the user's."""
         self._row = contacts.index_of
         self._time_step = 0.0
         for (body_id, link_index), surface in links:
@@ -102,7 +115,7 @@ class RestitutionTuning:
         wanted = self._engine_restitution(targets.restitution, time_step)
         most = self._engine_restitution(np.maximum(targets.restitution, 1.0), time_step)
         factors = restitution_factors(targets, self._contacts.factors, wanted, most)
-        for (body_id, link_index), surface in self._links:
+        for (body_id, link_index), surface in self.links:
             row = self._row[surface.key]
             factor = float(factors[row])
             if surface.only_against is not None:
@@ -113,7 +126,8 @@ class RestitutionTuning:
 
     def settle(self, link: EngineLink) -> None:
         """Give a fixed link that was made anew what its predecessor had."""
-        surface = next(surface for other, surface in self._links if other == link)
+        self.told.pop(link, None)
+        surface = next(surface for other, surface in self.links if other == link)
         pybullet.changeDynamics(
             *link, lateralFriction=surface.friction, physicsClientId=self._client_id
         )
@@ -131,7 +145,8 @@ class RestitutionTuning:
                 "contactDamping": (1.0 - erp) * _RIGID,
             }
         found = pybullet.getDynamicsInfo(*link, physicsClientId=self._client_id)[5]
-        if found == self.told.get(link, 0.0):
+        if link in self._renewed or found == self.told.get(link, 0.0):
+            self._renewed.discard(link)
             self.told[link] = softness["restitution"] = self._restitution_of[link]
         if softness:
             pybullet.changeDynamics(*link, physicsClientId=self._client_id, **softness)

@@ -103,6 +103,7 @@ def scene_plan(
     commands: int,
     motors: int,
     starts: Sequence[int],
+    loops: Sequence[IntArray] = (),
 ) -> IntArray:
     """What is read and told of a scene's joints.
 
@@ -113,12 +114,13 @@ def scene_plan(
         commands: First number of the forces in the arena's work.
         motors: The same of what the engine's motors exert.
         starts: Bodies whose contacts are the solve's business.
+        loops: Records of the constraints that close loops.
 
     Returns:
         Nothing where a body has more coordinates than the engine tells.
     """
     known = max(starts, default=-1) + 1
-    header = [len(states), calls.PLAN_HEADER, commands, 0, known, motors]
+    header = [len(states), calls.PLAN_HEADER, commands, 0, known, motors, len(loops), 0]
     bodies: list[int] = []
     tables: list[int] = []
     first = calls.PLAN_HEADER + calls.BODY_SIZE * len(states)
@@ -142,6 +144,8 @@ def scene_plan(
             len(pushed), first + len(tables), int(is_pushed),
         )  # fmt: skip
         tables += pushed
+    header[calls.LOOP] = first + len(tables)
+    tables += np.concatenate([_NONE, *loops]).tolist()
     header[calls.STARTS] = first + len(tables)
     switches = np.zeros(known, dtype=np.int64)
     switches[list(starts)] = 1

@@ -139,8 +139,10 @@ def _write_record(
     header[arena.COMMAND_DOF] = ints.add(frames.command_dofs())
     write_rows(frames, header, ints, floats)
     m = header[arena.TOTAL_ROWS]
+    q = m - r
     header[arena.PULL] = floats.room(3 * f)
     header[arena.EXTERNAL] = floats.room(6 * f)
+    header[arena.IS_HEARD] = floats.room(n)
     header[arena.MEMORY] = floats.size
     for slot, size in (
         (arena.LAST_IMPULSE, m),
@@ -162,6 +164,9 @@ def _write_record(
         (arena.TAKEN, n),
         (arena.QUIET, n),
         (arena.MOTOR_LOAD, n),
+        (arena.MOTOR_IMPULSE, n),
+        (arena.FELT, n),
+        (arena.MOTOR_CHANGE, n),
     ):
         header[slot] = floats.room(size)
     header[arena.MEMORY_END] = floats.size
@@ -174,6 +179,11 @@ def _write_record(
         (arena.SCRATCH, max(arena.SCRATCH_SIZE, 4 * n + 32)),
         (arena.ROW_JACOBIAN, m * n),
         (arena.CLOSURE_GAP, 3 * c),
+        (arena.CLOSURE_HALF, q * n),
+        (arena.CLOSURE_RESPONSE, q * q),
+        (arena.CLOSURE_FACTOR, q * q),
+        (arena.CLOSURE_PULL, q),
+        (arena.CLOSURE_WAY, n if q else 0),
         (arena.WHIP, 1),
         (arena.BASE_MASS, 2 * b * b),
         *((slot, n * n) for slot in (arena.MASS, arena.FACTOR)),
@@ -195,8 +205,6 @@ def _write_record(
                 arena.CONTACT_FORCE,
                 arena.MOVING_FORCE,
                 arena.ROW_SUM,
-                arena.MOTOR_IMPULSE,
-                arena.MOTOR_CHANGE,
                 arena.SURPRISE,
                 arena.AHEAD,
             )

@@ -198,6 +198,11 @@ class Articulation:
         """1 for axes that the motors of others have, by velocity, [n]; may be changed."""
         return self.arena.model(self.record, slots.TAKEN, self.record.dof_count)
 
+    @property
+    def heard(self) -> FloatArray:
+        """1 where what the engine tells next of motors is old, by velocity, [n]; may be changed."""
+        return self.arena.model(self.record, slots.IS_HEARD, self.record.dof_count)
+
     def is_taken(self, row: int) -> bool:
         """Whether such a motor has an axis that a row acts on."""
         unit = int(self.record.rows.coordinate[row])

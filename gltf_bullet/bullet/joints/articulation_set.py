@@ -18,9 +18,12 @@ from gltf_bullet.bullet.joints.loop_constraints import LoopConstraints
 from gltf_bullet.bullet.joints.scene_arena import Arena
 from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader
 from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
+from gltf_bullet.bullet.session import EngineSession
+from gltf_bullet.bullet.state.link_states import velocity_before_turn
 from gltf_bullet.model import JointDrive
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans
+from gltf_bullet.solver import arena as slots
 from gltf_bullet.transforms import (
     FloatArray,
     Quat,
@@ -159,6 +162,11 @@ class ArticulationSet:
         """Every multibody of the articulations."""
         return tuple(body for articulation in self.articulations for body in articulation.body_ids)
 
+    def connect(self, session: EngineSession, body_ids: Sequence[int]) -> None:
+        """Let kernels call the engine, where they can; ``body_ids``: all of the scene, marked."""
+        if self.articulations:
+            self.solver.connect(session, body_ids, self.loop_constraints.records)
+
     # --- the step -----------------------------------------------------------------------------
 
     def set_anchor(
@@ -185,19 +193,25 @@ class ArticulationSet:
 
     def before_step(self, dt: float, gravity: Sequence[float], *, is_next: bool = False) -> None:
         """Apply all joint forces for one engine step, as :meth:`JointSolver.step` says."""
-        self.move_anchors()
+        self.move_anchors(dt)
         self.solver.step(dt, gravity, is_next=is_next)
-        if self.loop_constraints.is_any:
+        self.tighten_loops()
+
+    def tighten_loops(self) -> None:
+        """Pull at open loops, where kernels did not."""
+        if self.loop_constraints.is_any and not self.solver.is_native:
             self.loop_constraints.tighten()
 
     def after_step(self) -> None:
         """Take back energy from nowhere, and ways through others; give native limits back."""
+        if self.loop_constraints.is_any and not self.solver.is_mistrustful:
+            self.solver.close_loops()
         if self.solver.is_mistrustful:
             self.solver.judge()
         if self.solver.is_hurried or self.fast_links.held:
             self.fast_links.put_back(*self.solver.last)
-        if self.loop_constraints.is_any:
-            self.loop_constraints.close(self.solver.read, self.solver.findings.name_torn)
+            if self.loop_constraints.is_any:
+                self.solver.close_loops()
         for articulation in self.articulations:
             if articulation.is_watching:
                 articulation.after_step()
@@ -205,7 +219,7 @@ class ArticulationSet:
     @property
     def stands_alone(self) -> bool:
         """Whether nothing but the solve has to be done before a step."""
-        return not (self._anchors or self.loop_constraints.is_any)
+        return not self._anchors
 
     @property
     def needs_every_step(self) -> bool:
@@ -217,14 +231,19 @@ class ArticulationSet:
                 return True
         return False
 
-    def move_anchors(self) -> None:
+    def count_substeps(self, count: int) -> None:
+        """The world's setting; with some, velocities do not tell what others have set."""
+        self.arena.ints[slots.SUBSTEPS] = count
+
+    def move_anchors(self, dt: float) -> None:
         """Put the bodies of moving anchors where they were announced: before the solve."""
         for node, body in (*self._bases, *self.loop_constraints.ghosts):
             anchor = self._anchors[node]
             pose = anchor.position.tolist(), anchor.rotation_xyzw.tolist()
             pybullet.resetBasePositionAndOrientation(body, *pose, physicsClientId=self.client_id)
-            velocity = anchor.velocity[:3].tolist(), anchor.velocity[3:].tolist()
-            pybullet.resetBaseVelocity(body, *velocity, physicsClientId=self.client_id)
+            linear, spin = anchor.velocity[:3].tolist(), anchor.velocity[3:].tolist()
+            before = velocity_before_turn(linear, spin, dt)
+            pybullet.resetBaseVelocity(body, before, spin, physicsClientId=self.client_id)
 
     # --- bodies -------------------------------------------------------------------------------
 
@@ -314,11 +333,12 @@ class ArticulationSet:
 
     # --- state --------------------------------------------------------------------------------
 
-    def state(self) -> ArticulationState:
-        """What has to be restored beside ``pybullet.restoreState``."""
+    def state(self, dt: float) -> ArticulationState:
+        """What has to be restored beside ``pybullet.restoreState``; ``dt`` [s] of the next step."""
         if not self.articulations:
             return _NO_STATE
         self.solver.forget_bases()
+        self.solver.hear(dt)
         return ArticulationState(
             memory=self.arena.memory(),
             drives=self.controls.drive_values(),
@@ -339,6 +359,8 @@ class ArticulationSet:
         if not self.articulations:
             return
         self.arena.recall(state.memory)
+        for articulation in self.articulations:
+            articulation.heard[:] = 1.0
         self.solver.forget_motors()
         for articulation in self.articulations:
             articulation.refresh_native_limits()

@@ -160,6 +160,7 @@ class JointControls:
             if not taken.any():
                 continue
             taken[:] = 0.0
+            articulation.heard[dof.velocity_index : dof.velocity_index + size] = 1.0
             if dof.axis == BALL:
                 switch_ball_off(client, body, link)
             else:

@@ -7,7 +7,7 @@ displaced stays a dof of the welded chain and is brought back by the solve (0.1 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import pybullet
 
@@ -22,7 +22,7 @@ from gltf_bullet.planning.joints.articulation_plan import (
     LoopConstraintKind,
 )
 from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
-from gltf_bullet.transforms import IDENTITY_POSE, Pose
+from gltf_bullet.transforms import IDENTITY_POSE, IntArray, Pose
 
 __all__ = ["LoopConstraints"]
 
@@ -80,13 +80,10 @@ class LoopConstraints:
         for loops in self._loops:
             loops.tighten()
 
-    def close(self, read: Callable[[], None], name_torn: Callable[[int, float], None]) -> None:
-        """See :meth:`ClosedLoops.close`; ``name_torn`` is told of those that cannot be closed."""
-        for loops in self._loops:
-            loops.close(read)
-            if loops.torn is not None:
-                name_torn(*loops.torn)
-                loops.torn = None
+    @property
+    def records(self) -> list[IntArray]:
+        """What kernels need to know to :meth:`tighten`."""
+        return [record for loops in self._loops for record in loops.records]
 
     def _grip(self, articulation: Articulation, loop_constraint: LoopConstraint) -> Grip:
         """Of the constraint just created."""
@@ -98,7 +95,6 @@ class LoopConstraints:
             constraint=self.constraint_ids[-1],
             pivot=(inertial.inverse() @ child.link_from_frame).translation,
             frame=articulation.record.frames.index[child.multibody, child.link],
-            joint_node=articulation.plan.joints[loop_constraint.joint].joint.node,
             frame_from_inertial=inertial.matrix()[:3, :3],
             sign=sign,
         )

@@ -9,7 +9,7 @@ import numpy as np
 
 from gltf_bullet.bullet.contacts.pair_rules import EngineLink
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
-from gltf_bullet.bullet.state.link_states import link_state
+from gltf_bullet.bullet.state.link_states import link_state, velocity_after_turn
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.transforms import FloatArray, Pose
 
@@ -65,12 +65,14 @@ class MovingAnchors:
         """Announce a step of ``time_step`` [s]."""
         for node in self._nodes:
             if node in self._bodies:
-                self._articulations.set_anchor(node, *self._body_motion(node), time_step)
+                motion = self._body_motion(node, time_step)
+                self._articulations.set_anchor(node, *motion, time_step)
             elif node in self._motion:
                 self._articulations.set_anchor(node, *self._motion[node], time_step)
 
-    def _body_motion(self, node: int) -> _Motion:
+    def _body_motion(self, node: int, time_step: float) -> _Motion:
         com, rotation, linear, angular = link_state(self._client_id, *self._link_of(node))
+        linear = velocity_after_turn(linear, angular, time_step)
         world_from_body = Pose(rotation, com) @ self._bodies[node].body_from_inertial.inverse()
         origin = np.array(world_from_body.translation)
         velocity = np.array(linear) + np.cross(angular, origin - np.array(com))

@@ -138,7 +138,7 @@ class SolverBatch:
             EngineError: A force is not finite; scenes that touch nothing were given nothing.
         """
         for scene in scenes:
-            scene.move_anchors()
+            scene.move_anchors(dt)
         solvers = [scene.solver for scene in scenes]
         # Who hangs together with other scenes is known to Python only: ask again now and then.
         self._turn = (self._turn + 1) % _PATIENCE
@@ -153,8 +153,7 @@ class SolverBatch:
         if solvers:
             self._solve_in_python(solvers, dt, gravity, is_next=is_next)
         for scene in scenes:
-            if scene.loop_constraints.is_any:
-                scene.loop_constraints.tighten()
+            scene.tighten_loops()
 
     def _advance(
         self, solvers: Sequence[JointSolver], dt: float, gravity: Sequence[float]

@@ -14,11 +14,13 @@ import pybullet
 
 from gltf_bullet.errors import EngineError
 
-__all__ = ["BodyStates"]
+__all__ = ["BodyState", "BodyStates", "read_body", "write_body"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _BodyState:
+class BodyState:
+    """Of one body."""
+
     base: tuple[Any, Any, Any, Any]
     """Position [m], rotation xyzw, velocity [m/s] and spin [rad/s] of the inertial frame."""
     joints: tuple[tuple[int, Any, Any], ...]
@@ -32,7 +34,7 @@ class BodyStates:
 
     def __init__(self, client_id: int, body_ids: Sequence[int]) -> None:
         """Read the bodies as they are now."""
-        self._states = [_read(client_id, body) for body in body_ids]
+        self._states = [read_body(client_id, body) for body in body_ids]
 
     def restore(self, client_id: int, body_ids: Sequence[int]) -> None:
         """Put bodies back; their ids may be others than those that were read.
@@ -44,12 +46,13 @@ class BodyStates:
             raise EngineError(f"{len(body_ids)} bodies; the state has {len(self._states)}")
         try:
             for body, state in zip(body_ids, self._states, strict=True):
-                _write(client_id, body, state)
+                write_body(client_id, body, state)
         except pybullet.error as error:
             raise EngineError(f"restoring bodies: {error}") from error
 
 
-def _read(client_id: int, body: int) -> _BodyState:
+def read_body(client_id: int, body: int) -> BodyState:
+    """As it is now."""
     position, rotation = pybullet.getBasePositionAndOrientation(body, client_id)
     velocity, spin = pybullet.getBaseVelocity(body, client_id)
     joints = []
@@ -57,10 +60,11 @@ def _read(client_id: int, body: int) -> _BodyState:
         state = pybullet.getJointStateMultiDof(body, link, physicsClientId=client_id)
         if len(state[0]):
             joints.append((link, state[0], state[1]))
-    return _BodyState(base=(position, rotation, velocity, spin), joints=tuple(joints))
+    return BodyState(base=(position, rotation, velocity, spin), joints=tuple(joints))
 
 
-def _write(client_id: int, body: int, state: _BodyState) -> None:
+def write_body(client_id: int, body: int, state: BodyState) -> None:
+    """Put a body back."""
     position, rotation, velocity, spin = state.base
     pybullet.resetBasePositionAndOrientation(body, position, rotation, physicsClientId=client_id)
     pybullet.resetBaseVelocity(body, velocity, spin, physicsClientId=client_id)

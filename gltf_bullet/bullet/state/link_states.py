@@ -18,6 +18,7 @@ __all__ = [
     "link_state",
     "set_base_pose",
     "set_base_velocity",
+    "velocity_after_turn",
     "velocity_before_turn",
 ]
 
@@ -102,6 +103,13 @@ def set_base_pose(client_id: int, body_id: int, position: Vec3, rotation_xyzw: Q
     )
     # The engine keeps velocities in the body's own axes.
     pybullet.resetBaseVelocity(body_id, linear, angular, physicsClientId=client_id)
+
+
+def velocity_after_turn(velocity: Sequence[float], spin: Sequence[float], dt: float) -> Vec3:
+    """The velocity at which a mass-0 base moves in a step: see :func:`velocity_before_turn`."""
+    vx, vy, vz = velocity
+    wx, wy, wz = spin[0] * dt, spin[1] * dt, spin[2] * dt
+    return vx + wy * vz - wz * vy, vy + wz * vx - wx * vz, vz + wx * vy - wy * vx
 
 
 def velocity_before_turn(velocity: Sequence[float], spin: Sequence[float], dt: float) -> Vec3:

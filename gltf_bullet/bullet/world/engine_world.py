@@ -66,10 +66,8 @@ class EngineWorld:
             EngineError: PyBullet refused something.
         """
         client_id = self.client_id = session.client_id
-        self.session = session
-        self.plan = plan
+        self.session, self.plan, self._options = session, plan, options
         self.pair_rules = PairRules(client_id)
-        self._options = options
         self._created: list[int] = []
         self._undo: list[Callable[[], None]] = [self.pair_rules.release]
         painter = BodyVisuals(session, options, visuals)
@@ -91,11 +89,10 @@ class EngineWorld:
         finally:
             painter.close()
         self.is_jointed = bool(self.articulations.articulations)
+        self.articulations.connect(session, self._created)
         self._is_unforced = self.gravity.is_idle and self.free.is_idle
         """Whether free bodies are given nothing before a step."""
         self._is_plain = self._is_unforced and not self.fast.is_any
-        if self.is_jointed:
-            self.articulations.solver.connect(session, self._created)
         self.quiet_steps = QuietSteps(
             self.articulations, self.kinematic_targets, self.triggers, self.free,
             is_plain=self._is_plain and not self._links.slips,
@@ -279,6 +276,7 @@ class EngineWorld:
             # The session gives the same object as long as nothing in it changes.
             self._links.before_step(settings)
             self.quiet_steps.settings = settings
+            self.articulations.count_substeps(settings.substeps)
         if not self._is_plain:
             if not self._is_unforced:
                 if not self.gravity.is_idle:
@@ -362,7 +360,8 @@ class EngineWorld:
     def state(self) -> EngineWorldState:
         """What the engine's own snapshot leaves out."""
         return EngineWorldState(
-            articulations=self.articulations.state(),
+            body_ids=self.body_ids,
+            articulations=self.articulations.state(self.session.settings().time_step),
             slip=self._links.state(),
             spins=self.free.state(),
             fast=self.fast.state,
@@ -380,9 +379,10 @@ class EngineWorld:
             engine.restore(self.client_id, self._created)
             self.renew_contacts()
         else:
-            engine.restore(self.client_id)
+            then_and_now = list(zip(state.body_ids, self._created, strict=False))
+            engine.restore(self.client_id, then_and_now)
             self.renew_contacts()
-            engine.restore(self.client_id)
+            engine.restore(self.client_id, then_and_now)
         self.articulations.restore(state.articulations)
         self.free.restore(state.spins)
         self.fast.restore(state.fast)

@@ -19,6 +19,7 @@ __all__ = ["EngineWorldState"]
 class EngineWorldState:
     """Treat as opaque."""
 
+    body_ids: tuple[int, ...]
     articulations: ArticulationState
     slip: tuple[dict[EngineLink, float], dict[int, float]]
     spins: SpinState

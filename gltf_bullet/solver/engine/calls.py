@@ -53,6 +53,8 @@ FUNCTIONS = (
     "b3GetUserData",
     "b3GetDynamicsInfoCommandInit",
     "b3GetDynamicsInfo",
+    "b3InitChangeUserConstraintCommand",
+    "b3InitChangeUserConstraintSetPivotInB",
 )
 """Of PyBullet's library, in the order of their addresses in the integers."""
 
@@ -61,7 +63,7 @@ FUNCTIONS = (
     _CONTACT_COMMAND, _CONTACTS, _SETTINGS_COMMAND, _SETTINGS, CONTROL_COMMAND, SET_FORCE,
     FORCE_COMMAND, FORCE, TORQUE, _STEP_COMMAND, _BODY_COUNT, _BODY_ID, _CONSTRAINT_COUNT,
     _CONSTRAINT_ID,
-    _USER_DATA, _DYNAMICS_COMMAND, _DYNAMICS,
+    _USER_DATA, _DYNAMICS_COMMAND, _DYNAMICS, CHANGE_COMMAND, CHANGE_PIVOT,
 ) = range(FUNCTION, FUNCTION + len(FUNCTIONS))  # fmt: skip
 
 KNOWN = FUNCTION + len(FUNCTIONS)
@@ -103,7 +105,11 @@ START_COUNT = 4
 """How many such switches; 0 where the scene touches nothing."""
 MOTORS = 5
 """First number of what the engine's motors exert in the work array, in the order of the forces."""
-PLAN_HEADER = 6
+LOOPS = 6
+"""How many constraints close loops."""
+LOOP = 7
+"""Offset of their records."""
+PLAN_HEADER = 8
 
 BODY_ID = 0
 BASE = 1
@@ -120,6 +126,14 @@ AXIS = 6
 IS_PUSHED = 7
 """Whether the base is."""
 BODY_SIZE = 8
+
+CONSTRAINT, FRAME_POSE, GAP, IS_SHIFTED = range(4)
+"""PyBullet's id; pose of the child's frame and gap in the work array; whether the engine is shown
+more of it than there is."""
+PIVOT, INERTIAL, PULL = 0, 3, 12
+"""[3] in the child's inertial frame, [3, 3] its frame from that, and how much more: floats behind
+the integers."""
+LOOP_INTS, LOOP_SIZE = 4, 17
 
 POSITION_AT, POSITIONS, VELOCITY_AT, VELOCITIES, JOINT_STATE = range(5)
 """Where the engine has a joint's position, and how many numbers; the offset of its state."""

@@ -54,7 +54,9 @@ STEP = 64
 LEARN = 128
 """Take the world's settings for known ones; nothing else."""
 JUDGE = 256
-"""Judge the step that was made; with READ and LOOK only."""
+"""Judge the step that was made, and close what it has opened; with READ and LOOK only."""
+CLOSE = 512
+"""Close what it has opened; with READ only."""
 
 TOUCHES = 1 << 21
 """Some scene touches something: see each one's status; nothing was solved."""
@@ -64,8 +66,8 @@ STEPPED = 1 << 23
 JUDGED = 1 << 24
 """What the judgement says is to be multiplied by JUDGED_UNIT."""
 JUDGED_UNIT = 1 << 25
-"""Its judgements are less than 4."""
-SENSED = 1 << 27
+"""Its judgements are less than JUDGEMENTS."""
+SENSED = 1 << 29
 """Triggers have watched the step: how many pairs they found is in each scene's row."""
 
 _STAGES_OF_SOLVE = layout.OPEN | layout.GATHER | layout.SOLVE | layout.FINISH
@@ -179,14 +181,25 @@ def _free_bodies(scenes: IntTable, row: int) -> int:
 
 
 @kernel
-def _judge(scenes: IntTable, engine: IntArray, dt: float, gx: float, gy: float, gz: float) -> int:
+def _judge(
+    scenes: IntTable, engine: IntArray, stage: int, dt: float, gx: float, gy: float, gz: float
+) -> int:
+    """What becomes of a step that was made: all of that, or open loops alone."""
     found = 0
     for row in range(len(scenes)):
         contacts = scenes[row, layout.TOUCHING]
         one, width = _address_of_row(scenes, row), scenes.shape[1]
-        judge = (one, 1, width, layout.JUDGE, 0, contacts, dt, gx, gy, gz)
+        judge = (one, 1, width, stage, 0, contacts, dt, gx, gy, gz)
         found |= call(engine[calls.PREPARE], judge)
     return int(found)
+
+
+@kernel
+def _have_loops(scenes: IntTable) -> bool:
+    for row in range(len(scenes)):  # noqa: SIM110  # kernels know no generators
+        if ints_at(scenes, row, layout.PLAN)[calls.LOOPS]:
+            return True
+    return False
 
 
 @kernel
@@ -278,9 +291,15 @@ def _go_through(
             if lost or _look(scenes, engine, client, dt, gx, gy, gz):
                 return found | (lost & LOST)
             stages |= JUDGE
+        elif _have_loops(scenes):
+            lost = _read(scenes, engine, client)
+            if lost:
+                return found | (lost & LOST)
+            stages |= CLOSE
     judged = 0
-    if stages & JUDGE:
-        judged = _judge(scenes, engine, dt, gx, gy, gz)
+    if stages & (JUDGE | CLOSE):
+        stage = layout.JUDGE if stages & JUDGE else layout.CLOSE
+        judged = _judge(scenes, engine, stage, dt, gx, gy, gz)
         found |= JUDGED | JUDGED_UNIT * judged
     if stages & STEP and not (judged or found & _HURRIED) and _sense(scenes, engine, client, dt):
         found |= SENSED

@@ -7,7 +7,13 @@ from gltf_bullet.solver.engine import calls
 from gltf_bullet.solver.engine.calls import scratch, submit
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["tell"]
+__all__ = ["CLOSED", "LARGEST_GAP", "tell"]
+
+LARGEST_GAP = 0.01
+"""[m] No larger gap is shown to the engine than the solve reckons with."""
+
+CLOSED = 1e-7
+"""[m] Smaller gaps are not worth the call."""
 
 _TORQUE_CONTROL = 1
 _WORLD_FRAME = 2
@@ -34,7 +40,33 @@ def tell(
         if plan[body + calls.IS_PUSHED]:
             _push_base(engine, client, plan, body, floats, work, at)
             at += 6
+    for k in range(plan[calls.LOOPS]):
+        _tighten(engine, client, plan, plan[calls.LOOP] + calls.LOOP_SIZE * k, work)
     return 0
+
+
+@kernel
+def _tighten(engine: IntArray, client: int, plan: IntArray, loop: int, work: FloatArray) -> None:
+    """Show the engine a larger gap than there is: see ``bullet.joints.loop_closing``."""
+    gap = plan[loop + calls.GAP]
+    is_open = max(abs(work[gap]), abs(work[gap + 1]), abs(work[gap + 2])) > CLOSED
+    if not (is_open or plan[loop + calls.IS_SHIFTED]):
+        return
+    plan[loop + calls.IS_SHIFTED] = 1 if is_open else 0
+    numbers = doubles_at(plan.ctypes.data + 8 * (loop + calls.LOOP_INTS), calls.LOOP_SIZE)
+    here = scratch(engine)
+    pivot, pose = doubles_at(here, 6), plan[loop + calls.FRAME_POSE]
+    for i in range(3):
+        pivot[i] = numbers[calls.PIVOT + i]
+    for j in range(3 if is_open else 0):
+        way = 0.0
+        for i in range(3):
+            way += work[pose + 3 * i + j] * min(max(work[gap + i], -LARGEST_GAP), LARGEST_GAP)
+        for i in range(3):
+            pivot[i] += numbers[calls.PULL] * way * numbers[calls.INERTIAL + 3 * j + i]
+    command = call(engine[calls.CHANGE_COMMAND], (client, plan[loop + calls.CONSTRAINT]))
+    call(engine[calls.CHANGE_PIVOT], (command, here))
+    submit(engine, client, command)
 
 
 @kernel

@@ -108,7 +108,7 @@ def judge_step(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt:
             factor = math.sqrt(allowed / energy)
             ints[a + arena.SLOWED] = 1
         if ints[a + arena.SLOWED]:
-            _scale_velocities(ints, floats, work, a, factor)
+            scale_velocities(ints, floats, work, a, factor)
         energy = min(energy, allowed)
     floats[ledger] = energy
     for i in range(n):
@@ -129,7 +129,7 @@ def _work_done(
     gain, effort = 0.0, 0.0
     for i in range(ints[a + arena.DOF_COUNT]):
         way = 0.5 * last_dt * (floats[before + i] + work[velocity + i])
-        own = floats[ints[a + arena.LEGITIMATE] + i] + work[ints[a + arena.MOTOR_CHANGE] + i]
+        own = floats[ints[a + arena.LEGITIMATE] + i] + floats[ints[a + arena.MOTOR_CHANGE] + i]
         own *= way
         moved = way * work[ints[a + arena.MOVING_FORCE] + i]
         giving = floats[ints[a + arena.GIVING] + i]
@@ -198,7 +198,7 @@ def _limit_joints(ints: IntArray, work: FloatArray, a: int, limit: float) -> boo
 
 
 @kernel
-def _scale_velocities(
+def scale_velocities(
     ints: IntArray, floats: FloatArray, work: FloatArray, a: int, factor: float
 ) -> None:
     """Scale all velocities."""

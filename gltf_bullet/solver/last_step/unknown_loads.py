@@ -137,7 +137,7 @@ def find_unknown_load(ints: IntArray, floats: FloatArray, work: FloatArray, a: i
             change += floats[mass + n * i + k] * (work[velocity + k] - floats[expected + k])
         raw = floats[unknown + i] + change / last_dt
         raw -= work[found + i] - floats[touched + i]
-        raw -= work[ints[a + arena.MOTOR_CHANGE] + i]
+        raw -= floats[ints[a + arena.MOTOR_CHANGE] + i]
         work[ints[a + arena.SURPRISE] + i] = raw - floats[unknown + i]
         before = floats[lately + i]
         floats[lately + i] = raw

@@ -12,8 +12,8 @@ from gltf_bullet.bullet.exchange.joint_commands import JointCommands
 from gltf_bullet.bullet.exchange.multibody_states import MultibodyStates
 from gltf_bullet.bullet.exchange.native_calls import NativeWorld
 from gltf_bullet.bullet.joints.articulation import Articulation
-from gltf_bullet.bullet.joints.joint_places import JointPlaces
 from gltf_bullet.bullet.joints.scene_arena import Arena
+from gltf_bullet.bullet.joints.solving.aftermath import Aftermath
 from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader, Touching
 from gltf_bullet.bullet.joints.solving.native_link import connect_kernels
 from gltf_bullet.bullet.joints.solving.scene_islands import SceneIslands
@@ -23,40 +23,9 @@ from gltf_bullet.errors import EngineError
 from gltf_bullet.solver import arena as slots
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.compiling import IntTable
-from gltf_bullet.solver.engine import calls, stepping
-from gltf_bullet.solver.engine.stepping import (
-    ASK,
-    JUDGED,
-    JUDGED_UNIT,
-    LEARN,
-    LOOK,
-    LOST,
-    READ,
-    REFUSED,
-    SENSED,
-    STATE,
-    STEP,
-    STEPPED,
-    TELL,
-    TOUCHES,
-    UNTOLD,
-    advance,
-)  # fmt: skip
+from gltf_bullet.solver.engine import stepping
+from gltf_bullet.solver.engine.stepping import advance
 from gltf_bullet.solver.entries import prepare
-from gltf_bullet.solver.island_layout import (
-    HURRIED,
-    JUDGE,
-    MISPREDICTED,
-    MISTRUSTED,
-    NEEDS_ROOM,
-    NOT_CONVERGED,
-    NOT_FINITE,
-    PREPARE,
-    SLOWED,
-    STRANDED,
-    WAS_HURRIED,
-    WAS_SLOWED,
-)
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["FORCES", "JointSolver"]
@@ -64,11 +33,15 @@ __all__ = ["FORCES", "JointSolver"]
 Pull = Callable[[FloatArray, npt.NDArray[np.intp]], FloatArray]
 """Accelerations [m/s^2] from centres of mass in the world [k, 3] and motion nodes [k]."""
 
-FORCES = READ | LOOK | STATE | stepping.SOLVE | TELL
+FORCES = stepping.READ | stepping.LOOK | stepping.STATE | stepping.SOLVE | stepping.TELL
 """Everything but the engine's step."""
-_WHOLE_STEP = ASK | FORCES | STEP
-_EVENTFUL = ~(MISTRUSTED | HURRIED | STEPPED | JUDGED | SENSED)
+_WHOLE_STEP = stepping.ASK | FORCES | stepping.STEP
+_EVENTFUL = ~(
+    layout.MISTRUSTED | layout.HURRIED | stepping.STEPPED | stepping.JUDGED | stepping.SENSED
+)
 """What a kernel says where Python has to do something about it."""
+_STOPPED = stepping.REFUSED | stepping.TOUCHES | stepping.LOST
+_STEPPED, _STEPS = stepping.STEPPED, layout.STEPS
 
 
 class JointSolver:
@@ -88,6 +61,7 @@ class JointSolver:
         self.contacts = contacts
         """What touches what, this scene's side."""
         self.findings = StepFindings(self.articulations)
+        self._aftermath = Aftermath(self.articulations, self.findings)
         self.field: Pull | None = None
         """What bodies accelerate more than the engine knows."""
         sources = [
@@ -119,7 +93,6 @@ class JointSolver:
         self.last: tuple[float, Sequence[float]] = (0.0, ())
         """The step's length [s], and gravity."""
         self.islands = SceneIslands(arena)
-        self._session: EngineSession | None = None
         self.is_native = False
         """Whether kernels call the engine."""
         self.pairs_seen: int | None = None
@@ -131,18 +104,20 @@ class JointSolver:
         row: IntTable = self.islands.row
         return row
 
-    def connect(self, session: EngineSession, body_ids: Sequence[int]) -> None:
+    def connect(
+        self, session: EngineSession, body_ids: Sequence[int], loops: Sequence[IntArray]
+    ) -> None:
         """Let the kernels call the engine from now on, where they can.
 
         Args:
             session: The world.
             body_ids: All bodies of the scene, marked.
+            loops: Records of the constraints that close its loops.
         """
-        self._session = session
         world = session.shared(NativeWorld)
         self.is_native = connect_kernels(
             world, session, self.arena, self.islands, self._sources, self.commands,
-            self.contacts.starts, body_ids, self.read,
+            self.contacts.starts, body_ids, loops, self.read,
         )  # fmt: skip
         if self.is_native:
             self.contacts.fetch = world.contacts
@@ -159,18 +134,22 @@ class JointSolver:
         Raises:
             EngineError: They are not finite; see :meth:`require_found`.
         """
-        found = REFUSED
+        found = stepping.REFUSED
         if self.is_native:
-            found = advance(self.row, READ, 0.0, 0.0, 0.0, 0.0)
+            found = advance(self.row, stepping.READ, 0.0, 0.0, 0.0, 0.0)
             self.require_found(found)
         if found and not self._states.read(is_next=is_next):
-            self.require_found(LOST)
+            self.require_found(stepping.LOST)
+
+    def hear(self, dt: float) -> None:
+        """Let the memory know what motors tell, for a snapshot; ``dt`` [s] of the next step."""
+        self.read()
+        prepare(self.row, layout.HEAR, 0, 0, dt, 0.0, 0.0, 0.0)
 
     def require_found(self, found: int) -> None:
         """Raise ``EngineError`` where a kernel says LOST; joints are as they were read last."""
-        if found & LOST:
-            for articulation in self.articulations:
-                JointPlaces(articulation).restore()
+        if found & stepping.LOST:
+            self._aftermath.restore()
             self.commands.has_motors = True
             raise EngineError(self.findings.name_lost())
 
@@ -209,12 +188,12 @@ class JointSolver:
         if self.is_undisturbed and not self.contacts.has_foreign_constraints():
             found = int(advance(self.row, FORCES, dt, *gravity))
             self.require_found(found)
-            if not found & (REFUSED | TOUCHES):
+            if not found & (stepping.REFUSED | stepping.TOUCHES):
                 self.take(found, dt, gravity)
                 return
         touching = self.look(dt, gravity, is_next=is_next)
         if touching is None:
-            prepare(self.row, PREPARE, 0, 0, dt, *gravity)
+            prepare(self.row, layout.PREPARE, 0, 0, dt, *gravity)
             status = self.islands.solve_alone(dt)
         else:
             [(_, status)] = self.solve_touching(touching, dt, gravity)
@@ -233,8 +212,6 @@ class JointSolver:
 
     def look(self, dt: float, gravity: Sequence[float], *, is_next: bool) -> Touching | None:
         """Read the engine; what touches the articulations, ``None`` where nothing does."""
-        if self._session is not None:
-            self._count_substeps(self._session.known_settings.substeps)
         self._read(is_next=is_next)
         touching = self.contacts.read(dt, gravity)
         self.is_known = touching is None or not touching.readers
@@ -242,7 +219,7 @@ class JointSolver:
 
     def require_finite(self, status: int) -> None:
         """Raise ``EngineError`` for forces that are not; the engine was given nothing yet."""
-        if status & NOT_FINITE:
+        if status & layout.NOT_FINITE:
             raise EngineError(self.findings.explain())
 
     def advance(self, settings: EngineSettings, count: int) -> int:
@@ -259,14 +236,14 @@ class JointSolver:
         gx, gy, gz = gravity
         islands = self.islands
         cells = islands.cells
-        cells[layout.STEPS] = 1 if self._pushed else count
+        cells[_STEPS] = 1 if self._pushed else count
         found = advance(islands.row, _WHOLE_STEP, dt, gx, gy, gz)
-        made = cells[layout.STEPS]
-        if found & (REFUSED | TOUCHES | LOST):
+        made = cells[_STEPS]
+        if found & _STOPPED:
             self.require_found(found)
             return 0
         self.is_known = True
-        if found == STEPPED and not self._pushed:
+        if found == _STEPPED and not self._pushed:
             self.is_mistrustful = self.is_hurried = False
             self.last, self.pairs_seen = (dt, gravity), None
             return made
@@ -274,22 +251,25 @@ class JointSolver:
             self._take_eventful(int(found), dt, gravity)
         else:
             self._note(found, dt, gravity)
-        if found & SENSED:
+        if found & stepping.SENSED:
             self.pairs_seen = cells[layout.PAIRS]
         return made
 
     def _take_eventful(self, found: int, dt: float, gravity: Sequence[float]) -> None:
-        judged, found = found // JUDGED_UNIT % 4, found % JUDGED_UNIT
-        self.take(found & ~JUDGED, dt, gravity)
-        if found & JUDGED:
-            self._take_judgement(judged, dt)
-        if not found & STEPPED and advance(self.row, STEP, dt, *gravity) != STEPPED:
-            raise EngineError("stepSimulation: the engine does not answer")
+        self.take(found % stepping.JUDGED_UNIT & ~stepping.JUDGED, dt, gravity)
+        is_judged = found & stepping.JUDGED and found & layout.MISTRUSTED  # not only its loops
+        if not found & stepping.STEPPED:
+            found = int(advance(self.row, stepping.STEP, dt, *gravity))
+            if not found & stepping.STEPPED:
+                raise EngineError("stepSimulation: the engine does not answer")
+        if found & stepping.JUDGED:
+            self._take_judgement(found // stepping.JUDGED_UNIT % layout.JUDGEMENTS, dt)
+        self.is_mistrustful &= not is_judged
 
     def _note(self, status: int, dt: float, gravity: Sequence[float]) -> None:
         """What a step that was told leaves behind."""
-        self.is_mistrustful = status & (MISTRUSTED | JUDGED) == MISTRUSTED
-        self.is_hurried = status & HURRIED > 0
+        self.is_mistrustful = status & (layout.MISTRUSTED | stepping.JUDGED) == layout.MISTRUSTED
+        self.is_hurried = status & layout.HURRIED > 0
         self.last = (dt, gravity)
         self.pairs_seen = None
         if self._pushed:
@@ -299,13 +279,9 @@ class JointSolver:
 
     def learn(self) -> None:
         """The world is as it should be: :meth:`advance` asks whether it still is."""
-        if self.is_native and advance(self.row, ASK, 0.0, 0.0, 0.0, 0.0):
-            advance(self.row, LEARN, 0.0, 0.0, 0.0, 0.0)
-            self._count_substeps(int(self.islands.native[0][calls.KNOWN + 4]))
+        if self.is_native and advance(self.row, stepping.ASK, 0.0, 0.0, 0.0, 0.0):
+            advance(self.row, stepping.LEARN, 0.0, 0.0, 0.0, 0.0)
             self.islands.forget()
-
-    def _count_substeps(self, count: int) -> None:
-        self.arena.ints[slots.SUBSTEPS] = count
 
     def take(self, found: int, dt: float, gravity: Sequence[float]) -> None:
         """Go on with what a kernel has solved, and told unless something is the matter.
@@ -317,11 +293,13 @@ class JointSolver:
         if not (found & _EVENTFUL or self.commands.has_motors):
             self._note(found, dt, gravity)
             return
-        while found & NEEDS_ROOM:
+        while found & layout.NEEDS_ROOM:
             self.islands.make_room()
-            found = int(advance(self.row, LOOK | stepping.SOLVE | TELL, dt, *gravity))
-        is_told = not found & UNTOLD
-        status = found & ~(UNTOLD | STEPPED)
+            found = int(
+                advance(self.row, stepping.LOOK | stepping.SOLVE | stepping.TELL, dt, *gravity)
+            )
+        is_told = not found & stepping.UNTOLD
+        status = found & ~(stepping.UNTOLD | stepping.STEPPED)
         self.require_finite(status)
         self.finish(status, dt, gravity, is_told=is_told)
 
@@ -329,46 +307,64 @@ class JointSolver:
         self, status: int, dt: float, gravity: Sequence[float], *, is_told: bool = False
     ) -> None:
         """Give the engine what the solve has found, unless it was told."""
-        if status & SLOWED:
-            self._give_back_velocities(dt)
-        if status & STRANDED:
+        if status & layout.SLOWED:
+            self._aftermath.give_back_velocities(dt)
+        if status & layout.STRANDED:
             for articulation in self.articulations:
                 articulation.refresh_native_limits()
-        if status & NOT_CONVERGED:
+        if status & layout.TAKEN_OVER:
+            self.findings.name_taken_over()
+        if status & layout.NOT_CONVERGED:
             self.findings.name_unconverged(self.islands.index)
-        if not is_told and (not self.is_native or advance(self.row, TELL, dt, *gravity) & REFUSED):
+        if not is_told and (
+            not self.is_native or advance(self.row, stepping.TELL, dt, *gravity) & stepping.REFUSED
+        ):
             self.commands.tell()
         self._note(status, dt, gravity)
-        if status & MISPREDICTED or self.commands.has_motors:
+        if status & layout.MISPREDICTED or self.commands.has_motors:
             self.commands.set_motors()
 
     def judge(self) -> None:
-        """Take back what the step that was just made has thrown, while contacts are unsettled."""
+        """Take back what the step that was just made has thrown, while contacts are unsettled.
+
+        Loops that it has opened are closed.
+        """
         dt, gravity = self.last
         self.is_mistrustful = False
-        status = REFUSED
+        status = stepping.REFUSED
         if self.is_undisturbed and not self.contacts.has_foreign_constraints():
-            status = int(advance(self.row, READ | LOOK | stepping.JUDGE, dt, *gravity))
+            status = int(
+                advance(self.row, stepping.READ | stepping.LOOK | stepping.JUDGE, dt, *gravity)
+            )
             self.require_found(status)
-        if status & (REFUSED | TOUCHES):
+        if status & (stepping.REFUSED | stepping.TOUCHES):
             self.read()
             touching = self.contacts.read(dt, gravity, learns=False)
             contacts = 0 if touching is None else self.islands.fill(touching, [])
-            status = prepare(self.row, JUDGE, 0, contacts, dt, *gravity)
+            status = prepare(self.row, layout.JUDGE, 0, contacts, dt, *gravity)
         else:
-            status = status // JUDGED_UNIT % 4
+            status = status // stepping.JUDGED_UNIT % layout.JUDGEMENTS
+        self._take_judgement(status, dt)
+        self.is_mistrustful = False
+
+    def close_loops(self) -> None:
+        """Close those that the step that was just made has opened."""
+        dt, status = self.last[0], stepping.REFUSED
+        if self.is_native:
+            status = int(advance(self.row, stepping.READ | stepping.CLOSE, dt, 0.0, 0.0, 0.0))
+            self.require_found(status)
+        if status & stepping.REFUSED:
+            self.read()
+            status = prepare(self.row, layout.CLOSE, 0, 0, dt, 0.0, 0.0, 0.0)
+        else:
+            status = status // stepping.JUDGED_UNIT % layout.JUDGEMENTS
         self._take_judgement(status, dt)
 
     def _take_judgement(self, status: int, dt: float) -> None:
-        self.is_mistrustful = False
-        self.is_hurried |= bool(status & WAS_HURRIED)
-        if status & WAS_SLOWED:
-            self._give_back_velocities(dt)
-
-    def _give_back_velocities(self, dt: float) -> None:
-        self.findings.name_slowed(dt)
-        for articulation in self.articulations:
-            articulation.give_back_velocities()
+        self.is_hurried |= bool(status & layout.WAS_HURRIED)
+        # What the engine does to a loop that it lets open may have thrown its links.
+        self.is_mistrustful |= bool(status & layout.WAS_MOVED)
+        self._aftermath.take(status, dt)
 
     def forget_motors(self) -> None:
         """The engine's motors are not as this solve left them: set them anew."""

@@ -18,6 +18,7 @@ from gltf_bullet.bullet.joints.scene_arena import Arena
 from gltf_bullet.bullet.joints.solving.scene_islands import SceneIslands
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.solver.engine.stepping import READ, advance
+from gltf_bullet.transforms import IntArray
 
 __all__ = ["connect_kernels"]
 
@@ -31,6 +32,7 @@ def connect_kernels(
     commands: JointCommands,
     starts: Sequence[int],
     body_ids: Sequence[int],
+    loops: Sequence[IntArray],
     read: Callable[[], None],
 ) -> bool:
     """Let the kernels call the engine for a scene; whether they can.
@@ -44,12 +46,14 @@ def connect_kernels(
         commands: What they are given.
         starts: Bodies whose contacts are the solve's business.
         body_ids: All bodies of the scene, marked.
+        loops: Records of the constraints that close loops.
         read: Reads them by PyBullet's calls for Python, to compare.
     """
     if not len(world.engine):
         return False
     first, exerted = arena.commands.start, arena.motor_forces.start
-    plan = scene_plan(session.client_id, sources, commands.targets, first, exerted, starts)
+    told = commands.targets
+    plan = scene_plan(session.client_id, sources, told, first, exerted, starts, loops)
     if not len(plan):
         return False
     islands.connect((world.engine, plan, lease_numbers(session, body_ids)))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gltf_bullet.bullet.joints.arena_rows import is_engine_constraint
 from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.diagnostics import Diagnostics, Issue, IssueKind, JsonPointer, Severity
 from gltf_bullet.solver import arena as slots
@@ -54,10 +55,10 @@ class StepFindings:
     @property
     def issues(self) -> tuple[Issue, ...]:
         """So far."""
-        self._name_taken()
         return self._issues
 
-    def _name_taken(self) -> None:
+    def name_taken_over(self) -> None:
+        """Name the joints of which motors of others have an axis."""
         for articulation in self._articulations:
             if not articulation.taken.any():
                 continue
@@ -84,9 +85,18 @@ class StepFindings:
             if block >= 0 and index[index[layout.BLOCK_LABEL] + block] == label:
                 self._tell(FORCES_NOT_FOUND, _body_at(articulation, 0))
 
-    def name_torn(self, node: int, gap: float) -> None:
-        """Name the joint of a loop that stays open by ``gap`` [m]."""
-        self._tell(JOINT_LOOP_TORN, node, gap=gap)
+    def name_torn(self) -> None:
+        """Name the joints of loops that stay open."""
+        for articulation in self._articulations:
+            record, ints = articulation.record, articulation.arena.ints
+            number = int(ints[record.offset + slots.TORN]) - 1
+            ints[record.offset + slots.TORN] = 0
+            if number >= 0:
+                gaps = articulation.arena.table(record, slots.CLOSURE_GAP, number + 1, 3)
+                closed = [c for c in articulation.plan.loop_constraints if is_engine_constraint(c)]
+                planned = articulation.plan.joints[closed[number].joint]
+                gap = float(np.abs(gaps[number]).max())
+                self._tell(JOINT_LOOP_TORN, planned.joint.node, gap=gap)
 
     def explain(self) -> str:
         """Whose force is not finite."""
