@@ -325,7 +325,7 @@ def test_a_restored_state_repeats_the_run_exactly(bench: Bench) -> None:
     bench.start()
     bench.run(0.3)
     engine = pybullet.saveState(physicsClientId=bench.client)
-    state = bench.art.state()
+    state = bench.art.state(1.0 / 240.0)
     bench.run(0.5)
     first = bench.position(above)
     pybullet.restoreState(engine, physicsClientId=bench.client)

@@ -47,7 +47,6 @@ class ClosedLoops:
     def __init__(self, articulation: Articulation, grips: Sequence[Grip]) -> None:
         """Look up what each step needs; ``grips`` are in the order of the arena's closures."""
         self._client_id, self._grips = articulation.client_id, tuple(grips)
-        self._pivots = np.array([grip.pivot for grip in grips])
         self._is_shifted = np.zeros(len(grips), dtype=bool)
         arena, record = articulation.arena, articulation.record
         self._first_pose = int(arena.ints[record.offset + slots.POSE])
@@ -79,13 +78,18 @@ class ClosedLoops:
         """Show the engine larger gaps than there are; after the solve, before the step."""
         is_open = np.abs(self._gaps).max(axis=1) > CLOSED
         for k in np.flatnonzero(is_open | self._is_shifted).tolist():
-            grip = self._grips[k]
-            shift = is_open[k] * np.clip(self._gaps[k], -LARGEST_GAP, LARGEST_GAP)
-            world_from_frame = self._poses[grip.frame, :9].reshape(3, 3)
-            shift = TIGHTENING * grip.sign * (shift @ world_from_frame @ grip.frame_from_inertial)
+            grip, pivot = self._grips[k], list(self._grips[k].pivot)
+            gap: list[float] = np.clip(self._gaps[k], -LARGEST_GAP, LARGEST_GAP).tolist()
+            world_from_frame: list[float] = self._poses[grip.frame, :9].tolist()
+            # Sum by sum as ``solver.engine.telling`` does: the engine is told the same to the bit.
+            for j in range(3 if is_open[k] else 0):
+                way = 0.0
+                for i in range(3):
+                    way += world_from_frame[3 * i + j] * gap[i]
+                for i in range(3):
+                    share = float(grip.frame_from_inertial[j, i])
+                    pivot[i] += TIGHTENING * grip.sign * way * share
             pybullet.changeConstraint(
-                grip.constraint,
-                jointChildPivot=(self._pivots[k] + shift).tolist(),
-                physicsClientId=self._client_id,
+                grip.constraint, jointChildPivot=pivot, physicsClientId=self._client_id
             )
         self._is_shifted = is_open
