@@ -117,9 +117,9 @@ class EngineSession:
         """Collision shapes by content."""
         self._token = secrets.token_hex(8)
         self._marks: dict[int, tuple[int, bytes]] = {}
+        """Of our bodies: the user data's id, and what it says."""
         self.removals: Counter[int] = Counter()
         """How often a body of ours with that id was removed: its id is given out again."""
-        """Of our bodies: the user data's id, and what it says."""
         self.known_settings = EngineSettings(time_step=0.0, substeps=0, gravity=(0.0, 0.0, 0.0))
         """As they were read last."""
         self._numbers: tuple[Any, ...] = ()

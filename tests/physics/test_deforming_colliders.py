@@ -145,3 +145,32 @@ def test_two_scenes_with_deforming_colliders_stand_side_by_side() -> None:
         assert pybullet.getNumBodies(physicsClientId=client) == bodies // 2
     finally:
         pybullet.disconnect(client)
+
+
+def test_a_collider_that_deforms_keeps_its_restitution() -> None:
+    """A ball lands on a top that has risen and stands still: it bounces by ``e^2`` of its fall."""
+    restitution, radius, top, fall = 0.9, 0.2, 1.1, 1.4
+    rest = top + radius
+    builder = GltfBuilder()
+    shape = {"type": "sphere", "sphere": {"radius": radius}}
+    builder.root_extension("KHR_implicit_shapes", {"shapes": [shape]})
+    builder.root_extension(KHR, {"physicsMaterials": [{"restitution": restitution}]})
+    target = [(0.0, float(y > 0), 0.0) for _, y, _ in CUBE]
+    mesh = builder.mesh(CUBE, FACES, targets=[target])
+    hull = {"geometry": {"node": 0, "convexHull": True}, "physicsMaterial": 0}
+    block = builder.node("Block", mesh=mesh, weights=[0.0], extensions={KHR: {"collider": hull}})
+    # The fall takes 0.53 s.
+    rise = (block, "weights", [0.0, 0.1, 0.3, 9.0], [0.0, 0.0, top - 0.5, top - 0.5], "LINEAR")
+    builder.animation("Rise", [rise])
+    collider = {"geometry": {"shape": 0}, "physicsMaterial": 0}
+    physics = {"motion": {"mass": 1}, "collider": collider}
+    builder.node("Ball", translation=(0.0, rest + fall, 0.0), extensions={KHR: physics})
+    with world(builder.glb()) as scene:
+        heights = []
+        for _ in range(300):
+            scene.step()
+            heights.append(scene.world_from_node("Ball")[1, 3] - rest)
+    landed = int(np.argmin(heights[:180]))
+    # It sinks in by what it falls in a step or two.
+    assert heights[landed] == pytest.approx(0.0, abs=2.0 * np.sqrt(2.0 * G * fall) / 240.0)
+    assert np.sqrt(max(heights[landed:]) / fall) == pytest.approx(restitution, abs=0.02)

@@ -14,6 +14,7 @@ import pytest
 import gltf_bullet as gb
 from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.solver.articulation_step import RECOVERY_TIME
+from tests.physics.scenes import Jointed, world
 
 ASSETS = Path(__file__).parents[2] / "examples" / "assets"
 RATES = [60.0, 240.0, 1000.0]
@@ -113,28 +114,53 @@ def test_drives_resume_when_they_are_told_to() -> None:
         assert place(client, axis)[0] == pytest.approx(authored, abs=2e-3)
 
 
-def test_a_motor_on_a_ball_joint_takes_its_drive_over() -> None:
-    with loaded("ragdoll", 240.0) as (scene, client):
-        balls = [
-            axis
-            for joint in scene.joints.values()
-            for axis in joint.degrees_of_freedom
-            if isinstance(axis.position, tuple)
-        ]
-        taken = {joint: scene.joints[joint].is_taken_over for joint in scene.joints}
-        assert not any(taken.values())
-        for ball in balls:
+@pytest.mark.parametrize("ending", ["off", "resumed"])
+def test_a_motor_on_a_ball_joint_takes_its_drive_over(ending: str) -> None:
+    """Drives pull a bob on a ball joint straight; a motor turns it about one of its axes."""
+    scenery = Jointed()
+    bob = scenery.node(
+        "Bob", at=(0.0, -0.3, 0.0), shape=scenery.shape("box", size=[0.2, 0.6, 0.2]),
+        motion={"mass": 1.0},
+    )  # fmt: skip
+    spring = {"type": "angular", "mode": "force", "stiffness": 200.0, "damping": 20.0}
+    scenery.join(
+        scenery.node("Top"),
+        scenery.attachment(bob, (0.0, 0.3, 0.0)),
+        limits=[{"linearAxes": [0, 1, 2], "min": 0.0, "max": 0.0}],
+        drives=[{**spring, "axis": axis, "positionTarget": 0.0} for axis in range(3)],
+    )
+    angle = 0.6
+    with world(scenery.bytes()) as scene:
+        [joint] = scene.joints.values()
+        [ball] = joint.degrees_of_freedom
+        scene.step(60)
+        assert not joint.is_taken_over
+        assert ball.position == pytest.approx((0.0, 0.0, 0.0), abs=1e-6)
+
+        def turn(force: float) -> None:
             pybullet.setJointMotorControlMultiDof(
                 ball.body_id,
                 ball.link_index,
                 pybullet.POSITION_CONTROL,
-                targetPosition=[0.0, 0.0, math.sin(0.1), math.cos(0.1)],
-                force=[50.0] * 3,
-                physicsClientId=client,
+                targetPosition=[0.0, 0.0, math.sin(0.5 * angle), math.cos(0.5 * angle)],
+                force=[force] * 3,
+                physicsClientId=scene.client_id,
             )
-        scene.step(10)
-        record = scene.core.world.articulations.articulations[0]
-        assert record.taken.any() == bool(balls)
+
+        turn(50.0)
+        scene.step(240)
+        assert joint.is_taken_over
+        assert ball.position == pytest.approx((0.0, 0.0, angle), abs=0.01)
+        if ending == "off":
+            turn(0.0)
+            scene.step(8)
+        else:
+            joint.resume_drives()
+            scene.step()
+        assert not joint.is_taken_over
+        scene.step(240)
+        assert not joint.is_taken_over
+        assert ball.position == pytest.approx((0.0, 0.0, 0.0), abs=1e-3)
 
 
 # --- positions and velocities ---------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from gltf_bullet.model import JointLimit
 from tests.physics.joint_bench import ANGULAR, BALL, LINEAR, Bench, span
+from tests.physics.scenes import Jointed, world
 
 Benches = Callable[..., Bench]
 WEIGHTLESS = (0.0, 0.0, 0.0)
@@ -163,3 +165,31 @@ def test_a_total_angle_holds_within_a_tenth_of_a_degree(
         bench.step()
         half = min(1.0, abs(bench.relative(joint).rotation_xyzw[3]))
         assert 2.0 * np.arccos(half) < 0.5 + np.radians(0.1)
+
+
+@pytest.mark.parametrize(("speed", "spin"), [(1.0, 3.0), (5.0, 3.0), (10.0, 3.0), (3.0, 8.0)])
+def test_a_rope_on_an_anchor_that_drives_and_spins_goes_round_with_it(
+    speed: float, spin: float
+) -> None:
+    """A ball on 1 m of rope, 1 m from the axis of a kinematic hub: it circles at ``w (a + l)``.
+
+    In each step the engine turns the velocity of a body without mass by its spin.
+    """
+    arm = length = 1.0
+    around = spin * (arm + length)
+    scenery = Jointed()
+    drives = {"isKinematic": True, "linearVelocity": [speed, 0, 0], "angularVelocity": [0, spin, 0]}
+    hub = scenery.node("Hub", shape=scenery.shape("box", size=[0.1] * 3), motion=drives)
+    ball = scenery.node(
+        "Ball", at=(arm + length, 0.0, 0.0), shape=scenery.shape("sphere", radius=0.05),
+        motion={"mass": 1.0, "linearVelocity": [speed, 0.0, -around]},
+    )  # fmt: skip
+    ends = scenery.attachment(hub, (arm, 0.0, 0.0)), scenery.attachment(ball, (0.0, 0.0, 0.0))
+    scenery.join(*ends, limits=[{"linearAxes": [0, 1, 2], "max": length}])
+    with world(scenery.bytes(), rate=60.0, gravity=0.0) as scene:
+        for _ in range(240):
+            scene.step()
+            first, second = (scene.world_from_node(end)[:3, 3] for end in ends)
+            assert math.dist(first, second) == pytest.approx(length, abs=1e-4)
+            along = scene.bodies[ball].linear_velocity - (speed, 0.0, 0.0)
+            assert along @ along == pytest.approx(around**2, rel=0.01)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import pybullet
 import pytest
 
 import gltf_bullet as gb
@@ -98,8 +99,6 @@ def test_bounce_is_the_combined_restitution(mover: str, ground: str, rate: float
 
 def test_restitution_follows_a_change_of_the_time_step() -> None:
     """The recipe depends on the step; it must be made anew when the caller changes it."""
-    import pybullet
-
     with world(drop("sphere", "slab", 0.75, 2.0), rate=240.0) as scene:
         scene.step(1)
         pybullet.setTimeStep(1 / 1000, physicsClientId=scene.client_id)
@@ -117,3 +116,18 @@ def test_a_material_that_bounces_only_from_now_on_bounces_on_meshes_too(mover: s
         scene.set("/extensions/KHR_physics_rigid_bodies/physicsMaterials/0/restitution", 0.75)
         found = effective_restitution(scene, rate, height)
     assert found == pytest.approx(0.75, abs=0.05)
+
+
+def test_a_restitution_that_is_set_counts_more_than_one_of_before() -> None:
+    """Also where the user had changed what the engine had of it."""
+    rate, height, wanted = 240.0, 2.0, 0.75
+    with world(drop("sphere", "slab", 0.25, height), rate=rate) as scene:
+        scene.step(3)
+        mover = scene.bodies["Mover"]
+        pybullet.changeDynamics(
+            mover.body_id, mover.link_index, restitution=0.1, physicsClientId=scene.client_id
+        )
+        scene.step(3)
+        scene.set("/extensions/KHR_physics_rigid_bodies/physicsMaterials/0/restitution", wanted)
+        found = effective_restitution(scene, rate, height)
+    assert found == pytest.approx(wanted, abs=0.05)

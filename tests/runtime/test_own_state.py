@@ -11,6 +11,7 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
+from tests.physics.test_carried_colliders import Stage
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
 
@@ -72,3 +73,47 @@ def test_a_scene_without_a_kept_start_says_so(client: int) -> None:
     scene.step()
     with pytest.raises(RuntimeError, match="disabled"):
         scene.reset()
+
+
+def growing_body() -> tuple[bytes, int]:
+    """A body 1 m above the floor, one of whose colliders an animation moves away from it."""
+    stage = Stage()
+    arm = stage.node("Arm", translation=(0.6, 0, 0), collider=stage.box(0.3, 0.3, 0.3))
+    body = stage.node(
+        "Body", translation=(0, 1, 0), children=[arm], collider=stage.box(0.5, 0.5, 0.5),
+        motion={"mass": 2.0},
+    )  # fmt: skip
+    stage.node("Floor", translation=(0, -0.5, 0), collider=stage.box(2, 1, 2))
+    stage.moves(arm, "translation", [0, 2], [(0.6, 0, 0), (2.0, 0, 0)])
+    return stage.glb(), body
+
+
+def test_reset_goes_to_the_start_of_a_body_that_an_animation_makes_anew(client: int) -> None:
+    content, body = growing_body()
+    scene = gb.load_gltf(content, client)
+    start = scene.node_matrices.copy()
+    for _ in range(2):
+        scene.step(60)
+        assert scene.world_from_node(body)[2, 3] < 0.9
+        scene.reset()
+        assert scene.time == 0.0
+        # The file's numbers are of single precision.
+        assert scene.node_matrices == pytest.approx(start, abs=1e-6)
+
+
+def test_reset_brings_no_body_to_the_place_of_another_one(client: int) -> None:
+    """Making bodies anew changes their order in the engine, by which its snapshots know them."""
+    content, body = growing_body()
+    asset = gb.read_asset(content)
+    places = (0.0, 10.0)
+    growing = [asset.instantiate(client, position=(0.0, place, 0.0)) for place in places]
+    other = gb.load_gltf(ASSETS / "ragdoll.gltf", client, position=(10.0, 0.0, 0.0))
+    before = other.node_matrices.copy()
+    for _ in range(2):
+        advance(client, [growing[0], other, growing[1]], 50)
+        for scene, place in zip(growing, places, strict=True):
+            scene.reset()
+            assert scene.time == 0.0
+            assert scene.world_from_node(body)[:3, 3] == pytest.approx([0.0, place, 1.0], abs=1e-6)
+        other.reset()
+        assert other.node_matrices == pytest.approx(before, abs=1e-6)

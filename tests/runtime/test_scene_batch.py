@@ -170,3 +170,34 @@ def test_a_force_that_is_not_finite_is_told_before_anything_moves(
     with pytest.raises(gb.EngineError, match="not finite"):
         batch.step()
     assert joint_states(scenes) == before
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_a_change_of_the_substeps_is_known_to_all(
+    together: bool, fresh_world: Callable[[], int]
+) -> None:
+    """As ``Scene.step`` knows it: a batch, and scenes in a loop of the caller's own."""
+    found = []
+    for count in (1, 2):
+        client = fresh_world()
+        pybullet.setGravity(0.0, 0.0, -G, physicsClientId=client)
+        pybullet.setTimeStep(1.0 / 60.0, physicsClientId=client)
+        scenes = copies(client, ["six_axis_arm"] * count)
+        last = scenes[-1]
+        step = SceneBatch([s.core for s in scenes]).step if together else one_by_one(scenes)
+        hand = last.bodies["Hand"]
+        course = []
+        for k in range(120):
+            if k == 30:
+                pybullet.setPhysicsEngineParameter(numSubSteps=4, physicsClientId=client)
+            if k >= 60:
+                # Who counts other substeps takes a steady load for somebody's hands.
+                pybullet.applyExternalForce(
+                    hand.body_id, hand.link_index, (0.0, 0.0, -200.0), hand.center_of_mass,
+                    pybullet.WORLD_FRAME, physicsClientId=client,
+                )  # fmt: skip
+            (last.step if count == 1 else step)()
+            axes = [axis for joint in last.joints.values() for axis in joint.degrees_of_freedom]
+            course.append([(*axis.state.position, *axis.state.velocity) for axis in axes])
+        found.append(course)
+    assert np.array(found[1]) == pytest.approx(np.array(found[0]), abs=1e-9)
