@@ -90,6 +90,12 @@ TRIGGERS: Final = covers(
         "isTrigger",
         shown_by="tests/dialects/test_omi_collider.py::test_a_flag_makes_a_trigger",
     ),
+    exact(
+        "trigger",
+        shown_by=f"{_SENSING}::test_a_trigger_on_a_body_senses_the_floor_that_it_falls_on",
+        when="static colliders",
+        how="sensed by triggers that move",
+    ),
     approximated("trigger", when="concave meshes", by=TRIGGER_DECOMPOSED),
     approximated("trigger", when="planes", by=TRIGGER_PLANE),
     exact(

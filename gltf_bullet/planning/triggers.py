@@ -75,6 +75,12 @@ class TriggerVolume:
     own_bodies: frozenset[int]
     """Motion nodes whose colliders are never sensed."""
     filter: CollisionFilter | None
+    rests: bool = False
+    """Whether nothing moves it: then it senses nothing that rests."""
+
+    def admits(self, collider: SensedCollider) -> bool:
+        """Whether it may report a collider, as far as filters and rest say."""
+        return may_collide(self.filter, collider.filter) and not (self.rests and collider.rests)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -83,12 +89,14 @@ class SensedCollider:
 
     node: int
     owner: int
-    """Motion node of its body, -1 for static colliders on animated nodes."""
+    """Motion node of its body, -1 for static colliders."""
     frame_node: int
     """The body's, or ``node`` where the collider moves otherwise than a body."""
     shape: PlacedShape
     """In the frame of ``frame_node`` without its scale."""
     filter: CollisionFilter | None
+    rests: bool = False
+    """Whether nothing moves it."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -129,7 +137,7 @@ def plan_triggers(
         frames: Global transforms at load.
         mesh_of: Gives the triangles of mesh shapes.
         options: Choices that the file cannot make.
-        moving_nodes: Nodes that animation moves; static colliders on them are sensed too.
+        moving_nodes: Nodes that animation moves.
         diagnostics: Receives the findings.
         decomposer: That of the scene; its time is shared.
     """
@@ -137,6 +145,7 @@ def plan_triggers(
         return TriggerPlans(volumes_by_node={}, nodes=(), colliders=())
     shapes = _VolumePlanner(mesh_of, options, diagnostics, decomposer)
     linear_maps = frames.linear_maps()
+    moving = set(moving_nodes)
     placed = {
         node: shapes.plan(trigger.shape, linear_maps[node], trigger.pointer)
         for node, trigger in physics.triggers.items()
@@ -152,6 +161,7 @@ def plan_triggers(
                 shape=shape,
                 own_bodies=frozenset({int(motion_node_of[part]), int(motion_node_of[node])} - {-1}),
                 filter=physics.triggers[part].filter,
+                rests=part not in moving and _rests(bodies, int(motion_node_of[part]), moving),
             )
             for part in _leaves(node, physics.triggers)
             if (shape := placed.get(part)) is not None
@@ -160,7 +170,7 @@ def plan_triggers(
     plans = TriggerPlans(
         volumes_by_node=volumes,
         nodes=tuple(node for node in physics.triggers if node not in grouped),
-        colliders=_sensed(bodies, set(moving_nodes)),
+        colliders=_sensed(bodies, moving),
     )
     return replace(plans, colliders=_admitted(plans))
 
@@ -181,8 +191,14 @@ def _leaves(node: int, triggers: Mapping[int, Trigger]) -> tuple[int, ...]:
     return tuple(found)
 
 
+def _rests(bodies: BodyPlans, owner: int, moving_nodes: set[int]) -> bool:
+    """Whether the body of a motion node, -1 for none, cannot move."""
+    body = bodies.bodies.get(owner)
+    return body is None or (body.kind is MotionKind.STATIC and owner not in moving_nodes)
+
+
 def _sensed(bodies: BodyPlans, moving_nodes: set[int]) -> tuple[SensedCollider, ...]:
-    """Colliders of bodies that can move, and static ones that animation moves."""
+    """All colliders."""
     found = {
         static.node: SensedCollider(
             node=static.node,
@@ -190,29 +206,30 @@ def _sensed(bodies: BodyPlans, moving_nodes: set[int]) -> tuple[SensedCollider, 
             frame_node=static.node,
             shape=static.shape,
             filter=static.filter,
+            rests=static.node not in moving_nodes,
         )
         for static in bodies.statics
-        if static.node in moving_nodes
     }
     for owner, body in bodies.bodies.items():
-        if body.kind is MotionKind.STATIC and owner not in moving_nodes:
-            continue
+        rests = _rests(bodies, owner, moving_nodes)
         for group in body.groups:
             for node, shape in zip(group.collider_nodes, group.shapes, strict=True):
                 found[node] = SensedCollider(
-                    node=node, owner=owner, frame_node=owner, shape=shape, filter=group.filter
-                )
+                    node=node, owner=owner, frame_node=owner, shape=shape, filter=group.filter,
+                    rests=rests,
+                )  # fmt: skip
     return tuple(found[node] for node in sorted(found))
 
 
 def _admitted(plans: TriggerPlans) -> tuple[SensedCollider, ...]:
-    """The colliders that the filters of at least one volume let in."""
-    filters = {volume.filter for volume in plans.volumes}
+    """The colliders that at least one volume admits."""
+    volumes = {(volume.filter, volume.rests): volume for volume in plans.volumes}.values()
+    colliders = {(collider.filter, collider.rests): collider for collider in plans.colliders}
     admits = {
-        other: any(may_collide(own, other) for own in filters)
-        for other in {collider.filter for collider in plans.colliders}
+        key: any(volume.admits(collider) for volume in volumes)
+        for key, collider in colliders.items()
     }
-    return tuple(collider for collider in plans.colliders if admits[collider.filter])
+    return tuple(c for c in plans.colliders if admits[c.filter, c.rests])
 
 
 class _VolumePlanner:

@@ -145,7 +145,7 @@ def test_filters_say_what_a_trigger_senses(client: int) -> None:
     assert scene.triggers[0].overlapping == (1, 4)
 
 
-def test_a_trigger_is_blind_to_its_own_body_to_statics_and_to_triggers(client: int) -> None:
+def test_a_trigger_is_blind_to_its_own_body_to_triggers_and_at_rest_to_statics(client: int) -> None:
     scene = load(
         client,
         node(children=[1], motion={"gravityFactor": 0.0, "mass": 1.0}, collider=solid(BALL)),
@@ -155,8 +155,25 @@ def test_a_trigger_is_blind_to_its_own_body_to_statics_and_to_triggers(client: i
         node((0, 0.3, 0), motion={"isKinematic": True}, collider=solid(BALL)),
     )
     scene.step()
-    assert scene.triggers[1].overlapping == (4,)
+    assert scene.triggers[1].overlapping == (2, 4)
     assert scene.triggers[3].overlapping == (0, 4)
+
+
+@pytest.mark.parametrize("floor", [BIG, PLANE])
+def test_a_trigger_on_a_body_senses_the_floor_that_it_falls_on(client: int, floor: int) -> None:
+    """KHR: "any intersection", with a collider of no motion: -1."""
+    scene = load(
+        client,
+        node((0, 2, 0), children=[1], motion={"mass": 1.0}, collider=solid(BALL)),
+        node((0, -0.5, 0), trigger=solid(BALL)),
+        node(collider=solid(floor)),
+    )
+    events: list[gb.TriggerEvent] = []
+    scene.on_trigger(events.append)
+    scene.step(240)
+    (entered,) = events
+    assert (entered.kind, entered.trigger_node, entered.collider_node) == ("entered", 1, 2)
+    assert entered.motion_node == -1
 
 
 def test_a_trigger_rides_on_its_body(client: int) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
 from gltf_bullet.bullet.joints.scene_arena import Arena
 from gltf_bullet.bullet.triggers.carriers import Carrier
 from gltf_bullet.bullet.triggers.frames import Frames
-from gltf_bullet.model import may_collide
+from gltf_bullet.model import CollisionFilter
 from gltf_bullet.planning.shapes.extents import Extent, extent_of
 from gltf_bullet.planning.shapes.shape_plans import (
     BoxPlan,
@@ -116,13 +117,14 @@ class TriggerArrays:
         for k, c in enumerate(plans.colliders):
             at = start + layout.PLACE_SIZE * k
             self._table[at : at + layout.PLACE_SIZE] = (
-                self.frame_of[k], filters[c.filter], _kind(c.shape), c.owner, 0,
+                self.frame_of[k], filters[c.filter, c.rests], _kind(c.shape), c.owner, 0,
             )  # fmt: skip
         start = int(self._table[layout.VOLUME_PLACE])
         for k, v in enumerate(plans.volumes):
             at = start + layout.PLACE_SIZE * k
             self._table[at : at + layout.PLACE_SIZE] = (
-                0, volume_filters[v.filter], _kind(v.shape), *[*sorted(v.own_bodies), -2, -2][:2],
+                0, volume_filters[v.filter, v.rests], _kind(v.shape),
+                *[*sorted(v.own_bodies), -2, -2][:2],
             )  # fmt: skip
         thinnest = np.full(len(self.frame_nodes), np.inf)
         np.minimum.at(thinnest, self.frame_of, self._colliders[:, layout.PART_THICKNESS])
@@ -275,19 +277,27 @@ def _kind(placed: PlacedShape) -> int:
     return layout.OTHER
 
 
-def _filters(plans: TriggerPlans) -> tuple[dict[object, int], dict[object, int]]:
-    """Numbers of the volumes' collision filters and of the colliders'."""
+_Kind: TypeAlias = tuple[CollisionFilter | None, bool]
+"""Collision filter, and whether it rests."""
+
+
+def _filters(plans: TriggerPlans) -> tuple[dict[_Kind, int], dict[_Kind, int]]:
+    """Numbers of what is alike to :meth:`TriggerVolume.admits`: of volumes, of colliders."""
     return (
-        {f: k for k, f in enumerate(dict.fromkeys(v.filter for v in plans.volumes))},
-        {f: k for k, f in enumerate(dict.fromkeys(c.filter for c in plans.colliders))},
+        {f: k for k, f in enumerate(dict.fromkeys((v.filter, v.rests) for v in plans.volumes))},
+        {f: k for k, f in enumerate(dict.fromkeys((c.filter, c.rests) for c in plans.colliders))},
     )
 
 
 def _admission(plans: TriggerPlans) -> IntArray:
-    """Whether a volume's filter and a collider's go together, shape [volume filters, filters]."""
-    rows = dict.fromkeys(v.filter for v in plans.volumes)
-    columns = dict.fromkeys(c.filter for c in plans.colliders)
-    return np.array([[int(may_collide(a, b)) for b in columns] for a in rows], dtype=np.int64)
+    """Which volumes admit which colliders, by number in :func:`_filters`, shape [rows, columns]."""
+    rows = {(v.filter, v.rests): v for v in reversed(plans.volumes)}
+    columns = {(c.filter, c.rests): c for c in reversed(plans.colliders)}
+    of_volumes, of_colliders = _filters(plans)
+    return np.array(
+        [[int(rows[a].admits(columns[b])) for b in of_colliders] for a in of_volumes],
+        dtype=np.int64,
+    )
 
 
 def _describe_parts(parts: FloatArray, extents: Sequence[Extent]) -> None:
