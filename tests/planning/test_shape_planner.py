@@ -91,6 +91,22 @@ def test_uniform_scale_keeps_primitives(shape, expected, sign, diagnostics) -> N
     assert planned.placed.shape == expected
 
 
+@pytest.mark.parametrize("shape", [CONE, TAPERED_PILL])
+@pytest.mark.parametrize("sign", [(1, -1, 1), (-1, -1, -1)])
+def test_no_negative_scale_turns_a_tapered_shape_over(shape, sign, diagnostics) -> None:
+    scale = np.array([2.0, 1.5, 2.0])
+    upright, mirrored = (
+        plan(shape, np.diag(scale), diagnostics),
+        plan(shape, np.diag(sign * scale), diagnostics),
+    )
+    assert upright is not None
+    assert mirrored is not None
+    assert mirrored.placed == upright.placed
+    np.testing.assert_allclose(mirrored.moments.first, upright.moments.first, atol=1e-12)
+    while len(diagnostics):
+        assert diagnostics.take().kind is ROUND_SHAPE_APPROXIMATED
+
+
 @pytest.mark.parametrize(
     ("shape", "scale", "expected"),
     [

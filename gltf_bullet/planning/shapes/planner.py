@@ -187,6 +187,10 @@ class ShapePlanner:
             )
             linear = np.where(flat, 0.0, linear)
             linear = linear + _missing_axes(linear, thickness)
+        if not isinstance(shape, MeshShape | Plane):
+            # KHR_implicit_shapes, "Geometry": the absolute value of a scale counts, so that what
+            # is thicker at one end is not turned over. Meshes are mirrored as the nodes are.
+            linear = linear * np.where(np.diagonal(linear) < 0.0, -1.0, 1.0)
         rotation, scale, shear = split_linear(linear)
         size = np.abs(scale)
         if isinstance(shape, MeshShape):
