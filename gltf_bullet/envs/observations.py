@@ -264,8 +264,8 @@ def _contact_rows(scene: Scene, nodes: Sequence[int], has_stepped: bool) -> npt.
 
 def _inside(scene: Scene, nodes: Sequence[int], events: Sequence[TriggerEvent]) -> list[bool]:
     """Whether something is or was inside each trigger."""
-    entered = {event.trigger_node for event in events if event.kind == "entered"}
-    return [node in entered or bool(scene.triggers[node].overlapping) for node in nodes]
+    crossed = {event.trigger_node for event in events}  # who left was inside when it began
+    return [node in crossed or bool(scene.triggers[node].overlapping) for node in nodes]
 
 
 def _body_rows(scenes: Sequence[BoundObservations]) -> npt.NDArray[np.float64]:

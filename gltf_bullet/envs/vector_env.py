@@ -199,7 +199,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         self._batch = None
 
     def _open(self) -> None:
-        config = self.config
+        config, self.closed = self.config, False  # gymnasium's close() is over once it says so
         self._client_id = open_world(gravity=config.gravity, time_step=config.time_step)
         try:
             asset = read_asset(self.path)

@@ -216,6 +216,19 @@ def test_a_trigger_that_is_crossed_within_one_step_is_latched(make: Make) -> Non
     assert (reward, terminated) == (7.0, False)
 
 
+def test_a_trigger_that_is_left_within_a_step_was_inside(make: Make) -> None:
+    config = EnvConfig(bodies=(), triggers=("Goal",), frame_skip=1)
+    env = make(GOAL_LINE, config)
+    env.reset(seed=0)
+    seen = []
+    for _ in range(720):
+        observed, *_, info = env.step(np.zeros(0, np.float32))
+        if any(event.kind == "exited" for event in info["events"]):
+            seen.append(observed.tolist())
+    assert seen
+    assert all(one == [1.0] for one in seen)
+
+
 def test_episodes_are_truncated_and_terminated(make: Make) -> None:
     env = make(CART_POLE, replace(BALANCE, max_episode_steps=3, on_reset=None))
     env.reset(seed=0)

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 import numpy.typing as npt
+import pybullet
 import pytest
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv, VectorEnv
 
@@ -44,6 +45,20 @@ def test_processes_and_turns_give_equal_trajectories() -> None:
     apart, rewards_apart = course(AsyncVectorEnv(makers, context="spawn"), actions, seed=5)
     assert (in_turn == apart).all()
     assert (rewards == rewards_apart).all()
+
+
+def test_an_environment_that_goes_on_after_close_closes_again() -> None:
+    def worlds() -> int:
+        clients = range(64)
+        return sum(pybullet.getConnectionInfo(k)["isConnected"] for k in clients)
+
+    before = worlds()
+    env = GltfVectorEnv(CART_POLE, 2, BALANCE)
+    for _ in range(2):
+        env.reset(seed=0)
+        assert worlds() == before + 1
+        env.close()
+        assert worlds() == before
 
 
 @pytest.mark.parametrize("spacing", [0.0, 10.0])
