@@ -204,6 +204,7 @@ class ArticulationSet:
 
     def after_step(self) -> None:
         """Take back energy from nowhere, and ways through others; give native limits back."""
+        self.solver.look_for_landing()
         if self.loop_constraints.is_any and not self.solver.is_mistrustful:
             self.solver.close_loops()
         if self.solver.is_mistrustful:

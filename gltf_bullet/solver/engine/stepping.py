@@ -10,7 +10,6 @@ from gltf_bullet.solver.compiling import (
     floats_at,
     ints_at,
     kernel,
-    words_at,
 )
 from gltf_bullet.solver.contact_following import ROW_SIZE
 from gltf_bullet.solver.engine import calls
@@ -24,7 +23,6 @@ from gltf_bullet.solver.engine.calls import (
     is_as_known,
     last_body,
     last_constraint,
-    low_half,
     make_step,
     read_settings,
     read_state,
@@ -32,7 +30,7 @@ from gltf_bullet.solver.engine.calls import (
 )
 from gltf_bullet.solver.engine.sensing import sense
 from gltf_bullet.solver.engine.telling import tell
-from gltf_bullet.solver.engine.touching import FREE, recognise
+from gltf_bullet.solver.engine.touching import FREE, lands, recognise, touches
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["LOST", "REFUSED", "advance", "copy_contacts"]
@@ -57,6 +55,8 @@ JUDGE = 256
 """Judge the step that was made, and close what it has opened; with READ and LOOK only."""
 CLOSE = 512
 """Close what it has opened; with READ only."""
+LAND = 1024
+"""Say MISTRUSTED where the step that was made let something touch that flew; nothing else."""
 
 TOUCHES = 1 << 21
 """Some scene touches something: see each one's status; nothing was solved."""
@@ -112,21 +112,6 @@ def _holds(engine: IntArray, client: int, lease: IntArray) -> bool:
 
 
 @kernel
-def _touches(engine: IntArray, plan: IntArray) -> bool:
-    """Whether some contact is the scene's business."""
-    count, starts, known = engine[calls.CONTACT_COUNT], plan[calls.STARTS], plan[calls.START_COUNT]
-    points = words_at(engine[calls.CONTACT_POINTS], calls.POINT_WORDS * count)
-    for k in range(count):
-        first = low_half(points[calls.POINT_WORDS * k] >> 32)
-        second = low_half(points[calls.POINT_WORDS * k + 1])
-        if 0 <= first < known and plan[starts + first]:
-            return True
-        if 0 <= second < known and plan[starts + second]:
-            return True
-    return False
-
-
-@kernel
 def _read(scenes: IntTable, engine: IntArray, client: int) -> int:
     for row in range(len(scenes)):
         plan, floats = ints_at(scenes, row, layout.PLAN), floats_at(scenes, row, layout.FLOATS)
@@ -152,7 +137,7 @@ def _look(
     if count < 0:
         return REFUSED
     for row in range(len(scenes) if count else 0):
-        if not _touches(engine, ints_at(scenes, row, layout.PLAN)):
+        if not touches(engine, ints_at(scenes, row, layout.PLAN)):
             continue
         known = recognise(
             engine, client,
@@ -286,6 +271,8 @@ def _go_through(
         if not make_step(engine, client):
             return found | REFUSED
         found |= STEPPED
+        if not found & _MISTRUSTED and lands(scenes, engine, client):
+            found |= _MISTRUSTED
         if found & _MISTRUSTED:
             lost = _read(scenes, engine, client)
             if lost or _look(scenes, engine, client, dt, gx, gy, gz):
@@ -343,6 +330,8 @@ def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: 
         return REFUSED
     if stages & LEARN:
         return _learn(scenes, engine, client)
+    if stages & LAND:
+        return _MISTRUSTED if lands(scenes, engine, client) else 0
     steps, made, last = scenes[0, layout.STEPS], 0, 0
     while made == 0 or (made < steps and _is_quiet(scenes, last)):
         found = _go_through(scenes, engine, client, stages, dt, gx, gy, gz)

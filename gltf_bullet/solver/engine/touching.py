@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver.compiling import doubles_at, kernel, words_at
+from gltf_bullet.solver.compiling import IntTable, doubles_at, ints_at, kernel, words_at
 from gltf_bullet.solver.contact_following import (
     BODIES,
     NUMBERS,
@@ -22,10 +22,16 @@ from gltf_bullet.solver.contact_following import (
     write_contacts,
 )
 from gltf_bullet.solver.engine import calls
-from gltf_bullet.solver.engine.calls import copy_point, low_half, read_dynamics, read_pose
+from gltf_bullet.solver.engine.calls import (
+    copy_point,
+    find_contacts,
+    low_half,
+    read_dynamics,
+    read_pose,
+)
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["memory", "recognise"]
+__all__ = ["lands", "memory", "recognise", "touches"]
 
 # --- slots of the memory's integers ---------------------------------------------------------------
 
@@ -203,3 +209,41 @@ def recognise(
         if body >= 0 and not _read_free(engine, client, body, moves, values, at, dt, gx, gy, gz):
             return -1
     return int(write_contacts(rows, count, marks, frictions, index, values))
+
+
+@kernel
+def touches(engine: IntArray, plan: IntArray) -> bool:
+    """Whether some contact is the scene's business."""
+    count, starts, known = engine[calls.CONTACT_COUNT], plan[calls.STARTS], plan[calls.START_COUNT]
+    points = words_at(engine[calls.CONTACT_POINTS], calls.POINT_WORDS * count)
+    for k in range(count):
+        first = low_half(points[calls.POINT_WORDS * k] >> 32)
+        second = low_half(points[calls.POINT_WORDS * k + 1])
+        if 0 <= first < known and plan[starts + first]:
+            return True
+        if 0 <= second < known and plan[starts + second]:
+            return True
+    return False
+
+
+@kernel
+def lands(scenes: IntTable, engine: IntArray, client: int) -> bool:
+    """Whether something touches by now, of scenes that float and touched nothing before the step.
+
+    Who hits something first is not foreseen, and a step that throws a limb may gain energy: such
+    a step is judged at once.
+    """
+    may_land = False
+    for row in range(len(scenes)):
+        if scenes[row, layout.TOUCHING] != 0:
+            return False
+        plan = ints_at(scenes, row, layout.PLAN)
+        for k in range(plan[calls.BODIES] if plan[calls.START_COUNT] else 0):
+            body = plan[calls.BODY] + calls.BODY_SIZE * k
+            may_land |= plan[body + calls.IS_PUSHED] != 0
+    if not may_land or find_contacts(engine, client) <= 0:
+        return False
+    for row in range(len(scenes)):  # noqa: SIM110  # kernels know no generators
+        if touches(engine, ints_at(scenes, row, layout.PLAN)):
+            return True
+    return False

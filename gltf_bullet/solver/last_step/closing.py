@@ -68,7 +68,7 @@ def close_loops(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt
     compose_inertias(ints, floats, work, a)
     fill_mass_matrix(ints, work, a)
     energy = kinetic_energy(ints, work, a)
-    widest, found = first, 0
+    widest, found, is_led = first, 0, False
     pull, way = ints[a + arena.CLOSURE_PULL], ints[a + arena.CLOSURE_WAY]
     for _ in range(CLOSING_STEPS):
         if widest <= WORTH_CLOSING or not _respond(ints, work, a, count):
@@ -88,12 +88,13 @@ def close_loops(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt
         found |= WAS_MOVED
         for r in range(count):
             work[pull + r] = -work[ints[a + arena.ROW_RATE] + rows + r]
+            is_led |= work[ints[a + arena.ROW_DRIFT] + rows + r] != 0.0
         _find_way(ints, work, a, count, pull, way)
         for i in range(n):
             work[ints[a + arena.VELOCITY] + i] += work[way + i]
     if found & WAS_MOVED:
         left, factor = kinetic_energy(ints, work, a), 1.0
-        if left > energy:
+        if left > energy and not is_led:
             factor = math.sqrt(energy / left)  # turned links hold more at the same velocities
         scale_velocities(ints, floats, work, a, factor)
         note_places(ints, floats, a, True)

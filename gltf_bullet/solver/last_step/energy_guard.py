@@ -109,15 +109,16 @@ def judge_step(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt:
     before, ledger = ints[a + arena.LAST_VELOCITY], ints[a + arena.LAST_ENERGY]
     ints[a + arena.SLOWED] = 0
     energy = kinetic_energy(ints, work, a)
-    gain, effort = _work_done(ints, floats, work, a, last_dt)
-    gain += _work_of_others(ints, floats, work, a, last_dt)
+    gain, effort, inner = _work_done(ints, floats, work, a, last_dt)
+    pushed = _work_of_others(ints, floats, work, a, last_dt)
+    gain += pushed
     allowed = min(energy, max(floats[ledger] + gain, 0.0))
     # A stop that lets something in gives it energy, but little speed.
     is_lively = _fastest_turn(ints, work, a) * last_dt > LIVELY
     if is_lively and energy > RUNAWAY * allowed + effort:
         floats[mistrust] = TRUST_TIME
     if floats[mistrust] > 0.0 and not ints[arena.CUTS]:
-        if _hold_back(ints, floats, work, a, max(gain, 0.0)):
+        if _hold_back(ints, floats, work, a, max(inner + pushed, 0.0)):
             energy = kinetic_energy(ints, work, a)
             ints[a + arena.SLOWED] = 1
         if _limit_joints(ints, work, a, FOLLOWED / dt):
@@ -138,15 +139,17 @@ def judge_step(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt:
 @kernel
 def _work_done(
     ints: IntArray, floats: FloatArray, work: FloatArray, a: int, last_dt: float
-) -> tuple[float, float]:
+) -> tuple[float, float, float]:
     """Of the forces that may add energy, in the last step [J]: their sum, and that of the sizes.
+
+    Last the part of the sum that joints have: what falls does that with its base.
 
     A spring or a damper that is outrun pushes less, which the engine does not know: what it may add
     is what its law would have (measured: a wheel that an impact spun up took a quarter of a car's
     energy from its motor in one step).
     """
     velocity, before = ints[a + arena.VELOCITY], ints[a + arena.LAST_VELOCITY]
-    gain, effort = 0.0, 0.0
+    gain, effort, inner = 0.0, 0.0, 0.0
     for i in range(ints[a + arena.DOF_COUNT]):
         way = 0.5 * last_dt * (floats[before + i] + work[velocity + i])
         own = floats[ints[a + arena.LEGITIMATE] + i] + floats[ints[a + arena.MOTOR_CHANGE] + i]
@@ -160,7 +163,9 @@ def _work_done(
             given = min(given, max(lawful, 0.0))
         gain += own + moved + given
         effort += abs(own) + abs(moved) + abs(given)
-    return gain, effort
+        if not ints[ints[a + arena.IS_BASE_DOF] + i]:
+            inner += own + moved + given
+    return gain, effort, inner
 
 
 @kernel
@@ -221,7 +226,7 @@ def _limit_joints(ints: IntArray, work: FloatArray, a: int, limit: float) -> boo
 def _hold_back(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, gain: float) -> bool:
     """Let no body leave an impact with what stands still much faster than the fastest came.
 
-    ``gain`` [J] is the work of what may add energy: it may have gone into any of them.
+    ``gain`` [J] is the work that joints had: it may have gone into any of them.
     """
     n, velocity, slower = ints[a + arena.DOF_COUNT], ints[a + arena.VELOCITY], ints[a + arena.AHEAD]
     for i in range(n):

@@ -62,8 +62,7 @@ class JointSolver:
         """What touches what, this scene's side."""
         self.findings = StepFindings(self.articulations)
         self._aftermath = Aftermath(self.articulations, self.findings)
-        self.field: Pull | None = None
-        """What bodies accelerate more than the engine knows."""
+        self.field: Pull | None = None  # what bodies accelerate more than the engine knows
         sources = [
             (body, *state)
             for articulation in articulations
@@ -323,6 +322,12 @@ class JointSolver:
         self._note(status, dt, gravity)
         if status & layout.MISPREDICTED or self.commands.has_motors:
             self.commands.set_motors()
+
+    def look_for_landing(self) -> None:
+        """Let a step that was just made be judged where it let something touch that flew."""
+        if self.is_native and not self.is_mistrustful and self.is_known:
+            found = advance(self.row, stepping.LAND, 0.0, 0.0, 0.0, 0.0)
+            self.is_mistrustful = bool(found & layout.MISTRUSTED)
 
     def judge(self) -> None:
         """Take back what the step that was just made has thrown, while contacts are unsettled.
