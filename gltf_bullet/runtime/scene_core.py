@@ -246,7 +246,7 @@ class SceneCore:
     def _follow_animations(self, time_step: float) -> None:
         """What animations change: properties by pointer, the shape of colliders, poses."""
         for pointer, value in self.followers.animator.advance(time_step):
-            with suppress(KeyError, TypeError, ValueError):  # named at load: pointer_tracks.py
+            with self._start.kept(), suppress(KeyError, TypeError, ValueError):  # named at load
                 self._write_pointer(self, pointer, value)
         watch = self.followers.watch
         if not watch.is_idle and watch.has_changed(self.nodes.world_from_node):

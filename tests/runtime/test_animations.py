@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pybullet
@@ -13,18 +14,19 @@ from tests.physics.scenes import G, world
 from tools.gltf_builder import GltfBuilder
 
 KHR = "KHR_physics_rigid_bodies"
-MASS = f"/nodes/0/extensions/{KHR}/motion/mass"
+MOTION = f"/nodes/0/extensions/{KHR}/motion/"
+MASS = MOTION + "mass"
 STOPPED = gb.LoadOptions(play_animations=False)
 
 
-def animated_mass(masses: Sequence[float]) -> bytes:
-    """A ball whose mass an animation of one second changes evenly."""
+def ball(field: str, times: Sequence[float], values: Any, interpolation: str = "LINEAR") -> bytes:
+    """A ball with an animated property of its motion."""
     builder = GltfBuilder()
     shapes = [{"type": "sphere", "sphere": {"radius": 0.5}}]
     builder.root_extension("KHR_implicit_shapes", {"shapes": shapes})
     physics = {"motion": {"mass": 1}, "collider": {"geometry": {"shape": 0}}}
     builder.node("Ball", extensions={KHR: physics})
-    builder.animation("Mass", [(MASS, "pointer", np.linspace(0, 1, len(masses)), masses)])
+    builder.animation("Change", [(MOTION + field, "pointer", times, values, interpolation)])
     return builder.glb()
 
 
@@ -55,8 +57,8 @@ def heights(scene: gb.Scene) -> list[float]:
 
 
 def test_an_animated_value_acts_again_after_a_reset_a_restore_and_a_second_play() -> None:
-    with world(animated_mass([5, 5]), options=STOPPED) as scene:
-        player, state = scene.animations["Mass"], scene.save_state()
+    with world(ball("mass", [0, 1], [5, 5]), options=STOPPED) as scene:
+        player, state = scene.animations["Change"], scene.save_state()
         player.play()
         scene.step()
         assert scene.get(MASS) == 5.0
@@ -76,14 +78,14 @@ def test_an_animated_value_acts_again_after_a_reset_a_restore_and_a_second_play(
 
 
 def test_animated_values_are_of_the_end_of_the_step() -> None:
-    with world(animated_mass([1, 3])) as scene:
+    with world(ball("mass", [0, 1], [1, 3])) as scene:
         scene.step(60)
         assert scene.get(MASS) == pytest.approx(1.0 + 2.0 * scene.time, rel=1e-9)
 
 
 def test_a_stopped_animation_overwrites_neither_what_was_set_nor_what_was_restored() -> None:
-    with world(animated_mass([1, 3]), options=STOPPED) as scene:
-        player, state = scene.animations["Mass"], scene.save_state()
+    with world(ball("mass", [0, 1], [1, 3]), options=STOPPED) as scene:
+        player, state = scene.animations["Change"], scene.save_state()
         player.play()
         scene.step(60)
         player.stop()
@@ -99,14 +101,8 @@ def test_a_stopped_animation_overwrites_neither_what_was_set_nor_what_was_restor
 
 def test_a_restored_value_that_was_set_already_is_not_set_again() -> None:
     """A velocity is set once, and then the body slows down; a replay does not push it anew."""
-    velocity = MASS.replace("mass", "linearVelocity")
-    builder = GltfBuilder()
-    shapes = [{"type": "sphere", "sphere": {"radius": 0.5}}]
-    builder.root_extension("KHR_implicit_shapes", {"shapes": shapes})
-    physics = {"motion": {"mass": 1}, "collider": {"geometry": {"shape": 0}}}
-    builder.node("Ball", extensions={KHR: physics})
-    builder.animation("Push", [(velocity, "pointer", [0, 9], [(0, 4, 0), (0, 4, 0)], "STEP")])
-    with world(builder.glb()) as scene:
+    push = ball("linearVelocity", [0, 9], [(0, 4, 0), (0, 4, 0)], "STEP")
+    with world(push) as scene:
         scene.step(24)
         state = scene.save_state()
         scene.step(24)
@@ -114,9 +110,8 @@ def test_a_restored_value_that_was_set_already_is_not_set_again() -> None:
         scene.restore_state(state)
         scene.step(24)
         assert np.array_equal(scene.node_matrices, expected)
-        assert scene.bodies["Ball"].linear_velocity[1] == pytest.approx(
-            4 - 9.81 * 48 / 240, abs=0.1
-        )
+        speed = scene.bodies["Ball"].linear_velocity[1]
+        assert speed == pytest.approx(4 - G * 48 / 240, rel=0.01)
 
 
 @pytest.mark.parametrize("how", ["stopped", "ended"])
@@ -163,3 +158,18 @@ def test_a_jump_that_is_still_to_come_is_part_of_a_state(how: str) -> None:
             assert heights(scene) == pytest.approx([0.8 + 1 / 240] * 4, abs=1e-9)
             assert not scene.bodies["Lift"].linear_velocity.any()
             scene.restore_state(state)
+
+
+def test_a_reset_goes_to_the_start_also_where_an_animated_property_made_bodies_anew() -> None:
+    moving = ball("centerOfMass", [0, 1], [(0, 0, 0), (0.2, 0, 0)])
+    with world(moving) as scene:
+        scene.step(24)
+        assert scene.world_from_node("Ball")[1, 3] == pytest.approx(-G * 0.1**2 / 2, rel=0.1)
+        scene.reset()
+        assert scene.time == 0.0
+        assert scene.world_from_node("Ball")[:3, 3].tolist() == [0.0, 0.0, 0.0]
+        scene.step(24)
+        scene.set(MOTION + "centerOfMass", (0.0, 0.1, 0.0))
+        scene.step(24)
+        scene.reset()
+        assert scene.time == pytest.approx(0.1)
