@@ -173,3 +173,31 @@ def test_a_reset_goes_to_the_start_also_where_an_animated_property_made_bodies_a
         scene.step(24)
         scene.reset()
         assert scene.time == pytest.approx(0.1)
+
+
+def test_a_door_that_has_opened_closes_backwards() -> None:
+    with world(doors(), options=STOPPED) as scene:
+        player = scene.animations["Open"]
+        player.loop = False
+        player.play()
+        scene.step(300)
+        assert heights(scene) == pytest.approx([1.0] * 4, abs=1e-9)
+        player.speed = -1.0
+        player.play()
+        scene.step(120)
+        assert heights(scene) == pytest.approx([0.5] * 4, abs=1e-9)
+        assert scene.bodies["Lift"].linear_velocity == pytest.approx([0.0, -1.0, 0.0], abs=1e-6)
+
+
+@pytest.mark.parametrize(("speed", "first"), [(1.0, 0.0), (-1.0, 1.0)])
+def test_play_begins_at_the_end_that_its_direction_comes_from(speed: float, first: float) -> None:
+    with world(doors(), options=STOPPED) as scene:
+        player = scene.animations["Open"]
+        player.loop, player.speed = False, speed
+        for _ in range(2):
+            player.play()
+            scene.step(60)
+            assert player.time == pytest.approx(first + speed * 0.25)
+            scene.step(240)
+            assert not player.is_active
+            assert player.time == 1.0 - first

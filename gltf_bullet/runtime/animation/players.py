@@ -93,14 +93,15 @@ class AnimationPlayer:
         return self._ending
 
     def play(self) -> None:
-        """Run from the present time, from the start when it had ended."""
+        """Run from the present time; when it had ended, from the start, backwards from the end."""
         self._guard()
         self.begin()
 
     def begin(self) -> None:
         """:meth:`play`, while the scene is still being made."""
-        if not self._active and self._time >= self.duration:
-            self._time = 0.0
+        first, last = (0.0, self.duration) if self.speed >= 0.0 else (self.duration, 0.0)
+        if not self._active and self._time == last:
+            self._time = first
         self._beginning |= not self._active
         self._running = self._active = True
 
