@@ -52,6 +52,23 @@ def doors() -> bytes:
     return builder.glb()
 
 
+def turntable(*, turns: float, lift: float) -> bytes:
+    """A kinematic body that makes ``turns`` in a second, and a lift that has risen by then."""
+    builder = GltfBuilder()
+    shapes = [{"type": "box", "box": {"size": [1, 0.2, 1]}}]
+    builder.root_extension("KHR_implicit_shapes", {"shapes": shapes})
+    physics = {"motion": {"isKinematic": True}, "collider": {"geometry": {"shape": 0}}}
+    table = builder.node("Table", extensions={KHR: physics})
+    platform = builder.node("Lift", translation=(5, 0, 0), extensions={KHR: physics})
+    times = np.linspace(0.0, 1.0, 9)
+    halves = np.pi * turns * times
+    rotations = [(0.0, np.sin(half), 0.0, np.cos(half)) for half in halves]
+    rise = [(5.0, lift * time, 0.0) for time in times]
+    channels = [(table, "rotation", times, rotations), (platform, "translation", times, rise)]
+    builder.animation("Spin", channels)
+    return builder.glb()
+
+
 def heights(scene: gb.Scene) -> list[float]:
     return [float(scene.world_from_node(node)[1, 3]) for node in range(4)]
 
@@ -201,3 +218,32 @@ def test_play_begins_at_the_end_that_its_direction_comes_from(speed: float, firs
             scene.step(240)
             assert not player.is_active
             assert player.time == 1.0 - first
+
+
+@pytest.mark.parametrize("rate", [60.0, 77.0])
+@pytest.mark.parametrize("speed", [1.0, -1.0])
+def test_a_turntable_keeps_its_velocity_through_its_loops(rate: float, speed: float) -> None:
+    """One turn: the last quaternion is minus the first."""
+    with world(turntable(turns=1.0, lift=0.0), rate=rate) as scene:
+        scene.animations["Spin"].speed = speed
+        for _ in range(150):
+            scene.step()
+            spin = scene.bodies["Table"].angular_velocity
+            assert spin == pytest.approx([0.0, 2 * np.pi * speed, 0.0], abs=1e-3)
+
+
+def test_only_what_does_not_end_as_it_begins_jumps_back() -> None:
+    with world(turntable(turns=1.0, lift=2.0), rate=60.0) as scene:
+        rises = []
+        for _ in range(90):
+            scene.step()
+            assert scene.bodies["Table"].angular_velocity[1] == pytest.approx(2 * np.pi, abs=1e-3)
+            rises.append(scene.bodies["Lift"].linear_velocity[1])
+        jumps = [rise for rise in rises if rise != pytest.approx(2.0, abs=1e-3)]
+        assert jumps == [0.0]
+    with world(turntable(turns=0.5, lift=0.0), rate=60.0) as scene:
+        spins = []
+        for _ in range(90):
+            scene.step()
+            spins.append(scene.bodies["Table"].angular_velocity[1])
+        assert [spin for spin in spins if spin != pytest.approx(np.pi, abs=1e-3)] == [0.0]

@@ -95,9 +95,9 @@ class Animator:
         jumped = np.zeros(len(self._tree), dtype=bool)
         is_any = False
         for player in self.animations:
-            if player.has_begun or player.has_wrapped:
+            if player.has_jumped:
                 is_any = True
-                jumped[player.sampler.animated_nodes] = True
+                jumped[player.jumped_nodes] = True
         stepped = self._sample()
         # STEP channels jump where their value changes; nothing lies between two keys.
         for node, row in stepped.items():

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from gltf_bullet.scene import Animation, AnimationSampler
+from gltf_bullet.transforms import IntArray
 
 __all__ = ["AnimationPlayer", "Animations", "PlayerState"]
 
@@ -137,6 +138,16 @@ class AnimationPlayer:
             self._time = min(max(time, 0.0), self.duration)
             self._running = self._active = False
             self._ending = True
+
+    @property
+    def has_jumped(self) -> bool:
+        """Whether anything went elsewhere in the last :meth:`advance`, instead of moving there."""
+        return self.has_begun or (self.has_wrapped and not self.sampler.closes)
+
+    @property
+    def jumped_nodes(self) -> IntArray:
+        """The nodes among it; a loop that ends where it begins is no jump."""
+        return self.sampler.animated_nodes if self.has_begun else self.sampler.open_nodes
 
     def state(self) -> PlayerState:
         """Everything that :meth:`restore` needs."""
