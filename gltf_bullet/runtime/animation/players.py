@@ -49,7 +49,7 @@ class AnimationPlayer:
         self.speed = 1.0
         """Factor of simulated time; negative plays backwards."""
         self.loop = True
-        """Whether it starts over at its end."""
+        """Whether it starts over at its end; what ends as it begins moves on, the rest jumps."""
         self._time = 0.0
         self._running = False
         self._active = False
