@@ -6,17 +6,17 @@ were a quarter of what it took to load them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cached_property
 from typing import TypeAlias
 
 from gltf_bullet.bullet.world.engine_world import EngineWorld
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
-from gltf_bullet.runtime.animation.animator import Animator
+from gltf_bullet.runtime.animation.animator import Animator, AnimatorState
 from gltf_bullet.runtime.animation.deforming_colliders import DeformingColliders
 from gltf_bullet.runtime.animation.driver import AnimationDriver
-from gltf_bullet.runtime.animation.players import Animations, PlayerState
+from gltf_bullet.runtime.animation.players import Animations
 from gltf_bullet.runtime.animation.shape_watch import ShapeWatch
 from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.runtime.node_sync import NodeSync
@@ -25,8 +25,8 @@ from gltf_bullet.transforms import FloatArray
 
 __all__ = ["Followers"]
 
-_Standing: TypeAlias = tuple[tuple[PlayerState, ...], FloatArray, FloatArray]
-"""Players of the animations; parent_from_node and world_from_node of all nodes."""
+_Standing: TypeAlias = tuple[AnimatorState, FloatArray]
+"""Animations and local transforms; world_from_node of all nodes."""
 
 
 class Followers:
@@ -57,7 +57,7 @@ class Followers:
             self.driver, self.watch  # noqa: B018  # they note how everything begins
 
     def _find_work(self) -> bool:
-        return bool(self.driver.has_work or self.animator.pointers or not self.watch.is_idle)
+        return bool(self.driver.has_work or not self.watch.is_idle)
 
     @cached_property
     def animations(self) -> Animations:
@@ -125,13 +125,12 @@ class Followers:
     def standing(self) -> _Standing:
         """How everything stands; not to be changed."""
         if self.has_moved or self.__dict__.keys() & {"_nodes", "animator"}:
-            animator = self.animator
-            return animator.state(), animator.local.copy(), self.place().copy()
+            return self.animator.state(), self.place().copy()
         plan = self._world.plan
         local = plan.derive(Animator, self._asset.tree.local_matrices)
-        return (), local, plan.frames.world_from_node
+        return AnimatorState(local=local), plan.frames.world_from_node
 
-    def take(self, players: Sequence[PlayerState], matrices: FloatArray) -> None:
-        """Stand as a :meth:`standing` says, whose local transforms the animator has already."""
-        self.driver.restore(players)
+    def take(self, matrices: FloatArray) -> None:
+        """Stand as a :meth:`standing` says, whose first part the animator has already."""
+        self.driver.restart()
         self.nodes.world_from_node[:] = matrices

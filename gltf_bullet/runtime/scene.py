@@ -285,7 +285,8 @@ class Scene(SceneViews):
     def reset(self) -> None:
         """Go back to the state at the first step (or, before any step, do nothing).
 
-        Like :meth:`restore_state` this puts back the whole PyBullet world.
+        Like :meth:`restore_state` this puts back the whole PyBullet world. Where :meth:`set` made
+        the bodies anew, the first step after that counts; what animations do is taken back.
 
         Raises:
             RuntimeError: After ``core.disable_reset()``.
@@ -328,7 +329,8 @@ class Scene(SceneViews):
 
         Velocities, masses, materials, drives, limits and a free body's pose are changed in place
         (masses: where the same bodies can have them). Anything else makes the PyBullet bodies anew
-        from where they stand and move: :attr:`bodies` knows their new ids.
+        from where they stand and move: :attr:`bodies` knows their new ids, and :meth:`reset` goes
+        back to here from then on.
 
         Raises:
             KeyError: Nothing of the asset model is there, or it is read-only.

@@ -245,8 +245,8 @@ class SceneCore:
 
     def _follow_animations(self, time_step: float) -> None:
         """What animations change: properties by pointer, the shape of colliders, poses."""
-        for pointer, value in self.followers.animator.changed_pointers():
-            with suppress(KeyError, TypeError, ValueError):  # named at load: pointer_tracks.py
+        for pointer, value in self.followers.animator.advance(time_step):
+            with self._start.kept(), suppress(KeyError, TypeError, ValueError):  # named at load
                 self._write_pointer(self, pointer, value)
         watch = self.followers.watch
         if not watch.is_idle and watch.has_changed(self.nodes.world_from_node):
@@ -328,11 +328,11 @@ class SceneCore:
 
     def state_with(self, engine: EngineSnapshot | BodyStates) -> SceneState:
         """This scene's part of a state; ``engine`` is the other one, of the same moment."""
-        players, local, matrices = self.followers.standing()
+        animations, matrices = self.followers.standing()
         return SceneState(
             time=self.time, physics=self.physics, engine=engine, world=self.world.state(),
-            players=players, triggers=self.world.triggers.memory(),
-            frames=self.world.plan.frames, local=local, matrices=matrices,
+            animations=animations, triggers=self.world.triggers.memory(), matrices=matrices,
+            frames=self.world.plan.frames,
         )  # fmt: skip
 
     def return_to(self, state: SceneState, physics: PhysicsScene) -> None:
@@ -344,12 +344,12 @@ class SceneCore:
         self.require_alive()
         self._start.note_step()
         # First of all: bodies and followers are made from it.
-        self.followers.animator.local[:] = state.local
+        self.followers.animator.restore(state.animations)
         is_alike = state.frames.equals(self.world.plan.frames)
         if not is_alike or (physics != self.physics and not self.change_masses(physics)):
             self._remake(physics, physics, state.frames, on_trial=False)
         self.world.restore(state.world, state.engine)
-        self.followers.take(state.players, state.matrices)
+        self.followers.take(state.matrices)
         self._move_scenery()
         self.time = state.time
         self.reports.recall(state.triggers, state.matrices)

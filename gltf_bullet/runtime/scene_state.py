@@ -9,7 +9,7 @@ from gltf_bullet.bullet.state.snapshots import EngineSnapshot
 from gltf_bullet.bullet.triggers.triggers import TriggerMemory
 from gltf_bullet.bullet.world.world_state import EngineWorldState
 from gltf_bullet.model import PhysicsScene
-from gltf_bullet.runtime.animation.players import PlayerState
+from gltf_bullet.runtime.animation.animator import AnimatorState
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import FloatArray
 
@@ -26,11 +26,10 @@ class SceneState:
     """The model, changes by pointer and drive targets included."""
     engine: EngineSnapshot | BodyStates
     world: EngineWorldState
-    players: tuple[PlayerState, ...]
+    animations: AnimatorState
+    """With the local transforms of all nodes."""
     triggers: TriggerMemory
     frames: NodeFrames
     """What the bodies were made from: only bodies made alike go on alike, to the last bit."""
-    local: FloatArray
-    """parent_from_node of all nodes, as edited and animated, shape [node_count, 4, 4]."""
     matrices: FloatArray
     """world_from_node of all nodes, shape [node_count, 4, 4]."""

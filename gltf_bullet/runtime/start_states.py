@@ -7,7 +7,8 @@ bodies, and 12 s for 90 ragdolls. Scenes that begin at the same moment share one
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 from gltf_bullet.bullet.session import EngineSession
@@ -96,6 +97,15 @@ class SceneStart:
     def forget(self) -> None:
         """What was kept is of other bodies."""
         self.state, self.is_wanted = None, self.is_kept
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """What goes on within makes bodies anew and leaves the start as it is."""
+        state, is_wanted = self.state, self.is_wanted
+        try:
+            yield
+        finally:
+            self.state, self.is_wanted = state, is_wanted
 
     def disable(self) -> None:
         """Keep none."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -26,6 +27,9 @@ __all__ = [
     "TargetPath",
     "sample_track",
 ]
+
+CLOSED = 1e-5
+"""Of a track's largest number: exporters write about six digits."""
 
 TargetPath: TypeAlias = Literal["translation", "rotation", "scale", "weights", "pointer"]
 
@@ -66,6 +70,14 @@ class AnimationTrack:
     def width(self) -> int:
         """Numbers per sampled value."""
         return int(self.values.shape[-1])
+
+    @property
+    def closes(self) -> bool:
+        """Whether the last key is as the first one, so that a loop goes on smoothly."""
+        keys = self.values[:, 1] if self._is_cubic else self.values
+        tolerance = CLOSED * np.abs(keys).max(initial=0.0)
+        signs = (1, -1) if self.target_path == "rotation" else (1,)
+        return any((np.abs(keys[-1] - sign * keys[0]) <= tolerance).all() for sign in signs)
 
     @property
     def _is_cubic(self) -> bool:
@@ -139,6 +151,21 @@ class AnimationSampler:
             and track.target_path in ("translation", "rotation")
         ]
         return np.unique(np.array(stepped, dtype=np.intp))
+
+    @cached_property
+    def open_nodes(self) -> IntArray:
+        """The nodes whose local transform does not end as it begins, sorted."""
+        moved = [track.node for track in self._open if track.target_path != "weights"]
+        return np.unique(np.array(moved, dtype=np.intp))
+
+    @property
+    def closes(self) -> bool:
+        """Whether all nodes and their morph weights end as they begin."""
+        return not self._open
+
+    @cached_property
+    def _open(self) -> tuple[AnimationTrack, ...]:
+        return tuple(t for t in self._tracks if t.node is not None and not t.closes)
 
     def sample_translations(self, time: float) -> FloatArray:
         """[m], shape [len(translation_nodes), 3]."""

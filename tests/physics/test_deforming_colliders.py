@@ -174,3 +174,19 @@ def test_a_collider_that_deforms_keeps_its_restitution() -> None:
     # It sinks in by what it falls in a step or two.
     assert heights[landed] == pytest.approx(0.0, abs=2.0 * np.sqrt(2.0 * G * fall) / 240.0)
     assert np.sqrt(max(heights[landed:]) / fall) == pytest.approx(restitution, abs=0.02)
+
+
+@pytest.mark.parametrize("hull", [True, False])
+def test_a_restored_block_has_its_shape_when_its_animation_does_not_play(hull: bool) -> None:
+    """The box lies on the block of 1 m before it has risen, and stays."""
+    stopped = gb.LoadOptions(play_animations=False)
+    with world(morphing(hull=hull), options=stopped) as scene:
+        player, state = scene.animations[0], scene.save_state()
+        player.loop = False
+        player.play()
+        scene.step(300)
+        assert scene.get("/nodes/0/weights") == pytest.approx([SPEED * (300 / 240 - WAIT)])
+        scene.restore_state(state)
+        assert scene.get("/nodes/0/weights") == [0.0]
+        scene.step(60)
+        assert scene.world_from_node("Box")[1, 3] == pytest.approx(0.5 + SIZE / 2, abs=2e-3)

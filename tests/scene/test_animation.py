@@ -239,3 +239,33 @@ def test_values_must_fit_the_times(
             values=np.zeros(shape),
             interpolation=interpolation,
         )
+
+
+@pytest.mark.parametrize("interpolation", [LINEAR, CUBIC])
+def test_tracks_that_end_as_they_begin_are_known(interpolation: Interpolation) -> None:
+    keys: dict[int, tuple[TargetPath, list[list[float]]]] = {
+        1: ("translation", [[100, 0, 0], [200, 0, 0], [100 + 1e-4, 0, 0]]),
+        2: ("translation", [[100, 0, 0], [200, 0, 0], [100.1, 0, 0]]),
+        3: ("rotation", [[0, 0, 0, 1], [0, 1, 0, 0], [0, 0, 0, -1]]),
+        4: ("scale", [[1, 1, 1], [2, 2, 2], [-1, -1, -1]]),
+        5: ("weights", [[0], [1], [1]]),
+    }
+    tracks = [
+        AnimationTrack(
+            target_path=path,
+            node=node,
+            pointer=None,
+            times=np.arange(3.0),
+            values=np.array(
+                [[[7.0] * len(key), key, [9.0] * len(key)] for key in values]
+                if interpolation is CUBIC
+                else values
+            ),
+            interpolation=interpolation,
+        )
+        for node, (path, values) in keys.items()
+    ]
+    assert [track.closes for track in tracks] == [True, False, True, False, False]
+    assert AnimationSampler(tracks).open_nodes.tolist() == [2, 4]
+    assert not AnimationSampler(tracks[4:]).closes
+    assert AnimationSampler(tracks[2:3]).closes

@@ -7,7 +7,7 @@ channel in a few numpy calls and composes the animated part of the tree level by
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -16,10 +16,21 @@ from gltf_bullet.runtime.animation.pointer_tracks import pointer_value
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.transforms import BoolArray, FloatArray, decompose_trs, matrices_from_trs
 
-__all__ = ["Animator"]
+__all__ = ["Animator", "AnimatorState"]
 
 
-"""Properties that an animation drives as numbers: 0 is false."""
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class AnimatorState:
+    """Everything about animated nodes and properties that changes."""
+
+    local: FloatArray
+    """parent_from_node of all nodes, as edited and animated, shape [node_count, 4, 4]."""
+    parts: FloatArray = field(default_factory=lambda: np.zeros((0, 10)))
+    """Translation, rotation xyzw and scale of the animated nodes: not to the bit in ``local``."""
+    weights: tuple[tuple[int, FloatArray], ...] = ()
+    told: tuple[tuple[str, FloatArray], ...] = ()
+    """Values by pointer that the active animations have set already."""
+    players: tuple[PlayerState, ...] = ()
 
 
 class Animator:
@@ -50,22 +61,43 @@ class Animator:
             if self.moved[nodes].any()
         ]
         self.jumped = np.zeros(len(tree), dtype=bool)
-        """Nodes whose animation did not move but jumped in the last :meth:`advance`."""
+        """Nodes whose animation did not move but jumped in the last :meth:`move`."""
         self.driven = np.zeros(len(tree), dtype=bool)
         """Nodes whose own translation or rotation an active animation sets."""
-        self.pointers: dict[str, FloatArray] = {}
-        """Values by JSON pointer, as the active animations say (KHR_animation_pointer)."""
         self._told: dict[str, FloatArray] = {}
+        """Values by JSON pointer that the active animations gave in the last :meth:`advance`."""
         self._step_rows = self._sample()
 
-    def advance(self, time_step: float) -> bool:
-        """Sample all active animations one time step [s] ahead; whether any goes on elsewhere."""
+    def advance(self, time_step: float) -> list[tuple[str, object]]:
+        """Let a time step [s] pass; nodes wait for :meth:`move`.
+
+        Returns:
+            Values by pointer at its end that the active animations have changed, and all values of
+            those that begin or are sought (KHR_animation_pointer).
+        """
+        pointers: dict[str, FloatArray] = {}
+        for player in self.animations:
+            player.advance(time_step)
+            if player.is_active or player.is_ending:
+                values = player.sampler.sample_pointers(player.time)
+                pointers.update(values)
+                for pointer in values.keys() if player.has_begun else ():
+                    self._told.pop(pointer, None)
+        told, self._told = self._told, pointers
+        return [
+            (pointer, pointer_value(pointer, value))
+            for pointer, value in pointers.items()
+            if not np.array_equal(told.get(pointer, ()), value)
+        ]
+
+    def move(self) -> bool:
+        """Take the nodes to where :meth:`advance` has come; whether any goes on elsewhere."""
         jumped = np.zeros(len(self._tree), dtype=bool)
         is_any = False
         for player in self.animations:
-            if player.advance(time_step):
+            if player.has_jumped:
                 is_any = True
-                jumped[player.sampler.animated_nodes] = True
+                jumped[player.jumped_nodes] = True
         stepped = self._sample()
         # STEP channels jump where their value changes; nothing lies between two keys.
         for node, row in stepped.items():
@@ -90,14 +122,6 @@ class Animator:
             ahead[free] = above @ self.local[free]
         return ahead
 
-    def changed_pointers(self) -> Iterator[tuple[str, object]]:
-        """Values by pointer that the active animations have changed since the last call."""
-        for pointer, value in self.pointers.items():
-            if np.array_equal(self._told.get(pointer, ()), value):
-                continue
-            self._told[pointer] = value.copy()
-            yield pointer, pointer_value(pointer, value)
-
     def place(self, node: int, parent_from_node: FloatArray) -> None:
         """Give a node another local transform, shape [4, 4]; active animations may override it."""
         translation, rotation, scale = decompose_trs(parent_from_node)
@@ -105,15 +129,30 @@ class Animator:
         self.scales[node] = scale
         self.local[node] = parent_from_node
 
-    def state(self) -> tuple[PlayerState, ...]:
-        """What the players must take back."""
-        return tuple(player.state() for player in self.animations)
+    def state(self) -> AnimatorState:
+        """What :meth:`restore` needs; of another animator of the same file, too."""
+        nodes = self.animated
+        parts = [self.translations[nodes], self.rotations_xyzw[nodes], self.scales[nodes]]
+        return AnimatorState(
+            local=self.local.copy(),
+            parts=np.concatenate(parts, axis=1),
+            weights=tuple((node, weights.copy()) for node, weights in self.weights.items()),
+            told=tuple(self._told.items()),
+            players=tuple(player.state() for player in self.animations),
+        )
 
-    def restore(self, states: Sequence[PlayerState]) -> None:
-        """Take back a :meth:`state`."""
-        for player, state in zip(self.animations, states, strict=True):
-            player.restore(state)
+    def restore(self, state: AnimatorState) -> None:
+        """Take back a :meth:`state`: also where nothing active says how nodes stand."""
+        for player, player_state in zip(self.animations, state.players, strict=True):
+            player.restore(player_state)
+        self._told = dict(state.told)
         self._step_rows = self._sample()
+        self.weights = {node: weights.copy() for node, weights in state.weights}
+        self.local[:] = state.local
+        nodes = self.animated
+        self.translations[nodes] = state.parts[:, :3]
+        self.rotations_xyzw[nodes] = state.parts[:, 3:7]
+        self.scales[nodes] = state.parts[:, 7:]
 
     def _sample(self) -> dict[int, FloatArray]:
         """Write the active animations into the local transforms; rows of STEP channels."""
@@ -127,7 +166,6 @@ class Animator:
             self.driven[sampler.translation_nodes] |= player.is_active
             self.driven[sampler.rotation_nodes] |= player.is_active
             self.weights.update(sampler.sample_weights(player.time))
-            self.pointers.update(sampler.sample_pointers(player.time))
             for node in sampler.stepped_nodes.tolist():
                 stepped[node] = np.concatenate([self.translations[node], self.rotations_xyzw[node]])
         nodes = np.flatnonzero(self.animated)

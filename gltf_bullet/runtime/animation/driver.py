@@ -7,7 +7,6 @@ kinematic body. A dynamic body below an animated node stays simulated in the wor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -17,7 +16,6 @@ from gltf_bullet.model import MotionKind
 from gltf_bullet.runtime.animation.animator import Animator
 from gltf_bullet.runtime.animation.carried_colliders import CarriedColliders
 from gltf_bullet.runtime.animation.deforming_colliders import DeformingColliders
-from gltf_bullet.runtime.animation.players import PlayerState
 from gltf_bullet.scene import NodeFrames, NodeTree
 from gltf_bullet.transforms import (
     FloatArray,
@@ -68,14 +66,14 @@ class AnimationDriver:
         return self._carried.are_any
 
     def before_step(self, time_step: float, world_from_node: FloatArray) -> None:
-        """Advance the animations and prescribe where what they carry goes.
+        """Prescribe where the animations, which have advanced, take what they carry.
 
         Args:
             time_step: [s] of the coming step.
             world_from_node: Where all nodes stand now, shape [node_count, 4, 4].
         """
         self._deforming.begin_step(world_from_node)
-        is_jump = self.animator.advance(time_step)
+        is_jump = self.animator.move()
         activity = tuple(
             (player.is_active, player.is_ending) for player in self.animator.animations
         )
@@ -105,9 +103,8 @@ class AnimationDriver:
                 nodes, *self._rigid(world_from_node, np.array(nodes, dtype=np.intp))
             )
 
-    def restore(self, players: Sequence[PlayerState]) -> None:
-        """Take back the players of a saved state; the followers are chosen anew."""
-        self.animator.restore(players)
+    def restart(self) -> None:
+        """Choose the followers anew: the animator has taken back a state."""
         self._activity = None
 
     def _choose(self) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from gltf_bullet.scene import Animation, AnimationSampler
+from gltf_bullet.transforms import IntArray
 
 __all__ = ["AnimationPlayer", "Animations", "PlayerState"]
 
@@ -19,6 +20,8 @@ class PlayerState:
     loop: bool
     is_running: bool
     is_active: bool
+    is_beginning: bool
+    """Whether the next step goes to its time at once: it was sought, or begins."""
 
 
 class AnimationPlayer:
@@ -46,12 +49,16 @@ class AnimationPlayer:
         self.speed = 1.0
         """Factor of simulated time; negative plays backwards."""
         self.loop = True
-        """Whether it starts over at its end."""
+        """Whether it starts over at its end; what ends as it begins moves on, the rest jumps."""
         self._time = 0.0
         self._running = False
         self._active = False
-        self._jumped = False
+        self._beginning = False
         self._ending = False
+        self.has_begun = False
+        """Whether the last :meth:`advance` was the first since it began or was sought."""
+        self.has_wrapped = False
+        """Whether the last :meth:`advance` started over."""
 
     @property
     def name(self) -> str:
@@ -87,15 +94,16 @@ class AnimationPlayer:
         return self._ending
 
     def play(self) -> None:
-        """Run from the present time, from the start when it had ended."""
+        """Run from the present time; when it had ended, from the start, backwards from the end."""
         self._guard()
         self.begin()
 
     def begin(self) -> None:
         """:meth:`play`, while the scene is still being made."""
-        if not self._active and self._time >= self.duration:
-            self._time = 0.0
-        self._jumped |= not self._active
+        first, last = (0.0, self.duration) if self.speed >= 0.0 else (self.duration, 0.0)
+        if not self._active and self._time == last:
+            self._time = first
+        self._beginning |= not self._active
         self._running = self._active = True
 
     def pause(self) -> None:
@@ -112,35 +120,46 @@ class AnimationPlayer:
         """Go to a time [s] at once; bodies are put there without crossing the space between."""
         self._guard()
         self._time = min(max(float(time), 0.0), self.duration)
-        self._jumped = True
+        self._beginning = True
 
-    def advance(self, time_step: float) -> bool:
-        """Move on by a time step [s]; whether the nodes jump instead of moving there."""
-        jumped, self._jumped = self._jumped, False
-        self._ending = False
+    def advance(self, time_step: float) -> None:
+        """Move on by a time step [s]."""
+        self.has_begun, self._beginning = self._beginning, False
+        self.has_wrapped = self._ending = False
         if not self._running:
-            return jumped
+            return
         time = self._time + self.speed * time_step
         if 0.0 <= time <= self.duration:
             self._time = time
-            return jumped
-        if self.loop and self.duration > 0.0:
+        elif self.loop and self.duration > 0.0:
             self._time = time % self.duration
-            return True
-        self._time = min(max(time, 0.0), self.duration)
-        self._running = self._active = False
-        self._ending = True
-        return jumped
+            self.has_wrapped = True
+        else:
+            self._time = min(max(time, 0.0), self.duration)
+            self._running = self._active = False
+            self._ending = True
+
+    @property
+    def has_jumped(self) -> bool:
+        """Whether anything went elsewhere in the last :meth:`advance`, instead of moving there."""
+        return self.has_begun or (self.has_wrapped and not self.sampler.closes)
+
+    @property
+    def jumped_nodes(self) -> IntArray:
+        """The nodes among it; a loop that ends where it begins is no jump."""
+        return self.sampler.animated_nodes if self.has_begun else self.sampler.open_nodes
 
     def state(self) -> PlayerState:
         """Everything that :meth:`restore` needs."""
-        return PlayerState(self._time, self.speed, self.loop, self._running, self._active)
+        return PlayerState(
+            self._time, self.speed, self.loop, self._running, self._active, self._beginning
+        )
 
     def restore(self, state: PlayerState) -> None:
         """Take back a :meth:`state`."""
         self._time, self.speed, self.loop = state.time, state.speed, state.loop
         self._running, self._active = state.is_running, state.is_active
-        self._jumped = False
+        self._beginning, self._ending = state.is_beginning, False
 
     def __repr__(self) -> str:
         return f"AnimationPlayer({self.index}, {self.name!r}, time={self._time:.4g})"
