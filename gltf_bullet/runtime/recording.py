@@ -55,6 +55,7 @@ class Recording:
         self._times: list[float] = []
         self._frames: list[tuple[IntArray, FloatArray]] = []
         """Nodes, and their parent_from_node; other nodes are as in the file."""
+        self._is_stopped = False
         self._note(force=True)
         self._stop = scene.core.on_step(self._note)
         self._stop_jumps = scene.core.followers.on_jump(self._note_jump)
@@ -70,7 +71,9 @@ class Recording:
         return self._times[-1]
 
     def stop(self) -> None:
-        """Record no more; what there is can still be exported."""
+        """Record no more, the present moment being the last frame; export what there is."""
+        self._note(force=True)
+        self._is_stopped = True
         self._stop()
         self._stop_jumps()
 
@@ -198,7 +201,7 @@ class Recording:
 
     def _note(self, *, force: bool = False) -> None:
         time = self._core.time - self._start
-        if self._times and time <= self._times[-1]:
+        if self._is_stopped or (self._times and time <= self._times[-1]):
             return
         due = not self._times or time >= self._times[0] + self._interval * len(self._times) - 1e-9
         if due or force:

@@ -170,6 +170,21 @@ def test_nodes_that_are_set_while_recording_jump_and_bodies_fly_on(tmp_path: Pat
         assert again.animations["Simulation"].duration == pytest.approx(200 / 240)
 
 
+def test_a_stopped_recording_ends_there(tmp_path: Path) -> None:
+    path = tmp_path / "rollout.glb"
+    with world(groups_scene(), gravity=0.0) as scene:
+        recording = gb.record(scene, fps=10)
+        scene.step(100)
+        recording.stop()
+        scene.set("/nodes/1/translation", [7, 0, 0])
+        scene.step(100)
+        recording.stop()
+        recording.export_glb(path)
+        assert recording.duration == pytest.approx(100 / 240)
+    assert gb.read_asset(path).animations[-1].duration == pytest.approx(100 / 240)
+    assert np.allclose(played(path, 1.0)[0, :3, 3], (0.5 + 100 / 240, 5.0, 0.0), atol=1e-3)
+
+
 def test_everything_else_of_the_file_stays_as_it_was(tmp_path: Path) -> None:
     root = json.loads(nested_scene())
     root["extras"] = {"author": "somebody"}
