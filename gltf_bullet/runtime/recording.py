@@ -32,6 +32,10 @@ __all__ = ["Recording", "record"]
 def record(scene: Scene, *, fps: float = 30.0) -> Recording:
     """Record a scene from now on; step it, then call ``export_glb``.
 
+    ``reset``, ``restart`` and ``restore_state`` begin a new take at the state that they go to: the
+    earlier frames are dropped, and of an environment there is the latest episode from its start.
+    To keep a run, call ``stop`` before, or export it.
+
     Args:
         scene: Any scene; the present moment is the first frame.
         fps: Frames per second of simulated time at most; frames fall on engine steps.
@@ -51,12 +55,8 @@ class Recording:
         scene.core.require_alive()
         self._core = scene.core
         self._interval = 1.0 / fps
-        self._start = scene.time
-        self._times: list[float] = []
-        self._frames: list[tuple[IntArray, FloatArray]] = []
-        """Nodes, and their parent_from_node; other nodes are as in the file."""
         self._is_stopped = False
-        self._note(force=True)
+        self._begin_take()
         self._stop = scene.core.on_step(self._note)
         self._stop_jumps = scene.core.followers.on_jump(self._note_jump)
 
@@ -199,6 +199,13 @@ class Recording:
         except (ImportError, GltfBulletError) as error:
             return f"<p>{escape(repr(self))}: {escape(str(error))}</p>"
 
+    def _begin_take(self) -> None:
+        self._start = self._core.time
+        self._times: list[float] = []
+        self._frames: list[tuple[IntArray, FloatArray]] = []
+        """Nodes, and their parent_from_node; other nodes are as in the file."""
+        self._note(force=True)
+
     def _note(self, *, force: bool = False) -> None:
         time = self._core.time - self._start
         if self._is_stopped or (self._times and time <= self._times[-1]):
@@ -208,7 +215,9 @@ class Recording:
             self._add(time)
 
     def _note_jump(self, jump: Jump) -> None:
-        if jump is Jump.BEGINS:
+        if jump is Jump.OTHER_RUN:
+            self._begin_take()
+        elif jump is Jump.BEGINS:
             self._note(force=True)
         elif jump is Jump.ENDS:
             time = self._times[-1]

@@ -185,6 +185,45 @@ def test_a_stopped_recording_ends_there(tmp_path: Path) -> None:
     assert np.allclose(played(path, 1.0)[0, :3, 3], (0.5 + 100 / 240, 5.0, 0.0), atol=1e-3)
 
 
+@pytest.mark.parametrize("way", ["reset", "restore_state", "restart"])
+def test_a_recording_begins_anew_where_the_scene_goes_back(tmp_path: Path, way: str) -> None:
+    """The second run takes other values than the first, of which no frame is left."""
+    path = tmp_path / "rollout.glb"
+    with world(groups_scene(), gravity=0.0) as scene:
+        start = scene.save_state()
+        recording = gb.record(scene, fps=30)
+        scene.step(200)
+        begin = 0.0
+        if way == "reset":
+            scene.reset()
+        elif way == "restart":
+            scene.restart(start, {"/nodes/0/translation": [2, 5, 0]})
+            begin = 2.0
+        else:
+            scene.restore_state(start)
+        assert recording.frame_count == 1
+        scene.apply_impulse("Flying", (1, 0, 0))  # of 1 kg: 2 m/s from now on
+        scene.step(120)
+        recording.export_glb(path)
+        assert recording.duration == pytest.approx(0.5)
+        assert recording.frame_count == 16
+    for time in (0.0, 0.25, 0.5):
+        assert played(path, time)[0, 0, 3] == pytest.approx(0.5 + begin + 2 * time, abs=1e-3)
+
+
+def test_a_take_may_begin_in_the_middle_of_a_run() -> None:
+    with world(groups_scene(), gravity=0.0) as scene:
+        scene.step(24)
+        middle = scene.save_state()
+        scene.step(24)
+        recording = gb.record(scene, fps=60)
+        scene.step(24)
+        scene.restore_state(middle)
+        scene.step(48)
+        assert recording.duration == pytest.approx(0.2)
+        assert recording.frame_count == 13
+
+
 def test_everything_else_of_the_file_stays_as_it_was(tmp_path: Path) -> None:
     root = json.loads(nested_scene())
     root["extras"] = {"author": "somebody"}
