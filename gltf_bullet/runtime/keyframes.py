@@ -1,7 +1,8 @@
-"""Fewer keyframes for the same motion: drop those that interpolation reproduces. Pure numpy."""
+"""When to take keyframes, and fewer of them for the same motion. Pure numpy."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -11,10 +12,16 @@ from gltf_bullet.transforms import FloatArray, IntArray, quat_conjugate, quat_mu
 __all__ = [
     "ascending_times",
     "continuous_rotations",
+    "next_due",
     "reduce_rotations",
     "reduce_steps",
     "reduce_vectors",
 ]
+
+
+def next_due(time: float, interval: float) -> float:
+    """When the next frame is due after one at ``time`` [s]: at a multiple of ``interval``."""
+    return interval * (math.floor(time / interval + 1e-6) + 1) - 1e-9 if interval else time
 
 
 def ascending_times(times: FloatArray) -> FloatArray:

@@ -15,6 +15,7 @@ from gltf_bullet.runtime.followers import Jump
 from gltf_bullet.runtime.keyframes import (
     ascending_times,
     continuous_rotations,
+    next_due,
     reduce_rotations,
     reduce_steps,
     reduce_vectors,
@@ -210,8 +211,7 @@ class Recording:
         time = self._core.time - self._start
         if self._is_stopped or (self._times and time <= self._times[-1]):
             return
-        due = not self._times or time >= self._times[0] + self._interval * len(self._times) - 1e-9
-        if due or force:
+        if force or time >= self._due:
             self._add(time)
 
     def _note_jump(self, jump: Jump) -> None:
@@ -228,5 +228,6 @@ class Recording:
 
     def _add(self, time: float) -> None:
         nodes = self._core.nodes.written_nodes
+        self._due = next_due(time, self._interval)
         self._times.append(time)
         self._frames.append((nodes, self._core.nodes.local_matrices(nodes)))

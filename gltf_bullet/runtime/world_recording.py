@@ -16,7 +16,12 @@ from gltf_bullet.convert.description import LinkDescription, WorldDescription
 from gltf_bullet.convert.physics import joint_frame
 from gltf_bullet.diagnostics import Diagnostics, Issue
 from gltf_bullet.gltf.writing import write_document
-from gltf_bullet.runtime.keyframes import continuous_rotations, reduce_rotations, reduce_vectors
+from gltf_bullet.runtime.keyframes import (
+    continuous_rotations,
+    next_due,
+    reduce_rotations,
+    reduce_vectors,
+)
 from gltf_bullet.runtime.views.export import Track, add_animation
 from gltf_bullet.runtime.world_export import checked_file, require_gltf_suffix
 from gltf_bullet.transforms import (
@@ -109,7 +114,7 @@ class WorldRecording:
             EngineError: A recorded body is gone.
         """
         self._now += self._poses.time_step()
-        if self._now >= self._interval * len(self._times) - 1e-9:
+        if self._now >= self._due:
             self._note()
 
     def export_glb(
@@ -144,6 +149,7 @@ class WorldRecording:
         write_document(root, buffers, path)
 
     def _note(self) -> None:
+        self._due = next_due(self._now, self._interval)
         self._times.append(self._now)
         self._frames.append(self._poses.read())
 

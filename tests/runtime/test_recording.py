@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pybullet
 import pygltflib
 import pytest
 import trimesh
@@ -221,6 +222,17 @@ def test_a_take_may_begin_in_the_middle_of_a_run() -> None:
         scene.restore_state(middle)
         scene.step(48)
         assert recording.duration == pytest.approx(0.2)
+        assert recording.frame_count == 13
+
+
+def test_there_are_no_more_frames_than_asked_for_after_long_steps() -> None:
+    """Ten steps of 0.1 s, each a frame, then 1/12 s in short ones: of 30 Hz that holds two."""
+    with world(groups_scene(), rate=10.0) as scene:
+        recording = gb.record(scene, fps=30)
+        scene.step(10)
+        assert recording.frame_count == 11
+        pybullet.setTimeStep(1 / 240, physicsClientId=scene.client_id)
+        scene.step(20)
         assert recording.frame_count == 13
 
 

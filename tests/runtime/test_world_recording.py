@@ -109,6 +109,18 @@ def test_a_minute_of_20_bodies_is_a_fifth_of_a_key_per_frame(tmp_path: Path) -> 
     assert sizes["sparse"] - sizes["still"] <= 0.2 * (sizes["every"] - sizes["still"])
 
 
+def test_there_are_no_more_frames_than_asked_for_after_long_steps() -> None:
+    """Ten steps of 0.1 s, each a frame, then 1/12 s in short ones: of 30 Hz that holds two."""
+    with headless_world(time_step=0.1) as client:
+        bouncing(client, 1)
+        recording = gb.record_world(client, fps=30)
+        recording.step(10)
+        assert recording.frame_count == 11
+        pybullet.setTimeStep(1 / 240, physicsClientId=client)
+        recording.step(20)
+        assert recording.frame_count == 13
+
+
 def test_a_removed_body_ends_the_recording_with_an_error() -> None:
     with headless_world() as client:
         (ball,) = bouncing(client, 1)
