@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
+from gltf_bullet.bullet.reading.issues import RECORDED_BODY_GONE
 from gltf_bullet.bullet.reading.poses import InertialPoses
 from gltf_bullet.bullet.reading.world_reader import read_bodies, read_world
 from gltf_bullet.bullet.session import PhysicsClient, require_client
 from gltf_bullet.convert.description import LinkDescription, WorldDescription
 from gltf_bullet.convert.physics import joint_frame
-from gltf_bullet.diagnostics import Diagnostics, Issue
+from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue
+from gltf_bullet.errors import EngineError
 from gltf_bullet.gltf.writing import write_document
 from gltf_bullet.runtime.keyframes import (
     continuous_rotations,
@@ -52,6 +55,9 @@ def record_world(
             rec.after_step()          # or rec.step(), which does both
         rec.export_glb("rollout.glb")
 
+    A body that is removed meanwhile ends its motion there; ``issues`` names it. Bodies carry a user
+    datum (``addUserData``) by which they are told from later ones of the same id.
+
     Args:
         physics_client: A client id or a ``BulletClient``.
         fps: Frames per second of simulated time at most; frames fall on engine steps.
@@ -82,6 +88,8 @@ class WorldRecording:
         self._interval = 0.0 if tolerance is not None else 1.0 / fps
         self._tolerance = tolerance
         self._now = 0.0
+        self._frame_counts: dict[int, int] = {}
+        """Of the bodies that are gone."""
         self._times: list[float] = []
         self._frames: list[FloatArray] = []
         self._note()
@@ -111,9 +119,10 @@ class WorldRecording:
         """Look at the world after a ``stepSimulation`` of your own.
 
         Raises:
-            EngineError: A recorded body is gone.
+            EngineError: The client is not connected.
         """
         self._now += self._poses.time_step()
+        self._note_lost()
         if self._now >= self._due:
             self._note()
 
@@ -125,6 +134,8 @@ class WorldRecording:
         tolerance: float | None = None,
     ) -> None:
         """Write the bodies as they were first, with the rollout as an animation.
+
+        The world may be gone by then.
 
         Args:
             path: Ends in ``.glb`` or ``.gltf``; written whole or not at all.
@@ -138,7 +149,9 @@ class WorldRecording:
         """
         require_gltf_suffix(path)
         if self._now > self._times[-1]:
-            self._note()
+            with suppress(EngineError):  # disconnected: the frames until then
+                self._note_lost()
+                self._note()
         allowed = tolerance or self._tolerance or 1e-4
         file, _ = checked_file(self._world, Diagnostics())
         root: dict[str, Any] = dict(file.root)
@@ -148,17 +161,27 @@ class WorldRecording:
             add_animation(root, buffers, tracks, name)
         write_document(root, buffers, path)
 
+    def _note_lost(self) -> None:
+        for number, body_id in self._poses.newly_lost():
+            self._frame_counts[number] = len(self._times)
+            body = self._world.bodies[number]
+            name = body.name or body.links[0].name
+            self._diagnostics.report(
+                RECORDED_BODY_GONE, ROOT, body=body_id, name=name, time=self._now
+            )
+
     def _note(self) -> None:
         self._due = next_due(self._now, self._interval)
         self._times.append(self._now)
         self._frames.append(self._poses.read())
 
     def _tracks(self, node_of: dict[tuple[int, int], int], tolerance: float) -> list[Track]:
-        times = np.array(self._times)
-        frames = np.stack(self._frames)  # [frame, link, 7]
+        every_frame = np.stack(self._frames)  # [frame, link, 7]
         tracks: list[Track] = []
         column = 0
         for number, body in enumerate(self._world.bodies):
+            frames = every_frame[: self._frame_counts.get(number)]
+            times = np.array(self._times[: len(frames)])
             world: list[tuple[FloatArray, FloatArray]] = []
             for index, link in enumerate(body.links):
                 position, rotation = _link_poses(frames[:, column], link)
