@@ -209,6 +209,8 @@ class LinkDescription:
     restitution: float = 0.0
     rolling_friction: float = 0.0
     spinning_friction: float = 0.0
+    contact_spring: tuple[float, float] | None = None
+    """Stiffness [N/m] and damping [N s/m] of its contacts; ``None``: they are rigid."""
     group: int = 1
     """Collision bits."""
     mask: int = -1

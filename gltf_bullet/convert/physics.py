@@ -215,13 +215,8 @@ class _Placer:
             friction_combine=CombineMode.MULTIPLY,
             restitution_combine=CombineMode.MULTIPLY,
         )
-        if link.colliders and (link.rolling_friction or link.spinning_friction):
-            self._diagnostics.report(
-                NOT_IN_GLTF, ROOT / "nodes" / node,
-                what=f"rolling friction {link.rolling_friction:.3g} and spinning friction "
-                f"{link.spinning_friction:.3g}",
-                owner=f"link {link.name!r}", done="they are left out",
-            )  # fmt: skip
+        if link.colliders:
+            self._report_lost_contact(link, node)
         taken = False
         for k, collider in enumerate(link.colliders):
             shape, turn = self._shape(collider.shape)
@@ -246,6 +241,22 @@ class _Placer:
                 self._nodes.entries[where]["scale"] = list(visual.scale)
             taken = taken or where == node
             self._result.visuals.append((where, visual))
+
+    def _report_lost_contact(self, link: LinkDescription, node: int) -> None:
+        lost = []
+        if link.rolling_friction or link.spinning_friction:
+            lost.append(
+                f"rolling friction {link.rolling_friction:.3g} and spinning friction "
+                f"{link.spinning_friction:.3g}"
+            )
+        if link.contact_spring is not None:
+            stiffness, damping = link.contact_spring
+            lost.append(f"contact stiffness {stiffness:.3g} N/m and damping {damping:.3g} N s/m")
+        for what in lost:
+            self._diagnostics.report(
+                NOT_IN_GLTF, ROOT / "nodes" / node, what=what,
+                owner=f"link {link.name!r}", done="they are left out",
+            )  # fmt: skip
 
     def _shape(self, shape: ShapeGeometry) -> tuple[Shape, Pose]:
         """A shape of the model, and how it stands in the frame of Bullet's."""

@@ -6,7 +6,9 @@ were a quarter of what it took to load them.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cached_property
 from typing import TypeAlias
 
@@ -23,10 +25,21 @@ from gltf_bullet.runtime.node_sync import NodeSync
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["Followers"]
+__all__ = ["Followers", "Jump"]
 
 _Standing: TypeAlias = tuple[AnimatorState, FloatArray]
 """Animations and local transforms; world_from_node of all nodes."""
+
+
+class Jump(enum.Enum):
+    """What happens between two steps to those who watch the nodes over time."""
+
+    BEGINS = enum.auto()
+    """A node is about to be put elsewhere."""
+    ENDS = enum.auto()
+    """It is there."""
+    OTHER_RUN = enum.auto()
+    """The scene has gone back to a state."""
 
 
 class Followers:
@@ -44,6 +57,22 @@ class Followers:
         self._guard = guard
         self.has_moved = False
         """Whether the bodies have moved since :attr:`nodes` was asked for."""
+        self._jump_listeners: list[Callable[[Jump], object]] = []
+
+    def on_jump(self, callback: Callable[[Jump], object]) -> Callable[[], None]:
+        """Call ``callback`` with every :class:`Jump`; returns what ends it."""
+        self._jump_listeners.append(callback)
+
+        def end() -> None:
+            with suppress(ValueError):
+                self._jump_listeners.remove(callback)
+
+        return end
+
+    def tell(self, jump: Jump) -> None:
+        """Let the watchers know."""
+        for listener in tuple(self._jump_listeners):
+            listener(jump)
 
     def follow(self, world: EngineWorld, physics: PhysicsScene) -> None:
         """Follow these bodies, made of this model, from now on."""
@@ -134,3 +163,4 @@ class Followers:
         """Stand as a :meth:`standing` says, whose first part the animator has already."""
         self.driver.restart()
         self.nodes.world_from_node[:] = matrices
+        self.tell(Jump.OTHER_RUN)

@@ -1,14 +1,50 @@
-"""Fewer keyframes for the same motion: drop those that interpolation reproduces. Pure numpy."""
+"""When to take keyframes, and fewer of them for the same motion. Pure numpy."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 
 from gltf_bullet.transforms import FloatArray, IntArray, quat_conjugate, quat_multiply
 
-__all__ = ["continuous_rotations", "reduce_rotations", "reduce_vectors"]
+__all__ = [
+    "ascending_times",
+    "continuous_rotations",
+    "next_due",
+    "reduce_rotations",
+    "reduce_steps",
+    "reduce_vectors",
+]
+
+
+def next_due(time: float, interval: float) -> float:
+    """When the next frame is due after one at ``time`` [s]: at a multiple of ``interval``."""
+    return interval * (math.floor(time / interval + 1e-6) + 1) - 1e-9 if interval else time
+
+
+def ascending_times(times: FloatArray) -> FloatArray:
+    """Times that ascend as glTF's floats do, too: of two equal ones the former is a hair earlier.
+
+    Args:
+        times: Of frames [s]; two of one time are from before and after a jump.
+    """
+    ascending = times.copy()
+    before = np.flatnonzero(times[1:] == times[:-1])
+    ascending[before] -= np.spacing(times[before].astype(np.float32))
+    return ascending
+
+
+def reduce_steps(values: FloatArray, tolerance: float) -> IntArray:
+    """Keys that STEP interpolation needs, and the last one: see :func:`reduce_vectors`."""
+    kept = [0]
+    if float(np.abs(values - values[0]).max(initial=0.0)) > tolerance:
+        for key in range(1, len(values)):
+            if np.abs(values[key] - values[kept[-1]]).max() > tolerance:
+                kept.append(key)
+        kept.append(len(values) - 1)
+    return np.unique(np.array(kept, dtype=np.intp))
 
 
 def reduce_vectors(times: FloatArray, values: FloatArray, tolerance: float) -> IntArray:

@@ -6,6 +6,7 @@ Only nodes at or below something that moves are touched; the rest keep their mat
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -99,6 +100,16 @@ class NodeSync:
             local = self._local[followers] if fixed is None else fixed
             above = self._world_from_asset if parents[0] < 0 else world[parents]
             world[followers] = np.matmul(above, local)
+
+    @property
+    def written_nodes(self) -> IntArray:
+        """:attr:`moving_nodes`, and those that stand in their parent otherwise than in the file."""
+        is_set = (self._local != self._file_local).any(axis=(1, 2))
+        return np.union1d(self.moving_nodes, np.flatnonzero(is_set))
+
+    @cached_property
+    def _file_local(self) -> FloatArray:
+        return self._tree.local_matrices()
 
     # --- single nodes -------------------------------------------------------------------------
 

@@ -5,14 +5,19 @@ from __future__ import annotations
 import math
 import os
 from html import escape
+from typing import Literal
 
 import numpy as np
 
 from gltf_bullet.errors import GltfBulletError
 from gltf_bullet.output_files import written_aside
+from gltf_bullet.runtime.followers import Jump
 from gltf_bullet.runtime.keyframes import (
+    ascending_times,
     continuous_rotations,
+    next_due,
     reduce_rotations,
+    reduce_steps,
     reduce_vectors,
 )
 from gltf_bullet.runtime.scene import Scene
@@ -20,13 +25,17 @@ from gltf_bullet.runtime.views.export import Track, node_poses, write_posed
 from gltf_bullet.runtime.views.notebook import framed_page
 from gltf_bullet.runtime.views.shown_meshes import Shown
 from gltf_bullet.runtime.views.web_export import page_of
-from gltf_bullet.transforms import FloatArray, decompose_trs
+from gltf_bullet.transforms import FloatArray, IntArray, decompose_trs
 
 __all__ = ["Recording", "record"]
 
 
 def record(scene: Scene, *, fps: float = 30.0) -> Recording:
     """Record a scene from now on; step it, then call ``export_glb``.
+
+    ``reset``, ``restart`` and ``restore_state`` begin a new take at the state that they go to: the
+    earlier frames are dropped, and of an environment there is the latest episode from its start.
+    To keep a run, call ``stop`` before, or export it.
 
     Args:
         scene: Any scene; the present moment is the first frame.
@@ -41,18 +50,16 @@ def record(scene: Scene, *, fps: float = 30.0) -> Recording:
 
 
 class Recording:
-    """Frames of one scene: local transforms of every node that physics or animation moves."""
+    """Frames of one scene: local transforms of every node that is moved or set elsewhere."""
 
     def __init__(self, scene: Scene, fps: float) -> None:
         scene.core.require_alive()
         self._core = scene.core
         self._interval = 1.0 / fps
-        self._start = scene.time
-        self._nodes = scene.core.nodes.moving_nodes
-        self._times: list[float] = []
-        self._frames: list[FloatArray] = []
-        self._note(force=True)
+        self._is_stopped = False
+        self._begin_take()
         self._stop = scene.core.on_step(self._note)
+        self._stop_jumps = scene.core.followers.on_jump(self._note_jump)
 
     @property
     def frame_count(self) -> int:
@@ -65,8 +72,11 @@ class Recording:
         return self._times[-1]
 
     def stop(self) -> None:
-        """Record no more; what there is can still be exported."""
+        """Record no more, the present moment being the last frame; export what there is."""
+        self._note(force=True)
+        self._is_stopped = True
         self._stop()
+        self._stop_jumps()
 
     def export_glb(
         self,
@@ -96,27 +106,13 @@ class Recording:
             OSError: The file cannot be written.
         """
         self._note(force=True)
-        times = np.array(self._times)
-        frames = np.array(self._frames).reshape(len(times), len(self._nodes), 4, 4)
-        translations, rotations, scales = decompose_trs(frames)
-        tracks: list[Track] = []
-        for column, node in enumerate(self._nodes.tolist()):
-            turned = continuous_rotations(rotations[:, column])
-            for property_path, values, keys in (
-                (
-                    "translation",
-                    translations[:, column],
-                    reduce_vectors(times, translations[:, column], tolerance),
-                ),
-                ("rotation", turned, reduce_rotations(times, turned, angle_tolerance)),
-                ("scale", scales[:, column], reduce_vectors(times, scales[:, column], tolerance)),
-            ):
-                if len(keys) > 1:
-                    tracks.append(Track(node, property_path, times[keys], values[keys]))
+        nodes = np.unique(np.concatenate([nodes for nodes, _ in self._frames]))
+        frames = self._frames_of(nodes)
+        tracks = self._tracks(nodes, frames, tolerance, angle_tolerance)
         write_posed(
             self._core.asset.document,
             path,
-            poses=node_poses(self._nodes, frames[0]),
+            poses=node_poses(nodes, frames[0]),
             velocities={},
             tracks=tracks,
             animation_name=name,
@@ -151,9 +147,48 @@ class Recording:
 
     def _page(self, visuals: Shown) -> str:
         self._note(force=True)
-        nodes = self._core.nodes
-        frames = (nodes.composed(self._nodes, frame) for frame in self._frames)
-        return page_of(self._core, np.array(self._times), frames, visuals)
+        every = np.arange(len(self._core.asset.tree))
+        composed = self._core.nodes.composed
+        frames = (composed(every, frame) for frame in self._frames_of(every))
+        return page_of(self._core, ascending_times(np.array(self._times)), frames, visuals)
+
+    def _frames_of(self, nodes: IntArray) -> FloatArray:
+        """parent_from_node of all frames, shape [frame_count, node_count, 4, 4].
+
+        Args:
+            nodes: Ascending; those of all frames among them.
+        """
+        of_file = self._core.asset.tree.local_matrices()[nodes]
+        frames = np.repeat(of_file[None], len(self._frames), axis=0)
+        for frame, (moved, matrices) in zip(frames, self._frames, strict=True):
+            frame[np.searchsorted(nodes, moved)] = matrices
+        return frames
+
+    def _tracks(
+        self, nodes: IntArray, frames: FloatArray, tolerance: float, angle_tolerance: float
+    ) -> list[Track]:
+        times = ascending_times(np.array(self._times))
+        translations, rotations, scales = decompose_trs(frames)
+        # What is moved by nobody but ``scene.set`` stands still in between.
+        is_set = ~np.isin(nodes, self._core.nodes.moving_nodes)
+        tracks: list[Track] = []
+        for column, node in enumerate(nodes.tolist()):
+            turned = continuous_rotations(rotations[:, column])
+            for path, values, allowed in (
+                ("translation", translations[:, column], tolerance),
+                ("rotation", turned, angle_tolerance),
+                ("scale", scales[:, column], tolerance),
+            ):
+                if is_set[column]:
+                    keys = reduce_steps(values, allowed / 2.0)
+                elif path == "rotation":
+                    keys = reduce_rotations(times, values, allowed)
+                else:
+                    keys = reduce_vectors(times, values, allowed)
+                if len(keys) > 1:
+                    how: Literal["STEP", "LINEAR"] = "STEP" if is_set[column] else "LINEAR"
+                    tracks.append(Track(node, path, times[keys], values[keys], how))
+        return tracks
 
     def __repr__(self) -> str:
         return f"Recording({self._core.asset.path!r}, {self.frame_count} frames)"
@@ -165,11 +200,34 @@ class Recording:
         except (ImportError, GltfBulletError) as error:
             return f"<p>{escape(repr(self))}: {escape(str(error))}</p>"
 
+    def _begin_take(self) -> None:
+        self._start = self._core.time
+        self._times: list[float] = []
+        self._frames: list[tuple[IntArray, FloatArray]] = []
+        """Nodes, and their parent_from_node; other nodes are as in the file."""
+        self._note(force=True)
+
     def _note(self, *, force: bool = False) -> None:
         time = self._core.time - self._start
-        if self._times and time <= self._times[-1]:
+        if self._is_stopped or (self._times and time <= self._times[-1]):
             return
-        due = not self._times or time >= self._times[0] + self._interval * len(self._times) - 1e-9
-        if due or force:
-            self._times.append(time)
-            self._frames.append(self._core.nodes.local_matrices(self._nodes))
+        if force or time >= self._due:
+            self._add(time)
+
+    def _note_jump(self, jump: Jump) -> None:
+        if jump is Jump.OTHER_RUN:
+            self._begin_take()
+        elif jump is Jump.BEGINS:
+            self._note(force=True)
+        elif jump is Jump.ENDS:
+            time = self._times[-1]
+            # How it stood before stays as a frame of the same time; of no moment but the first.
+            if len(self._times) == 1 or self._times[-2] == time:
+                del self._times[-1], self._frames[-1]
+            self._add(time)
+
+    def _add(self, time: float) -> None:
+        nodes = self._core.nodes.written_nodes
+        self._due = next_due(time, self._interval)
+        self._times.append(time)
+        self._frames.append((nodes, self._core.nodes.local_matrices(nodes)))

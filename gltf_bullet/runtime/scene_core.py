@@ -349,9 +349,9 @@ class SceneCore:
         if not is_alike or (physics != self.physics and not self.change_masses(physics)):
             self._remake(physics, physics, state.frames, on_trial=False)
         self.world.restore(state.world, state.engine)
+        self.time = state.time
         self.followers.take(state.matrices)
         self._move_scenery()
-        self.time = state.time
         self.reports.recall(state.triggers, state.matrices)
         self.events = ()
 

@@ -5,27 +5,24 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
+from gltf_bullet.bullet.reading.issues import RECORDED_BODY_GONE
 from gltf_bullet.bullet.reading.poses import InertialPoses
 from gltf_bullet.bullet.reading.world_reader import read_bodies, read_world
 from gltf_bullet.bullet.session import PhysicsClient, require_client
-from gltf_bullet.convert.description import LinkDescription, WorldDescription
-from gltf_bullet.convert.physics import joint_frame
-from gltf_bullet.diagnostics import Diagnostics, Issue
+from gltf_bullet.convert.description import WorldDescription
+from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue
+from gltf_bullet.errors import EngineError
 from gltf_bullet.gltf.writing import write_document
-from gltf_bullet.runtime.keyframes import continuous_rotations, reduce_rotations, reduce_vectors
+from gltf_bullet.runtime.keyframes import next_due
+from gltf_bullet.runtime.link_tracks import body_tracks
 from gltf_bullet.runtime.views.export import Track, add_animation
 from gltf_bullet.runtime.world_export import checked_file, require_gltf_suffix
-from gltf_bullet.transforms import (
-    IDENTITY_POSE,
-    FloatArray,
-    quat_conjugate,
-    quat_multiply,
-    quat_rotate,
-)
+from gltf_bullet.transforms import FloatArray
 
 __all__ = ["WorldRecording", "record_world"]
 
@@ -46,6 +43,9 @@ def record_world(
             pybullet.stepSimulation()
             rec.after_step()          # or rec.step(), which does both
         rec.export_glb("rollout.glb")
+
+    A body that is removed meanwhile ends its motion there; ``issues`` names it. Bodies carry a user
+    datum (``addUserData``) by which they are told from later ones of the same id.
 
     Args:
         physics_client: A client id or a ``BulletClient``.
@@ -77,6 +77,8 @@ class WorldRecording:
         self._interval = 0.0 if tolerance is not None else 1.0 / fps
         self._tolerance = tolerance
         self._now = 0.0
+        self._frame_counts: dict[int, int] = {}
+        """Of the bodies that are gone."""
         self._times: list[float] = []
         self._frames: list[FloatArray] = []
         self._note()
@@ -106,10 +108,11 @@ class WorldRecording:
         """Look at the world after a ``stepSimulation`` of your own.
 
         Raises:
-            EngineError: A recorded body is gone.
+            EngineError: The client is not connected.
         """
         self._now += self._poses.time_step()
-        if self._now >= self._interval * len(self._times) - 1e-9:
+        self._note_lost()
+        if self._now >= self._due:
             self._note()
 
     def export_glb(
@@ -121,11 +124,14 @@ class WorldRecording:
     ) -> None:
         """Write the bodies as they were first, with the rollout as an animation.
 
+        The world may be gone by then.
+
         Args:
             path: Ends in ``.glb`` or ``.gltf``; written whole or not at all.
             name: Of the animation.
-            tolerance: [m] How far a dropped key may be off, and what turns with it at a distance of
-                1 m; ``None``: that of the recording, else 1e-4.
+            tolerance: [m] How far a link may be off in the world where a key was dropped, and what
+                turns with it at a distance of 1 m; ``None``: that of the recording, else 1e-4. The
+                joints of a chain share it.
 
         Raises:
             ValueError: Another suffix.
@@ -133,7 +139,9 @@ class WorldRecording:
         """
         require_gltf_suffix(path)
         if self._now > self._times[-1]:
-            self._note()
+            with suppress(EngineError):  # disconnected: the frames until then
+                self._note_lost()
+                self._note()
         allowed = tolerance or self._tolerance or 1e-4
         file, _ = checked_file(self._world, Diagnostics())
         root: dict[str, Any] = dict(file.root)
@@ -143,56 +151,29 @@ class WorldRecording:
             add_animation(root, buffers, tracks, name)
         write_document(root, buffers, path)
 
+    def _note_lost(self) -> None:
+        for number, body_id in self._poses.newly_lost():
+            self._frame_counts[number] = len(self._times)
+            body = self._world.bodies[number]
+            name = body.name or body.links[0].name
+            self._diagnostics.report(
+                RECORDED_BODY_GONE, ROOT, body=body_id, name=name, time=self._now
+            )
+
     def _note(self) -> None:
+        self._due = next_due(self._now, self._interval)
         self._times.append(self._now)
         self._frames.append(self._poses.read())
 
     def _tracks(self, node_of: dict[tuple[int, int], int], tolerance: float) -> list[Track]:
-        times = np.array(self._times)
-        frames = np.stack(self._frames)  # [frame, link, 7]
+        every_frame = np.stack(self._frames)  # [frame, link, 7]
         tracks: list[Track] = []
         column = 0
         for number, body in enumerate(self._world.bodies):
-            world: list[tuple[FloatArray, FloatArray]] = []
-            for index, link in enumerate(body.links):
-                position, rotation = _link_poses(frames[:, column], link)
-                column += 1
-                world.append((position, rotation))
-                if index > 0:
-                    position, rotation = _seen_from_joint(link, *world[link.parent], *world[index])
-                turned = continuous_rotations(rotation)
-                for path, values, keys in (
-                    ("translation", position, reduce_vectors(times, position, tolerance)),
-                    ("rotation", turned, reduce_rotations(times, turned, tolerance)),
-                ):
-                    if len(keys) > 1:
-                        node = node_of[number, index]
-                        tracks.append(Track(node, path, times[keys], values[keys]))
+            links = slice(column, column + len(body.links))
+            column = links.stop
+            frames = every_frame[: self._frame_counts.get(number), links]
+            nodes = [node_of[number, index] for index in range(len(body.links))]
+            times = np.array(self._times[: len(frames)])
+            tracks += body_tracks(body, nodes, times, frames, tolerance)
         return tracks
-
-
-def _link_poses(frames: FloatArray, link: LinkDescription) -> tuple[FloatArray, FloatArray]:
-    """World from link frame, from those of its inertial frame, [frame, 7]."""
-    position, rotation = frames[:, :3], frames[:, 3:]
-    if link.link_from_inertial == IDENTITY_POSE:
-        return position, rotation
-    link_turn = quat_conjugate(np.array(link.link_from_inertial.rotation_xyzw))
-    rotation = quat_multiply(rotation, np.broadcast_to(link_turn, rotation.shape))
-    center = np.broadcast_to(np.array(link.link_from_inertial.translation), position.shape)
-    return position - quat_rotate(rotation, center), rotation
-
-
-def _seen_from_joint(
-    link: LinkDescription,
-    parent_position: FloatArray,
-    parent_rotation: FloatArray,
-    position: FloatArray,
-    rotation: FloatArray,
-) -> tuple[FloatArray, FloatArray]:
-    """The link's local pose: its node stands below the joint's, which its parent link carries."""
-    joint = joint_frame(link)
-    offset = np.broadcast_to(np.array(joint.translation), position.shape)
-    turn = np.broadcast_to(np.array(joint.rotation_xyzw), rotation.shape)
-    origin = parent_position + quat_rotate(parent_rotation, offset)
-    back = quat_conjugate(quat_multiply(parent_rotation, turn))
-    return quat_rotate(back, position - origin), quat_multiply(back, rotation)

@@ -90,6 +90,12 @@ def rolling(client: int) -> None:
     pybullet.changeDynamics(ball(client), -1, rollingFriction=0.1, physicsClientId=client)
 
 
+def springy(client: int) -> None:
+    pybullet.changeDynamics(
+        ball(client), -1, contactStiffness=500, contactDamping=20, physicsClientId=client
+    )
+
+
 def massless(client: int) -> None:
     lever(client, mass=0.0)
 
@@ -102,6 +108,7 @@ CASES: tuple[tuple[Callable[[int], object], str], ...] = (
     (geared, "CONSTRAINT_NOT_IN_GLTF"),
     (cloth, "SOFT_BODY_NOT_IN_GLTF"),
     (rolling, "NOT_IN_GLTF"),
+    (springy, "NOT_IN_GLTF"),
     (massless, "LINK_WITHOUT_MASS"),
 )
 
@@ -113,6 +120,14 @@ def test_what_is_lost_is_named(build: Callable[[int], object], code: str, tmp_pa
         issues = gb.export_world(tmp_path / "world.glb", client)
     assert {issue.code for issue in issues} == {code}
     assert gb.check(tmp_path / "world.glb").is_usable
+
+
+def test_lost_contact_springs_are_named_with_their_numbers(tmp_path: Path) -> None:
+    with headless_world() as client:
+        springy(client)
+        ball(client)
+        (issue,) = gb.export_world(tmp_path / "world.glb", client)
+    assert "contact stiffness 500 N/m and damping 20 N s/m" in issue.message
 
 
 URDF = """<robot name="r"><link name="base"><inertial><mass value="1"/>

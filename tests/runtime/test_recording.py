@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pybullet
 import pygltflib
 import pytest
 import trimesh
@@ -13,7 +14,12 @@ import trimesh
 import gltf_bullet as gb
 from gltf_bullet.runtime.keyframes import reduce_rotations, reduce_vectors
 from gltf_bullet.scene import AnimationSampler
-from gltf_bullet.transforms import matrices_from_quats, quat_from_rotation_vector
+from gltf_bullet.transforms import (
+    FloatArray,
+    matrices_from_quats,
+    matrices_from_trs,
+    quat_from_rotation_vector,
+)
 from tests.physics.scenes import Scenery, world
 
 
@@ -107,6 +113,127 @@ def test_frames_at_every_step_are_reproduced_within_the_tolerance(tmp_path: Path
         turn = matrices_from_quats(r[nodes]) @ np.swapaxes(local[:, :3, :3], 1, 2)
         cosine = np.clip((np.trace(turn, axis1=1, axis2=2) - 1) / 2, -1, 1)
         assert np.degrees(np.arccos(cosine)).max() < 0.11
+
+
+def groups_scene() -> bytes:
+    """A flying box in a group, and a static slab."""
+    scenery = Scenery()
+    box = scenery.shape("box", size=[0.5, 0.5, 0.5])
+    flying = scenery.node(
+        "Flying", at=(0, 5, 0), shape=box, motion={"mass": 1, "linearVelocity": [1, 0, 0]}
+    )
+    scenery.node("Group", at=(0.5, 0, 0), children=[flying])
+    scenery.node("Slab", at=(0, -3, 0), shape=scenery.shape("box", size=[9, 0.2, 9]))
+    return scenery.bytes()
+
+
+def played(path: Path, time: float) -> FloatArray:
+    """world_from_node of all nodes at a moment of a file's last animation."""
+    asset = gb.read_asset(path)
+    tree = asset.tree
+    t, r, s = tree.translations.copy(), tree.rotations_xyzw.copy(), tree.scales.copy()
+    AnimationSampler(asset.animations[-1].tracks).sample_into(time, t, r, s)
+    return tree.compose(matrices_from_trs(t, r, s), np.eye(4))
+
+
+def test_nodes_that_were_set_elsewhere_are_exported_there(tmp_path: Path) -> None:
+    path = tmp_path / "pose.glb"
+    with world(groups_scene()) as scene:
+        scene.step(10)
+        scene.set("/nodes/2/translation", [0, -1, 0])
+        scene.set("/nodes/1/translation", [7, 0, 0])
+        expected = scene.node_matrices.copy()
+        assert scene.world_from_node("Group")[0, 3] == 7.0
+        scene.export_glb(path)
+    with world(str(path)) as again:
+        assert again.world_from_node("Slab")[1, 3] == pytest.approx(-1.0)
+        assert np.allclose(again.node_matrices, expected, atol=1e-6)
+
+
+def test_nodes_that_are_set_while_recording_jump_and_bodies_fly_on(tmp_path: Path) -> None:
+    path = tmp_path / "rollout.glb"
+    with world(groups_scene(), gravity=0.0) as scene:
+        recording = gb.record(scene, fps=10)
+        scene.step(100)
+        moment = scene.time  # between two frames
+        scene.set("/nodes/2/translation", [0, -1, 0])
+        scene.set("/nodes/1/translation", [7, 0, 0])
+        scene.step(100)
+        assert recording.duration == pytest.approx(192 / 240)  # the last frame of 10 Hz
+        recording.export_glb(path)
+    for time in (0.0, 0.2, moment - 1e-4, moment + 1e-4, 0.5, 200 / 240):
+        is_set = time > moment
+        flying, group, slab = played(path, time)[:, :3, 3]
+        assert np.allclose(flying, (0.5 + time, 5.0, 0.0), atol=1e-3)
+        assert np.allclose(group, (7.0 if is_set else 0.5, 0.0, 0.0), atol=1e-5)
+        assert np.allclose(slab, (0.0, -1.0 if is_set else -3.0, 0.0), atol=1e-5)
+    with world(str(path)) as again:
+        assert again.animations["Simulation"].duration == pytest.approx(200 / 240)
+
+
+def test_a_stopped_recording_ends_there(tmp_path: Path) -> None:
+    path = tmp_path / "rollout.glb"
+    with world(groups_scene(), gravity=0.0) as scene:
+        recording = gb.record(scene, fps=10)
+        scene.step(100)
+        recording.stop()
+        scene.set("/nodes/1/translation", [7, 0, 0])
+        scene.step(100)
+        recording.stop()
+        recording.export_glb(path)
+        assert recording.duration == pytest.approx(100 / 240)
+    assert gb.read_asset(path).animations[-1].duration == pytest.approx(100 / 240)
+    assert np.allclose(played(path, 1.0)[0, :3, 3], (0.5 + 100 / 240, 5.0, 0.0), atol=1e-3)
+
+
+@pytest.mark.parametrize("way", ["reset", "restore_state", "restart"])
+def test_a_recording_begins_anew_where_the_scene_goes_back(tmp_path: Path, way: str) -> None:
+    """The second run takes other values than the first, of which no frame is left."""
+    path = tmp_path / "rollout.glb"
+    with world(groups_scene(), gravity=0.0) as scene:
+        start = scene.save_state()
+        recording = gb.record(scene, fps=30)
+        scene.step(200)
+        begin = 0.0
+        if way == "reset":
+            scene.reset()
+        elif way == "restart":
+            scene.restart(start, {"/nodes/0/translation": [2, 5, 0]})
+            begin = 2.0
+        else:
+            scene.restore_state(start)
+        assert recording.frame_count == 1
+        scene.apply_impulse("Flying", (1, 0, 0))  # of 1 kg: 2 m/s from now on
+        scene.step(120)
+        recording.export_glb(path)
+        assert recording.duration == pytest.approx(0.5)
+        assert recording.frame_count == 16
+    for time in (0.0, 0.25, 0.5):
+        assert played(path, time)[0, 0, 3] == pytest.approx(0.5 + begin + 2 * time, abs=1e-3)
+
+
+def test_a_take_may_begin_in_the_middle_of_a_run() -> None:
+    with world(groups_scene(), gravity=0.0) as scene:
+        scene.step(24)
+        middle = scene.save_state()
+        scene.step(24)
+        recording = gb.record(scene, fps=60)
+        scene.step(24)
+        scene.restore_state(middle)
+        scene.step(48)
+        assert recording.duration == pytest.approx(0.2)
+        assert recording.frame_count == 13
+
+
+def test_there_are_no_more_frames_than_asked_for_after_long_steps() -> None:
+    """Ten steps of 0.1 s, each a frame, then 1/12 s in short ones: of 30 Hz that holds two."""
+    with world(groups_scene(), rate=10.0) as scene:
+        recording = gb.record(scene, fps=30)
+        scene.step(10)
+        assert recording.frame_count == 11
+        pybullet.setTimeStep(1 / 240, physicsClientId=scene.client_id)
+        scene.step(20)
+        assert recording.frame_count == 13
 
 
 def test_everything_else_of_the_file_stays_as_it_was(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ __all__ = [
     "COLLIDER_UNREADABLE",
     "CONSTRAINT_NOT_IN_GLTF",
     "MOTOR_UNREADABLE",
+    "RECORDED_BODY_GONE",
     "SOFT_BODY_NOT_IN_GLTF",
     "TEXTURE_UNREADABLE",
     "VISUAL_UNREADABLE",
@@ -40,6 +41,12 @@ CONSTRAINT_NOT_IN_GLTF: Final = IssueKind(
     "CONSTRAINT_NOT_IN_GLTF",
     Severity.WARNING,
     "constraint {got} is {what}; it is left out",
+)
+RECORDED_BODY_GONE: Final = IssueKind(
+    "RECORDED_BODY_GONE",
+    Severity.WARNING,
+    "body {body} ({name}) was removed at {time:.4g} s; it stays where it was last, and what "
+    "has its id now is not recorded",
 )
 SOFT_BODY_NOT_IN_GLTF: Final = IssueKind(
     "SOFT_BODY_NOT_IN_GLTF",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,43 +13,110 @@ from gltf_bullet.transforms import FloatArray
 
 __all__ = ["InertialPoses"]
 
+_KEY = "gltf_bullet recording"
+"""User data of every recorded body: it goes with the body, of which the id is given out again."""
+
 
 class InertialPoses:
-    """Reads the inertial frames of all links of some bodies, body by body, the base first."""
+    """Reads the inertial frames of all links of some bodies, body by body, the base first.
+
+    Bodies that are removed stay where they were read last.
+    """
 
     def __init__(self, client_id: int, body_ids: Sequence[int]) -> None:
         self._client = client_id
-        self._links = [
-            (body, list(range(pybullet.getNumJoints(body, physicsClientId=client_id))))
-            for body in body_ids
-        ]
+        self._bodies = [_Body(client_id, body) for body in body_ids]
 
     def read(self) -> FloatArray:
         """Positions and rotations xyzw in the world, shape [link_count, 7].
 
         Raises:
-            EngineError: A body is gone.
+            EngineError: The client is not connected.
         """
         rows: list[float] = []
-        client = self._client
-        try:
-            for body, links in self._links:
-                for part in pybullet.getBasePositionAndOrientation(body, client):
-                    rows += part
-                if links:
-                    for state in pybullet.getLinkStates(
-                        body, links, computeForwardKinematics=1, physicsClientId=client
-                    ):
-                        rows += (*state[0], *state[1])
-        except pybullet.error as error:
-            raise EngineError(f"a recorded body is gone: {error}") from error
+        for body in self._bodies:
+            if not body.is_lost:
+                try:
+                    body.read()
+                except pybullet.error as error:
+                    raise EngineError(f"body {body.id} cannot be read: {error}") from error
+            rows += body.rows
         return np.array(rows).reshape(-1, 7)
 
+    def newly_lost(self) -> list[tuple[int, int]]:
+        """Numbers and ids of the bodies that were removed since this was asked last.
+
+        Raises:
+            EngineError: The client is not connected.
+        """
+        lost = []
+        try:
+            for number, body in enumerate(self._bodies):
+                if not body.is_lost and not body.is_there():
+                    body.is_lost = True
+                    lost.append((number, body.id))
+        except pybullet.error as error:
+            raise EngineError(f"physics client {self._client}: {error}") from error
+        return lost
+
     def time_step(self) -> float:
-        """[s] of one ``stepSimulation``."""
-        values = pybullet.getPhysicsEngineParameters(physicsClientId=self._client)
+        """[s] of one ``stepSimulation``.
+
+        Raises:
+            EngineError: The client is not connected.
+        """
+        try:
+            values = pybullet.getPhysicsEngineParameters(physicsClientId=self._client)
+        except pybullet.error as error:
+            raise EngineError(f"physics client {self._client}: {error}") from error
         return float(values["fixedTimeStep"])
 
     def advance(self) -> None:
         """One ``stepSimulation``."""
         pybullet.stepSimulation(physicsClientId=self._client)
+
+
+class _Body:
+    """One recorded body."""
+
+    def __init__(self, client_id: int, body_id: int) -> None:
+        self.id = body_id
+        self.is_lost = False
+        self.rows: list[float] = []
+        self._client = client_id
+        self._links = list(range(pybullet.getNumJoints(body_id, physicsClientId=client_id)))
+        # Another recording's mark is as good.
+        self._mark = pybullet.getUserDataId(body_id, _KEY, physicsClientId=client_id)
+        if self._mark < 0:
+            pybullet.addUserData(body_id, _KEY, secrets.token_hex(8), physicsClientId=client_id)
+            # PyBullet shows none on bodies that it has not synchronised (those of a batch).
+            self._mark = pybullet.getUserDataId(body_id, _KEY, physicsClientId=client_id)
+        self._says = self._read_mark()
+
+    def is_there(self) -> bool:
+        """Whether the id is still that of this body."""
+        if self._mark >= 0:
+            return self._read_mark() == self._says
+        try:
+            pybullet.getBasePositionAndOrientation(self.id, self._client)
+        except pybullet.error:
+            return False
+        return True
+
+    def _read_mark(self) -> bytes | None:
+        if self._mark < 0:
+            return None
+        mark: bytes | None = pybullet.getUserData(self._mark, self._client)
+        return mark
+
+    def read(self) -> None:
+        """Where all links are now."""
+        rows: list[float] = []
+        for part in pybullet.getBasePositionAndOrientation(self.id, self._client):
+            rows += part
+        if self._links:
+            for state in pybullet.getLinkStates(
+                self.id, self._links, computeForwardKinematics=1, physicsClientId=self._client
+            ):
+                rows += (*state[0], *state[1])
+        self.rows = rows

@@ -186,6 +186,7 @@ class _BodyReader:
                 restitution=info[5],
                 rolling_friction=info[6],
                 spinning_friction=info[7],
+                contact_spring=(info[9], info[8]) if info[9] >= 0.0 else None,
                 group=1 if saved is None else int(saved["m_collisionFilterGroup"]),
                 mask=-1 if saved is None else int(saved["m_collisionFilterMask"]),
                 colliders=solids,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,7 +26,7 @@ __all__ = ["NodePose", "Track", "add_animation", "node_poses", "write_pose", "wr
 
 def write_pose(core: SceneCore, path: str | os.PathLike[str], *, force: bool) -> None:
     """Write a scene's file with its present pose and velocities; errors as of write_posed."""
-    nodes = core.nodes.moving_nodes
+    nodes = core.nodes.written_nodes
     write_posed(
         core.asset.document,
         path,
@@ -65,7 +65,7 @@ class NodePose:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Track:
-    """Keyframes for one property of a node, LINEAR."""
+    """Keyframes for one property of a node."""
 
     node: int
     path: str
@@ -73,6 +73,7 @@ class Track:
     """[s], shape [key_count]."""
     values: FloatArray
     """Shape [key_count, width]."""
+    interpolation: Literal["LINEAR", "STEP"] = "LINEAR"
 
 
 def write_posed(
@@ -175,7 +176,8 @@ def add_animation(
         channels.append(
             {"sampler": len(samplers), "target": {"node": track.node, "path": track.path}}
         )
-        samplers.append({"input": inputs[key], "output": output, "interpolation": "LINEAR"})
+        how = track.interpolation
+        samplers.append({"input": inputs[key], "output": output, "interpolation": how})
     root["buffers"] = [*root.get("buffers", []), {"byteLength": len(data)}]
     buffers.append(bytes(data))
     root["bufferViews"], root["accessors"] = views, accessors

@@ -24,6 +24,7 @@ from gltf_bullet.model import (
 )
 from gltf_bullet.model.pointers import PointerTarget, edited, find_target
 from gltf_bullet.number_ranges import range_of
+from gltf_bullet.runtime.followers import Jump
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.transforms import FloatArray, decompose_trs, matrices_from_trs
 
@@ -172,7 +173,9 @@ def _set_node(core: SceneCore, node: int, field: str, value: Any) -> None:
         rotation = numbers / length
     else:
         scale = numbers
+    core.followers.tell(Jump.BEGINS)
     core.place_node(node, matrices_from_trs(translation, rotation, scale))
+    core.followers.tell(Jump.ENDS)
 
 
 def _node_numbers(value: Any, field: str, pointer: str) -> FloatArray:

@@ -1,0 +1,147 @@
+"""Keyframes of a body's links, each seen from its joint, that keep all of them in place.
+
+Errors add up along a chain: a link is off by the sum of those of all joints between it and the
+base, and a turn of one of them counts by the distance. So they share what is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gltf_bullet.convert.description import BodyDescription, LinkDescription
+from gltf_bullet.convert.physics import joint_frame
+from gltf_bullet.runtime.keyframes import continuous_rotations, reduce_rotations, reduce_vectors
+from gltf_bullet.runtime.views.export import Track
+from gltf_bullet.transforms import (
+    IDENTITY_POSE,
+    FloatArray,
+    quat_conjugate,
+    quat_multiply,
+    quat_rotate,
+)
+
+__all__ = ["body_tracks"]
+
+_STILL = 1e-6
+"""Share of the tolerance below which a link does not move in its joint: it takes no part."""
+
+_Course = tuple[FloatArray, FloatArray]
+"""Positions and rotations over all frames, shapes [frame, 3] and [frame, 4]."""
+
+
+def body_tracks(
+    body: BodyDescription,
+    nodes: Sequence[int],
+    times: FloatArray,
+    frames: FloatArray,
+    tolerance: float,
+) -> list[Track]:
+    """Tracks that keep every link of a body within a tolerance in the world.
+
+    Args:
+        body: Its links and joints.
+        nodes: Of the links.
+        times: Of the frames, ascending [s].
+        frames: World from inertial frame, shape [frame_count, link_count, 7].
+        tolerance: Of the links' origins [m], and of what turns with them at a distance of 1 m.
+    """
+    world = [_link_course(frames[:, k], link) for k, link in enumerate(body.links)]
+    local = [world[0]]
+    local += [
+        _seen_from_joint(link, *world[link.parent], *course)
+        for link, course in zip(body.links[1:], world[1:], strict=True)
+    ]
+    local = [(position, continuous_rotations(rotation)) for position, rotation in local]
+    shares = _shares([link.parent for link in body.links], world, local, tolerance)
+    tracks: list[Track] = []
+    for node, (position, rotation), (offset, turn) in zip(nodes, local, shares, strict=True):
+        for path, values, keys in (
+            ("translation", position, reduce_vectors(times, position, offset)),
+            ("rotation", rotation, reduce_rotations(times, rotation, turn)),
+        ):
+            if len(keys) > 1:
+                tracks.append(Track(node, path, times[keys], values[keys]))
+    return tracks
+
+
+def _shares(
+    parents: Sequence[int], world: Sequence[_Course], local: Sequence[_Course], tolerance: float
+) -> list[tuple[float, float]]:
+    """What each joint's position [m] and rotation [rad] may be off.
+
+    Down to any link, the offsets and the turns times their distances to it sum up to the tolerance
+    at most, and so do the turns.
+    """
+    slides = [_varies(position, tolerance) for position, _ in local]
+    turns = [_varies(rotation, tolerance) for _, rotation in local]
+    reaches = _reaches(parents, [position for position, _ in world])
+    shifts = [
+        a + (b and c) for a, b, c in zip(slides, turns, (reaches > 0.0).tolist(), strict=True)
+    ]
+    of_offset = tolerance / _most_on_a_path(parents, shifts)
+    of_turn = tolerance / _most_on_a_path(parents, turns)
+    far = reaches > 0.0
+    of_turn[far] = np.minimum(of_turn[far], of_offset[far] / reaches[far])
+    return list(zip(of_offset.tolist(), of_turn.tolist(), strict=True))
+
+
+def _varies(values: FloatArray, tolerance: float) -> bool:
+    return bool(np.abs(values - values[0]).max(initial=0.0) > _STILL * tolerance)
+
+
+def _reaches(parents: Sequence[int], positions: Sequence[FloatArray]) -> FloatArray:
+    """How far from each link one that hangs on it ever is [m]; 0 where none does."""
+    reaches = np.zeros(len(parents))
+    for link, position in enumerate(positions):
+        above = parents[link]
+        while above >= 0:
+            distances = np.linalg.norm(position - positions[above], axis=1)
+            reaches[above] = max(reaches[above], float(distances.max()))
+            above = parents[above]
+    return reaches
+
+
+def _most_on_a_path(parents: Sequence[int], counts: Sequence[int]) -> FloatArray:
+    """The largest sum of ``counts`` on a way from the base through each link to an end, 1 or more.
+
+    Args:
+        parents: Of the links, each before those that hang on it; -1 for the base.
+        counts: By link.
+    """
+    above, below = list(counts), list(counts)
+    for link in range(1, len(parents)):
+        above[link] += above[parents[link]]
+    for link in range(len(parents) - 1, 0, -1):
+        parent = parents[link]
+        below[parent] = max(below[parent], counts[parent] + below[link])
+    sums = [a + b - own for a, b, own in zip(above, below, counts, strict=True)]
+    return np.maximum(np.array(sums, dtype=np.float64), 1.0)
+
+
+def _link_course(frames: FloatArray, link: LinkDescription) -> _Course:
+    """World from link frame, from those of its inertial frame, [frame, 7]."""
+    position, rotation = frames[:, :3], frames[:, 3:]
+    if link.link_from_inertial == IDENTITY_POSE:
+        return position, rotation
+    link_turn = quat_conjugate(np.array(link.link_from_inertial.rotation_xyzw))
+    rotation = quat_multiply(rotation, np.broadcast_to(link_turn, rotation.shape))
+    center = np.broadcast_to(np.array(link.link_from_inertial.translation), position.shape)
+    return position - quat_rotate(rotation, center), rotation
+
+
+def _seen_from_joint(
+    link: LinkDescription,
+    parent_position: FloatArray,
+    parent_rotation: FloatArray,
+    position: FloatArray,
+    rotation: FloatArray,
+) -> _Course:
+    """The link's local pose: its node stands below the joint's, which its parent link carries."""
+    joint = joint_frame(link)
+    offset = np.broadcast_to(np.array(joint.translation), position.shape)
+    turn = np.broadcast_to(np.array(joint.rotation_xyzw), rotation.shape)
+    origin = parent_position + quat_rotate(parent_rotation, offset)
+    back = quat_conjugate(quat_multiply(parent_rotation, turn))
+    return quat_rotate(back, position - origin), quat_multiply(back, rotation)
