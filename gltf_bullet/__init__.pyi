@@ -22,8 +22,10 @@ from .rendering.camera import Camera as Camera
 from .runtime.asset import Asset as Asset
 from .runtime.asset import load_gltf as load_gltf
 from .runtime.asset import read_asset as read_asset
-from .runtime.recording import Recording as Recording
-from .runtime.recording import record as record
+from .runtime.recording.scene_recording import Recording as Recording
+from .runtime.recording.scene_recording import record as record
+from .runtime.recording.world_recording import WorldRecording as WorldRecording
+from .runtime.recording.world_recording import record_world as record_world
 from .runtime.report import Report as Report
 from .runtime.report import check as check
 from .runtime.scene import Scene as Scene
@@ -37,8 +39,6 @@ from .runtime.views.pictures import CameraView as CameraView
 from .runtime.views.pictures import Picture as Picture
 from .runtime.views.triggers import TriggerView as TriggerView
 from .runtime.world_export import export_world as export_world
-from .runtime.world_recording import WorldRecording as WorldRecording
-from .runtime.world_recording import record_world as record_world
 from .scene.cameras import OrthographicLens as OrthographicLens
 from .scene.cameras import PerspectiveLens as PerspectiveLens
 from .version import __version__ as __version__

@@ -25,7 +25,7 @@ from gltf_bullet.cli.outputs.attempts import Attempts
 from gltf_bullet.cli.outputs.media import Frames, write_picture
 from gltf_bullet.envs.showing import write_curve
 from gltf_bullet.output_files import FileAside, written_aside
-from gltf_bullet.runtime.recording import Recording, record
+from gltf_bullet.runtime.recording.scene_recording import Recording, record
 from tools.gltf_builder import GltfBuilder
 
 OLD = b"what was there before"

@@ -41,7 +41,7 @@ def bake(
     from gltf_bullet.cli.output import console, print_issues
     from gltf_bullet.cli.waiting import waiting
     from gltf_bullet.runtime.asset import read_asset
-    from gltf_bullet.runtime.recording import record
+    from gltf_bullet.runtime.recording.scene_recording import record
 
     asset = read_asset(file)
     with headless_world(gravity=world.gravity, time_step=world.dt) as client:

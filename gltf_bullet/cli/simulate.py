@@ -15,7 +15,7 @@ from gltf_bullet.cli.outputs.tables import CsvTable
 from gltf_bullet.cli.robots import FixedBaseOption, read_source
 
 if TYPE_CHECKING:
-    from gltf_bullet.runtime.recording import Recording
+    from gltf_bullet.runtime.recording.scene_recording import Recording
     from gltf_bullet.runtime.scene import Scene
 
 __all__ = ["simulate"]
@@ -96,7 +96,7 @@ def simulate(
     from gltf_bullet.cli.outputs.film import Film, FilmOptions
     from gltf_bullet.cli.outputs.media import require_media
     from gltf_bullet.cli.outputs.plots import require_plots
-    from gltf_bullet.runtime.recording import record
+    from gltf_bullet.runtime.recording.scene_recording import record
 
     if plot is not None:
         require_plots()

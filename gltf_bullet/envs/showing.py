@@ -15,7 +15,7 @@ from PIL import Image
 from gltf_bullet.envs.gltf_env import GltfEnv
 from gltf_bullet.envs.rollouts import Policy, Rollout, roll_out
 from gltf_bullet.output_files import written_aside
-from gltf_bullet.runtime.recording import record
+from gltf_bullet.runtime.recording.scene_recording import record
 from gltf_bullet.runtime.scene import Scene
 
 __all__ = ["write_curve", "write_episode"]

@@ -20,12 +20,9 @@ from gltf_bullet.solver.last_step.foreign_motors import is_taken
 from gltf_bullet.solver.row_bends import BENT, bend_freely, bend_held
 from gltf_bullet.solver.row_metrics import measure_rows
 from gltf_bullet.solver.tree_dynamics import (
-    compose_inertias,
     composite_wrench,
-    fill_mass_matrix,
     project_wrenches,
 )
-from gltf_bullet.solver.tree_kinematics import gather_velocities, move_frames, place_frames
 from gltf_bullet.transforms import FloatArray, IntArray
 
 BAUMGARTE = 0.2
@@ -51,16 +48,6 @@ CLOSED = 1e-4
 BEND_PASSES = 8
 """Each finds what a row must do from how far its metric bends while it does so. They converge where
 its direction turns by less than some 40 degrees in the step."""
-
-
-@kernel
-def evaluate_tree(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> None:
-    """Poses, velocities and mass matrix, from the state that was read."""
-    place_frames(ints, floats, work, a)
-    gather_velocities(ints, floats, work, a)
-    move_frames(ints, floats, work, a, ints[a + arena.VELOCITY], ints[a + arena.TWIST])
-    compose_inertias(ints, floats, work, a)
-    fill_mass_matrix(ints, work, a)
 
 
 @kernel

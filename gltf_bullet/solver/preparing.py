@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gltf_bullet.solver import arena
 from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver.articulation_step import evaluate_tree, prepare_articulation
+from gltf_bullet.solver.articulation_step import prepare_articulation
 from gltf_bullet.solver.compiling import IntTable, entry, floats_at, ints_at, kernel
 from gltf_bullet.solver.island_layout import CLOSE, EVALUATE, HEAR, JUDGE, WAS_HURRIED
 from gltf_bullet.solver.last_step.closing import close_loops
@@ -17,6 +17,7 @@ from gltf_bullet.solver.last_step.foreign_motors import (
 )
 from gltf_bullet.solver.last_step.unknown_loads import add_contact_forces, find_unknown_load
 from gltf_bullet.solver.row_metrics import measure_rows
+from gltf_bullet.solver.tree_dynamics import evaluate_tree
 from gltf_bullet.solver.tree_kinematics import is_hurried
 from gltf_bullet.transforms import FloatArray, IntArray
 

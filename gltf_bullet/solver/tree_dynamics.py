@@ -19,6 +19,7 @@ from gltf_bullet.solver.arena import (
     SPHERICAL,
 )
 from gltf_bullet.solver.compiling import kernel
+from gltf_bullet.solver.tree_kinematics import follow_state
 from gltf_bullet.transforms import FloatArray, IntArray
 
 MASS_FLOOR = 1e-12
@@ -229,3 +230,11 @@ def bias_forces(
     accelerate_frames(ints, floats, work, a, velocity, twist)
     inertial_wrenches(ints, floats, work, a, twist)
     project_wrenches(ints, work, a, target)
+
+
+@kernel
+def evaluate_tree(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> None:
+    """Poses, velocities and mass matrix, from the state that was read."""
+    follow_state(ints, floats, work, a)
+    compose_inertias(ints, floats, work, a)
+    fill_mass_matrix(ints, work, a)

@@ -313,3 +313,11 @@ def is_hurried(
         if way * dt > floats[link + LINK_HALF_THICKNESS]:
             return True
     return False
+
+
+@kernel
+def follow_state(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> None:
+    """Poses and velocities of all frames, from the state that was read."""
+    place_frames(ints, floats, work, a)
+    gather_velocities(ints, floats, work, a)
+    move_frames(ints, floats, work, a, ints[a + arena.VELOCITY], ints[a + arena.TWIST])

@@ -6,51 +6,18 @@ gained up to 23 times their energy, and the end of a bridge's deck left its roll
 
 from __future__ import annotations
 
-import itertools
 import math
 from pathlib import Path
 
 import numpy as np
 import pybullet
 import pytest
-from scipy.spatial.transform import Rotation
 
 import gltf_bullet as gb
-from tests.physics.scenes import G, Jointed, world
+from tests.physics.rings import uneven_ring
+from tests.physics.scenes import G, world
 
 ASSETS = Path(__file__).parents[2] / "examples" / "assets"
-
-
-def uneven_ring(seed: int, radius: float = 0.6) -> tuple[bytes, list[tuple[int, int]]]:
-    """A tilted closed chain of 12 bars of any mass in the air; the two ends of each ball joint.
-
-    Rings of odd seeds are ellipses.
-    """
-    rng = np.random.default_rng(seed)
-    scenery = Jointed()
-    scenery.node("Ground", at=(0, -0.5, 0), shape=scenery.shape("box", size=[10, 1, 10]))
-    tilt = Rotation.from_rotvec(0.5 * rng.normal(size=3))
-    turns = np.linspace(0.0, 2.0 * math.pi, 13)
-    flat = 0.3 if seed % 2 else 1.0
-    corners = radius * np.stack([np.cos(turns), flat * np.sin(turns), 0.0 * turns], axis=1)
-    middle = np.array([0.0, radius + 1.0 + seed % 3, 0.0])
-    starts, ends = [], []
-    for first, second in itertools.pairwise(corners):
-        x, y, _ = second - first
-        length = math.hypot(x, y)
-        body = scenery.node(
-            f"Bar{len(ends)}",
-            at=(middle + tilt.apply(0.5 * (first + second))).tolist(),
-            rotation=(tilt * Rotation.from_rotvec((0.0, 0.0, math.atan2(y, x)))).as_quat().tolist(),
-            shape=scenery.shape("box", size=[0.8 * length, 0.04, 0.04]),
-            motion={"mass": 0.3 * math.exp(rng.normal())},
-        )
-        starts.append(scenery.attachment(body, (-0.5 * length, 0.0, 0.0)))
-        ends.append(scenery.attachment(body, (0.5 * length, 0.0, 0.0)))
-    pairs = list(zip(ends, [*starts[1:], starts[0]], strict=True))
-    for end, start in pairs:
-        scenery.join(end, start, limits=[{"linearAxes": [0, 1, 2], "min": 0.0, "max": 0.0}])
-    return scenery.bytes(), pairs
 
 
 def energy(scene: gb.Scene) -> float:

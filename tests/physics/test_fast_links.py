@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 
@@ -14,6 +13,7 @@ from gltf_bullet.bullet.exchange.library import SWITCH
 from gltf_bullet.bullet.joints.solving import scene_islands
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.island_layout import NOT_CONVERGED
+from tests.physics.rings import even_ring
 from tests.physics.scenes import Jointed, world
 
 SIZE = 0.1
@@ -139,35 +139,10 @@ def test_a_door_slammed_on_a_ball_takes_it_along(rate: int) -> None:
     assert inertia * after + ball_mass * arm * speed == pytest.approx(inertia * spin, rel=0.03)
 
 
-def ring(count: int = 12, radius: float = 0.6) -> tuple[bytes, list[tuple[int, int]]]:
-    """A closed chain of bars on edge, 1 m above the ground; the two ends of each ball joint."""
-    scenery = Jointed()
-    scenery.node("Ground", at=(0, -0.5, 0), shape=scenery.shape("box", size=[10, 1, 10]))
-    turns = np.linspace(0.0, 2.0 * math.pi, count + 1)
-    corners = radius * np.stack([np.cos(turns), np.sin(turns), 0.0 * turns], axis=1)
-    corners[:, 1] += 1.0 + radius
-    length = float(np.linalg.norm(corners[1] - corners[0]))
-    bar = scenery.shape("box", size=[0.8 * length, 0.04, 0.04])
-    starts, ends = [], []
-    for first, second in itertools.pairwise(corners):
-        x, y, _ = second - first
-        half = 0.5 * math.atan2(y, x)
-        body = scenery.node(
-            f"Bar{len(ends)}", at=(0.5 * (first + second)).tolist(), shape=bar,
-            rotation=(0.0, 0.0, math.sin(half), math.cos(half)), motion={"mass": 0.3},
-        )  # fmt: skip
-        starts.append(scenery.attachment(body, (-0.5 * length, 0.0, 0.0)))
-        ends.append(scenery.attachment(body, (0.5 * length, 0.0, 0.0)))
-    pairs = list(zip(ends, [*starts[1:], starts[0]], strict=True))
-    for end, start in pairs:
-        scenery.join(end, start, limits=[{"linearAxes": [0, 1, 2], "min": 0.0, "max": 0.0}])
-    return scenery.bytes(), pairs
-
-
 @pytest.mark.parametrize("rate", [60, 240])
 def test_a_ring_that_falls_on_its_edge_stays_closed(rate: int) -> None:
     """Measured before loops were closed after the step: 55 mm at 60 Hz, 6 at 240."""
-    content, pairs = ring()
+    content, pairs = even_ring()
     with world(content, rate=rate) as scene:
         widest, lowest = 0.0, math.inf
         for _ in range(2 * rate):
@@ -183,7 +158,7 @@ def test_a_ring_that_falls_on_its_edge_stays_closed(rate: int) -> None:
 
 def test_a_joint_too_fast_for_its_step_is_slowed_down_and_named_once() -> None:
     """A light bar on a ball joint, thrown about by a heavy one that hits it at 30 Hz."""
-    content, _ = ring()
+    content, _ = even_ring()
     with world(content, rate=30) as scene:
         scene.step(90)
         found = [issue for issue in scene.issues if issue.code == "JOINT_TOO_FAST"]

@@ -12,7 +12,7 @@ import pytest
 import trimesh
 
 import gltf_bullet as gb
-from gltf_bullet.runtime.keyframes import reduce_rotations, reduce_vectors
+from gltf_bullet.runtime.recording.keyframes import reduce_rotations, reduce_vectors
 from gltf_bullet.scene import AnimationSampler
 from gltf_bullet.transforms import (
     FloatArray,

@@ -20,8 +20,8 @@ from gltf_bullet.solver.island_layout import WAS_MOVED, WAS_TORN
 from gltf_bullet.solver.last_step.energy_guard import kinetic_energy, scale_velocities
 from gltf_bullet.solver.last_step.foreign_hands import note_places
 from gltf_bullet.solver.row_metrics import measure_closures
-from gltf_bullet.solver.tree_dynamics import compose_inertias, fill_mass_matrix
-from gltf_bullet.solver.tree_kinematics import gather_velocities, move_frames, place_frames
+from gltf_bullet.solver.tree_dynamics import compose_inertias, evaluate_tree, fill_mass_matrix
+from gltf_bullet.solver.tree_kinematics import follow_state
 from gltf_bullet.transforms import FloatArray, IntArray
 
 WORTH_CLOSING = 2e-4
@@ -61,7 +61,8 @@ def close_loops(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt
     n, rows = ints[a + arena.DOF_COUNT], ints[a + arena.ROW_COUNT]
     count = ints[a + arena.TOTAL_ROWS] - rows
     ints[a + arena.TORN] = 0
-    _follow(ints, floats, work, a)
+    follow_state(ints, floats, work, a)
+    measure_closures(ints, floats, work, a)
     first = _widest_gap(ints, work, a)
     if first <= WORTH_CLOSING and _fastest_opening(ints, work, a) * dt <= WORTH_CLOSING:
         return 0
@@ -77,9 +78,8 @@ def close_loops(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt
         _find_way(ints, work, a, count, pull, way)
         _move(ints, floats, work, a, way)
         found = WAS_MOVED
-        _follow(ints, floats, work, a)
-        compose_inertias(ints, floats, work, a)
-        fill_mass_matrix(ints, work, a)
+        evaluate_tree(ints, floats, work, a)
+        measure_closures(ints, floats, work, a)
         widest = _widest_gap(ints, work, a)
     if widest > max(TORN, HELD * first):
         found |= WAS_TORN
@@ -99,15 +99,6 @@ def close_loops(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt
         scale_velocities(ints, floats, work, a, factor)
         note_places(ints, floats, a, True)
     return found
-
-
-@kernel
-def _follow(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> None:
-    """Place frames and gaps by the state."""
-    place_frames(ints, floats, work, a)
-    gather_velocities(ints, floats, work, a)
-    move_frames(ints, floats, work, a, ints[a + arena.VELOCITY], ints[a + arena.TWIST])
-    measure_closures(ints, floats, work, a)
 
 
 @kernel

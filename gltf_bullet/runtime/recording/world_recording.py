@@ -18,8 +18,8 @@ from gltf_bullet.convert.description import WorldDescription
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue
 from gltf_bullet.errors import EngineError
 from gltf_bullet.gltf.writing import write_document
-from gltf_bullet.runtime.keyframes import next_due
-from gltf_bullet.runtime.link_tracks import body_tracks
+from gltf_bullet.runtime.recording.keyframes import next_due
+from gltf_bullet.runtime.recording.link_tracks import body_tracks
 from gltf_bullet.runtime.views.export import Track, add_animation
 from gltf_bullet.runtime.world_export import checked_file, require_gltf_suffix
 from gltf_bullet.transforms import FloatArray

@@ -12,7 +12,7 @@ import numpy as np
 from gltf_bullet.errors import GltfBulletError
 from gltf_bullet.output_files import written_aside
 from gltf_bullet.runtime.followers import Jump
-from gltf_bullet.runtime.keyframes import (
+from gltf_bullet.runtime.recording.keyframes import (
     ascending_times,
     continuous_rotations,
     next_due,

@@ -12,7 +12,11 @@ import numpy as np
 
 from gltf_bullet.convert.description import BodyDescription, LinkDescription
 from gltf_bullet.convert.physics import joint_frame
-from gltf_bullet.runtime.keyframes import continuous_rotations, reduce_rotations, reduce_vectors
+from gltf_bullet.runtime.recording.keyframes import (
+    continuous_rotations,
+    reduce_rotations,
+    reduce_vectors,
+)
 from gltf_bullet.runtime.views.export import Track
 from gltf_bullet.transforms import (
     IDENTITY_POSE,
