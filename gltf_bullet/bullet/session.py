@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import secrets
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
@@ -115,11 +114,14 @@ class EngineSession:
         """Held while a scene is made, stepped or removed: PyBullet's worlds know no threads."""
         self.shapes = EngineShapes(client_id)
         """Collision shapes by content."""
-        self._token = secrets.token_hex(8)
+        self.token = secrets.token_hex(8)
+        """No other world has it."""
         self._marks: dict[int, tuple[int, bytes]] = {}
         """Of our bodies: the user data's id, and what it says."""
-        self.removals: Counter[int] = Counter()
-        """How often a body of ours with that id was removed: its id is given out again."""
+        self.origins: dict[int, str] = {}
+        """What names a body of ours for good, in other processes too: ids are given out again."""
+        self._signed = 0
+        """How many bodies were named so."""
         self.known_settings = EngineSettings(time_step=0.0, substeps=0, gravity=(0.0, 0.0, 0.0))
         """As they were read last."""
         self._numbers: tuple[Any, ...] = ()
@@ -155,7 +157,7 @@ class EngineSession:
         """Mark bodies as ours; a mark goes with its body (measured: 2.5 us each)."""
         for body_id in body_ids:
             # Ids of user data are given out again as well: what one says names the body.
-            mark = f"{self._token} {body_id}"
+            mark = f"{self.token} {body_id}"
             data = pybullet.addUserData(body_id, _SIGN_KEY, mark, physicsClientId=self.client_id)
             # PyBullet takes a mark for any body but shows none on those it has not synchronised.
             shown = pybullet.getUserDataId(body_id, _SIGN_KEY, physicsClientId=self.client_id)
@@ -163,6 +165,18 @@ class EngineSession:
                 self._marks[body_id] = (data, mark.encode())
             else:
                 self._unsigned.add(body_id)
+            if body_id not in self.origins:
+                self._signed += 1
+                self.origins[body_id] = f"{self.token} {self._signed}"
+
+    def origins_of(self, body_ids: Iterable[int]) -> tuple[str, ...]:
+        """What names bodies of ours for good."""
+        return tuple(self.origins[body_id] for body_id in body_ids)
+
+    def rename(self, body_ids: Sequence[int], origins: Sequence[str]) -> None:
+        """Let bodies be those that others were, if they are as many and those are gone."""
+        if len(body_ids) == len(origins) and set(self.origins.values()).isdisjoint(origins):
+            self.origins.update(zip(body_ids, origins, strict=True))
 
     def mark(self, body_id: int) -> tuple[int, bytes] | None:
         """Number and text of the user datum that marks a body of ours; ``None`` without."""
@@ -234,7 +248,7 @@ class EngineSession:
                     pybullet.removeBody(body_id, physicsClientId=self.client_id)
             self._marks.pop(body_id, None)
             self._unsigned.discard(body_id)
-            self.removals[body_id] += 1
+            self.origins.pop(body_id, None)
 
 
 class BodyLease:

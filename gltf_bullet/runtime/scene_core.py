@@ -53,8 +53,7 @@ class SceneCore:
         Raises:
             EngineError: PyBullet refused something.
         """
-        self.asset = asset
-        self.session = session
+        self.asset, self.session = asset, session
         self.options = options
         self.placement = placement
         self.physics = translation.physics
@@ -151,10 +150,11 @@ class SceneCore:
         if on_trial:
             # Made once beside the old ones: where the engine refuses one, nothing has changed.
             self._engine_world(translation).remove()
-        self._issues = self.issues
+        self._issues, origins = self.issues, self.session.origins_of(self.world.body_ids)
         self.world.remove()
         self.physics = physics
         self._take_over(self._engine_world(translation))
+        self.session.rename(self.world.body_ids, origins)
         self.reports.replace_triggers(self.world.triggers, self.nodes.world_from_node)
 
     # --- stepping -----------------------------------------------------------------------------

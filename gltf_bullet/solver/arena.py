@@ -269,7 +269,7 @@ FELT = 129
 IS_HEARD = 130
 """[n], floats: 1 where what the engine tells of a motor counts no more."""
 TAKES_OVER = 131
-"""Switch: 1 where a motor of others has taken an axis over since the last step."""
+"""Switch: 1 where a motor of others has taken an axis over and nobody was told."""
 OWN_MOTOR = 116
 """[n], ints: 1 for motors that this solve has set, in the order of commands."""
 ROW_BEND = 119
@@ -281,13 +281,13 @@ SURPRISE = 121
 LOOKS_AHEAD = 122
 """Switch: 1 where rows reckon with how far their metrics bend in the step."""
 CLOSURE_HALF = 123
-"""[c, n], work: rows of the closures, half of the way through the mass matrix."""
+"""[q, n], work: q rows of the closures, half of the way through the mass matrix."""
 CLOSURE_RESPONSE = 124
-"""[c, c], work: how they give way to each other's pull, ..."""
+"""[q, q], work: how they give way to each other's pull, ..."""
 CLOSURE_FACTOR = 125
-"""... and its factor."""
+"""[q, q] ... and its factor."""
 CLOSURE_PULL = 126
-"""[c], work: what they are wanted to do."""
+"""[q], work: what they are wanted to do."""
 CLOSURE_WAY = 127
 """[n], work: and the coordinates, so that they do."""
 TORN = 128

@@ -175,3 +175,39 @@ def test_a_motor_that_nobody_looked_at_is_named_all_the_same() -> None:
         assert not scene.joints[shoulder].is_taken_over
         named = [issue.pointer for issue in scene.issues if issue.code == "DRIVE_TAKEN_OVER"]
         assert named == [f"/nodes/{shoulder}"]
+
+
+def test_a_motor_is_named_although_every_step_is_saved() -> None:
+    """Saving hears the motors before the next step does."""
+    with loaded("six_axis_arm", 60.0) as (scene, client):
+        joint = driven(scene, 1)
+        scene.step(15)
+        turn(client, axis_of(scene, joint), 0.5)
+        for _ in range(30):
+            scene.step()
+            scene.save_state()
+        assert scene.joints[joint].is_taken_over
+        assert [issue.code for issue in scene.issues].count("DRIVE_TAKEN_OVER") == 1
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_motor_at_its_largest_force_has_its_axis_after_a_reset(again: bool) -> None:
+    """What it exerts is what PyBullet tells of the episode before, to the bit.
+
+    PyBullet's states hold no motors: it goes on, whether it is set anew or not.
+    """
+    with loaded("six_axis_arm", 240.0) as (scene, client):
+        joint = driven(scene, 0)
+        axis = axis_of(scene, joint)
+        scene.step(60)
+        turn(client, axis, 100.0, force=20.0)
+        scene.step(20)
+        scene.reset()
+        if again:
+            turn(client, axis, 100.0, force=20.0)
+        scene.step(8)
+        assert scene.joints[joint].is_taken_over
+        begun = place(client, axis)[1]
+        scene.step(40)
+        assert scene.joints[joint].is_taken_over
+        assert place(client, axis)[1] > begun + 0.1

@@ -117,3 +117,30 @@ def test_reset_brings_no_body_to_the_place_of_another_one(client: int) -> None:
             assert scene.world_from_node(body)[:3, 3] == pytest.approx([0.0, place, 1.0], abs=1e-6)
         other.reset()
         assert other.node_matrices == pytest.approx(before, abs=1e-6)
+
+
+@pytest.mark.parametrize("is_pickled", [False, True])
+def test_a_world_goes_back_although_bodies_of_several_scenes_were_made_anew(
+    client: int, is_pickled: bool
+) -> None:
+    """Those of the one that goes back, those of another one, and those that stayed."""
+    asset = gb.read_asset(ASSETS / "falling_box.gltf")
+    scenes = [asset.instantiate(client, position=(10.0 * k, 0.0, 0.0)) for k in range(3)]
+    advance(client, scenes, 5)
+    state = scenes[0].save_state()
+    state = pickle.loads(pickle.dumps(state)) if is_pickled else state
+    before = [world_of(scene) for scene in scenes]
+    (node,) = scenes[0].core.world.plan.bodies.bodies
+    for scene in scenes[:2]:
+        scene.set(f"/nodes/{node}/scale", [1.2, 1.2, 1.2])
+    advance(client, scenes, 10)
+    scenes[0].restore_state(state)
+    for scene, then in zip(scenes, before, strict=True):
+        assert world_of(scene) == pytest.approx(then, abs=1e-6)
+
+
+def world_of(scene: gb.Scene) -> list[float]:
+    """Place of the scene's moving body [m]."""
+    (node,) = scene.core.world.plan.bodies.bodies
+    scene.core.refresh()
+    return scene.world_from_node(node)[:3, 3].tolist()

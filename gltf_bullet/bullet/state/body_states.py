@@ -14,7 +14,7 @@ import pybullet
 
 from gltf_bullet.errors import EngineError
 
-__all__ = ["BodyState", "BodyStates", "read_body", "write_body"]
+__all__ = ["BodyState", "BodyStates", "is_placed", "read_body", "write_body"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,3 +70,9 @@ def write_body(client_id: int, body: int, state: BodyState) -> None:
     pybullet.resetBaseVelocity(body, velocity, spin, physicsClientId=client_id)
     for link, place, speed in state.joints:
         pybullet.resetJointStateMultiDof(body, link, place, speed, physicsClientId=client_id)
+
+
+def is_placed(client_id: int, body: int, state: BodyState) -> bool:
+    """Whether a body stands where a state has it, to the bit."""
+    position, rotation = pybullet.getBasePositionAndOrientation(body, client_id)
+    return bool((position, rotation) == state.base[:2])

@@ -10,12 +10,12 @@ import contextlib
 import os
 import tempfile
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import pybullet
 
 from gltf_bullet.bullet.session import EngineSession
-from gltf_bullet.bullet.state.body_states import read_body, write_body
+from gltf_bullet.bullet.state.body_states import BodyState, is_placed, read_body, write_body
 from gltf_bullet.errors import EngineError
 
 __all__ = ["EngineSnapshot"]
@@ -25,8 +25,7 @@ class EngineSnapshot:
     """A state of a whole PyBullet world. Picklable; restores into the same bodies anywhere."""
 
     __slots__ = (
-        "__weakref__", "_bodies", "_client_id", "_data", "_finalizer", "_removals", "_session",
-        "_state_id",
+        "__weakref__", "_bodies", "_client_id", "_data", "_finalizer", "_state_id", "_world",
     )  # fmt: skip
 
     def __init__(self, session: EngineSession) -> None:
@@ -47,48 +46,54 @@ class EngineSnapshot:
             pybullet.restoreState(stateId=self._state_id, physicsClientId=client_id)
         except pybullet.error as error:
             raise EngineError(f"saveState: {error}") from error
-        self._session: weakref.ref[EngineSession] | None = weakref.ref(session)
-        self._removals = dict(session.removals)
-        self._bodies = {body: read_body(client_id, body) for body in _bodies(client_id)}
+        self._world = session.token
+        self._bodies = {name: read_body(client_id, body) for name, body in _bodies(session)}
         self._finalizer = weakref.finalize(self, _forget, weakref.ref(session), self._state_id)
 
-    def restore(self, client_id: int, replaced: Iterable[tuple[int, int]] = ()) -> None:
+    def restore(self, session: EngineSession) -> None:
         """Put a world back into this state; its bodies must be those of the saved one.
 
         The engine knows them by their places in its lists, where the last one takes the place of
-        one that is removed: it would put bodies where others were, without a word. So where some
-        of ours were made anew, those that are still the same are put back one by one, and contacts
-        are found anew.
-
-        Args:
-            client_id: The world.
-            replaced: Ids of bodies then and now that were made anew.
+        one that is removed: it would put bodies where others were, without a word. So where their
+        order is another, those that are still known are put back one by one, others stay as they
+        are, and contacts are found anew.
 
         Raises:
             EngineError: PyBullet refused: the bodies are others.
         """
+        now = _bodies(session)
+        if len(now) != len(self._bodies):
+            raise EngineError(
+                f"the world holds other bodies: {len(now)}; the state has {len(self._bodies)}"
+            )
         try:
-            if self._state_id >= 0 and client_id == self._client_id:
-                session = self._session() if self._session else None
-                if session is not None and session.removals != self._removals:
-                    self._restore_bodies(session, dict(replaced))
-                    return
-                pybullet.restoreState(stateId=self._state_id, physicsClientId=client_id)
-                return
-            with _temporary_file(self.to_bytes()) as path:
-                pybullet.restoreState(fileName=path, physicsClientId=client_id)
+            if self._is_in_order(now, is_same_world=session.token == self._world):
+                self._restore_whole(session)
+            for name, body in now:
+                state = self._bodies.get(name)
+                # The engine's lists are not quite that of its ids: what they tell is compared.
+                if state is not None and not is_placed(session.client_id, body, state):
+                    write_body(session.client_id, body, state)
         except pybullet.error as error:
             raise EngineError(f"restoreState: {error}; the world holds other bodies") from error
 
-    def _restore_bodies(self, session: EngineSession, replaced: dict[int, int]) -> None:
-        client_id, removals = session.client_id, session.removals
-        if pybullet.getNumBodies(physicsClientId=client_id) != len(self._bodies):
-            raise EngineError("restoreState: the world holds other bodies")
-        for body, state in self._bodies.items():
-            if body in replaced:
-                write_body(client_id, replaced[body], state)
-            elif removals[body] == self._removals.get(body, 0):
-                write_body(client_id, body, state)
+    def _is_in_order(self, now: list[tuple[str, int]], *, is_same_world: bool) -> bool:
+        """Whether all known bodies are where they were in the list of all.
+
+        In another world those whose scenes were not restored yet are taken for the saved ones.
+        """
+        return all(
+            name == then or (name not in self._bodies and not is_same_world)
+            for (name, _), then in zip(now, self._bodies, strict=True)
+        )
+
+    def _restore_whole(self, session: EngineSession) -> None:
+        client_id = session.client_id
+        if session.token == self._world and self._state_id >= 0:
+            pybullet.restoreState(stateId=self._state_id, physicsClientId=client_id)
+            return
+        with _temporary_file(self.to_bytes()) as path:
+            pybullet.restoreState(fileName=path, physicsClientId=client_id)
 
     def to_bytes(self) -> bytes:
         """The state as a ``.bullet`` file."""
@@ -109,17 +114,20 @@ class EngineSnapshot:
             pybullet.restoreState(stateId=now, physicsClientId=client_id)
             pybullet.removeState(now, physicsClientId=client_id)
 
-    def __getstate__(self) -> bytes:
-        return self.to_bytes()
+    def __getstate__(self) -> tuple[bytes, str, dict[str, BodyState]]:
+        return self.to_bytes(), self._world, self._bodies
 
-    def __setstate__(self, data: bytes) -> None:
-        self._client_id, self._state_id, self._data = -1, -1, data
-        self._session, self._bodies, self._removals = None, {}, {}
+    def __setstate__(self, state: tuple[bytes, str, dict[str, BodyState]]) -> None:
+        self._client_id, self._state_id = -1, -1
+        self._data, self._world, self._bodies = state
 
 
-def _bodies(client_id: int) -> list[int]:
+def _bodies(session: EngineSession) -> list[tuple[str, int]]:
+    """Name and id of every body, in the engine's order."""
+    client_id = session.client_id
     count = pybullet.getNumBodies(physicsClientId=client_id)
-    return [pybullet.getBodyUniqueId(k, physicsClientId=client_id) for k in range(count)]
+    ids = [pybullet.getBodyUniqueId(k, physicsClientId=client_id) for k in range(count)]
+    return [(session.origins.get(body, f"body {body}"), body) for body in ids]
 
 
 def _forget(session: weakref.ref[EngineSession], state_id: int) -> None:

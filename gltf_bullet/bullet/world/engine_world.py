@@ -360,7 +360,7 @@ class EngineWorld:
     def state(self) -> EngineWorldState:
         """What the engine's own snapshot leaves out."""
         return EngineWorldState(
-            body_ids=self.body_ids,
+            origins=self.session.origins_of(self._created),
             articulations=self.articulations.state(self.session.settings().time_step),
             slip=self._links.state(),
             spins=self.free.state(),
@@ -379,10 +379,10 @@ class EngineWorld:
             engine.restore(self.client_id, self._created)
             self.renew_contacts()
         else:
-            then_and_now = list(zip(state.body_ids, self._created, strict=False))
-            engine.restore(self.client_id, then_and_now)
+            self.session.rename(self._created, state.origins)
+            engine.restore(self.session)
             self.renew_contacts()
-            engine.restore(self.client_id, then_and_now)
+            engine.restore(self.session)
         self.articulations.restore(state.articulations)
         self.free.restore(state.spins)
         self.fast.restore(state.fast)

@@ -19,7 +19,8 @@ __all__ = ["EngineWorldState"]
 class EngineWorldState:
     """Treat as opaque."""
 
-    body_ids: tuple[int, ...]
+    origins: tuple[str, ...]
+    """Names of the bodies."""
     articulations: ArticulationState
     slip: tuple[dict[EngineLink, float], dict[int, float]]
     spins: SpinState

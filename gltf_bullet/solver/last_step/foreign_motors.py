@@ -6,10 +6,8 @@ import math
 
 from gltf_bullet.solver import arena
 from gltf_bullet.solver.compiling import kernel
+from gltf_bullet.solver.last_step.foreign_hands import SAME
 from gltf_bullet.transforms import FloatArray, IntArray
-
-SAME = 1e-9
-"""Share by which sums of the same numbers may differ."""
 
 SILENT = 1e-12
 """[N s, N m s] What no motor that acts exerts."""
@@ -97,7 +95,6 @@ def hear_motors(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt
     PyBullet goes on telling what a motor exerted last when it is switched off. So it is known to be
     off where that stays the same although the momentum knows of no such force.
     """
-    ints[a + arena.TAKES_OVER] = 0
     for k in range(ints[a + arena.DOF_COUNT]):
         dof = ints[ints[a + arena.COMMAND_DOF] + k]
         load, taken = ints[a + arena.MOTOR_LOAD] + dof, ints[a + arena.TAKEN] + dof
@@ -135,21 +132,25 @@ def _hear_motor(
     floats[last] = impulse
     taken, quiet = ints[a + arena.TAKEN] + dof, ints[a + arena.QUIET] + dof
     lately, felt = ints[a + arena.LATELY] + dof, ints[a + arena.FELT] + dof
+    bound = floats[ints[a + arena.LAST_DT]] * work[ints[a + arena.MOTOR_BOUND] + k] * (1.0 + SAME)
+    is_own = ints[ints[a + arena.OWN_MOTOR] + k] != 0 and abs(impulse) <= bound
     if not is_same:
         floats[quiet], floats[felt] = 0.0, floats[lately]
-        last_dt = floats[ints[a + arena.LAST_DT]]
-        bound = last_dt * work[ints[a + arena.MOTOR_BOUND] + k] * (1.0 + SAME)
-        is_own = ints[ints[a + arena.OWN_MOTOR] + k] != 0 and abs(impulse) <= bound
         if floats[taken] == 0.0 and not is_own:
-            # So far it was a load that nobody knew of.
-            ints[a + arena.TAKES_OVER] = 1
-            floats[taken] = 1.0
-            floats[lately], floats[felt], floats[ints[a + arena.UNKNOWN] + dof] = 0.0, 0.0, 0.0
+            _take_over(ints, floats, a, dof)
         return
-    if floats[taken] == 0.0 or abs(impulse) <= SILENT or ints[a + arena.CLOSURE_COUNT]:
+    is_mine = floats[taken] == 0.0 and is_own
+    if is_mine or abs(impulse) <= SILENT or ints[a + arena.CLOSURE_COUNT]:
         return
     if ints[a + arena.MISPREDICTED] or _is_at_stop(ints, floats, work, a, dof):
         floats[quiet] = 0.0
+        return
+    if floats[taken] == 0.0:
+        # At its largest force, and unheard of since a state was taken back: a load is as large.
+        is_felt = abs(dt * floats[lately] - impulse) <= UNFELT * abs(impulse)
+        floats[quiet] = floats[quiet] + 1.0 if is_felt else 0.0
+        if floats[quiet] >= LET_GO:
+            _take_over(ints, floats, a, dof)
         return
     missing = floats[lately] - floats[felt]
     if abs(impulse + dt * missing) > UNFELT * abs(impulse):
@@ -163,6 +164,15 @@ def _hear_motor(
         if _is_driven(ints, work, a, dof):  # else there is nothing to give the axis back to
             floats[taken], floats[lately] = 0.0, 0.0
             floats[ints[a + arena.UNKNOWN] + dof] = 0.0
+
+
+@kernel
+def _take_over(ints: IntArray, floats: FloatArray, a: int, dof: int) -> None:
+    """Give an axis to a motor of somebody else, which was a load so far that nobody knew of."""
+    ints[a + arena.TAKES_OVER] = 1
+    floats[ints[a + arena.TAKEN] + dof] = 1.0
+    floats[ints[a + arena.QUIET] + dof], floats[ints[a + arena.LATELY] + dof] = 0.0, 0.0
+    floats[ints[a + arena.FELT] + dof], floats[ints[a + arena.UNKNOWN] + dof] = 0.0, 0.0
 
 
 @kernel

@@ -60,6 +60,7 @@ class StepFindings:
     def name_taken_over(self) -> None:
         """Name the joints of which motors of others have an axis."""
         for articulation in self._articulations:
+            articulation.arena.ints[articulation.record.offset + slots.TAKES_OVER] = 0
             if not articulation.taken.any():
                 continue
             for row in np.flatnonzero(articulation.record.rows.is_drive).tolist():
