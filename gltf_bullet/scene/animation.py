@@ -28,7 +28,7 @@ __all__ = [
     "sample_track",
 ]
 
-CLOSED = 1e-5
+_CLOSED = 1e-5
 """Of a track's largest number: exporters write about six digits."""
 
 TargetPath: TypeAlias = Literal["translation", "rotation", "scale", "weights", "pointer"]
@@ -75,7 +75,7 @@ class AnimationTrack:
     def closes(self) -> bool:
         """Whether the last key is as the first one, so that a loop goes on smoothly."""
         keys = self.values[:, 1] if self._is_cubic else self.values
-        tolerance = CLOSED * np.abs(keys).max(initial=0.0)
+        tolerance = _CLOSED * np.abs(keys).max(initial=0.0)
         signs = (1, -1) if self.target_path == "rotation" else (1,)
         return any((np.abs(keys[-1] - sign * keys[0]) <= tolerance).all() for sign in signs)
 

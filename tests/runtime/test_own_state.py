@@ -128,7 +128,7 @@ def test_a_world_goes_back_although_bodies_of_several_scenes_were_made_anew(
     scenes = [asset.instantiate(client, position=(10.0 * k, 0.0, 0.0)) for k in range(3)]
     advance(client, scenes, 5)
     state = scenes[0].save_state()
-    state = pickle.loads(pickle.dumps(state)) if is_pickled else state
+    state = pickle.loads(pickle.dumps(state)) if is_pickled else state  # noqa: S301
     before = [world_of(scene) for scene in scenes]
     (node,) = scenes[0].core.world.plan.bodies.bodies
     for scene in scenes[:2]:

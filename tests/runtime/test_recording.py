@@ -12,7 +12,11 @@ import pytest
 import trimesh
 
 import gltf_bullet as gb
-from gltf_bullet.runtime.recording.keyframes import reduce_rotations, reduce_vectors
+from gltf_bullet.runtime.recording.keyframes import (
+    reduce_rotations,
+    reduce_steps,
+    reduce_vectors,
+)
 from gltf_bullet.scene import AnimationSampler
 from gltf_bullet.transforms import (
     FloatArray,
@@ -264,3 +268,16 @@ def test_keys_on_a_line_and_on_an_arc_are_dropped() -> None:
     arc = quat_from_rotation_vector(np.stack([0 * times, 2 * times, 0 * times], axis=1))
     assert reduce_rotations(times, arc, 1e-6).tolist() == [0, 100]
     assert reduce_vectors(times, np.zeros((101, 3)), 1e-6).tolist() == [0]
+
+
+@pytest.mark.parametrize("share", [0.57, 0.6, 0.99])
+def test_the_tolerance_is_a_distance_also_where_all_axes_move(share: float) -> None:
+    """A motion of ``share`` along each of three axes is sqrt(3) times as long."""
+    times, tolerance = np.linspace(0.0, 1.0, 50), 1e-4
+    line = times[:, None] * np.full(3, share * tolerance)
+    for reduce in (
+        lambda: reduce_vectors(times, line, tolerance),
+        lambda: reduce_steps(line, tolerance),
+    ):
+        kept = reduce().tolist()
+        assert len(kept) > 1 if share * np.sqrt(3.0) > 1.0 else kept == [0]

@@ -171,7 +171,9 @@ class SolverBatch:
             table = table[known]
             found = int(advance(table, FORCES & ~(READ | LOOK), dt, *gravity))
         untold = found & UNTOLD
-        for solver, status in zip(solvers, table[:, STATUS].tolist(), strict=True):
+        columns = table[:, [STATUS, TOUCHING]].tolist()
+        for solver, (status, touching) in zip(solvers, columns, strict=True):
+            solver.islands.cells[TOUCHING] = touching
             solver.take(status | untold, dt, gravity)
         return set(solvers)
 

@@ -100,7 +100,9 @@ class _Body:
         try:
             pybullet.getBasePositionAndOrientation(self.id, self._client)
         except pybullet.error:
-            return False
+            if pybullet.isConnected(self._client):
+                return False
+            raise
         return True
 
     def _read_mark(self) -> bytes | None:

@@ -39,9 +39,9 @@ def ascending_times(times: FloatArray) -> FloatArray:
 def reduce_steps(values: FloatArray, tolerance: float) -> IntArray:
     """Keys that STEP interpolation needs, and the last one: see :func:`reduce_vectors`."""
     kept = [0]
-    if float(np.abs(values - values[0]).max(initial=0.0)) > tolerance:
+    if _farthest(values) > tolerance:
         for key in range(1, len(values)):
-            if np.abs(values[key] - values[kept[-1]]).max() > tolerance:
+            if np.linalg.norm(values[key] - values[kept[-1]]) > tolerance:
                 kept.append(key)
         kept.append(len(values) - 1)
     return np.unique(np.array(kept, dtype=np.intp))
@@ -58,7 +58,7 @@ def reduce_vectors(times: FloatArray, values: FloatArray, tolerance: float) -> I
     Returns:
         Indices of the kept keys, ascending; the first always, a single one where nothing moves.
     """
-    if float(np.abs(values - values[0]).max(initial=0.0)) <= tolerance:
+    if _farthest(values) <= tolerance:
         return np.zeros(1, dtype=np.intp)
 
     def errors(first: int, last: int) -> FloatArray:
@@ -111,6 +111,11 @@ def _split(count: int, errors: Callable[[int, int], FloatArray], tolerance: floa
             kept.add(middle)
             open_spans += [(first, middle), (middle, last)]
     return np.array(sorted(kept), dtype=np.intp)
+
+
+def _farthest(values: FloatArray) -> float:
+    """Largest distance from the first one."""
+    return float(np.linalg.norm(values - values[0], axis=1).max(initial=0.0))
 
 
 def _shares(times: FloatArray, first: int, last: int) -> FloatArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterator
 from html import escape
 from typing import Literal
 
@@ -149,20 +150,24 @@ class Recording:
         self._note(force=True)
         every = np.arange(len(self._core.asset.tree))
         composed = self._core.nodes.composed
-        frames = (composed(every, frame) for frame in self._frames_of(every))
+        frames = (composed(every, frame) for frame in self._each_frame(every))
         return page_of(self._core, ascending_times(np.array(self._times)), frames, visuals)
 
     def _frames_of(self, nodes: IntArray) -> FloatArray:
-        """parent_from_node of all frames, shape [frame_count, node_count, 4, 4].
+        """:meth:`_each_frame` in one array, shape [frame_count, node_count, 4, 4]."""
+        return np.stack(list(self._each_frame(nodes)))
+
+    def _each_frame(self, nodes: IntArray) -> Iterator[FloatArray]:
+        """parent_from_node of every frame, shape [node_count, 4, 4].
 
         Args:
             nodes: Ascending; those of all frames among them.
         """
         of_file = self._core.asset.tree.local_matrices()[nodes]
-        frames = np.repeat(of_file[None], len(self._frames), axis=0)
-        for frame, (moved, matrices) in zip(frames, self._frames, strict=True):
+        for moved, matrices in self._frames:
+            frame = of_file.copy()
             frame[np.searchsorted(nodes, moved)] = matrices
-        return frames
+            yield frame
 
     def _tracks(
         self, nodes: IntArray, frames: FloatArray, tolerance: float, angle_tolerance: float
@@ -180,7 +185,8 @@ class Recording:
                 ("scale", scales[:, column], tolerance),
             ):
                 if is_set[column]:
-                    keys = reduce_steps(values, allowed / 2.0)
+                    # Signs of a quaternion do not count; half of its turn does.
+                    keys = reduce_steps(values, allowed / 2.0 if path == "rotation" else allowed)
                 elif path == "rotation":
                     keys = reduce_rotations(times, values, allowed)
                 else:

@@ -44,8 +44,9 @@ def record_world(
             rec.after_step()          # or rec.step(), which does both
         rec.export_glb("rollout.glb")
 
-    A body that is removed meanwhile ends its motion there; ``issues`` names it. Bodies carry a user
-    datum (``addUserData``) by which they are told from later ones of the same id.
+    A body that is removed meanwhile ends its motion there; from the next frame on ``issues`` names
+    it. Bodies carry a user datum (``addUserData``) by which they are told from later ones of the
+    same id.
 
     Args:
         physics_client: A client id or a ``BulletClient``.
@@ -111,8 +112,8 @@ class WorldRecording:
             EngineError: The client is not connected.
         """
         self._now += self._poses.time_step()
-        self._note_lost()
         if self._now >= self._due:
+            self._note_lost()
             self._note()
 
     def export_glb(
@@ -161,9 +162,9 @@ class WorldRecording:
             )
 
     def _note(self) -> None:
-        self._due = next_due(self._now, self._interval)
-        self._times.append(self._now)
         self._frames.append(self._poses.read())
+        self._times.append(self._now)
+        self._due = next_due(self._now, self._interval)
 
     def _tracks(self, node_of: dict[tuple[int, int], int], tolerance: float) -> list[Track]:
         every_frame = np.stack(self._frames)  # [frame, link, 7]

@@ -213,6 +213,7 @@ class JointSolver:
         """Read the engine; what touches the articulations, ``None`` where nothing does."""
         self._read(is_next=is_next)
         touching = self.contacts.read(dt, gravity)
+        self.islands.cells[layout.TOUCHING] = touching is not None
         self.is_known = touching is None or not touching.readers
         return touching
 
@@ -233,10 +234,9 @@ class JointSolver:
         """
         dt, gravity = settings.time_step, settings.gravity
         gx, gy, gz = gravity
-        islands = self.islands
-        cells = islands.cells
+        cells = self.islands.cells
         cells[_STEPS] = 1 if self._pushed else count
-        found = advance(islands.row, _WHOLE_STEP, dt, gx, gy, gz)
+        found = advance(self.islands.row, _WHOLE_STEP, dt, gx, gy, gz)
         made = cells[_STEPS]
         if found & _STOPPED:
             self.require_found(found)
