@@ -78,3 +78,18 @@ def test_a_wheel_that_an_impact_spins_up_takes_nothing_from_its_motor(seed: int)
     rng = np.random.default_rng(seed)
     rng.uniform(size=2)  # as ``gltf-bullet bench drops`` throws it, where it gained 9 and 5 %
     drop("vehicle", 60.0, Rotation.random(random_state=rng))
+
+
+def test_limbs_that_come_to_rest_are_not_stopped_by_going_back() -> None:
+    """Contacts found anew are foreseen by nobody, and part what they find: that is no energy."""
+    client = pybullet.connect(pybullet.DIRECT)
+    try:
+        pybullet.setGravity(0, 0, -9.81, physicsClientId=client)
+        scene = gb.load_gltf(ASSETS / "ragdoll.gltf", client)
+        scene.step(480)
+        scene.restore_state(scene.save_state())
+        for _ in range(40):
+            scene.step()
+            assert 1e-3 < fastest(scene) < 0.5
+    finally:
+        pybullet.disconnect(client)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from filelock import FileLock, Timeout
 
 from gltf_bullet.solver.compiling import address_of, call, entry, keeping, kernel, load, words_at
 from gltf_bullet.solver.compiling.declaring import IS_COMPILED, IntTable
@@ -146,3 +149,43 @@ def test_a_scene_without_joints_compiles_nothing(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": places, "NUMBA_CACHE_DIR": str(tmp_path)}
     subprocess.run([sys.executable, "-c", code], env=environment, check=True)
     assert not list(tmp_path.iterdir())
+
+
+def test_nobody_waits_for_a_process_that_was_killed_while_it_compiled(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The module that it compiles sleeps for good; what comes next compiles at once."""
+    (folder / "sleeps.py").write_text("import time\ntime.sleep(1000)\n")
+    code = (
+        "import pathlib; from gltf_bullet.solver.compiling import keeping; "
+        f"keeping._folder = lambda: pathlib.Path({str(folder)!r}); "
+        "keeping.compile_side_by_side(('sleeps',))"
+    )
+    places = os.pathsep.join([str(folder), *filter(None, sys.path)])
+    killed = subprocess.Popen(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": places},
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    lock = FileLock(folder / "compiling")
+    while not is_held(lock):
+        assert killed.poll() is None
+        time.sleep(0.02)
+    monkeypatch.setattr(keeping, "_LONGEST_WAIT", 0.0)
+    keeping.compile_side_by_side(("json",))
+    assert not (folder / "complete").exists()  # while the other one lives it is waited for
+    os.killpg(killed.pid, signal.SIGKILL)
+    killed.wait()
+    monkeypatch.setattr(keeping, "_LONGEST_WAIT", 20.0)
+    keeping.compile_side_by_side(("json",))
+    assert (folder / "complete").exists()
+
+
+def is_held(lock: FileLock) -> bool:
+    """Whether another process has it."""
+    try:
+        with lock.acquire(timeout=0.0):
+            return False
+    except Timeout:
+        return True

@@ -13,7 +13,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
@@ -76,31 +75,32 @@ def compile_side_by_side(modules: tuple[str, ...]) -> None:
     if "python" not in Path(sys.executable or "").name.lower():
         return
     _announce()
-    lock = folder / "compiling"
+    from filelock import FileLock, Timeout
+
     try:
-        lock.touch(exist_ok=False)
-    except OSError:
-        _wait_for_others(lock)
+        # The system lets go of it for who is killed meanwhile.
+        with FileLock(folder / "compiling", timeout=_LONGEST_WAIT):
+            if not (folder / _COMPLETE).exists():
+                _compile(modules, folder)
+    except (OSError, NotImplementedError, Timeout):
         return
-    try:
-        places = os.pathsep.join(path for path in sys.path if path)
-        workers = [
-            subprocess.Popen(  # noqa: S603  # our own module, by the same interpreter
-                [sys.executable, "-c", _WORK.format(", ".join(dealt))],
-                env={**os.environ, "PYTHONPATH": places, _IS_WORKER: "1"},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
-            for dealt in _deal(modules, _cores())
-        ]
-        codes = [worker.wait() for worker in workers]
-        if not any(codes):
-            (folder / _COMPLETE).touch()
-    except OSError:
-        return
-    finally:
-        lock.unlink(missing_ok=True)
+
+
+def _compile(modules: tuple[str, ...], folder: Path) -> None:
+    places = os.pathsep.join(path for path in sys.path if path)
+    workers = [
+        subprocess.Popen(  # noqa: S603  # our own module, by the same interpreter
+            [sys.executable, "-c", _WORK.format(", ".join(dealt))],
+            env={**os.environ, "PYTHONPATH": places, _IS_WORKER: "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        for dealt in _deal(modules, _cores())
+    ]
+    codes = [worker.wait() for worker in workers]
+    if not any(codes):
+        (folder / _COMPLETE).touch()
 
 
 def _cores() -> int:
@@ -114,14 +114,6 @@ def _deal(modules: tuple[str, ...], hands: int) -> list[tuple[str, ...]]:
     """Longest first, to and fro: as long for each as can be, of the few that there are."""
     hands = min(hands, len(modules))
     return [modules[k :: 2 * hands] + modules[2 * hands - 1 - k :: 2 * hands] for k in range(hands)]
-
-
-def _wait_for_others(lock: Path) -> None:
-    """Until another process has compiled; not for one that has died over it."""
-    with contextlib.suppress(OSError):
-        while time.time() - lock.stat().st_mtime < _LONGEST_WAIT:
-            time.sleep(0.1)
-        lock.unlink(missing_ok=True)
 
 
 def _announce() -> None:

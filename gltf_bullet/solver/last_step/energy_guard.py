@@ -48,6 +48,10 @@ RUNAWAY = 2.0
 step went as foreseen: the explicit step itself is too long for it (measured: a rope of 20 at 60 Hz,
 whose end reached 47 km/s)."""
 
+AT_REST = 0.1
+"""[m/s] What moves slower on the whole may: contacts that part bodies lift them, which is work from
+nowhere as well (measured: a ragdoll on the floor stood still for 18 steps after each restore)."""
+
 PUSH = 3.0
 """Times what contacts did otherwise than foreseen, from which on the rest is a push of others (with
 0.5 one heap of five ragdolls in twelve gained half of its energy at 60 Hz)."""
@@ -112,7 +116,7 @@ def judge_step(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt:
     gain, effort, inner = _work_done(ints, floats, work, a, last_dt)
     pushed = _work_of_others(ints, floats, work, a, last_dt)
     gain += pushed
-    allowed = min(energy, max(floats[ledger] + gain, 0.0))
+    allowed = min(energy, max(floats[ledger] + gain, 0.5 * _mass(ints, floats, a) * AT_REST**2))
     # A stop that lets something in gives it energy, but little speed.
     is_lively = _fastest_turn(ints, work, a) * last_dt > LIVELY
     if is_lively and energy > RUNAWAY * allowed + effort:
@@ -191,6 +195,15 @@ def _work_of_others(
         velocity = floats[ints[a + arena.LAST_VELOCITY] + i] + work[ints[a + arena.VELOCITY] + i]
         done += 0.5 * last_dt * velocity * push
     return max(done, 0.0) if pushed > PUSH * PUSH * touched else 0.0
+
+
+@kernel
+def _mass(ints: IntArray, floats: FloatArray, a: int) -> float:
+    """Of all bodies [kg]."""
+    total = 0.0
+    for f in range(ints[a + arena.FRAME_COUNT]):
+        total += floats[ints[a + arena.LINK] + LINK_SIZE * f + LINK_MASS]
+    return total
 
 
 @kernel
