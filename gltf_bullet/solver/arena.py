@@ -292,7 +292,13 @@ CLOSURE_WAY = 127
 """[n], work: and the coordinates, so that they do."""
 TORN = 128
 """1 + a loop that nothing can close; 0 for none."""
-HEADER_SIZE = 132
+FASTEST = 132
+"""[1], memory: speed of the fastest body when the last step began, m/s."""
+PUSHER = 133
+"""[1], work: the same of the scenes that may push."""
+PUSHED_BY = 134
+"""[1], work: speed of the fastest of what moves and touches the articulation, m/s."""
+HEADER_SIZE = 135
 
 SCRATCH_SIZE = 128
 """Least floats of scratch: two attachment frames, their relative pose, and a direction."""

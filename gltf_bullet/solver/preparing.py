@@ -8,7 +8,7 @@ from gltf_bullet.solver.articulation_step import prepare_articulation
 from gltf_bullet.solver.compiling import IntTable, entry, floats_at, ints_at, kernel
 from gltf_bullet.solver.island_layout import CLOSE, EVALUATE, HEAR, JUDGE, WAS_HURRIED
 from gltf_bullet.solver.last_step.closing import close_loops
-from gltf_bullet.solver.last_step.energy_guard import judge_step, notice_misses
+from gltf_bullet.solver.last_step.energy_guard import judge_step, note_speed, notice_misses
 from gltf_bullet.solver.last_step.foreign_hands import note_places, notice_hands
 from gltf_bullet.solver.last_step.foreign_motors import (
     compare_motors,
@@ -59,7 +59,7 @@ def _prepare_one(
     for k in range(ints[arena.ARTICULATIONS]):
         evaluate_tree(ints, floats, work, ints[ints[arena.RECORDS] + k])
     if ints[arena.JUDGED] == 0:
-        add_contact_forces(ints, work, index, values, number, contacts, dt)
+        add_contact_forces(ints, floats, work, index, values, number, contacts, dt)
         for k in range(ints[arena.ARTICULATIONS]):
             a = ints[ints[arena.RECORDS] + k]
             if ints[a + arena.ACTS] == 1 and not notice_hands(ints, floats, work, a):
@@ -88,6 +88,7 @@ def _prepare_one(
             if ints[a + arena.ACTS] == 1:
                 hear_motors(ints, floats, work, a, dt)
                 note_places(ints, floats, a, False)
+                note_speed(ints, floats, work, a)
             prepare_articulation(ints, floats, work, a, dt, gx, gy, gz)
     return 0
 

@@ -93,3 +93,38 @@ def test_limbs_that_come_to_rest_are_not_stopped_by_going_back() -> None:
             assert 1e-3 < fastest(scene) < 0.5
     finally:
         pybullet.disconnect(client)
+
+
+@pytest.mark.parametrize("rate", [60.0, 240.0])
+@pytest.mark.parametrize(("mass", "speed"), [(0.2, 20.0), (2.0, 10.0), (20.0, 5.0)])
+@pytest.mark.parametrize("limb", [0, 4, 8])
+def test_limbs_take_the_momentum_of_what_hits_them(
+    rate: float, mass: float, speed: float, limb: int
+) -> None:
+    """M v is the same before and after, and nothing of the ragdoll ends faster than the ball."""
+    client = pybullet.connect(pybullet.DIRECT)
+    try:
+        pybullet.setTimeStep(1.0 / rate, physicsClientId=client)
+        content = without_static_parts("ragdoll")
+        scene = gb.load_gltf(content, client, options=gb.LoadOptions(visuals="none"))
+        bodies = list(scene.bodies.values())
+        for body in {body.body_id for body in bodies}:
+            pybullet.changeDynamics(
+                body, -1, linearDamping=0.0, angularDamping=0.0, physicsClientId=client
+            )
+        scene.step()
+        place = np.array(bodies[limb].center_of_mass) - [0.0, 0.6, 0.0]
+        sphere = pybullet.createCollisionShape(
+            pybullet.GEOM_SPHERE, radius=0.05, physicsClientId=client
+        )
+        ball = pybullet.createMultiBody(mass, sphere, -1, place.tolist(), physicsClientId=client)
+        pybullet.changeDynamics(ball, -1, linearDamping=0.0, physicsClientId=client)
+        pybullet.resetBaseVelocity(ball, [0.0, speed, 0.0], physicsClientId=client)
+        for _ in range(round(0.25 * rate)):
+            scene.step()
+            assert fastest(scene) < 1.2 * speed
+        momentum = mass * pybullet.getBaseVelocity(ball, client)[0][1]
+        momentum += sum(body.mass * body.linear_velocity[1] for body in bodies)
+        assert momentum == pytest.approx(mass * speed, rel=0.05)
+    finally:
+        pybullet.disconnect(client)

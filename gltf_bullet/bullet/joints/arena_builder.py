@@ -155,6 +155,7 @@ def _write_record(
         (arena.LAST_VELOCITY, n),
         (arena.LAST_MASS, n * n),
         (arena.LAST_ENERGY, 1),
+        (arena.FASTEST, 1),
         (arena.LEGITIMATE, n),
         (arena.GIVING, n),
         (arena.GIVING_RATE, n),
@@ -185,6 +186,8 @@ def _write_record(
         (arena.CLOSURE_PULL, q),
         (arena.CLOSURE_WAY, n if q else 0),
         (arena.WHIP, 1),
+        (arena.PUSHER, 1),
+        (arena.PUSHED_BY, 1),
         (arena.BASE_MASS, 2 * b * b),
         *((slot, n * n) for slot in (arena.MASS, arena.FACTOR)),
         *(

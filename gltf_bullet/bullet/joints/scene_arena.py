@@ -184,6 +184,17 @@ class Arena:
         """Those that the kernels take: integers, floats, work."""
         return self.ints, self.floats, self.work
 
+    @property
+    def fastest(self) -> float:
+        """How fast the fastest body was when the last step began [m/s]."""
+        starts = [int(self.ints[record.offset + arena.FASTEST]) for record in self.records]
+        return max((float(self.floats[start]) for start in starts), default=0.0)
+
+    def expect_pushes(self, speed: float) -> None:
+        """Say how fast other scenes are that may push [m/s]."""
+        for record in self.records:
+            self.work[self.ints[record.offset + arena.PUSHER]] = speed
+
     def table(self, record: Record, slot: int, *shape: int) -> FloatArray:
         """A view of a table of work, such as POSE or VELOCITY."""
         start = int(self.ints[record.offset + slot])

@@ -57,7 +57,7 @@ PUSH = 3.0
 0.5 one heap of five ragdolls in twelve gained half of its energy at 60 Hz)."""
 
 WHIP = 1.5
-"""Times the speed of the fastest body that an impact with what stands still may give to any, beyond
+"""Times the speed of the fastest body, and of what it hits, that an impact may give to any, beyond
 what drives do. Ragdolls that fall at 6.3 m/s have no limb faster than 9.6 m/s at 960 Hz; at 60 Hz
 one in sixty had one at 26 to 32 m/s, without (measured)."""
 
@@ -146,7 +146,7 @@ def _work_done(
 ) -> tuple[float, float, float]:
     """Of the forces that may add energy, in the last step [J]: their sum, and that of the sizes.
 
-    Last the part of the sum that joints have: what falls does that with its base.
+    Last what joints do of themselves: what falls does that with its base.
 
     A spring or a damper that is outrun pushes less, which the engine does not know: what it may add
     is what its law would have (measured: a wheel that an impact spun up took a quarter of a car's
@@ -168,7 +168,7 @@ def _work_done(
         gain += own + moved + given
         effort += abs(own) + abs(moved) + abs(given)
         if not ints[ints[a + arena.IS_BASE_DOF] + i]:
-            inner += own + moved + given
+            inner += own + given
     return gain, effort, inner
 
 
@@ -237,17 +237,13 @@ def _limit_joints(ints: IntArray, work: FloatArray, a: int, limit: float) -> boo
 
 @kernel
 def _hold_back(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, gain: float) -> bool:
-    """Let no body leave an impact with what stands still much faster than the fastest came.
+    """Let no body leave an impact much faster than the fastest came.
 
     ``gain`` [J] is the work that joints had: it may have gone into any of them.
     """
     n, velocity, slower = ints[a + arena.DOF_COUNT], ints[a + arena.VELOCITY], ints[a + arena.AHEAD]
-    for i in range(n):
-        if work[ints[a + arena.MOVING_FORCE] + i] != 0.0:
-            return False
-    for i in range(n):
-        work[slower + i] = floats[ints[a + arena.LAST_VELOCITY] + i]
-    known = max(SLOW, WHIP * math.sqrt(_fastest_square(ints, floats, work, a, slower, 0.0)))
+    known = floats[ints[a + arena.FASTEST]] + work[ints[a + arena.PUSHED_BY]]
+    known = max(SLOW, WHIP * known)
     factor = 1.0
     for i in range(n):
         work[slower + i] = work[velocity + i]
@@ -267,12 +263,28 @@ def _hold_back(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, gai
 
 
 @kernel
+def note_speed(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> None:
+    """Remember how fast an articulation is in a step that begins."""
+    twist = ints[a + arena.TWIST]
+    floats[ints[a + arena.FASTEST]] = math.sqrt(_square_of(ints, floats, work, a, twist, 0.0))
+
+
+@kernel
 def _fastest_square(
     ints: IntArray, floats: FloatArray, work: FloatArray, a: int, velocity: int, given: float
 ) -> float:
     """Of the speeds of all centres of mass [m^2/s^2], less what an energy [J] twice makes of it."""
-    twist, fastest = ints[a + arena.TWIST_MEAN], 0.0
+    twist = ints[a + arena.TWIST_MEAN]
     move_frames(ints, floats, work, a, velocity, twist)
+    return float(_square_of(ints, floats, work, a, twist, given))
+
+
+@kernel
+def _square_of(
+    ints: IntArray, floats: FloatArray, work: FloatArray, a: int, twist: int, given: float
+) -> float:
+    """The same of twists that are known."""
+    fastest = 0.0
     for f in range(ints[a + arena.FRAME_COUNT]):
         mass = floats[ints[a + arena.LINK] + LINK_SIZE * f + LINK_MASS]
         if mass <= 0.0:

@@ -8,6 +8,8 @@ coming step too, as far as it lasts: an impact is over by then.
 
 from __future__ import annotations
 
+import math
+
 from gltf_bullet.solver import arena
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.arena import POSE_COM, POSE_SIZE
@@ -19,6 +21,7 @@ from gltf_bullet.solver.island_layout import (
     CONTACT_OTHER,
     CONTACT_POSITION,
     CONTACT_SIZE,
+    FREE_COM,
     FREE_MASS,
     FREE_SIZE,
     FREE_VELOCITY,
@@ -30,6 +33,10 @@ from gltf_bullet.solver.island_layout import (
 from gltf_bullet.solver.row_metrics import add_path
 from gltf_bullet.transforms import FloatArray, IntArray
 
+RECOIL = 3.5
+"""Times its impulse through its mass, by which a body may have been faster where it hit: that of a
+ball which rolls; longer ones have more."""
+
 AGREEMENT = 0.1
 """Share by which a load may change from step to step, and be believed, while contacts turn out
 otherwise than foreseen."""
@@ -38,6 +45,7 @@ otherwise than foreseen."""
 @kernel
 def add_contact_forces(
     ints: IntArray,
+    floats: FloatArray,
     work: FloatArray,
     index: IntArray,
     values: FloatArray,
@@ -51,6 +59,7 @@ def add_contact_forces(
         for i in range(ints[a + arena.DOF_COUNT]):
             work[ints[a + arena.CONTACT_FORCE] + i] = 0.0
             work[ints[a + arena.MOVING_FORCE] + i] = 0.0
+        work[ints[a + arena.PUSHED_BY]] = 0.0
     for c in range(contacts):
         contact = index[layout.CONTACT] + CONTACT_SIZE * c
         if values[contact + CONTACT_DISTANCE] <= -layout.HELD:
@@ -89,23 +98,39 @@ def add_contact_forces(
                 work[wrench + k] = work[arm + p] * force - work[arm + q] * work[wrench + 3 + p]
             add_path(ints, work, a, frame, wrench, sign, ints[a + arena.CONTACT_FORCE])
             other_side = index[layout.CONTACT_SIDES] + SIDE_SIZE * (2 * c + 1 - which)
-            if _moves(index, values, other_side, number, a):
-                add_path(ints, work, a, frame, wrench, sign, ints[a + arena.MOVING_FORCE])
+            scene, record = index[other_side + SIDE_ARENA], index[other_side + SIDE_RECORD]
+            speed = 0.0
+            if scene < 0:
+                body, impulse = index[layout.FREE] + FREE_SIZE * record, 0.0
+                for k in range(3):
+                    impulse += (dt * work[wrench + 3 + k]) ** 2
+                speed = _speed_of_free(values, body, contact, math.sqrt(impulse))
+                if values[body + FREE_MASS] == 0.0 and speed == 0.0:
+                    continue
+            elif scene != number:
+                speed = work[ints[a + arena.PUSHER]]
+            elif record != a:
+                speed = floats[ints[record + arena.FASTEST]]
+            else:
+                continue
+            # It may do work.
+            add_path(ints, work, a, frame, wrench, sign, ints[a + arena.MOVING_FORCE])
+            pushed_by = ints[a + arena.PUSHED_BY]
+            work[pushed_by] = max(work[pushed_by], speed)
 
 
 @kernel
-def _moves(index: IntArray, values: FloatArray, side: int, number: int, a: int) -> bool:
-    """Whether the body on a contact's side may do work on an articulation."""
-    record = index[side + SIDE_RECORD]
-    if index[side + SIDE_ARENA] >= 0:
-        return bool(index[side + SIDE_ARENA] != number or record != a)
-    body = index[layout.FREE] + FREE_SIZE * record
-    if values[body + FREE_MASS] != 0.0:
-        return True
-    speed: float = 0.0
-    for k in range(6):
-        speed += abs(float(values[body + FREE_VELOCITY + k]))
-    return speed > 0.0
+def _speed_of_free(values: FloatArray, body: int, contact: int, impulse: float) -> float:
+    """How fast a free body was at most where a contact was, before the step [m/s]."""
+    square, spin = 0.0, body + FREE_VELOCITY + 3
+    for k in range(3):
+        p, q = (k + 1) % 3, (k + 2) % 3
+        arm_p = values[contact + CONTACT_POSITION + p] - values[body + FREE_COM + p]
+        arm_q = values[contact + CONTACT_POSITION + q] - values[body + FREE_COM + q]
+        speed = values[body + FREE_VELOCITY + k]
+        square += (speed + values[spin + p] * arm_q - values[spin + q] * arm_p) ** 2
+    mass = values[body + FREE_MASS]
+    return math.sqrt(square) + (RECOIL * impulse / mass if mass > 0.0 else 0.0)
 
 
 @kernel

@@ -171,6 +171,11 @@ class SceneIslands:
             count = touching.fill(self.index, self._values)
         start = self.index[layout.FREE]
         self._values[start : start + len(numbers)] = numbers
+        if touching.readers:
+            near = [reader.articulations[0].arena for reader in touching.readers]
+            speed = max(arena.fastest for arena in (self.arena, *near))
+            for arena in (self.arena, *others):
+                arena.expect_pushes(speed)
         return count
 
     def make_room(self, *room: int) -> None:
