@@ -7,7 +7,6 @@ the process. Every public call asks its :class:`BodyLease` first.
 
 from __future__ import annotations
 
-import contextlib
 import secrets
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -244,11 +243,16 @@ class EngineSession:
         """Remove those of the bodies that are still there and ours, of a session that is alive."""
         for body_id in body_ids:
             if self.holds(body_id):
-                with contextlib.suppress(pybullet.error):
-                    pybullet.removeBody(body_id, physicsClientId=self.client_id)
+                self._remove(body_id)
             self._marks.pop(body_id, None)
             self._unsigned.discard(body_id)
             self.origins.pop(body_id, None)
+
+    def _remove(self, body_id: int) -> None:
+        try:
+            pybullet.removeBody(body_id, physicsClientId=self.client_id)
+        except pybullet.error:  # gone already
+            return
 
 
 class BodyLease:

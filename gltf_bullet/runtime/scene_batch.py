@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gltf_bullet.bullet.contacts.fast_watch import FastWatch
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.bullet.joints.solver_batch import SolverBatch, WorldContacts
 from gltf_bullet.bullet.session import EngineSettings
@@ -20,6 +21,7 @@ class SceneBatch:
         self._cores = tuple(cores)
         self._session = cores[0].session
         self._solvers = SolverBatch()
+        self._watch: FastWatch | None = None
         self._next = 0
 
     def step(self, count: int = 1) -> None:
@@ -60,7 +62,11 @@ class SceneBatch:
         return [core.world.articulations for core in self._cores if core.world.is_jointed]
 
     def _step_once(self, settings: EngineSettings, *, is_next: bool) -> None:
-        cores, session = self._cores, self._session
+        session = self._session
+        cores: list[SceneCore] = []
+        drifting: list[SceneCore] = []
+        for core in self._cores:
+            (drifting if core.drifts(settings) else cores).append(core)
         for core in cores:
             if not core.is_quiet(settings):
                 core.begin_step(settings, is_next=is_next, solves=False)
@@ -71,6 +77,8 @@ class SceneBatch:
             is_next=is_next,
         )
         session.step()
+        if drifting:
+            self._finish_drifting(drifting, settings)
         contacts = WorldContacts(session.client_id)
         for core in cores:
             if core.world.is_jointed:
@@ -78,3 +86,17 @@ class SceneBatch:
                 if solver.is_mistrustful and not solver.is_known:
                     contacts.give_own(solver.contacts)
             core.finish_step(settings)
+
+    def _finish_drifting(self, cores: Sequence[SceneCore], settings: EngineSettings) -> None:
+        """Note that scenes have moved, and take back bodies that went through something."""
+        seen = []
+        for core in cores:
+            core.note_steps(settings.time_step, 1)
+            if core.world.fast.is_any:
+                seen.append(core)
+        watched = [core.world.fast for core in seen]
+        if self._watch is None or self._watch.watched != watched:
+            self._watch = FastWatch(self._session.client_id, watched)
+        for number in self._watch.look():
+            watched[number].before_step(settings.time_step, settings.gravity)
+            seen[number].world.put_back_fast()

@@ -54,8 +54,7 @@ class SceneCore:
             EngineError: PyBullet refused something.
         """
         self.asset, self.session = asset, session
-        self.options = options
-        self.placement = placement
+        self.options, self.placement = options, placement
         self.physics = translation.physics
         """The model of what is simulated here, changes by pointer included."""
         self._issues = (*asset.issues, *translation.issues)
@@ -131,8 +130,8 @@ class SceneCore:
 
     def change_masses(self, physics: PhysicsScene) -> bool:
         """Take over a model that differs in masses alone; ``False`` where that takes a rebuild."""
-        is_done = self.world.change_masses(self.physics, physics)
-        self.physics = physics if is_done else self.physics
+        if is_done := self.world.change_masses(self.physics, physics):
+            self.physics = physics
         return is_done
 
     def _remake(
@@ -170,14 +169,14 @@ class SceneCore:
             if not made:
                 settings = self._step_in_python(is_next=done > 0 and not self.is_interfered)
             if made and quiet.are_over and not self._listeners:
-                self._note_steps(settings.time_step, made)
+                self.note_steps(settings.time_step, made)
             else:
                 self.finish_step(settings, made)
                 events += self.events
             done += made or 1
         self.events = events
 
-    def _note_steps(self, time_step: float, made: int) -> None:
+    def note_steps(self, time_step: float, made: int) -> None:
         """The world has moved: all that :meth:`finish_step` does for most steps."""
         for _ in range(made):
             self.time += time_step
@@ -187,7 +186,13 @@ class SceneCore:
 
     def is_quiet(self, settings: EngineSettings) -> bool:
         """Whether :meth:`begin_step` has nothing to do but to solve the joints."""
-        return not (self._is_busy or self._start.is_wanted) and self.world.needs_nothing(settings)
+        is_moved = self._is_busy or self._start.is_wanted
+        return not is_moved and self.world.quiet_steps.need_joints_only(settings)
+
+    def drifts(self, settings: EngineSettings) -> bool:
+        """Whether a step is over with :meth:`note_steps` but for bodies that are too fast."""
+        is_watched = self._is_busy or self._start.is_wanted or self._listeners
+        return not is_watched and self.world.quiet_steps.drift(settings)
 
     def _step_in_python(self, *, is_next: bool) -> EngineSettings:
         """Everything up to the engine's step, call by call."""
@@ -226,15 +231,14 @@ class SceneCore:
 
     def finish_step(self, settings: EngineSettings, made: int = 0) -> None:
         """:meth:`after_step` of a scene that is alive, once for ``made`` of ``quiet_steps``."""
-        self._note_steps(settings.time_step, made or 1)
+        self.note_steps(settings.time_step, made or 1)
         if not (made and self.world.quiet_steps.are_over):
             self.world.after_step(settings)
         is_watched = self._is_busy or self._listeners
         if is_watched:
             self.refresh()
         if self._has_triggers:
-            time, dt = self.time, settings.time_step
-            place = self.followers.place
+            time, dt, place = self.time, settings.time_step, self.followers.place
             self.reports.after_step(self.world, place, time=time, time_step=dt)
             self.events = self.reports.notify()
         elif not is_watched:
@@ -295,10 +299,6 @@ class SceneCore:
     def model_now(self) -> PhysicsScene:
         """:attr:`physics` with the drives as they act now."""
         return self.joint_controls.with_drives(self.physics)
-
-    def motion_node_of(self, node: int) -> int:
-        """The nearest node with motion at or above a node; -1 without one."""
-        return int(self.world.plan.motion_node_of[node])
 
     def place_node(self, node: int, parent_from_node: FloatArray) -> None:
         """Give a node another local transform at once, shape [4, 4]; bodies keep their velocity."""

@@ -19,7 +19,7 @@ from gltf_bullet.runtime.asset import read_asset
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.runtime.scene_batch import SceneBatch
 from gltf_bullet.solver.engine import stepping
-from tests.physics.scenes import G, Jointed
+from tests.physics.scenes import G, Jointed, Scenery
 
 ASSETS = Path(__file__).parents[2] / "examples" / "assets"
 
@@ -201,3 +201,39 @@ def test_a_change_of_the_substeps_is_known_to_all(
             course.append([(*axis.state.position, *axis.state.velocity) for axis in axes])
         found.append(course)
     assert np.array(found[1]) == pytest.approx(np.array(found[0]), abs=1e-9)
+
+
+SPEEDS = (0.0, 5.0, 200.0)
+"""[m/s] Downwards: the last one passes the floor within a step, if nobody looks."""
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_free_bodies_of_many_scenes_are_watched_together(
+    together: bool, fresh_world: Callable[[], int]
+) -> None:
+    client = fresh_world()
+    scenery = Scenery()
+    ball = scenery.shape("sphere", radius=0.05)
+    scenery.node("Ball", at=(0.0, 3.0, 0.0), shape=ball, motion={"mass": 1.0})
+    asset = gb.read_asset(scenery.bytes())
+    scenes = [asset.instantiate(client, position=(float(k), 0.0, 0.0)) for k in range(9)]
+    floor = pybullet.createCollisionShape(
+        pybullet.GEOM_BOX, halfExtents=[20.0, 20.0, 0.01], physicsClientId=client
+    )
+    pybullet.createMultiBody(0.0, floor, physicsClientId=client)
+    step = SceneBatch([s.core for s in scenes]).step if together else one_by_one(scenes)
+    balls = [body.body_id for scene in scenes for body in scene.bodies.values()]
+    step()
+    for k, body in enumerate(balls):
+        velocity = (0.0, 0.0, -SPEEDS[k % len(SPEEDS)])
+        pybullet.resetBaseVelocity(body, velocity, physicsClientId=client)
+    for _ in range(480):
+        step()
+        heights = [pybullet.getBasePositionAndOrientation(body, client)[0][2] for body in balls]
+        assert min(heights) > 0.0
+    assert heights == pytest.approx([0.01 + 0.05] * len(balls), abs=2e-3)
+    assert [scene.time for scene in scenes] == [scenes[0].time] * len(scenes)
+    assert scenes[0].world_from_node("Ball")[2, 3] == heights[0]
+    pybullet.removeBody(balls[4], physicsClientId=client)
+    with pytest.raises(gb.WorldChangedError, match="Ball"):
+        step()

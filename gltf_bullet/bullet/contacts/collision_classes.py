@@ -47,7 +47,7 @@ class ClassedLink:
 class _Registered:
     bit: int | None
     """``None``: no bit was left; pairs are forbidden one by one."""
-    links: set[ClassedLink] = field(default_factory=set)
+    links: dict[EngineLink, ClassedLink] = field(default_factory=dict)
 
 
 class CollisionClasses:
@@ -81,12 +81,12 @@ class CollisionClasses:
             self._classes[contact_class] = _Registered(self._free_bit())
         for link in links:
             if link.contact_class != ANYTHING:
-                self._classes[link.contact_class].links.add(link)
+                self._classes[link.contact_class].links[link.link] = link
         for link in links:
             # New bodies have the bits of ``ANYTHING`` already.
             if link.contact_class != ANYTHING or link.only_against is not None:
                 self.write(link)
-        self._refresh(fresh, set(links))
+        self._refresh(fresh, {link.link for link in links})
         crowded = {c for c in fresh if self._classes[c].bit is None}
         if crowded:
             self._forbid(links, pair_rules)
@@ -98,7 +98,7 @@ class CollisionClasses:
             registered = self._classes.get(link.contact_class)
             if registered is None:
                 continue
-            registered.links.discard(link)
+            registered.links.pop(link.link, None)
             if not registered.links:
                 del self._classes[link.contact_class]
         for pair in apart:
@@ -159,13 +159,14 @@ class CollisionClasses:
             *link.link, group, mask, physicsClientId=self._client_id
         )
 
-    def _refresh(self, fresh: set[ContactClass], done: set[ClassedLink]) -> None:
+    def _refresh(self, fresh: set[ContactClass], done: set[EngineLink]) -> None:
         """Tell the links of older scenes about new classes."""
         if not fresh:
             return
         for registered in self._classes.values():
-            for link in registered.links - done:
-                self.write(link)
+            for at, link in registered.links.items():
+                if at not in done:
+                    self.write(link)
 
     def _forbid(self, links: list[ClassedLink], pair_rules: PairRules) -> None:
         """Pair rules for classes without a bit, within one scene."""

@@ -105,14 +105,14 @@ class FastBodies:
             overlaps: What is inside of each other now.
         """
         self._client_id = client_id
-        self._ids = ids
+        self.ids = ids
         self._mask_of, self._are_apart = mask_of, are_apart
         self._time_step = 0.0
         self.know(table)
         self.is_any = self._pace.thinnest < math.inf
         """Whether any body can ever be too fast."""
         self.state = NOTHING._replace(rising=tuple(self._exits.inside(overlaps)))
-        self._last: list[Vec3] | None = None
+        self.last: Sequence[Vec3] | None = None
         """Where the bodies were when they were read."""
         self._steps = 0
         self._pause = 0
@@ -122,12 +122,12 @@ class FastBodies:
         """Note what the bodies are like, now and whenever masses or surfaces have changed."""
         self._table = table
         self._sizes, self._bounces = table.sizes, table.bounces
-        self._exits = SoftExits(self._client_id, table.masses, table.moments, self._ids)
+        self._exits = SoftExits(self._client_id, table.masses, table.moments, self.ids)
         self._pace = table.pace(self._time_step)
 
     def restore(self, state: FastState) -> None:
         """Take back a :attr:`state`."""
-        self.state, self._last, self._pause = state, None, 0
+        self.state, self.last, self._pause = state, None, 0
 
     def before_step(self, time_step: float, gravity: Vec3) -> None:
         """Note what the coming step is like.
@@ -151,17 +151,29 @@ class FastBodies:
 
         The same sums as there, in the same order; for a handful of bodies without arrays.
         """
-        last = self._last
-        if last is None or self.state.rising or self.state.lively:
-            return False
-        if len(poses) > _FEW or len(last) != len(poses):
+        last = self.last
+        if last is None or not self.is_calm or len(last) != len(poses):
             return False
         for ((x, y, z), _), (a, b, c), furthest in zip(poses, last, self._pace.reach, strict=True):
             way = math.sqrt((x - a) * (x - a) + (y - b) * (y - b) + (z - c) * (z - c))
             if way / self._steps > furthest:
                 return False
-        self._last, self._steps, self._pause = [position for position, _ in poses], 0, 0
+        self.note_slow([position for position, _ in poses])
         return True
+
+    @property
+    def is_calm(self) -> bool:
+        """Whether there are a handful of bodies, of which none was fast before the step."""
+        return len(self.ids) <= _FEW and not (self.state.rising or self.state.lively)
+
+    @property
+    def reach(self) -> list[float]:
+        """Way of each body in a step that nothing needs to be asked about [m]."""
+        return self._pace.reach
+
+    def note_slow(self, positions: Sequence[Vec3]) -> None:
+        """Take in where a step has brought the bodies, of which none was fast."""
+        self.last, self._steps, self._pause = positions, 0, 0
 
     def put_back(
         self, positions: FloatArray, rotations: FloatArray, kinematic: Collection[int]
@@ -183,21 +195,21 @@ class FastBodies:
         rows -= set(kinematic)
         if rows:
             self._trace(sorted(rows), positions, rotations)
-        self._last, self._steps = positions.tolist(), 0
+        self.last, self._steps = positions.tolist(), 0
 
     def _candidates(self, positions: FloatArray) -> npt.NDArray[np.intp]:
         """Rows of bodies that may be fast, and how long none can be."""
-        if self._last is None or len(self._last) != len(positions):
+        if self.last is None or len(self.last) != len(positions):
             self._pause = 0
             return np.flatnonzero(np.isfinite(self._table.half_thickness))
-        moved = np.linalg.norm(positions - np.array(self._last), axis=1) / self._steps
+        moved = np.linalg.norm(positions - np.array(self.last), axis=1) / self._steps
         self._pause = self._safe_steps(moved)
         # A body that was put elsewhere moved far as well: the velocity decides.
         return np.flatnonzero(moved > WARY * self._pace.furthest)
 
     def _safe_steps(self, moved: FloatArray) -> int:
         step = self._time_step
-        if self._pace.thinnest < _SUDDEN_SPEED * step or len(self._ids) <= _FEW:
+        if self._pace.thinnest < _SUDDEN_SPEED * step or len(self.ids) <= _FEW:
             return 0
         # Twice the gravity that there is, for forces that are not gravity.
         gain = 2.0 * float(np.linalg.norm(self._gravity)) * step * step
@@ -212,12 +224,12 @@ class FastBodies:
             size = self._sizes[row]
             if size is None:
                 continue
-            velocity, spin = pybullet.getBaseVelocity(self._ids[row], self._client_id)
+            velocity, spin = pybullet.getBaseVelocity(self.ids[row], self._client_id)
             speed, turn = math.hypot(*velocity) * step, math.hypot(*spin) * step
             if turn > MOST_TURN and self._table.is_lopsided[row]:
                 spin = tuple(w * MOST_TURN / turn for w in spin)
                 pybullet.resetBaseVelocity(
-                    self._ids[row], velocity, spin, physicsClientId=self._client_id
+                    self.ids[row], velocity, spin, physicsClientId=self._client_id
                 )
             is_fast = speed + turn * size.half_length > self._pace.furthest[row]
             if is_fast:
@@ -227,7 +239,7 @@ class FastBodies:
                     velocity, spin = self.state.lively[row]
                     path = path.moved(velocity, spin, step)
                     positions[row], rotations[row] = path.position, path.rotation
-                    path.take_to_end(self._client_id, self._ids[row], velocity, spin)
+                    path.take_to_end(self._client_id, self.ids[row], velocity, spin)
                 fast.append(path)
             if is_fast or turn > _LIVELY_TURN:
                 lively[row] = velocity, spin
@@ -257,15 +269,15 @@ class FastBodies:
         """Whether an edge that is none has stopped a body that was fast before the step."""
         # What holds a body up is less.
         least = _HELD_UP * self._exits.masses[row] * math.hypot(*self._gravity)
-        return row in self.state.lively and any_false_edge(self._client_id, self._ids[row], least)
+        return row in self.state.lively and any_false_edge(self._client_id, self.ids[row], least)
 
     def _stops(self, row: int, body: int, link: int) -> bool:
         """Whether what is in the way collides at all."""
         met = (row, body, link)
-        if met in self.state.passes or self._are_apart(self._ids[row], body, link):
+        if met in self.state.passes or self._are_apart(self.ids[row], body, link):
             return False
         if dict(self.state.held).get(met, 0) >= _IN_VAIN and not pybullet.getContactPoints(
-            self._ids[row], body, physicsClientId=self._client_id
+            self.ids[row], body, physicsClientId=self._client_id
         ):
             # It was put there step after step and nothing came of it: a filter of the caller.
             self.state = self.state._replace(passes=self.state.passes | {met})
@@ -279,7 +291,7 @@ class FastBodies:
         rays: dict[int, list[_Ray]] = {}
         for number, path in enumerate(paths):
             starts, ends = path.probe_paths(from_surface=path.row not in touching)
-            rays.setdefault(self._mask_of(self._ids[path.row]), []).extend(
+            rays.setdefault(self._mask_of(self.ids[path.row]), []).extend(
                 (number, start, end)
                 for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
             )
@@ -316,7 +328,7 @@ class FastBodies:
                     continue
                 row, best = paths[group[k][0]].row, found[k]
                 is_first = best is None or hit[2] < best[2]
-                if is_first and hit[0] != self._ids[row] and self._stops(row, hit[0], hit[1]):
+                if is_first and hit[0] != self.ids[row] and self._stops(row, hit[0], hit[1]):
                     found[k] = hit
                 if ordinal >= 0 or found[k] is None:
                     more.append(k)
@@ -331,7 +343,7 @@ class FastBodies:
         positions: FloatArray,
         rotations: FloatArray,
     ) -> None:
-        row, body = path.row, self._ids[path.row]
+        row, body = path.row, self.ids[path.row]
         velocity, spin = pybullet.getBaseVelocity(body, self._client_id)
         position, rotation = path.pose_after(share)
         # The step has added gravity for the whole way; kept, every impact would gain energy.

@@ -69,7 +69,7 @@ class EngineWorld:
         self.session, self.plan, self._options = session, plan, options
         self.pair_rules = PairRules(client_id)
         self._created: list[int] = []
-        self._undo: list[Callable[[], None]] = [self.pair_rules.release]
+        self._undo: list[Callable[[], None]] = []
         painter = BodyVisuals(session, options, visuals)
         try:
             self._create(painter, tree, options)
@@ -94,8 +94,8 @@ class EngineWorld:
         """Whether free bodies are given nothing before a step."""
         self._is_plain = self._is_unforced and not self.fast.is_any
         self.quiet_steps = QuietSteps(
-            self.articulations, self.kinematic_targets, self.triggers, self.free,
-            is_plain=self._is_plain and not self._links.slips,
+            self.articulations, self.kinematic_targets, self.anchors, self.triggers, self.free,
+            is_unforced=self._is_unforced and not self._links.slips, looks=self.fast.is_any,
         )  # fmt: skip
         self.shown: tuple[ShownLink, ...] = tuple(painter.shown)  # links with meshes of the file
         self.body_nodes: IntArray = np.concatenate([self.free.nodes, self.articulations.nodes])
@@ -291,14 +291,6 @@ class EngineWorld:
             dt, gravity = settings.time_step, settings.gravity
             self.articulations.before_step(dt, gravity, is_next=is_next)
 
-    def needs_nothing(self, settings: EngineSettings) -> bool:
-        """Whether :meth:`before_step` has nothing to do but to solve the joints."""
-        return (
-            self._is_plain
-            and settings is self.quiet_steps.settings
-            and not (self.kinematic_targets.is_aimed or self.anchors.is_any)
-        )
-
     def learn(self) -> EngineSettings:
         """The world is as it should be, with these settings; :meth:`advance` compares with it."""
         settings = self.session.settings()
@@ -317,8 +309,11 @@ class EngineWorld:
         """Read bodies that may have passed through something although nobody looks at them."""
         if self._is_plain or not self.fast.needs_reading():
             return
-        if self.free.watches_spins or not self.fast.are_slow(self.free.glance()):
-            self.free.world_from_bodies(self.fast.put_back)
+        try:
+            if self.free.watches_spins or not self.fast.are_slow(self.free.glance()):
+                self.free.world_from_bodies(self.fast.put_back)
+        except pybullet.error as error:
+            self.lease.fail(error)
 
     @property
     def pairs_seen(self) -> int | None:
@@ -397,4 +392,5 @@ class EngineWorld:
         while self._undo:
             self._undo.pop()()
         self.session.remove_bodies(self._created)
+        self.pair_rules.release()
         self._created.clear()

@@ -1,9 +1,10 @@
-"""Steps of a scene in which nothing but its joints acts: made by kernels, without Python."""
+"""What a scene's next step needs: often nothing but its joints, which kernels solve."""
 
 from __future__ import annotations
 
 from gltf_bullet.bullet.bodies.free_bodies import FreeBodies
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
+from gltf_bullet.bullet.joints.moving_anchors import MovingAnchors
 from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
 from gltf_bullet.bullet.session import EngineSettings
 from gltf_bullet.bullet.triggers.triggers import Triggers
@@ -16,25 +17,29 @@ _AT_ONCE = 50
 
 
 class QuietSteps:
-    """Whether a scene's next step is one of those; and how it is made."""
+    """Whether a scene's next step is one of those, and how it is made."""
 
     def __init__(
         self,
         articulations: ArticulationSet,
         kinematic_targets: KinematicTargets,
+        anchors: MovingAnchors,
         triggers: Triggers,
         free: FreeBodies,
         *,
-        is_plain: bool,
+        is_unforced: bool,
+        looks: bool,
     ) -> None:
         """Let triggers watch these steps.
 
         Args:
             articulations: The scene's jointed bodies, connected.
             kinematic_targets: Its animated bodies.
+            anchors: What joints hang on, where that moves.
             triggers: Its triggers.
             free: Its other bodies.
-            is_plain: Whether these, gravity and friction need nothing but the engine.
+            is_unforced: Whether these, gravity and friction need nothing but the engine, and ...
+            looks: ... whether some of them may be too fast for it.
         """
         self.settings: EngineSettings | None = None
         """Of the world, that everything was made right for."""
@@ -43,13 +48,31 @@ class QuietSteps:
         self._articulations = articulations
         self._triggers = triggers
         self._targets = kinematic_targets
+        self._anchors = anchors
+        self._is_plain = is_unforced and not looks
+        self._drifts = (
+            is_unforced
+            and triggers.is_idle
+            and not (anchors.is_any or articulations.articulations or free.watches_spins)
+        )
         self._is_unwatched = triggers.is_idle
-        is_possible = is_plain and articulations.stands_alone and bool(articulations.articulations)
+        is_possible = (
+            self._is_plain and articulations.stands_alone and bool(articulations.articulations)
+        )
         self._solver: JointSolver | None = None
         if is_possible and articulations.solver.is_native:
             self._solver = articulations.solver
             if not (triggers.is_idle or triggers.needs_nodes):
                 self._solver.watch(triggers.watcher(free.ids))
+
+    def need_joints_only(self, settings: EngineSettings) -> bool:
+        """Whether nothing is to be done before a step but to solve the joints."""
+        is_moved = self._targets.is_aimed or self._anchors.is_any
+        return self._is_plain and settings is self.settings and not is_moved
+
+    def drift(self, settings: EngineSettings) -> bool:
+        """Whether nothing is to be done in a step but to look which bodies are fast."""
+        return self._drifts and settings is self.settings and not self._targets.is_aimed
 
     def make(self, settings: EngineSettings, count: int) -> int:
         """Make the world's next steps, at most ``count``; how many, 0 where they need Python.

@@ -134,7 +134,7 @@ class NodeView:
     @property
     def body(self) -> Body | None:
         """The body that carries the node (nearest motion at or above it), or ``None``."""
-        owner = self._core.motion_node_of(self.index)
+        owner = int(self._core.world.plan.motion_node_of[self.index])
         return None if owner < 0 else Body(self._core, owner)
 
     def __repr__(self) -> str:

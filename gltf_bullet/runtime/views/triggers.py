@@ -46,7 +46,8 @@ class TriggerView:
     @property
     def overlapping_bodies(self) -> tuple[Body, ...]:
         """The bodies of those colliders, each once, in the order of their first collider."""
-        owners = (self._core.motion_node_of(node) for node in self.overlapping)
+        motion_node_of = self._core.world.plan.motion_node_of
+        owners = (int(motion_node_of[node]) for node in self.overlapping)
         return tuple(Body(self._core, node) for node in dict.fromkeys(owners) if node >= 0)
 
     def __repr__(self) -> str:

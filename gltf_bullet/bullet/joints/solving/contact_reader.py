@@ -122,9 +122,10 @@ class ContactReader:
 
     def leave(self) -> None:
         """Be no neighbour any more: the bodies are gone."""
-        for body in (*self.where, *self.gravity_factor):
-            if self.owners.get(body) is self:
-                del self.owners[body]
+        for bodies in (self.where, self.gravity_factor):
+            for body in bodies:
+                if self.owners.get(body) is self:
+                    del self.owners[body]
 
     def hold(self) -> None:
         """Keep the contacts for the next solve: they are about to be made anew, without forces."""
