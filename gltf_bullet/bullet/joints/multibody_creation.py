@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import combinations
 from typing import NamedTuple
 
 from gltf_bullet.bullet.bodies.multibody import create_multibody
@@ -78,10 +79,10 @@ def create_multibodies(
         ids_of.append([])
         for index, planned in enumerate(plan.multibodies):
             multibody, shapes = planned, _shapes(planned, body_plans)
-            find = partial(_parents_apart, multibody, plans.excluded_pairs, shapes)
-            parents = derive((_parents_apart, number, index), find)
-            if parents:
-                multibody = replace(planned, spec=replace(planned.spec, parents_meet=False))
+            find = partial(_kept_apart, multibody, plans.excluded_pairs, shapes)
+            pairs, changes = derive((_kept_apart, number, index), find)
+            if changes:
+                multibody = replace(planned, spec=replace(planned.spec, **changes))
             if tree is not None and can_be_named(shapes) and is_ordinary(multibody.spec):
                 make = partial(_described, plan, index, body_plans, shapes, visuals, tree)
                 description = derive((NamedDescription, number, index), make)
@@ -93,26 +94,34 @@ def create_multibodies(
                 )
             created.append(body)
             ids_of[-1].append(body)
-            apart += [((body, link), (body, parent)) for link, parent in parents]
+            apart += [((body, link), (body, other)) for link, other in pairs]
     return CreatedMultibodies(ids_of, frozenset(named), apart)
 
 
-def _parents_apart(
+def _kept_apart(
     multibody: MultibodyPlan,
     excluded_pairs: Collection[tuple[int, int]],
     shapes: Sequence[Sequence[PlacedShape]],
-) -> list[tuple[int, int]]:
-    """Links with colliders and their parents with colliders, if none of them may meet."""
+) -> tuple[list[tuple[int, int]], dict[str, bool]]:
+    """Links that the engine can keep apart by itself, and how the multibody is to be made for that.
+
+    All links with colliders, if no two of them may meet; or those and their parents, if none may.
+    """
     owners = [multibody.root_node, *(node for node, _ in multibody.owners)]
-    found = []
-    for k, link in enumerate(multibody.spec.links):
-        if shapes[k + 1] and shapes[link.parent + 1]:
-            one, other = owners[k + 1], owners[link.parent + 1]
-            is_apart = (one, other) in excluded_pairs or (other, one) in excluded_pairs
-            if one != other and not is_apart:
-                return []
-            found.append((k, link.parent))
-    return found
+
+    def are_apart(pair: tuple[int, int]) -> bool:
+        one, other = (owners[link + 1] for link in pair)
+        return one == other or (one, other) in excluded_pairs or (other, one) in excluded_pairs
+
+    solid = [link for link in range(-1, len(multibody.spec.links)) if shapes[link + 1]]
+    pairs = [(link, other) for other, link in combinations(solid, 2)]
+    if all(map(are_apart, pairs)):
+        return pairs, {"self_collision": False}
+    links = multibody.spec.links
+    parents = [pair for pair in pairs if pair[0] >= 0 and links[pair[0]].parent == pair[1]]
+    if all(map(are_apart, parents)):
+        return parents, {"parents_meet": False}
+    return [], {}
 
 
 def is_ordinary(spec: MultibodySpec) -> bool:

@@ -39,6 +39,8 @@ IntTable: TypeAlias = IntArray
 IS_COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 """Whether entries are machine code; not while somebody looks for an error in them."""
 
+_byte_of: Callable[[Any], ctypes.c_char] = ctypes.c_char.from_buffer
+
 _entries: dict[int, Entry] = {}
 """By the identity of what Python calls: its hash is that of its code, which comes later."""
 
@@ -88,8 +90,8 @@ def address_of(function: Any) -> int:
 
 def addresses(*arrays: IntArray | FloatArray) -> list[int]:
     """A row of a table of arrays: address and length of each; whoever holds it holds them."""
-    # Asking for an address takes longer than all else here (measured: 1.3 us).
-    places = [array.ctypes.data if len(array) else 0 for array in arrays]
+    # Asking an array itself takes longer than all else here (measured: 1.3 us instead of 0.3).
+    places = [ctypes.addressof(_byte_of(array)) if len(array) else 0 for array in arrays]
     return [number for pair in zip(places, map(len, arrays), strict=True) for number in pair]
 
 
