@@ -7,7 +7,7 @@ priority stopped it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,12 +20,13 @@ from gltf_bullet.model import (
     PhysicsScene,
     Plane,
     Shape,
+    may_collide,
 )
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.shapes.planner import MeshOf, ShapePlanner
 from gltf_bullet.planning.shapes.shape_plans import PlacedShape
 from gltf_bullet.planning.triggers import TriggerPlans, TriggerVolume
-from gltf_bullet.transforms import FloatArray, Vec3
+from gltf_bullet.transforms import FloatArray, IntArray, Vec3
 
 __all__ = ["FieldPlan", "GravityPlan", "GravityVolumePlan", "plan_gravity"]
 
@@ -78,6 +79,7 @@ def plan_gravity(
     physics: PhysicsScene,
     *,
     triggers: TriggerPlans,
+    motion_node_of: IntArray,
     linear_maps: FloatArray,
     mesh_of: MeshOf,
     options: LoadOptions,
@@ -87,7 +89,8 @@ def plan_gravity(
 
     Args:
         physics: The model.
-        triggers: Their volumes say where fields act.
+        triggers: Their volumes say where fields act, and on whom.
+        motion_node_of: Nearest motion node per node, -1 without one, shape [node_count].
         linear_maps: Scale and shear of all nodes, shape [node_count, 3, 3].
         mesh_of: Gives the triangles of mesh shapes.
         options: Whether the file's world gravity counts.
@@ -108,7 +111,7 @@ def plan_gravity(
         volumes.append(
             GravityVolumePlan(
                 node=node,
-                volumes=places,
+                volumes=tuple(_without_passers(place, physics, motion_node_of) for place in places),
                 field=_plan_field(volume, linear_maps[node], shapes),
                 priority=volume.priority,
                 replace=volume.replace,
@@ -117,6 +120,19 @@ def plan_gravity(
         )
     volumes.sort(key=lambda plan: -plan.priority)
     return GravityPlan(world=world, volumes=tuple(volumes))
+
+
+def _without_passers(
+    volume: TriggerVolume, physics: PhysicsScene, motion_node_of: IntArray
+) -> TriggerVolume:
+    """Spare bodies too of which the trigger's filter lets it sense no collider."""
+    is_sensed: dict[int, bool] = {}
+    for node, collider in physics.colliders.items():
+        body = int(motion_node_of[node])
+        is_met = may_collide(volume.filter, collider.filter)
+        is_sensed[body] = is_sensed.get(body, False) or is_met
+    passing = {body for body, is_met in is_sensed.items() if not is_met}
+    return replace(volume, own_bodies=volume.own_bodies | passing)
 
 
 def _plan_field(volume: GravityVolume, linear: FloatArray, shapes: ShapePlanner) -> FieldPlan:

@@ -167,6 +167,7 @@ def plan_scene(
     gravity = plan_gravity(
         physics,
         triggers=triggers,
+        motion_node_of=motion_node_of,
         linear_maps=frames.linear_maps(),
         mesh_of=mesh_of,
         options=options,

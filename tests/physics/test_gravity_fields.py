@@ -73,9 +73,12 @@ def load(
     client: int,
     *nodes: dict[str, Any],
     world: dict[str, Any] | None = None,
+    tables: dict[str, Any] | None = None,
     **arguments: Any,
 ) -> gb.Scene:
     extensions: dict[str, Any] = {"OMI_physics_shape": {"shapes": SHAPES}}
+    if tables is not None:
+        extensions["OMI_physics_body"] = tables
     if world is not None:
         extensions["OMI_physics_gravity"] = world
     document = {
@@ -297,3 +300,35 @@ def test_a_jointed_pendulum_swings_in_the_fields_gravity(client: int) -> None:
     np.testing.assert_allclose(scene.world_from_node(1)[:3, 3], [0, 1, 0], atol=0.03)
     scene.step(round(0.25 * period / DT))
     np.testing.assert_allclose(scene.world_from_node(1)[:3, 3], [1, 0, 0], atol=0.06)
+
+
+def test_on_the_axis_of_a_ring_all_of_it_is_equally_far(client: int) -> None:
+    """g (u / r)^2 with r = sqrt(3^2 + 2^2), towards the middle of the nearest points."""
+    scene = load(
+        client, field("torus", 5.0, block={"radius": 2.0, "unitDistance": 1.0}, stop=True),
+        probe((0, 3, 0)),
+    )  # fmt: skip
+    np.testing.assert_allclose(acceleration(scene, 1), [0.0, -5.0 / 13.0, 0.0], atol=1e-6)
+
+
+def test_a_field_spares_whom_its_trigger_does_not_sense(client: int) -> None:
+    """The volume is the trigger, whose filter says what it senses."""
+    volume, passing, sensed = field("point", 9.0, stop=True), probe((3, 0, 0)), probe((-3, 0, 0))
+    volume["extensions"]["OMI_physics_body"]["trigger"]["collisionFilter"] = 0
+    passing["extensions"]["OMI_physics_body"]["collider"]["collisionFilter"] = 1
+    scene = load(
+        client, volume, passing, sensed,
+        tables={
+            "collisionFilters": [
+                {"collisionSystems": ["field"], "notCollideWithSystems": ["ghost"]},
+                {"collisionSystems": ["ghost"]},
+            ]
+        },
+    )  # fmt: skip
+    before = [scene.bodies[node].linear_velocity for node in (1, 2)]
+    scene.step()
+    gained = [
+        scene.bodies[node].linear_velocity - v for node, v in zip((1, 2), before, strict=True)
+    ]
+    np.testing.assert_allclose(gained[0] / DT, EARTH, atol=1e-6)
+    np.testing.assert_allclose(gained[1] / DT, [9.0, 0.0, 0.0], atol=1e-6)

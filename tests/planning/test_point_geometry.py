@@ -118,3 +118,13 @@ def test_the_search_finds_what_all_triangles_would_give(seed: int) -> None:
         every = closest_point(vertices[triangles], np.tile(point, (9, 1)))
         best = np.linalg.norm(every - point, axis=1).min()
         assert np.linalg.norm(nearest - point) == pytest.approx(best)
+
+
+@pytest.mark.parametrize("shape", SOLIDS, ids=lambda shape: type(shape).__name__)
+def test_a_point_inside_is_its_own_nearest_to_the_bit(shape: ShapePlan) -> None:
+    """What is left of a way, 1e-17 m, would be a direction."""
+    points = np.random.default_rng(0).uniform(-0.3, 0.3, (50, 3)) + TURNED.translation
+    geometry = PointGeometry(PlacedShape(shape, TURNED))
+    points = points[geometry.contains(points)]
+    assert len(points)
+    assert np.array_equal(geometry.nearest(points), points)

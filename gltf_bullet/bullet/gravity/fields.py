@@ -109,6 +109,10 @@ class _Volume:
         arms = self._nearest(field, local) - local
         distances = np.linalg.norm(arms, axis=1)
         directions = arms / np.where(distances > 0.0, distances, 1.0)[:, None]
+        if field.kind is GravityFieldKind.TORUS:
+            # On its axis the nearest point is no single one, but all are as far away.
+            radial = np.hypot(local[:, 0], local[:, 2]) - field.radius
+            distances = np.hypot(radial, local[:, 1])
         strengths = np.full(len(points), field.gravity)
         if field.unit_distance > 0.0:
             nearest = _NEAREST * field.unit_distance
@@ -129,7 +133,7 @@ class _Volume:
                 wanted = np.full(len(local), field.radius)
                 if field.kind is GravityFieldKind.DISC:
                     wanted = np.minimum(lengths, wanted)
-                # On the axis every point of a ring is as near; its pulls cancel out sideways.
+                # On the axis every point of a ring is as near: it pulls towards their middle.
                 safe = np.where(lengths > 0.0, lengths, 1.0)
                 nearest: FloatArray = flat * (wanted / safe)[:, None]
                 return nearest

@@ -74,10 +74,9 @@ class PointGeometry:
     def nearest(self, points: FloatArray) -> FloatArray:
         """The nearest points of the shape, shape [k, 3]; a point inside is its own nearest."""
         local = (points - self._origin) @ self._axes
-        found = self._nearest(local)
+        result: FloatArray = self._nearest(local) @ self._axes.T + self._origin
         inside = self.contains(points)
-        found[inside] = local[inside]
-        result: FloatArray = found @ self._axes.T + self._origin
+        result[inside] = points[inside]  # to the bit: what is left of a way has a direction
         return result
 
     def _nearest(self, local: FloatArray) -> FloatArray:
