@@ -31,8 +31,8 @@ __all__ = [
 
 LIMIT_WITHOUT_AXES = IssueKind(
     "LIMIT_WITHOUT_AXES",
-    Severity.ERROR,
-    "the limit names no axes; must have linearAxes or angularAxes",
+    Severity.WARNING,  # OMI: "the joint limit ... is invalid"; its joint is not
+    "the limit names no axes; must have linearAxes or angularAxes; it is left out",
 )
 LIMIT_BOTH_AXES = IssueKind(
     "LIMIT_BOTH_AXES",

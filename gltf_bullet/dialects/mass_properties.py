@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from gltf_bullet.coverage import covers, refused
+from gltf_bullet.coverage import approximated, covers, refused
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.properties import read_vector
 from gltf_bullet.gltf.fields import JsonObject, read_optional_number
@@ -29,14 +29,14 @@ MASS_NEGATIVE = IssueKind(
 )
 INERTIA_NEGATIVE = IssueKind(
     "INERTIA_NEGATIVE",
-    Severity.ERROR,
+    Severity.WARNING,
     "{key} has a principal moment of {got:g} kg m^2; must be >= 0; the shapes' inertia is used",
 )
 
 COVERAGE: Final = covers(
     "Motions",
     refused("mass", when="negative", by=MASS_NEGATIVE),
-    refused("inertiaDiagonal", "inertiaTensor", when="negative", by=INERTIA_NEGATIVE),
+    approximated("inertiaDiagonal", "inertiaTensor", when="negative", by=INERTIA_NEGATIVE),
 )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gltf_bullet.coverage import covers, refused
+from gltf_bullet.coverage import approximated, covers
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.properties import known_keys, report_unknown
 from gltf_bullet.gltf.fields import JsonObject, read_number, read_string
@@ -17,13 +17,15 @@ __all__ = ["COMBINE_MODE_UNKNOWN", "COVERAGE", "parse_material"]
 
 COMBINE_MODE_UNKNOWN = IssueKind(
     "COMBINE_MODE_UNKNOWN",
-    Severity.ERROR,
+    Severity.WARNING,
     '{key} is "{got}"; must be average, minimum, maximum or multiply; average is used',
 )
 
 COVERAGE: Final = covers(
     "Materials and filters",
-    refused("frictionCombine", "restitutionCombine", when="another word", by=COMBINE_MODE_UNKNOWN),
+    approximated(
+        "frictionCombine", "restitutionCombine", when="another word", by=COMBINE_MODE_UNKNOWN
+    ),
 )
 
 _KEYS: Final = known_keys(

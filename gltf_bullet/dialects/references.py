@@ -23,7 +23,6 @@ __all__ = [
     "JOINT_WITHIN_BODY",
     "TRIGGER_ADOPTS_DESCENDANTS",
     "TRIGGER_EMPTY",
-    "TRIGGER_NODE_IS_COMPOUND",
     "TRIGGER_NODE_NOT_BELOW",
     "TRIGGER_NODE_WITHOUT_TRIGGER",
     "resolve_references",
@@ -31,18 +30,13 @@ __all__ = [
 
 TRIGGER_NODE_NOT_BELOW = IssueKind(
     "TRIGGER_NODE_NOT_BELOW",
-    Severity.ERROR,
+    Severity.WARNING,
     "nodes names node {got}; must be a node below node {node}; it is left out",
 )
 TRIGGER_NODE_WITHOUT_TRIGGER = IssueKind(
     "TRIGGER_NODE_WITHOUT_TRIGGER",
-    Severity.ERROR,
+    Severity.WARNING,
     "nodes names node {got}, which has no trigger; must have one; it is left out",
-)
-TRIGGER_NODE_IS_COMPOUND = IssueKind(
-    "TRIGGER_NODE_IS_COMPOUND",
-    Severity.ERROR,
-    "nodes names node {got}, a compound itself; must be a trigger with a shape; it is left out",
 )
 TRIGGER_ADOPTS_DESCENDANTS = IssueKind(
     "TRIGGER_ADOPTS_DESCENDANTS",
@@ -141,17 +135,11 @@ def _usable_parts(
     for part in trigger.part_nodes:
         if part not in below:
             diagnostics.report(TRIGGER_NODE_NOT_BELOW, at, got=part, node=trigger.node)
-        elif part in parts.empty_triggers or _is_compound(parts.triggers.get(part)):
-            diagnostics.report(TRIGGER_NODE_IS_COMPOUND, at, got=part)
         elif part not in parts.triggers:
             diagnostics.report(TRIGGER_NODE_WITHOUT_TRIGGER, at, got=part)
         else:
             kept.append(part)
     return tuple(kept)
-
-
-def _is_compound(trigger: Trigger | None) -> bool:
-    return trigger is not None and trigger.shape is None
 
 
 def _check_joints(scene: PhysicsScene, tree: NodeTree, diagnostics: Diagnostics) -> None:

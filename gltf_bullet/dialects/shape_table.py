@@ -44,6 +44,11 @@ SHAPE_BLOCK_UNUSED = IssueKind(
     '{key} stands beside type "{type}"; must be left out; it is ignored',
 )
 
+CAPSULE_TOO_SHORT = IssueKind(
+    "CAPSULE_TOO_SHORT",
+    Severity.WARNING,
+    "height is {got:g}; must be at least twice the radius, {least:g}; it is taken as that",
+)
 SHAPE_TYPE_UNKNOWN = IssueKind(
     "SHAPE_TYPE_UNKNOWN",
     Severity.WARNING,
@@ -147,17 +152,14 @@ def read_total_height_capsule(
     unknown keys, since the fields may stand among others.
     """
     stated_radius = read_number(block, "radius", at, diagnostics, default=radius, at_least=0.0)
-    # A default height must not turn a large radius into an error of its own.
-    total = read_number(
-        block,
-        "height",
-        at,
-        diagnostics,
-        default=max(height, 2.0 * stated_radius),
-        at_least=2.0 * stated_radius,
-    )
+    # A default height must not turn a large radius into a finding of its own.
+    least = 2.0 * stated_radius
+    default = max(height, least)
+    total = read_number(block, "height", at, diagnostics, default=default, at_least=0.0)
+    if total < least:
+        diagnostics.report(CAPSULE_TOO_SHORT, at / "height", got=total, least=least)
     return Capsule(
-        mid_height=max(0.0, total - 2.0 * stated_radius),
+        mid_height=max(0.0, total - least),
         radius_bottom=stated_radius,
         radius_top=stated_radius,
         pointer=at,

@@ -20,12 +20,12 @@ __all__ = [
 
 TRIGGER_SHAPE_AND_NODES = IssueKind(
     "TRIGGER_SHAPE_AND_NODES",
-    Severity.ERROR,
-    "the trigger has {key} and nodes; must have exactly one of them",
+    Severity.WARNING,
+    "the trigger has {key} and nodes; must have exactly one of them; its nodes are used",
 )
 TRIGGER_WITHOUT_SHAPE = IssueKind(
     "TRIGGER_WITHOUT_SHAPE",
-    Severity.ERROR,
+    Severity.WARNING,
     "the trigger has neither {key} nor nodes; must have exactly one of them; it is left out",
 )
 TRIGGER_FILTER_UNUSED = IssueKind(

@@ -6,9 +6,10 @@ of this room read from the document on demand.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar, cast
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity
@@ -20,6 +21,7 @@ from gltf_bullet.gltf.container import (
     ReadLimits,
     open_container,
 )
+from gltf_bullet.gltf.earlier_names import with_present_names
 from gltf_bullet.gltf.fields import JsonObject, read_object, read_objects, read_string, read_strings
 from gltf_bullet.gltf.nodes import extension_names, index_extensions, read_node_tree
 from gltf_bullet.scene import NodeTree
@@ -139,9 +141,15 @@ class Document:
 
 
 def read_document(
-    source: AssetSource, diagnostics: Diagnostics, *, limits: ReadLimits = DEFAULT_LIMITS
+    source: AssetSource,
+    diagnostics: Diagnostics,
+    *,
+    limits: ReadLimits = DEFAULT_LIMITS,
+    present_of: Mapping[str, str] = MappingProxyType({}),
 ) -> Document:
     """Read a ``.gltf`` or ``.glb`` file; content problems are reported, reading goes on.
+
+    ``present_of``: names of extensions by earlier ones, which are read as these.
 
     Raises:
         ContainerError: Not GLB or JSON, truncated, too large, or of another glTF version.
@@ -150,7 +158,7 @@ def read_document(
         TypeError: ``source`` is nothing that can be read.
     """
     container = open_container(source, diagnostics, limits)
-    root, path = container.json, container.path
+    root, path = with_present_names(container.json, present_of, diagnostics), container.path
     _check_version(root, path, diagnostics)
     collections = {name: _objects(root, name, diagnostics) for name in COLLECTIONS}
     nodes = collections["nodes"]

@@ -13,9 +13,11 @@ from gltf_bullet.dialects.joint_drives import DRIVE_GAIN_UNUSED
 from gltf_bullet.dialects.joint_limits import LIMIT_WITHOUT_AXES
 from gltf_bullet.dialects.mass_properties import INERTIA_NEGATIVE, MASS_NEGATIVE
 from gltf_bullet.dialects.omi.physics_body import (
+    BODY_IN_OLDER_FORM,
     COLLIDER_WITHOUT_SHAPE,
     INERTIA_PARTLY_ZERO,
     MOTION_TYPE_MISSING,
+    MOTION_TYPE_UNKNOWN,
 )
 from gltf_bullet.dialects.omi.physics_gravity import LINE_POINTS, PRIORITY_NOT_WHOLE
 from gltf_bullet.dialects.omi.physics_joint import LEGACY_JOINT_PLACE
@@ -168,7 +170,7 @@ def test_a_zero_inertia_means_compute(read: Read) -> None:
     ("motion", "kind", "place"),
     [
         ({}, MOTION_TYPE_MISSING, ""),
-        ({"type": "character"}, VALUE_NOT_ALLOWED, "/type"),
+        ({"type": "character"}, MOTION_TYPE_UNKNOWN, "/type"),
         ({"type": "dynamic", "mass": -1}, MASS_NEGATIVE, "/mass"),
         ({"type": "dynamic", "inertiaDiagonal": [0, 1, 0]}, INERTIA_PARTLY_ZERO, None),
         ({"type": "dynamic", "inertiaDiagonal": [-1, 1, 1]}, INERTIA_NEGATIVE, None),
@@ -421,3 +423,18 @@ def test_a_volume_needs_a_trigger(read: Read, diagnostics: Diagnostics) -> None:
     gravity = {"type": "point", "gravity": 1, "point": {}}
     read([{"extensions": {"OMI_physics_gravity": gravity}}])
     assert diagnostics.take(GRAVITY_WITHOUT_TRIGGER)
+
+
+def test_a_body_of_the_days_of_omi_collider_says_its_motion_itself(
+    read: Read, diagnostics: Diagnostics
+) -> None:
+    tensor = [1, 0, 0, 0, 2, 0, 0, 0, 3]
+    older = read([body(type="dynamic", mass=5, inertiaTensor=tensor)]).motions[0]
+    diagnostics.take(BODY_IN_OLDER_FORM)
+    motion = {"type": "dynamic", "mass": 5, "inertiaDiagonal": [1, 2, 3]}
+    assert older == read([body(motion=motion)]).motions[0]
+
+
+def test_axes_of_an_inertia_that_is_computed_are_not_asked_for(read: Read) -> None:
+    motion = {"type": "dynamic", "inertiaOrientation": [0, 0, 0, 0]}
+    assert read([body(motion=motion)]).motions[0].inertia_orientation_xyzw == (0, 0, 0, 1)

@@ -5,10 +5,10 @@ KHR_physics_rigid_bodies, "Geometry" (001) and the older ``collider.shape`` (000
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from gltf_bullet.coverage import covers, exact, refused
+from gltf_bullet.coverage import covers, exact, ignored
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.khr import collision_shapes as khr_collision_shapes
 from gltf_bullet.dialects.khr import implicit_shapes as khr_implicit_shapes
@@ -23,7 +23,7 @@ from gltf_bullet.dialects.precedence import DIALECT_SHADOWED
 from gltf_bullet.dialects.properties import known_keys, read_entry, report_unknown
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import JsonObject, read_bool, read_index, read_object
-from gltf_bullet.model import Shape
+from gltf_bullet.model import MeshShape, Shape
 
 __all__ = [
     "COVERAGE",
@@ -36,13 +36,13 @@ __all__ = [
 
 GEOMETRY_MISSING = IssueKind(
     "GEOMETRY_MISSING",
-    Severity.ERROR,
+    Severity.WARNING,
     "the {owner} names no geometry; must have one of geometry.shape, geometry.node, "
     "geometry.mesh or (older) shape; it is left out",
 )
 GEOMETRY_AMBIGUOUS = IssueKind(
     "GEOMETRY_AMBIGUOUS",
-    Severity.ERROR,
+    Severity.WARNING,
     "the geometry has {got}; must have exactly one of shape, node and mesh; it is left out",
 )
 
@@ -53,7 +53,7 @@ COVERAGE: Final = covers(
         shown_by="tests/dialects/test_mesh_geometry.py"
         "::test_a_plain_mesh_is_the_same_by_node_by_mesh_and_by_shape",
     ),
-    refused("geometry", when="more than one source", by=GEOMETRY_AMBIGUOUS),
+    ignored("geometry", when="more than one source", by=GEOMETRY_AMBIGUOUS),
 )  # fmt: skip
 
 _SOURCES: Final = ("shape", "node", "mesh")
@@ -106,9 +106,10 @@ def read_geometry(
         geometry = read_object(owner, "geometry", at, diagnostics)
         if geometry is None:
             return None
-        return _read_newer(geometry, what, at / "geometry", diagnostics, shapes)
+        return _read_newer(geometry, what, node, at / "geometry", diagnostics, shapes)
     if "shape" in owner:
-        if "shapes" in shapes.document.json and not shapes.collision:
+        if shapes.implicit and not shapes.collision:
+            # So the text's own example has it (001, "Adding Rigid Body Properties to Nodes").
             return read_entry(owner, "shape", at, diagnostics, shapes.implicit)
         entry = read_entry(owner, "shape", at, diagnostics, shapes.collision)
         return shape_on_node(entry, node, shapes.document, diagnostics)
@@ -119,25 +120,33 @@ def read_geometry(
 def _read_newer(
     geometry: JsonObject,
     what: str,
+    node: int,
     at: JsonPointer,
     diagnostics: Diagnostics,
     shapes: KhrShapes,
 ) -> Shape | None:
     report_unknown(geometry, _KEYS, "a geometry", at, diagnostics)
     present = [key for key in _SOURCES if key in geometry]
-    # On an implicit shape the flag has no effect: all of them are convex (001, "Geometry").
     convex_hull = read_bool(geometry, "convexHull", at, diagnostics, default=False)
     if len(present) > 1:
         diagnostics.report(GEOMETRY_AMBIGUOUS, at, got=" and ".join(present))
         return None
     if present == ["shape"]:
-        return read_entry(geometry, "shape", at, diagnostics, shapes.implicit)
+        if shapes.collision and not shapes.implicit:
+            entry = read_entry(geometry, "shape", at, diagnostics, shapes.collision)
+            found = shape_on_node(entry, node, shapes.document, diagnostics)
+        else:
+            found = read_entry(geometry, "shape", at, diagnostics, shapes.implicit)
+        # Implicit shapes are convex already; glTF 2.1 has meshes among them (001, "Geometry").
+        if convex_hull and isinstance(found, MeshShape):
+            found = replace(found, convex_hull=True)
+        return found
     if present == ["mesh"]:
         return read_mesh(geometry, at, diagnostics, shapes.document, convex_hull=convex_hull)
     if present == ["node"]:
-        node = read_index(geometry, "node", at, diagnostics, count=len(shapes.document.tree))
-        if node is None:
+        source = read_index(geometry, "node", at, diagnostics, count=len(shapes.document.tree))
+        if source is None:
             return None
-        return mesh_of_node(node, at, diagnostics, shapes.document, convex_hull=convex_hull)
+        return mesh_of_node(source, at, diagnostics, shapes.document, convex_hull=convex_hull)
     diagnostics.report(GEOMETRY_MISSING, at, owner=what)
     return None

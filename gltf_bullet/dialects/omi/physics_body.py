@@ -14,9 +14,15 @@ from typing import Final, TypeVar
 from gltf_bullet.coverage import approximated, covers
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.filters import parse_filter
+from gltf_bullet.dialects.inertia_tensor import read_inertia_tensor
 from gltf_bullet.dialects.mass_properties import read_inertia_diagonal, read_mass
 from gltf_bullet.dialects.materials import parse_material
-from gltf_bullet.dialects.parts import MemberReader, PhysicsParts, read_node_members
+from gltf_bullet.dialects.parts import (
+    MemberReader,
+    PhysicsParts,
+    node_extension_pointer,
+    read_node_members,
+)
 from gltf_bullet.dialects.properties import (
     known_keys,
     read_entry,
@@ -28,9 +34,9 @@ from gltf_bullet.dialects.triggers import TRIGGER_SHAPE_AND_NODES, read_part_nod
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import (
     JsonObject,
-    read_choice,
     read_number,
     read_quaternion,
+    read_string,
 )
 from gltf_bullet.model import (
     CollisionFilter,
@@ -40,7 +46,7 @@ from gltf_bullet.model import (
     PhysicsMaterial,
     Shape,
 )
-from gltf_bullet.transforms import Vec3
+from gltf_bullet.transforms import Quat, Vec3
 
 __all__ = [
     "COLLIDER_WITHOUT_SHAPE",
@@ -56,6 +62,16 @@ MOTION_TYPE_MISSING = IssueKind(
     "MOTION_TYPE_MISSING",
     Severity.WARNING,
     "the motion has no type; must be static, kinematic or dynamic; it is taken as dynamic",
+)
+MOTION_TYPE_UNKNOWN = IssueKind(
+    "MOTION_TYPE_UNKNOWN",
+    Severity.WARNING,
+    "the motion's type is {got}; must be static, kinematic or dynamic; it is taken as dynamic",
+)
+BODY_IN_OLDER_FORM = IssueKind(
+    "BODY_IN_OLDER_FORM",
+    Severity.INFO,
+    "type and mass stand here in older files; should stand in motion; they are read",
 )
 INERTIA_PARTLY_ZERO = IssueKind(
     "INERTIA_PARTLY_ZERO",
@@ -82,12 +98,14 @@ _MOTION_KEYS: Final = known_keys(
     "centerOfMass",
     "inertiaDiagonal",
     "inertiaOrientation",
+    "inertiaTensor",
     "linearVelocity",
     "angularVelocity",
     "gravityFactor",
 )
 _COLLIDER_KEYS: Final = known_keys("shape", "physicsMaterial", "collisionFilter")
 _TRIGGER_KEYS: Final = known_keys("shape", "nodes", "collisionFilter")
+_IDENTITY: Final[Quat] = (0.0, 0.0, 0.0, 1.0)
 _KINDS: Final = {kind.value: kind for kind in MotionKind}
 
 T = TypeVar("T")
@@ -122,7 +140,18 @@ def parse(
         "collider": partial(_parse_collider, diagnostics=diagnostics, tables=tables, parts=parts),
         "trigger": partial(_parse_trigger, diagnostics=diagnostics, tables=tables, parts=parts),
     }
-    read_node_members(document, nodes, EXTENSION, _NODE_KEYS, readers, diagnostics)
+    flat = [node for node in nodes if _is_flat(document.node_extension(node, EXTENSION))]
+    for node in flat:
+        at = node_extension_pointer(node, EXTENSION)
+        diagnostics.report(BODY_IN_OLDER_FORM, at)
+        read_motion(document.node_extension(node, EXTENSION) or {}, node, at)
+    others = [node for node in nodes if node not in flat]
+    read_node_members(document, others, EXTENSION, _NODE_KEYS, readers, diagnostics)
+
+
+def _is_flat(body: JsonObject | None) -> bool:
+    """Whether a body is in the form of the days of OMI_collider: its motion without an object."""
+    return body is not None and "type" in body and body.keys() <= _MOTION_KEYS
 
 
 def _read_tables(
@@ -143,15 +172,13 @@ def _read_tables(
 
 def _parse_motion(motion: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Motion:
     report_unknown(motion, _MOTION_KEYS, "a motion", at, diagnostics)
-    if "type" not in motion:
-        diagnostics.report(MOTION_TYPE_MISSING, at)
+    diagonal, orientation = _read_inertia(motion, at, diagnostics)
     return Motion(
-        kind=read_choice(motion, "type", at, diagnostics, choices=_KINDS) or MotionKind.DYNAMIC,
+        kind=_read_kind(motion, at, diagnostics),
         mass=read_mass(motion, at, diagnostics, default=1.0),
         center_of_mass=read_vector(motion, "centerOfMass", at, diagnostics) or (0.0, 0.0, 0.0),
-        inertia_diagonal=_read_inertia(motion, at, diagnostics),
-        inertia_orientation_xyzw=read_quaternion(motion, "inertiaOrientation", at, diagnostics)
-        or (0.0, 0.0, 0.0, 1.0),
+        inertia_diagonal=diagonal,
+        inertia_orientation_xyzw=orientation,
         linear_velocity=read_vector(motion, "linearVelocity", at, diagnostics) or (0.0, 0.0, 0.0),
         angular_velocity=read_vector(motion, "angularVelocity", at, diagnostics) or (0.0, 0.0, 0.0),
         gravity_factor=read_number(motion, "gravityFactor", at, diagnostics, default=1.0),
@@ -159,14 +186,35 @@ def _parse_motion(motion: JsonObject, at: JsonPointer, diagnostics: Diagnostics)
     )
 
 
-def _read_inertia(motion: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Vec3 | None:
-    """Principal moments; ``None`` for zero: "the inertia should be calculated automatically"."""
+def _read_kind(motion: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> MotionKind:
+    kind = read_string(motion, "type", at, diagnostics)
+    if "type" not in motion:
+        diagnostics.report(MOTION_TYPE_MISSING, at)
+    elif kind is not None and kind not in _KINDS:
+        # Older files say "rigid", "vehicle" and "character".
+        diagnostics.report(MOTION_TYPE_UNKNOWN, at / "type", got=kind[:60])
+    return _KINDS.get(kind or "", MotionKind.DYNAMIC)
+
+
+def _read_inertia(
+    motion: JsonObject, at: JsonPointer, diagnostics: Diagnostics
+) -> tuple[Vec3 | None, Quat]:
+    """Principal moments and the rotation (xyzw) of their axes.
+
+    ``None`` for zero: "the inertia should be calculated automatically"; then no axes are asked for.
+    """
+    if "inertiaTensor" in motion and "inertiaDiagonal" not in motion:
+        # Of older files: nine numbers.
+        return read_inertia_tensor(motion, "inertiaTensor", at, diagnostics)
     diagonal = read_inertia_diagonal(motion, at, diagnostics)
-    if diagonal is None or all(diagonal):
-        return diagonal
-    if any(diagonal):
-        diagnostics.report(INERTIA_PARTLY_ZERO, at / "inertiaDiagonal", got=list(diagonal))
-    return None
+    if diagonal is not None and not all(diagonal):
+        if any(diagonal):
+            diagnostics.report(INERTIA_PARTLY_ZERO, at / "inertiaDiagonal", got=list(diagonal))
+        diagonal = None
+    if diagonal is None and motion.get("inertiaOrientation") == [0, 0, 0, 0]:
+        return None, _IDENTITY
+    stated = read_quaternion(motion, "inertiaOrientation", at, diagnostics)
+    return diagonal, stated or _IDENTITY
 
 
 def _parse_collider(

@@ -22,18 +22,14 @@ from gltf_bullet.planning.shapes.concave_meshes import ConcavePlanner, hull_shap
 from gltf_bullet.planning.shapes.decomposition import Decomposer
 from gltf_bullet.planning.shapes.hull_cache import cache_folder, kept_hull
 from gltf_bullet.planning.shapes.hulls import Hull, convex_hull, is_closed, weld
+from gltf_bullet.planning.shapes.primitives import near_primitive
 from gltf_bullet.planning.shapes.round_hulls import round_hull
 from gltf_bullet.planning.shapes.shape_plans import (
-    BoxPlan,
     BvhPlan,
-    CapsulePlan,
-    CylinderPlan,
     HullPlan,
     InfinitePlanePlan,
     PlacedShape,
     PointSet,
-    ShapePlan,
-    SpherePlan,
     TriangleSet,
 )
 from gltf_bullet.planning.shapes.sizes import LEAST_THICKNESS, reach_of, with_thickness
@@ -65,6 +61,12 @@ ROUND_SHAPE_APPROXIMATED = IssueKind(
     "a {what} has no Bullet primitive; a hull of {points} points stands in, at most "
     "{deviation:.3g} m inside the true surface",
 )
+NEARLY_ROUND = IssueKind(
+    "NEARLY_ROUND",
+    Severity.INFO,
+    "a {what} is all but a Bullet primitive, which stands in, at most {deviation:.3g} m off the "
+    "true surface",
+)
 HULL_REDUCED = IssueKind(
     "HULL_REDUCED",
     Severity.WARNING,
@@ -92,6 +94,9 @@ INFINITE_EXTENT = 1000.0
 
 _HULL_MATTERS = 1e-4
 """Share of its size that a reduced hull may lie inside of the true one without a finding."""
+
+_FINER_AT_REST = 4
+"""Times as many points of a round shape that stands still: half of the error each way."""
 
 _SHEET_THICKNESS = 0.01
 """[m] of a moving two-sided plane at most."""
@@ -205,11 +210,17 @@ class ShapePlanner:
         shape = thick
         moments = solid_moments(shape).mapped(linear, np.zeros(3))
         turn = Pose(tuple(rotation.tolist()), (0.0, 0.0, 0.0))
-        plan = None if float(shear) > 1e-6 else _primitive(shape, size)
-        if plan is not None:
+        found = near_primitive(shape, size, float(shear))
+        if found is not None:
+            plan, off = found
+            if off > 0.0:
+                self._diagnostics.report(
+                    NEARLY_ROUND, at, what=_describe(shape, size, float(shear)), deviation=off
+                )
             return PlannedShape(PlacedShape(plan, tidy(turn)), moments)
         try:
-            hull = self._solid_hull(shape, linear, size, float(shear), at)
+            points = self._options.max_hull_points * (1 if moving else _FINER_AT_REST)
+            hull = self._solid_hull(shape, linear, _describe(shape, size, float(shear)), points, at)
         except ValueError as error:
             self._diagnostics.report(SHAPE_EMPTY, at, what=f"volume ({error})")
             return None
@@ -219,8 +230,8 @@ class ShapePlanner:
         self,
         shape: Box | Sphere | Capsule | Cylinder,
         linear: FloatArray,
-        size: FloatArray,
-        shear: float,
+        what: str,
+        most_points: int,
         at: JsonPointer,
     ) -> Hull:
         """The hull of a solid that Bullet has no primitive for.
@@ -233,11 +244,10 @@ class ShapePlanner:
                 [[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]
             )
             return convex_hull(corners * np.array(shape.size) @ linear.T, 8)
-        hull = round_hull(shape, linear)
+        hull = round_hull(shape, linear, most_points)
         self._diagnostics.report(
             ROUND_SHAPE_APPROXIMATED,
-            at, what=_describe(shape, size, shear), points=len(hull.points),
-            deviation=hull.deviation,
+            at, what=what, points=len(hull.points), deviation=hull.deviation,
         )  # fmt: skip
         return hull
 
@@ -352,31 +362,13 @@ class ShapePlanner:
         return self._is_convex[mesh]
 
 
-def _primitive(shape: Box | Sphere | Capsule | Cylinder, size: FloatArray) -> ShapePlan | None:
-    """The Bullet primitive that ``shape`` scaled by ``size`` is exactly, or ``None``."""
-    sx, sy, sz = size.tolist()
-    round_y = math.isclose(sx, sz, rel_tol=1e-6)
-    uniform = round_y and math.isclose(sx, sy, rel_tol=1e-6)
-    match shape:
-        case Box(size=(x, y, z)):
-            return BoxPlan((0.5 * x * sx, 0.5 * y * sy, 0.5 * z * sz))
-        case Sphere(radius=radius) if uniform:
-            return SpherePlan(radius * sx)
-        case Capsule(radius_bottom=a, radius_top=b) if uniform and a == b:
-            return CapsulePlan(a * sx, shape.mid_height * sy)
-        case Cylinder(radius_bottom=a, radius_top=b) if round_y and a == b:
-            return CylinderPlan(a * sx, shape.height * sy)
-        case _:
-            return None
-
-
-def _describe(shape: Sphere | Capsule | Cylinder, size: FloatArray, shear: float) -> str:
+def _describe(shape: Box | Sphere | Capsule | Cylinder, size: FloatArray, shear: float) -> str:
     words = []
     if shear > 1e-6:
         words.append("sheared")
     elif float(np.ptp(size)) > 1e-6 * float(size.max()):
         words.append("non-uniformly scaled")
-    if not isinstance(shape, Sphere) and shape.radius_bottom != shape.radius_top:
+    if isinstance(shape, Capsule | Cylinder) and shape.radius_bottom != shape.radius_top:
         words.append("tapered")
     return " ".join([*words, type(shape).__name__.lower()])
 

@@ -16,8 +16,10 @@ from gltf_bullet.transforms import FloatArray
 
 __all__ = ["round_hull"]
 
+_USUAL = 256
+"""Vertices in all, for which the numbers below are."""
 _SEGMENTS = {Cylinder: 64, Capsule: 24, Sphere: 22}
-"""Vertices per ring: within 256 vertices in all, and a sagitta below 1 % of the radius."""
+"""Vertices per ring: a sagitta below 1 % of the radius."""
 _TIP = 1e-6
 """Ratio of two radii below which the smaller one is a tip: qhull loses facets that are a billion
 times smaller than the others."""
@@ -27,9 +29,15 @@ _SPHERE_RINGS = 11
 """From pole to pole, or between the poles."""
 
 
-def round_hull(shape: Sphere | Capsule | Cylinder, linear: FloatArray) -> Hull:
-    """The hull of ``linear @ shape`` with its ``deviation`` [m] from the true surface."""
-    hull = convex_hull(_surface_points(shape) @ linear.T, max_points=1 << 20)
+def round_hull(
+    shape: Sphere | Capsule | Cylinder, linear: FloatArray, most_points: int = _USUAL
+) -> Hull:
+    """The hull of ``linear @ shape`` with its ``deviation`` [m] from the true surface.
+
+    Of about ``most_points`` vertices: four times as many halve every way between two of them.
+    """
+    finer = math.sqrt(most_points / _USUAL)
+    hull = convex_hull(_surface_points(shape, finer) @ linear.T, max_points=1 << 20)
     corners = hull.points[hull.triangles]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     lengths = np.linalg.norm(normals, axis=1)
@@ -57,9 +65,13 @@ def _support(shape: Sphere | Capsule | Cylinder, directions: FloatArray) -> Floa
     return reach
 
 
-def _surface_points(shape: Sphere | Capsule | Cylinder) -> FloatArray:
-    segments = _SEGMENTS[type(shape)]
+def _surface_points(shape: Sphere | Capsule | Cylinder, finer: float) -> FloatArray:
+    def times(count: int) -> int:
+        return max(3, int(count * finer))
+
+    segments, cap_rings = times(_SEGMENTS[type(shape)]), times(_CAP_RINGS)
     if isinstance(shape, Cylinder):
+        segments = max(6, 4 * (int(_SEGMENTS[Cylinder] * finer * finer) // 4))
         half = 0.5 * shape.height
         return np.concatenate(
             [
@@ -68,18 +80,18 @@ def _surface_points(shape: Sphere | Capsule | Cylinder) -> FloatArray:
             ]
         )
     if isinstance(shape, Sphere):
-        latitudes = np.linspace(-0.5 * math.pi, 0.5 * math.pi, _SPHERE_RINGS + 2)
+        latitudes = np.linspace(-0.5 * math.pi, 0.5 * math.pi, times(_SPHERE_RINGS) + 2)
         return _latitude_rings(0.0, shape.radius, latitudes, segments)
     half, rb, rt = 0.5 * shape.mid_height, shape.radius_bottom, shape.radius_top
     rb, rt = _tip(rb, rt), _tip(rt, rb)
     if abs(rb - rt) >= shape.mid_height:
         center, radius = (-half, rb) if rb >= rt else (half, rt)
-        latitudes = np.linspace(-0.5 * math.pi, 0.5 * math.pi, _SPHERE_RINGS)
-        return _latitude_rings(center, radius, latitudes, _SEGMENTS[Sphere])
+        latitudes = np.linspace(-0.5 * math.pi, 0.5 * math.pi, times(_SPHERE_RINGS))
+        return _latitude_rings(center, radius, latitudes, times(_SEGMENTS[Sphere]))
     # The tube touches both spheres at this latitude.
     tangent = math.asin((rb - rt) / shape.mid_height)
-    low = np.linspace(-0.5 * math.pi, tangent, _CAP_RINGS + 1)
-    high = np.linspace(tangent, 0.5 * math.pi, _CAP_RINGS + 1)
+    low = np.linspace(-0.5 * math.pi, tangent, cap_rings + 1)
+    high = np.linspace(tangent, 0.5 * math.pi, cap_rings + 1)
     return np.concatenate(
         [_latitude_rings(-half, rb, low, segments), _latitude_rings(half, rt, high, segments)]
     )

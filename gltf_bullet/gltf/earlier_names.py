@@ -1,0 +1,91 @@
+"""Extensions that files call by an earlier name: read as if they said the present one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
+from gltf_bullet.gltf.fields import JsonObject
+
+__all__ = ["EXTENSION_EARLIER_NAME", "with_present_names"]
+
+EXTENSION_EARLIER_NAME = IssueKind(
+    "EXTENSION_EARLIER_NAME",
+    Severity.INFO,
+    "{got} is an earlier name of {present}; it is read, and written, as that one",
+)
+
+_LISTS = ("extensionsUsed", "extensionsRequired")
+
+
+def with_present_names(
+    root: JsonObject, present_of: Mapping[str, str], diagnostics: Diagnostics
+) -> JsonObject:
+    """The root of a file with extensions under their present names; itself where that changes none.
+
+    An object that has both keeps both: the earlier one then says nothing. Animations that point
+    into an extension follow it.
+    """
+    found = {name for key in _LISTS for name in _names(root.get(key))} | _names(
+        root.get("extensions")
+    )
+    nodes = root.get("nodes")
+    for node in nodes if isinstance(nodes, list) else ():
+        if isinstance(node, dict) and "extensions" in node:
+            found |= _names(node["extensions"])
+    earlier = {name: present_of[name] for name in present_of if name in found}
+    if not earlier:
+        return root
+    for name, present in earlier.items():
+        diagnostics.report(
+            EXTENSION_EARLIER_NAME, ROOT / "extensionsUsed", got=name, present=present
+        )
+    changed = _renamed_owner(root, earlier)
+    for key in _LISTS:
+        listed = root.get(key)
+        if isinstance(listed, list):
+            names = [earlier.get(name, name) if isinstance(name, str) else name for name in listed]
+            changed[key] = list(dict.fromkeys(names)) if _are_strings(names) else names
+    if isinstance(nodes, list):
+        changed["nodes"] = [
+            _renamed_owner(node, earlier) if isinstance(node, dict) else node for node in nodes
+        ]
+    if "animations" in root:
+        changed["animations"] = _renamed_pointers(root["animations"], earlier)
+    return changed
+
+
+def _names(value: Any) -> set[str]:
+    return (
+        {name for name in value if isinstance(name, str)}
+        if isinstance(value, list | dict)
+        else set()
+    )
+
+
+def _are_strings(names: list[Any]) -> bool:
+    return all(isinstance(name, str) for name in names)
+
+
+def _renamed_owner(owner: JsonObject, earlier: Mapping[str, str]) -> dict[str, Any]:
+    extensions = owner.get("extensions")
+    if not isinstance(extensions, dict) or extensions.keys().isdisjoint(earlier):
+        return dict(owner)
+    renamed = {
+        present if (present := earlier.get(name, name)) not in extensions else name: value
+        for name, value in extensions.items()
+    }
+    return {**owner, "extensions": renamed}
+
+
+def _renamed_pointers(value: Any, earlier: Mapping[str, str]) -> Any:
+    """Any JSON with the names in its ``pointer`` members changed."""
+    if isinstance(value, list):
+        return [_renamed_pointers(item, earlier) for item in value]
+    if not isinstance(value, dict):
+        return value
+    changed = {key: _renamed_pointers(item, earlier) for key, item in value.items()}
+    if isinstance(pointer := value.get("pointer"), str):
+        changed["pointer"] = "/".join(earlier.get(part, part) for part in pointer.split("/"))
+    return changed
