@@ -40,7 +40,9 @@ LIMIT_BOTH_AXES = IssueKind(
     "the limit has linearAxes and angularAxes; must have exactly one of them",
 )
 LIMIT_AXES_EMPTY = IssueKind(
-    "LIMIT_AXES_EMPTY", Severity.ERROR, "{key} is empty; must hold one to three axes"
+    "LIMIT_AXES_EMPTY",
+    Severity.WARNING,
+    "{key} is empty; must hold one to three axes; it limits nothing",
 )
 AXIS_REPEATED = IssueKind(
     "AXIS_REPEATED", Severity.ERROR, "{key} is {got}; must name each axis at most once"
@@ -111,7 +113,7 @@ def parse_limit(
     minimum, maximum = _read_range(entry, at, diagnostics, rules)
     stiffness, damping = _read_softness(entry, at, diagnostics, rules)
     present = [key for key, _ in _LISTS if key in entry]
-    if len(present) == 2 and not rules.may_mix_axes:
+    if len([key for key in present if entry[key] != []]) == 2 and not rules.may_mix_axes:
         diagnostics.report(LIMIT_BOTH_AXES, at)
         return ()
     if not axes_by_kind:

@@ -25,6 +25,7 @@ __all__ = [
     "UNKNOWN_PROPERTY",
     "known_keys",
     "read_entry",
+    "read_entry_or_none",
     "read_table",
     "read_vector",
     "report_unknown",
@@ -35,6 +36,9 @@ UNKNOWN_PROPERTY = IssueKind(
     "UNKNOWN_PROPERTY",
     Severity.INFO,
     "{key} is not a property of {owner}; it is ignored{suggestion}",
+)
+INDEX_MEANS_NONE = IssueKind(
+    "INDEX_MEANS_NONE", Severity.INFO, "{key} is -1; should be left out to mean none; it is read so"
 )
 LIST_EMPTY = IssueKind(
     "LIST_EMPTY", Severity.INFO, "{key} is {got}; must hold at least one item; nothing is read"
@@ -118,6 +122,16 @@ def read_table(
         parse(entry, pointer, diagnostics)
         for _, pointer, entry in read_objects(root, key, at, diagnostics)
     )
+
+
+def read_entry_or_none(
+    owner: JsonObject, key: str, at: JsonPointer, diagnostics: Diagnostics, table: Sequence[T]
+) -> T | None:
+    """:func:`read_entry` of a key that may be absent, for which some exporters write -1."""
+    if type(owner.get(key)) is int and owner[key] == -1:
+        diagnostics.report(INDEX_MEANS_NONE, at / key, key=key)
+        return None
+    return read_entry(owner, key, at, diagnostics, table)
 
 
 def read_entry(

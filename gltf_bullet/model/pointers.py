@@ -149,6 +149,11 @@ _DRIVE: Final = {
     "stiffness": _plain("stiffness", _at_least_zero),
     "damping": _plain("damping", _at_least_zero),
 }
+_ENDLESS: Final[Mapping[type, tuple[str, ...]]] = {
+    JointLimit: ("stiffness",),
+    JointDrive: ("max_force",),
+}
+"""Fields that are infinite where a file states none; OMI says so by a negative number, too."""
 _SHAPES: Final[Mapping[type, Mapping[str, _Property]]] = {
     Box: {"size": _plain("size", _vector(3, _above_zero))},
     Sphere: {"radius": _plain("radius", _above_zero)},
@@ -221,7 +226,17 @@ def written(target: PointerTarget, value: object) -> Any:
         TypeError: The value is of another type.
         ValueError: The value is out of range.
     """
+    if target.field in _ENDLESS.get(type(target.item), ()) and _says_endless(target, value):
+        return math.inf
     return _carried(target.member.write(value), target.key)
+
+
+def _says_endless(target: PointerTarget, value: object) -> bool:
+    """Whether a value takes a bound away: as it is read where none is stated, or in OMI's words."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    is_omi = target.item.pointer.startswith("/extensions/OMI_")
+    return value == math.inf or (is_omi and -math.inf < value < 0.0)
 
 
 def edited(scene: PhysicsScene, target: PointerTarget, value: object) -> PhysicsScene:

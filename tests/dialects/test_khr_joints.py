@@ -86,6 +86,15 @@ def test_a_limit_is_hard_and_open_where_nothing_is_said(read: Read) -> None:
     )
 
 
+def test_an_empty_list_beside_a_good_one_limits_nothing(
+    read: Read, diagnostics: Diagnostics
+) -> None:
+    limit = {"linearAxes": [], "angularAxes": [1], "min": 0}
+    found = read_joint(read, {"limits": [limit]}).description.limits
+    assert [(limit.kind, limit.axes) for limit in found] == [(DofKind.ANGULAR, (1,))]
+    assert diagnostics.take(LIMIT_AXES_EMPTY).pointer == LIMIT_AT + "/linearAxes"
+
+
 @pytest.mark.parametrize(
     ("limit", "kind", "place"),
     [

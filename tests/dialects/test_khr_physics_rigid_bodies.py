@@ -13,7 +13,7 @@ from gltf_bullet.dialects.khr.geometry import GEOMETRY_AMBIGUOUS, GEOMETRY_MISSI
 from gltf_bullet.dialects.mass_properties import INERTIA_NEGATIVE, MASS_NEGATIVE
 from gltf_bullet.dialects.materials import COMBINE_MODE_UNKNOWN
 from gltf_bullet.dialects.precedence import DIALECT_SHADOWED
-from gltf_bullet.dialects.properties import LIST_EMPTY, UNKNOWN_PROPERTY
+from gltf_bullet.dialects.properties import INDEX_MEANS_NONE, LIST_EMPTY, UNKNOWN_PROPERTY
 from gltf_bullet.dialects.references import (
     TRIGGER_NODE_NOT_BELOW,
     TRIGGER_NODE_WITHOUT_TRIGGER,
@@ -240,6 +240,13 @@ def test_a_collider_without_a_usable_geometry_is_left_out(
 ) -> None:
     assert not read([on_node(collider=collider)], SHAPES).colliders
     assert diagnostics.take(kind).pointer == f"{NODE}/collider{place}"
+
+
+@pytest.mark.parametrize("key", ["physicsMaterial", "collisionFilter"])
+def test_minus_one_names_none(read: Read, diagnostics: Diagnostics, key: str) -> None:
+    scene = read([on_node(collider={**BOX, key: -1})], SHAPES)
+    assert (scene.colliders[0].material, scene.colliders[0].filter) == (None, None)
+    assert diagnostics.take(INDEX_MEANS_NONE).pointer == f"{NODE}/collider/{key}"
 
 
 @pytest.mark.parametrize("key", ["physicsMaterial", "collisionFilter"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -368,3 +369,42 @@ def test_the_sizes_of_a_plane_move_its_edge(key: str, axis: int) -> None:
         assert scene.get(pointer) is False
         scene.set(pointer, True)
         assert scene.get(pointer) is True
+
+
+@pytest.mark.parametrize("endless", [-1.0, math.inf])
+def test_bounds_of_joints_can_be_taken_away(endless: float) -> None:
+    """OMI: negative means infinitely stiff, and not force-limited; unstated ones read so."""
+    scenery = {
+        "asset": {"version": "2.0"},
+        "extensionsUsed": ["OMI_physics_shape", "OMI_physics_body", "OMI_physics_joint"],
+        "extensions": {
+            "OMI_physics_shape": {"shapes": [{"type": "sphere", "sphere": {"radius": 0.1}}]},
+            "OMI_physics_joint": {
+                "physicsJoints": [
+                    {
+                        "limits": [{"linearAxes": [0, 1, 2], "min": 0, "max": 0, "stiffness": 10}],
+                        "drives": [
+                            {"type": "angular", "mode": "force", "axis": 0, "damping": 1,
+                             "velocityTarget": 1, "maxForce": 2}
+                        ],
+                    }
+                ]
+            },
+        },
+        "scene": 0,
+        "scenes": [{"nodes": [0, 1]}],
+        "nodes": [
+            {"extensions": {"OMI_physics_body": {"collider": {"shape": 0}}}},
+            {"children": [2], "extensions": {"OMI_physics_body": {
+                "motion": {"type": "dynamic"}, "collider": {"shape": 0}}}},
+            {"extensions": {"OMI_physics_joint": {"joint": 0, "connectedNode": 0}}},
+        ],
+    }  # fmt: skip
+    with world() as client:
+        scene = gb.load_gltf(json.dumps(scenery).encode(), client)
+        for bound, stated in (("limits/0/stiffness", 10.0), ("drives/0/maxForce", 2.0)):
+            pointer = f"/extensions/OMI_physics_joint/physicsJoints/0/{bound}"
+            assert scene.get(pointer) == stated
+            scene.set(pointer, endless)
+            assert scene.get(pointer) == math.inf
+            scene.step()
