@@ -400,8 +400,7 @@ def test_bounds_of_joints_can_be_taken_away(endless: float) -> None:
             {"extensions": {"OMI_physics_joint": {"joint": 0, "connectedNode": 0}}},
         ],
     }  # fmt: skip
-    with world() as client:
-        scene = gb.load_gltf(json.dumps(scenery).encode(), client)
+    with world(json.dumps(scenery).encode()) as scene:
         for bound, stated in (("limits/0/stiffness", 10.0), ("drives/0/maxForce", 2.0)):
             pointer = f"/extensions/OMI_physics_joint/physicsJoints/0/{bound}"
             assert scene.get(pointer) == stated
