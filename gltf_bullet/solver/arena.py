@@ -298,7 +298,11 @@ PUSHER = 133
 """[1], work: the same of the scenes that may push."""
 PUSHED_BY = 134
 """[1], work: speed of the fastest of what moves and touches the articulation, m/s."""
-HEADER_SIZE = 135
+OVERSHOT = 135
+"""1 + a row of several axes whose limit a body has left, going round; Python names it."""
+OVERSHOT_NAMED = 136
+"""Switch: 1 where it has."""
+HEADER_SIZE = 137
 
 SCRATCH_SIZE = 128
 """Least floats of scratch: two attachment frames, their relative pose, and a direction."""

@@ -201,6 +201,8 @@ STRANDED = 128
 """Others have put an axis beyond a limit."""
 TAKEN_OVER = 256
 """A motor of theirs has taken an axis over."""
+OVERSHOT = 512
+"""A body went round so fast that it left a limit across several axes."""
 MISTRUSTED = 32
 """Contacts turn out otherwise than foreseen: the step should be judged right after it."""
 

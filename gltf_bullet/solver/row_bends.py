@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 
 from gltf_bullet.solver import arena
-from gltf_bullet.solver.arena import POSE_COM, POSE_SIZE
+from gltf_bullet.solver.arena import LINE, POINT, POSE_COM, POSE_SIZE
 from gltf_bullet.solver.centred_bias import CALM
 from gltf_bullet.solver.cholesky import solve_dense
 from gltf_bullet.solver.compiling import kernel
@@ -21,6 +21,11 @@ from gltf_bullet.solver.row_metrics import attach, is_length, measure, relate_fr
 from gltf_bullet.solver.tree_dynamics import accelerate_frames
 from gltf_bullet.solver.tree_kinematics import move_frames, multiply, rotation_from_quat
 from gltf_bullet.transforms import FloatArray, IntArray
+
+BEYOND = 5e-3
+"""[m] that a length across several axes is beyond its limit, and it is said: a body of 0.5 kg that
+went 0.17 m round a radius of 0.28 m in a step left it by a third of a metre (measured). Without
+contacts, slower ones stay within 1 mm."""
 
 BENT = 1e-6
 """[rad, m] Smaller bends are left to what pulls a row back."""
@@ -65,7 +70,9 @@ def bend_freely(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt
     for k in range(ints[a + arena.DOF_COUNT]):
         fastest = max(fastest, abs(work[free + k]))
     for r in range(ints[a + arena.ROW_COUNT]):
-        any_bends |= may_bend(ints, floats, a, r)
+        if may_bend(ints, floats, a, r):
+            any_bends = True
+            _notice_overshoot(ints, floats, work, a, r)
     if not any_bends or fastest * dt < CALM:
         return
     _go(ints, floats, work, a, free)
@@ -73,6 +80,21 @@ def bend_freely(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt
         if may_bend(ints, floats, a, r):
             bend = _bend(ints, floats, work, a, r, free, dt)
             work[bends + r] = bend if abs(bend) > BENT else 0.0
+
+
+@kernel
+def _notice_overshoot(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, r: int) -> None:
+    """Notice a length that no row has kept, and nobody else has changed."""
+    metric, value = ints[ints[a + arena.ROW_METRIC] + r], work[ints[a + arena.ROW_VALUE] + r]
+    if metric != LINE and metric != POINT:
+        return
+    beyond = max(
+        floats[ints[a + arena.ROW_LOWER] + r] - value,
+        value - floats[ints[a + arena.ROW_UPPER] + r],
+    )
+    is_known = ints[ints[a + arena.ROW_RECOVERING] + r] or ints[a + arena.SET_BY_OTHERS]
+    if beyond > BEYOND and not is_known and not ints[a + arena.OVERSHOT_NAMED]:
+        ints[a + arena.OVERSHOT] = r + 1
 
 
 @kernel

@@ -21,6 +21,7 @@ from gltf_bullet.solver.island_layout import (
     NOT_CONVERGED,
     NOT_FINITE,
     OPEN,
+    OVERSHOT,
     SLOWED,
     SOLVE,
     STRANDED,
@@ -78,6 +79,7 @@ def _solve_one(
         ints[arena.JUDGED] = 0
         status |= STRANDED if _is_any(ints, arena.STRANDED) else 0
         status |= TAKEN_OVER if _is_any(ints, arena.TAKES_OVER) else 0
+        status |= OVERSHOT if _is_any(ints, arena.OVERSHOT) else 0
         for k in range(ints[arena.ARTICULATIONS]):
             a = ints[ints[arena.RECORDS] + k]
             if floats[ints[a + arena.MISTRUST]] > 0.0:
@@ -119,8 +121,8 @@ def solve(
         dt: [s]
 
     Returns:
-        0, or a sum of NEEDS_ROOM, NOT_CONVERGED, NOT_FINITE, MISPREDICTED, SLOWED,
-        STRANDED, TAKEN_OVER, MISTRUSTED and HURRIED; of several scenes what is true of any.
+        0, or a sum of NEEDS_ROOM, NOT_CONVERGED, NOT_FINITE, MISPREDICTED, SLOWED, STRANDED,
+        TAKEN_OVER, OVERSHOT, MISTRUSTED and HURRIED; of several scenes what is true of any.
     """
     found = 0
     for row in range(len(scenes)):

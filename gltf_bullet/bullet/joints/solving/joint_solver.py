@@ -311,10 +311,7 @@ class JointSolver:
         if status & layout.STRANDED:
             for articulation in self.articulations:
                 articulation.refresh_native_limits()
-        if status & layout.TAKEN_OVER:
-            self.findings.name_taken_over()
-        if status & layout.NOT_CONVERGED:
-            self.findings.name_unconverged(self.islands.index)
+        self.findings.take(status, self.islands.index)
         if not is_told and (
             not self.is_native or advance(self.row, stepping.TELL, dt, *gravity) & stepping.REFUSED
         ):

@@ -29,6 +29,13 @@ FORCES_NOT_FOUND = IssueKind(
     "step; limits and drives may have acted wrongly in it",
 )
 
+JOINT_LIMIT_LEFT = IssueKind(
+    "JOINT_LIMIT_LEFT",
+    Severity.WARNING,
+    "a body went round so fast that it left this joint's limit across several axes, by {gap:.3g} m "
+    "when it was noticed; smaller time steps hold it, and so do limits of one axis each",
+)
+
 JOINT_LOOP_TORN = IssueKind(
     "JOINT_LOOP_TORN",
     Severity.WARNING,
@@ -57,7 +64,16 @@ class StepFindings:
         """So far."""
         return self._issues
 
-    def name_taken_over(self) -> None:
+    def take(self, status: int, index: IntArray) -> None:
+        """What a solve says of a step; ``index``: integers of its islands."""
+        if status & layout.TAKEN_OVER:
+            self._name_taken_over()
+        if status & layout.NOT_CONVERGED:
+            self._name_unconverged(index)
+        if status & layout.OVERSHOT:
+            self._name_left()
+
+    def _name_taken_over(self) -> None:
         """Name the joints of which motors of others have an axis."""
         for articulation in self._articulations:
             articulation.arena.ints[articulation.record.offset + slots.TAKES_OVER] = 0
@@ -78,7 +94,21 @@ class StepFindings:
                 node = _body_at(articulation, frame)
                 self._tell(JOINT_TOO_FAST, node, time_step=dt, most=FOLLOWED / dt)
 
-    def name_unconverged(self, index: IntArray) -> None:
+    def _name_left(self) -> None:
+        """Name the joints whose limits do not hold."""
+        for articulation in self._articulations:
+            record, ints = articulation.record, articulation.arena.ints
+            row = int(ints[record.offset + slots.OVERSHOT]) - 1
+            if row >= 0:
+                ints[record.offset + slots.OVERSHOT] = 0
+                ints[record.offset + slots.OVERSHOT_NAMED] = 1
+                values = articulation.arena.table(record, slots.ROW_VALUE, row + 1)
+                lower, upper = record.rows.lower[row], record.rows.upper[row]
+                gap = float(max(lower - values[row], values[row] - upper))
+                planned = articulation.plan.joints[articulation.plan.rows[row].joint]
+                self._tell(JOINT_LIMIT_LEFT, planned.joint.node, gap=gap)
+
+    def _name_unconverged(self, index: IntArray) -> None:
         """Name a body of each island whose forces were not found, from the islands' integers."""
         label = index[layout.UNCONVERGED_LABEL]
         for articulation in self._articulations:
