@@ -130,7 +130,6 @@ BAD: list[tuple[Callable[[Json], None], str]] = [
     (at("scenes", 0, "nodes", value=[-1]), "/scenes/0/nodes"),
     (at(*COLLIDER, "geometry", value={"shape": 4}), "/collider/geometry/shape"),
     (at(*COLLIDER, "geometry", value={"mesh": 4}), "/collider/geometry/mesh"),
-    (at(*COLLIDER, "geometry", value={}), "/collider"),
     (at(*COLLIDER, "physicsMaterial", value=3), "/collider/physicsMaterial"),
     (at(*COLLIDER, "collisionFilter", value=1.5), "/collider/collisionFilter"),
     (at("nodes", 2, "extensions", KHR, "joint", "connectedNode", value=44), "/joint/connectedNode"),

@@ -81,7 +81,7 @@ def create_multibodies(
             multibody, shapes = planned, _shapes(planned, body_plans)
             find = partial(_kept_apart, multibody, plans.excluded_pairs, shapes)
             pairs, changes = derive((_kept_apart, number, index), find)
-            if changes:
+            if pairs:
                 multibody = replace(planned, spec=replace(planned.spec, **changes))
             if tree is not None and can_be_named(shapes) and is_ordinary(multibody.spec):
                 make = partial(_described, plan, index, body_plans, shapes, visuals, tree)
