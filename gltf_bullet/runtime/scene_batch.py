@@ -94,6 +94,8 @@ class SceneBatch:
             core.note_steps(settings.time_step, 1)
             if core.world.fast.is_any:
                 seen.append(core)
+        if not seen:
+            return
         watched = [core.world.fast for core in seen]
         if self._watch is None or self._watch.watched != watched:
             self._watch = FastWatch(self._session.client_id, watched)

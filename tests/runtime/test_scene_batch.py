@@ -237,3 +237,14 @@ def test_free_bodies_of_many_scenes_are_watched_together(
     pybullet.removeBody(balls[4], physicsClientId=client)
     with pytest.raises(gb.WorldChangedError, match="Ball"):
         step()
+
+
+def test_scenes_of_which_nothing_moves_are_stepped_together(
+    fresh_world: Callable[[], int],
+) -> None:
+    client = fresh_world()
+    scenery = Scenery()
+    scenery.node("Wall", shape=scenery.shape("box", size=[1.0, 1.0, 1.0]))
+    walls = [gb.load_gltf(scenery.bytes(), client) for _ in range(2)]
+    SceneBatch([scene.core for scene in walls]).step(5)
+    assert [scene.time for scene in walls] == pytest.approx([5 / 240] * 2)

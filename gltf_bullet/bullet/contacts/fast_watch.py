@@ -44,7 +44,7 @@ class FastWatch:
         now = np.fromiter(chain.from_iterable(places), float, 3 * len(places)).reshape(-1, 3)
         x, y, z = (now - self._places).T
         fast = np.flatnonzero(~(np.sqrt(x * x + y * y + z * z) <= self._reach))
-        awake: list[int] = np.unique(self._number_of[fast]).tolist()
+        awake: set[int] = set(self._number_of[fast].tolist())
         self._places = now
         for number, (start, end) in enumerate(self._spans):
             if number in awake:
@@ -52,7 +52,7 @@ class FastWatch:
             else:
                 self._known[number] = here = places[start:end]
                 self.watched[number].note_slow(here)
-        return awake
+        return sorted(awake)
 
     def _learn(self, number: int, bodies: FastBodies) -> None:
         start, end = self._spans[number]
