@@ -435,6 +435,13 @@ def test_a_body_of_the_days_of_omi_collider_says_its_motion_itself(
     assert older == read([body(motion=motion)]).motions[0]
 
 
+def test_an_older_body_that_is_a_trigger_moves_nothing(
+    read: Read, diagnostics: Diagnostics
+) -> None:
+    assert not read([body(type="trigger")]).motions
+    diagnostics.take(BODY_IN_OLDER_FORM)
+
+
 def test_axes_of_an_inertia_that_is_computed_are_not_asked_for(read: Read) -> None:
     motion = {"type": "dynamic", "inertiaOrientation": [0, 0, 0, 0]}
     assert read([body(motion=motion)]).motions[0].inertia_orientation_xyzw == (0, 0, 0, 1)

@@ -144,7 +144,9 @@ def parse(
     for node in flat:
         at = node_extension_pointer(node, EXTENSION)
         diagnostics.report(BODY_IN_OLDER_FORM, at)
-        read_motion(document.node_extension(node, EXTENSION) or {}, node, at)
+        body = document.node_extension(node, EXTENSION) or {}
+        if body["type"] != "trigger":  # what its colliders say of themselves
+            read_motion(body, node, at)
     others = [node for node in nodes if node not in flat]
     read_node_members(document, others, EXTENSION, _NODE_KEYS, readers, diagnostics)
 
