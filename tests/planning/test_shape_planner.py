@@ -23,6 +23,7 @@ from gltf_bullet.planning.shapes.planner import (
     HULL_REDUCED,
     INFINITE_EXTENT,
     MESH_OPEN,
+    NEARLY_ROUND,
     PLANE_SIDES_APPROXIMATED,
     ROUND_SHAPE_APPROXIMATED,
     SHAPE_DEGENERATE,
@@ -156,6 +157,35 @@ def test_a_sheared_box_is_its_exact_hull_without_a_warning(diagnostics) -> None:
     assert isinstance(planned.placed.shape, HullPlan)
     assert len(planned.placed.shape.vertices.points) == 8
     assert planned.moments.volume == pytest.approx(6.0)
+
+
+@pytest.mark.parametrize(
+    ("shape", "kind"), [(BALL, SpherePlan), (PILL, CapsulePlan), (ROD, CylinderPlan)]
+)
+def test_all_but_a_primitive_is_that_primitive(shape, kind, diagnostics) -> None:
+    """A scale of 1 + e along one axis: off by at most e times the radius."""
+    stretch = 1e-4
+    planned = plan(shape, np.diag([1.0 + stretch, 1.0, 1.0]), diagnostics)
+    assert planned is not None
+    assert isinstance(planned.placed.shape, kind)
+    true = plan(shape, np.eye(3), diagnostics)
+    assert true is not None
+    assert planned.placed.shape.radius == pytest.approx(true.placed.shape.radius, rel=stretch)
+    issue = diagnostics.take(NEARLY_ROUND)
+    assert 0.0 < issue.values["deviation"] <= 1.01 * stretch * true.placed.shape.radius
+
+
+def test_a_round_shape_at_rest_has_four_times_the_points(diagnostics) -> None:
+    moving = plan(TAPERED_PILL, np.eye(3), diagnostics)
+    off = diagnostics.take(ROUND_SHAPE_APPROXIMATED).values["deviation"]
+    resting = plan(TAPERED_PILL, np.eye(3), diagnostics, moving=False)
+    less = diagnostics.take(ROUND_SHAPE_APPROXIMATED).values["deviation"]
+    assert moving is not None
+    assert resting is not None
+    counts = [len(found.placed.shape.vertices.points) for found in (moving, resting)]
+    assert counts[0] <= 256 < counts[1] <= 1024
+    # Half of every way between two points: a quarter of what a facet cuts off.
+    assert less == pytest.approx(0.25 * off, rel=0.2)
 
 
 @pytest.mark.parametrize("shape", [BOX, BALL, PILL, ROD, HULL])
