@@ -28,7 +28,7 @@ class LoadOptions:
     ``hull``: one convex hull. ``bvh``: always triangles, which fall through planes and meshes."""
     max_hull_points: int = 256
     """Vertices of a convex hull at most; Bullet's cost per contact grows with them. Of round shapes
-    that stand still four times as many."""
+    a dozen at least, and four times as many where they stand still."""
     max_convex_parts: int = 32
     """Convex parts of one decomposed mesh at most."""
     decomposition_threshold: float = 0.05

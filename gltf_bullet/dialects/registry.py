@@ -10,7 +10,6 @@ from gltf_bullet.gltf.document import Document
 from gltf_bullet.suggestions import did_you_mean
 
 __all__ = [
-    "EARLIER_NAMES",
     "EXTENSION_IGNORED",
     "EXTENSION_MISSPELT",
     "EXTENSION_UNDECLARED",
@@ -66,13 +65,6 @@ PHYSICS_EXTENSIONS: Final = (
     "OMI_physics_shape",
 )
 """What the modules of this room read."""
-
-EARLIER_NAMES: Final = {
-    # Published drafts under these names say the same in the same words.
-    "KHR_rigid_bodies": "KHR_physics_rigid_bodies",
-    "MSFT_physics": "MSFT_RigidBodies",
-}
-"""Present names of the dialects by those of their first drafts."""
 
 IMPLEMENTED_EXTENSIONS: Final = (
     *PHYSICS_EXTENSIONS,

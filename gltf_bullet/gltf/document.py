@@ -6,10 +6,9 @@ of this room read from the document on demand.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import TypeVar, cast
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity
@@ -21,7 +20,6 @@ from gltf_bullet.gltf.container import (
     ReadLimits,
     open_container,
 )
-from gltf_bullet.gltf.earlier_names import with_present_names
 from gltf_bullet.gltf.fields import JsonObject, read_object, read_objects, read_string, read_strings
 from gltf_bullet.gltf.nodes import extension_names, index_extensions, read_node_tree
 from gltf_bullet.scene import NodeTree
@@ -145,11 +143,11 @@ def read_document(
     diagnostics: Diagnostics,
     *,
     limits: ReadLimits = DEFAULT_LIMITS,
-    present_of: Mapping[str, str] = MappingProxyType({}),
+    adapt: Callable[[JsonObject, Diagnostics], JsonObject] | None = None,
 ) -> Document:
     """Read a ``.gltf`` or ``.glb`` file; content problems are reported, reading goes on.
 
-    ``present_of``: names of extensions by earlier ones, which are read as these.
+    ``adapt`` may give another root in the place of the file's, before anything of it is read.
 
     Raises:
         ContainerError: Not GLB or JSON, truncated, too large, or of another glTF version.
@@ -158,7 +156,9 @@ def read_document(
         TypeError: ``source`` is nothing that can be read.
     """
     container = open_container(source, diagnostics, limits)
-    root, path = with_present_names(container.json, present_of, diagnostics), container.path
+    root, path = container.json, container.path
+    if adapt is not None:
+        root = adapt(root, diagnostics)
     _check_version(root, path, diagnostics)
     collections = {name: _objects(root, name, diagnostics) for name in COLLECTIONS}
     nodes = collections["nodes"]

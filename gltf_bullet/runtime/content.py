@@ -8,7 +8,8 @@ import numpy as np
 
 from gltf_bullet.diagnostics import Diagnostics, Issue
 from gltf_bullet.dialects.assemble import read_physics
-from gltf_bullet.dialects.registry import EARLIER_NAMES, check_extensions
+from gltf_bullet.dialects.earlier_names import with_present_names
+from gltf_bullet.dialects.registry import check_extensions
 from gltf_bullet.gltf.animations import read_animations
 from gltf_bullet.gltf.document import AssetSource, Document, read_document
 from gltf_bullet.gltf.writing import encode_glb, self_contained
@@ -83,7 +84,7 @@ def read_content(source: AssetSource, diagnostics: Diagnostics) -> AssetContent:
     Raises:
         ContainerError: No such file, not glTF, truncated, or buffers that cannot be read.
     """
-    document = read_document(source, diagnostics, present_of=EARLIER_NAMES)
+    document = read_document(source, diagnostics, adapt=with_present_names)
     check_extensions(document, diagnostics)
     physics = read_physics(document, diagnostics)
     animations = read_animations(document, diagnostics)

@@ -22,6 +22,7 @@ from gltf_bullet.dialects.omi.physics_body import (
 from gltf_bullet.dialects.omi.physics_gravity import LINE_POINTS, PRIORITY_NOT_WHOLE
 from gltf_bullet.dialects.omi.physics_joint import LEGACY_JOINT_PLACE
 from gltf_bullet.dialects.omi.physics_shape import LEGACY_RADIUS
+from gltf_bullet.dialects.properties import UNKNOWN_PROPERTY
 from gltf_bullet.dialects.references import (
     GRAVITY_WITHOUT_TRIGGER,
     TRIGGER_ADOPTS_DESCENDANTS,
@@ -433,6 +434,20 @@ def test_a_body_of_the_days_of_omi_collider_says_its_motion_itself(
     diagnostics.take(BODY_IN_OLDER_FORM)
     motion = {"type": "dynamic", "mass": 5, "inertiaDiagonal": [1, 2, 3]}
     assert older == read([body(motion=motion)]).motions[0]
+
+
+def test_an_older_tensor_of_zeros_means_compute(read: Read) -> None:
+    motion = {"type": "dynamic", "inertiaTensor": [0.0] * 9}
+    assert read([body(motion=motion)]).motions[0].inertia_diagonal is None
+
+
+def test_an_older_tensor_beside_the_diagonal_is_said_to_be_ignored(
+    read: Read, diagnostics: Diagnostics
+) -> None:
+    stated = {"inertiaDiagonal": [1, 2, 3], "inertiaTensor": [4, 0, 0, 0, 4, 0, 0, 0, 4]}
+    motion = read([body(motion={"type": "dynamic", **stated})]).motions[0]
+    assert motion.inertia_diagonal == (1, 2, 3)
+    assert diagnostics.take(UNKNOWN_PROPERTY).pointer == f"{NODE}/motion/inertiaTensor"
 
 
 def test_an_older_body_that_is_a_trigger_moves_nothing(

@@ -98,11 +98,12 @@ _MOTION_KEYS: Final = known_keys(
     "centerOfMass",
     "inertiaDiagonal",
     "inertiaOrientation",
-    "inertiaTensor",
     "linearVelocity",
     "angularVelocity",
     "gravityFactor",
 )
+_OLDER_KEYS: Final = known_keys("inertiaTensor")
+"""Of a motion that does not state its inertia in the present words."""
 _COLLIDER_KEYS: Final = known_keys("shape", "physicsMaterial", "collisionFilter")
 _TRIGGER_KEYS: Final = known_keys("shape", "nodes", "collisionFilter")
 _IDENTITY: Final[Quat] = (0.0, 0.0, 0.0, 1.0)
@@ -140,20 +141,22 @@ def parse(
         "collider": partial(_parse_collider, diagnostics=diagnostics, tables=tables, parts=parts),
         "trigger": partial(_parse_trigger, diagnostics=diagnostics, tables=tables, parts=parts),
     }
-    flat = [node for node in nodes if _is_flat(document.node_extension(node, EXTENSION))]
-    for node in flat:
+    others = []
+    for node in nodes:
+        body = document.node_extension(node, EXTENSION) or {}
+        if not _is_flat(body):
+            others.append(node)
+            continue
         at = node_extension_pointer(node, EXTENSION)
         diagnostics.report(BODY_IN_OLDER_FORM, at)
-        body = document.node_extension(node, EXTENSION) or {}
         if body["type"] != "trigger":  # what its colliders say of themselves
             read_motion(body, node, at)
-    others = [node for node in nodes if node not in flat]
     read_node_members(document, others, EXTENSION, _NODE_KEYS, readers, diagnostics)
 
 
-def _is_flat(body: JsonObject | None) -> bool:
+def _is_flat(body: JsonObject) -> bool:
     """Whether a body is in the form of the days of OMI_collider: its motion without an object."""
-    return body is not None and "type" in body and body.keys() <= _MOTION_KEYS
+    return "type" in body and body.keys() <= _MOTION_KEYS | _OLDER_KEYS
 
 
 def _read_tables(
@@ -173,7 +176,8 @@ def _read_tables(
 
 
 def _parse_motion(motion: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Motion:
-    report_unknown(motion, _MOTION_KEYS, "a motion", at, diagnostics)
+    known = _MOTION_KEYS if "inertiaDiagonal" in motion else _MOTION_KEYS | _OLDER_KEYS
+    report_unknown(motion, known, "a motion", at, diagnostics)
     diagonal, orientation = _read_inertia(motion, at, diagnostics)
     return Motion(
         kind=_read_kind(motion, at, diagnostics),
@@ -206,7 +210,9 @@ def _read_inertia(
     ``None`` for zero: "the inertia should be calculated automatically"; then no axes are asked for.
     """
     if "inertiaTensor" in motion and "inertiaDiagonal" not in motion:
-        # Of older files: nine numbers.
+        # Of older files: nine numbers, of which zeros say what they say of the diagonal.
+        if motion["inertiaTensor"] == [0] * 9:
+            return None, _IDENTITY
         return read_inertia_tensor(motion, "inertiaTensor", at, diagnostics)
     diagonal = read_inertia_diagonal(motion, at, diagnostics)
     if diagonal is not None and not all(diagonal):

@@ -96,7 +96,7 @@ _HULL_MATTERS = 1e-4
 """Share of its size that a reduced hull may lie inside of the true one without a finding."""
 
 _FINER_AT_REST = 4
-"""Times as many points of a round shape that stands still: half of the error each way."""
+"""Times as many points of a round shape that stands still: a quarter of what facets cut off."""
 
 _SHEET_THICKNESS = 0.01
 """[m] of a moving two-sided plane at most."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
 from gltf_bullet.gltf.fields import JsonObject
 
-__all__ = ["EXTENSION_EARLIER_NAME", "with_present_names"]
+__all__ = ["EARLIER_NAMES", "EXTENSION_EARLIER_NAME", "with_present_names"]
 
 EXTENSION_EARLIER_NAME = IssueKind(
     "EXTENSION_EARLIER_NAME",
@@ -16,11 +16,18 @@ EXTENSION_EARLIER_NAME = IssueKind(
     "{got} is an earlier name of {present}; it is read, and written, as that one",
 )
 
+EARLIER_NAMES: Final = {
+    # Published drafts under these names say the same in the same words.
+    "KHR_rigid_bodies": "KHR_physics_rigid_bodies",
+    "MSFT_physics": "MSFT_RigidBodies",
+}
+"""Present names of the dialects by those of their first drafts."""
+
 _LISTS = ("extensionsUsed", "extensionsRequired")
 
 
 def with_present_names(
-    root: JsonObject, present_of: Mapping[str, str], diagnostics: Diagnostics
+    root: JsonObject, diagnostics: Diagnostics, present_of: Mapping[str, str] = EARLIER_NAMES
 ) -> JsonObject:
     """The root of a file with extensions under their present names; itself where that changes none.
 
