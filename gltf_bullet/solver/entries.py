@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from gltf_bullet.solver.compiling import compile_side_by_side, load
 from gltf_bullet.solver.contact_following import follow_contacts
 from gltf_bullet.solver.preparing import prepare
@@ -18,5 +20,10 @@ def load_entries() -> None:
 
     Called where the first articulation is created: scenes without joints do without.
     """
-    compile_side_by_side(tuple(f"gltf_bullet.solver.{name}" for name in _MODULES))
+    _compile_once()
     load()
+
+
+@cache
+def _compile_once() -> None:
+    compile_side_by_side(tuple(f"gltf_bullet.solver.{name}" for name in _MODULES))

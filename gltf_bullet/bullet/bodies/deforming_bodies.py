@@ -306,6 +306,9 @@ def create_deforming(
         visuals: What bodies show.
         settle: Lets a link that was made anew meet others as its predecessor did.
     """
+    plans = [plan for plan in statics if plan.deforms]
+    if not plans:
+        return DeformingBodies(session, (), (), _none_created), {}
 
     def create(plan: StaticPlan) -> int:
         made: list[int] = []
@@ -319,6 +322,9 @@ def create_deforming(
         settle((body_id, -1))
         return body_id
 
-    plans = [plan for plan in statics if plan.deforms]
     id_of = {plan.node: create(plan) for plan in plans}
     return DeformingBodies(session, plans, list(id_of.values()), create_anew), id_of
+
+
+def _none_created(plan: StaticPlan) -> int:
+    raise LookupError(f"{plan.node} does not deform")

@@ -142,7 +142,7 @@ def create_named_multibody(
     try:
         body = int(
             pybullet.loadURDF(
-                str(path),
+                path,
                 useFixedBase=spec.mass == 0.0,
                 flags=flags,
                 physicsClientId=client_id,
@@ -252,7 +252,7 @@ def _geometries(shapes: Sequence[PlacedShape]) -> list[str]:
     hulls = [points for placed in shapes for points in hulls_of(placed)]
     if hulls:
         path = KEPT_FILES.file(_digest_of(hulls), ".obj", lambda: parts_obj(hulls))
-        found.append(f"<geometry><mesh filename={_quoted(str(path))}/></geometry>")
+        found.append(f"<geometry><mesh filename={_quoted(path)}/></geometry>")
     for placed in shapes:
         match placed.shape:
             case BoxPlan(half_extents=half):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 import pybullet
@@ -22,7 +23,15 @@ from gltf_bullet.solver.entries import prepare, solve
 from gltf_bullet.solver.island_layout import row_of
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["NO_NATIVE", "NativeWorld", "lease_numbers", "python_contacts", "scene_plan"]
+__all__ = [
+    "NO_NATIVE",
+    "JointTables",
+    "NativeWorld",
+    "joint_tables",
+    "lease_numbers",
+    "python_contacts",
+    "scene_plan",
+]
 
 _NONE: IntArray = np.zeros(0, dtype=np.int64)
 _COORDINATES = 128
@@ -96,31 +105,30 @@ def _engine_numbers(client_id: int) -> IntArray:
     return numbers
 
 
-def scene_plan(
+class JointTables(NamedTuple):
+    """Where the engine has the joints of a scene's bodies: the same for all copies of a plan."""
+
+    bodies: tuple[int, ...]
+    """Numbers per body, of :data:`calls.BODY_SIZE`; the first of each, its id, is left open."""
+    tables: tuple[int, ...]
+    """What they refer to."""
+
+
+def joint_tables(
     client_id: int,
     states: Sequence[tuple[int, int, Sequence[tuple[int, bool]]]],
     told: Sequence[Target],
-    commands: int,
-    motors: int,
-    starts: Sequence[int],
-    loops: Sequence[IntArray] = (),
-) -> IntArray:
-    """What is read and told of a scene's joints.
+) -> JointTables | None:
+    """What is read and told of a scene's joints, by the places that the engine gives them.
 
     Args:
         client_id: The world.
         states: As of ``MultibodyStates``: they fill the arena's floats from the beginning.
         told: As of ``JointCommands.targets``: the same bodies.
-        commands: First number of the forces in the arena's work.
-        motors: The same of what the engine's motors exert.
-        starts: Bodies whose contacts are the solve's business.
-        loops: Records of the constraints that close loops.
 
     Returns:
         Nothing where a body has more coordinates than the engine tells.
     """
-    known = max(starts, default=-1) + 1
-    header = [len(states), calls.PLAN_HEADER, commands, 0, known, motors, len(loops), 0]
     bodies: list[int] = []
     tables: list[int] = []
     first = calls.PLAN_HEADER + calls.BODY_SIZE * len(states)
@@ -134,22 +142,50 @@ def scene_plan(
             position, velocity = places[link]
             positions, velocities = (4, 3) if is_ball else (1, 1)
             if max(position + positions, velocity + velocities) > _COORDINATES:
-                return _NONE
+                return None
             tables += (position, positions, velocity, velocities, at)
             at += positions + velocities
         pushed = [places[link][1] for link in axes]
         pushed += [places[link][1] + k for link in balls for k in range(3)]
         bodies += (
-            body, base, floats, len(links), joint,
+            -1, base, floats, len(links), joint,
             len(pushed), first + len(tables), int(is_pushed),
         )  # fmt: skip
         tables += pushed
-    header[calls.LOOP] = first + len(tables)
-    tables += np.concatenate([_NONE, *loops]).tolist()
-    header[calls.STARTS] = first + len(tables)
-    switches = np.zeros(known, dtype=np.int64)
-    switches[list(starts)] = 1
-    return np.array([*header, *bodies, *tables, *switches.tolist()], dtype=np.int64)
+    return JointTables(tuple(bodies), tuple(tables))
+
+
+def scene_plan(
+    joints: JointTables,
+    body_ids: Sequence[int],
+    commands: int,
+    motors: int,
+    starts: Sequence[int],
+    loops: Sequence[IntArray] = (),
+) -> IntArray:
+    """What is read and told of a scene's joints, for the kernels.
+
+    Args:
+        joints: Of its bodies.
+        body_ids: Of these, in that order.
+        commands: First number of the forces in the arena's work.
+        motors: The same of what the engine's motors exert.
+        starts: Bodies whose contacts are the solve's business.
+        loops: Records of the constraints that close loops.
+    """
+    known = max(starts, default=-1) + 1
+    bodies, tables = list(joints.bodies), joints.tables
+    bodies[:: calls.BODY_SIZE] = body_ids
+    loop = calls.PLAN_HEADER + len(bodies) + len(tables)
+    switches = loop + sum(map(len, loops))
+    numbers = np.zeros(switches + known, dtype=np.int64)
+    header = (len(body_ids), calls.PLAN_HEADER, commands, switches, known, motors, len(loops), loop)
+    numbers[:loop] = (*header, *bodies, *tables)
+    if loops:
+        numbers[loop:switches] = np.concatenate(loops)
+    for body in starts:
+        numbers[switches + body] = 1
+    return numbers
 
 
 def lease_numbers(session: EngineSession, body_ids: Sequence[int]) -> IntArray:

@@ -286,6 +286,9 @@ def _write_tree(
 
 
 def _record(frames: ArticulationFrames, offset: int, ints: IntArray, floats: FloatArray) -> Record:
+    rows = RowTable.at(offset, ints, floats)
+    first = int(ints[offset + arena.FRAME_STATE])
+    starts = ints[first : first + len(frames.keys)].tolist()
     return Record(
         offset=offset,
         frames=FrameTable(
@@ -294,7 +297,7 @@ def _record(frames: ArticulationFrames, offset: int, ints: IntArray, floats: Flo
             link=tuple(key[1] for key in frames.keys),
             node=tuple(frames.nodes),
         ),
-        rows=RowTable.at(offset, ints, floats),
+        rows=rows,
         dof_count=frames.dof_count,
         dof_index=tuple(
             frames.first_dof[frames.index[d.multibody, d.link]] for d in frames.plan.dofs
@@ -305,4 +308,13 @@ def _record(frames: ArticulationFrames, offset: int, ints: IntArray, floats: Flo
             if multibody.is_floating
         },
         states=tuple(frames.states),
+        state_start=min(
+            (
+                at
+                for at, (multibody, _) in zip(starts, frames.keys, strict=True)
+                if multibody >= 0 and at >= 0
+            ),
+            default=0,
+        ),
+        hard_rows=tuple(np.flatnonzero((rows.coordinate >= 0) & rows.is_hard_limit).tolist()),
     )

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pybullet
 
 from gltf_bullet.bullet.bodies.multibody import weigh_link
@@ -14,6 +15,7 @@ from gltf_bullet.bullet.joints.multibody_creation import is_ordinary
 from gltf_bullet.bullet.joints.scene_arena import Arena, Record
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlan
 from gltf_bullet.planning.joints.axes import BALL
+from gltf_bullet.planning.scene_plan import Derive
 from gltf_bullet.solver import arena as slots
 from gltf_bullet.solver.articulation_step import VIOLATED
 from gltf_bullet.solver.entries import prepare
@@ -86,25 +88,12 @@ class Articulation:
         self._native: dict[int, tuple[float, float]] = {}
         self.is_watching = False
         """Whether some axis is on its way back from a violation."""
-        rows = self.record.rows
-        self._hard_rows = np.flatnonzero((rows.coordinate >= 0) & rows.is_hard_limit).tolist()
         self._link_of_axis = {
             index: (body_ids[f.multibody], f.link)
             for f, index in zip(plan.dofs, self.record.dof_index, strict=True)
             if f.dof.axis != BALL
         }
-        start = int(
-            min(
-                (
-                    arena.ints[arena.ints[self.record.offset + slots.FRAME_STATE] + f]
-                    for f, k in enumerate(self.record.frames.multibody)
-                    if k >= 0
-                    and arena.ints[arena.ints[self.record.offset + slots.FRAME_STATE] + f] >= 0
-                ),
-                default=0,
-            )
-        )
-        self.state = arena.floats[start:]
+        self.state = arena.floats[self.record.state_start :]
         """Begins with what :meth:`append_state` reads."""
 
     def frame_of_links(self, multibody: int) -> dict[int, int]:
@@ -227,12 +216,16 @@ class Articulation:
         if not self.record.rows.recovering.any():
             self.refresh_native_limits()
 
-    def mark_recovering(self) -> None:
-        """Hard limits that the current positions violate are restored gradually."""
+    def violated_limits(self) -> npt.NDArray[np.bool_]:
+        """Which rows are hard limits that the current positions violate, [r]."""
         values, _ = self.measured_rows()
         rows = self.record.rows
         outside = (values < rows.lower - VIOLATED) | (values > rows.upper + VIOLATED)
-        rows.recovering[:] = outside & rows.is_hard_limit
+        return outside & rows.is_hard_limit
+
+    def recover(self, violated: npt.NDArray[np.bool_]) -> None:
+        """Restore such limits gradually."""
+        self.record.rows.recovering[:] = violated
         self.is_watching = True
 
     def refresh_native_limits(self) -> None:
@@ -241,7 +234,7 @@ class Articulation:
         They act only once violated, but they see contacts as they come out in the end.
         """
         rows = self.record.rows
-        for r in self._hard_rows:
+        for r in self.record.hard_rows:
             index = int(rows.coordinate[r])
             lower, upper = float(rows.lower[r]), float(rows.upper[r])
             if rows.recovering[r]:
@@ -267,8 +260,11 @@ class Articulation:
 
     # --- setting ------------------------------------------------------------------------------
 
-    def place(self) -> None:
-        """Put the joints where the file has the bodies, and set native limits where they hold."""
+    def place(self, derive: Derive) -> None:
+        """Put new joints where the file has the bodies, and set native limits where they hold.
+
+        ``derive`` keeps what is the same for all copies of the plan.
+        """
         client = self.client_id
         for planned in self.plan.dofs:
             body, dof = self.body_ids[planned.multibody], planned.dof
@@ -276,9 +272,11 @@ class Articulation:
                 pybullet.resetJointStateMultiDof(
                     body, planned.link, planned.ball_xyzw, [0.0, 0.0, 0.0], physicsClientId=client
                 )
-                continue
-            pybullet.resetJointState(body, planned.link, dof.position, 0.0, physicsClientId=client)
-        self.mark_recovering()
+            elif dof.position:
+                pybullet.resetJointState(
+                    body, planned.link, dof.position, 0.0, physicsClientId=client
+                )
+        self.recover(derive((Articulation, self.number), self.violated_limits))
         self.refresh_native_limits()
 
     def set_velocities(self, velocities: FloatArray) -> None:

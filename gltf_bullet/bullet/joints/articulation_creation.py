@@ -69,7 +69,7 @@ def create_articulations(
         for number, (plan, ids) in enumerate(zip(plans.articulations, made.ids, strict=True))
     ]
     for articulation in articulations:
-        articulation.place()
+        articulation.place(derive)
     result = ArticulationSet(client_id, plans, body_plans, arena, articulations, anchors, created)
     result.own_shapes, result.kept_apart = made.own_shapes, made.apart
     result.start_velocities()

@@ -14,7 +14,7 @@ from gltf_bullet.bullet.contacts.pair_rules import EngineLink
 from gltf_bullet.bullet.joints.articulation import AnchorMotion, Articulation
 from gltf_bullet.bullet.joints.fast_links import FastLinks, Pair
 from gltf_bullet.bullet.joints.joint_controls import JointControls
-from gltf_bullet.bullet.joints.loop_constraints import LoopConstraints
+from gltf_bullet.bullet.joints.loop_constraints import NO_LOOPS, LoopConstraints
 from gltf_bullet.bullet.joints.scene_arena import Arena
 from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader
 from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
@@ -23,6 +23,7 @@ from gltf_bullet.bullet.state.link_states import velocity_before_turn
 from gltf_bullet.model import JointDrive
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans
+from gltf_bullet.planning.scene_plan import Derive
 from gltf_bullet.solver import arena as slots
 from gltf_bullet.transforms import (
     FloatArray,
@@ -90,11 +91,13 @@ class ArticulationSet:
         solid = {link[0] for node, link in self.link_of.items() if body_plans[node].groups}
         self.contacts = ContactReader(client_id, self.articulations, solid)
         """The scene's view of the contacts in its world."""
-        self.loop_constraints = LoopConstraints(
-            client_id, self.articulations, anchors, created, plans.cut_constraints,
-            plans.world_anchor,
-        )  # fmt: skip
-        self.contacts.own_constraints = set(self.loop_constraints.constraint_ids)
+        self.loop_constraints = NO_LOOPS
+        if self.articulations:
+            self.loop_constraints = LoopConstraints(
+                client_id, self.articulations, anchors, created, plans.cut_constraints,
+                plans.world_anchor,
+            )  # fmt: skip
+            self.contacts.own_constraints = set(self.loop_constraints.constraint_ids)
 
     # Made when they are asked for: many scenes have no joint.
 
@@ -162,10 +165,16 @@ class ArticulationSet:
         """Every multibody of the articulations."""
         return tuple(body for articulation in self.articulations for body in articulation.body_ids)
 
-    def connect(self, session: EngineSession, body_ids: Sequence[int]) -> None:
-        """Let kernels call the engine, where they can; ``body_ids``: all of the scene, marked."""
+    def connect(self, session: EngineSession, body_ids: Sequence[int], derive: Derive) -> None:
+        """Let kernels call the engine, where they can.
+
+        Args:
+            session: The world.
+            body_ids: All bodies of the scene, marked.
+            derive: Of the scene's plan.
+        """
         if self.articulations:
-            self.solver.connect(session, body_ids, self.loop_constraints.records)
+            self.solver.connect(session, body_ids, self.loop_constraints.records, derive)
 
     # --- the step -----------------------------------------------------------------------------
 

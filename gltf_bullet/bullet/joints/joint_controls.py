@@ -377,6 +377,6 @@ class JointControls:
             span = limit_range(row, self._limits[joint_node])
             rows.lower[r], rows.upper[r] = span.lower, span.upper
             rows.stiffness[r], rows.damping[r] = new.stiffness, new.damping
-        articulation.mark_recovering()
+        articulation.recover(articulation.violated_limits())
         articulation.refresh_native_limits()
         return True

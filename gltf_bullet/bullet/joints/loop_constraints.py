@@ -24,7 +24,7 @@ from gltf_bullet.planning.joints.articulation_plan import (
 from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
 from gltf_bullet.transforms import IDENTITY_POSE, IntArray, Pose
 
-__all__ = ["LoopConstraints"]
+__all__ = ["NO_LOOPS", "LoopConstraints"]
 
 FORCE_PER_WEIGHT = 1000.0
 """Largest constraint force, in multiples of the weight that may hang on it."""
@@ -181,3 +181,7 @@ class LoopConstraints:
             self._ghost_of[frame.link] = body
             self.ghosts.append((frame.link, body))
         return self._ghost_of[frame.link], -1, frame.link_from_frame
+
+
+NO_LOOPS = LoopConstraints(-1, (), {}, [])
+"""Of scenes without joints."""

@@ -106,6 +106,10 @@ class Record:
     states: tuple[tuple[int, tuple[tuple[int, bool], ...]], ...]
     """What the engine tells, in the order of the arena: per multibody whether its base floats (1),
     and (link, is a ball) of its joints."""
+    state_start: int
+    """First of the floats that the engine tells of it."""
+    hard_rows: tuple[int, ...]
+    """Limits of single axes that give no way, as authored."""
 
 
 class CommandRoom(NamedTuple):

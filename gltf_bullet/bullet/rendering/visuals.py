@@ -249,7 +249,7 @@ class BodyVisuals:
 
 def _look(mesh: VisualMesh) -> LinkLook:
     path = KEPT_FILES.file(mesh.digest, ".obj", lambda: obj_text(mesh))
-    return LinkLook(file=str(path), color=mesh.color)
+    return LinkLook(file=path, color=mesh.color)
 
 
 def _mesh_of_collider(shapes: tuple[PlacedShape, ...], color: Color) -> VisualMesh | None:

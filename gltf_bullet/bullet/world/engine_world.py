@@ -89,7 +89,7 @@ class EngineWorld:
         finally:
             painter.close()
         self.is_jointed = bool(self.articulations.articulations)
-        self.articulations.connect(session, self._created)
+        self.articulations.connect(session, self._created, plan.derive)
         self._is_unforced = self.gravity.is_idle and self.free.is_idle
         """Whether free bodies are given nothing before a step."""
         self._is_plain = self._is_unforced and not self.fast.is_any
@@ -168,7 +168,7 @@ class EngineWorld:
             self.client_id,
             self.free.table,
             self.free.ids,
-            lambda body_id: self._links.mask_of(body_id),
+            self._links.mask_of,
             self.pair_rules.forbids_body,
             overlaps,
         )

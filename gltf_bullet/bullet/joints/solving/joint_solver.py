@@ -20,6 +20,7 @@ from gltf_bullet.bullet.joints.solving.scene_islands import SceneIslands
 from gltf_bullet.bullet.joints.solving.step_findings import StepFindings
 from gltf_bullet.bullet.session import EngineSession, EngineSettings
 from gltf_bullet.errors import EngineError
+from gltf_bullet.planning.scene_plan import Derive
 from gltf_bullet.solver import arena as slots
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.compiling import IntTable
@@ -104,19 +105,17 @@ class JointSolver:
         return row
 
     def connect(
-        self, session: EngineSession, body_ids: Sequence[int], loops: Sequence[IntArray]
+        self,
+        session: EngineSession,
+        body_ids: Sequence[int],
+        loops: Sequence[IntArray],
+        derive: Derive,
     ) -> None:
-        """Let the kernels call the engine from now on, where they can.
-
-        Args:
-            session: The world.
-            body_ids: All bodies of the scene, marked.
-            loops: Records of the constraints that close its loops.
-        """
+        """Let the kernels call the engine from now on, where they can: see that function."""
         world = session.shared(NativeWorld)
         self.is_native = connect_kernels(
             world, session, self.arena, self.islands, self._sources, self.commands,
-            self.contacts.starts, body_ids, loops, self.read,
+            self.contacts.starts, body_ids, loops, self.read, derive,
         )  # fmt: skip
         if self.is_native:
             self.contacts.fetch = world.contacts
