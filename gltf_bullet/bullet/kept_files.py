@@ -23,7 +23,7 @@ class _KeptFiles:
     def __init__(self) -> None:
         self._folder: Path | None = None
 
-    def file(self, digest: bytes, suffix: str, write: Callable[[], str]) -> str:
+    def file(self, digest: bytes, suffix: str, write: Callable[[], bytes]) -> str:
         """The file of a content; ``write`` makes it where it is not there yet."""
         name = f"{digest.hex()}{suffix}"
         path = f"{self._folder}{os.sep}{name}"
@@ -32,14 +32,14 @@ class _KeptFiles:
             path = str(self._made(name, write))
         return path
 
-    def _made(self, name: str, write: Callable[[], str]) -> Path:
+    def _made(self, name: str, write: Callable[[], bytes]) -> Path:
         if self._folder is None or not self._folder.is_dir():
             self._folder = Path(tempfile.mkdtemp(prefix="gltf_bullet_"))
             atexit.register(shutil.rmtree, self._folder, ignore_errors=True)
         path = self._folder / name
         # Other threads may load the same robot into worlds of theirs.
         with written_aside(path, durable=False) as aside:
-            aside.write_text(write(), encoding="utf-8")
+            aside.write_bytes(write())
         return path
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -60,11 +61,21 @@ def test_other_points_and_other_budgets_are_other_hulls(
     assert computed == [500, 500, 500]
 
 
-def test_small_hulls_are_not_kept(tmp_path: Path, computed: list[int]) -> None:
+def test_small_hulls_are_computed_again_where_scipy_is_at_hand(
+    tmp_path: Path, computed: list[int]
+) -> None:
     kept_hull(ball(count=20), 60, tmp_path)
     kept_hull(ball(count=20), 60, tmp_path)
     assert computed == [20, 20]
-    assert list(tmp_path.iterdir()) == []
+
+
+def test_small_hulls_are_read_where_scipy_would_have_to_be_imported(
+    tmp_path: Path, computed: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = kept_hull(ball(count=20), 60, tmp_path)
+    monkeypatch.delitem(sys.modules, "scipy.spatial")
+    assert same(kept_hull(ball(count=20), 60, tmp_path), first)
+    assert computed == [20]
 
 
 @pytest.mark.parametrize("damage", ["empty", "cut", "flipped", "foreign", "folder"])

@@ -134,7 +134,7 @@ def create_named_multibody(
         EngineError: The engine refused, or numbered the links otherwise.
     """
     names = description.names
-    path = KEPT_FILES.file(description.digest, ".urdf", lambda: description.text)
+    path = KEPT_FILES.file(description.digest, ".urdf", description.text.encode)
     # By itself loadURDF makes prisms of cylinders: a car lost 7 % of its thrust (measured).
     flags = pybullet.URDF_USE_INERTIA_FROM_FILE | pybullet.URDF_USE_IMPLICIT_CYLINDER
     if any(shapes[1:]):
@@ -251,7 +251,7 @@ def _geometries(shapes: Sequence[PlacedShape]) -> list[str]:
     found = []
     hulls = [points for placed in shapes for points in hulls_of(placed)]
     if hulls:
-        path = KEPT_FILES.file(_digest_of(hulls), ".obj", lambda: parts_obj(hulls))
+        path = KEPT_FILES.file(_digest_of(hulls), ".obj", parts_obj(hulls).encode)
         found.append(f"<geometry><mesh filename={_quoted(path)}/></geometry>")
     for placed in shapes:
         match placed.shape:

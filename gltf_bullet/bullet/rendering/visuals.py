@@ -19,7 +19,7 @@ import pybullet
 
 from gltf_bullet.bullet.kept_files import KEPT_FILES
 from gltf_bullet.bullet.rendering.link_looks import NOTHING, LinkLook
-from gltf_bullet.bullet.rendering.visual_files import MeshFiles, load_texture, obj_text
+from gltf_bullet.bullet.rendering.visual_files import MeshFiles, load_texture, mesh_file
 from gltf_bullet.bullet.session import EngineSession, known_session
 from gltf_bullet.bullet.shapes.engine_shapes import MAX_INDICES, MAX_VERTICES
 from gltf_bullet.options import LoadOptions
@@ -248,8 +248,7 @@ class BodyVisuals:
 
 
 def _look(mesh: VisualMesh) -> LinkLook:
-    path = KEPT_FILES.file(mesh.digest, ".obj", lambda: obj_text(mesh))
-    return LinkLook(file=path, color=mesh.color)
+    return LinkLook(file=KEPT_FILES.file(mesh.digest, *mesh_file(mesh)), color=mesh.color)
 
 
 def _mesh_of_collider(shapes: tuple[PlacedShape, ...], color: Color) -> VisualMesh | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -24,7 +25,8 @@ __all__ = ["cache_folder", "kept_hull"]
 _RECIPE = "1"
 """Raise it when hulls of the same points become others."""
 _WORTH_IT = 200
-"""Points from which on reading a hull is quicker than computing it (0.1 ms)."""
+"""Points from which on reading a hull is quicker than computing it (0.1 ms); of fewer ones where
+scipy need not be imported for it (0.25 s of a new process)."""
 _MOST_BYTES = 256 << 20
 """Of all entries of the folder; the oldest go first."""
 _LOOK_EVERY = 32
@@ -45,13 +47,13 @@ def kept_hull(points: PointSet, max_points: int, folder: Path) -> Hull:
     Raises:
         ValueError: As of ``convex_hull``.
     """
-    if len(points.points) < _WORTH_IT:
-        return convex_hull(points.points, max_points)
     path = folder / f"{points.digest}-{_RECIPE}-{max_points}.hull"
-    found = _read(path)
+    is_slow = len(points.points) >= _WORTH_IT or "scipy.spatial" not in sys.modules
+    found = _read(path) if is_slow else None
     if found is None:
         found = convex_hull(points.points, max_points)
-        _write(path, found)
+        if is_slow or not path.exists():
+            _write(path, found)
     return found
 
 
