@@ -34,7 +34,7 @@ def bench(
             "formulas. 'solve' alone: joints against a loop by hand. 'drops' alone: limbs "
             "thrown on a floor; --repeats times ten of each. 'start' alone: compiling, and the "
             "first step of a new process. 'worlds' alone: 300 scenes in one world. 'robots' "
-            "alone: further copies of robots of pybullet_data."
+            "alone: first loads and further copies of robots of pybullet_data."
         ),
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Pairs of measurements per row.")] = 5,
@@ -65,7 +65,8 @@ def bench(
 
     table = ROWS
     if rows in (["worlds"], ["robots"]):
-        from gltf_bullet.cli.benches.worlds import ROBOT_ROWS, WORLD_ROWS
+        from gltf_bullet.cli.benches.robots import ROBOT_ROWS
+        from gltf_bullet.cli.benches.worlds import WORLD_ROWS
 
         table, rows = (WORLD_ROWS if rows == ["worlds"] else ROBOT_ROWS), None
     known = {row.name: row for row in table}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.asset import load_gltf, read_asset
 from gltf_bullet.runtime.scene import Scene
 
-__all__ = ["ROWS", "BenchRow", "Measurement"]
+__all__ = ["ROWS", "BenchRow", "Measurement", "milliseconds", "ratio"]
 
 ONE_BY_ONE = LoadOptions(batch_size=10**9)
 """No group of equal bodies is ever large enough to be created in one call."""
@@ -53,16 +53,22 @@ class BenchRow:
     """Takes the number of repeats."""
 
 
-def _timed(work: Callable[[], object]) -> float:
-    gc.collect()
+def milliseconds(work: Callable[[], object]) -> float:
+    """How long some work takes."""
     start = time.perf_counter()
     work()
     return 1e3 * (time.perf_counter() - start)
 
 
-def _ratio(ours: list[float], theirs: list[float]) -> Measurement:
+def ratio(ours: Iterable[float], theirs: Iterable[float]) -> Measurement:
+    """Both sides' milliseconds compared."""
     a, b = statistics.median(ours), statistics.median(theirs)
     return Measurement(ours=a, theirs=b, unit="ms", value=a / b)
+
+
+def _timed(work: Callable[[], object]) -> float:
+    gc.collect()
+    return milliseconds(work)
 
 
 def _load(shape: str, options: LoadOptions) -> Callable[[int], Measurement]:
@@ -94,7 +100,7 @@ def _against_urdf(
                 ours.append(_timed(partial(load, client)))
             with headless_world() as client:
                 theirs.append(_timed(partial(load_urdfs, client, path, positions)))
-    return _ratio(ours, theirs)
+    return ratio(ours, theirs)
 
 
 def _whole_load(repeats: int) -> Measurement:
@@ -109,7 +115,7 @@ def _whole_load(repeats: int) -> Measurement:
             with headless_world() as client:
                 ours.append(_timed(partial(load_gltf, path, client)))
             theirs.append(_timed(partial(pygltflib.GLTF2().load, str(path))))
-    return _ratio(ours, theirs)
+    return ratio(ours, theirs)
 
 
 def _steps(
@@ -123,7 +129,7 @@ def _steps(
             for _ in range(settle):
                 scene.step()
             ours, theirs = zip(*_step_pairs(scene, repeats, chunk, at_once), strict=True)
-        return _ratio(list(ours), list(theirs))
+        return ratio(list(ours), list(theirs))
 
     return measure
 

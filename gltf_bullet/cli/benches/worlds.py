@@ -1,38 +1,28 @@
-"""``bench worlds`` and ``bench robots``: many scenes in one world, and robots, against loadURDF."""
+"""``gltf-bullet bench worlds``: many scenes in one world against bare PyBullet."""
 
 from __future__ import annotations
 
-import statistics
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 
-from gltf_bullet.bullet.baselines.worlds import bare_world, robot_file, robot_loads
+from gltf_bullet.bullet.baselines.worlds import bare_world
 from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.cli.benches.assets import bodies_gltf, cart_pole_gltf, grid
-from gltf_bullet.cli.benches.rows import BenchRow, Measurement
-from gltf_bullet.cli.robots import read_source
+from gltf_bullet.cli.benches.rows import BenchRow, Measurement, milliseconds, ratio
 from gltf_bullet.runtime.asset import Asset, read_asset
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.runtime.scene_batch import SceneBatch
 from gltf_bullet.transforms import Vec3
 
-__all__ = ["ROBOT_ROWS", "WORLD_ROWS"]
+__all__ = ["WORLD_ROWS"]
 
 SCENES = 300
 STEPS = 50
 _PLACES: tuple[Vec3, ...] = tuple((4.0 * (k % 20), 4.0 * (k // 20), 0.0) for k in range(SCENES))
-_COPIES = 5
 _ASSETS: dict[str, Callable[[], bytes]] = {
     "box": partial(bodies_gltf, "box", grid(1, 1.0)),
     "cart-pole": cart_pole_gltf,
 }
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
 
 
 def _ours(asset: Asset) -> tuple[float, float, float]:
@@ -51,15 +41,15 @@ def _ours(asset: Asset) -> tuple[float, float, float]:
             for scene in scenes:
                 scene.remove()
 
-        return _seconds(load), _seconds(run), _seconds(remove)
+        return milliseconds(load), milliseconds(run), milliseconds(remove)
 
 
 def _theirs(kind: str) -> tuple[float, float, float]:
     with headless_world() as client, bare_world(client, kind) as bare:
         return (
-            _seconds(lambda: bare.load(_PLACES)),
-            _seconds(lambda: bare.steps(STEPS)),
-            _seconds(bare.remove),
+            milliseconds(lambda: bare.load(_PLACES)),
+            milliseconds(lambda: bare.steps(STEPS)),
+            milliseconds(bare.remove),
         )
 
 
@@ -68,28 +58,7 @@ def _many(kind: str, part: int, repeats: int) -> Measurement:
     asset = read_asset(_ASSETS[kind]())
     _ours(asset)
     pairs = [(_ours(asset)[part], _theirs(kind)[part]) for _ in range(repeats)]
-    return _ratio(*zip(*pairs, strict=True))
-
-
-def _ratio(ours: Iterable[float], theirs: Iterable[float]) -> Measurement:
-    a, b = 1e3 * statistics.median(ours), 1e3 * statistics.median(theirs)
-    return Measurement(ours=a, theirs=b, unit="ms", value=a / b)
-
-
-def _further(robot: str, repeats: int) -> Measurement:
-    """A further copy of a converted robot against ``loadURDF`` of it, by turns in one world."""
-    source = robot_file(robot)
-    asset = read_source(source)
-    with headless_world() as client:
-        load = robot_loads(client, source)
-        asset.instantiate(client, position=(0.0, 5.0, 0.0))
-        load((0.0, 0.0, 0.0))
-        ours, theirs = [], []
-        for k in range(1, 1 + repeats * _COPIES):
-            theirs.append(_seconds(partial(load, (4.0 * k, 0.0, 0.0))))
-            place = (4.0 * k, 5.0, 0.0)
-            ours.append(_seconds(partial(asset.instantiate, client, position=place)))
-    return _ratio(ours, theirs)
+    return ratio(*zip(*pairs, strict=True))
 
 
 WORLD_ROWS = tuple(
@@ -103,18 +72,3 @@ WORLD_ROWS = tuple(
     for number, part in enumerate(("load", "step", "remove"))
 )
 """Many scenes in one world."""
-
-ROBOT_ROWS = tuple(
-    BenchRow(
-        name=robot.rpartition("/")[2],
-        what="a further copy / loadURDF",
-        goal=1.0,
-        measure=partial(_further, robot),
-    )
-    for robot in (
-        "kuka_iiwa/model", "franka_panda/panda", "xarm/xarm6_robot", "laikago/laikago_toes",
-        "a1/a1", "quadruped/minitaur", "husky/husky", "racecar/racecar", "r2d2",
-        "humanoid/humanoid", "cartpole",
-    )
-)  # fmt: skip
-"""Robots that ``pybullet_data`` ships."""

@@ -1,0 +1,80 @@
+"""``gltf-bullet bench robots``: those that ``pybullet_data`` ships, against ``loadURDF``."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from gltf_bullet.bullet.baselines.worlds import robot_file, robot_loads
+from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.cli.benches.assets import cart_pole_gltf
+from gltf_bullet.cli.benches.rows import BenchRow, Measurement, milliseconds, ratio
+from gltf_bullet.cli.robots import read_source
+
+__all__ = ["ROBOT_ROWS"]
+
+_COPIES = 5
+_FIRST = """
+import sys, time
+import pybullet, gltf_bullet as gb
+client = pybullet.connect(pybullet.DIRECT)
+gb.load_gltf(sys.argv[1], client).step()
+start = time.perf_counter()
+pybullet.loadURDF(sys.argv[3], physicsClientId=client)
+native = time.perf_counter()
+gb.load_gltf(sys.argv[2], client)
+print(f"\\n{1e3 * (time.perf_counter() - native)} {1e3 * (native - start)}")
+"""
+"""A process that has loaded another asset loads this robot for the first time."""
+
+
+def _first(robot: str, repeats: int) -> Measurement:
+    """The first load in new processes, with what is kept on disk kept."""
+    source = robot_file(robot)
+    with TemporaryDirectory() as folder:
+        other, own = Path(folder) / "other.gltf", Path(folder) / "robot.glb"
+        other.write_bytes(cart_pole_gltf())
+        own.write_bytes(read_source(source).to_glb())
+        command = [sys.executable, "-c", _FIRST, str(other), str(own), str(source)]
+        pairs = []
+        for _ in range(1 + repeats):
+            made = subprocess.run(command, check=True, capture_output=True)  # noqa: S603  # ours
+            pairs.append(map(float, made.stdout.splitlines()[-1].split()))
+        return ratio(*zip(*pairs[1:], strict=True))
+
+
+def _further(robot: str, repeats: int) -> Measurement:
+    """A further copy of a converted robot against ``loadURDF`` of it, by turns in one world."""
+    source = robot_file(robot)
+    asset = read_source(source)
+    with headless_world() as client:
+        load = robot_loads(client, source)
+        asset.instantiate(client, position=(0.0, 5.0, 0.0))
+        load((0.0, 0.0, 0.0))
+        ours, theirs = [], []
+        for k in range(1, 1 + repeats * _COPIES):
+            theirs.append(milliseconds(partial(load, (4.0 * k, 0.0, 0.0))))
+            place = (4.0 * k, 5.0, 0.0)
+            ours.append(milliseconds(partial(asset.instantiate, client, position=place)))
+    return ratio(ours, theirs)
+
+
+ROBOT_ROWS = tuple(
+    BenchRow(
+        name=f"{robot.rpartition('/')[2]}-{kind}", what=what, goal=goal,
+        measure=partial(measure, robot),
+    )
+    for robot in (
+        "kuka_iiwa/model", "franka_panda/panda", "xarm/xarm6_robot", "laikago/laikago_toes",
+        "a1/a1", "quadruped/minitaur", "husky/husky", "racecar/racecar", "r2d2",
+        "humanoid/humanoid", "cartpole",
+    )
+    for kind, what, goal, measure in (
+        ("first", "first load in a process / loadURDF", 3.0, _first),
+        ("further", "a further copy / loadURDF", 1.0, _further),
+    )
+)  # fmt: skip
+"""In the order of the table."""
