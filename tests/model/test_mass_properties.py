@@ -19,7 +19,7 @@ from gltf_bullet.model.mass_properties import (
     solid_moments,
 )
 
-SEGMENTS = 256
+SEGMENTS = 128
 
 
 def revolved(profile: list[tuple[float, float]]) -> trimesh.Trimesh:
@@ -34,7 +34,7 @@ def revolved(profile: list[tuple[float, float]]) -> trimesh.Trimesh:
 
 def capsule_profile(shape: Capsule) -> list[tuple[float, float]]:
     half = 0.5 * shape.mid_height
-    latitudes = np.linspace(-0.5 * math.pi, 0.5 * math.pi, 129)
+    latitudes = np.linspace(-0.5 * math.pi, 0.5 * math.pi, 65)
     caps = ((-half, shape.radius_bottom), (half, shape.radius_top))
     return [(r * math.cos(a), y + r * math.sin(a)) for y, r in caps for a in latitudes]
 
@@ -80,11 +80,10 @@ LINEAR_MAPS = [
 @pytest.mark.parametrize(("shape", "mesh_of"), SOLIDS)
 def test_solids_agree_with_trimesh_under_every_scale(shape, mesh_of, linear) -> None:
     mesh = mesh_of(shape)
-    # Inscribed polygons are smaller than circles; 256 segments are within 0.02 %.
+    # Inscribed polygons are smaller than circles; 128 segments are within 0.04 %.
     transform = np.eye(4)
     transform[:3, :3] = linear
     mesh.apply_transform(transform)
-    mesh.fix_normals()
     moments = solid_moments(shape).mapped(linear, np.zeros(3))
     size = float(np.ptp(mesh.vertices, axis=0).max())
     assert moments.volume == pytest.approx(mesh.volume, rel=2e-3)
