@@ -25,6 +25,14 @@ def ring(sections: int = 12) -> TriangleSet:
     return TriangleSet(mesh.vertices, mesh.faces)
 
 
+def angle() -> TriangleSet:
+    """An L: what coacd is quickest with, a third of its time for a ring."""
+    corners = np.array([(0, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2)], dtype=float)
+    faces = np.array([(0, 1, 3), (1, 2, 3), (0, 3, 5), (3, 4, 5)])
+    mesh = trimesh.creation.extrude_triangulation(corners, faces, 1.0)
+    return TriangleSet(mesh.vertices, mesh.faces)
+
+
 def decomposed(mesh: TriangleSet, cache_folder: Path) -> Decomposition:
     options = LoadOptions(cache_folder=cache_folder, decomposition_seconds=PATIENT)
     return Decomposer(options).decompose(mesh)
@@ -62,19 +70,19 @@ def test_the_parts_of_a_ring_cover_it_wherever_it_is_and_however_large(tmp_path:
 def test_a_budget_that_ends_is_kept_and_named(tmp_path: Path) -> None:
     options = LoadOptions(cache_folder=tmp_path, decomposition_seconds=1e-3)
     begin = time.monotonic()
-    found = Decomposer(options).decompose(ring())
+    found = Decomposer(options).decompose(angle())
     assert time.monotonic() - begin < 3.0
     assert (found.outcome, found.parts) == ("none", ())
     assert "did not end" in found.reason
     # Kept: as little time will not be spent again; more will.
-    assert Decomposer(options).decompose(ring()).outcome == "none"
+    assert Decomposer(options).decompose(angle()).outcome == "none"
     assert (
         Decomposer(LoadOptions(cache_folder=tmp_path, decomposition_seconds=PATIENT))
-        .decompose(ring())
+        .decompose(angle())
         .outcome
         == "full"
     )
-    assert Decomposer(options).decompose(ring()).outcome == "full"
+    assert Decomposer(options).decompose(angle()).outcome == "full"
 
 
 @pytest.mark.slow
@@ -194,25 +202,25 @@ def test_modules_in_the_working_directory_are_not_run(
     (tmp_path / "numpy.py").write_text("import pathlib; pathlib.Path('was_run').touch()")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", ["", *sys.path])
-    found = decomposed(ring(), tmp_path / "cache")
+    found = decomposed(angle(), tmp_path / "cache")
     assert found.outcome == "full"
     assert not (tmp_path / "was_run").exists()
 
 
 def test_a_broken_cache_file_is_made_anew(tmp_path: Path) -> None:
     options = LoadOptions(cache_folder=tmp_path, decomposition_seconds=PATIENT)
-    Decomposer(options).decompose(ring())
+    Decomposer(options).decompose(angle())
     (entry,) = tmp_path.glob("*.npz")
     for content in (b"PK\x03\x04 nonsense", entry.read_bytes()[:-200]):
         entry.write_bytes(content)
-        assert Decomposer(options).decompose(ring()).outcome == "full"
+        assert Decomposer(options).decompose(angle()).outcome == "full"
 
 
 def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
     in_the_way = tmp_path / "file"
     in_the_way.write_text("")
     options = LoadOptions(cache_folder=in_the_way / "folder", decomposition_seconds=PATIENT)
-    assert Decomposer(options).decompose(ring()).outcome == "full"
+    assert Decomposer(options).decompose(angle()).outcome == "full"
 
 
 @pytest.mark.parametrize("seconds", [-1.0, float("nan"), float("inf")])
