@@ -75,7 +75,9 @@ def test_repeated_joint_names_are_told_apart_in_the_plot(run: Run, tmp_path: Pat
             node["name"] = "Joint"
     path, plot, png = tmp_path / "in.gltf", tmp_path / "plot.png", tmp_path / "last.png"
     path.write_text(json.dumps(document))
-    outcome = run("simulate", path, "--seconds", "0.2", "--plot", plot, "--png", png)
+    outcome = run(
+        "simulate", path, "--seconds", "0.2", "--plot", plot, "--png", png, "--size", "64x48"
+    )
     assert outcome.code == 0, outcome.err
     assert plot.is_file()
     assert png.is_file()
