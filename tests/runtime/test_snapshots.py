@@ -118,10 +118,11 @@ def test_a_restored_scene_replays_identically_to_the_bit(reach: float, sliding: 
         deterministic(scene).step(150)
         saved = scene.save_state()
         first = run(scene, 1000)
-        for _ in range(2):
+        # The whole of it once, and its beginning again: a state can be restored more than once.
+        for steps in (1000, 250):
             scene.restore_state(saved)
             assert scene.time == pytest.approx(150 / 240)
-            assert run(scene, 1000) == first
+            assert first.startswith(run(scene, steps))
 
 
 def test_reset_replays_the_scene_from_its_start() -> None:
@@ -196,11 +197,11 @@ def test_saving_and_restoring_does_not_grow() -> None:
             for _ in range(count):
                 scene.restore_state(scene.save_state())
 
-        cycle(500)
+        cycle(300)
         before = psutil.Process().memory_info().rss
-        cycle(2000)
+        cycle(1000)
         grown = psutil.Process().memory_info().rss - before
-        assert grown < 2_000_000
+        assert grown < 1_000_000
 
 
 def test_a_state_of_other_bodies_is_refused() -> None:
