@@ -39,12 +39,11 @@ def position(scene: gb.Scene, joint: str, dof: int = 0) -> float:
 
 def gaps(scene: gb.Scene) -> dict[str, float]:
     """Distance [m] between the two attachment nodes of every joint."""
-    found = {}
-    for node, joint in scene.joints.items():
-        other = joint.model.connected_node
-        apart = scene.world_from_node(node)[:3, 3] - scene.world_from_node(other)[:3, 3]
-        found[joint.name] = float(np.linalg.norm(apart))
-    return found
+    joints = scene.joints
+    places = scene.node_matrices[:, :3, 3]
+    apart = places[list(joints)] - places[[j.model.connected_node for j in joints.values()]]
+    lengths = np.linalg.norm(apart, axis=1).tolist()
+    return dict(zip((joint.name for joint in joints.values()), lengths, strict=True))
 
 
 def tilt(scene: gb.Scene, joint: str) -> float:
