@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 
@@ -18,6 +19,12 @@ pytest_plugins = ["tests.issue_code_census"]
 # Timings are no assertions: the machine may be busy.
 settings.register_profile("gltf_bullet", deadline=None)
 settings.load_profile("gltf_bullet")
+
+
+def pytest_collection_finish() -> None:
+    """Modules and test items stay: no garbage collection looks through them again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture
