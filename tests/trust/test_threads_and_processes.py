@@ -94,6 +94,7 @@ LONG_WORK = """
 import os, signal, sys, threading
 import pybullet
 import gltf_bullet as gb
+signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
 client = pybullet.connect(pybullet.DIRECT)
 asset = gb.read_asset(sys.argv[1])
 first = asset.instantiate(client)
@@ -121,12 +122,17 @@ def test_ctrl_c_during_loads_leaves_a_world_that_goes_on() -> None:
 
 
 def test_ctrl_c_ends_a_step_between_two(client: int) -> None:
+    # A job in the background of a shell ignores it, and would step for hours.
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     scene = gb.load_gltf(CART_POLE, client)
     scene.step()
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        scene.step(10**7)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            scene.step(10**7)
+    finally:
+        signal.signal(signal.SIGINT, handler)
     assert np.isfinite(scene.node_matrices).all()
     scene.step(5)
     scene.remove()
