@@ -76,10 +76,10 @@ def test_films_show_the_fall_from_one_place(run: Run, falling: Path, tmp_path: P
 
 
 def test_the_second_run_ends_where_the_first_did(run: Run, falling: Path, tmp_path: Path) -> None:
-    plain = json.loads(run("simulate", falling, "--seconds", "1", "--json").out)
+    plain = json.loads(run("simulate", falling, "--seconds", "0.5", "--json").out)
     filmed = json.loads(
         run(
-            "simulate", falling, "--seconds", "1", "--json", "--gif", tmp_path / "a.gif", *SMALL
+            "simulate", falling, "--seconds", "0.5", "--json", "--gif", tmp_path / "a.gif", *SMALL
         ).out
     )
     assert filmed == plain
