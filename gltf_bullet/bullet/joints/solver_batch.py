@@ -51,6 +51,8 @@ class WorldContacts:
         """Of the group that somebody stands for."""
         self._numbers: IntArray = np.zeros(0, dtype=np.int64)
         """Of the group that each row belongs to, -1 for none."""
+        self._rows_of: dict[int, FloatArray] = {}
+        """By the number of a group that somebody has asked for."""
 
     def give(self, reader: ContactReader) -> None:
         """Spare a reader its own call: it shall reckon with these the next time.
@@ -63,8 +65,12 @@ class WorldContacts:
         if not len(self._numbers):
             self._group(rows, reader.owners)
         number = self._number_of.get(self._find(reader))
-        mine = _NOTHING if number is None else rows[self._numbers == number].ravel()
-        reader.take(mine)
+        if number is None:
+            reader.take(_NOTHING)
+            return
+        if number not in self._rows_of:
+            self._rows_of[number] = rows[self._numbers == number].ravel()
+        reader.take(self._rows_of[number])
 
     def give_own(self, reader: ContactReader) -> None:
         """The same with its own bodies' contacts alone: a step that is over is judged by these."""

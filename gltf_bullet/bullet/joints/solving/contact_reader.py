@@ -182,7 +182,8 @@ class ContactReader:
     def read(self, dt: float, gravity: Sequence[float], *, learns: bool = True) -> Touching | None:
         """Everything that touches the scene's articulations, directly or through others.
 
-        ``None`` where nothing does. ``learns``: once a step, loads on others are taken to heart.
+        ``None`` where nothing does. ``learns``: for the solve, once a step: loads on others are
+        taken to heart, and what rubs; a step that was made is judged without.
         """
         rows = self.held
         self.held = None
@@ -200,7 +201,7 @@ class ContactReader:
         if 2 * count > len(self.frictions):
             self.marks = following.places(_SPARE * count)
             self.frictions = np.zeros(2 * _SPARE * count)
-        found = Touching(self, rows, dt, gravity)
+        found = Touching(self, rows, dt, gravity, rubs=learns)
         is_any = found.follow(self._starts)
         if learns:
             self.robot_loads.turn_over()
@@ -221,8 +222,9 @@ class Touching:
     """The contacts of one step that matter to a scene."""
 
     def __init__(
-        self, reader: ContactReader, rows: FloatArray, dt: float, gravity: Sequence[float]
-    ) -> None:
+        self, reader: ContactReader, rows: FloatArray, dt: float, gravity: Sequence[float],
+        *, rubs: bool,
+    ) -> None:  # fmt: skip
         self.free_bodies: list[float] = []
         """FREE_SIZE numbers each."""
         self.readers: list[ContactReader] = []
@@ -231,7 +233,7 @@ class Touching:
         """(number of the scene, number of the articulation) that are reached."""
         self._reader = reader
         self._client_id = reader.client_id
-        self._dt = dt
+        self._dt, self._rubs = dt, rubs
         self._gain = [dt * g for g in gravity]
         self._free: dict[tuple[int, int], _FreeSide] = {}
         """By body, and by link where links of a body move apart."""
@@ -357,9 +359,8 @@ class Touching:
         self._states[side] = state
         self._numbers[3 * side : 3 * side + 3] = scene, record, frame
         body = self._body_of[side]
-        if friction is None and body >= 0:
-            info = pybullet.getDynamicsInfo(body, self._link_of[side], self._client_id)
-            friction = info[1]
+        if friction is None and body >= 0 and self._rubs:
+            friction = pybullet.getDynamicsInfo(body, self._link_of[side], self._client_id)[1]
         self._frictions[side] = friction or 0.0
 
     def _add_free(self, body: int, link: int) -> _FreeSide:
