@@ -319,15 +319,19 @@ class BodyLease:
         if not self._session.holds(body_id):
             self._examine()
 
-    def fail(self, error: pybullet.error) -> NoReturn:
-        """Say what an engine's refusal means.
+    def __enter__(self) -> None:
+        """Say what a refusal of the engine means, in what follows."""
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        """Raise what is the matter.
 
         Raises:
             WorldChangedError: Bodies are gone.
-            EngineError: Anything else.
+            EngineError: Anything else that the engine refused.
         """
-        self._examine()
-        raise EngineError(str(error)) from error
+        if isinstance(error, pybullet.error):
+            self._examine()
+            raise EngineError(str(error)) from error
 
     def _holds_next(self, last: int) -> bool:
         if not self._body_ids:

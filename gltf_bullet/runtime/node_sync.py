@@ -16,6 +16,7 @@ from gltf_bullet.transforms import (
     BoolArray,
     FloatArray,
     IntArray,
+    Pose,
     matrices_from_quats,
     split_linear,
 )
@@ -100,6 +101,17 @@ class NodeSync:
             local = self._local[followers] if fixed is None else fixed
             above = self._world_from_asset if parents[0] < 0 else world[parents]
             world[followers] = np.matmul(above, local)
+
+    def carried(self, node: int, owner: int, world_from_body: Pose) -> FloatArray:
+        """Where a node stands that the body of the node ``owner`` carries, shape [4, 4]."""
+        path = [node]
+        while path[-1] != owner:
+            path.append(int(self._tree.parents[path[-1]]))
+        world = world_from_body.matrix()
+        world[:3, :3] = world[:3, :3] @ self._node_maps[owner]
+        for below in reversed(path[:-1]):
+            world = world @ self._local[below]
+        return world
 
     @property
     def written_nodes(self) -> IntArray:

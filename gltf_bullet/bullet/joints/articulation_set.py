@@ -27,6 +27,7 @@ from gltf_bullet.planning.scene_plan import Derive
 from gltf_bullet.solver import arena as slots
 from gltf_bullet.transforms import (
     FloatArray,
+    Pose,
     Quat,
     Vec3,
     quat_conjugate,
@@ -283,6 +284,17 @@ class ArticulationSet:
         body_rotations = quat_multiply(rotations, quat_conjugate(inertial_rotations))
         origins = positions - quat_rotate(body_rotations, inertial_positions)
         return self.nodes, origins, body_rotations
+
+    def world_from_body(self, node: int) -> Pose:
+        """Body frame of one motion node, read alone."""
+        body, link = self.link_of[node]
+        if link < 0:
+            position, rotation = pybullet.getBasePositionAndOrientation(body, self.client_id)
+        else:
+            position, rotation = pybullet.getLinkState(
+                body, link, computeForwardKinematics=1, physicsClientId=self.client_id
+            )[:2]
+        return Pose(rotation, position) @ self._body_plans[node].body_from_inertial.inverse()
 
     def velocities_of(self, node: int) -> tuple[FloatArray, FloatArray]:
         """Linear velocity of the centre of mass [m/s] and angular velocity [rad/s], world axes."""

@@ -7,7 +7,6 @@ from dataclasses import replace
 from functools import cached_property, partial
 
 import numpy as np
-import pybullet
 
 from gltf_bullet.bullet.bodies.deforming_bodies import create_deforming
 from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies, create_statics
@@ -41,7 +40,7 @@ from gltf_bullet.planning.contacts.surfaces import with_materials
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.rendering.visual_plans import VisualPlans
 from gltf_bullet.scene import NodeTree
-from gltf_bullet.transforms import FloatArray, IntArray
+from gltf_bullet.transforms import FloatArray, IntArray, Pose
 
 __all__ = ["EngineWorld"]
 
@@ -309,11 +308,9 @@ class EngineWorld:
         """Read bodies that may have passed through something although nobody looks at them."""
         if self._is_plain or not self.fast.needs_reading():
             return
-        try:
+        with self.lease:
             if self.free.watches_spins or not self.fast.are_slow(self.free.glance()):
                 self.free.world_from_bodies(self.fast.put_back)
-        except pybullet.error as error:
-            self.lease.fail(error)
 
     @property
     def pairs_seen(self) -> int | None:
@@ -322,28 +319,31 @@ class EngineWorld:
 
     def read_sensed(self) -> FloatArray:
         """Read what triggers need to know; poses of the free bodies, shape [free_bodies * 7]."""
-        try:
+        with self.lease:
             if self.triggers.needs_joints:
                 self.articulations.solver.read()
             if self.triggers.needs_free or self.fast.is_any:
                 return self.free.read(self.fast.put_back if self.fast.is_any else None)
-        except pybullet.error as error:
-            self.lease.fail(error)
         return self.free.poses
 
     def world_from_bodies(self) -> tuple[FloatArray, FloatArray]:
         """Read all body frames once: positions [m] (k, 3) and rotations xyzw (k, 4)."""
-        try:
+        with self.lease:
             positions, rotations = self.free.world_from_bodies(self.fast.put_back)
             if not len(self.articulations.nodes):
                 return positions, rotations
             _, jointed_positions, jointed_rotations = self.articulations.world_from_bodies()
-        except pybullet.error as error:
-            self.lease.fail(error)
         return (
             np.concatenate([positions, jointed_positions]),
             np.concatenate([rotations, jointed_rotations]),
         )
+
+    def world_from_body(self, node: int) -> Pose | None:
+        """The body frame of one motion node, read alone; ``None`` where no joint holds it."""
+        if node not in self.articulations.link_of:
+            return None
+        with self.lease:
+            return self.articulations.world_from_body(node)
 
     # --- state --------------------------------------------------------------------------------
 

@@ -106,8 +106,7 @@ class NodeView:
     def world_matrix(self) -> FloatArray:
         """world_from_node in the Bullet world, scale included; a copy, shape [4, 4]."""
         self._core.require_alive()
-        matrix: FloatArray = self._core.followers.look(self.index)[self.index].copy()
-        return matrix
+        return self._core.followers.matrix_of(self.index)
 
     @property
     def local_matrix(self) -> FloatArray:

@@ -1,0 +1,54 @@
+"""Where one node stands, asked for alone, is where all nodes have it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pybullet
+import pytest
+
+import gltf_bullet as gb
+from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.cli.benches.assets import ASSETS
+
+
+@pytest.fixture
+def client() -> Iterator[int]:
+    with headless_world() as client_id:
+        yield client_id
+
+
+@pytest.mark.parametrize("name", ["ragdoll", "cart_pole", "vehicle", "suspension_bridge"])
+def test_a_node_stands_where_all_nodes_have_it(client: int, name: str) -> None:
+    pybullet.setGravity(0.0, 0.0, -9.81, physicsClientId=client)
+    scene = gb.load_gltf(
+        ASSETS / f"{name}.gltf",
+        client,
+        position=(1.0, 2.0, 3.0),
+        scale=1.5,
+        orientation=(0, 0, 1, 1),
+    )
+    scene.step(25)
+    alone = [scene.world_from_node(node) for node in range(len(scene.nodes))]
+    size = np.abs(scene.node_matrices).max()
+    assert np.abs(np.array(alone) - scene.node_matrices).max() <= 1e-14 * size
+
+
+def test_a_joint_that_somebody_else_turns_moves_nodes_at_once(client: int) -> None:
+    scene = gb.load_gltf(ASSETS / "cart_pole.gltf", client)
+    before = scene.node_matrices.copy()
+    body = scene.core.world.articulations.body_ids[0]
+    for joint in range(pybullet.getNumJoints(body, physicsClientId=client)):
+        if pybullet.getJointInfo(body, joint, physicsClientId=client)[2] == pybullet.JOINT_REVOLUTE:
+            pybullet.resetJointState(body, joint, 0.5, physicsClientId=client)
+    alone = np.array([scene.world_from_node(node) for node in range(len(scene.nodes))])
+    assert np.abs(alone - before).max() > 0.1
+    assert alone == pytest.approx(scene.node_matrices, abs=1e-14)
+
+
+def test_a_body_that_somebody_removed_is_named(client: int) -> None:
+    scene = gb.load_gltf(ASSETS / "cart_pole.gltf", client)
+    pybullet.removeBody(scene.core.world.articulations.body_ids[0], physicsClientId=client)
+    with pytest.raises(gb.WorldChangedError):
+        scene.world_from_node(len(scene.nodes) - 1)
