@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from gltf_bullet.scene.nodes import NodeTree
@@ -21,20 +19,33 @@ from gltf_bullet.transforms import (
 __all__ = ["NodeFrames"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class NodeFrames:
-    """Global transforms of all nodes in the Bullet world."""
+    """Global transforms of all nodes in the Bullet world; immutable."""
 
-    world_from_node: FloatArray
-    """Scale included, shape [node_count, 4, 4]."""
-    rotations_xyzw: FloatArray
-    """Global rotations, products of the local ones, shape [node_count, 4]."""
-    unmoved: NodeFrames | None = None
-    """What :meth:`moved` began with."""
-    offset: Vec3 = (0.0, 0.0, 0.0)
-    """[m] from :attr:`unmoved` to here."""
-    _linear_maps: list[FloatArray] = field(default_factory=list)
-    """One, once it was asked for."""
+    __slots__ = (
+        "_is_due", "_linear_maps", "_world_from_node", "offset", "rotations_xyzw", "unmoved",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        world_from_node: FloatArray,
+        rotations_xyzw: FloatArray,
+        unmoved: NodeFrames | None = None,
+        offset: Vec3 = (0.0, 0.0, 0.0),
+    ) -> None:
+        """Take over the arrays.
+
+        Args:
+            world_from_node: See there; where they were moved, those of ``unmoved``.
+            rotations_xyzw: See there.
+            unmoved: What :meth:`moved` began with.
+            offset: [m] from there to here.
+        """
+        self._world_from_node, self._is_due = world_from_node, unmoved is not None
+        self.rotations_xyzw = rotations_xyzw
+        """Global rotations, products of the local ones, shape [node_count, 4]."""
+        self.unmoved, self.offset = unmoved, offset
+        self._linear_maps: FloatArray | None = None
 
     @staticmethod
     def at_load(tree: NodeTree, world_from_asset: FloatArray, asset_xyzw: FloatArray) -> NodeFrames:
@@ -58,9 +69,16 @@ class NodeFrames:
         """
         if offset == (0.0, 0.0, 0.0):
             return self
-        world_from_node = self.world_from_node.copy()
-        world_from_node[:, :3, 3] += offset
-        return NodeFrames(world_from_node, self.rotations_xyzw, self, offset)
+        return NodeFrames(self.world_from_node, self.rotations_xyzw, self, offset)
+
+    @property
+    def world_from_node(self) -> FloatArray:
+        """Scale included, shape [node_count, 4, 4]."""
+        if self._is_due and self.unmoved is not None:  # many copies are never looked at
+            moved = self.unmoved.world_from_node.copy()
+            moved[:, :3, 3] += self.offset
+            self._world_from_node, self._is_due = moved, False
+        return self._world_from_node
 
     def equals(self, other: NodeFrames) -> bool:
         """Whether all numbers are the same, to the last bit, and came about in the same way."""
@@ -83,10 +101,10 @@ class NodeFrames:
         """
         if self.unmoved is not None:
             return self.unmoved.linear_maps()
-        if not self._linear_maps:
-            self._linear_maps.append(self._find_linear_maps())
-            self._linear_maps[0].setflags(write=False)
-        return self._linear_maps[0]
+        if self._linear_maps is None:
+            self._linear_maps = self._find_linear_maps()
+            self._linear_maps.setflags(write=False)
+        return self._linear_maps
 
     def _find_linear_maps(self) -> FloatArray:
         rotations = matrices_from_quats(quat_conjugate(self.rotations_xyzw))
