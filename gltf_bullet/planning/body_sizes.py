@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,13 +31,16 @@ class BodySize:
     reaches: FloatArray
     """How far beyond each probe the body may reach along its path [m], shape [k]."""
     is_ball: bool
-    _solids: tuple[tuple[ShapePlan, FloatArray, FloatArray], ...]
+    group_count: int
+    """Of its colliders, each with a filter of its own."""
+    _solids: tuple[tuple[int, ShapePlan, FloatArray, FloatArray], ...]
 
-    def support(self, direction: FloatArray) -> float:
-        """How far the body reaches from its centre of mass along a unit vector [m]."""
+    def support(self, direction: FloatArray, groups: Collection[int]) -> float:
+        """How far some groups reach from the centre of mass along a unit vector [m]."""
         return max(
             float(offset @ direction) + support(shape, turn.T @ direction)
-            for shape, turn, offset in self._solids
+            for group, shape, turn, offset in self._solids
+            if group in groups
         )
 
 
@@ -48,6 +51,7 @@ def body_sizes(plans: Sequence[BodyPlan]) -> list[BodySize | None]:
     for plan in plans:
         key = (
             id(plan.body_from_inertial),
+            *(len(group.shapes) for group in plan.groups),
             *(id(shape) for group in plan.groups for shape in group.shapes),
         )
         if key not in known:
@@ -59,11 +63,12 @@ def body_sizes(plans: Sequence[BodyPlan]) -> list[BodySize | None]:
 def _body_size(plan: BodyPlan) -> BodySize | None:
     """Measure a body; ``None`` without colliders."""
     inertial_from_body = plan.body_from_inertial.inverse()
-    placed = [
-        type(shape)(shape.shape, inertial_from_body @ shape.body_from_shape)
-        for group in plan.groups
+    grouped = [
+        (number, type(shape)(shape.shape, inertial_from_body @ shape.body_from_shape))
+        for number, group in enumerate(plan.groups)
         for shape in group.shapes
     ]
+    placed = [shape for _, shape in grouped]
     if not placed:
         return None
     extents = [extent_of(shape) for shape in placed]
@@ -85,8 +90,9 @@ def _body_size(plan: BodyPlan) -> BodySize | None:
         probes=np.array(probes),
         reaches=np.array(reaches),
         is_ball=len(placed) == 1 and isinstance(placed[0].shape, SpherePlan),
+        group_count=len(plan.groups),
         _solids=tuple(
-            (shape.shape, extent.axes, np.array(shape.body_from_shape.translation))
-            for shape, extent in zip(placed, extents, strict=True)
+            (number, shape.shape, extent.axes, np.array(shape.body_from_shape.translation))
+            for (number, shape), extent in zip(grouped, extents, strict=True)
         ),
     )

@@ -45,6 +45,9 @@ CLOSED = 1e-4
 """[m, rad] A violation that counts as restored."""
 
 
+SLOW_SPRING = 0.5
+"""Share of a spring that is taken implicitly, below which a step is short for it."""
+
 BEND_PASSES = 8
 """Each finds what a row must do from how far its metric bends while it does so. They converge where
 its direction turns by less than some 40 degrees in the step."""
@@ -243,6 +246,16 @@ def _bound_row(
     # power of the spring's own frequency times dt.
     fast = 16.0 * (stiffness * compliance * dt * dt) ** 2
     theta = max(fast / (1.0 + fast) if fast < 1e300 else 1.0, 1e-4)
+    is_inside = gap <= 0.0 if at_lower else gap >= 0.0
+    if not is_drive and lower != upper and is_inside and theta < SLOW_SPRING:
+        # A limit brakes beyond its bound alone: in the step that passes it, for that share of it.
+        way = abs(dt * speed + bend)
+        share = 1.0 - abs(gap) / way if way > 0.0 else 0.0
+        if share <= 0.0:
+            work[low], work[high] = 0.0, 0.0
+            return
+        damping *= share
+        gap *= theta
     resistance = max(theta * dt * stiffness + damping, 1e-30)
     work[softness] = 1.0 / (dt * resistance)
     work[target] = (stiffness * gap + damping * velocity_target) / resistance

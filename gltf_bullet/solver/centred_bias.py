@@ -5,7 +5,14 @@ from __future__ import annotations
 import math
 
 from gltf_bullet.solver import arena
-from gltf_bullet.solver.arena import ANCHOR
+from gltf_bullet.solver.arena import (
+    ANCHOR,
+    LINK_MASS,
+    LINK_SIZE,
+    POSE_COM,
+    POSE_INERTIA,
+    POSE_SIZE,
+)
 from gltf_bullet.solver.cholesky import factor_dense, forward_dense, solve_dense
 from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.tree_dynamics import bias_forces
@@ -49,7 +56,7 @@ def centre_bias(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt
     if ints[a + arena.MISPREDICTED] or floats[ints[a + arena.MISTRUST]] > 0.0:
         # The mean is one of velocities that will not come about; of limbs that an impact has thrown
         # the passes do not converge (measured: a ragdoll at 41 rad/s and 60 Hz, 2e8 N m).
-        _stop_whip(ints, work, a, dt)
+        _stop_whip(ints, floats, work, a, dt)
         return
     is_held = False
     for k in range(n):
@@ -70,11 +77,11 @@ def centre_bias(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt
             break
         move_frames(ints, floats, work, a, mean, mean_twist)
         bias_forces(ints, floats, work, a, mean, mean_twist, centred)
-    _stop_whip(ints, work, a, dt)
+    _stop_whip(ints, floats, work, a, dt)
 
 
 @kernel
-def _stop_whip(ints: IntArray, work: FloatArray, a: int, dt: float) -> None:
+def _stop_whip(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt: float) -> None:
     """Notice how much of its velocity inertia alone turns over, and brake where it is too much."""
     n, factor = ints[a + arena.DOF_COUNT], ints[a + arena.FACTOR]
     velocity, bias = ints[a + arena.VELOCITY], ints[a + arena.BIAS]
@@ -90,10 +97,48 @@ def _stop_whip(ints: IntArray, work: FloatArray, a: int, dt: float) -> None:
         turned += work[swerve + i] ** 2
         for k in range(n):
             moving += work[velocity + i] * work[mass + n * i + k] * work[velocity + k]
+    if _is_carried(ints, floats, a):
+        # Inertia turns what the anchors carry as well: the bob of a governor, at rest towards its
+        # rotor for a moment, stayed there.
+        moving = max(moving, _motion_about_anchors(ints, floats, work, a))
     share = dt * math.sqrt(turned / max(moving, 1e-30))
     work[whip] = share
     if share > UNRESOLVED:
         _brake_joints(ints, work, a, min(0.5, share - UNRESOLVED) / dt)
+
+
+@kernel
+def _is_carried(ints: IntArray, floats: FloatArray, a: int) -> bool:
+    """Whether an anchor moves."""
+    for f in range(ints[a + arena.FRAME_COUNT]):
+        if ints[ints[a + arena.FRAME_JOINT] + f] == ANCHOR:
+            s = ints[ints[a + arena.FRAME_STATE] + f] + 7
+            for k in range(6):
+                if floats[s + k] != 0.0:
+                    return True
+    return False
+
+
+@kernel
+def _motion_about_anchors(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> float:
+    """Twice the kinetic energy of all links [J] with what the spin of their anchors gives them."""
+    total = 0.0
+    for f in range(ints[a + arena.FRAME_COUNT]):
+        mass = floats[ints[a + arena.LINK] + LINK_SIZE * f + LINK_MASS]
+        t, p = ints[a + arena.TWIST] + 6 * f, ints[a + arena.POSE] + POSE_SIZE * f
+        wx, wy, wz = work[t], work[t + 1], work[t + 2]
+        c, i = p + POSE_COM, p + POSE_INERTIA
+        vx = work[t + 3] + wy * work[c + 2] - wz * work[c + 1]
+        vy = work[t + 4] + wz * work[c] - wx * work[c + 2]
+        vz = work[t + 5] + wx * work[c + 1] - wy * work[c]
+        root = ints[ints[a + arena.FRAME_ROOT] + f]
+        if ints[ints[a + arena.FRAME_JOINT] + root] == ANCHOR:
+            s = ints[ints[a + arena.FRAME_STATE] + root] + 7
+            vx, vy, vz = vx - floats[s], vy - floats[s + 1], vz - floats[s + 2]
+        total += mass * (vx * vx + vy * vy + vz * vz)
+        total += work[i] * wx * wx + work[i + 1] * wy * wy + work[i + 2] * wz * wz
+        total += 2.0 * (work[i + 3] * wx * wy + work[i + 4] * wx * wz + work[i + 5] * wy * wz)
+    return total
 
 
 @kernel

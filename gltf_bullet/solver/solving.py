@@ -5,8 +5,8 @@ from __future__ import annotations
 from gltf_bullet.solver import arena
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.compiling import IntTable, entry, floats_at, ints_at, kernel
-from gltf_bullet.solver.island import (
-    add_articulation,
+from gltf_bullet.solver.island import add_articulation
+from gltf_bullet.solver.island_contacts import (
     add_contact_rows,
     open_islands,
     touch_articulations,
@@ -58,7 +58,7 @@ def _solve_one(
     dt: float,
 ) -> int:
     if stages & OPEN:
-        open_islands(index, values, contacts, free_bodies)
+        open_islands(index, values, contacts, free_bodies, dt)
     if stages & GATHER and index[layout.NEEDED] == 0:
         for k in range(ints[arena.ARTICULATIONS]):
             a = ints[ints[arena.RECORDS] + k]
@@ -67,7 +67,7 @@ def _solve_one(
                 add_articulation(ints, work, a, index, values)
         if index[layout.NEEDED] == 0:
             add_cut_constraints(ints, floats, work, index, values, dt)
-            touch_articulations(ints, work, index, values, number)
+            touch_articulations(ints, work, index, values, number, dt)
     if stages & SOLVE and index[layout.NEEDED] == 0:
         add_contact_rows(index, values, dt)
         solve_islands(index, values)

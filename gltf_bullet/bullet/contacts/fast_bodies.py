@@ -21,6 +21,7 @@ from gltf_bullet.bullet.bodies.free_table import WARY, FreeTable
 from gltf_bullet.bullet.contacts.false_edges import any_false_edge
 from gltf_bullet.bullet.contacts.fast_paths import FastPath
 from gltf_bullet.bullet.contacts.load_overlaps import LoadOverlap
+from gltf_bullet.bullet.contacts.pair_rules import EngineLink
 from gltf_bullet.bullet.contacts.soft_exits import Rising, SoftExits
 from gltf_bullet.transforms import (
     FloatArray,
@@ -91,7 +92,7 @@ class FastBodies:
         table: FreeTable,
         ids: Sequence[int],
         mask_of: Callable[[int], int],
-        are_apart: Callable[[int, int, int], bool],
+        may_meet: Callable[[EngineLink, EngineLink], bool],
         overlaps: Sequence[LoadOverlap],
     ) -> None:
         """Measure the bodies.
@@ -101,12 +102,12 @@ class FastBodies:
             table: Of all free bodies.
             ids: Their body ids.
             mask_of: The collision mask of a body.
-            are_apart: Whether a rule of the scene keeps a body from the link of another.
+            may_meet: Whether rules and filters of the scene let two links collide.
             overlaps: What is inside of each other now.
         """
         self._client_id = client_id
         self.ids = ids
-        self._mask_of, self._are_apart = mask_of, are_apart
+        self._mask_of, self._may_meet = mask_of, may_meet
         self._time_step = 0.0
         self.know(table)
         self.is_any = self._pace.thinnest < math.inf
@@ -251,7 +252,8 @@ class FastBodies:
         for path, hits in zip(fast, self._cast(fast), strict=True):
             share, first = 1.0, None
             for hit in hits:
-                found = path.share_before(hit[3], np.array(hit[4]))
+                groups = self._groups_that_meet(path.row, hit[0], hit[1])
+                found = path.share_before(hit[3], np.array(hit[4]), groups)
                 if found < share:
                     share, first = found, hit
             if first is not None:
@@ -271,10 +273,20 @@ class FastBodies:
         least = _HELD_UP * self._exits.masses[row] * math.hypot(*self._gravity)
         return row in self.state.lively and any_false_edge(self._client_id, self.ids[row], least)
 
+    def _groups_that_meet(self, row: int, body: int, link: int) -> list[int]:
+        """The colliders of a body that somebody's link stops; each group is on a link of its own.
+
+        One that a filter keeps from the floor may be below it all the time: a sled with such a hull
+        stood still at 6 m/s.
+        """
+        size, own = self._sizes[row], self.ids[row]
+        groups = range(size.group_count if size is not None else 0)
+        return [k for k in groups if self._may_meet((own, k - 1), (body, link))]
+
     def _stops(self, row: int, body: int, link: int) -> bool:
         """Whether what is in the way collides at all."""
         met = (row, body, link)
-        if met in self.state.passes or self._are_apart(self.ids[row], body, link):
+        if met in self.state.passes or not self._groups_that_meet(row, body, link):
             return False
         if dict(self.state.held).get(met, 0) >= _IN_VAIN and not pybullet.getContactPoints(
             self.ids[row], body, physicsClientId=self._client_id

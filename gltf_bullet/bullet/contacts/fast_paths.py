@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import pybullet
@@ -89,16 +89,19 @@ class FastPath:
         turned = quat_multiply(quat_from_rotation_vector(-back * self.turn), self.rotation)
         return self.position - back * self.travel, turned
 
-    def share_before(self, point: Sequence[float], normal: FloatArray) -> float:
+    def share_before(
+        self, point: Sequence[float], normal: FloatArray, groups: Collection[int]
+    ) -> float:
         """The share of the way after which the body touches a plane, 1 if it does not get there.
 
         Args:
             point: On the plane.
             normal: Towards where the body came from.
+            groups: Those of its colliders that the plane stops.
         """
         touch = self.touch
         shares = np.linspace(0.0, 1.0, _SAMPLES)
-        gaps = [self._gap(share, point, normal) for share in shares]
+        gaps = [self._gap(share, point, normal, groups) for share in shares]
         if gaps[0] < -touch:
             # Something of it is behind the plane already, maybe beside the surface: the ball
             # inside of it decides.
@@ -114,14 +117,16 @@ class FastPath:
         low, high = float(shares[behind[0] - 1]), float(shares[behind[0]])
         for _ in range(_BISECTIONS):
             middle = 0.5 * (low + high)
-            if self._gap(middle, point, normal) < -touch:
+            if self._gap(middle, point, normal, groups) < -touch:
                 high = middle
             else:
                 low = middle
         return high
 
-    def _gap(self, share: float, point: Sequence[float], normal: FloatArray) -> float:
+    def _gap(
+        self, share: float, point: Sequence[float], normal: FloatArray, groups: Collection[int]
+    ) -> float:
         """Between the body and a plane after a share of the way [m]."""
         position, rotation = self.pose_after(share)
-        reach = self.size.support(matrices_from_quats(rotation).T @ -normal)
+        reach = self.size.support(matrices_from_quats(rotation).T @ -normal, groups)
         return float(normal @ (position - np.array(point))) - reach

@@ -58,14 +58,6 @@ class PairRules:
         pair = (min(one, other), max(one, other))
         return pair in self._forbidden or pair in self._apart
 
-    def forbids_body(self, body_id: int, other_id: int, other_link: int) -> bool:
-        """Whether some link of a body may not meet a link of another one."""
-        other = (other_id, other_link)
-        return any(
-            (b == other and a[0] == body_id) or (a == other and b[0] == body_id)
-            for a, b in self._forbidden
-        )
-
     def release(self) -> None:
         """Take all rules back: ids are given out again.
 

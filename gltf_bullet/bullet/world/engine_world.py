@@ -168,7 +168,7 @@ class EngineWorld:
             self.free.table,
             self.free.ids,
             self._links.mask_of,
-            self.pair_rules.forbids_body,
+            self._links.may_meet,
             overlaps,
         )
         """Keeps small and fast bodies from passing through others."""
