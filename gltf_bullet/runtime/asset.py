@@ -93,7 +93,7 @@ def load_gltf(
         position: Where the asset's origin stands in the world [m].
         orientation: How the asset is turned, xyzw, after standing up.
         scale: Uniform size factor, like the scale of a parent node: lengths grow, stated masses,
-            inertias and velocities stay.
+            inertias, velocities and limits of joints stay.
         up_axis: ``"z"`` turns glTF's +Y up into a Z-up world; ``"y"`` keeps glTF's axes.
         scene_index: Which glTF scene; ``None`` takes the file's default.
         options: Choices that the file cannot make.

@@ -11,6 +11,7 @@ import math
 from gltf_bullet.solver import arena
 from gltf_bullet.solver.arena import (
     ANCHOR,
+    ANGLE,
     CONE,
     LINE,
     OFFSET,
@@ -254,9 +255,50 @@ def measure_rows(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -
                 + work[frame_a + 4 + 3 * k] * work[relative + 13]
                 + work[frame_a + 5 + 3 * k] * work[relative + 14]
             )
+        if work[values + r] <= TINY and (
+            metric == LINE or metric == POINT or metric == CONE or metric == ANGLE
+        ):
+            axis = -1
+            if metric == LINE or metric == CONE:
+                axis = ints[ints[a + arena.ROW_AXIS] + r]
+            _aim_along_motion(ints, work, a, first, second, is_length(metric), axis, scratch)
         _direct(work, wrench, wrench + 6, frame_b, is_length(metric))
         _relate(ints, work, a, first, second, wrench, r)
     measure_closures(ints, floats, work, a)
+
+
+@kernel
+def _aim_along_motion(
+    ints: IntArray,
+    work: FloatArray,
+    a: int,
+    first: int,
+    second: int,
+    is_linear: bool,
+    axis: int,
+    scratch: int,
+) -> None:
+    """Let a length that is 0 grow to where the frames go: it has no direction of its own.
+
+    With any other one a joint left a limit of 0.1 rad by 10 degrees in one step.
+    """
+    twist, point, aim = ints[a + arena.TWIST], scratch + 24, scratch + 78
+    u, v = twist + 6 * second, twist + 6 * first
+    wx, wy, wz = work[u] - work[v], work[u + 1] - work[v + 1], work[u + 2] - work[v + 2]
+    x, y, z = wx, wy, wz
+    if is_linear:
+        px, py, pz = work[point], work[point + 1], work[point + 2]
+        x = work[u + 3] - work[v + 3] + wy * pz - wz * py
+        y = work[u + 4] - work[v + 4] + wz * px - wx * pz
+        z = work[u + 5] - work[v + 5] + wx * py - wy * px
+    if axis >= 0:
+        # What a line or a cone lets free: a column of frame a's rotation.
+        c = scratch + 3 + axis
+        along = x * work[c] + y * work[c + 3] + z * work[c + 6]
+        x, y, z = x - along * work[c], y - along * work[c + 3], z - along * work[c + 6]
+    speed = math.sqrt(x * x + y * y + z * z)
+    if speed > TINY:
+        work[aim], work[aim + 1], work[aim + 2] = x / speed, y / speed, z / speed
 
 
 @kernel

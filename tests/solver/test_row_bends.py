@@ -33,7 +33,10 @@ def test_value_rate_and_bend_make_the_value_after_the_step(kind: str, on_body: b
     bench.start()
     tables = (slots.ROW_VALUE, slots.ROW_RATE, slots.ROW_BEND)
     told = []
-    for _ in range(16):
+    for k in range(16):
+        if k == 4 and kind == "angle":
+            # What turns from 0 about one axis bends nothing: it is kicked across.
+            bench.art.apply_impulse(body, (0.0, 0.0, 0.0), (0.5, -0.3, 0.2))
         bench.step()
         arena = bench.art.arena
         told.append([float(arena.table(arena.records[0], slot, 1)[0]) for slot in tables])

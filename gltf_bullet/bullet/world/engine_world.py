@@ -159,7 +159,11 @@ class EngineWorld:
             self.session, self.plan.contacts, solid, self.pair_rules, slip_friction=slips
         )
         self._undo.append(self._links.release)
-        look = partial(find_overlaps, self.client_id, solid, self.pair_rules.forbids)
+        whole, forbids = set(self.free.ids), self.pair_rules.forbids
+        look = partial(
+            find_overlaps, self.client_id, solid,
+            lambda a, b: (a[0] == b[0] and a[0] in whole) or forbids(a, b),
+        )  # fmt: skip
         overlaps = [overlap.of(solid) for overlap in self.plan.derive(find_overlaps, look)]
         self.issues = (*gears.issues, *overlap_issues(overlaps, self._table.owners))
         """Findings that only the engine makes."""

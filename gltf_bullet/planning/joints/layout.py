@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
-from gltf_bullet.model import DofKind, Joint
+from gltf_bullet.model import DofKind, Joint, JointLimit
 from gltf_bullet.planning.joints.axes import BALL, LOCK_WIDTH, AxisRange, Dof, merge_axis
 from gltf_bullet.planning.joints.rotations import RotationLayout, plan_rotations
 from gltf_bullet.planning.joints.rows import JointRow, drive_rows, limit_rows
@@ -146,12 +146,37 @@ def plan_joint_layout(joint: Joint, a_from_b: Pose, diagnostics: Diagnostics) ->
                 position=dof.position,
                 excess=excess,
             )
+    for limit in limits:
+        if len(limit.axes) > 1 and math.isinf(limit.stiffness) and limit.maximum > LOCK_WIDTH:
+            start = _length_across(limit, a_from_b)
+            excess = max(limit.minimum - start, start - limit.maximum)
+            if excess > START_TOLERANCE:
+                diagnostics.report(
+                    JOINT_STARTS_VIOLATED,
+                    joint.pointer,
+                    dof=limit.kind.value,
+                    axis=" and ".join(map(str, limit.axes)),
+                    position=start,
+                    excess=excess,
+                )
     return JointLayout(
         offset=(offset[0], offset[1], offset[2]),
         dofs=tuple(dofs),
         rotation=rotation,
         rows=tuple(limit_rows(limits, dofs, by_twist) + drive_rows(joint, dofs, diagnostics)),
     )
+
+
+def _length_across(limit: JointLimit, a_from_b: Pose) -> float:
+    """What a limit of several axes watches [m, rad] (appendix "Joint Limit Metrics")."""
+    if limit.kind is DofKind.LINEAR:
+        return math.hypot(*(a_from_b.translation[axis] for axis in limit.axes))
+    x, y, z, w = a_from_b.rotation_xyzw
+    if len(limit.axes) == 3:
+        return 2.0 * math.atan2(math.hypot(x, y, z), abs(w))
+    (pole,) = {0, 1, 2} - set(limit.axes)
+    across = math.hypot(*((x, y, z)[axis] for axis in limit.axes))
+    return 2.0 * math.atan2(across, math.hypot((x, y, z)[pole], w))
 
 
 def _checked_range(joint: Joint, kind: DofKind, axis: int, diagnostics: Diagnostics) -> AxisRange:
