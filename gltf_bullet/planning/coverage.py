@@ -7,6 +7,7 @@ from typing import Final
 from gltf_bullet.coverage import approximated, covers, exact
 from gltf_bullet.planning.inner_motion import ANIMATED_WITHIN_BODY
 from gltf_bullet.planning.mass_planner import INFINITE_AS_LARGE, VELOCITY_LIMITED
+from gltf_bullet.planning.skewed_axes import AXES_SKEWED
 from gltf_bullet.planning.triggers import TRIGGER_DECOMPOSED, TRIGGER_PLANE
 
 __all__ = ["GRAVITY", "MOTIONS", "TRIGGERS"]
@@ -68,6 +69,9 @@ MOTIONS: Final = covers(
         how="of the centre of mass, rotated by the node, never scaled",
     ),
     approximated("linearVelocity", "angularVelocity", when="faster", by=VELOCITY_LIMITED),
+    approximated(
+        "linearVelocity", "angularVelocity", when="below scales that turn axes", by=AXES_SKEWED
+    ),
     exact(
         "collider",
         shown_by="tests/physics/test_carried_colliders.py"

@@ -21,6 +21,7 @@ from gltf_bullet.planning.joints.articulations import plan_articulations
 from gltf_bullet.planning.joints.fixed_bases import with_fixed_bases
 from gltf_bullet.planning.shapes.decomposition import Decomposer
 from gltf_bullet.planning.shapes.planner import MeshOf, ShapePlanner
+from gltf_bullet.planning.skewed_axes import report_skewed_axes
 from gltf_bullet.planning.triggers import TriggerPlans, plan_triggers
 from gltf_bullet.scene import NodeFrames, NodeTree
 from gltf_bullet.transforms import BoolArray, IntArray
@@ -141,6 +142,7 @@ def plan_scene(
     physics = _hold_animated_joints(physics, motion_node_of, animated, diagnostics)
     physics = with_fixed_bases(physics, tree, motion_node_of, frames, animated.moved)
     motion_node_of = physics.motion_node_of(tree)
+    report_skewed_axes(physics, frames, diagnostics)
     inside = animated.within_bodies(tree, motion_node_of, by_scale=True)
     decomposer = Decomposer(options)
     shapes = ShapePlanner(mesh_of, options, diagnostics, decomposer)

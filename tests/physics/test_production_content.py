@@ -213,3 +213,30 @@ def test_a_cone_is_not_left_from_its_very_centre(rate: float) -> None:
             scene.step()
             pole = scene.world_from_node("Body")[:3, 0]
             assert math.acos(min(1.0, pole[0])) <= most + math.radians(0.2)
+
+
+SKEWED = {"mirrored": (-1.0, 1.0, 1.0), "uneven": (1.0, 2.0, 1.0)}
+TILT = (0.0, 0.0, math.sin(math.pi / 8), math.cos(math.pi / 8))
+
+
+@pytest.mark.parametrize("kind", SKEWED)
+@pytest.mark.parametrize("what", ["joint", "velocity"])
+def test_axes_that_scales_turn_away_from_rotations_are_named(kind: str, what: str) -> None:
+    x, y, _ = SKEWED[kind]
+    # Half a right angle between the axes of the node is mirrored, or drawn to the longer one.
+    turned = math.atan2(y, x) - math.pi / 4
+    scenery = Jointed()
+    if what == "joint":
+        motion = {"mass": 1.0, "inertiaDiagonal": [0.1] * 3}
+        body = scenery.node("Body", motion=motion)
+        ends = scenery.attachment(body, (0, 0, 0)), scenery.node("End", rotation=TILT)
+        limits = [{"linearAxes": [0, 1, 2], "min": 0, "max": 0}]
+        scenery.join(*ends, limits=limits)
+        below = [body, ends[1]]
+    else:
+        motion = {"mass": 1.0, "inertiaDiagonal": [0.1] * 3, "linearVelocity": [1, 0, 0]}
+        below = [scenery.node("Body", rotation=TILT, motion=motion)]
+    scenery.node("Side", scale=SKEWED[kind], children=below)
+    with world(scenery.bytes()) as scene:
+        (issue,) = [found for found in scene.issues if found.code == "AXES_SKEWED"]
+        assert f"{math.degrees(turned):.3g} degrees" in issue.message

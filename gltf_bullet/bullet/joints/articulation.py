@@ -212,9 +212,11 @@ class Articulation:
     # --- limits -------------------------------------------------------------------------------
 
     def after_step(self) -> None:
-        """Hand axes that have come back inside to the engine's own limits as well."""
-        if not self.record.rows.recovering.any():
-            self.refresh_native_limits()
+        """Hand axes that have come back inside to the engine's own limits as well.
+
+        One by one: a restored state does so, too.
+        """
+        self.refresh_native_limits()
 
     def violated_limits(self) -> npt.NDArray[np.bool_]:
         """Which rows are hard limits that the current positions violate, [r]."""

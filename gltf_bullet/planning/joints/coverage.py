@@ -10,6 +10,7 @@ from gltf_bullet.planning.joints.articulation_builder import JOINT_LOOP_CLOSED, 
 from gltf_bullet.planning.joints.articulations import JOINT_WITHOUT_EFFECT
 from gltf_bullet.planning.joints.layout import JOINT_LIMITS_CONTRADICT, JOINT_STARTS_VIOLATED
 from gltf_bullet.planning.joints.rows import JOINT_DRIVE_ON_LOCKED_AXIS
+from gltf_bullet.planning.skewed_axes import AXES_SKEWED
 
 __all__ = ["COVERAGE"]
 
@@ -55,6 +56,7 @@ COVERAGE: Final = covers(
     ),
     approximated("min", "max", when="limits that leave nothing", by=JOINT_LIMITS_CONTRADICT),
     approximated("min", "max", when="frames outside at load", by=JOINT_STARTS_VIOLATED),
+    approximated("linearAxes", "angularAxes", when="below scales that turn axes", by=AXES_SKEWED),
     ignored("limits", "drives", when="neither is given", by=JOINT_WITHOUT_EFFECT),
     exact(
         "stiffness",

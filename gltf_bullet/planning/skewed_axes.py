@@ -1,0 +1,67 @@
+"""Axes that scales above a node turn away from its rotation, which joints and motions follow."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
+from gltf_bullet.model import PhysicsScene
+from gltf_bullet.scene import NodeFrames
+from gltf_bullet.transforms import FloatArray
+
+__all__ = ["AXES_SKEWED", "report_skewed_axes"]
+
+AXES_SKEWED = IssueKind(
+    "AXES_SKEWED",
+    Severity.WARNING,
+    "scales above turn the axes of the node up to {degrees:.3g} degrees away from its rotation, "
+    "which {what} follows",
+)
+
+_TOLERANCE = 1e-3
+"""[rad]"""
+
+
+def report_skewed_axes(physics: PhysicsScene, frames: NodeFrames, diagnostics: Diagnostics) -> None:
+    """Name what a node's global transform would send elsewhere than the product of rotations does.
+
+    Below an uneven or mirroring scale no rotation has the node's axes. Bodies and joints need one;
+    the specs have "the basis defined by the attachment frame" and "node space", and no more of it.
+    """
+    maps = frames.linear_maps()
+    for node, joint in physics.joints.items():
+        ends = [node] if joint.connected_node is None else [node, joint.connected_node]
+        worst = max(ends, key=lambda end: _line_angle(maps[end]))
+        _report(worst, _line_angle(maps[worst]), "the joint's frame", diagnostics)
+    for node, motion in physics.motions.items():
+        axes = maps[node] / np.maximum(np.linalg.norm(maps[node], axis=0), 1e-300)
+        sign = math.copysign(1.0, float(np.linalg.det(axes)))
+        angles = [
+            _angle(axes @ np.array(motion.linear_velocity), np.array(motion.linear_velocity)),
+            _angle(
+                sign * (axes @ np.array(motion.angular_velocity)), np.array(motion.angular_velocity)
+            ),
+        ]
+        _report(node, max(angles), "its stated velocity", diagnostics)
+
+
+def _report(node: int, angle: float, what: str, diagnostics: Diagnostics) -> None:
+    if angle > _TOLERANCE:
+        at = ROOT / "nodes" / node
+        diagnostics.report(AXES_SKEWED, at, degrees=math.degrees(angle), what=what)
+
+
+def _line_angle(linear_map: FloatArray) -> float:
+    """Between an axis of the node and the same of its rotation, whichever way they point [rad]."""
+    lengths = np.maximum(np.linalg.norm(linear_map, axis=0), 1e-300)
+    cosines = np.abs(np.diag(linear_map)) / lengths
+    # Of a scale of 0 nothing is left that could point anywhere.
+    return float(np.arccos(np.clip(cosines[lengths > 1e-300], -1.0, 1.0)).max(initial=0.0))
+
+
+def _angle(one: FloatArray, other: FloatArray) -> float:
+    """Between two vectors [rad]; 0 where one of them is."""
+    size = float(np.linalg.norm(one) * np.linalg.norm(other))
+    return math.acos(min(max(float(one @ other) / size, -1.0), 1.0)) if size > 0.0 else 0.0
