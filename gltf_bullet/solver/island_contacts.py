@@ -53,7 +53,7 @@ EMPTY = 1e-12
 
 @kernel
 def open_islands(
-    index: IntArray, values: FloatArray, contacts: int, free_bodies: int, dt: float
+    index: IntArray, values: FloatArray, contacts: int, free_bodies: int, since: float
 ) -> None:
     """Begin the islands of a step with the contacts and free bodies that were filled in."""
     index[layout.BLOCKS] = 0
@@ -73,12 +73,12 @@ def open_islands(
         for k in range(CONTACT_RATE, CONTACT_SIZE):
             values[at + k] = 0.0
     if index[layout.NEEDED] == 0:
-        touch_free_bodies(index, values, dt)
+        touch_free_bodies(index, values, since)
 
 
 @kernel
 def touch_articulations(
-    ints: IntArray, work: FloatArray, index: IntArray, values: FloatArray, number: int, dt: float
+    ints: IntArray, work: FloatArray, index: IntArray, values: FloatArray, number: int, since: float
 ) -> None:
     """The sides of all contacts that belong to the articulations of one arena."""
     for c in range(index[layout.CONTACTS]):
@@ -102,9 +102,9 @@ def touch_articulations(
             com = ints[a + arena.POSE] + POSE_SIZE * frame + POSE_COM
             cx, cy, cz = work[com], work[com + 1], work[com + 2]
             wx, wy, wz = work[twist], work[twist + 1], work[twist + 2]
-            px = dt * (work[twist + 3] + wy * cz - wz * cy)
-            py = dt * (work[twist + 4] + wz * cx - wx * cz)
-            pz = dt * (work[twist + 5] + wx * cy - wy * cx)
+            px = since * (work[twist + 3] + wy * cz - wz * cy)
+            py = since * (work[twist + 4] + wz * cx - wx * cz)
+            pz = since * (work[twist + 5] + wx * cy - wy * cx)
             px += values[contact + CONTACT_POSITION] - work[reference]
             py += values[contact + CONTACT_POSITION + 1] - work[reference + 1]
             pz += values[contact + CONTACT_POSITION + 2] - work[reference + 2]
@@ -135,7 +135,7 @@ def touch_articulations(
 
 
 @kernel
-def touch_free_bodies(index: IntArray, values: FloatArray, dt: float) -> None:
+def touch_free_bodies(index: IntArray, values: FloatArray, since: float) -> None:
     """The sides of all contacts that belong to free bodies."""
     for c in range(index[layout.CONTACTS]):
         contact = index[layout.CONTACT] + CONTACT_SIZE * c
@@ -152,16 +152,16 @@ def touch_free_bodies(index: IntArray, values: FloatArray, dt: float) -> None:
             index[side + SIDE_BLOCK] = block
             index[side + SIDE_JACOBIAN] = rows
             v = body + FREE_VELOCITY
-            px = values[contact + CONTACT_POSITION] - values[body + FREE_COM] + dt * values[v]
+            px = values[contact + CONTACT_POSITION] - values[body + FREE_COM] + since * values[v]
             py = (
                 values[contact + CONTACT_POSITION + 1]
                 - values[body + FREE_COM + 1]
-                + dt * values[v + 1]
+                + since * values[v + 1]
             )
             pz = (
                 values[contact + CONTACT_POSITION + 2]
                 - values[body + FREE_COM + 2]
-                + dt * values[v + 2]
+                + since * values[v + 2]
             )
             inertia = rows + 24
             if block >= 0:
@@ -209,7 +209,7 @@ def _invert(values: FloatArray, m: int, out: int) -> None:
 
 
 @kernel
-def add_contact_rows(index: IntArray, values: FloatArray, dt: float) -> None:
+def add_contact_rows(index: IntArray, values: FloatArray, dt: float, since: float) -> None:
     """Three rows for each contact that presses, one for each that may; all sides are known."""
     largest = 0.0
     for c in range(index[layout.CONTACTS]):
@@ -228,7 +228,7 @@ def add_contact_rows(index: IntArray, values: FloatArray, dt: float) -> None:
             continue
         strength = -layout.HELD - values[contact + CONTACT_DISTANCE]
         # The engine detected the contacts before the last step moved the bodies.
-        gap = values[contact + CONTACT_DISTANCE] + dt * values[contact + CONTACT_RATE]
+        gap = values[contact + CONTACT_DISTANCE] + since * values[contact + CONTACT_RATE]
         pressing = dt * values[contact + CONTACT_FORCES]
         grip = values[contact + CONTACT_FRICTION] * pressing
         for k in range(3 if grip > 0.0 or strength >= 0.0 else 1):

@@ -57,8 +57,10 @@ def _solve_one(
     free_bodies: int,
     dt: float,
 ) -> int:
+    # The engine looked for contacts when its last substep began.
+    since = dt / max(ints[arena.SUBSTEPS], 1)
     if stages & OPEN:
-        open_islands(index, values, contacts, free_bodies, dt)
+        open_islands(index, values, contacts, free_bodies, since)
     if stages & GATHER and index[layout.NEEDED] == 0:
         for k in range(ints[arena.ARTICULATIONS]):
             a = ints[ints[arena.RECORDS] + k]
@@ -67,9 +69,9 @@ def _solve_one(
                 add_articulation(ints, work, a, index, values)
         if index[layout.NEEDED] == 0:
             add_cut_constraints(ints, floats, work, index, values, dt)
-            touch_articulations(ints, work, index, values, number, dt)
+            touch_articulations(ints, work, index, values, number, since)
     if stages & SOLVE and index[layout.NEEDED] == 0:
-        add_contact_rows(index, values, dt)
+        add_contact_rows(index, values, dt, since)
         solve_islands(index, values)
     if stages & FINISH and index[layout.NEEDED] == 0:
         status = 0 if take_results(ints, floats, work, index, values, dt) else NOT_FINITE

@@ -60,6 +60,7 @@ def add_contact_forces(
             work[ints[a + arena.CONTACT_FORCE] + i] = 0.0
             work[ints[a + arena.MOVING_FORCE] + i] = 0.0
         work[ints[a + arena.PUSHED_BY]] = 0.0
+    since = dt / max(ints[arena.SUBSTEPS], 1)
     for c in range(contacts):
         contact = index[layout.CONTACT] + CONTACT_SIZE * c
         if values[contact + CONTACT_DISTANCE] <= -layout.HELD:
@@ -91,7 +92,7 @@ def add_contact_forces(
                     + work[twist + p] * work[com + q]
                     - work[twist + q] * work[com + p]
                 )
-                work[arm + k] = middle + dt * speed - work[reference + k]
+                work[arm + k] = middle + since * speed - work[reference + k]
             for k in range(3):
                 p, q = (k + 1) % 3, (k + 2) % 3
                 force = work[wrench + 3 + q]
