@@ -192,6 +192,11 @@ class Articulation:
         """1 where what the engine tells next of motors is old, by velocity, [n]; may be changed."""
         return self.arena.model(self.record, slots.IS_HEARD, self.record.dof_count)
 
+    @property
+    def quiet(self) -> FloatArray:
+        """For how many steps a motor was not felt, by velocity, [n]; may be changed."""
+        return self.arena.model(self.record, slots.QUIET, self.record.dof_count)
+
     def is_taken(self, row: int) -> bool:
         """Whether such a motor has an axis that a row acts on."""
         unit = int(self.record.rows.coordinate[row])

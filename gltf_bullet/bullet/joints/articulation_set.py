@@ -25,6 +25,7 @@ from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans
 from gltf_bullet.planning.scene_plan import Derive
 from gltf_bullet.solver import arena as slots
+from gltf_bullet.solver.last_step.foreign_motors import OLD_NEWS
 from gltf_bullet.transforms import (
     FloatArray,
     Pose,
@@ -380,9 +381,11 @@ class ArticulationSet:
         """Take back :meth:`state`; call after ``pybullet.restoreState``."""
         if not self.articulations:
             return
+        are_ours = [articulation.taken == 0.0 for articulation in self.articulations]
         self.arena.recall(state.memory)
-        for articulation in self.articulations:
+        for articulation, is_ours in zip(self.articulations, are_ours, strict=True):
             articulation.heard[:] = 1.0
+            articulation.quiet[is_ours] = OLD_NEWS
         self.solver.forget_motors()
         for articulation in self.articulations:
             articulation.refresh_native_limits()

@@ -34,6 +34,11 @@ AT_STOP = 0.02
 """[m, rad] from a hard limit within which the engine's own stop may hold against a motor."""
 
 
+OLD_NEWS = -1.0
+"""Instead of a count of quiet steps: before a state was taken back, nobody else had this motor. A
+load of 4 steps that was as large as what ours had exerted took a walker's knee from its drive."""
+
+
 @kernel
 def _force_told(
     ints: IntArray, floats: FloatArray, work: FloatArray, a: int, k: int, dt: float
@@ -141,6 +146,8 @@ def _hear_motor(
         return
     is_mine = floats[taken] == 0.0 and is_own
     if is_mine or abs(impulse) <= SILENT or ints[a + arena.CLOSURE_COUNT]:
+        return
+    if floats[taken] == 0.0 and floats[quiet] == OLD_NEWS:
         return
     if ints[a + arena.MISPREDICTED] or _is_at_stop(ints, floats, work, a, dof):
         floats[quiet] = 0.0
