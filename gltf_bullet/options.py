@@ -39,7 +39,8 @@ class LoadOptions:
     progress: Callable[[str, float], object] | None = field(default=None, compare=False, repr=False)
     """Called during work that takes seconds, with what is done and the share of its time, 0..1."""
     cache_folder: str | os.PathLike[str] | None = None
-    """Where decompositions are kept; ``None``: the user's cache folder."""
+    """Where hulls, convex parts and baked meshes are kept for other processes, half a gigabyte at
+    most; ``None``: what ``GLTF_BULLET_CACHE`` says, else the user's cache folder."""
     visuals: Visuals = "mesh"
     """What cameras see: the file's meshes, the collision shapes, or nothing."""
     visual_vertices: int = 2_000_000

@@ -32,6 +32,7 @@ DIALECT_OF: Final[Mapping[str, str]] = {
     "omi/collider": "OMI_collider",
     "omi/": "OMI",
     "msft/": "MSFT",
+    "joint_limit_tables": "MSFT",  # first drafts of KHR have its words
 }
 """By the beginning of a module's path; modules of another path serve every dialect."""
 

@@ -49,6 +49,10 @@ def with_present_names(
             EXTENSION_EARLIER_NAME, ROOT / "extensionsUsed", got=name, present=present
         )
     changed = _renamed_owner(root, earlier)
+    if isinstance(tables := changed.get("extensions"), dict):
+        changed["extensions"] = {
+            name: _renamed_shapes(table, earlier) for name, table in tables.items()
+        }
     for key in _LISTS:
         listed = root.get(key)
         if isinstance(listed, list):
@@ -84,6 +88,15 @@ def _renamed_owner(owner: JsonObject, earlier: Mapping[str, str]) -> dict[str, A
         for name, value in extensions.items()
     }
     return {**owner, "extensions": renamed}
+
+
+def _renamed_shapes(table: Any, earlier: Mapping[str, str]) -> Any:
+    """A root extension whose shapes may be extended: ``convexHull`` stands there."""
+    shapes = table.get("shapes") if isinstance(table, dict) else None
+    if not isinstance(shapes, list):
+        return table
+    renamed = [_renamed_owner(s, earlier) if isinstance(s, dict) else s for s in shapes]
+    return {**table, "shapes": renamed}
 
 
 def _renamed_pointers(value: Any, earlier: Mapping[str, str]) -> Any:

@@ -23,6 +23,7 @@ from gltf_bullet.transforms import Vec3
 __all__ = [
     "SHAPE_BLOCK_MISSING",
     "SHAPE_BLOCK_UNUSED",
+    "SHAPE_IN_OTHER_FORM",
     "SHAPE_TYPE_UNKNOWN",
     "BlockParser",
     "parse_typed_shape",
@@ -44,6 +45,11 @@ SHAPE_BLOCK_UNUSED = IssueKind(
     '{key} stands beside type "{type}"; must be left out; it is ignored',
 )
 
+SHAPE_IN_OTHER_FORM = IssueKind(
+    "SHAPE_IN_OTHER_FORM",
+    Severity.INFO,
+    "{got} is the form of another revision; should be {present}; it is read",
+)
 CAPSULE_TOO_SHORT = IssueKind(
     "CAPSULE_TOO_SHORT",
     Severity.WARNING,

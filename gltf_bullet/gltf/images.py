@@ -22,7 +22,7 @@ from gltf_bullet.gltf.document import Document
 if TYPE_CHECKING:
     import PIL.Image
 
-__all__ = ["ImageArray", "read_image"]
+__all__ = ["ImageArray", "image_bytes", "read_image"]
 
 ImageArray: TypeAlias = npt.NDArray[np.uint8]
 """RGBA as stored (sRGB, straight alpha), first row on top, shape [height, width, 4]."""
@@ -82,13 +82,13 @@ def read_image(document: Document, index: int, diagnostics: Diagnostics) -> Imag
 
 def _read_image(document: Document, index: int, diagnostics: Diagnostics) -> ImageArray | None:
     at = ROOT / "images" / index
-    data = _bytes_of(document, index, at, diagnostics)
+    data = image_bytes(document, index, diagnostics)
     return None if data is None else _decode(data, document, at, diagnostics)
 
 
-def _bytes_of(
-    document: Document, index: int, at: JsonPointer, diagnostics: Diagnostics
-) -> bytes | None:
+def image_bytes(document: Document, index: int, diagnostics: Diagnostics) -> bytes | None:
+    """The file of image ``index``; ``None``, with a warning, where it cannot be had."""
+    at = ROOT / "images" / index
     owner = document.objects("images")[index]
     found = Diagnostics()
     data: bytes | None = None

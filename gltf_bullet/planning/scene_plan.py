@@ -40,6 +40,12 @@ ANIMATED_AND_JOINTED = IssueKind(
     "the body is animated and holds joints; it stays kinematic also when its animation stops",
 )
 
+JOINT_LEAVES_SCENE = IssueKind(
+    "JOINT_LEAVES_SCENE",
+    Severity.WARNING,
+    "the joint leads to node {got}, which is not in the scene that is loaded; it holds on to the "
+    "place where that node stands",
+)
 
 NODE_TOO_FAR = IssueKind(
     "NODE_TOO_FAR",
@@ -225,10 +231,14 @@ def _hold_animated_joints(
     return replace(physics, motions=motions)
 
 
-def within(physics: PhysicsScene, inside: BoolArray) -> PhysicsScene:
+def within(physics: PhysicsScene, inside: BoolArray, diagnostics: Diagnostics) -> PhysicsScene:
     """The part of ``physics`` whose nodes are marked, for files with several scenes."""
     if bool(inside.all()):
         return physics
+    for node, joint in physics.joints.items():
+        other = joint.connected_node
+        if other is not None and inside[node] and not inside[other]:
+            diagnostics.report(JOINT_LEAVES_SCENE, joint.pointer, got=other)
     return replace(
         physics,
         motions={k: v for k, v in physics.motions.items() if inside[k]},

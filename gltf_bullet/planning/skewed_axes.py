@@ -31,20 +31,22 @@ def report_skewed_axes(physics: PhysicsScene, frames: NodeFrames, diagnostics: D
     the specs have "the basis defined by the attachment frame" and "node space", and no more of it.
     """
     maps = frames.linear_maps()
+    astray = np.abs(maps - np.maximum(maps, 0.0) * np.eye(3)).max(axis=1)
+    is_odd = (astray > _TOLERANCE * np.linalg.norm(maps, axis=1)).any(axis=1)
+    if not is_odd.any():
+        return
     for node, joint in physics.joints.items():
         ends = [node] if joint.connected_node is None else [node, joint.connected_node]
         worst = max(ends, key=lambda end: _line_angle(maps[end]))
         _report(worst, _line_angle(maps[worst]), "the joint's frame", diagnostics)
     for node, motion in physics.motions.items():
-        axes = maps[node] / np.maximum(np.linalg.norm(maps[node], axis=0), 1e-300)
-        sign = math.copysign(1.0, float(np.linalg.det(axes)))
-        angles = [
-            _angle(axes @ np.array(motion.linear_velocity), np.array(motion.linear_velocity)),
-            _angle(
-                sign * (axes @ np.array(motion.angular_velocity)), np.array(motion.angular_velocity)
-            ),
-        ]
-        _report(node, max(angles), "its stated velocity", diagnostics)
+        if is_odd[node]:
+            axes = maps[node] / np.maximum(np.linalg.norm(maps[node], axis=0), 1e-300)
+            # A mirror turns what spins the other way round.
+            linear, spin = np.array(motion.linear_velocity), np.array(motion.angular_velocity)
+            turned = math.copysign(1.0, float(np.linalg.det(axes))) * (axes @ spin)
+            angle = max(_angle(axes @ linear, linear), _angle(turned, spin))
+            _report(node, angle, "its stated velocity", diagnostics)
 
 
 def _report(node: int, angle: float, what: str, diagnostics: Diagnostics) -> None:

@@ -13,10 +13,12 @@ from typing import Literal
 import numpy as np
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity
+from gltf_bullet.disk_cache import cache_folder
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.shapes.collision_meshes import Deformation
 from gltf_bullet.rendering.atlas import Piece, merged, repeats
+from gltf_bullet.rendering.baked_files import BakedFiles
 from gltf_bullet.rendering.cutouts import cut_out
 from gltf_bullet.rendering.mesh_parts import Part, PartReader
 from gltf_bullet.rendering.paints import painted, with_back_faces
@@ -113,7 +115,8 @@ def plan_visuals(
         return NO_VISUALS
     _report_unanimated(tree, nodes, animations, diagnostics)
     reader = PartReader(document, frames, deformation or {}, diagnostics)
-    baker = _Baker(document, frames, deformation or {}, diagnostics)
+    files = BakedFiles(document, cache_folder(options.cache_folder))
+    baker = _Baker(document, frames, deformation or {}, diagnostics, files)
     owner_of = _owners(tree, motion_node_of, animations)
 
     def key_of(owner: int, node: int) -> Owner:
@@ -214,8 +217,10 @@ class _Baker:
         frames: NodeFrames,
         deformation: Deformation,
         diagnostics: Diagnostics,
+        files: BakedFiles,
     ) -> None:
         self._document = document
+        self._files = files
         self._tree = document.tree
         self._frames = frames
         self._deformation = deformation
@@ -247,9 +252,13 @@ class _Baker:
         all_nodes = [*nodes, *dict.fromkeys(part.node for part in skinned)]
         baked = None if skinned else self._known.get(content)
         if baked is None:
-            parts = [part for node, matrix in placed for part in reader.read(node, matrix)]
-            parts += [part.moved(owner_from_world) for part in skinned]
-            meshes = self._merge(parts, all_nodes, sink, is_body=kind == "body")
+            meshes = None if skinned else self._files.read(content)
+            if meshes is None:
+                parts = [part for node, matrix in placed for part in reader.read(node, matrix)]
+                parts += [part.moved(owner_from_world) for part in skinned]
+                meshes = self._merge(parts, all_nodes, sink, is_body=kind == "body")
+                if not skinned and not sink.issues:
+                    self._files.write(content, meshes)
             baked = _Baked(meshes, sink.issues)
             if not skinned:
                 while len(self._known) >= KEPT_MESHES:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -34,13 +34,16 @@ class Texture:
 
     __slots__ = ("digest", "pixels")
 
-    def __init__(self, pixels: npt.NDArray[np.uint8]) -> None:
-        """Take over ``pixels``, shape [height, width, 3]."""
+    def __init__(self, pixels: npt.NDArray[np.uint8], *, digest: bytes | None = None) -> None:
+        """Take over ``pixels``, shape [height, width, 3]; ``digest`` where it is known."""
         self.pixels = np.ascontiguousarray(pixels)
         self.pixels.setflags(write=False)
-        digest = hashlib.blake2b(repr(pixels.shape).encode(), digest_size=16)
+        self.digest = digest or self._digest()
+
+    def _digest(self) -> bytes:
+        digest = hashlib.blake2b(repr(self.pixels.shape).encode(), digest_size=16)
         digest.update(self.pixels.tobytes())
-        self.digest = digest.digest()
+        return digest.digest()
 
     @property
     def size(self) -> int:
@@ -72,6 +75,7 @@ class VisualMesh:
         texture: Texture | None = None,
         uvs: FloatArray | None = None,
         part_of_triangle: npt.NDArray[np.int64] | None = None,
+        digest: bytes | None = None,
     ) -> None:
         """Take over the arrays.
 
@@ -83,6 +87,7 @@ class VisualMesh:
             texture: Repeats beyond its edges.
             uvs: Of the texture, v grows downwards, shape [vertex_count, 2].
             part_of_triangle: Which of the nodes it belongs to, shape [triangle_count].
+            digest: Of all that, where it is known.
         """
         self.points, self.normals, self.triangles = points, normals, triangles
         self.color, self.texture = color, texture
@@ -90,11 +95,20 @@ class VisualMesh:
         if part_of_triangle is None:
             part_of_triangle = np.zeros(len(triangles), dtype=np.int64)
         self.part_of_triangle = part_of_triangle
-        digest = hashlib.blake2b(repr((color, texture and texture.digest)).encode(), digest_size=16)
-        for array in (points, normals, triangles, self.uvs, part_of_triangle):
+        for array in self._arrays:
             array.setflags(write=False)
+        self.digest = digest or self._digest()
+
+    @property
+    def _arrays(self) -> tuple[npt.NDArray[Any], ...]:
+        return self.points, self.normals, self.triangles, self.uvs, self.part_of_triangle
+
+    def _digest(self) -> bytes:
+        look = repr((self.color, self.texture and self.texture.digest))
+        digest = hashlib.blake2b(look.encode(), digest_size=16)
+        for array in self._arrays:
             digest.update(array.tobytes())
-        self.digest = digest.digest()
+        return digest.digest()
 
     @property
     def is_transparent(self) -> bool:

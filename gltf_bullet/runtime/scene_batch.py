@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gltf_bullet.bullet.contacts.fast_watch import FastWatch
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
-from gltf_bullet.bullet.joints.solver_batch import SolverBatch, WorldContacts
+from gltf_bullet.bullet.joints.solver_batch import SolverBatch
 from gltf_bullet.bullet.session import EngineSettings
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
@@ -79,12 +79,8 @@ class SceneBatch:
         session.step()
         if drifting:
             self._finish_drifting(drifting, settings)
-        contacts = WorldContacts(session.client_id)
+        self._solvers.judge([core.world.articulations for core in cores if core.world.is_jointed])
         for core in cores:
-            if core.world.is_jointed:
-                solver = core.world.articulations.solver
-                if solver.is_mistrustful and not solver.is_known:
-                    contacts.give_own(solver.contacts)
             core.finish_step(settings)
 
     def _finish_drifting(self, cores: Sequence[SceneCore], settings: EngineSettings) -> None:

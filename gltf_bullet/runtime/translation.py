@@ -119,8 +119,8 @@ def translate_at(asset: AssetContent, placement: Placement, options: LoadOptions
     frames = NodeFrames.at_load(tree, placement.at_origin().matrix, placement.rotation_xyzw).moved(
         placement.offset
     )
-    physics = within(asset.physics, tree.nodes_of_scene(index))
     found = Diagnostics()
+    physics = within(asset.physics, tree.nodes_of_scene(index), found)
     check_pointer_tracks(asset.animations, physics, found)
     translation = translate(asset, physics, frames, index, options)
     return replace(translation, issues=(*translation.issues, *found.issues))

@@ -302,7 +302,11 @@ OVERSHOT = 135
 """1 + a row of several axes whose limit a body has left, going round; Python names it."""
 OVERSHOT_NAMED = 136
 """Switch: 1 where it has."""
-HEADER_SIZE = 137
+ROW_RELIEF = 137
+"""[m], work: what a row may ask less of for the bend of its metric, so that this pays nothing."""
+MAY_PAY = 138
+"""[1], work: energy that all rows may pay in the step for bends, J."""
+HEADER_SIZE = 139
 
 SCRATCH_SIZE = 128
 """Least floats of scratch: two attachment frames, their relative pose, and a direction."""

@@ -17,7 +17,7 @@ from gltf_bullet.solver.centred_bias import centre_bias
 from gltf_bullet.solver.cholesky import factor_dense, forward_dense, solve_dense
 from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.last_step.foreign_motors import is_taken
-from gltf_bullet.solver.row_bends import BENT, bend_freely, bend_held
+from gltf_bullet.solver.row_bends import BENT, bend_freely, bend_held, relief
 from gltf_bullet.solver.row_metrics import measure_rows
 from gltf_bullet.solver.tree_dynamics import (
     composite_wrench,
@@ -200,6 +200,7 @@ def _bound_row(
     at_lower, bound = False, 0.0
     work[low], work[high] = 0.0, 0.0
     work[softness], work[target] = hard, 0.0
+    work[ints[a + arena.ROW_RELIEF] + r] = 0.0
     if is_drive:
         if is_taken(ints, floats, work, a, r):
             return
@@ -236,6 +237,10 @@ def _bound_row(
             rate = 1.0 / max(RECOVERY_TIME, dt)
             gap = min(max(gap, -RECOVERY_SPEED / rate), RECOVERY_SPEED / rate)
         work[target] = gap * rate - bend / dt
+        if bend != 0.0:
+            came, is_upper = work[ints[a + arena.ROW_RATE] + r], equal or not at_lower
+            given = relief(gap * rate, bend / dt, came, is_upper, equal or at_lower)
+            work[ints[a + arena.ROW_RELIEF] + r] = given
         # On its way back from a violation at load an axis is also kept from arriving at speed.
         if equal or ints[recovering]:
             work[low], work[high] = -math.inf, math.inf

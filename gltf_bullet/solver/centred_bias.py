@@ -100,7 +100,7 @@ def _stop_whip(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt:
     if _is_carried(ints, floats, a):
         # Inertia turns what the anchors carry as well: the bob of a governor, at rest towards its
         # rotor for a moment, stayed there.
-        moving = max(moving, _motion_about_anchors(ints, floats, work, a))
+        moving = max(moving, motion_about_anchors(ints, floats, work, a))
     share = dt * math.sqrt(turned / max(moving, 1e-30))
     work[whip] = share
     if share > UNRESOLVED:
@@ -120,7 +120,7 @@ def _is_carried(ints: IntArray, floats: FloatArray, a: int) -> bool:
 
 
 @kernel
-def _motion_about_anchors(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> float:
+def motion_about_anchors(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> float:
     """Twice the kinetic energy of all links [J] with what the spin of their anchors gives them."""
     total = 0.0
     for f in range(ints[a + arena.FRAME_COUNT]):

@@ -11,7 +11,7 @@ from gltf_bullet.solver.solving import solve
 
 __all__ = ["follow_contacts", "load_entries", "prepare", "solve"]
 
-_MODULES = ("solving", "preparing", "engine.stepping", "triggers.watching")
+_MODULES = ("preparing", "solving", "engine.stepping", "triggers.watching")
 """Those that take long to compile, the longest first; the contacts' comes with the third."""
 
 

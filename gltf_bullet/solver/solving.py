@@ -29,6 +29,7 @@ from gltf_bullet.solver.island_layout import (
 )
 from gltf_bullet.solver.joining import add_cut_constraints, take_results
 from gltf_bullet.solver.newton import solve_islands
+from gltf_bullet.solver.row_payments import relieve_rows
 from gltf_bullet.solver.tree_kinematics import is_hurried
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -74,6 +75,8 @@ def _solve_one(
         add_contact_rows(index, values, dt, since)
         solve_islands(index, values)
     if stages & FINISH and index[layout.NEEDED] == 0:
+        if relieve_rows(ints, floats, work, index, values):
+            solve_islands(index, values)
         status = 0 if take_results(ints, floats, work, index, values, dt) else NOT_FINITE
         status |= MISPREDICTED if _is_any(ints, arena.MOTORS) else 0
         if ints[arena.JUDGED] == 0:

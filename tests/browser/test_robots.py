@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import html
 import json
-import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pybullet
@@ -17,7 +16,8 @@ import gltf_bullet as gb
 from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.runtime.world_export import robot_file
-from tests.browser.test_three import CHROMIUM, NPM, browse, served
+from tests.browser.conftest import CHROMIUM
+from tests.browser.test_three import NPM, served, shown_poses
 from tests.convert.robots import DATA, ROBOTS
 from tests.convert.test_worlds import WORLDS
 
@@ -72,7 +72,7 @@ def test_the_official_validator_finds_no_error_in_any_file(tmp_path: Path) -> No
     assert {file: errors for file, errors in found.items() if errors} == {}
 
 
-def test_three_js_plays_a_recorded_world(served: tuple[Path, str]) -> None:
+def test_three_js_plays_a_recorded_world(served: tuple[Path, str], browser: Any) -> None:
     folder, address = served
     times = (0.0, 0.5, 1.0)
     expected: dict[float, np.ndarray] = {}
@@ -94,10 +94,7 @@ def test_three_js_plays_a_recorded_world(served: tuple[Path, str]) -> None:
             )
             recording.step()
         recording.export_glb(folder / "scene.glb")
-    query = "?times=" + ",".join(map(str, times))
-    page = browse(folder, address + query, "--dump-dom")
-    match = re.search(r'<pre id="poses">(.*?)</pre>', page, re.DOTALL)
-    assert match, page[:500]
-    for time, poses in zip(times, json.loads(html.unescape(match.group(1))), strict=True):
+    _, shown = shown_poses(browser, address, times)
+    for time, poses in zip(times, shown, strict=True):
         found = np.array(poses["lbr_iiwa_link_7"]).reshape(4, 4).T[:3, 3]
         assert np.abs(found - expected[time]).max() < 2e-3

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import functools
-import html
 import http.server
 import json
 import os
-import re
 import shutil
 import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import gltf_bullet as gb
+from tests.browser.conftest import CHROMIUM, pixels_of, until
 from tests.physics.scenes import world
 from tools.gltf_builder import GltfBuilder
 
-CHROMIUM = shutil.which("chromium")
 NPM = shutil.which("npm")
 KHR = "KHR_physics_rigid_bodies"
 TIMES = (0.0, 0.5, 1.0, 1.5, 2.0)
@@ -30,13 +29,6 @@ pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(not (CHROMIUM and NPM), reason="needs chromium and npm"),
 ]
-
-FLAGS = (
-    "--headless", "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update", "--hide-scrollbars",
-    "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--window-size=640,400",
-    "--virtual-time-budget=20000",
-)  # fmt: skip
 
 
 def tumbling_boxes() -> bytes:
@@ -108,19 +100,16 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
         pass
 
 
-def browse(folder: Path, address: str, *more: str) -> str:
-    finished = subprocess.run(
-        [str(CHROMIUM), *FLAGS, f"--user-data-dir={folder / 'profile'}", *more, address],
-        capture_output=True,
-        text=True,
-        timeout=180,
-        check=True,
-    )
-    return finished.stdout
+def shown_poses(browser: Any, address: str, times: tuple[float, ...]) -> tuple[Any, Any]:
+    """The page once it has drawn, and each node's matrix (column major) at each time."""
+    page = browser.new_page(viewport={"width": 640, "height": 400})
+    page.goto(address + "?times=" + ",".join(map(str, times)))
+    until(lambda: page.title(), "the picture, or why there is none", page)
+    return page, json.loads(page.inner_text("#poses"))
 
 
 def test_three_js_shows_the_bodies_where_the_simulation_put_them(
-    served: tuple[Path, str],
+    served: tuple[Path, str], browser: Any
 ) -> None:
     folder, address = served
     expected: dict[float, dict[str, np.ndarray]] = {}
@@ -130,11 +119,7 @@ def test_three_js_shows_the_bodies_where_the_simulation_put_them(
             scene.step(round((time - scene.time) * 240))
             expected[time] = {n.name: n.world_matrix for n in scene.nodes}
         recording.export_glb(folder / "scene.glb")
-    query = "?times=" + ",".join(map(str, TIMES))
-    page = browse(folder, address + query, "--dump-dom")
-    match = re.search(r'<pre id="poses">(.*?)</pre>', page, re.DOTALL)
-    assert match, page[:500]
-    shown = json.loads(html.unescape(match.group(1)))
+    page, shown = shown_poses(browser, address, TIMES)
     for time, poses in zip(TIMES, shown, strict=True):
         for name, elements in poses.items():
             if name not in expected[time]:
@@ -147,8 +132,6 @@ def test_three_js_shows_the_bodies_where_the_simulation_put_them(
             assert np.degrees(np.arccos(cosine)) < 0.1, (time, name)
     # GLTF_BULLET_PICTURES keeps the picture for somebody to look at.
     picture = Path(os.environ.get("GLTF_BULLET_PICTURES", folder)) / "three_view.png"
-    browse(folder, address + query, f"--screenshot={picture}")
-    from PIL import Image
-
-    colors = np.asarray(Image.open(picture).convert("RGB")).reshape(-1, 3)
+    page.screenshot(path=picture)
+    colors = pixels_of(page).reshape(-1, 3)
     assert len(np.unique(colors // 16, axis=0)) > 20

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +21,10 @@ from gltf_bullet.runtime.world_export import robot_file
 from tests.convert.robots import DATA
 from tests.physics.scenes import Scenery
 
+MASS = (
+    '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+    "</inertial>"
+)
 BALL = {"shapeType": pybullet.GEOM_SPHERE, "radius": 0.1}
 
 
@@ -100,6 +106,28 @@ def massless(client: int) -> None:
     lever(client, mass=0.0)
 
 
+def maximal(client: int) -> None:
+    """Drawn otherwise than it collides, so that nothing tells the frame of what is drawn."""
+    shape = pybullet.createCollisionShape(**BALL, physicsClientId=client)
+    look = pybullet.createVisualShape(
+        pybullet.GEOM_BOX, halfExtents=[0.1] * 3, physicsClientId=client
+    )
+    pybullet.createMultiBody(1.0, shape, look, useMaximalCoordinates=True, physicsClientId=client)
+
+
+def maximal_robot(client: int) -> None:
+    folder = tempfile.mkdtemp()
+    path = Path(folder) / "pair.urdf"
+    solid = '<collision><geometry><sphere radius="0.1"/></geometry></collision></link>'
+    path.write_text(
+        f'<robot name="pair"><link name="a">{MASS}{solid}<link name="b">{MASS}</link>'
+        '<joint name="j" type="revolute"><parent link="a"/><child link="b"/><axis xyz="0 1 0"/>'
+        '<limit lower="-1" upper="1" effort="1" velocity="1"/></joint></robot>'
+    )
+    pybullet.loadURDF(str(path), useMaximalCoordinates=True, physicsClientId=client)
+    shutil.rmtree(folder)
+
+
 CASES: tuple[tuple[Callable[[int], object], str], ...] = (
     (terrain, "COLLIDER_UNREADABLE"),
     (mesh_from_memory, "VISUAL_UNREADABLE"),
@@ -110,6 +138,8 @@ CASES: tuple[tuple[Callable[[int], object], str], ...] = (
     (rolling, "NOT_IN_GLTF"),
     (springy, "NOT_IN_GLTF"),
     (massless, "LINK_WITHOUT_MASS"),
+    (maximal, "MAXIMAL_BODY_UNREADABLE"),
+    (maximal_robot, "LINKS_UNREADABLE"),
 )
 
 

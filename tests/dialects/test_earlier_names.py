@@ -20,7 +20,10 @@ def test_all_places_are_renamed_and_said_once(diagnostics: Diagnostics) -> None:
         return {
             "extensionsUsed": ["KHR_other", name],
             "extensionsRequired": [name],
-            "extensions": {name: {"table": [1]}, "KHR_other": {}},
+            "extensions": {
+                name: {"table": [1]},
+                "KHR_other": {"shapes": [{"type": "mesh", "extensions": {name: {"x": 3}}}, 4]},
+            },
             "nodes": [{"extensions": {name: {"x": 2}}}, {"name": "plain"}],
             "animations": [{"channels": [{"sampler": 0, "target": target}]}],
         }

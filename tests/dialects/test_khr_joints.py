@@ -17,6 +17,7 @@ from gltf_bullet.dialects.joint_limits import (
     LIMIT_RESTRICTS_NOTHING,
     LIMIT_WITHOUT_AXES,
 )
+from gltf_bullet.dialects.khr.physics_rigid_bodies import JOINTS_OF_FIRST_DRAFTS
 from gltf_bullet.dialects.properties import UNKNOWN_PROPERTY
 from gltf_bullet.dialects.references import (
     JOINT_MOVES_NOTHING,
@@ -244,3 +245,20 @@ def test_a_joint_that_can_move_nothing_is_warned_about(
     nodes = [on_node(joint={"joint": 0, "connectedNode": 1}, **motion), {}]
     read(nodes, {KHR: {"physicsJoints": [{}]}})
     assert diagnostics.take(JOINT_MOVES_NOTHING).pointer == f"{NODE}/joint"
+
+
+def test_joints_of_first_drafts_are_those_of_msft(read: Read, diagnostics: Diagnostics) -> None:
+    limit = {"linearAxes": [0, 2], "min": 0, "max": 0.5, "springConstant": 10, "springDamping": 2}
+
+    def joint_of(extension: str) -> Any:
+        nodes = [
+            {"extensions": {extension: {"motion": {}}}},
+            {"extensions": {extension: {
+                "motion": {}, "joint": {"connectedNode": 0, "jointLimits": 0},
+            }}},
+        ]  # fmt: skip
+        return read(nodes, {extension: {"physicsJointLimits": [{"limits": [limit]}]}}).joints[1]
+
+    assert joint_of(KHR) == joint_of("MSFT_rigid_bodies")
+    words = {diagnostics.take(JOINTS_OF_FIRST_DRAFTS).values["got"] for _ in range(2)}
+    assert words == {"physicsJointLimits", "jointLimits"}

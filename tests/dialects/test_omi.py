@@ -1,4 +1,4 @@
-"""OMI_physics_body, OMI_physics_shape, OMI_physics_joint and OMI_physics_gravity."""
+"""OMI_physics_body, OMI_physics_shape and OMI_physics_joint."""
 
 from __future__ import annotations
 
@@ -19,22 +19,16 @@ from gltf_bullet.dialects.omi.physics_body import (
     MOTION_TYPE_MISSING,
     MOTION_TYPE_UNKNOWN,
 )
-from gltf_bullet.dialects.omi.physics_gravity import LINE_POINTS, PRIORITY_NOT_WHOLE
 from gltf_bullet.dialects.omi.physics_joint import LEGACY_JOINT_PLACE
 from gltf_bullet.dialects.omi.physics_shape import LEGACY_RADIUS
 from gltf_bullet.dialects.properties import UNKNOWN_PROPERTY
 from gltf_bullet.dialects.references import (
-    GRAVITY_WITHOUT_TRIGGER,
     TRIGGER_ADOPTS_DESCENDANTS,
     TRIGGER_EMPTY,
 )
-from gltf_bullet.dialects.shape_table import SHAPE_BLOCK_MISSING
+from gltf_bullet.dialects.shape_table import SHAPE_BLOCK_MISSING, SHAPE_IN_OTHER_FORM
 from gltf_bullet.dialects.triggers import TRIGGER_SHAPE_AND_NODES
 from gltf_bullet.gltf.fields import (
-    NOT_UNIT_LENGTH,
-    REQUIRED_MISSING,
-    VALUE_NOT_ALLOWED,
-    VALUE_OUT_OF_RANGE,
     WRONG_TYPE,
 )
 from gltf_bullet.model import (
@@ -44,9 +38,6 @@ from gltf_bullet.model import (
     CombineMode,
     Cylinder,
     DofKind,
-    GravityField,
-    GravityFieldKind,
-    GravityVolume,
     JointLimit,
     MeshPart,
     MeshShape,
@@ -56,7 +47,6 @@ from gltf_bullet.model import (
     PhysicsScene,
     Shape,
     Sphere,
-    WorldGravity,
 )
 
 Read = Callable[..., PhysicsScene]
@@ -125,6 +115,42 @@ def test_meshes_by_type(read: Read, kind: str, hull: bool) -> None:
 def test_a_shape_without_its_block_has_the_defaults(read: Read, diagnostics: Diagnostics) -> None:
     assert read_shape(read, {"type": "sphere"}) == Sphere(radius=0.5)
     assert diagnostics.take(SHAPE_BLOCK_MISSING)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"type": "box", "size": [1, 2, 3]},
+        {"type": "sphere", "radius": 2},
+        {"type": "capsule", "height": 3, "radius": 1},
+        {"type": "cylinder", "height": 3, "radius": 1},
+        {"type": "hull", "mesh": 1},
+        {"type": "trimesh", "mesh": 1},
+    ],
+)
+def test_sizes_beside_the_type_are_those_of_omi_collider(
+    read: Read, diagnostics: Diagnostics, fields: Json
+) -> None:
+    expected = (
+        read(
+            [{"extensions": {"OMI_collider": {"collider": 0}}}],
+            {"OMI_collider": {"colliders": [fields]}},
+        )
+        .colliders[0]
+        .shape
+    )
+    assert read_shape(read, fields) == expected
+    if fields["type"] in ("capsule", "cylinder"):
+        diagnostics.take(LEGACY_RADIUS)
+    diagnostics.take(SHAPE_IN_OTHER_FORM)
+    if fields["type"] == "hull":
+        diagnostics.take(SHAPE_IN_OTHER_FORM)
+
+
+def test_a_hull_is_a_convex(read: Read, diagnostics: Diagnostics) -> None:
+    expected = MeshShape(parts=(MeshPart(mesh=1),), convex_hull=True)
+    assert read_shape(read, {"type": "hull", "hull": {"mesh": 1}}) == expected
+    diagnostics.take(SHAPE_IN_OTHER_FORM)
 
 
 # --- bodies -------------------------------------------------------------------------------------
@@ -330,100 +356,7 @@ def test_older_files_keep_the_joint_table_in_the_body_extension(
     assert diagnostics.take(LEGACY_JOINT_PLACE)
 
 
-# --- gravity ------------------------------------------------------------------------------------
-
-
-def gravity_node(**gravity: Any) -> Json:
-    return {
-        "extensions": {
-            "OMI_physics_body": {"trigger": {"shape": 0}},
-            "OMI_physics_gravity": gravity,
-        }
-    }
-
-
-def test_the_world_has_a_gravity(read: Read) -> None:
-    scene = read([{}], {"OMI_physics_gravity": {"gravity": -3, "direction": [0, 0, 1]}})
-    assert scene.world_gravity == WorldGravity(gravity=-3.0, direction=(0.0, 0.0, 1.0))
-    scene = read([{}], {"OMI_physics_gravity": {"gravity": 0}})
-    assert scene.world_gravity == WorldGravity(gravity=0.0, direction=(0.0, -1.0, 0.0))
-
-
-FIELDS = [
-    ({"directional": {"direction": [1, 0, 0]}}, {"direction": (1.0, 0.0, 0.0)}),
-    ({"point": {"unitDistance": 2}}, {"unit_distance": 2.0}),
-    ({"disc": {}}, {"radius": 1.0}),
-    ({"torus": {"radius": 3, "unitDistance": 2}}, {"radius": 3.0, "unit_distance": 2.0}),
-    ({"line": {"points": [0, 0, 0, 1, 2, 3]}}, {"points": ((0.0, 0.0, 0.0), (1.0, 2.0, 3.0))}),
-    ({"shaped": {"shape": 0}}, {"shape": Box(size=(1.0, 1.0, 1.0))}),
-]
-
-
-@pytest.mark.parametrize(("block", "expected"), FIELDS)
-def test_every_kind_of_field_is_read(read: Read, block: Json, expected: Json) -> None:
-    kind = next(iter(block))
-    scene = read([gravity_node(type=kind, gravity=9.8, **block)], BOX)
-    assert scene.gravity_volumes[0] == GravityVolume(
-        node=0, source=GravityField(kind=GravityFieldKind(kind), gravity=9.8, **expected)
-    )
-
-
-def test_volumes_have_an_order(read: Read) -> None:
-    node = gravity_node(type="point", gravity=1, point={}, priority=5, replace=True, stop=True)
-    volume = read([node], BOX).gravity_volumes[0]
-    assert (volume.priority, volume.replace, volume.stop) == (5, True, True)
-
-
-@pytest.mark.parametrize(
-    ("gravity", "kind", "place"),
-    [
-        ({"type": "point", "point": {}}, REQUIRED_MISSING, ""),
-        ({"gravity": 1}, REQUIRED_MISSING, ""),
-        ({"type": "cone", "gravity": 1}, VALUE_NOT_ALLOWED, "/type"),
-        ({"type": "line", "gravity": 1, "line": {}}, REQUIRED_MISSING, "/line"),
-        (
-            {"type": "line", "gravity": 1, "line": {"points": [0, 0, 0]}},
-            LINE_POINTS,
-            "/line/points",
-        ),
-        ({"type": "line", "gravity": 1, "line": {"points": [0] * 7}}, LINE_POINTS, "/line/points"),
-        ({"type": "shaped", "gravity": 1, "shaped": {}}, REQUIRED_MISSING, "/shaped"),
-    ],
-)
-def test_a_volume_that_cannot_be_used_is_left_out(
-    read: Read, diagnostics: Diagnostics, gravity: Json, kind: IssueKind, place: str
-) -> None:
-    assert not read([gravity_node(**gravity)], BOX).gravity_volumes
-    assert diagnostics.take(kind).pointer == "/nodes/0/extensions/OMI_physics_gravity" + place
-
-
-@pytest.mark.parametrize(
-    ("gravity", "kind"),
-    [
-        ({"type": "point", "gravity": 1}, SHAPE_BLOCK_MISSING),
-        ({"type": "point", "gravity": 1, "point": {}, "priority": 1.5}, PRIORITY_NOT_WHOLE),
-        ({"type": "disc", "gravity": 1, "disc": {"radius": -1}}, VALUE_OUT_OF_RANGE),
-        (
-            {"type": "directional", "gravity": 1, "directional": {"direction": [0, 2, 0]}},
-            NOT_UNIT_LENGTH,
-        ),
-        (
-            {"type": "directional", "gravity": 1, "directional": {"direction": [0, 0, 0]}},
-            VALUE_OUT_OF_RANGE,
-        ),
-    ],
-)
-def test_a_doubtful_volume_is_reported_and_kept(
-    read: Read, diagnostics: Diagnostics, gravity: Json, kind: IssueKind
-) -> None:
-    assert read([gravity_node(**gravity)], BOX).gravity_volumes
-    assert diagnostics.take(kind)
-
-
-def test_a_volume_needs_a_trigger(read: Read, diagnostics: Diagnostics) -> None:
-    gravity = {"type": "point", "gravity": 1, "point": {}}
-    read([{"extensions": {"OMI_physics_gravity": gravity}}])
-    assert diagnostics.take(GRAVITY_WITHOUT_TRIGGER)
+# --- older forms ---------------------------------------------------------------------------------
 
 
 def test_a_body_of_the_days_of_omi_collider_says_its_motion_itself(
@@ -434,6 +367,16 @@ def test_a_body_of_the_days_of_omi_collider_says_its_motion_itself(
     diagnostics.take(BODY_IN_OLDER_FORM)
     motion = {"type": "dynamic", "mass": 5, "inertiaDiagonal": [1, 2, 3]}
     assert older == read([body(motion=motion)]).motions[0]
+
+
+def test_a_body_of_the_older_form_may_hold_its_collider(
+    read: Read, diagnostics: Diagnostics
+) -> None:
+    older = read([body(type="dynamic", mass=5, collider={"shape": 0})], BOX)
+    diagnostics.take(BODY_IN_OLDER_FORM)
+    newer = read([body(motion={"type": "dynamic", "mass": 5}, collider={"shape": 0})], BOX)
+    assert older.motions == newer.motions
+    assert older.colliders == newer.colliders
 
 
 def test_an_older_tensor_of_zeros_means_compute(read: Read) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind
 from gltf_bullet.dialects.properties import UNKNOWN_PROPERTY
-from gltf_bullet.dialects.shape_table import CAPSULE_TOO_SHORT
+from gltf_bullet.dialects.shape_table import CAPSULE_TOO_SHORT, SHAPE_IN_OTHER_FORM
 from gltf_bullet.gltf.fields import (
     INDEX_OUT_OF_RANGE,
     REQUIRED_MISSING,
@@ -110,3 +110,24 @@ def test_a_field_of_another_type_is_told(read: Read, diagnostics: Diagnostics) -
 def test_a_node_must_name_a_collider(read: Read, diagnostics: Diagnostics) -> None:
     read([{"extensions": {"OMI_collider": {}}}], {"OMI_collider": {"colliders": [{"type": "box"}]}})
     assert diagnostics.take(REQUIRED_MISSING).pointer == "/nodes/0/extensions/OMI_collider"
+
+
+@pytest.mark.parametrize("is_trigger", [False, True])
+def test_a_collider_may_stand_on_its_node(
+    read: Read, diagnostics: Diagnostics, is_trigger: bool
+) -> None:
+    collider = {"type": "box", "size": [1, 2, 3], "isTrigger": is_trigger}
+    scene = read([{"extensions": {"OMI_collider": collider}}], {})
+    (found,) = (scene.triggers if is_trigger else scene.colliders).values()
+    assert found.shape == Box(size=(1.0, 2.0, 3.0))
+    assert diagnostics.take(SHAPE_IN_OTHER_FORM).pointer == "/nodes/0/extensions/OMI_collider"
+
+
+@pytest.mark.parametrize(("name", "convex_hull"), [("convex", True), ("mesh", False)])
+def test_meshes_go_by_the_names_of_other_revisions(
+    read: Read, diagnostics: Diagnostics, name: str, convex_hull: bool
+) -> None:
+    scene = read_entry(read, {"type": name, "mesh": 1})
+    expected = MeshShape(parts=(MeshPart(mesh=1),), convex_hull=convex_hull)
+    assert scene.colliders[0].shape == expected
+    assert diagnostics.take(SHAPE_IN_OTHER_FORM).pointer == f"{AT}/type"

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from PIL import Image
 
 import gltf_bullet as gb
+from gltf_bullet.envs import GltfEnv
 from tests.examples.test_examples import FOLDER, load
 
 
@@ -44,6 +47,30 @@ def test_the_authoring_page_names_the_file_that_learns() -> None:
     page = (FOLDER.parent / "gltf_bullet" / "reference" / "authoring.md").read_text()
     assert "examples/assets/swing_up.gltf" in page
     assert "train_swing_up.py" in page
+
+
+def test_an_episode_does_not_know_the_one_before() -> None:
+    """PyBullet tells what motors exerted before a state was taken back."""
+    module = load(FOLDER / "train_ray.py")
+    directions = np.random.default_rng(0).standard_normal((8, 24))
+    trials = [sign * 0.2 * d for d in directions[:3] for sign in (1, -1)]
+
+    def totals(env: GltfEnv, order: list[int]) -> dict[int, float]:
+        return {k: play(env, module.Gait(trials[k])) for k in order}
+
+    def play(env: GltfEnv, gait: Any) -> float:
+        observed, _ = env.reset(seed=0)
+        total, is_over = 0.0, False
+        while not is_over:
+            observed, reward, terminated, truncated, _ = env.step(gait(observed))
+            total, is_over = total + reward, terminated or truncated
+        return total
+
+    env, other = (GltfEnv(module.ASSET, module.CONFIG) for _ in range(2))
+    forward, backward = list(range(len(trials))), list(reversed(range(len(trials))))
+    assert totals(env, forward) == totals(other, backward)
+    env.close()
+    other.close()
 
 
 @pytest.mark.ray

@@ -88,8 +88,10 @@ class Scenery:
 class Jointed(Scenery):
     """Bodies with attachment nodes and joints between them."""
 
-    def attachment(self, body: int, at: Sequence[float]) -> int:
-        node = self.node(f"At{len(self._nodes)}", at=at)
+    def attachment(
+        self, body: int, at: Sequence[float], rotation: Sequence[float] | None = None
+    ) -> int:
+        node = self.node(f"At{len(self._nodes)}", at=at, rotation=rotation)
         self._nodes[body].setdefault("children", []).append(node)  # type: ignore[attr-defined]
         return node
 

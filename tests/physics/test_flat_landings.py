@@ -15,7 +15,7 @@ from tests.physics.scenes import G, world
 HALF = 0.5
 """[m] of every mover's height, and of its width."""
 MOVERS = ("sphere", "capsule", "box", "hull", "cylinder")
-GROUNDS = ("box", "plane", "hull", "mesh")
+GROUNDS = ("box", "plane", "hull", "prism", "cylinder", "mesh")
 DROPS = [(0.4, 0.3, 0.2), (1.1, -2.13, 1.71), (2.7, 1.37, -0.49)]
 """Height, x and z [m]."""
 
@@ -51,6 +51,12 @@ def put_ground(scene: ContactScene, kind: str, material: int) -> None:
             corners = [(x, y, z) for x in (-10, 10) for y in (-1, 0) for z in (-10, 10)]
             block = scene.mesh(np.array(corners), [(0, 1, 2)], hull=True)
             scene.node(block, material=material)
+        case "prism":
+            stump = scene.mesh(20.0 * prism(6), [(0, 1, 2)], hull=True)
+            scene.node(stump, at=(0, -10, 0), material=material)
+        case "cylinder":
+            disc = scene.shape("cylinder", radiusTop=10.0, radiusBottom=10.0, height=1.0)
+            scene.node(disc, at=(0, -0.5, 0), material=material)
         case _:
             scene.node(scene.mesh(*flat_grid(20, 10.0)), material=material)
 

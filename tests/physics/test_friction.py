@@ -148,3 +148,107 @@ def test_three_contradictory_materials_are_right_at_the_same_time() -> None:
             mu = 0.5 * (mus[ground] + mus[mover])
             travelled = scene.world_from_node(f"Mover{k}")[0, 3] - start[k]
             assert travelled == pytest.approx(v[k] ** 2 / (2 * mu * G), rel=0.02), (ground, mover)
+
+
+STEADY, SLIPPERY = 0.8, 0.1
+GROUNDS = {
+    "box": ("box", {"size": [40, 2, 40]}, 1.0),
+    "plane": ("plane", {}, 0.0),
+    "triangles": ("plane", {"sizeX": 40, "sizeZ": 40, "doubleSided": True}, 0.0),
+    "cylinder": ("cylinder", {"height": 2, "radiusTop": 20, "radiusBottom": 20}, 1.0),
+}
+
+
+def cube_on(ground: str, angle: float = 0.0, gap: float = 0.0) -> bytes:
+    """A cube of 2 kg, ``gap`` [m] above a ground that slopes down along +X by ``angle`` [rad]."""
+    kind, sizes, half = GROUNDS[ground]
+    scenery = Scenery()
+    mu = scenery.material(staticFriction=STEADY, dynamicFriction=SLIPPERY)
+    turn = [0, 0, -math.sin(0.5 * angle), math.cos(0.5 * angle)]
+    up = np.array([math.sin(angle), math.cos(angle), 0.0])
+    slab, cube = scenery.shape(kind, **sizes), scenery.shape("box", size=[1, 1, 1])
+    scenery.node("Ground", at=(-half * up).tolist(), rotation=turn, shape=slab, material=mu)
+    scenery.node(
+        "Cube", at=((0.5 + gap) * up).tolist(), rotation=turn, shape=cube, material=mu,
+        motion={"mass": 2.0},
+    )  # fmt: skip
+    return scenery.bytes()
+
+
+@pytest.mark.parametrize("ground", GROUNDS)
+def test_static_friction_holds_what_lies_on_any_ground(ground: str) -> None:
+    """At a slope of 0.3 a cube slides by (sin - mu cos) g t^2 / 2 = 3.8 m in 2 s if mu is 0.1."""
+    with world(cube_on(ground, math.atan(0.3)), rate=240.0) as scene:
+        start = scene.world_from_node("Cube")[:3, 3].copy()
+        scene.step(480)
+        assert np.linalg.norm(scene.world_from_node("Cube")[:3, 3] - start) < 0.02
+
+
+@pytest.mark.parametrize("ground", GROUNDS)
+def test_static_friction_holds_what_has_landed(ground: str) -> None:
+    """A push of 0.5 m g slides it by (0.5 - 0.1) g t^2 / 2 = 0.49 m in 0.5 s if mu is 0.1."""
+    with world(cube_on(ground, gap=0.2), rate=240.0) as scene:
+        scene.step(360)
+        start = scene.world_from_node("Cube")[:3, 3].copy()
+        for _ in range(120):
+            scene.bodies["Cube"].apply_force((0.5 * 2.0 * G, 0.0, 0.0))
+            scene.step()
+        assert np.linalg.norm(scene.world_from_node("Cube")[:3, 3] - start) < 0.02
+
+
+def test_what_has_rested_and_is_thrown_lands_sliding() -> None:
+    """Thrown up at 3 m/s it is pressed by m (g t - 3) in all until t: mu of that it slows down."""
+    with world(cube_on("box"), rate=240.0) as scene:
+        scene.step(120)
+        scene.bodies["Cube"].apply_impulse((2.0 * 3.5, 2.0 * 3.0, 0.0))
+        scene.step(240)
+        speed = scene.bodies["Cube"].linear_velocity[0]
+    assert speed == pytest.approx(3.5 - SLIPPERY * (G - 3.0), rel=0.05)
+
+
+SLOPE_COS = math.cos(math.pi / 6)
+BLOCK = {"sizeX": 40, "sizeZ": 40}
+"""A finite plane that is solid on one side: the engine's is a closed triangle mesh."""
+
+
+def on_a_slope(size: list[float], gap: float, steady: float) -> bytes:
+    """A box, ``gap`` [m] above a block of triangles that slopes down along +X by 30 degrees."""
+    scenery = Scenery()
+    turn = [0, 0, -math.sin(math.pi / 12), math.cos(math.pi / 12)]
+    up, down = np.array([0.5, SLOPE_COS, 0.0]), np.array([SLOPE_COS, -0.5, 0.0])
+    scenery.node(
+        "Ground", rotation=turn, shape=scenery.shape("plane", **BLOCK),
+        material=scenery.material(staticFriction=0.9, dynamicFriction=0.9),
+    )  # fmt: skip
+    smooth = scenery.material(
+        staticFriction=steady, dynamicFriction=SLIPPERY, frictionCombine="minimum"
+    )
+    scenery.node(
+        "Box", at=((0.5 * size[1] + gap) * up - 8.0 * down + [0, 0, 0.3]).tolist(), rotation=turn,
+        shape=scenery.shape("box", size=size), material=smooth, motion={},
+    )  # fmt: skip
+    return scenery.bytes()
+
+
+@pytest.mark.parametrize("gap", [0.5, 0.45, 0.3])
+def test_a_box_that_lands_on_one_corner_goes_on_sliding(gap: float) -> None:
+    """The corner stops for a moment, and static friction there threw the box over.
+
+    Sliding, it can be tipped by no more than mu h / w = 0.14 of its weight.
+    """
+    with world(on_a_slope([0.7, 1.0, 1.3], gap, 0.8), rate=240.0) as scene:
+        up = np.array([0.5, SLOPE_COS, 0.0])
+        tilts = []
+        for _ in range(350):
+            scene.step()
+            tilts.append(scene.world_from_node("Box")[:3, 1] @ up)
+    assert math.degrees(math.acos(min(tilts))) < 5.0
+
+
+@pytest.mark.parametrize("gap", [-0.0005, 0.0, 0.0001, 0.0005, 0.001])
+def test_static_friction_holds_what_a_mesh_pushes_into_place(gap: float) -> None:
+    """At 30 degrees the tangent is 0.58: less than 0.8, more than 0.1."""
+    with world(on_a_slope([1, 1, 1], gap, 0.8), rate=240.0) as scene:
+        start = scene.world_from_node("Box")[:3, 3].copy()
+        scene.step(480)
+        assert np.linalg.norm(scene.world_from_node("Box")[:3, 3] - start) < 0.03

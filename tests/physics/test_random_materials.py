@@ -137,6 +137,29 @@ def test_balls_of_random_materials_bounce_as_combined(
         check_bounces(bounces(scene, wanted, rate), wanted)
 
 
+@pytest.mark.parametrize("ground", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("mode", ANY)
+def test_more_materials_than_collision_classes_bounce_on_one_ground_as_combined(
+    mode: CombineMode | None, ground: float
+) -> None:
+    """One ground leaves a factor free for each ball; what balls do to each other gives way."""
+    kinds = [Surface(0.25 * k, own) for k in range(5) for own in ANY]
+    source, wanted = balls([Surface(ground, mode)], kinds)
+    with world(source) as scene:
+        assert {issue.code for issue in scene.issues} == {"MATERIALS_APPROXIMATED"}
+        check_bounces(bounces(scene, wanted, 240.0), wanted)
+
+
+def test_balls_bounce_on_many_fixed_colliders_as_on_few() -> None:
+    """From 65 on they are bodies of a kind whose restitution PyBullet does not tell."""
+    grounds = [Surface(0.1 * k, CombineMode.MAXIMUM) for k in range(9)]
+    kinds = [Surface(0.05 + 0.1 * k, CombineMode.MAXIMUM) for k in range(9)]
+    source, wanted = balls(grounds, kinds)
+    with world(source) as scene:
+        assert not scene.issues
+        check_bounces(bounces(scene, wanted, 240.0), wanted)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_boxes_of_random_materials_rub_as_combined(seed: int) -> None:
     check_friction(*boxes(*some(seed, ANY)))

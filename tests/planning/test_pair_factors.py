@@ -122,3 +122,29 @@ def test_shared_factors_give_no_more_restitution_than_one(own: list[float]) -> N
     factors = factor_pairs(pairs, may_split=False)
     assert not factors.split
     assert np.outer(factors.restitution, factors.restitution).max() <= 1.0 + 1e-9
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=2, max_size=12))
+def test_without_splits_pairs_with_fixed_ground_come_first(own: list[float]) -> None:
+    """One ground towards each mover: any coefficients are products. Movers among each other lose,
+    but none of their products exceeds 1, above which they would gain energy."""
+    count = len(own) + 1
+    wanted = np.zeros((count, count))
+    wanted[1:, 1:] = 0.5 * np.add.outer(own, own)
+    wanted[0, 1:] = wanted[1:, 0] = own
+    movers = [(i, j) for i in range(1, count) for j in range(i, count)]
+    factors = factor_pairs(
+        PairTargets(
+            friction=wanted,
+            restitution=wanted,
+            edges=(*((i, 0) for i in range(1, count)), *movers),
+            alone_friction=np.full(count, 0.5),
+            alone_restitution=np.full(count, 0.5),
+            fixed=frozenset({0}),
+        ),
+        may_split=False,
+    )
+    for found in (factors.friction, factors.restitution):
+        assert found[0] * found[1:] == pytest.approx(np.array(own), abs=0.02)
+    for i, j in movers:
+        assert factors.restitution[i] * factors.restitution[j] <= 1.0 + 1e-9

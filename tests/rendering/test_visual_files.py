@@ -7,9 +7,12 @@ import struct
 import numpy as np
 import pytest
 
+import gltf_bullet as gb
+from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.bullet.rendering.visual_files import mesh_file
 from gltf_bullet.rendering.visual_plans import Texture, VisualMesh
 from gltf_bullet.transforms import FloatArray
+from tools.gltf_builder import GltfBuilder
 
 TRIANGLES = np.array([[0, 1, 2], [3, 4, 5]])
 
@@ -64,3 +67,17 @@ def test_textured_triangles_are_obj_with_v_upwards() -> None:
     u, v = textured.uvs.T
     assert lines(data, "vt") == pytest.approx(np.stack([u, 1.0 - v], axis=1), abs=1e-8)
     assert data.splitlines()[-1] == b"f 4/4/4 5/5/5 6/6/6"
+
+
+@pytest.mark.parametrize("as_files", [False, True])
+def test_a_collider_without_triangles_is_drawn_as_nothing(*, as_files: bool) -> None:
+    """The engine refuses such a visual shape."""
+    builder = GltfBuilder()
+    mesh = builder.mesh(np.vstack([np.eye(3), np.zeros(3)]), np.zeros((0, 3), dtype=np.uint32))
+    shown = builder.node("Points", mesh=mesh)
+    body = {"motion": {"mass": 1.0}, "collider": {"geometry": {"node": shown}}}
+    builder.node("Nothing", extensions={"KHR_physics_rigid_bodies": body})
+    options = gb.LoadOptions(visuals="collider", visual_files=as_files)
+    with headless_world() as client:
+        scene = gb.load_gltf(builder.gltf(), client, options=options)
+        scene.step()

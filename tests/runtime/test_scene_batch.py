@@ -11,10 +11,15 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
+from gltf_bullet.bullet.baselines.joint_loops import add_floor
 from gltf_bullet.bullet.exchange.library import SWITCH
 from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.bullet.joints import solver_batch
+from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
+from gltf_bullet.bullet.joints.solver_batch import SolverBatch
 from gltf_bullet.bullet.joints.solving import scene_islands
+from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
+from gltf_bullet.cli.benches.assets import without_static_parts
 from gltf_bullet.runtime.asset import read_asset
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.runtime.scene_batch import SceneBatch
@@ -155,6 +160,47 @@ def test_scenes_that_touch_are_solved_once_and_carry_each_other(
     pushes = [scene.core.world.articulations.solver.commands.pushes() for scene in scenes]
     found = [abs(axes[0]) for push in pushes for axes, _ in push.values()]
     assert found == pytest.approx([3.0 * G, 0.0, 0.0], abs=0.01 * G)
+
+
+def test_one_look_at_the_contacts_judges_each_scene_as_its_own_look_does(
+    monkeypatch: pytest.MonkeyPatch, fresh_world: Callable[[], int]
+) -> None:
+    client = fresh_world()
+    pybullet.setTimeStep(1.0 / 60.0, physicsClientId=client)
+    add_floor(client)
+    ragdoll = read_asset(without_static_parts("ragdoll"))
+    scenes = [ragdoll.instantiate(client, position=(0.1 * k, 0.0, 1.0 + k)) for k in range(4)]
+    solvers = [scene.core.world.articulations.solver for scene in scenes]
+    arrays = [array for s in solvers for array in (s.arena.floats, s.arena.ints)]
+    judge, judged = SolverBatch.judge, list[int]()
+
+    def both_ways(batch: SolverBatch, sets: Sequence[ArticulationSet]) -> None:
+        waiting = [s for s in solvers if s.is_mistrustful and not s.is_known]
+        before = [array.copy() for array in arrays]
+        alone = []
+        for solver in waiting:
+            solver.read()
+            look = solver.contacts.read(*solver.last, learns=False)
+            alone.append(solver.islands.judge(look, (), *solver.last)[0])
+        expected = [array.copy() for array in arrays]
+        for array, was in zip(arrays, before, strict=True):
+            array[:] = was
+        told = dict[JointSolver, int]()
+        with monkeypatch.context() as meanwhile:
+            meanwhile.setattr(
+                JointSolver, "take_judgement", lambda solver, status: told.update({solver: status})
+            )
+            judge(batch, sets)
+        assert [told[solver] for solver in waiting] == alone
+        for array, wanted in zip(arrays, expected, strict=True):
+            np.testing.assert_array_equal(array, wanted)
+        for solver, status in told.items():
+            solver.take_judgement(status)
+        judged.append(len(waiting))
+
+    monkeypatch.setattr(SolverBatch, "judge", both_ways)
+    SceneBatch([scene.core for scene in scenes]).step(90)
+    assert max(judged) == len(scenes)
 
 
 def test_a_force_that_is_not_finite_is_told_before_anything_moves(

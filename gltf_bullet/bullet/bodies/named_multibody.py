@@ -251,7 +251,7 @@ def _geometries(shapes: Sequence[PlacedShape]) -> list[str]:
     found = []
     hulls = [points for placed in shapes for points in hulls_of(placed)]
     if hulls:
-        path = KEPT_FILES.file(_digest_of(hulls), ".obj", parts_obj(hulls).encode)
+        path = KEPT_FILES.file(_digest_of(hulls), ".obj", lambda: parts_obj(hulls).encode())
         found.append(f"<geometry><mesh filename={_quoted(path)}/></geometry>")
     for placed in shapes:
         match placed.shape:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 import pybullet
 
-from gltf_bullet.bullet.contacts.pair_rules import EngineLink, PairRules
+from gltf_bullet.bullet.bodies.engine_link import EngineLink
+from gltf_bullet.bullet.contacts.pair_rules import PairRules
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.model import may_collide
 from gltf_bullet.planning.body_plans import ContactClass, SurfaceClass

@@ -4,30 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from gltf_bullet.bullet.bodies.engine_link import EngineLink
 from gltf_bullet.bullet.contacts.collision_classes import ClassedLink, collision_classes
-from gltf_bullet.bullet.contacts.pair_rules import EngineLink, PairRules
+from gltf_bullet.bullet.contacts.pair_rules import PairRules
 from gltf_bullet.bullet.contacts.restitution_tuning import RestitutionTuning
-from gltf_bullet.bullet.contacts.slip_friction import SlipFriction
+from gltf_bullet.bullet.contacts.slip_friction import SlipFriction, SlipState
 from gltf_bullet.bullet.session import EngineSession, EngineSettings
 from gltf_bullet.planning.body_plans import BodyPlan, ColliderGroup, StaticPlan
 from gltf_bullet.planning.contacts.surfaces import ContactPlan
-from gltf_bullet.planning.shapes.shape_plans import (
-    BvhPlan,
-    ConvexPartsPlan,
-    CylinderPlan,
-    HullPlan,
-    ShapePlan,
-)
+from gltf_bullet.planning.shapes.shape_plans import BoxPlan, BvhPlan, ShapePlan, SpherePlan
 
 __all__ = ["LinkContacts", "SolidLink", "solid_links"]
 
 SolidLink = tuple[EngineLink, ColliderGroup | StaticPlan]
 """A link and what is in it."""
 
-SlipState = tuple[dict[EngineLink, float], dict[int, float]]
-
-_KEEPS_POINTS = (HullPlan, CylinderPlan, ConvexPartsPlan)
-"""Kinds whose contact points at rest are found one by one and kept (measured)."""
+_FOUND_ANEW = frozenset({BoxPlan, SpherePlan})
+"""Kinds of which the engine finds all contact points among each other anew in each step; those of
+others it finds one by one and keeps (measured). Spheres have one with anything."""
 
 
 class LinkContacts:
@@ -93,18 +87,14 @@ class LinkContacts:
         self._restitution = RestitutionTuning(
             self._client_id, contacts, surfaces, triangles, former
         )
+        kinds = {link: frozenset(type(shape) for shape in _shapes(part)) for link, part in links}
         self._slip = SlipFriction(
             self._client_id,
             contacts,
             surfaces if self._has_slip_friction else [],
             self._classed,
             self._classes,
-            {
-                link
-                for link, part in links
-                if part.surface.slips
-                and any(isinstance(shape, _KEEPS_POINTS) for shape in _shapes(part))
-            },
+            lambda link, partner: _keeps_points(kinds[link], kinds[partner]),
         )
 
     @property
@@ -182,6 +172,11 @@ def solid_links(
     for plan, links in bodies:
         # A body without colliders has a link all the same.
         yield from zip(links, plan.groups, strict=False)
+
+
+def _keeps_points(kinds: frozenset[type], partner: frozenset[type]) -> bool:
+    """Whether the engine keeps contact points of links of these kinds of shapes."""
+    return kinds != {SpherePlan} and partner != {SpherePlan} and not kinds | partner <= _FOUND_ANEW
 
 
 def _shapes(part: ColliderGroup | StaticPlan) -> list[ShapePlan]:

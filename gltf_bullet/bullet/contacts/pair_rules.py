@@ -8,14 +8,12 @@ same id collides as usual.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeAlias
 
 import pybullet
 
-__all__ = ["EngineLink", "PairRules"]
+from gltf_bullet.bullet.bodies.engine_link import EngineLink
 
-EngineLink: TypeAlias = tuple[int, int]
-"""(body id, link index); link -1 is the base."""
+__all__ = ["PairRules"]
 
 
 class PairRules:

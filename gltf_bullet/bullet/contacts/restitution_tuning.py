@@ -18,7 +18,7 @@ from collections.abc import Container
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.contacts.pair_rules import EngineLink
+from gltf_bullet.bullet.bodies.engine_link import EngineLink
 from gltf_bullet.planning.body_plans import SurfacePlan
 from gltf_bullet.planning.contacts.pair_factors import aimed_factor, restitution_factors
 from gltf_bullet.planning.contacts.surfaces import ContactPlan
@@ -42,6 +42,8 @@ m/s on a flat grid off by more than 3 %: at 60 Hz 40 with 0.3, 22 with 0.7, 12 w
 31, 1, 2; at 240 Hz 1, 0, 0; bare PyBullet 79)."""
 _ENGINE_ERP = 0.08
 """What contacts have in PyBullet by default (measured)."""
+_MULTIBODY = 2
+"""The kind that ``getDynamicsInfo`` says of bodies in joint coordinates."""
 _RIGID = 1e12
 """[N s/m] ``ERP = dt k / (dt k + d)``; with a sum so large the softness is nil."""
 
@@ -144,8 +146,11 @@ class RestitutionTuning:
                 "contactStiffness": erp * _RIGID / self._time_step,
                 "contactDamping": (1.0 - erp) * _RIGID,
             }
-        found = pybullet.getDynamicsInfo(*link, physicsClientId=self._client_id)[5]
-        if link in self._renewed or found == self.told.get(link, 0.0):
+        known = self.told.get(link, 0.0)
+        info = pybullet.getDynamicsInfo(*link, physicsClientId=self._client_id)
+        # Of others, many fixed colliders among them, the engine tells what memory holds (measured).
+        is_told = info[10] == _MULTIBODY
+        if link in self._renewed or not is_told or info[5] == known:
             self._renewed.discard(link)
             self.told[link] = softness["restitution"] = self._restitution_of[link]
         if softness:

@@ -7,6 +7,7 @@ way at k = 1e5 and 60 Hz). The balance of momentum of the last step tells, as fa
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -42,18 +43,18 @@ class RobotLoads:
         self._next: LoadMemory = {}
 
     def find(
-        self, body: int, link: int, values: tuple[float, ...], rows: FloatArray, dt: float
+        self, rows: FloatArray, dt: float, body: int, link: int, values: Sequence[float]
     ) -> tuple[float, ...] | None:
         """What motors and gravity will add to velocity and spin in the coming step [6].
 
         ``None`` where the link has only just been met.
 
         Args:
+            rows: The engine's contacts, ROW_SIZE numbers each.
+            dt: [s]
             body: The robot.
             link: Which of its links.
             values: Of the link, as ``island_layout`` has them.
-            rows: The engine's contacts, ROW_SIZE numbers each.
-            dt: [s]
         """
         velocity = np.array(values[FREE_VELOCITY : FREE_VELOCITY + 6])
         before = self.memory.get((body, link))
@@ -73,7 +74,7 @@ class RobotLoads:
 
 
 def _contact_gain(
-    body: int, link: int, values: tuple[float, ...], rows: FloatArray, dt: float
+    body: int, link: int, values: Sequence[float], rows: FloatArray, dt: float
 ) -> FloatArray:
     """What the contacts of the last step have changed of a link's velocity and spin, [6]."""
     table = rows.reshape(-1, ROW_SIZE)

@@ -8,20 +8,20 @@ surfaces. Only bodies are looked at whose two coefficients differ towards some p
 from __future__ import annotations
 
 import math
-from collections.abc import Container
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 import pybullet
 
+from gltf_bullet.bullet.bodies.engine_link import EngineLink
 from gltf_bullet.bullet.contacts.collision_classes import ClassedLink, CollisionClasses
-from gltf_bullet.bullet.contacts.pair_rules import EngineLink
 from gltf_bullet.bullet.state.link_states import LinkState, link_state
 from gltf_bullet.planning.body_plans import SurfacePlan
 from gltf_bullet.planning.contacts.surfaces import ContactPlan
 from gltf_bullet.transforms import FloatArray, Vec3
 
-__all__ = ["SlipFriction"]
+__all__ = ["SlipFriction", "SlipState"]
 
 _SLOWEST_SLIP = 0.05
 """[m/s] below which surfaces count as at rest towards each other."""
@@ -31,6 +31,19 @@ _HOLD = 0.02
 """[s] that a slip must last before static friction lets go; impacts are shorter."""
 _CERTAIN = 4.0
 """A slip so many times above the threshold lets go at once: thrown bodies never stick."""
+
+_SETTLING = 0.06
+"""[s] in which what starts at rest finds its place: triangle meshes push a box up by 1 mm, one
+corner after the other, so that it hardly touches them for half of this time (measured)."""
+
+
+class SlipState(NamedTuple):
+    """What ``pybullet.saveState`` leaves out. Treat as opaque."""
+
+    gain: dict[EngineLink, float]
+    slid: dict[int, float]
+    touched: dict[int, float]
+    stale: frozenset[EngineLink]
 
 
 class SlipFriction:
@@ -43,7 +56,7 @@ class SlipFriction:
         links: list[tuple[EngineLink, SurfacePlan]],
         classed: list[ClassedLink],
         classes: CollisionClasses,
-        keeps_points: Container[EngineLink],
+        keeps_points: Callable[[EngineLink, EngineLink], bool],
     ) -> None:
         """Prepare the links.
 
@@ -53,8 +66,7 @@ class SlipFriction:
             links: All links of the scene with their surfaces.
             classed: The same links with their collision classes.
             classes: Of the world.
-            keeps_points: Links whose contact points the engine keeps while they rest: hulls and
-                cylinders.
+            keeps_points: Whether the engine keeps contact points of two links while they rest.
         """
         self._keeps_points = keeps_points
         self._client_id = client_id
@@ -67,12 +79,27 @@ class SlipFriction:
         """Whether there is anything to look at."""
         self._gain: dict[EngineLink, float] = dict.fromkeys(self._surface_of, 1.0)
         self._slid: dict[int, float] = dict.fromkeys(self._links_of, 0.0)
+        """[s] for which a body has slid; negative: for which it may still settle."""
+        self._touched: dict[int, float] = dict.fromkeys(self._links_of, math.inf)
+        """[s] for which a body has touched something; negative: for which it has not."""
+        self._stale: set[EngineLink] = set()
+        """Links some of whose kept contact points have an earlier coefficient."""
         if not self.is_any:
             return
         row = contacts.index_of
         self._row_of = {link: row[surface.key] for link, surface in links}
         self._classed = {link.link: link for link in classed}
         self._at_rest = _rest_gains(contacts)
+        for link in self._surface_of:
+            if self._rests(link):
+                self._slid[link[0]] = -_SETTLING
+                self._set(link, float(self._at_rest[self._row_of[link]].max()))
+        self._stale.clear()
+
+    def _rests(self, link: EngineLink) -> bool:
+        """Whether a link does not move now: what it lies on holds it from the first step on."""
+        _, _, linear, angular = link_state(self._client_id, *link)
+        return max(math.hypot(*linear), math.hypot(*angular)) < _SLOWEST_SLIP
 
     def after_step(self, time_step: float, gravity: Vec3) -> None:
         """Choose the coefficient of each body for the next step.
@@ -89,16 +116,18 @@ class SlipFriction:
         for body_id in self._links_of:
             self._switch(body_id, threshold, time_step, states)
 
-    def state(self) -> tuple[dict[EngineLink, float], dict[int, float]]:
+    def state(self) -> SlipState:
         """What ``pybullet.saveState`` leaves out."""
-        return dict(self._gain), dict(self._slid)
+        return SlipState(
+            dict(self._gain), dict(self._slid), dict(self._touched), frozenset(self._stale)
+        )
 
-    def restore(self, state: tuple[dict[EngineLink, float], dict[int, float]]) -> None:
+    def restore(self, state: SlipState) -> None:
         """Take back a :meth:`state`; contacts are the engine's own snapshot's business."""
-        gains, slid = state
-        self._slid = dict(slid)
-        for link, gain in gains.items():
-            self._set(link, gain, renew=False)
+        self._slid, self._touched = dict(state.slid), dict(state.touched)
+        for link, gain in state.gain.items():
+            self._set(link, gain)
+        self._stale = set(state.stale)
 
     def _switch(
         self,
@@ -109,27 +138,57 @@ class SlipFriction:
     ) -> None:
         points = pybullet.getContactPoints(bodyA=body_id, physicsClientId=self._client_id)
         touching = [point for point in points if point[9] > 0.0]
+        touched = self._touched[body_id]
         if not touching:
-            self._slid[body_id] = 0.0
+            self._touched[body_id] = min(touched, 0.0) - time_step
+            if self._touched[body_id] < -_HOLD:
+                self._slid[body_id] = math.inf
+                self._fly(body_id)
             return
+        self._touched[body_id] = max(touched, 0.0) + time_step
         slip = max(self._slip(point, states) for point in touching)
         slid = self._slid[body_id]
-        if slip < 0.5 * threshold:
-            slid = 0.0
+        if slip > _CERTAIN * threshold:
+            slid = math.inf
+        elif slid < 0.0:
+            slid += time_step
+        elif slip < 0.5 * threshold:
+            # A landing on one corner stops that corner for a moment.
+            slid = slid if self._touched[body_id] < _HOLD else 0.0
         elif slip > threshold:
-            slid = math.inf if slip > _CERTAIN * threshold else slid + time_step
+            slid += time_step
         self._slid[body_id] = slid
         for link in self._links_of[body_id]:
+            own = self._row_of[link]
+            partners = [
+                (point[2], point[4])
+                for point in touching
+                if point[3] == link[1] and (point[2], point[4]) in self._row_of
+            ]
             gain = 1.0
             if slid < _HOLD:
-                own = self._row_of[link]
-                partners = [
-                    self._row_of.get((point[2], point[4]), -1)
-                    for point in touching
-                    if point[3] == link[1]
-                ]
-                gain = max((self._at_rest[own, p] for p in partners if p >= 0), default=1.0)
-            self._set(link, float(gain), renew=True)
+                gain = max((self._at_rest[own, self._row_of[p]] for p in partners), default=1.0)
+            self._set(link, float(gain))
+            self._renew(link, partners)
+
+    def _fly(self, body_id: int) -> None:
+        """What is in the air lands sliding."""
+        for link in self._links_of[body_id]:
+            self._set(link, 1.0)
+            self._stale.discard(link)
+
+    def _renew(self, link: EngineLink, partners: list[EngineLink]) -> None:
+        """Give kept contact points the coefficient of their link.
+
+        The engine combines coefficients when it finds a point, and finds those of most shapes one
+        by one. Pairs are made anew only then, since ``restoreState`` does not find them again, and
+        never during a landing: a box without its other corners tips over (measured).
+        """
+        if link not in self._stale or self._touched[link[0]] < _HOLD:
+            return
+        self._stale.discard(link)
+        if any(self._keeps_points(link, partner) for partner in partners):
+            self._classes.write(self._classed[link])
 
     def _slip(self, point: tuple[Any, ...], states: dict[EngineLink, LinkState]) -> float:
         """Speed of the two surfaces along each other at a contact [m/s]."""
@@ -149,21 +208,18 @@ class SlipFriction:
         gain = self._gain.get(link, 1.0)
         if gain != 1.0:
             self._gain[link] = 1.0
-            self._set(link, gain, renew=False)
+            self._set(link, gain)
 
-    def _set(self, link: EngineLink, gain: float, *, renew: bool) -> None:
+    def _set(self, link: EngineLink, gain: float) -> None:
         if gain == self._gain[link]:
             return
         self._gain[link] = gain
+        self._stale.add(link)
         pybullet.changeDynamics(
             *link,
             lateralFriction=self._surface_of[link].friction * gain,
             physicsClientId=self._client_id,
         )
-        # Cached contacts of hulls and cylinders keep the old number until the pair is made anew.
-        # Only theirs: a pair made anew is not found again by ``restoreState`` (measured).
-        if renew and link in self._keeps_points:
-            self._classes.write(self._classed[link])
 
 
 def _rest_gains(contacts: ContactPlan) -> FloatArray:

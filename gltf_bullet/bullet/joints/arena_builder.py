@@ -186,6 +186,7 @@ def _write_record(
         (arena.CLOSURE_PULL, q),
         (arena.CLOSURE_WAY, n if q else 0),
         (arena.WHIP, 1),
+        (arena.MAY_PAY, 1),
         (arena.PUSHER, 1),
         (arena.PUSHED_BY, 1),
         (arena.BASE_MASS, 2 * b * b),
@@ -224,6 +225,7 @@ def _write_record(
                 arena.ROW_HIGH,
                 arena.ROW_COMPLIANCE,
                 arena.ROW_BEND,
+                arena.ROW_RELIEF,
             )
         ),
     ):

@@ -88,6 +88,7 @@ class Articulation:
         self._native: dict[int, tuple[float, float]] = {}
         self.is_watching = False
         """Whether some axis is on its way back from a violation."""
+        self._recovering = b""  # which rows were, when the engine's limits were set last
         self._link_of_axis = {
             index: (body_ids[f.multibody], f.link)
             for f, index in zip(plan.dofs, self.record.dof_index, strict=True)
@@ -221,7 +222,8 @@ class Articulation:
 
         One by one: a restored state does so, too.
         """
-        self.refresh_native_limits()
+        if self._recovering != self.record.rows.recovering.tobytes():
+            self.refresh_native_limits()
 
     def violated_limits(self) -> npt.NDArray[np.bool_]:
         """Which rows are hard limits that the current positions violate, [r]."""
@@ -247,6 +249,7 @@ class Articulation:
             if rows.recovering[r]:
                 lower, upper = -UNLIMITED, UNLIMITED
             self._set_native(index, max(lower, -UNLIMITED), min(upper, UNLIMITED))
+        self._recovering = rows.recovering.tobytes()
         self.is_watching = bool(rows.recovering.any())
 
     def _set_native(self, index: int, lower: float, upper: float) -> None:

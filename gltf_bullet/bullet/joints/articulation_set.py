@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pybullet
 
-from gltf_bullet.bullet.contacts.pair_rules import EngineLink
+from gltf_bullet.bullet.bodies.engine_link import EngineLink
 from gltf_bullet.bullet.joints.articulation import AnchorMotion, Articulation
 from gltf_bullet.bullet.joints.fast_links import FastLinks, Pair
 from gltf_bullet.bullet.joints.joint_controls import JointControls
@@ -215,15 +215,18 @@ class ArticulationSet:
 
     def after_step(self) -> None:
         """Take back energy from nowhere, and ways through others; give native limits back."""
-        self.solver.look_for_landing()
-        if self.loop_constraints.is_any and not self.solver.is_mistrustful:
-            self.solver.close_loops()
-        if self.solver.is_mistrustful:
-            self.solver.judge()
-        if self.solver.is_hurried or self.fast_links.held:
-            self.fast_links.put_back(*self.solver.last)
+        solver = self.solver
+        if not solver.is_judged:
+            solver.look_for_landing()
+            if self.loop_constraints.is_any and not solver.is_mistrustful:
+                solver.close_loops()
+            if solver.is_mistrustful:
+                solver.judge()
+        solver.is_judged = False
+        if solver.is_hurried or self.fast_links.held:
+            self.fast_links.put_back(*solver.last)
             if self.loop_constraints.is_any:
-                self.solver.close_loops()
+                solver.close_loops()
         for articulation in self.articulations:
             if articulation.is_watching:
                 articulation.after_step()

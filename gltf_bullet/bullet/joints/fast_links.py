@@ -18,17 +18,16 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import pybullet
 
+from gltf_bullet.bullet.bodies.engine_link import EngineLink
 from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.link_paths import ArticulationPath, FreePath, Path
 from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader
 from gltf_bullet.solver import arena as slots
 from gltf_bullet.transforms import Vec3
 
-__all__ = ["FastLinks", "Link", "Pair"]
+__all__ = ["FastLinks", "Pair"]
 
-Link: TypeAlias = tuple[int, int]
-"""Body id and link index."""
-Pair: TypeAlias = tuple[Link, Link]
+Pair: TypeAlias = tuple[EngineLink, EngineLink]
 _Gap: TypeAlias = tuple[float, Vec3]
 """Between two links [m], negative inside; and the direction from the second to the first."""
 
@@ -63,8 +62,8 @@ class _Motion(NamedTuple):
 class _Approach(NamedTuple):
     """Two links that may have met."""
 
-    link: Link
-    other: Link
+    link: EngineLink
+    other: EngineLink
     travel: Vec3
     """Of the first one against the second [m]."""
     turn: float
@@ -88,7 +87,7 @@ class FastLinks:
         self,
         client_id: int,
         articulations: Sequence[Articulation],
-        links_of: Callable[[int], Sequence[Link]],
+        links_of: Callable[[int], Sequence[EngineLink]],
         contacts: ContactReader,
     ) -> None:
         """Index the links.
@@ -102,9 +101,9 @@ class FastLinks:
         self._client_id = client_id
         self._articulations = articulations
         self._contacts = contacts
-        self.may_meet: Callable[[Link, Link], bool] = lambda _one, _other: False
+        self.may_meet: Callable[[EngineLink, EngineLink], bool] = lambda _one, _other: False
         """Whether the scene's rules and filters let two links collide."""
-        self._frame: dict[Link, tuple[int, int]] = {}
+        self._frame: dict[EngineLink, tuple[int, int]] = {}
         for number, articulation in enumerate(articulations):
             for frame, node in enumerate(articulation.record.frames.node):
                 for link in links_of(node) if node >= 0 else ():
@@ -158,8 +157,8 @@ class FastLinks:
 
     def _approaching(
         self,
-        hurried: Mapping[Link, _Motion],
-        motions: dict[Link, _Motion],
+        hurried: Mapping[EngineLink, _Motion],
+        motions: dict[EngineLink, _Motion],
         known: Collection[Pair],
         dt: float,
         paths: dict[int, Path],
@@ -201,9 +200,9 @@ class FastLinks:
             if gap is not None and 0.0 <= gap[0] < approach.closing(gap[1])
         ]
 
-    def _motions(self, dt: float) -> dict[Link, _Motion]:
+    def _motions(self, dt: float) -> dict[EngineLink, _Motion]:
         """How all links of the scene moved."""
-        motions: dict[Link, _Motion] = {}
+        motions: dict[EngineLink, _Motion] = {}
         sizes = [_sizes_of(articulation) for articulation in self._articulations]
         travels, turns = [], []
         for articulation in self._articulations:
@@ -216,7 +215,7 @@ class FastLinks:
             motions[link] = _Motion((x, y, z), turns[number][frame] * length, thickness)
         return motions
 
-    def _motion_of_others(self, link: Link, dt: float) -> _Motion:
+    def _motion_of_others(self, link: EngineLink, dt: float) -> _Motion:
         """How a link moved that is none of the scene's joints."""
         body, number = link
         if number < 0:
@@ -229,7 +228,7 @@ class FastLinks:
             turn *= 0.5 * math.dist(*pybullet.getAABB(body, number, self._client_id))
         return _Motion((dt * x, dt * y, dt * z), turn, 0.0)
 
-    def _near(self, link: Link, motion: _Motion, furthest: float) -> list[Link]:
+    def _near(self, link: EngineLink, motion: _Motion, furthest: float) -> list[EngineLink]:
         """What a link may have met on its way, others having moved as far as any did."""
         low, high = np.array(pybullet.getAABB(*link, physicsClientId=self._client_id))
         # The engine looks its boxes up where they were a step ago (measured).
@@ -295,5 +294,5 @@ def _sizes_of(articulation: Articulation) -> list[list[float]]:
     return sizes
 
 
-def _pair(one: Link, other: Link) -> Pair:
+def _pair(one: EngineLink, other: EngineLink) -> Pair:
     return (one, other) if one <= other else (other, one)

@@ -8,6 +8,7 @@ from functools import partial
 from itertools import combinations
 from typing import NamedTuple
 
+from gltf_bullet.bullet.bodies.engine_link import EngineLink
 from gltf_bullet.bullet.bodies.multibody import create_multibody
 from gltf_bullet.bullet.bodies.multibody_names import names_of_multibody
 from gltf_bullet.bullet.bodies.named_multibody import (
@@ -16,7 +17,6 @@ from gltf_bullet.bullet.bodies.named_multibody import (
     create_named_multibody,
     describe_multibody,
 )
-from gltf_bullet.bullet.contacts.pair_rules import EngineLink
 from gltf_bullet.bullet.rendering.link_looks import LinkLook
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.planning.body_plans import BodyPlan

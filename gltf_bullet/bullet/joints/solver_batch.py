@@ -42,8 +42,10 @@ _NOTHING: FloatArray = np.zeros(0)
 class WorldContacts:
     """The contacts of a world with nothing but our scenes in it, read once for all of them."""
 
-    def __init__(self, client_id: int) -> None:
+    def __init__(self, client_id: int, wanted: frozenset[int] | None = None) -> None:
+        """``wanted``: bodies; what touches none of them is left out, unless this is ``None``."""
         self._client_id = client_id
+        self._wanted = wanted
         self._rows: FloatArray | None = None
         self._group_of: dict[Member, Member] = {}
         """Towards who stands for the group."""
@@ -72,36 +74,27 @@ class WorldContacts:
             self._rows_of[number] = rows[self._numbers == number].ravel()
         reader.take(self._rows_of[number])
 
-    def give_own(self, reader: ContactReader) -> None:
-        """The same with its own bodies' contacts alone: a step that is over is judged by these."""
-        if reader.is_curious:
-            rows = self._read(reader)
-            is_own = np.zeros(len(rows), dtype=bool)
-            for body in reader.where:
-                is_own |= (rows[:, 0] == body) | (rows[:, 1] == body)
-            reader.take(rows[is_own].ravel())
-
     def _read(self, reader: ContactReader) -> FloatArray:
         if self._rows is None:
             self._rows = reader.fetch().reshape(-1, ROW_SIZE)
         return self._rows
 
     def _group(self, rows: FloatArray, owners: Owners) -> None:
-        keys = rows[:, 0].astype(np.int64) << 32 | rows[:, 1].astype(np.int64)
-        pairs, where = np.unique(keys, return_inverse=True)
-        bodies = [(key >> 32, key & 0xFFFFFFFF) for key in pairs.tolist()]
-        member_of = {body: self._member(body, owners) for body in {*chain(*bodies)}}
-        members = [(member_of[a], member_of[b]) for a, b in bodies]
-        for one, other in members:
+        bodies: list[tuple[int, int]] = list(map(tuple, rows[:, :2].astype(np.int64).tolist()))
+        pairs = set(bodies)
+        if self._wanted is not None:
+            pairs = {pair for pair in pairs if not self._wanted.isdisjoint(pair)}
+        member_of = {body: self._member(body, owners) for body in {*chain(*pairs)}}
+        members = {pair: (member_of[pair[0]], member_of[pair[1]]) for pair in pairs}
+        for one, other in members.values():
             if one is not None and other is not None:
                 self._group_of[self._find(one)] = self._find(other)
-        numbers = [-1] * len(members)
-        for k, (one, other) in enumerate(members):
+        known, number_of = self._number_of, {}
+        for pair, (one, other) in members.items():
             either = other if one is None else one
             if either is not None:
-                known = self._number_of
-                numbers[k] = known.setdefault(self._find(either), len(known))
-        self._numbers = np.array(numbers, dtype=np.int64)[where]
+                number_of[pair] = known.setdefault(self._find(either), len(known))
+        self._numbers = np.array([number_of.get(pair, -1) for pair in bodies], dtype=np.int64)
 
     def _member(self, body: int, owners: Owners) -> Member | None:
         """What passes forces on to all that touches it: a scene, or somebody else's body."""
@@ -215,6 +208,36 @@ class SolverBatch:
                 solved.add(one)
         if alone:
             self._solve(alone, dt, gravity)
+
+    def judge(self, scenes: Sequence[ArticulationSet]) -> None:
+        """Judge the step that was just made, where scenes have to that hang together with others.
+
+        Before any scene's :meth:`ArticulationSet.after_step`: who keeps links from passing through
+        others moves these, too, and they must have been judged by then.
+        """
+        waiting = {
+            scene.solver.contacts: scene.solver
+            for scene in scenes
+            if scene.solver.is_mistrustful and not scene.solver.is_known
+        }
+        if not waiting:
+            return
+        for solver in waiting.values():
+            solver.read()
+        bodies = frozenset(chain(*(reader.where for reader in waiting)))
+        contacts = WorldContacts(next(iter(waiting)).client_id, bodies)
+        judged: list[tuple[JointSolver, int]] = []
+        while waiting:
+            reader, solver = next(iter(waiting.items()))
+            del waiting[reader]
+            contacts.give(reader)
+            dt, gravity = solver.last
+            touching = reader.read(dt, gravity, learns=False)
+            own, others = solver.islands.judge(touching, waiting, dt, gravity)
+            judged += [(solver, own), *((waiting.pop(other), k) for other, k in others.items())]
+        for solver, status in judged:
+            solver.take_judgement(status)
+            solver.is_judged = True
 
     def _table_of(self, solvers: Sequence[JointSolver]) -> IntTable:
         rows = [solver.row for solver in solvers]

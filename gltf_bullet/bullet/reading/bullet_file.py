@@ -203,17 +203,13 @@ class BulletFile:
         """Whether ``pybullet.getCollisionShapeData`` ends the process there (measured)."""
         children = self._children(shape_address)
         own = [shape_address] if children is None else [c["m_childShape"] for c in children]
-        return any(shape is not None and shape[0] == _BALLS for shape in map(self._shape, own))
+        return any(shape is not None and shape[0] == _BALLS for shape in map(self.shape, own))
 
     def balls(self, shape_address: int) -> list[SavedBalls | None]:
         """Per child of a collider's shape its balls; ``None`` where it is something else."""
         found: list[SavedBalls | None] = []
-        for child in self._children(shape_address) or ():
-            kind, record = self._shape(child["m_childShape"]) or (-1, None)
-            frame = np.eye(4)
-            rows = child["m_transform"]["m_basis"]["m_el"]
-            frame[:3, :3] = [row["m_floats"][:3] for row in rows]
-            frame[:3, 3] = child["m_transform"].vector("m_origin")
+        for frame, child in self.parts(shape_address):
+            kind, record = self.shape(child) or (-1, None)
             if record is None or kind not in (_BALL, _BALLS):
                 found.append(None)
             elif kind == _BALL:
@@ -227,7 +223,22 @@ class BulletFile:
                 found.append(SavedBalls(frame, centers, radii))
         return found
 
-    def _shape(self, address: int) -> tuple[int, Record] | None:
+    def parts(self, address: int) -> list[tuple[FloatArray, int]]:
+        """Frames [4, 4] in a shape, and addresses, of its children; of a single one itself."""
+        children = self._children(address)
+        if children is None:
+            return [(np.eye(4), address)] if self.shape(address) else []
+        found = []
+        for child in children:
+            frame = np.eye(4)
+            rows = child["m_transform"]["m_basis"]["m_el"]
+            frame[:3, :3] = [row["m_floats"][:3] for row in rows]
+            frame[:3, 3] = child["m_transform"].vector("m_origin")
+            found.append((frame, int(child["m_childShape"])))
+        return found
+
+    def shape(self, address: int) -> tuple[int, Record] | None:
+        """A shape by its type, one of ``BroadphaseNativeTypes``; ``None`` for a null pointer."""
         records = self.array(address)
         if not records:
             return None
@@ -238,13 +249,13 @@ class BulletFile:
         return int(head["m_shapeType"]), records[0]
 
     def _children(self, address: int) -> list[Record] | None:
-        shape = self._shape(address)
+        shape = self.shape(address)
         if shape is None or shape[0] != _COMPOUND:
             return None
         return self.array(shape[1]["m_childShapePtr"])
 
     def _leaves(self, address: int) -> list[SavedMesh]:
-        shape = self._shape(address)
+        shape = self.shape(address)
         if shape is None:
             return []
         kind, record = shape

@@ -9,6 +9,8 @@ from gltf_bullet.diagnostics import IssueKind, Severity
 __all__ = [
     "COLLIDER_UNREADABLE",
     "CONSTRAINT_NOT_IN_GLTF",
+    "LINKS_UNREADABLE",
+    "MAXIMAL_BODY_UNREADABLE",
     "MOTOR_UNREADABLE",
     "RECORDED_BODY_GONE",
     "SOFT_BODY_NOT_IN_GLTF",
@@ -52,4 +54,16 @@ SOFT_BODY_NOT_IN_GLTF: Final = IssueKind(
     "SOFT_BODY_NOT_IN_GLTF",
     Severity.ERROR,
     "body {body} is soft or deformable; glTF physics knows rigid bodies only; it is left out",
+)
+MAXIMAL_BODY_UNREADABLE: Final = IssueKind(
+    "MAXIMAL_BODY_UNREADABLE",
+    Severity.WARNING,
+    "{link} is in maximal coordinates; PyBullet does not tell where its origin is; its node stands "
+    "in the centre of mass, and what is drawn of it is placed as if that were the origin",
+)
+LINKS_UNREADABLE: Final = IssueKind(
+    "LINKS_UNREADABLE",
+    Severity.ERROR,
+    "the world holds {count} parts of robots that were loaded in maximal coordinates; PyBullet "
+    "has no number for them; they are left out",
 )

@@ -14,6 +14,7 @@ from gltf_bullet.bullet.reading.issues import (
     TEXTURE_UNREADABLE,
     VISUAL_UNREADABLE,
 )
+from gltf_bullet.bullet.reading.saved_shapes import saved_primitive
 from gltf_bullet.bullet.rendering.pictures import png_of
 from gltf_bullet.bullet.rendering.visuals import shown_mesh
 from gltf_bullet.convert.description import (
@@ -30,9 +31,9 @@ from gltf_bullet.convert.description import (
 )
 from gltf_bullet.convert.mesh_files import MeshFile, read_mesh_file
 from gltf_bullet.diagnostics import ROOT, Diagnostics
-from gltf_bullet.transforms import Pose, rotation_to
+from gltf_bullet.transforms import IDENTITY_POSE, Pose, rotation_to
 
-__all__ = ["LinkShapes"]
+__all__ = ["LinkShapes", "primitive_of"]
 
 
 class LinkShapes:
@@ -52,13 +53,13 @@ class LinkShapes:
         if saved is not None and self._saved.has_balls(saved["m_collisionShape"]):
             return self._balls(saved["m_collisionShape"], link_from_inertial, shown)
         data = pybullet.getCollisionShapeData(body, link, physicsClientId=self._client)
-        meshes = self._saved_meshes(saved) if saved is not None else []
+        meshes = self._meshes_at(saved["m_collisionShape"]) if saved is not None else []
         found: list[ColliderDescription] = []
         for k, entry in enumerate(data):
             kind, size = entry[2], entry[3]
             # Relative to the inertial frame, unlike those of visuals (measured).
             pose = link_from_inertial @ Pose(entry[6], entry[5])
-            shape = _primitive(kind, size)
+            shape = primitive_of(kind, size)
             if shape is not None:
                 found.append(ColliderDescription(shape, pose))
                 continue
@@ -71,6 +72,25 @@ class LinkShapes:
             shape = saved["m_collisionShape"]
             if self._saved.meshes(shape) == [[]] and not self._saved.is_empty_compound(shape):
                 self._diagnostics.report(COLLIDER_UNREADABLE, ROOT, what="a shape", link=shown)
+        return tuple(found)
+
+    def saved_colliders(
+        self, address: int, link_from_inertial: Pose, shown: str
+    ) -> tuple[ColliderDescription, ...]:
+        """Solid shapes by the saved world alone."""
+        if self._saved.has_balls(address):
+            return self._balls(address, link_from_inertial, shown)
+        found = []
+        for frame, part in self._saved.parts(address):
+            pose = link_from_inertial @ Pose.from_matrix(frame)
+            shape = saved_primitive(self._saved, part)
+            if shape is not None:
+                found.append(ColliderDescription(shape, pose))
+                continue
+            meshes = [mesh for parts in self._meshes_at(part) for mesh in parts]
+            if not meshes and not self._saved.is_empty_compound(part):
+                self._diagnostics.report(COLLIDER_UNREADABLE, ROOT, what="a shape", link=shown)
+            found += [ColliderDescription(mesh, pose) for mesh in meshes]
         return tuple(found)
 
     def _balls(
@@ -97,8 +117,7 @@ class LinkShapes:
             found.append(ColliderDescription(shape, pose @ Pose(turn, (x, y, z))))
         return tuple(found)
 
-    def _saved_meshes(self, saved: Record) -> list[list[MeshShape]]:
-        address = int(saved["m_collisionShape"])
+    def _meshes_at(self, address: int) -> list[list[MeshShape]]:
         if address not in self._meshes:
             self._meshes[address] = [
                 [shape for part in parts if (shape := _mesh_shape(part)) is not None]
@@ -124,7 +143,7 @@ class LinkShapes:
             if color[3] == 0.0 or not any(size):
                 continue  # nothing to see
             pose = Pose(turn, position)
-            shape = _primitive(kind, size)
+            shape = primitive_of(kind, size)
             image: bytes | None = None
             scale = (1.0, 1.0, 1.0)
             ours = None if shape is not None else self._mesh_of_ours(entry, pose)
@@ -148,6 +167,10 @@ class LinkShapes:
                 image = None
             found.append(VisualDescription(shape, pose, scale, Surface(tuple(color), image)))
         return tuple(found)
+
+    def is_ours(self, entry: Sequence[Any]) -> bool:
+        """Whether an entry of ``getVisualShapeData`` is a mesh that a scene of ours shows."""
+        return self._mesh_of_ours(entry, IDENTITY_POSE) is not None
 
     def _mesh_of_ours(self, entry: Sequence[Any], pose: Pose) -> VisualDescription | None:
         """A mesh that a scene of ours shows; PyBullet tells neither it nor its texture."""
@@ -175,7 +198,8 @@ class LinkShapes:
         return found
 
 
-def _primitive(kind: int, size: Sequence[float]) -> ShapeGeometry | None:
+def primitive_of(kind: int, size: Sequence[float]) -> ShapeGeometry | None:
+    """A shape as PyBullet tells it; ``None`` for meshes."""
     if kind == pybullet.GEOM_BOX:
         return BoxShape((size[0], size[1], size[2]))
     if kind == pybullet.GEOM_SPHERE:

@@ -11,13 +11,16 @@ from pathlib import Path
 
 import pybullet
 
-from gltf_bullet.bullet.reading.bullet_file import BulletFile, Record
+from gltf_bullet.bullet.reading.bullet_file import BulletFile
 from gltf_bullet.bullet.reading.issues import (
     CONSTRAINT_NOT_IN_GLTF,
+    LINKS_UNREADABLE,
     MOTOR_UNREADABLE,
     SOFT_BODY_NOT_IN_GLTF,
 )
 from gltf_bullet.bullet.reading.link_shapes import LinkShapes
+from gltf_bullet.bullet.reading.maximal_bodies import MaximalBodies, contact_spring
+from gltf_bullet.bullet.reading.saved_bodies import SavedBodies
 from gltf_bullet.convert.description import (
     BodyDescription,
     ConstraintDescription,
@@ -30,7 +33,7 @@ from gltf_bullet.convert.description import (
 )
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.errors import EngineError
-from gltf_bullet.transforms import IDENTITY_POSE, Pose, Quat, Vec3
+from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3
 
 __all__ = ["SelfCollision", "read_bodies", "read_world"]
 
@@ -76,10 +79,14 @@ def read_world(
         EngineError: There is no such body.
     """
     ids = _existing(client_id, body_ids)
-    saved = _saved_world(client_id)
+    file = _saved_world(client_id)
+    saved = SavedBodies(client_id, file, read_bodies(client_id, None))
+    if saved.nameless_count and body_ids is None:
+        diagnostics.report(LINKS_UNREADABLE, ROOT, count=saved.nameless_count)
     bodies: list[BodyDescription] = []
     index_of: dict[int, int] = {}
-    reader = _BodyReader(client_id, saved, diagnostics, mimic or {})
+    shapes = LinkShapes(client_id, file, diagnostics)
+    reader = _BodyReader(client_id, saved, shapes, diagnostics, mimic or {})
     for body in ids:
         if _is_soft(client_id, body):
             diagnostics.report(SOFT_BODY_NOT_IN_GLTF, ROOT, body=body)
@@ -142,21 +149,27 @@ class _BodyReader:
     def __init__(
         self,
         client_id: int,
-        saved: BulletFile,
+        saved: SavedBodies,
+        shapes: LinkShapes,
         diagnostics: Diagnostics,
         mimic: Mapping[str, MimicRule],
     ) -> None:
         self._client = client_id
-        self._saved = saved
         self._diagnostics = diagnostics
         self._mimic = mimic
-        self._multibodies = saved.records(b"MBDY")
-        self._rigid = [record for _, record in saved.records(b"RBDY")]
-        self._shapes = LinkShapes(client_id, saved, diagnostics)
+        self._saved = saved
+        self._shapes = shapes
+        self._maximal = MaximalBodies(client_id, shapes, diagnostics)
 
     def read(self, body: int, self_collision: bool) -> BodyDescription:
         base_name, body_name = pybullet.getBodyInfo(body, physicsClientId=self._client)[:2]
-        colliders = self._colliders(body)
+        rigid = self._saved.rigid(body)
+        if rigid is not None:
+            # PyBullet calls the body what it calls the base of a multibody (measured).
+            name = _text(base_name) or _text(body_name)
+            link = self._maximal.read(body, rigid, name, f"link {name!r} of body {body}")
+            return BodyDescription(name="", links=(link,))
+        colliders = self._saved.colliders(body)
         visuals = pybullet.getVisualShapeData(
             body, pybullet.VISUAL_SHAPE_DATA_TEXTURE_UNIQUE_IDS, physicsClientId=self._client
         )
@@ -186,7 +199,7 @@ class _BodyReader:
                 restitution=info[5],
                 rolling_friction=info[6],
                 spinning_friction=info[7],
-                contact_spring=(info[9], info[8]) if info[9] >= 0.0 else None,
+                contact_spring=contact_spring(info[9], info[8]) if info[9] >= 0.0 else None,
                 group=1 if saved is None else int(saved["m_collisionFilterGroup"]),
                 mask=-1 if saved is None else int(saved["m_collisionFilterMask"]),
                 colliders=solids,
@@ -254,38 +267,6 @@ class _BodyReader:
             self._diagnostics.report(
                 MOTOR_UNREADABLE, ROOT, joint=name, force=abs(force), unit=unit
             )
-
-    def _colliders(self, body: int) -> dict[int, Record]:
-        """The engine's collision objects by link.
-
-        Bodies have no number in the file; they are told by their state, which is equal to the bit.
-        """
-        count = pybullet.getNumJoints(body, physicsClientId=self._client)
-        position, rotation = pybullet.getBasePositionAndOrientation(body, self._client)
-        for k, (address, record) in enumerate(self._multibodies):
-            if (
-                record["m_numLinks"] == count
-                and tuple(record.vector("m_baseWorldPosition")) == tuple(position)
-                and _same_turn(record["m_baseWorldOrientation"]["m_floats"], rotation)
-            ):
-                del self._multibodies[k]
-                return {
-                    int(c["m_link"]): c["m_colObjData"]
-                    for c in self._saved.colliders_of.get(address, ())
-                }
-        for k, record in enumerate(self._rigid):
-            found: Record = record["m_collisionObjectData"]
-            origin = found["m_worldTransform"].vector("m_origin")
-            if count == 0 and tuple(origin) == tuple(position):
-                del self._rigid[k]
-                return {-1: found}
-        return {}
-
-
-def _same_turn(saved: Sequence[float], rotation: Quat) -> bool:
-    """Bullet stores the inverse of what it answers, up to rounding."""
-    return abs(abs(sum(a * b for a, b in zip(saved[:3], rotation[:3], strict=True)))
-               + abs(saved[3] * rotation[3]) - 1.0) < 1e-9  # fmt: skip
 
 
 def _constraints(

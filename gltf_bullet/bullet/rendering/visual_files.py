@@ -1,10 +1,11 @@
-"""Textures and meshes that PyBullet only takes as files: private, and gone as soon as it read them.
+"""Textures and meshes that PyBullet only takes as files: large ones are kept on this machine.
 
 PyBullet caches files by path for the life of the process, so every content has a path of its own.
 """
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import shutil
@@ -19,10 +20,19 @@ import msgspec
 import numpy as np
 import pybullet
 
+from gltf_bullet.bullet.kept_files import KEPT_FILES
+from gltf_bullet.disk_cache import write_file
 from gltf_bullet.rendering.visual_plans import Texture, VisualMesh
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["MeshFiles", "load_texture", "mesh_file"]
+__all__ = ["MeshFiles", "link_file", "load_texture", "mesh_file"]
+
+_RECIPE = "1"
+"""Raise it when the same mesh becomes another file."""
+_WORTH_IT = 100
+"""Vertices from which on a file is kept for other processes."""
+_TEXELS_WORTH_IT = 1 << 14
+"""The same of textures."""
 
 _FLAT = 1e-6
 """By how much the normals of a triangle's corners may differ to be one."""
@@ -41,21 +51,44 @@ def _private_folder() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def load_texture(client_id: int, texture: Texture) -> int:
-    """A new texture of a client.
+def load_texture(client_id: int, texture: Texture, kept: Path) -> int:
+    """A new texture of a client; a large one by a file in the folder ``kept``, if that can be.
 
     PyBullet has no call that unloads it again: 5 bytes per texel stay until the world is reset or
     the client disconnects (measured), so textures are kept by content and loaded once.
     """
-    from PIL import Image  # few scenes need it
-
+    if texture.size >= _TEXELS_WORTH_IT:
+        path = kept / f"{texture.digest.hex()}.bmp"
+        if os.access(path, os.R_OK) or write_file(path, [_bmp(texture)]):
+            return int(pybullet.loadTexture(str(path), physicsClientId=client_id))
     with _private_folder() as folder:
         # The folder's random name makes the path a fresh one.
-        # Uncompressed: a PNG of 1024 x 1024 texels takes 0.1 s to pack and unpack, this 0.01.
         path = folder / "texture.bmp"
-        Image.fromarray(texture.pixels).save(path)
-        texture_id: int = pybullet.loadTexture(str(path), physicsClientId=client_id)
-    return texture_id
+        path.write_bytes(_bmp(texture))
+        return int(pybullet.loadTexture(str(path), physicsClientId=client_id))
+
+
+def _bmp(texture: Texture) -> memoryview:
+    """Uncompressed: a PNG of 1024 x 1024 takes 0.1 s to pack and unpack, this 0.01 (measured)."""
+    from PIL import Image  # few scenes need it
+
+    content = io.BytesIO()
+    Image.fromarray(texture.pixels).save(content, "BMP")
+    return content.getbuffer()
+
+
+def link_file(mesh: VisualMesh, kept: Path) -> str:
+    """A mesh as a file for the links of robots; a large one in the folder ``kept``."""
+    if len(mesh.points) < _WORTH_IT:
+        return KEPT_FILES.file(mesh.digest, *mesh_file(mesh))
+    start = f"{kept}{os.sep}{mesh.digest.hex()}-{_RECIPE}"
+    for suffix in (".stl", ".obj"):
+        if os.access(start + suffix, os.R_OK):
+            return start + suffix
+    suffix, content = mesh_file(mesh)
+    if write_file(Path(start + suffix), [content()]):
+        return start + suffix
+    return KEPT_FILES.file(mesh.digest, suffix, content)
 
 
 class MeshFiles:

@@ -17,11 +17,11 @@ from weakref import WeakValueDictionary
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.kept_files import KEPT_FILES
 from gltf_bullet.bullet.rendering.link_looks import NOTHING, LinkLook
-from gltf_bullet.bullet.rendering.visual_files import MeshFiles, load_texture, mesh_file
+from gltf_bullet.bullet.rendering.visual_files import MeshFiles, link_file, load_texture
 from gltf_bullet.bullet.session import EngineSession, known_session
 from gltf_bullet.bullet.shapes.engine_shapes import MAX_INDICES, MAX_VERTICES
+from gltf_bullet.disk_cache import cache_folder
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.body_plans import BodyPlan, ColliderGroup, StaticPlan
 from gltf_bullet.planning.shapes.shape_plans import (
@@ -108,6 +108,7 @@ class BodyVisuals:
         self._shows_colliders = options.visuals == "collider"
         self._plans = plans
         self._as_files = options.visual_files
+        self._options = options
         self._known = session.shared(_EngineVisuals)
         self.shown: list[ShownLink] = []
         """Every link that shows a mesh of the file, in the order of creation."""
@@ -188,7 +189,7 @@ class BodyVisuals:
             return
         known = self._known.id_by_texture.get(texture.digest)
         if known is None:
-            known = load_texture(self._client_id, texture)
+            known = load_texture(self._client_id, texture, cache_folder(self._options.cache_folder))
             self._known.id_by_texture[texture.digest] = known
         pybullet.changeVisualShape(
             body_id, link, textureUniqueId=known, physicsClientId=self._client_id
@@ -212,6 +213,8 @@ class BodyVisuals:
         return known
 
     def _of_mesh(self, mesh: VisualMesh) -> int:
+        if not len(mesh.triangles):
+            return self._dummy  # the engine refuses it
         key = (mesh.digest, self._as_files)
         known = self._known.id_by_content.get(key)
         if self._as_files:
@@ -232,9 +235,16 @@ class BodyVisuals:
                 return NOTHING
             shapes, color = plan.groups[group].shapes, COLOR_OF_KIND[plan.kind]
             mesh = _mesh_of_collider(shapes, color)
-            return LinkLook(as_colliders=True) if mesh is None else _look(mesh)
+            return LinkLook(as_colliders=True) if mesh is None else self._look(mesh)
         visual = self._plans.bodies.get(plan.node) if self._plans.bodies else None
-        return NOTHING if visual is None or group else _look(visual.mesh)
+        return NOTHING if visual is None or group else self._look(visual.mesh)
+
+    def _look(self, mesh: VisualMesh) -> LinkLook:
+        if not len(mesh.triangles):
+            return NOTHING
+        return LinkLook(
+            file=link_file(mesh, cache_folder(self._options.cache_folder)), color=mesh.color
+        )
 
     def _create(self, mesh: VisualMesh, **geometry: object) -> int:
         visual_id: int = pybullet.createVisualShape(
@@ -245,10 +255,6 @@ class BodyVisuals:
             **geometry,
         )
         return visual_id if visual_id >= 0 else self._dummy
-
-
-def _look(mesh: VisualMesh) -> LinkLook:
-    return LinkLook(file=KEPT_FILES.file(mesh.digest, *mesh_file(mesh)), color=mesh.color)
 
 
 def _mesh_of_collider(shapes: tuple[PlacedShape, ...], color: Color) -> VisualMesh | None:

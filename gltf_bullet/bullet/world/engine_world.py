@@ -9,13 +9,14 @@ from functools import cached_property, partial
 import numpy as np
 
 from gltf_bullet.bullet.bodies.deforming_bodies import create_deforming
+from gltf_bullet.bullet.bodies.engine_link import EngineLink
 from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies, create_statics
 from gltf_bullet.bullet.bodies.free_table import FreeTable
 from gltf_bullet.bullet.contacts.contact_points import Contacts, read_contacts
 from gltf_bullet.bullet.contacts.fast_bodies import FastBodies
 from gltf_bullet.bullet.contacts.link_contacts import LinkContacts
 from gltf_bullet.bullet.contacts.load_overlaps import find_overlaps, overlap_issues
-from gltf_bullet.bullet.contacts.pair_rules import EngineLink, PairRules
+from gltf_bullet.bullet.contacts.pair_rules import PairRules
 from gltf_bullet.bullet.gravity.forces import gravity_forces
 from gltf_bullet.bullet.joints.articulation_creation import create_articulations
 from gltf_bullet.bullet.joints.mimic_gears import MimicGears
@@ -151,7 +152,7 @@ class EngineWorld:
         if visuals.needs_finish:
             for node, body in bodies.items():
                 visuals.finish(body, self.links_of(node))
-        self.pair_rules.trust(self.articulations.kept_apart)
+        self.pair_rules.trust((*self.articulations.kept_apart, *self.free.kept_apart))
         self.pair_rules.forbid(self.articulations.excluded_links)
         self.pair_rules.forbid(self._table.jointed_pairs(tree))
         solid, slips = list(self._table.solid_links()), options.slip_friction
@@ -159,11 +160,7 @@ class EngineWorld:
             self.session, self.plan.contacts, solid, self.pair_rules, slip_friction=slips
         )
         self._undo.append(self._links.release)
-        whole, forbids = set(self.free.ids), self.pair_rules.forbids
-        look = partial(
-            find_overlaps, self.client_id, solid,
-            lambda a, b: (a[0] == b[0] and a[0] in whole) or forbids(a, b),
-        )  # fmt: skip
+        look = partial(find_overlaps, self.client_id, solid, self.pair_rules.forbids)
         overlaps = [overlap.of(solid) for overlap in self.plan.derive(find_overlaps, look)]
         self.issues = (*gears.issues, *overlap_issues(overlaps, self._table.owners))
         """Findings that only the engine makes."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from gltf_bullet.bullet.bodies.deforming_bodies import BuiltSurface
 from gltf_bullet.bullet.bodies.gyroscopic_bodies import SpinState
 from gltf_bullet.bullet.contacts.fast_bodies import FastState
-from gltf_bullet.bullet.contacts.pair_rules import EngineLink
+from gltf_bullet.bullet.contacts.slip_friction import SlipState
 from gltf_bullet.bullet.joints.articulation_set import ArticulationState
 from gltf_bullet.bullet.joints.solving.contact_reader import ContactMemory
 from gltf_bullet.bullet.world.kinematic_targets import KinematicNodes
@@ -22,7 +22,7 @@ class EngineWorldState:
     origins: tuple[str, ...]
     """Names of the bodies."""
     articulations: ArticulationState
-    slip: tuple[dict[EngineLink, float], dict[int, float]]
+    slip: SlipState
     spins: SpinState
     fast: FastState
     kinematic_nodes: KinematicNodes

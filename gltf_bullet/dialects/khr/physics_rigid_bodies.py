@@ -1,7 +1,8 @@
 """KHR_physics_rigid_bodies, in its three revisions, told apart collider by collider.
 
 Motion, materials, filters, triggers and joints are the same in all of them; how a collider names
-its geometry is in :mod:`gltf_bullet.dialects.khr.geometry`.
+its geometry is in :mod:`gltf_bullet.dialects.khr.geometry`. First drafts still had the joints of
+MSFT_rigid_bodies: ``jointLimits`` that name an entry of ``physicsJointLimits``.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from functools import partial
 from typing import Final
 
 from gltf_bullet.coverage import covers, exact, refused
-from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer
+from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.filters import parse_filter
 from gltf_bullet.dialects.joint_drives import DriveRules
+from gltf_bullet.dialects.joint_limit_tables import parse_msft_joint, read_joint_limits
 from gltf_bullet.dialects.joint_limits import LimitRules
 from gltf_bullet.dialects.joint_tables import parse_joint_description, parse_node_joint
 from gltf_bullet.dialects.khr.geometry import KhrShapes, has_geometry, read_geometry
@@ -47,6 +49,7 @@ from gltf_bullet.gltf.fields import (
 )
 from gltf_bullet.model import (
     CollisionFilter,
+    Joint,
     JointDescription,
     Motion,
     MotionKind,
@@ -54,9 +57,15 @@ from gltf_bullet.model import (
 )
 from gltf_bullet.transforms import Vec3
 
-__all__ = ["COVERAGE", "EXTENSION", "parse"]
+__all__ = ["COVERAGE", "EXTENSION", "JOINTS_OF_FIRST_DRAFTS", "parse"]
 
 EXTENSION: Final = "KHR_physics_rigid_bodies"
+
+JOINTS_OF_FIRST_DRAFTS = IssueKind(
+    "JOINTS_OF_FIRST_DRAFTS",
+    Severity.INFO,
+    "{got} is a word of first drafts; should be {present}; it is read as in MSFT_rigid_bodies",
+)
 
 COVERAGE: Final = covers(
     "Objects and references",
@@ -81,6 +90,8 @@ _LIMITS: Final = LimitRules(
 _DRIVES: Final = DriveRules(negative_force_is_unlimited=False, gain_needs_target=False)
 
 _ROOT_KEYS: Final = known_keys("physicsMaterials", "collisionFilters", "physicsJoints")
+_OLDER_JOINTS: Final = "physicsJointLimits"
+_OLDER_JOINT: Final = "jointLimits"
 _NODE_KEYS: Final = known_keys("motion", "collider", "trigger", "joint")
 _MOTION_KEYS: Final = known_keys(
     "isKinematic",
@@ -122,9 +133,7 @@ def parse(
         "collider": partial(_parse_collider, diagnostics=diagnostics, tables=tables, parts=parts),
         "trigger": partial(_parse_trigger, diagnostics=diagnostics, tables=tables, parts=parts),
         "joint": lambda joint, node, at: parts.add_joint(
-            parse_node_joint(
-                joint, node, at, diagnostics, tables.joints, node_count=len(document.tree)
-            )
+            _parse_joint(joint, node, at, diagnostics, tables)
         ),
     }
     read_node_members(document, nodes, EXTENSION, _NODE_KEYS, readers, diagnostics)
@@ -133,7 +142,9 @@ def parse(
 def _read_tables(document: Document, diagnostics: Diagnostics) -> _Tables:
     root = document.root_extension(EXTENSION)
     at = ROOT / "extensions" / EXTENSION
-    report_unknown(root, _ROOT_KEYS, EXTENSION, at, diagnostics)
+    older = _OLDER_JOINTS in root and "physicsJoints" not in root
+    known = _ROOT_KEYS | {_OLDER_JOINTS} if older else _ROOT_KEYS
+    report_unknown(root, known, EXTENSION, at, diagnostics)
     return _Tables(
         document=document,
         shapes=KhrShapes.of(document, diagnostics),
@@ -143,7 +154,9 @@ def _read_tables(document: Document, diagnostics: Diagnostics) -> _Tables:
             root, "physicsMaterials", at, diagnostics, partial(parse_material, unstated=None)
         ),
         filters=read_table(root, "collisionFilters", at, diagnostics, parse_filter),
-        joints=read_table(
+        joints=_read_older_joints(root, at, diagnostics)
+        if older
+        else read_table(
             root,
             "physicsJoints",
             at,
@@ -151,6 +164,28 @@ def _read_tables(document: Document, diagnostics: Diagnostics) -> _Tables:
             partial(parse_joint_description, limit_rules=_LIMITS, drive_rules=_DRIVES),
         ),
     )
+
+
+def _read_older_joints(
+    root: JsonObject, at: JsonPointer, diagnostics: Diagnostics
+) -> tuple[JointDescription, ...]:
+    diagnostics.report(
+        JOINTS_OF_FIRST_DRAFTS, at / _OLDER_JOINTS, got=_OLDER_JOINTS, present="physicsJoints"
+    )
+    return read_joint_limits(root, at, diagnostics)
+
+
+def _parse_joint(
+    joint: JsonObject, node: int, at: JsonPointer, diagnostics: Diagnostics, tables: _Tables
+) -> Joint | None:
+    parse_one = parse_node_joint
+    if _OLDER_JOINT in joint and "joint" not in joint:
+        diagnostics.report(
+            JOINTS_OF_FIRST_DRAFTS, at / _OLDER_JOINT, got=_OLDER_JOINT, present="joint"
+        )
+        parse_one = parse_msft_joint
+    count = len(tables.document.tree)
+    return parse_one(joint, node, at, diagnostics, tables.joints, node_count=count)
 
 
 def parse_motion(

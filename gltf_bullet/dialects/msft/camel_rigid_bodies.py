@@ -14,11 +14,11 @@ from typing import Final
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.inertia_tensor import read_inertia_tensor
+from gltf_bullet.dialects.joint_limit_tables import parse_msft_joint, read_joint_limits
 from gltf_bullet.dialects.mass_properties import read_mass
 from gltf_bullet.dialects.materials import parse_material
 from gltf_bullet.dialects.msft import camel_collision_primitives as msft_camel_collision_primitives
 from gltf_bullet.dialects.msft.camel_collision_primitives import ColliderEntry
-from gltf_bullet.dialects.msft.joint_limits import parse_msft_joint, read_joint_limits
 from gltf_bullet.dialects.parts import PhysicsParts, node_extension_pointer
 from gltf_bullet.dialects.properties import (
     known_keys,

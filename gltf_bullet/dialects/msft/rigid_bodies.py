@@ -13,10 +13,10 @@ from typing import Final
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer
 from gltf_bullet.dialects.filters import parse_filter
+from gltf_bullet.dialects.joint_limit_tables import parse_msft_joint, read_joint_limits
 from gltf_bullet.dialects.khr.physics_rigid_bodies import parse_motion
 from gltf_bullet.dialects.materials import parse_material
 from gltf_bullet.dialects.msft import collision_primitives as msft_collision_primitives
-from gltf_bullet.dialects.msft.joint_limits import parse_msft_joint, read_joint_limits
 from gltf_bullet.dialects.parts import MemberReader, PhysicsParts, read_node_members
 from gltf_bullet.dialects.properties import (
     known_keys,

@@ -1,6 +1,7 @@
 """OMI_collider (archived): shapes with flat fields that say themselves whether they are triggers.
 
 There are no bodies. ``height`` of a capsule is the total height and at least twice the radius.
+Other revisions put a whole collider on the node, and call hulls ``convex`` and trimeshes ``mesh``.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from gltf_bullet.dialects.properties import (
     report_unknown,
     require,
 )
-from gltf_bullet.dialects.shape_table import read_total_height_capsule
+from gltf_bullet.dialects.shape_table import SHAPE_IN_OTHER_FORM, read_total_height_capsule
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import (
     VALUE_NOT_ALLOWED,
@@ -44,6 +45,7 @@ _KEYS: Final = {
     "hull": known_keys("type", "isTrigger", "mesh"),
     "trimesh": known_keys("type", "isTrigger", "mesh"),
 }
+_OTHER_NAMES: Final = {"convex": "hull", "mesh": "trimesh"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,9 +66,15 @@ def parse(
     for node in nodes:
         extension = document.node_extension(node, EXTENSION) or {}
         at = node_extension_pointer(node, EXTENSION)
-        report_unknown(extension, known_keys("collider"), EXTENSION, at, diagnostics)
-        require(extension, "collider", "the index of a collider", at, diagnostics)
-        entry = read_entry(extension, "collider", at, diagnostics, table)
+        if "type" in extension and "collider" not in extension:
+            diagnostics.report(
+                SHAPE_IN_OTHER_FORM, at, got="a whole collider on a node", present="its index"
+            )
+            entry = parse_entry(extension, at, diagnostics)
+        else:
+            report_unknown(extension, known_keys("collider"), EXTENSION, at, diagnostics)
+            require(extension, "collider", "the index of a collider", at, diagnostics)
+            entry = read_entry(extension, "collider", at, diagnostics, table)
         if entry is None:
             continue
         if entry.is_trigger:
@@ -83,6 +91,12 @@ def _parse_entry(
     kind = read_string(entry, "type", at, diagnostics)
     if kind is None:
         return None
+    if kind in _OTHER_NAMES:
+        present = _OTHER_NAMES[kind]
+        diagnostics.report(
+            SHAPE_IN_OTHER_FORM, at / "type", got=f'type "{kind}"', present=f'type "{present}"'
+        )
+        kind = present
     if kind not in _KEYS:
         diagnostics.report(
             VALUE_NOT_ALLOWED, at / "type", key="type", got=kind[:60], allowed=", ".join(_KEYS)

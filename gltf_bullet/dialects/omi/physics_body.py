@@ -104,6 +104,7 @@ _MOTION_KEYS: Final = known_keys(
 )
 _OLDER_KEYS: Final = known_keys("inertiaTensor")
 """Of a motion that does not state its inertia in the present words."""
+_FLAT_KEYS: Final = _MOTION_KEYS | _OLDER_KEYS
 _COLLIDER_KEYS: Final = known_keys("shape", "physicsMaterial", "collisionFilter")
 _TRIGGER_KEYS: Final = known_keys("shape", "nodes", "collisionFilter")
 _IDENTITY: Final[Quat] = (0.0, 0.0, 0.0, 1.0)
@@ -141,22 +142,18 @@ def parse(
         "collider": partial(_parse_collider, diagnostics=diagnostics, tables=tables, parts=parts),
         "trigger": partial(_parse_trigger, diagnostics=diagnostics, tables=tables, parts=parts),
     }
-    others = []
     for node in nodes:
         body = document.node_extension(node, EXTENSION) or {}
-        if not _is_flat(body):
-            others.append(node)
-            continue
-        at = node_extension_pointer(node, EXTENSION)
-        diagnostics.report(BODY_IN_OLDER_FORM, at)
-        if body["type"] != "trigger":  # what its colliders say of themselves
-            read_motion(body, node, at)
-    read_node_members(document, others, EXTENSION, _NODE_KEYS, readers, diagnostics)
-
-
-def _is_flat(body: JsonObject) -> bool:
-    """Whether a body is in the form of the days of OMI_collider: its motion without an object."""
-    return "type" in body and body.keys() <= _MOTION_KEYS | _OLDER_KEYS
+        known = _NODE_KEYS
+        if "type" in body and "motion" not in body:
+            # The form of the days of OMI_collider, later also beside a collider or trigger.
+            known = _NODE_KEYS | _FLAT_KEYS
+            at = node_extension_pointer(node, EXTENSION)
+            diagnostics.report(BODY_IN_OLDER_FORM, at)
+            if body["type"] != "trigger":  # what its colliders say of themselves
+                motion = {key: value for key, value in body.items() if key in _FLAT_KEYS}
+                read_motion(motion, node, at)
+        read_node_members(document, [node], EXTENSION, known, readers, diagnostics)
 
 
 def _read_tables(

@@ -2,6 +2,7 @@
 
 ``height`` of a capsule is the "mid height" between the cap centres. Old files write one ``radius``;
 there ``height`` is the total height, as in OMI_collider (and as in the OMI_physics_joint examples).
+Older still are sizes beside ``type``, and ``hull`` for ``convex``: OMI_collider under the new name.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, S
 from gltf_bullet.dialects.mesh_geometry import read_mesh
 from gltf_bullet.dialects.properties import known_keys, read_table, report_unknown
 from gltf_bullet.dialects.shape_table import (
+    SHAPE_IN_OTHER_FORM,
     BlockParser,
     parse_typed_shape,
     read_box,
@@ -38,6 +40,7 @@ LEGACY_RADIUS = IssueKind(
 )
 
 _LEGACY: Final = known_keys("height", "radius")
+_SIZES: Final = frozenset({"size", "radius", "radiusBottom", "radiusTop", "height", "mesh"})
 
 
 def read_shapes(document: Document, diagnostics: Diagnostics) -> tuple[Shape | None, ...]:
@@ -53,8 +56,32 @@ def read_shapes(document: Document, diagnostics: Diagnostics) -> tuple[Shape | N
         "convex": partial(_parse_mesh, document=document, convex_hull=True),
         "trimesh": partial(_parse_mesh, document=document, convex_hull=False),
     }
-    parse = partial(parse_typed_shape, parsers=parsers, block_required=True)
+    parse = partial(_parse_entry, parsers=parsers)
     return read_table(root, "shapes", at, diagnostics, parse, required=True)
+
+
+def _parse_entry(
+    entry: JsonObject,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    *,
+    parsers: Mapping[str, BlockParser[Shape | None]],
+) -> Shape | None:
+    if entry.get("type") == "hull":
+        diagnostics.report(
+            SHAPE_IN_OTHER_FORM, at / "type", got='type "hull"', present='type "convex"'
+        )
+        entry = {"convex" if key == "hull" else key: value for key, value in entry.items()}
+        entry["type"] = "convex"
+    kind = entry.get("type")
+    is_known = isinstance(kind, str) and kind in parsers
+    if is_known and kind not in entry and not _SIZES.isdisjoint(entry):
+        diagnostics.report(
+            SHAPE_IN_OTHER_FORM, at, got="a size beside the type", present=f'within "{kind}"'
+        )
+        fields = {key: value for key, value in entry.items() if key != "type"}
+        return parsers[str(kind)](fields, at, diagnostics)
+    return parse_typed_shape(entry, at, diagnostics, parsers, block_required=True)
 
 
 def _is_legacy(block: JsonObject) -> bool:

@@ -30,7 +30,7 @@ COVERAGE: Final = covers(
     approximated("restitution", when="above 0", how="within 0.05"),
     approximated(
         "restitution",
-        when="hulls and cylinders that land flat, boxes that do on meshes",
+        when="hulls and cylinders that land flat, boxes that do on others",
         by=FLAT_LANDING,
     ),
     approximated(

@@ -222,7 +222,10 @@ def _pair_targets(
     own = [(k.material.dynamic_friction, k.material.restitution, k.is_dynamic) for k in keys]
     alone_friction = np.array([mu if pushed else 1.0 for mu, _, pushed in own])
     alone_restitution = np.array([e if pushed else 1.0 for _, e, pushed in own])
-    targets = PairTargets(friction, restitution, tuple(ordered), alone_friction, alone_restitution)
+    fixed = frozenset(row[key] for key in keys if not key.is_dynamic)
+    targets = PairTargets(
+        friction, restitution, tuple(ordered), alone_friction, alone_restitution, fixed
+    )
     return targets, static, keys
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.model import DofKind, Joint, JointLimit
 from gltf_bullet.planning.joints.axes import BALL, LOCK_WIDTH, AxisRange, Dof, merge_axis
-from gltf_bullet.planning.joints.rotations import RotationLayout, plan_rotations
+from gltf_bullet.planning.joints.rotations import RotationLayout, plan_rotations, total_angle
 from gltf_bullet.planning.joints.rows import JointRow, drive_rows, limit_rows
 from gltf_bullet.transforms import Pose, Vec3
 
@@ -171,9 +171,9 @@ def _length_across(limit: JointLimit, a_from_b: Pose) -> float:
     """What a limit of several axes watches [m, rad] (appendix "Joint Limit Metrics")."""
     if limit.kind is DofKind.LINEAR:
         return math.hypot(*(a_from_b.translation[axis] for axis in limit.axes))
-    x, y, z, w = a_from_b.rotation_xyzw
     if len(limit.axes) == 3:
-        return 2.0 * math.atan2(math.hypot(x, y, z), abs(w))
+        return total_angle(a_from_b.rotation_xyzw)
+    x, y, z, w = a_from_b.rotation_xyzw
     (pole,) = {0, 1, 2} - set(limit.axes)
     across = math.hypot(*((x, y, z)[axis] for axis in limit.axes))
     return 2.0 * math.atan2(across, math.hypot((x, y, z)[pole], w))

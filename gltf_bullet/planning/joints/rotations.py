@@ -16,7 +16,14 @@ import numpy as np
 
 from gltf_bullet.transforms import FloatArray, Pose, Quat, matrices_from_quats
 
-__all__ = ["RotationLayout", "Turn", "axis_turn", "euler_angles", "plan_rotations"]
+__all__ = [
+    "RotationLayout",
+    "Turn",
+    "axis_turn",
+    "euler_angles",
+    "plan_rotations",
+    "total_angle",
+]
 
 SAFE_MIDDLE = math.radians(80.0)
 """The middle revolute of three must be kept inside this by hard limits."""
@@ -88,7 +95,7 @@ def plan_rotations(
         layout = _hinge(a_from_b_xyzw, open_axes[0], spans[open_axes[0]], tolerance)
         if layout is not None:
             return layout
-    if not open_axes and zero_locks and _angle(a_from_b_xyzw) <= tolerance:
+    if not open_axes and zero_locks and total_angle(a_from_b_xyzw) <= tolerance:
         return RotationLayout(is_ball=False, tail_xyzw=a_from_b_xyzw)
     # One-axis limits of a free rotation are limits of its twist (appendix "Joint Limit Metrics"),
     # which keeps no Euler angle away from 90 degrees; limits of motor angles do.
@@ -168,11 +175,12 @@ def _hinge(
     angle = 2.0 * math.atan2(q[axis], q[3])
     angle = math.remainder(angle, math.tau)
     rest = axis_turn(axis, -angle) @ Pose(q, (0.0, 0.0, 0.0))
-    if _angle(rest.rotation_xyzw) > tolerance:
+    if total_angle(rest.rotation_xyzw) > tolerance:
         return None
     turn = Turn(axis=axis, angle=_unwrapped(angle, *span), is_free=True)
     return RotationLayout(is_ball=False, turns=(turn,), tail_xyzw=rest.rotation_xyzw)
 
 
-def _angle(q: Quat) -> float:
+def total_angle(q: Quat) -> float:
+    """How far a rotation turns, about whatever axis [rad]."""
     return 2.0 * math.atan2(math.sqrt(q[0] ** 2 + q[1] ** 2 + q[2] ** 2), abs(q[3]))

@@ -7,8 +7,7 @@ once per machine. ``GLTF_BULLET_CACHE`` or ``LoadOptions.cache_folder`` moves th
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
+import io
 import time
 import zipfile
 from collections.abc import Callable
@@ -18,9 +17,9 @@ from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from gltf_bullet.disk_cache import cache_folder, write_file
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.shapes.decomposition_process import run_worker
-from gltf_bullet.planning.shapes.hull_cache import cache_folder
 from gltf_bullet.planning.shapes.hulls import convex_hull
 from gltf_bullet.planning.shapes.shape_plans import PointSet, TriangleSet
 from gltf_bullet.transforms import FloatArray
@@ -69,7 +68,7 @@ class Decomposer:
         A full decomposition is deterministic (coacd's seed is fixed). A cache that cannot be read
         or written is not an error.
         """
-        path = cache_folder(self._options) / _name_in_cache(mesh, self._options)
+        path = cache_folder(self._options.cache_folder) / _name_in_cache(mesh, self._options)
         seconds = min(_SHARE, 1.0 / max(self._ahead, 1)) * self._left
         longest = min(self._left, max(_LEAST_SECONDS, seconds))
         self._ahead -= 1
@@ -156,23 +155,14 @@ def _read(path: Path) -> Decomposition | None:
 
 
 def _write(path: Path, found: Decomposition) -> None:
-    named = {f"part{k}": np.asarray(part.points) for k, part in enumerate(found.parts)}
-    temporary = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # Written aside and renamed: parallel workers never see half a file.
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-        with os.fdopen(handle, "wb") as file:
-            np.savez_compressed(
-                file,
-                allow_pickle=False,
-                count=np.array(len(found.parts)),
-                outcome=np.array(found.outcome),
-                seconds=np.array(found.seconds),
-                reason=np.array(found.reason),
-                **named,
-            )
-        os.replace(temporary, path)
-    except OSError:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
+    archive = io.BytesIO()
+    np.savez_compressed(
+        archive,
+        allow_pickle=False,
+        count=np.array(len(found.parts)),
+        outcome=np.array(found.outcome),
+        seconds=np.array(found.seconds),
+        reason=np.array(found.reason),
+        **{f"part{k}": np.asarray(part.points) for k, part in enumerate(found.parts)},
+    )
+    write_file(path, [archive.getbuffer()])

@@ -6,39 +6,24 @@ error, and an entry that is damaged is none.
 
 from __future__ import annotations
 
-import hashlib
-import os
 import sys
-import tempfile
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
-import platformdirs
 
-from gltf_bullet.options import LoadOptions
+from gltf_bullet.disk_cache import read_entry, write_entry
 from gltf_bullet.planning.shapes.hulls import Hull, convex_hull
 from gltf_bullet.planning.shapes.shape_plans import PointSet
 
-__all__ = ["cache_folder", "kept_hull"]
+__all__ = ["kept_hull"]
 
 _RECIPE = "1"
 """Raise it when hulls of the same points become others."""
 _WORTH_IT = 200
 """Points from which on reading a hull is quicker than computing it (0.1 ms); of fewer ones where
 scipy need not be imported for it (0.25 s of a new process)."""
-_MOST_BYTES = 256 << 20
-"""Of all entries of the folder; the oldest go first."""
-_LOOK_EVERY = 32
-"""Entries of which one, when it is written, has the folder measured."""
-_DIGEST, _HEADER, _ROW = 16, 24, 24
-"""Bytes: of the checksum in front; of four numbers and the deviation; of a point or a triangle."""
-
-
-def cache_folder(options: LoadOptions) -> Path:
-    """Where what takes long to compute is kept on this machine."""
-    chosen = options.cache_folder or os.environ.get("GLTF_BULLET_CACHE")
-    return Path(chosen) if chosen else Path(platformdirs.user_cache_dir("gltf_bullet")) / "hulls"
+_HEADER, _ROW = 24, 24
+"""Bytes: of four numbers and the deviation; of a point or a triangle."""
 
 
 def kept_hull(points: PointSet, max_points: int, folder: Path) -> Hull:
@@ -58,12 +43,8 @@ def kept_hull(points: PointSet, max_points: int, folder: Path) -> Hull:
 
 
 def _read(path: Path) -> Hull | None:
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return None
-    digest, content = data[:_DIGEST], data[_DIGEST:]
-    if len(content) < _HEADER or hashlib.blake2b(content, digest_size=_DIGEST).digest() != digest:
+    content = read_entry(path)
+    if content is None or len(content) < _HEADER:
         return None
     corners, faces, was_flat = np.frombuffer(content, "<i4", 3).tolist()
     if min(corners, faces) < 0 or len(content) != _HEADER + _ROW * (corners + faces):
@@ -78,38 +59,12 @@ def _read(path: Path) -> Hull | None:
 
 def _write(path: Path, hull: Hull) -> None:
     sizes = np.array([len(hull.points), len(hull.triangles), hull.was_flat, 0], dtype="<i4")
-    content = b"".join(
+    write_entry(
+        path,
         (
             sizes.tobytes(),
             np.array([hull.deviation], dtype="<f8").tobytes(),
             hull.points.astype("<f8").tobytes(),
             hull.triangles.astype("<i8").tobytes(),
-        )
+        ),
     )
-    digest = hashlib.blake2b(content, digest_size=_DIGEST).digest()
-    temporary = None
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # Written aside and renamed: parallel workers never see half a file.
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-        with os.fdopen(handle, "wb") as file:
-            file.write(digest + content)
-        os.replace(temporary, path)
-        if digest[0] % _LOOK_EVERY == 0:
-            _shrink(path.parent)
-    except OSError:
-        if temporary is not None:
-            with suppress(OSError):
-                Path(temporary).unlink(missing_ok=True)
-
-
-def _shrink(folder: Path) -> None:
-    """Forget the oldest entries of a folder that has grown too large."""
-    entries = sorted((s.st_mtime, s.st_size, p) for p in folder.iterdir() for s in [p.stat()])
-    left = sum(size for _, size, _ in entries)
-    for _, size, path in entries:
-        if left <= _MOST_BYTES:
-            return
-        with suppress(OSError):
-            path.unlink()
-        left -= size

@@ -14,13 +14,14 @@ from functools import lru_cache
 import numpy as np
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.disk_cache import cache_folder
 from gltf_bullet.model import Box, Capsule, Cylinder, MeshShape, Plane, Shape, Sphere
 from gltf_bullet.model.mass_properties import Moments, mesh_moments, solid_moments
 from gltf_bullet.number_ranges import PLACED_SIZE
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.shapes.concave_meshes import ConcavePlanner, hull_shape, is_convex, tidy
 from gltf_bullet.planning.shapes.decomposition import Decomposer
-from gltf_bullet.planning.shapes.hull_cache import cache_folder, kept_hull
+from gltf_bullet.planning.shapes.hull_cache import kept_hull
 from gltf_bullet.planning.shapes.hulls import Hull, convex_hull, is_closed, weld
 from gltf_bullet.planning.shapes.primitives import near_primitive
 from gltf_bullet.planning.shapes.round_hulls import round_hull
@@ -315,7 +316,9 @@ class ShapePlanner:
             )
         try:
             hull = _known_hull(
-                PointSet(points), self._options.max_hull_points, cache_folder(self._options)
+                PointSet(points),
+                self._options.max_hull_points,
+                cache_folder(self._options.cache_folder),
             )
         except ValueError as error:
             self._diagnostics.report(SHAPE_EMPTY, at, what=f"volume ({error})")

@@ -16,6 +16,7 @@ from typing import Any
 import numba
 from llvmlite import binding as llvm  # type: ignore[import-untyped]
 from numba.core.codegen import CPUCodeLibrary
+from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.cpu import CPUContext
 from numba.core.types.functions import BaseFunction
@@ -41,7 +42,27 @@ _TYPES = {
 }
 """Numba's names of the annotations in kernels."""
 
+_WITHOUT_EFFECT = {
+    *("with_lifting", "inline_closure_likes", "make_function_op_code_to_jit_function"),
+    *("rewrite_semantic_constants", "dead_branch_prune", "generic_rewrites", "inline_overloads"),
+    *("Rewrite dynamic raises", "find_literally", "literal_unroll", "LiteralPropagation"),
+    *("nopython_rewrites", "ir_legalization", "annotate_types", "dump_parfor_diagnostics"),
+}
+"""Passes of Numba's that change nothing in kernels: they have no closures, generators, array
+expressions or exceptions, and LLVM prunes branches. A quarter of the time; without them the machine
+code is the same to the last byte (measured).
+"""
+
 _translated: dict[Any, Any] = {}
+
+
+class _Translation(Compiler):
+    """Numba's way from Python to LLVM, without what kernels do not need."""
+
+    def define_pipelines(self) -> list[Any]:
+        [manager] = super().define_pipelines()  # type: ignore[no-untyped-call]
+        manager.passes = [made for made in manager.passes if made[0].name() not in _WITHOUT_EFFECT]
+        return [manager]
 
 
 def build(function: Callable[..., Any]) -> bytes:
@@ -93,7 +114,8 @@ def _translate(function: Callable[..., Any], result: str = "") -> Any:
         plain = FunctionType(function.__code__, names, function.__name__, function.__defaults__)
         # Nobody calls it by Numba's wrappers, and it allocates nothing.
         options: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
-        compiled: Any = numba.njit(error_model="numpy", **options)(plain)
+        options |= {"error_model": "numpy", "pipeline_class": _Translation}
+        compiled: Any = numba.njit(**options)(plain)
         arguments = ", ".join(_TYPES[kind] for kind in argument_kinds(function))
         compiled.compile(f"{result}({arguments},)")
         compiled.disable_compile()

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.bodies.foreign_bodies import is_immovable, read_free_body
 from gltf_bullet.bullet.contacts.robot_loads import LoadMemory, RobotLoads
 from gltf_bullet.bullet.exchange.contact_memory import FoundContacts, renamed
 from gltf_bullet.bullet.exchange.native_calls import python_contacts
 from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.solving.foreign_constraints import ForeignConstraints
+from gltf_bullet.bullet.joints.solving.free_sides import FreeSide, FreeSides
 from gltf_bullet.solver import contact_following as following
 from gltf_bullet.solver.contact_following import (
     ENDS,
@@ -30,7 +30,6 @@ from gltf_bullet.solver.contact_following import (
     WRITE,
 )
 from gltf_bullet.solver.entries import follow_contacts
-from gltf_bullet.solver.island_layout import FREE_GAIN, FREE_INERTIA, FREE_SIZE
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["ContactMemory", "ContactReader", "Owners", "Touching", "owners"]
@@ -42,10 +41,6 @@ remembered of other people's robots."""
 Owners: TypeAlias = "dict[int, ContactReader]"
 """Whose a body is, of all scenes in a world."""
 
-_WORLD = (*(0.0,) * 6, 1.0, *(0.0,) * (FREE_SIZE - 7))
-"""A free body that nothing moves."""
-_FREE_PADDING = (0.0,) * (FREE_SIZE - FREE_INERTIA)
-_NO_SPIN = (0.0,) * 3
 _FOREIGN = -1
 _NO_MARKS: IntArray = np.zeros(0, dtype=np.int64)
 _NO_FRICTIONS: FloatArray = np.zeros(0)
@@ -165,6 +160,11 @@ class ContactReader:
         """Whether the next :meth:`read` asks the engine."""
         return self.held is None and self._is_solid
 
+    def touches(self) -> bool:
+        """Whether the engine tells of any contact that is the solve's business."""
+        rows = self._read().reshape(-1, ROW_SIZE)
+        return bool(np.isin(rows[:, :2], list(self._starts)).any())
+
     def take(self, rows: FloatArray) -> None:
         """Reckon with these contacts in the next :meth:`read`."""
         self.held = rows
@@ -208,16 +208,6 @@ class ContactReader:
         return found if is_any else None
 
 
-class _FreeSide(NamedTuple):
-    """A body that no scene solves, or a link of one."""
-
-    number: int
-    """In the order in which they are taken in."""
-    state: int
-    """Whether contacts are followed through it: PASSES_ON or ENDS."""
-    friction: float
-
-
 class Touching:
     """The contacts of one step that matter to a scene."""
 
@@ -225,18 +215,15 @@ class Touching:
         self, reader: ContactReader, rows: FloatArray, dt: float, gravity: Sequence[float],
         *, rubs: bool,
     ) -> None:  # fmt: skip
-        self.free_bodies: list[float] = []
-        """FREE_SIZE numbers each."""
         self.readers: list[ContactReader] = []
         """Other scenes that take part, in the order of their numbers, from 1 on."""
         self.articulations: set[tuple[int, int]] = set()
         """(number of the scene, number of the articulation) that are reached."""
         self._reader = reader
         self._client_id = reader.client_id
-        self._dt, self._rubs = dt, rubs
-        self._gain = [dt * g for g in gravity]
-        self._free: dict[tuple[int, int], _FreeSide] = {}
-        """By body, and by link where links of a body move apart."""
+        self._rubs = rubs
+        load = partial(reader.robot_loads.find, rows, dt)
+        self._free = FreeSides(reader.client_id, [dt * g for g in gravity], load)
         marks = self._marks = reader.marks
         self._arrays = (rows, len(rows) // ROW_SIZE, marks, reader.frictions)
         count = follow_contacts(*self._arrays, marks, rows, SORT)
@@ -251,6 +238,11 @@ class Touching:
         self._numbers = [0] * (3 * count)
         self._frictions = [0.0] * count
 
+    @property
+    def free_bodies(self) -> list[float]:
+        """FREE_SIZE numbers each."""
+        return self._free.values
+
     def reaches_all(self, scene: int) -> bool:
         """Whether every articulation of another scene takes part; its number is one of those."""
         count = len(self.readers[scene - 1].articulations)
@@ -261,7 +253,7 @@ class Touching:
         if self.readers or self._reader.foreign.ids:
             return None
         owners, free = self._reader.owners, []
-        for (body, link), side in self._free.items():
+        for (body, link), side in self._free.by_link.items():
             owner = owners.get(body)
             is_simple = body < 0 or owner or not pybullet.getNumJoints(body, self._client_id)
             if link >= 0 or not is_simple:
@@ -321,6 +313,7 @@ class Touching:
             scene = 1 + self.readers.index(reader)
         self.articulations.add((scene, number))
         articulation = reader.articulations[number]
+        record, states, numbers = articulation.record.offset, self._states, self._numbers
         for part in articulation.body_ids:
             frames = reader.where[part][1]
             for one in self._sides_of.get(part, ()):
@@ -329,7 +322,10 @@ class Touching:
                     # The base of an anchored one, which constraints may hold on to.
                     self._set(one, _FOREIGN, self._add_free(-1, -1).number, -1, ENDS)
                     continue
-                self._set(one, scene, articulation.record.offset, frame, PASSES_ON)
+                states[one] = PASSES_ON
+                numbers[3 * one : 3 * one + 3] = scene, record, frame
+                if self._rubs:
+                    self._frictions[one] = self._friction_of(one)
 
     def _take_free(self, side: int) -> None:
         body = self._body_of[side]
@@ -358,37 +354,17 @@ class Touching:
     ) -> None:
         self._states[side] = state
         self._numbers[3 * side : 3 * side + 3] = scene, record, frame
-        body = self._body_of[side]
-        if friction is None and body >= 0 and self._rubs:
-            friction = pybullet.getDynamicsInfo(body, self._link_of[side], self._client_id)[1]
+        if friction is None and self._body_of[side] >= 0 and self._rubs:
+            friction = self._friction_of(side)
         self._frictions[side] = friction or 0.0
 
-    def _add_free(self, body: int, link: int) -> _FreeSide:
-        known = self._free.get((body, link))
-        if known is not None:
-            return known
-        if body < 0:
-            # The world, which constraints may hold on to.
-            self.free_bodies += _WORLD
-            known = self._free[body, link] = _FreeSide(len(self._free), ENDS, 0.0)
-            return known
+    def _friction_of(self, side: int) -> float:
+        body, link = self._body_of[side], self._link_of[side]
+        return float(pybullet.getDynamicsInfo(body, link, self._client_id)[1])
+
+    def _add_free(self, body: int, link: int) -> FreeSide:
         owner = self._reader.owners.get(body)
-        factor, x, y, z = 1.0, *self._gain
-        if owner is not None:
-            factor = owner.gravity_factor[body]
-        gain = (factor * x, factor * y, factor * z)
-        values, friction = read_free_body(
-            self._client_id, body, link, gain, is_rigid=owner is not None
-        )
-        moves = not is_immovable(values)
-        all_gains: tuple[float, ...] = (*gain, *_NO_SPIN)
-        if moves and link >= 0:
-            load = self._reader.robot_loads.find(body, link, values, self._arrays[0], self._dt)
-            all_gains = all_gains if load is None else load
-        self.free_bodies += (*values[:FREE_GAIN], *all_gains, *_FREE_PADDING)
-        state = PASSES_ON if moves else ENDS
-        known = self._free[body, link] = _FreeSide(len(self._free), state, friction)
-        return known
+        return self._free.add(body, link, None if owner is None else owner.gravity_factor[body])
 
     def _stands_fixed(self, body: int) -> bool:
         """Whether it is somebody else's articulation with a base of mass 0."""

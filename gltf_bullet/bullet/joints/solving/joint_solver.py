@@ -87,6 +87,7 @@ class JointSolver:
         """What the engine is given."""
         self._pushed: list[FloatArray] = []
         self.is_mistrustful = False  # whether :meth:`judge` has something to do
+        self.is_judged = False  # whether the last step is already, with those of neighbours
         self.is_known = False
         """Whether kernels know what touches, or would in the next step, if it stays as it is."""
         self.is_hurried = False  # whether a link goes further in the step than it is thick
@@ -269,7 +270,7 @@ class JointSolver:
         self.is_mistrustful = status & (layout.MISTRUSTED | stepping.JUDGED) == layout.MISTRUSTED
         self.is_hurried = status & layout.HURRIED > 0
         self.last = (dt, gravity)
-        self.pairs_seen = None
+        self.pairs_seen, self.is_judged = None, False
         if self._pushed:
             for external in self._pushed:
                 external[:] = 0.0
@@ -321,31 +322,32 @@ class JointSolver:
 
     def look_for_landing(self) -> None:
         """Let a step that was just made be judged where it let something touch that flew."""
-        if self.is_native and not self.is_mistrustful and self.is_known:
+        if self.is_mistrustful or not self.is_known:
+            return
+        if self.is_native:
             found = advance(self.row, stepping.LAND, 0.0, 0.0, 0.0, 0.0)
             self.is_mistrustful = bool(found & layout.MISTRUSTED)
+        elif not self.islands.cells[layout.TOUCHING] and self.commands.pushes_bases:
+            self.is_mistrustful = self.contacts.touches()
 
     def judge(self) -> None:
-        """Take back what the step that was just made has thrown, while contacts are unsettled.
+        """Take back what the step that was just made has thrown, and close loops."""
+        self.take_judgement(self._judge(*self.last))
 
-        Loops that it has opened are closed.
-        """
-        dt, gravity = self.last
-        self.is_mistrustful = False
-        status = stepping.REFUSED
+    def _judge(self, dt: float, gravity: Sequence[float]) -> int:
         if self.is_undisturbed and not self.contacts.has_foreign_constraints():
-            status = int(
-                advance(self.row, stepping.READ | stepping.LOOK | stepping.JUDGE, dt, *gravity)
-            )
+            stages = stepping.READ | stepping.LOOK | stepping.JUDGE
+            status = int(advance(self.row, stages, dt, *gravity))
             self.require_found(status)
-        if status & (stepping.REFUSED | stepping.TOUCHES):
-            self.read()
-            touching = self.contacts.read(dt, gravity, learns=False)
-            contacts = 0 if touching is None else self.islands.fill(touching, [])
-            status = prepare(self.row, layout.JUDGE, 0, contacts, dt, *gravity)
-        else:
-            status = status // stepping.JUDGED_UNIT % layout.JUDGEMENTS
-        self._take_judgement(status, dt)
+            if not status & (stepping.REFUSED | stepping.TOUCHES):
+                return status // stepping.JUDGED_UNIT % layout.JUDGEMENTS
+        self.read()
+        touching = self.contacts.read(dt, gravity, learns=False)
+        return self.islands.judge(touching, (), dt, gravity)[0]
+
+    def take_judgement(self, status: int) -> None:
+        """Do what the kernels say about the step that was just made."""
+        self._take_judgement(status, self.last[0])
         self.is_mistrustful = False
 
     def close_loops(self) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from gltf_bullet.bullet.joints.arena_rows import is_engine_constraint
 from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.diagnostics import Diagnostics, Issue, IssueKind, JsonPointer, Severity
+from gltf_bullet.planning.joints.rows import RowMetric
 from gltf_bullet.solver import arena as slots
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.last_step.energy_guard import FOLLOWED
@@ -32,8 +33,8 @@ FORCES_NOT_FOUND = IssueKind(
 JOINT_LIMIT_LEFT = IssueKind(
     "JOINT_LIMIT_LEFT",
     Severity.WARNING,
-    "a body went round so fast that it left this joint's limit across several axes, by {gap:.3g} m "
-    "when it was noticed; smaller time steps hold it, and so do limits of one axis each",
+    "a body went round so fast that it left this joint's limit across several axes, by {gap:.3g} "
+    "{unit} when it was noticed; smaller time steps hold it, and so do limits of one axis each",
 )
 
 JOINT_LOOP_TORN = IssueKind(
@@ -105,8 +106,11 @@ class StepFindings:
                 values = articulation.arena.table(record, slots.ROW_VALUE, row + 1)
                 lower, upper = record.rows.lower[row], record.rows.upper[row]
                 gap = float(max(lower - values[row], values[row] - upper))
-                planned = articulation.plan.joints[articulation.plan.rows[row].joint]
-                self._tell(JOINT_LIMIT_LEFT, planned.joint.node, gap=gap)
+                planned_row = articulation.plan.rows[row]
+                planned = articulation.plan.joints[planned_row.joint]
+                is_angle = planned_row.row.metric in (RowMetric.CONE, RowMetric.ANGLE)
+                unit = "rad" if is_angle else "m"
+                self._tell(JOINT_LIMIT_LEFT, planned.joint.node, gap=gap, unit=unit)
 
     def _name_unconverged(self, index: IntArray) -> None:
         """Name a body of each island whose forces were not found, from the islands' integers."""
@@ -147,7 +151,7 @@ class StepFindings:
             "where they were before it"
         )
 
-    def _tell(self, kind: IssueKind, node: int, **values: float) -> None:
+    def _tell(self, kind: IssueKind, node: int, **values: float | str) -> None:
         if (kind, node) not in self._told:
             self._told.add((kind, node))
             sink = Diagnostics()

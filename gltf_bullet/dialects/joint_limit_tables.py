@@ -1,4 +1,4 @@
-"""``physicsJointLimits`` of MSFT_RigidBodies and MSFT_rigid_bodies, and the joints that use them.
+"""``physicsJointLimits`` of MSFT and of first drafts of KHR, and the joints that use them.
 
 One entry is one joint. Its limits stand under ``limits`` (later schema) or ``constraints`` (text of
 004), or the entry is a list of them, or a single one (the schemas' ``jointLimit``): all are read.

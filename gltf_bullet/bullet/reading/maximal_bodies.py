@@ -1,0 +1,113 @@
+"""Bodies of ``useMaximalCoordinates``, of which PyBullet tells little and its own file most.
+
+``getCollisionShapeData`` fails for them, and ``getDynamicsInfo`` answers unset memory for their
+restitution, contact spring and inertial frame (measured).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple
+from typing import Any, Final
+
+import numpy as np
+import pybullet
+
+from gltf_bullet.bullet.reading.bullet_file import Record
+from gltf_bullet.bullet.reading.issues import MAXIMAL_BODY_UNREADABLE
+from gltf_bullet.bullet.reading.link_shapes import LinkShapes, primitive_of
+from gltf_bullet.convert.description import (
+    ColliderDescription,
+    LinkDescription,
+    MeshShape,
+)
+from gltf_bullet.diagnostics import ROOT, Diagnostics
+from gltf_bullet.transforms import IDENTITY_POSE, Pose
+
+__all__ = ["MaximalBodies", "contact_spring"]
+
+_HAS_CONTACT_SPRING: Final = 128
+"""``CF_HAS_CONTACT_STIFFNESS_DAMPING`` of Bullet."""
+_RIGID: Final = 1e9
+"""[N s/m] Contacts damped like this are rigid, their correction tuned, as in scenes of ours."""
+
+
+def contact_spring(stiffness: float, damping: float) -> tuple[float, float] | None:
+    """The spring of soft contacts; ``None`` where they are rigid."""
+    return None if damping >= _RIGID else (stiffness, damping)
+
+
+class MaximalBodies:
+    """Reads them one by one."""
+
+    def __init__(self, client_id: int, shapes: LinkShapes, diagnostics: Diagnostics) -> None:
+        self._client = client_id
+        self._shapes = shapes
+        self._diagnostics = diagnostics
+
+    def read(self, body: int, rigid: Record, name: str, shown: str) -> LinkDescription:
+        """The only link of a body.
+
+        Args:
+            body: Its id.
+            rigid: It in the saved world.
+            name: Of the link.
+            shown: What to call it.
+        """
+        solid: Record = rigid["m_collisionObjectData"]
+        info = pybullet.getDynamicsInfo(body, -1, physicsClientId=self._client)
+        position, rotation = pybullet.getBasePositionAndOrientation(body, self._client)
+        linear, angular = pybullet.getBaseVelocity(body, self._client)
+        # The engine moves shapes into the inertial frame as the body is made.
+        shapes = self._shapes.saved_colliders(solid["m_collisionShape"], IDENTITY_POSE, shown)
+        flags = pybullet.VISUAL_SHAPE_DATA_TEXTURE_UNIQUE_IDS
+        looks = pybullet.getVisualShapeData(body, flags, physicsClientId=self._client)
+        drawn = [entry for entry in looks if entry[7][3] > 0.0]
+        link_from_inertial = _link_from_inertial(drawn, shapes)
+        colliders = tuple(
+            ColliderDescription(c.shape, (link_from_inertial or IDENTITY_POSE) @ c.link_from_shape)
+            for c in shapes
+        )
+        visuals = self._shapes.visuals(drawn, colliders, shown)
+        if link_from_inertial is None:
+            link_from_inertial = IDENTITY_POSE
+            if any(not self._shapes.is_ours(entry) for entry in drawn):
+                self._diagnostics.report(MAXIMAL_BODY_UNREADABLE, ROOT, link=shown)
+        return LinkDescription(
+            name=name,
+            world_from_link=Pose(rotation, position) @ link_from_inertial.inverse(),
+            mass=info[0],
+            inertia_diagonal=info[2],
+            link_from_inertial=link_from_inertial,
+            linear_velocity=linear,
+            angular_velocity=angular,
+            friction=solid["m_friction"],
+            restitution=solid["m_restitution"],
+            rolling_friction=solid["m_rollingFriction"],
+            spinning_friction=info[7],
+            contact_spring=contact_spring(solid["m_contactStiffness"], solid["m_contactDamping"])
+            if solid["m_collisionFlags"] & _HAS_CONTACT_SPRING
+            else None,
+            group=solid["m_collisionFilterGroup"],
+            mask=solid["m_collisionFilterMask"],
+            colliders=colliders,
+            visuals=visuals,
+        )
+
+
+def _link_from_inertial(drawn: Sequence[Any], shapes: Sequence[ColliderDescription]) -> Pose | None:
+    """Where the inertial frame is, by what is drawn just as it collides; ``None``: nobody knows."""
+    if not drawn:
+        return IDENTITY_POSE
+    frames = []
+    for entry, solid in zip(drawn, shapes, strict=False):
+        shape = primitive_of(entry[2], entry[3])
+        if type(shape) is not type(solid.shape) or shape is None or isinstance(shape, MeshShape):
+            return None
+        if not np.allclose(np.hstack(astuple(shape)), np.hstack(astuple(solid.shape)), atol=1e-6):
+            return None
+        frames.append(Pose(entry[6], entry[5]) @ solid.link_from_shape.inverse())
+    if len(drawn) != len(shapes):
+        return None
+    first = frames[0].matrix()
+    return frames[0] if all(np.allclose(f.matrix(), first, atol=1e-6) for f in frames) else None

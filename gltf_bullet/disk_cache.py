@@ -1,0 +1,87 @@
+"""What takes long to make, kept on this machine by content: hulls, baked meshes, files of them.
+
+A cache that cannot be read or written is no error, and an entry that is damaged is none. Nothing
+in it is code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+import platformdirs
+
+__all__ = ["cache_folder", "read_entry", "write_entry", "write_file"]
+
+_MOST_BYTES = 512 << 20
+"""Of all entries of a folder; the oldest go first."""
+_LOOK_EVERY = 2 << 20
+"""[bytes] that are written between two times that the folder is measured, on average."""
+_DIGEST = 16
+"""Bytes of the checksum in front of an entry."""
+
+
+def cache_folder(chosen: str | os.PathLike[str] | None) -> Path:
+    """Where such things are kept: ``chosen``, else what the environment says, else the user's."""
+    chosen = chosen or os.environ.get("GLTF_BULLET_CACHE")
+    return Path(chosen) if chosen else Path(platformdirs.user_cache_dir("gltf_bullet")) / "assets"
+
+
+def read_entry(path: Path) -> memoryview | None:
+    """What :func:`write_entry` was given, as one; ``None``: there is none, or it is damaged."""
+    try:
+        data = memoryview(path.read_bytes())
+    except OSError:
+        return None
+    digest, content = data[:_DIGEST], data[_DIGEST:]
+    return content if _digest([content]) == digest else None
+
+
+def write_entry(path: Path, parts: Iterable[bytes | memoryview]) -> None:
+    """Keep an entry for :func:`read_entry`, if possible."""
+    parts = list(parts)
+    write_file(path, [_digest(parts), *parts])
+
+
+def write_file(path: Path, parts: Iterable[bytes | memoryview]) -> bool:
+    """Keep a file that others read as well; whether it could be kept."""
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Written aside and renamed: parallel workers never see half a file.
+        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+        with os.fdopen(handle, "wb") as file:
+            size = sum(file.write(part) for part in parts)
+        os.replace(temporary, path)
+        # By chance, the same for all workers: nobody need remember what was written before.
+        if int.from_bytes(os.urandom(4), "big") * _LOOK_EVERY < size << 32:
+            _shrink(path.parent)
+    except OSError:
+        if temporary is not None:
+            with suppress(OSError):
+                Path(temporary).unlink(missing_ok=True)
+        return False
+    return True
+
+
+def _digest(parts: Iterable[bytes | memoryview]) -> bytes:
+    digest = hashlib.blake2b(digest_size=_DIGEST)
+    for part in parts:
+        digest.update(part)
+    return digest.digest()
+
+
+def _shrink(folder: Path) -> None:
+    """Forget the oldest entries of a folder that has grown too large."""
+    entries = sorted((s.st_mtime, s.st_size, p) for p in folder.iterdir() for s in [p.stat()])
+    left = sum(size for _, size, _ in entries)
+    for _, size, path in entries:
+        if left <= _MOST_BYTES:
+            return
+        with suppress(OSError):
+            path.unlink()
+        left -= size
