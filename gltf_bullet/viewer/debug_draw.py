@@ -10,8 +10,10 @@ What was measured (PyBullet 3.2.7, software OpenGL, 1000 x 700) decides how this
 - Between two pauses the window needs time for a frame, or it stands still: the next picture waits
   for twice the time that the last one took.
 - ``addUserDebugPoints`` takes 3000 points in one call, but writes their colours over the index
-  buffer that the window's own panel draws its text with: all labels of sliders and buttons are gone
-  until the window closes. It is not used.
+  buffer of the window's own panel: all labels of sliders and buttons are gone until it closes. It
+  is not used.
+- Where all cores are busy, 1 of 500 to 3000 calls returns -1 though its item was drawn, under the
+  window's next id. It is sent again, and what has no owner is taken away.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from __future__ import annotations
 import contextlib
 import time
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,6 +48,8 @@ TEXT_STILL = 1e-6
 BUDGET = 0.3
 """[s] Longest time for the lines of one picture; the rest follows in the next ones. Needed where
 other programs keep all cores busy: a call may take 30 ms then."""
+TRIES = 5
+"""How often an item is sent whose id PyBullet loses."""
 REST = 2.0
 """Time for frames after a picture, in times that it took."""
 
@@ -62,6 +66,8 @@ class DebugItems:
         self._labels = Labels.none()
         self._rests_until = -np.inf
         self._cursor = 0
+        self._newest = -1
+        """Id of the newest item of this picture; -1: none yet."""
 
     @property
     def line_count(self) -> int:
@@ -91,6 +97,7 @@ class DebugItems:
         if not (len(rows) or shared < len(strokes) or texts or surplus):
             return 0
         begin = time.monotonic()
+        self._newest = -1  # others may have drawn since the last picture
         with self._paused():
             self._send_texts(labels, texts)
             sent = self._send_lines(strokes, rows, begin + BUDGET)
@@ -132,16 +139,14 @@ class DebugItems:
         """Send these lines until it is too late, but at least one; returns those that were sent."""
         sent: list[int] = []
         for row in rows.tolist():
-            known = self._lines[row] if row < len(self._lines) else -1
-            item = pybullet.addUserDebugLine(
+            self._draw(
+                self._lines,
+                row,
+                pybullet.addUserDebugLine,
                 *strokes.segments[row].tolist(),
                 strokes.colors[row].tolist(),
                 LINE_WIDTH,
-                replaceItemUniqueId=known,
-                physicsClientId=self._client_id,
             )
-            if known < 0:
-                self._lines.append(item)
             sent.append(row)
             if time.monotonic() > deadline:
                 break
@@ -150,23 +155,36 @@ class DebugItems:
     def _send_texts(self, labels: Labels, rows: list[int]) -> None:
         positions, colors = labels.positions.tolist(), labels.colors.tolist()
         for row in rows:
-            known = self._texts[row] if row < len(self._texts) else -1
-            item = pybullet.addUserDebugText(
+            self._draw(
+                self._texts,
+                row,
+                pybullet.addUserDebugText,
                 shown_text(labels.texts[row]),
                 positions[row],
                 colors[row],
                 TEXT_SIZE,
-                replaceItemUniqueId=known,
-                physicsClientId=self._client_id,
             )
-            if known < 0:
-                self._texts.append(item)
         while len(self._texts) > len(labels):
             self._remove(self._texts.pop())
         kept = sorted(set(range(len(labels))) - set(rows))
         drawn = labels.positions.copy()
         drawn[kept] = self._labels.positions[kept]
         self._labels = Labels(drawn, labels.texts, labels.colors)
+
+    def _draw(self, items: list[int], row: int, add: Callable[..., int], *values: object) -> None:
+        """Replace the item of a row, or append one; one of which PyBullet lost the id goes away."""
+        known = items[row] if row < len(items) else -1
+        item, tries = -1, 0
+        while item < 0 and tries < TRIES:
+            item = add(*values, replaceItemUniqueId=known, physicsClientId=self._client_id)
+            tries += 1
+        if known < 0:
+            # Ids count up, and nobody else draws within a picture; before it anybody may have.
+            if tries > 1 and self._newest >= 0:
+                for lost in range(self._newest + 1, item):
+                    self._remove(lost)
+            self._newest = item
+        items[row : row + 1] = [item]
 
     def _remove(self, item: int) -> None:
         pybullet.removeUserDebugItem(item, physicsClientId=self._client_id)
