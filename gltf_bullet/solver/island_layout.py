@@ -90,7 +90,9 @@ MOMENTUM = 39
 """M v_free."""
 UNCONVERGED_LABEL = 41
 """BLOCK_LABEL of one of the UNCONVERGED islands."""
-HEADER_SIZE = 42
+RELIEVED = 42
+"""Whether limits ask for less than when the islands were solved."""
+HEADER_SIZE = 43
 
 # --- fields of a contact's side -------------------------------------------------------------------
 
@@ -185,8 +187,10 @@ GATHER = 2
 """Add the articulations of the arena, with their rows and their sides of contacts."""
 SOLVE = 4
 """Solve what was gathered."""
+RELIEVE = 16
+"""After the solve, of every arena that takes part: let limits that would pay energy ask less."""
 FINISH = 8
-"""Bring the results back to the arena."""
+"""Bring the results back to the arena; before the first does, what was relieved is solved anew."""
 
 NEEDS_ROOM = 1
 NOT_CONVERGED = 2

@@ -22,6 +22,7 @@ from gltf_bullet.solver.island_layout import (
     NOT_FINITE,
     OPEN,
     OVERSHOT,
+    RELIEVE,
     SLOWED,
     SOLVE,
     STRANDED,
@@ -74,9 +75,14 @@ def _solve_one(
     if stages & SOLVE and index[layout.NEEDED] == 0:
         add_contact_rows(index, values, dt, since)
         solve_islands(index, values)
+        index[layout.RELIEVED] = 0
+    is_relieving = stages & RELIEVE and index[layout.NEEDED] == 0
+    if is_relieving and relieve_rows(ints, floats, work, index, values):
+        index[layout.RELIEVED] = 1
     if stages & FINISH and index[layout.NEEDED] == 0:
-        if relieve_rows(ints, floats, work, index, values):
+        if index[layout.RELIEVED]:
             solve_islands(index, values)
+            index[layout.RELIEVED] = 0
         status = 0 if take_results(ints, floats, work, index, values, dt) else NOT_FINITE
         status |= MISPREDICTED if _is_any(ints, arena.MOTORS) else 0
         if ints[arena.JUDGED] == 0:

@@ -162,6 +162,89 @@ def test_scenes_that_touch_are_solved_once_and_carry_each_other(
     assert found == pytest.approx([3.0 * G, 0.0, 0.0], abs=0.01 * G)
 
 
+def test_limits_of_all_scenes_are_asked_before_any_takes_its_forces(
+    monkeypatch: pytest.MonkeyPatch, fresh_world: Callable[[], int]
+) -> None:
+    """Else what one of them makes the others solve anew would not be what the first has taken."""
+    client = fresh_world()
+    pybullet.setGravity(0.0, -G, 0.0, physicsClientId=client)
+    contents = [lift(0.0, 1e4), lift(0.2, 0.0), lift(0.4, 0.0)]
+    scenes = [gb.load_gltf(content, client, up_axis="y") for content in contents]
+    batch = SceneBatch([scene.core for scene in scenes])
+    batch.step(4)
+    solve, calls = scene_islands.solve, list[tuple[int, int]]()
+
+    def noted(table: np.ndarray, stages: int, *others: float) -> int:
+        calls.append((stages, len(table)))
+        return int(solve(table, stages, *others))
+
+    monkeypatch.setattr(scene_islands, "solve", noted)
+    batch.step()
+    last = (scene_islands.RELIEVE, scene_islands.FINISH)
+    assert [call for call in calls if call[0] in last] == [
+        (scene_islands.RELIEVE, 3), *((scene_islands.FINISH, 1),) * 3
+    ]  # fmt: skip
+
+
+def roped(scenery: Jointed) -> None:
+    """A box of 1 kg that falls at the end of 1.5 m of rope, tied to an arm of 1 m."""
+    smooth = scenery.material(staticFriction=0.0, dynamicFriction=0.0)
+    box = scenery.shape("box", size=[0.5, 0.5, 0.5])
+    body = scenery.node(
+        "Box", at=(1.0, 0.0, 0.0), shape=box, material=smooth,
+        motion={"mass": 1.0, "inertiaDiagonal": [1 / 24] * 3, "linearVelocity": [0.3, -0.2, 0.0]},
+    )  # fmt: skip
+    held = scenery.attachment(body, (-1.0, 0.0, 0.0))
+    scenery.join(scenery.node("Anchor"), held, limits=[{"linearAxes": [0, 1, 2], "max": 1.5}])
+
+
+def falling(scenery: Jointed) -> None:
+    """A ball of 1 kg that falls beside it, free in a plane: no drive and no limit acts on it."""
+    smooth = scenery.material(staticFriction=0.0, dynamicFriction=0.0)
+    ball, at = scenery.shape("sphere", radius=0.15), (0.57, 0.0, 0.0)
+    body = scenery.node(
+        "Ball", at=at, shape=ball, material=smooth,
+        motion={"mass": 1.0, "linearVelocity": [0.3, -0.2, 0.0]},
+    )  # fmt: skip
+    limits = [
+        {"angularAxes": [0, 1, 2], "min": 0.0, "max": 0.0},
+        {"linearAxes": [2], "min": 0.0, "max": 0.0},
+    ]
+    scenery.join(scenery.node("Plane", at=at), scenery.attachment(body, (0, 0, 0)), limits=limits)
+
+
+@pytest.mark.parametrize("is_native", [True, False], ids=["kernels", "Python"])
+@pytest.mark.parametrize("order", [(roped, falling), (falling, roped)])
+def test_scenes_that_touch_move_as_if_they_were_one(
+    monkeypatch: pytest.MonkeyPatch,
+    fresh_world: Callable[[], int],
+    order: Sequence[Callable[[Jointed], None]],
+    is_native: bool,
+) -> None:
+    """In whatever order: the ball's own solve knows nothing of what it touches."""
+    monkeypatch.setenv(SWITCH, str(int(is_native)))
+    velocities = []
+    for parts in ([[roped, falling]], [[part] for part in order]):
+        client = fresh_world()
+        pybullet.setGravity(0.0, -G, 0.0, physicsClientId=client)
+        pybullet.setTimeStep(1 / 60, physicsClientId=client)
+        scenes = []
+        for part in parts:
+            scenery = Jointed()
+            for add in part:
+                add(scenery)
+            scenes.append(gb.load_gltf(scenery.bytes(), client, up_axis="y"))
+        batch = SceneBatch([scene.core for scene in scenes])
+        bodies = {body.name: body for scene in scenes for body in scene.bodies.values()}
+        seen = []
+        for _ in range(42):  # they touch from the 35th on, the rope pulls from the 37th on
+            batch.step()
+            seen.append([bodies[name].linear_velocity for name in ("Box", "Ball")])
+        velocities.append(np.array(seen))
+    assert np.abs(velocities[0][34:] - velocities[0][33]).max() > 1.0
+    np.testing.assert_allclose(velocities[1], velocities[0], atol=1e-6)
+
+
 def test_one_look_at_the_contacts_judges_each_scene_as_its_own_look_does(
     monkeypatch: pytest.MonkeyPatch, fresh_world: Callable[[], int]
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import TypeAlias
 
@@ -146,6 +146,8 @@ class SolverBatch:
             for solver in solvers
             if solver.is_undisturbed and (solver.is_known or not self._turn)
         ]
+        if len(quiet) < len(solvers):
+            quiet = [solver for solver in quiet if not solver.contacts.is_reached]
         if quiet and not quiet[0].contacts.has_foreign_constraints():
             done = self._advance(quiet, dt, gravity)
             solvers = [solver for solver in solvers if solver not in done]
@@ -163,7 +165,8 @@ class SolverBatch:
         if found & (REFUSED | LOST):  # whose, comes out when each is read
             return set()
         if found & TOUCHES:
-            known = table[:, TOUCHING] >= 0
+            reached = [solver.contacts.is_reached for solver in solvers]
+            known = (table[:, TOUCHING] >= 0) & ~np.array(reached)
             solvers = [solver for solver, is_known in zip(solvers, known, strict=True) if is_known]
             if not solvers:
                 return set()
@@ -181,7 +184,9 @@ class SolverBatch:
     ) -> None:
         """Follow the contacts from scene to scene; islands that span several are solved once."""
         contacts = WorldContacts(solvers[0].client_id)
-        solver_of = {solver.contacts: solver for solver in solvers if solver.has_work}
+        solver_of = {
+            solver.contacts: solver for solver in _passive_last(solvers) if solver.has_work
+        }
         for reader in solver_of:
             contacts.give(reader)
         alone: list[JointSolver] = []
@@ -192,9 +197,11 @@ class SolverBatch:
             touching = solver.look(dt, gravity, is_next=is_next)
             if touching is None:
                 alone.append(solver)
+                solver.contacts.is_reached = False
                 continue
             joined = {}
             for number, reader in enumerate(touching.readers, start=1):
+                reader.is_reached = reader.is_passive
                 other = solver_of.get(reader)
                 is_free = other is not None and other not in solved and other not in alone
                 if other is not None and is_free and touching.reaches_all(number):
@@ -216,9 +223,9 @@ class SolverBatch:
         others moves these, too, and they must have been judged by then.
         """
         waiting = {
-            scene.solver.contacts: scene.solver
-            for scene in scenes
-            if scene.solver.is_mistrustful and not scene.solver.is_known
+            solver.contacts: solver
+            for solver in _passive_last(scene.solver for scene in scenes)
+            if solver.is_mistrustful and not solver.is_known
         }
         if not waiting:
             return
@@ -256,3 +263,8 @@ class SolverBatch:
             solver.require_finite(statuses[k])
         for solver, status in zip(solvers, statuses, strict=True):
             solver.finish(status, dt, gravity)
+
+
+def _passive_last(solvers: Iterable[JointSolver]) -> list[JointSolver]:
+    """Those that do not follow contacts themselves take part in the solves of those that do."""
+    return sorted(solvers, key=lambda solver: solver.contacts.is_passive)

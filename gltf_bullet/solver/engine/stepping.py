@@ -70,7 +70,7 @@ JUDGED_UNIT = 1 << 25
 SENSED = 1 << 29
 """Triggers have watched the step: how many pairs they found is in each scene's row."""
 
-_STAGES_OF_SOLVE = layout.OPEN | layout.GATHER | layout.SOLVE | layout.FINISH
+_STAGES_OF_SOLVE = layout.OPEN | layout.GATHER | layout.SOLVE | layout.RELIEVE | layout.FINISH
 _MISTRUSTED, _HURRIED = layout.MISTRUSTED, layout.HURRIED
 _GOOD = _MISTRUSTED | _HURRIED
 """They are for after the step."""

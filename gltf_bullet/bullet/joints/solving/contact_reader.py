@@ -7,7 +7,7 @@ lies on an arm's load weighs on the arm as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from functools import partial
 from typing import TypeAlias
 
@@ -57,7 +57,7 @@ class ContactReader:
     """A scene's view of the contacts in its world."""
 
     def __init__(
-        self, client_id: int, articulations: Sequence[Articulation], solid: Collection[int]
+        self, client_id: int, articulations: Sequence[Articulation], solid: Set[int]
     ) -> None:
         """Index the bodies.
 
@@ -88,6 +88,10 @@ class ContactReader:
             for body in articulation.body_ids
         }
         self._is_solid = not self._starts.isdisjoint(solid)
+        self.is_passive = not self._starts and not solid.isdisjoint(self.where)
+        """Whether contacts are nothing to its own solve, but to those of others that it touches."""
+        self.is_reached = False
+        """Whether such a one took part in another scene's solve lately."""
         self.own_constraints: set[int] = set()
         """Ids of the constraints that close the scene's loops."""
         self.foreign = ForeignConstraints(client_id, self._is_ours)

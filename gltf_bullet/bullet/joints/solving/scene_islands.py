@@ -22,13 +22,14 @@ from gltf_bullet.solver.island_layout import (
     NEEDS_ROOM,
     OPEN,
     PREPARE,
+    RELIEVE,
     SOLVE,
 )
 from gltf_bullet.transforms import IntArray
 
 __all__ = ["ALL_STAGES", "SceneIslands"]
 
-ALL_STAGES = OPEN | GATHER | SOLVE | FINISH
+ALL_STAGES = OPEN | GATHER | SOLVE | RELIEVE | FINISH
 _SPARE = 1.5
 """Room is made for this many times what is needed: contacts come and go."""
 
@@ -122,11 +123,13 @@ class SceneIslands:
             rows = [self._row_of(other) for other in others]
             for k, row in enumerate(rows):
                 solve(row, GATHER, k + 1, contacts, free, dt)
-            status = int(solve(self.row, SOLVE | FINISH, 0, contacts, free, dt))
-            if status != NEEDS_ROOM:
+            if not solve(self.row, SOLVE, 0, contacts, free, dt):
                 break
             self.make_room()
             contacts = self.fill(touching, others)
+        # Nobody takes forces before all have been asked, or sides of a contact would differ.
+        solve(np.concatenate([self.row, *rows]), RELIEVE, 0, contacts, free, dt)
+        status = int(solve(self.row, FINISH, 0, contacts, free, dt))
         self._remember(touching)
         found = {k: int(solve(rows[k - 1], FINISH, k, contacts, free, dt)) for k in joined}
         for other in others:
