@@ -26,6 +26,68 @@ def subtract_row(values: FloatArray, target: int, factor: float, source: int, co
 
 
 @kernel
+def subtract_rows(
+    values: FloatArray, target: int, factors: int, apart: int, source: int, stride: int, count: int
+) -> None:
+    """Subtract four rows, ``stride`` apart, in turn, times factors that are ``apart``."""
+    a, b = values[factors], values[factors + apart]
+    c, d = values[factors + 2 * apart], values[factors + 3 * apart]
+    to = values[target : target + count]
+    first = values[source : source + count]
+    second = values[source + stride : source + stride + count]
+    third = values[source + 2 * stride : source + 2 * stride + count]
+    fourth = values[source + 3 * stride : source + 3 * stride + count]
+    for k in range(count):
+        to[k] = to[k] - a * first[k] - b * second[k] - c * third[k] - d * fourth[k]
+
+
+@kernel
+def subtract_product(
+    values: FloatArray,
+    target: int,
+    factors: int,
+    apart: int,
+    source: int,
+    stride: int,
+    terms: int,
+    count: int,
+) -> None:
+    """Subtract ``terms`` rows times their factors from one row, in turn; zeros are skipped."""
+    i = 0
+    while i + 4 <= terms:
+        at = factors + apart * i
+        if (
+            values[at] != 0.0
+            or values[at + apart] != 0.0
+            or values[at + 2 * apart] != 0.0
+            or values[at + 3 * apart] != 0.0
+        ):
+            subtract_rows(values, target, at, apart, source + stride * i, stride, count)
+        i += 4
+    while i < terms:
+        value = values[factors + apart * i]
+        if value != 0.0:
+            subtract_row(values, target, value, source + stride * i, count)
+        i += 1
+
+
+@kernel
+def dot(values: FloatArray, first: int, second: int, count: int) -> float:
+    """In four sums, of which the processor works on all at a time."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    one, other = values[first : first + count], values[second : second + count]
+    whole = count - count % 4
+    for k in range(0, whole, 4):
+        a += one[k] * other[k]
+        b += one[k + 1] * other[k + 1]
+        c += one[k + 2] * other[k + 2]
+        d += one[k + 3] * other[k + 3]
+    for k in range(whole, count):
+        a += one[k] * other[k]
+    return (a + b) + (c + d)
+
+
+@kernel
 def factor_dense(work: FloatArray, matrix: int, n: int, factor: int) -> None:
     """Factor a symmetric [n, n] matrix; its upper triangle is read."""
     for k in range(n * n):
@@ -165,6 +227,7 @@ def factor_blocks(
         begin, end = following + index[later + step], following + index[later + step + 1]
         for i in range(n):
             row = diagonal + n * i
+            subtract_product(values, row + i, diagonal + i, n, diagonal + i, n, i, n - i)
             left = values[row + i]
             inverse = 1.0 / math.sqrt(left) if left > 0.0 else 0.0
             values[row + i] = inverse
@@ -172,19 +235,10 @@ def factor_blocks(
                 values[row + k] *= inverse
             for q in range(begin, end):
                 c = index[q]
-                m = index[sizes + c]
-                panel = index[pattern + count * b + c] + m * i
-                for k in range(m):
-                    values[panel + k] *= inverse
-            for j in range(i + 1, n):
-                value = values[row + j]
-                if value == 0.0:
-                    continue
-                subtract_row(values, diagonal + (n + 1) * j, value, row + j, n - j)
-                for q in range(begin, end):
-                    c = index[q]
-                    m, panel = index[sizes + c], index[pattern + count * b + c]
-                    subtract_row(values, panel + m * j, value, panel + m * i, m)
+                m, panel = index[sizes + c], index[pattern + count * b + c]
+                subtract_product(values, panel + m * i, diagonal + i, n, panel, m, i, m)
+                for k in range(panel + m * i, panel + m * (i + 1)):
+                    values[k] *= inverse
         for p in range(begin, end):
             c = index[p]
             m, panel = index[sizes + c], index[pattern + count * b + c]
@@ -192,19 +246,18 @@ def factor_blocks(
                 d = index[q]
                 k, other = index[sizes + d], index[pattern + count * b + d]
                 target = index[pattern + count * c + d]
-                for i in range(n):
-                    for j in range(m):
-                        value = values[panel + m * i + j]
-                        if value == 0.0:
-                            continue
-                        first = j if c == d else 0
-                        subtract_row(
-                            values,
-                            target + k * j + first,
-                            value,
-                            other + k * i + first,
-                            k - first,
-                        )
+                for j in range(m):
+                    first = j if c == d else 0
+                    subtract_product(
+                        values,
+                        target + k * j + first,
+                        panel + j,
+                        m,
+                        other + first,
+                        k,
+                        n,
+                        k - first,
+                    )
 
 
 @kernel
@@ -244,12 +297,8 @@ def solve_blocks(
             panel, m = index[pattern + count * b + c], index[sizes + c]
             y = vector + index[places + c]
             for i in range(n):
-                total = 0.0
-                for k in range(m):
-                    total += values[panel + m * i + k] * values[y + k]
-                values[x + i] -= total
+                values[x + i] -= dot(values, panel + m * i, y, m)
         for i in range(n - 1, -1, -1):
-            total = values[x + i]
-            for k in range(i + 1, n):
-                total -= values[diagonal + n * i + k] * values[x + k]
-            values[x + i] = total * values[diagonal + (n + 1) * i]
+            row = diagonal + (n + 1) * i
+            known = dot(values, row + 1, x + i + 1, n - i - 1)
+            values[x + i] = (values[x + i] - known) * values[row]

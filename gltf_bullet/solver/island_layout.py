@@ -58,6 +58,8 @@ ROW_SOURCE = 19
 cut constraint -1 - (6 times its number + k)."""
 ROW_SIDE = 20
 """[rows], -1: clipped at the lower bound, 0: in between, 1: at the upper one."""
+ROW_CROSSING = 37
+"""[rows], scratch: those that change sides on the way of a search."""
 CONTACT_SIDES = 21
 """[contacts, 2, SIDE_SIZE], fields below."""
 FREE_BLOCK = 22
@@ -84,7 +86,6 @@ V_FREE = 34
 V_NOW = 35
 V = 36
 """Iterate; the result."""
-V_NEXT = 37
 RIGHT = 38
 MOMENTUM = 39
 """M v_free."""
@@ -282,6 +283,7 @@ def allocate(
         ROW_UNIT: rows,
         ROW_SOURCE: rows,
         ROW_SIDE: rows,
+        ROW_CROSSING: rows,
         CONTACT_SIDES: 2 * SIDE_SIZE * contacts,
         FREE_BLOCK: free_bodies,
         SYMBOLIC: 10 * blocks + rows + 2 * blocks * blocks,
@@ -301,7 +303,7 @@ def allocate(
             ),
             rows,
         ),
-        **dict.fromkeys((V_FREE, V_NOW, V, V_NEXT, RIGHT, MOMENTUM), velocities),
+        **dict.fromkeys((V_FREE, V_NOW, V, RIGHT, MOMENTUM), velocities),
     }
     header = np.zeros(HEADER_SIZE, dtype=np.int64)
     at = HEADER_SIZE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gltf_bullet.solver import island_layout as layout
+from gltf_bullet.solver.cholesky import dot
 from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -50,15 +51,13 @@ def multiply_rows(
         if unit >= 0:
             values[target + r] = values[x + unit]
             continue
-        row, speed = index[index[layout.ROW_FIRST_JACOBIAN] + r], 0.0
-        for k in range(index[index[layout.BLOCK_SIZE] + b]):
-            speed += values[row + k] * values[x + k]
+        row = index[index[layout.ROW_FIRST_JACOBIAN] + r]
+        speed = dot(values, row, x, index[index[layout.BLOCK_SIZE] + b])
         b = index[index[layout.ROW_SECOND] + r]
         if b >= 0:
             x = vector + index[index[layout.BLOCK_PLACE] + b]
             row = index[index[layout.ROW_SECOND_JACOBIAN] + r]
-            for k in range(index[index[layout.BLOCK_SIZE] + b]):
-                speed += values[row + k] * values[x + k]
+            speed += dot(values, row, x, index[index[layout.BLOCK_SIZE] + b])
         values[target + r] = speed
 
 

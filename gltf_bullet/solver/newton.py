@@ -10,8 +10,6 @@ result, so it does not depend on where the search began.
 
 from __future__ import annotations
 
-import math
-
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.cholesky import (
     factor_blocks,
@@ -253,12 +251,8 @@ def _search_line(
     index: IntArray, values: FloatArray, members: int, count: int, row_list: int, rows: int
 ) -> bool:
     """Move V and ROW_SPEED to the minimum towards RIGHT and its ROW_STEP; False: already there."""
-    v, right, speeds, ends = (
-        index[layout.V],
-        index[layout.RIGHT],
-        index[layout.ROW_SPEED],
-        index[layout.ROW_STEP],
-    )
+    v, right = index[layout.V], index[layout.RIGHT]
+    speeds, ends = index[layout.ROW_SPEED], index[layout.ROW_STEP]
     slope, curvature, moved = 0.0, 0.0, False
     for i in range(count):
         b = index[members + i]
@@ -277,14 +271,57 @@ def _search_line(
                 moved = True
     if not moved:
         return False
-    alpha, below, above = 1.0, 0.0, math.inf
-    start = 0.0
+    alpha = _least(index, values, row_list, rows, slope, curvature)
+    for i in range(count):
+        b = index[members + i]
+        place = index[index[layout.BLOCK_PLACE] + b]
+        for k in range(place, place + index[index[layout.BLOCK_SIZE] + b]):
+            values[v + k] += alpha * (values[right + k] - values[v + k])
+    for q in range(rows):
+        r = index[row_list + q]
+        values[speeds + r] += alpha * (values[ends + r] - values[speeds + r])
+    return True
+
+
+@kernel
+def _least(
+    index: IntArray,
+    values: FloatArray,
+    row_list: int,
+    rows: int,
+    slope: float,
+    curvature: float,
+) -> float:
+    """How far on the way to ROW_STEP, at most 1, the cost is least.
+
+    ``slope`` and ``curvature`` are the masses' share; rows that stay on their side until the end
+    add a parabola as well, so that only the others are looked at again.
+    """
+    speeds, ends = index[layout.ROW_SPEED], index[layout.ROW_STEP]
+    start, crossing = abs(slope), 0
+    for q in range(rows):
+        r = index[row_list + q]
+        step = values[ends + r] - values[speeds + r]
+        short = values[index[layout.ROW_TARGET] + r] - values[speeds + r]
+        softness = values[index[layout.ROW_SOFTNESS] + r]
+        low, high = values[index[layout.ROW_LOW] + r], values[index[layout.ROW_HIGH] + r]
+        side = index[index[layout.ROW_SIDE] + r]
+        if side_of(short - step, softness, low, high) != side:
+            index[index[layout.ROW_CROSSING] + crossing] = r
+            crossing += 1
+            continue
+        if side == 0:
+            x = short / softness
+            curvature += step * step / softness
+        else:
+            x = low if side < 0 else high
+        slope -= x * step
+        start += abs(x * step)
+    alpha, below, above = 1.0, 0.0, 1.0
     for line_step in range(LINE_STEPS):
         rise, bend = slope + alpha * curvature, curvature
-        if line_step == 0:
-            start = abs(slope)
-        for q in range(rows):
-            r = index[row_list + q]
+        for q in range(crossing):
+            r = index[index[layout.ROW_CROSSING] + q]
             step = values[ends + r] - values[speeds + r]
             softness = values[index[layout.ROW_SOFTNESS] + r]
             low, high = values[index[layout.ROW_LOW] + r], values[index[layout.ROW_HIGH] + r]
@@ -296,9 +333,7 @@ def _search_line(
             else:
                 x = low if side < 0 else high
             rise -= x * step
-            if line_step == 0:
-                start += abs(x * step)
-        if abs(rise) <= 1e-14 * start:
+        if abs(rise) <= 1e-14 * start or (rise < 0.0 and line_step == 0):
             break
         if rise < 0.0:
             below = alpha
@@ -306,17 +341,11 @@ def _search_line(
             above = alpha
         trial = alpha - rise / bend
         if not below < trial < above:
-            trial = 0.5 * (below + above) if above < math.inf else 2.0 * below
+            trial = 0.5 * (below + above)
         if trial == alpha:
             break
         alpha = trial
-    for i in range(count):
-        b = index[members + i]
-        place = index[index[layout.BLOCK_PLACE] + b]
-        for k in range(place, place + index[index[layout.BLOCK_SIZE] + b]):
-            values[v + k] += alpha * (values[right + k] - values[v + k])
-    multiply_rows(index, values, row_list, rows, v, speeds)
-    return True
+    return alpha
 
 
 @kernel
