@@ -12,6 +12,7 @@ from gltf_bullet.bullet.triggers.frames import Frames
 from gltf_bullet.model import GravityFieldKind
 from gltf_bullet.planning.gravity import FieldPlan, GravityPlan, GravityVolumePlan
 from gltf_bullet.planning.shapes.point_geometry import PointGeometry
+from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import BoolArray, FloatArray, IntArray, Vec3, quat_rotate
 
 __all__ = ["GravityFields"]
@@ -24,26 +25,20 @@ _NEAREST = 1e-2
 class GravityFields:
     """All gravity of one scene."""
 
-    def __init__(
-        self,
-        plan: GravityPlan,
-        *,
-        linear_maps: FloatArray,
-        world_from_node: FloatArray,
-        asset_xyzw: FloatArray,
-    ) -> None:
+    def __init__(self, plan: GravityPlan, frames: NodeFrames, asset_xyzw: FloatArray) -> None:
         """Prepare the fields.
 
         Args:
             plan: From ``plan_gravity``.
-            linear_maps: Scale and shear of all nodes, shape [node_count, 3, 3].
-            world_from_node: Of all nodes at load, scale included, shape [node_count, 4, 4].
+            frames: Of all nodes at load.
             asset_xyzw: Rotation of the asset in the world, shape [4].
         """
         self.is_idle = plan.is_idle
         """Whether the engine's own gravity is all there is."""
         self._world = None if plan.world is None else quat_rotate(asset_xyzw, np.array(plan.world))
-        self._volumes = [_Volume(volume, linear_maps, world_from_node) for volume in plan.volumes]
+        self._volumes = [
+            _Volume(volume, frames.linear_maps(), frames.world_from_node) for volume in plan.volumes
+        ]
 
     def follow(self, world_from_node: FloatArray) -> None:
         """Move the fields with their nodes, shape [node_count, 4, 4]."""

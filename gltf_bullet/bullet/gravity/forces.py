@@ -26,12 +26,7 @@ def gravity_forces(
     world_from_asset_xyzw: FloatArray,
 ) -> GravityForces:
     """The file's gravity, of an asset that is turned."""
-    fields = GravityFields(
-        plan.gravity,
-        linear_maps=plan.frames.linear_maps(),
-        world_from_node=plan.frames.world_from_node,
-        asset_xyzw=world_from_asset_xyzw,
-    )
+    fields = GravityFields(plan.gravity, plan.frames, world_from_asset_xyzw)
     return GravityForces(client_id, fields, plan.bodies.bodies, free, articulations)
 
 

@@ -47,9 +47,11 @@ def create_articulations(
     Raises:
         EngineError: The engine refused a body.
     """
-    if plans.articulations:
-        load_entries()
     created = [] if created is None else created
+    if not (plans.articulations or plans.moving_anchors):
+        nothing: Arena = derive(build_arena, lambda: build_arena((), (), body_plans, ()))
+        return ArticulationSet(client_id, plans, body_plans, nothing, (), {}, created)
+    load_entries()
     made = create_multibodies(
         client_id, plans, body_plans, shape_ids_of, visuals, tree, created, derive
     )
@@ -59,10 +61,8 @@ def create_articulations(
             plans.articulations, plans.cut_constraints, body_plans, plans.moving_anchors
         ),
     )
-    arena = template
-    if plans.articulations:
-        places = {node: _anchor_pose(node, plans, body_plans) for node in plans.moving_anchors}
-        arena = template.copied({WORLD: plans.world_anchor, **places})
+    places = {node: _anchor_pose(node, plans, body_plans) for node in plans.moving_anchors}
+    arena = template.copied({WORLD: plans.world_anchor, **places})
     anchors = {node: AnchorMotion(arena, node) for node in plans.moving_anchors}
     articulations = [
         Articulation(client_id, plan, arena, number, ids)
