@@ -241,12 +241,13 @@ class EngineSession:
 
     def remove_bodies(self, body_ids: Iterable[int]) -> None:
         """Remove those of the bodies that are still there and ours, of a session that is alive."""
+        marks, unsigned, origins = self._marks, self._unsigned, self.origins
         for body_id in body_ids:
             if self.holds(body_id):
                 self._remove(body_id)
-            self._marks.pop(body_id, None)
-            self._unsigned.discard(body_id)
-            self.origins.pop(body_id, None)
+            if marks.pop(body_id, None) is None:
+                unsigned.discard(body_id)
+            origins.pop(body_id, None)
 
     def _remove(self, body_id: int) -> None:
         try:

@@ -35,14 +35,17 @@ class SceneBatch:
         cores, session = self._cores, self._session
         events: dict[SceneCore, tuple[TriggerEvent, ...]] = {}
         with session.lock:
-            for number in range(count):
-                is_next = number > 0 and not any(core.is_interfered for core in cores)
-                if not is_next:
-                    settings = self._settings_now()
-                self._step_once(settings, is_next=is_next)
-                for core in cores:
-                    if core.events:
-                        events[core] = events.get(core, ()) + core.events
+            done = 0
+            while done < count:
+                made = self._step_quietly(count - done)
+                if not made:
+                    is_next = done > 0 and not any(core.is_interfered for core in cores)
+                    settings = session.known_settings if is_next else self._settings_now()
+                    self._step_once(settings, is_next=is_next)
+                    for core in cores:
+                        if core.events:
+                            events[core] = events.get(core, ()) + core.events
+                done += made or 1
             for core in events:
                 core.events = events[core]
 
@@ -61,12 +64,31 @@ class SceneBatch:
     def _jointed(self) -> list[ArticulationSet]:
         return [core.world.articulations for core in self._cores if core.world.is_jointed]
 
+    def _step_quietly(self, count: int) -> int:
+        """Make the next steps in one call where nothing in them needs Python; how many."""
+        settings, cores = self._session.known_settings, self._cores
+        for core in cores:
+            if not (core.is_unattended and core.world.quiet_steps.may_join(settings)):
+                return 0
+        made = self._solvers.make_steps(self._jointed(), settings, count)
+        if made.over:
+            for core in cores:
+                core.note_steps(settings.time_step, made.over)
+        if not made.is_open:
+            return made.over
+        if not made.is_stepped:
+            self._session.step()
+        for core in cores:
+            core.finish_step(settings)
+        return made.over + 1
+
     def _step_once(self, settings: EngineSettings, *, is_next: bool) -> None:
         session = self._session
         cores: list[SceneCore] = []
         drifting: list[SceneCore] = []
         for core in self._cores:
-            (drifting if core.drifts(settings) else cores).append(core)
+            drifts = core.is_unattended and core.world.quiet_steps.drift(settings)
+            (drifting if drifts else cores).append(core)
         for core in cores:
             if not core.is_quiet(settings):
                 core.begin_step(settings, is_next=is_next, solves=False)

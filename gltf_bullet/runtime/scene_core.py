@@ -189,10 +189,10 @@ class SceneCore:
         is_moved = self._is_busy or self._start.is_wanted
         return not is_moved and self.world.quiet_steps.need_joints_only(settings)
 
-    def drifts(self, settings: EngineSettings) -> bool:
-        """Whether a step is over with :meth:`note_steps` but for bodies that are too fast."""
-        is_watched = self._is_busy or self._start.is_wanted or self._listeners
-        return not is_watched and self.world.quiet_steps.drift(settings)
+    @property
+    def is_unattended(self) -> bool:
+        """Whether nobody but its bodies and joints wants to know of the next step."""
+        return not (self._is_busy or self._start.is_wanted or self._listeners or self.is_removed)
 
     def _step_in_python(self, *, is_next: bool) -> EngineSettings:
         """Everything up to the engine's step, call by call."""

@@ -45,8 +45,11 @@ class StartStates:
 
     def forget(self, core: _Scene) -> None:
         """A scene that was removed or needs no start."""
-        self._waiting.discard(core)
-        self._prepared.pop(core, None)
+        # Both are empty once somebody has stepped: a weak reference costs more than to ask.
+        if self._waiting:
+            self._waiting.discard(core)
+        if self._prepared:
+            self._prepared.pop(core, None)
 
     def note_step(self) -> None:
         """The world has moved on: what was prepared is of another moment."""

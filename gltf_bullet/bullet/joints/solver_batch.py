@@ -4,29 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader, Owners
-from gltf_bullet.bullet.joints.solving.joint_solver import FORCES, JointSolver
+from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
 from gltf_bullet.bullet.joints.solving.scene_islands import ALL_STAGES
+from gltf_bullet.bullet.session import EngineSettings
 from gltf_bullet.solver.compiling import IntTable
 from gltf_bullet.solver.contact_following import ROW_SIZE
 from gltf_bullet.solver.engine.stepping import (
     ASK,
+    AT_ONCE,
+    FORCES,
     LOOK,
     LOST,
     READ,
     REFUSED,
+    STEPPED,
     TOUCHES,
     UNTOLD,
+    WHOLE_STEP,
     advance,
 )
 from gltf_bullet.solver.entries import prepare, solve
-from gltf_bullet.solver.island_layout import NEEDS_ROOM, PREPARE, ROW_WIDTH, STATUS, TOUCHING
+from gltf_bullet.solver.island_layout import (
+    NEEDS_ROOM,
+    PREPARE,
+    ROW_WIDTH,
+    STATUS,
+    STEPS,
+    TOUCHING,
+)
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["SolverBatch", "WorldContacts"]
@@ -37,6 +49,17 @@ Member: TypeAlias = "ContactReader | int"
 _PATIENCE = 8
 """Steps after which a scene that kernels did not know is shown to them again."""
 _NOTHING: FloatArray = np.zeros(0)
+
+
+class MadeSteps(NamedTuple):
+    """What became of steps that were wanted."""
+
+    over: int
+    """How many are over."""
+    is_open: bool = False
+    """Whether one more was begun, which each scene has to finish ..."""
+    is_stepped: bool = False
+    """... after the engine's step, unless it has made it."""
 
 
 class WorldContacts:
@@ -178,6 +201,28 @@ class SolverBatch:
             solver.islands.cells[TOUCHING] = touching
             solver.take(status | untold, dt, gravity)
         return set(solvers)
+
+    def make_steps(
+        self, scenes: Sequence[ArticulationSet], settings: EngineSettings, count: int
+    ) -> MadeSteps:
+        """Make the world's next steps in one call, as long as nothing in them needs Python.
+
+        Each scene's :meth:`ArticulationSet.after_step` has nothing to do for those that are over.
+        """
+        solvers = [scene.solver for scene in scenes]
+        dt, gravity = settings.time_step, settings.gravity
+        table = self._table_of(solvers)
+        table[0, STEPS] = 1 if any(solver.is_pushed for solver in solvers) else min(count, AT_ONCE)
+        found = int(advance(table, WHOLE_STEP, dt, *gravity))
+        steps = int(table[0, STEPS])
+        if found & (REFUSED | LOST | TOUCHES):  # whose, comes out when each is read
+            return MadeSteps(over=steps - 1)
+        is_open, untold = found != STEPPED, found & UNTOLD
+        columns = table[:, [STATUS, TOUCHING]].tolist()
+        for solver, (status, touching) in zip(solvers, columns, strict=True):
+            solver.islands.cells[TOUCHING] = touching
+            solver.take(status | untold, dt, gravity)
+        return MadeSteps(over=steps - is_open, is_open=is_open, is_stepped=not untold)
 
     def _solve_in_python(
         self, solvers: Sequence[JointSolver], dt: float, gravity: Sequence[float], *, is_next: bool

@@ -9,11 +9,9 @@ from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
 from gltf_bullet.bullet.session import EngineSettings
 from gltf_bullet.bullet.triggers.triggers import Triggers
 from gltf_bullet.bullet.world.kinematic_targets import KinematicTargets
+from gltf_bullet.solver.engine.stepping import AT_ONCE
 
 __all__ = ["QuietSteps"]
-
-_AT_ONCE = 50
-"""Steps that kernels make before Python can hear Ctrl-C."""
 
 
 class QuietSteps:
@@ -71,7 +69,7 @@ class QuietSteps:
         return self._is_plain and settings is self.settings and not is_moved
 
     def drift(self, settings: EngineSettings) -> bool:
-        """Whether nothing is to be done in a step but to look which bodies are fast."""
+        """Whether nothing is to be done in a step, or after it, but to look for fast bodies."""
         return self._drifts and settings is self.settings and not self._targets.is_aimed
 
     def make(self, settings: EngineSettings, count: int) -> int:
@@ -80,25 +78,37 @@ class QuietSteps:
         Raises:
             EngineError: A force came out that is not finite; the engine was given nothing.
         """
-        # Attributes only, each asked for in every step: a call is a tenth of a cart-pole's step.
         solver = self._solver
-        if solver is None:
+        if solver is None or not self._are_possible(solver, settings):
             return 0
+        if count > 1:
+            is_asked = self._triggers.overlap or self._articulations.needs_every_step
+            count = 1 if is_asked else min(count, AT_ONCE)
+        made = solver.advance(settings, count)
+        self.are_over = not self._articulations.needs_every_step and (
+            self._is_unwatched or (solver.pairs_seen == 0 and not self._triggers.overlap)
+        )
+        return made
+
+    def may_join(self, settings: EngineSettings) -> bool:
+        """Whether kernels can make the next steps together with those of other scenes."""
+        solver = self._solver
+        return (
+            solver is not None
+            and self._is_unwatched
+            and not self._articulations.loop_constraints.is_any
+            and not self._articulations.needs_every_step
+            and self._are_possible(solver, settings)
+        )
+
+    def _are_possible(self, solver: JointSolver, settings: EngineSettings) -> bool:
+        # Attributes only, each asked for in every step: a call is a tenth of a cart-pole's step.
         contacts = solver.contacts
-        if (
+        return not (
             settings is not self.settings
             or contacts.held is not None
             or contacts.foreign.ids
             or contacts.robot_loads.memory
             or self._targets.targets is not None
             or solver.commands.has_motors
-        ):
-            return 0
-        if count > 1:
-            is_asked = self._triggers.overlap or self._articulations.needs_every_step
-            count = 1 if is_asked else min(count, _AT_ONCE)
-        made = solver.advance(settings, count)
-        self.are_over = not self._articulations.needs_every_step and (
-            self._is_unwatched or (solver.pairs_seen == 0 and not self._triggers.overlap)
         )
-        return made

@@ -58,6 +58,12 @@ CLOSE = 512
 LAND = 1024
 """Say MISTRUSTED where the step that was made let something touch that flew; nothing else."""
 
+FORCES = READ | LOOK | STATE | SOLVE | TELL
+"""Everything but the engine's step."""
+WHOLE_STEP = ASK | FORCES | STEP
+AT_ONCE = 50
+"""Steps that are made before Python can hear Ctrl-C."""
+
 TOUCHES = 1 << 21
 """Some scene touches something: see each one's status; nothing was solved."""
 UNTOLD = 1 << 22
@@ -273,6 +279,8 @@ def _go_through(
         found |= STEPPED
         if not found & _MISTRUSTED and lands(scenes, engine, client):
             found |= _MISTRUSTED
+        if len(scenes) > 1:
+            return found  # each scene has its own judgement
         if found & _MISTRUSTED:
             lost = _read(scenes, engine, client)
             if lost or _look(scenes, engine, client, dt, gx, gy, gz):
@@ -315,6 +323,7 @@ def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: 
             each, as is returned.
         stages: Which ones. STEP makes as many steps as STEPS in the first row says, as long as
             nothing happens; it receives how many were begun, what is returned is of the last one.
+            Of several scenes none is judged, closed or watched by triggers then.
         dt: [s]
         gx: Gravity that the engine applies [m/s^2], world axes.
         gy: Likewise.

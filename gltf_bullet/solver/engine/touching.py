@@ -236,14 +236,15 @@ def lands(scenes: IntTable, engine: IntArray, client: int) -> bool:
     may_land = False
     for row in range(len(scenes)):
         if scenes[row, layout.TOUCHING] != 0:
-            return False
+            continue
         plan = ints_at(scenes, row, layout.PLAN)
         for k in range(plan[calls.BODIES] if plan[calls.START_COUNT] else 0):
             body = plan[calls.BODY] + calls.BODY_SIZE * k
             may_land |= plan[body + calls.IS_PUSHED] != 0
     if not may_land or find_contacts(engine, client) <= 0:
         return False
-    for row in range(len(scenes)):  # noqa: SIM110  # kernels know no generators
-        if touches(engine, ints_at(scenes, row, layout.PLAN)):
+    for row in range(len(scenes)):
+        is_flying = scenes[row, layout.TOUCHING] == 0
+        if is_flying and touches(engine, ints_at(scenes, row, layout.PLAN)):
             return True
     return False

@@ -29,14 +29,11 @@ from gltf_bullet.solver.engine.stepping import advance
 from gltf_bullet.solver.entries import prepare
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["FORCES", "JointSolver"]
+__all__ = ["JointSolver"]
 
 Pull = Callable[[FloatArray, npt.NDArray[np.intp]], FloatArray]
 """Accelerations [m/s^2] from centres of mass in the world [k, 3] and motion nodes [k]."""
 
-FORCES = stepping.READ | stepping.LOOK | stepping.STATE | stepping.SOLVE | stepping.TELL
-"""Everything but the engine's step."""
-_WHOLE_STEP = stepping.ASK | FORCES | stepping.STEP
 _EVENTFUL = ~(
     layout.MISTRUSTED | layout.HURRIED | stepping.STEPPED | stepping.JUDGED | stepping.SENSED
 )
@@ -185,7 +182,7 @@ class JointSolver:
         if not self.has_work:
             return
         if self.is_undisturbed and not self.contacts.has_foreign_constraints():
-            found = int(advance(self.row, FORCES, dt, *gravity))
+            found = int(advance(self.row, stepping.FORCES, dt, *gravity))
             self.require_found(found)
             if not found & (stepping.REFUSED | stepping.TOUCHES):
                 self.take(found, dt, gravity)
@@ -203,6 +200,11 @@ class JointSolver:
     def is_undisturbed(self) -> bool:
         """Whether the coming solve depends on nothing that only Python knows."""
         return self.is_native and self.field is None and self.contacts.is_undisturbed
+
+    @property
+    def is_pushed(self) -> bool:
+        """Whether :meth:`push` was called for the coming step."""
+        return bool(self._pushed)
 
     @property
     def has_work(self) -> bool:
@@ -236,7 +238,7 @@ class JointSolver:
         gx, gy, gz = gravity
         cells = self.islands.cells
         cells[_STEPS] = 1 if self._pushed else count
-        found = advance(self.islands.row, _WHOLE_STEP, dt, gx, gy, gz)
+        found = advance(self.islands.row, stepping.WHOLE_STEP, dt, gx, gy, gz)
         made = cells[_STEPS]
         if found & _STOPPED:
             self.require_found(found)
