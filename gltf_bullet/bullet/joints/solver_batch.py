@@ -112,11 +112,15 @@ class WorldContacts:
         for one, other in members.values():
             if one is not None and other is not None:
                 self._group_of[self._find(one)] = self._find(other)
-        known, number_of = self._number_of, {}
-        for pair, (one, other) in members.items():
-            either = other if one is None else one
-            if either is not None:
-                number_of[pair] = known.setdefault(self._find(either), len(known))
+        known = self._number_of
+        number_of_member: dict[Member | None, int] = {None: -1}
+        for member in member_of.values():
+            if member is not None and member not in number_of_member:
+                number_of_member[member] = known.setdefault(self._find(member), len(known))
+        number_of = {
+            pair: number_of_member[other if one is None else one]
+            for pair, (one, other) in members.items()
+        }
         self._numbers = np.array([number_of.get(pair, -1) for pair in bodies], dtype=np.int64)
 
     def _member(self, body: int, owners: Owners) -> Member | None:
