@@ -34,20 +34,22 @@ class StartStates:
     def __init__(self, session: EngineSession) -> None:
         self._session = session
         self._steps = 0
-        self._waiting: weakref.WeakSet[_Scene] = weakref.WeakSet()
+        # In the order of loading, which no set keeps: what is made anew last touches last, and
+        # the engine solves contacts in the order in which they came about.
+        self._waiting: weakref.WeakKeyDictionary[_Scene, None] = weakref.WeakKeyDictionary()
         self._prepared: weakref.WeakKeyDictionary[_Scene, tuple[int, SceneState]] = (
             weakref.WeakKeyDictionary()
         )
 
     def expect(self, core: _Scene) -> None:
         """A scene that may take its first step soon."""
-        self._waiting.add(core)
+        self._waiting[core] = None
 
     def forget(self, core: _Scene) -> None:
         """A scene that was removed or needs no start."""
         # Both are empty once somebody has stepped: a weak reference costs more than to ask.
         if self._waiting:
-            self._waiting.discard(core)
+            self._waiting.pop(core, None)
         if self._prepared:
             self._prepared.pop(core, None)
 
@@ -57,7 +59,7 @@ class StartStates:
 
     def take(self, core: _Scene) -> SceneState:
         """The state of a scene that is about to take its first step."""
-        self._waiting.add(core)
+        self._waiting[core] = None
         moment, state = self._prepared.pop(core, (-1, None))
         if state is None or moment != self._steps:
             others = [other for other in self._waiting if not other.is_removed]
@@ -70,7 +72,7 @@ class StartStates:
                     self._prepared[other] = (self._steps, other.state_with(snapshot))
             # Once only: those that are never stepped by themselves cost nothing afterwards.
             self._waiting.clear()
-        self._waiting.discard(core)
+        self._waiting.pop(core, None)
         return state
 
 
