@@ -92,25 +92,36 @@ def test_scenes_stepped_together_move_as_one_by_one(
 
 
 @pytest.mark.parametrize("is_native", [True, False])
+@pytest.mark.parametrize("names", [("ragdoll",), ("cart_pole", "ragdoll", "walker", "hinge_door")])
 def test_steps_at_once_are_steps_one_after_the_other(
-    monkeypatch: pytest.MonkeyPatch, fresh_world: Callable[[], int], is_native: bool
+    monkeypatch: pytest.MonkeyPatch,
+    fresh_world: Callable[[], int],
+    names: Sequence[str],
+    is_native: bool,
 ) -> None:
     """Also those in which somebody pushes a cart, a ragdoll lands or a walker stands."""
     monkeypatch.setenv(SWITCH, str(int(is_native)))
     client, found = fresh_world(), []
     pybullet.setPhysicsEngineParameter(deterministicOverlappingPairs=1, physicsClientId=client)
-    scenes = copies(client, ("cart_pole", "ragdoll", "walker", "hinge_door"))
-    batch, cart = SceneBatch([scene.core for scene in scenes]), scenes[0].body_of("Cart")
-    assert cart is not None
+    scenes = copies(client, names)
+    batch, pushed = (
+        SceneBatch([scene.core for scene in scenes]),
+        next(iter(scenes[0].bodies.values())),
+    )
+    alone = one_by_one(scenes)
     starts = [scene.save_state() for scene in scenes]
-    for counts in ((8, 52, 60), (1,) * 120):
+    for counts, step in (
+        ((8, 52, 60), batch.step),
+        ((1,) * 120, batch.step),
+        ((1,) * 120, lambda _: alone()),
+    ):
         for scene, start in zip(scenes, starts, strict=True):
             scene.restore_state(start)
         done = 0
         for count in counts:
             if done in {0, 8, 60}:
-                cart.apply_force((3.0, 0.0, 0.0))
-            batch.step(count)
+                pushed.apply_force((3.0, 0.0, 0.0))
+            step(count)
             done += count
         bodies = [body for scene in scenes for body in scene.core.world.articulations.body_ids]
         found.append([
@@ -118,7 +129,7 @@ def test_steps_at_once_are_steps_one_after_the_other(
             for body in bodies
         ])  # fmt: skip
         found[-1].append(tuple(scene.time for scene in scenes))
-    assert found[0] == found[1]
+    assert found[0] == found[1] == found[2]
 
 
 @pytest.mark.parametrize("is_native", [True, False])

@@ -19,6 +19,7 @@ from gltf_bullet.solver.contact_following import ROW_SIZE
 from gltf_bullet.solver.engine.stepping import (
     ASK,
     AT_ONCE,
+    EACH,
     FORCES,
     LOOK,
     LOST,
@@ -217,7 +218,7 @@ class SolverBatch:
         dt, gravity = settings.time_step, settings.gravity
         table = self._table_of(solvers)
         table[0, STEPS] = 1 if any(solver.is_pushed for solver in solvers) else min(count, AT_ONCE)
-        found = int(advance(table, WHOLE_STEP, dt, *gravity))
+        found = int(advance(table, WHOLE_STEP | EACH, dt, *gravity))
         steps = int(table[0, STEPS])
         if found & (REFUSED | LOST | TOUCHES):  # whose, comes out when each is read
             return MadeSteps(over=steps - 1)

@@ -58,6 +58,8 @@ CLOSE = 512
 LAND = 1024
 """Say MISTRUSTED where the step that was made let something touch that flew; nothing else."""
 
+EACH = 2048
+"""With STEP: judge and close nothing and let no trigger watch, but let each scene do so itself."""
 FORCES = READ | LOOK | STATE | SOLVE | TELL
 """Everything but the engine's step."""
 WHOLE_STEP = ASK | FORCES | STEP
@@ -279,8 +281,8 @@ def _go_through(
         found |= STEPPED
         if not found & _MISTRUSTED and lands(scenes, engine, client):
             found |= _MISTRUSTED
-        if len(scenes) > 1:
-            return found  # each scene has its own judgement
+        if stages & EACH:
+            return found
         if found & _MISTRUSTED:
             lost = _read(scenes, engine, client)
             if lost or _look(scenes, engine, client, dt, gx, gy, gz):
@@ -323,7 +325,6 @@ def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: 
             each, as is returned.
         stages: Which ones. STEP makes as many steps as STEPS in the first row says, as long as
             nothing happens; it receives how many were begun, what is returned is of the last one.
-            Of several scenes none is judged, closed or watched by triggers then.
         dt: [s]
         gx: Gravity that the engine applies [m/s^2], world axes.
         gy: Likewise.
