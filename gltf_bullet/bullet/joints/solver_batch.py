@@ -221,7 +221,8 @@ class SolverBatch:
         found = int(advance(table, WHOLE_STEP | EACH, dt, *gravity))
         steps = int(table[0, STEPS])
         if found & (REFUSED | LOST | TOUCHES):  # whose, comes out when each is read
-            return MadeSteps(over=steps - 1)
+            # Unless a body is lost, such a step was the first.
+            return MadeSteps(over=steps - 1 if found & LOST else 0)
         is_open, untold = found != STEPPED, found & UNTOLD
         columns = table[:, [STATUS, TOUCHING]].tolist()
         for solver, (status, touching) in zip(solvers, columns, strict=True):

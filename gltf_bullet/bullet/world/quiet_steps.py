@@ -95,6 +95,7 @@ class QuietSteps:
         solver = self._solver
         return (
             solver is not None
+            and solver.is_known
             and self._is_unwatched
             and not self._articulations.loop_constraints.is_any
             and not self._articulations.needs_every_step
