@@ -235,6 +235,9 @@ def _bound_row(
         rate = BAUMGARTE / dt if outside or equal else 1.0 / dt
         if ints[recovering]:
             rate = 1.0 / max(RECOVERY_TIME, dt)
+        if outside or equal or ints[recovering]:
+            # An impact may wind an axis up by many turns in a step: a limb that was to turn back by
+            # 84 rad went at 1000 rad/s, and threw what it met at 100 m/s (measured).
             gap = min(max(gap, -RECOVERY_SPEED / rate), RECOVERY_SPEED / rate)
         work[target] = gap * rate - bend / dt
         if bend != 0.0:
