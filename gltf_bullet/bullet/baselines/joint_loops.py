@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import pybullet
 
-__all__ = ["HandLoop", "Pushes", "add_floor"]
+__all__ = ["HandLoop", "Pushes", "add_floor", "heights_of"]
 
 Pushes: TypeAlias = Mapping[int, tuple[Sequence[float], Sequence[Sequence[float]]]]
 """By body: torques or forces of its hinges and slides in order, then torques [3] of its balls."""
@@ -62,6 +62,16 @@ class HandLoop:
                     body, axes, pybullet.TORQUE_CONTROL, forces=torques, physicsClientId=client
                 )
         pybullet.stepSimulation(client)
+
+
+def heights_of(client_id: int, body_ids: Sequence[int]) -> tuple[float, float]:
+    """How low and how high any of the bodies' links reach [m]."""
+    boxes = [
+        pybullet.getAABB(body, link, client_id)
+        for body in body_ids
+        for link in range(-1, pybullet.getNumJoints(body, client_id))
+    ]
+    return min(low[2] for low, _ in boxes), max(high[2] for _, high in boxes)
 
 
 def add_floor(client_id: int) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from gltf_bullet.bullet.baselines.joint_loops import add_floor
+from gltf_bullet.bullet.baselines.joint_loops import add_floor, heights_of
 from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.cli.benches.assets import without_static_parts
 from gltf_bullet.cli.robots import read_source
@@ -32,8 +33,12 @@ __all__ = [
 DROP_RATES = (30, 60, 120, 240)
 """Steps per second."""
 _GRAVITY = 9.81
-_HEIGHT = 2.2
-"""[m] of the lowest asset's origin above the floor."""
+_HEIGHT = 1.5
+"""[m] Between the floor and the bounds of the lowest one."""
+_GAP = 0.1
+"""[m] Between the bounds of one and the next: what begins inside of each other is thrown apart."""
+_TRIAL = 100.0
+"""[m] Height at which bounds are measured."""
 _DURATION = 2.0
 """[s]"""
 MOST_GAIN = 0.05
@@ -79,21 +84,27 @@ class DropRow:
         found.count += 1
         with headless_world(time_step=1.0 / rate) as client:
             add_floor(client)
-            scenes = [
-                asset.instantiate(
+            scenes, top = [], _HEIGHT - _GAP
+            for _ in range(self.together):
+                make = partial(
+                    asset.instantiate,
                     client,
-                    position=(*rng.uniform(-0.2, 0.2, 2), _HEIGHT * (1 + k)),
                     orientation=tuple(Rotation.random(random_state=rng).as_quat().tolist()),
                     scale=self.scale,
                     options=LoadOptions(visuals="none"),
                 )
-                for k in range(self.together)
-            ]
+                x, y = rng.uniform(-0.2, 0.2, 2).tolist()
+                trial = make(position=(x, y, _TRIAL))
+                lowest, highest = heights_of(client, trial.core.world.body_ids)
+                trial.remove()
+                height = _TRIAL + top + _GAP - lowest
+                scenes.append(make(position=(x, y, height)))
+                top = highest + height - _TRIAL
             for scene in scenes:
                 scene.core.disable_reset()
             batch = SceneBatch([scene.core for scene in scenes])
             start, speed = _energy_and_speed(scenes)
-            fall = math.sqrt(2.0 * _GRAVITY * _HEIGHT * self.together)
+            fall = math.sqrt(2.0 * _GRAVITY * top)
             most, fastest = start, speed
             try:
                 for _ in range(int(_DURATION * rate)):
