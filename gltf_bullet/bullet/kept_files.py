@@ -20,15 +20,16 @@ class _KeptFiles:
 
     def __init__(self) -> None:
         self._folder: Path | None = None
+        self._paths: dict[tuple[bytes, str], str] = {}
 
     def file(self, digest: bytes, suffix: str, write: Callable[[], bytes]) -> str:
         """The file of a content; ``write`` makes it where it is not there yet."""
-        name = f"{digest.hex()}{suffix}"
-        # Asked once per copy of a robot: pathlib takes twenty times as long (measured).
-        path = f"{self._folder}{os.sep}{name}"
-        if self._folder is not None and os.access(path, os.R_OK):
-            return path
-        return str(self._made(name, write))
+        path = self._paths.get((digest, suffix))
+        # Somebody may have tidied up; pathlib takes twenty times as long to see (measured).
+        if path is None or not os.access(path, os.R_OK):
+            path = str(self._made(f"{digest.hex()}{suffix}", write))
+            self._paths[digest, suffix] = path
+        return path
 
     def _made(self, name: str, write: Callable[[], bytes]) -> Path:
         if self._folder is None or not self._folder.is_dir():

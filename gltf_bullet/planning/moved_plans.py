@@ -1,7 +1,7 @@
 """What was planned for one place, for another one: nothing is decided anew.
 
 Masses, shapes, rows and contacts know no place; poses in the world do. What joints hold on to in
-the world moves with :attr:`ArticulationPlans.world_anchor`.
+the world moves with :attr:`ArticulationPlans.world_anchor`, their bodies by ``offset``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gltf_bullet.planning.bodies import BodyPlans
-from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans, MultibodyPlan
+from gltf_bullet.planning.changed_values import changed
+from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import Vec3
@@ -20,7 +21,7 @@ __all__ = ["moved_plan"]
 def moved_plan(plan: ScenePlan, frames: NodeFrames) -> ScenePlan:
     """The plan with all nodes at ``frames``, which were moved from those of ``plan``."""
     offset = frames.offset
-    return replace(
+    return changed(
         plan,
         frames=frames,
         bodies=_moved_bodies(plan.bodies, offset),
@@ -43,17 +44,4 @@ def _moved_bodies(plans: BodyPlans, offset: Vec3) -> BodyPlans:
 def _moved_articulations(plans: ArticulationPlans, offset: Vec3) -> ArticulationPlans:
     if not plans.articulations:
         return plans
-    return replace(
-        plans,
-        articulations=tuple(
-            replace(plan, multibodies=tuple(_moved_multibody(k, offset) for k in plan.multibodies))
-            for plan in plans.articulations
-        ),
-        anchor_poses={node: pose.moved(offset) for node, pose in plans.anchor_poses.items()},
-        world_anchor=plans.world_anchor.moved(offset),
-    )
-
-
-def _moved_multibody(plan: MultibodyPlan, offset: Vec3) -> MultibodyPlan:
-    spec = plan.spec
-    return replace(plan, spec=replace(spec, world_from_base=spec.world_from_base.moved(offset)))
+    return changed(plans, offset=offset, world_anchor=plans.world_anchor.moved(offset))

@@ -90,7 +90,7 @@ class AnimatedNodes:
 NOT_ANIMATED = AnimatedNodes()
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ScenePlan:
     """Everything that will be created, decided."""
 

@@ -80,9 +80,7 @@ class SceneCore:
     @property
     def issues(self) -> tuple[Issue, ...]:
         """Findings of reading, translating and stepping, in the order of discovery."""
-        if not self.world.is_jointed:
-            return self._issues
-        return self._issues + self.world.articulations.solver.findings.issues
+        return self._issues + self.world.articulations.issues
 
     def _engine_world(self, translation: Translation) -> EngineWorld:
         """Put a translation into the world: whole, or with an exception not at all."""
@@ -374,7 +372,6 @@ class SceneCore:
         if self.is_removed:
             return
         self.is_removed = True
-        self._start.leave()
         try:
             self.world.remove()
         except BaseException:

@@ -14,6 +14,7 @@ from typing import Protocol
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.bullet.state.snapshots import EngineSnapshot
 from gltf_bullet.bullet.world.engine_world import EngineWorld
+from gltf_bullet.errors import WorldChangedError
 from gltf_bullet.runtime.scene_state import SceneState
 
 __all__ = ["SceneStart", "StartStates"]
@@ -46,12 +47,9 @@ class StartStates:
         self._waiting[core] = None
 
     def forget(self, core: _Scene) -> None:
-        """A scene that was removed or needs no start."""
-        # Both are empty once somebody has stepped: a weak reference costs more than to ask.
-        if self._waiting:
-            self._waiting.pop(core, None)
-        if self._prepared:
-            self._prepared.pop(core, None)
+        """A scene that needs no start; those that are removed go with their last reference."""
+        self._waiting.pop(core, None)
+        self._prepared.pop(core, None)
 
     def note_step(self) -> None:
         """The world has moved on: what was prepared is of another moment."""
@@ -62,7 +60,7 @@ class StartStates:
         self._waiting[core] = None
         moment, state = self._prepared.pop(core, (-1, None))
         if state is None or moment != self._steps:
-            others = [other for other in self._waiting if not other.is_removed]
+            others = [other for other in self._waiting if _is_whole(other)]
             for other in others:
                 other.world.renew_contacts()
             snapshot = EngineSnapshot(self._session)
@@ -74,6 +72,17 @@ class StartStates:
             self._waiting.clear()
         self._waiting.pop(core, None)
         return state
+
+
+def _is_whole(scene: _Scene) -> bool:
+    """Whether a scene is still as it was loaded: its next call says what is the matter."""
+    if scene.is_removed:
+        return False
+    try:
+        scene.world.lease.require()
+    except WorldChangedError:
+        return False
+    return True
 
 
 class SceneStart:
@@ -114,11 +123,7 @@ class SceneStart:
 
     def disable(self) -> None:
         """Keep none."""
-        self.leave()
-        self.is_kept = False
-        self.forget()
-
-    def leave(self) -> None:
-        """The scene is removed, or needs no start."""
         if self.is_wanted:
             self._all.forget(self._core)
+        self.is_kept = False
+        self.forget()

@@ -11,6 +11,7 @@ from gltf_bullet.errors import InvalidAssetError, TranslationError
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.number_ranges import WORLD
 from gltf_bullet.options import LoadOptions
+from gltf_bullet.planning.changed_values import changed
 from gltf_bullet.planning.moved_plans import moved_plan
 from gltf_bullet.planning.scene_plan import ScenePlan, plan_scene, within, within_reach
 from gltf_bullet.planning.shapes.collision_meshes import Deformation, collision_mesh
@@ -27,7 +28,7 @@ _KEPT_TRANSLATIONS = 4
 """Of one document: environments ask for the same one again and again, at few places."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Translation:
     """What one scene will put into a world, and what is lost on the way."""
 
@@ -45,7 +46,7 @@ class Translation:
         """The same elsewhere: ``frames`` are those of the plan, moved."""
         if frames.unmoved is None:
             return self
-        return replace(
+        return changed(
             self,
             plan=moved_plan(self.plan, frames),
             visuals=self.visuals.moved(frames.offset),

@@ -20,10 +20,10 @@ def load_entries() -> None:
 
     Called where the first articulation is created: scenes without joints do without.
     """
-    _compile_once()
-    load()
+    _load_once()
 
 
 @cache
-def _compile_once() -> None:
+def _load_once() -> None:
     compile_side_by_side(tuple(f"gltf_bullet.solver.{name}" for name in _MODULES))
+    load()

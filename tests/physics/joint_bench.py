@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain, product
 
 import numpy as np
 import pybullet
@@ -176,7 +177,13 @@ class Bench:
         self.art: ArticulationSet = create_articulations(
             self.client, plans, self.bodies, self._shapes
         )
-        for (a, link_a), (b, link_b) in self.art.excluded_links:
+        links_of = self.art.links_of
+        jointed = [
+            product(*map(links_of, pair))
+            for pair in sorted(plans.excluded_pairs)
+            if self.art.link_of.keys() >= set(pair)
+        ]
+        for (a, link_a), (b, link_b) in chain(self.art.pairs_within_bodies(), *jointed):
             pybullet.setCollisionFilterPair(a, b, link_a, link_b, 0, physicsClientId=self.client)
         return self
 

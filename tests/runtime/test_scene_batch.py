@@ -333,9 +333,9 @@ def test_a_force_that_is_not_finite_is_told_before_anything_moves(
     scenes = copies(fresh_world(), ("cart_pole",) * 3)
     batch = SceneBatch([scene.core for scene in scenes])
     batch.step(5)
-    arena = scenes[1].core.world.articulations.solver.arena
-    arena.records[0].rows.max_force[:] = np.nan
-    arena.records[0].rows.velocity_target[:] = np.nan
+    rows = scenes[1].core.world.articulations.articulations[0].rows
+    rows.max_force[:] = np.nan
+    rows.velocity_target[:] = np.nan
     before = joint_states(scenes)
     with pytest.raises(gb.EngineError, match="not finite"):
         batch.step()

@@ -44,7 +44,7 @@ def values(bench: Bench) -> np.ndarray:
     """Values of all rows at the coordinates that stand in the arena."""
     arena = bench.art.arena
     prepare(arena.alone, EVALUATE, 0, 0, 0.0, 0.0, 0.0, 0.0)
-    count = len(arena.records[0].rows.lower)
+    count = arena.records[0].row_count
     return arena.table(arena.records[0], slots.ROW_VALUE, count).copy()
 
 

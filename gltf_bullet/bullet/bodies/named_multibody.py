@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pybullet
@@ -26,6 +27,7 @@ from gltf_bullet.bullet.shapes.engine_shapes import (
 )
 from gltf_bullet.errors import EngineError
 from gltf_bullet.planning.joints.multibody_spec import LinkJoint, LinkSpec, MultibodySpec
+from gltf_bullet.planning.scene_plan import Derive
 from gltf_bullet.planning.shapes.shape_plans import (
     BoxPlan,
     BvhPlan,
@@ -78,6 +80,8 @@ _TYPE = {
     LinkJoint.SPHERICAL: "spherical",
 }
 
+_NOWHERE, _UPRIGHT = IDENTITY_POSE.translation, IDENTITY_POSE.rotation_xyzw
+
 
 def can_be_named(shapes: Sequence[Sequence[PlacedShape]]) -> bool:
     """Whether every shape has a word in URDF that means the same."""
@@ -95,6 +99,10 @@ class NamedDescription:
     """URDF; its meshes are among the kept files."""
     digest: bytes
     """Of the text."""
+    flags: int
+    """For ``loadURDF``."""
+    changes: tuple[tuple[int, dict[str, float]], ...]
+    """Links, and what ``changeDynamics`` is to tell of them: what the text has no words for."""
 
 
 def describe_multibody(
@@ -112,86 +120,92 @@ def describe_multibody(
         looks: By link index, -1 for the base; links without one show nothing.
     """
     text = _urdf(spec, names, shapes, looks)
-    digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
-    return NamedDescription(names=names, text=text, digest=digest)
+    # By itself loadURDF makes prisms of cylinders: a car lost 7 % of its thrust (measured).
+    flags = pybullet.URDF_USE_INERTIA_FROM_FILE | pybullet.URDF_USE_IMPLICIT_CYLINDER
+    if any(shapes[1:]):
+        flags |= self_collision_flags(spec)
+    return NamedDescription(
+        names=names,
+        text=text,
+        digest=hashlib.blake2b(text.encode(), digest_size=16).digest(),
+        flags=flags,
+        changes=tuple(_changes(names, shapes)),
+    )
+
+
+def _changes(
+    names: MultibodyNames, shapes: Sequence[Sequence[PlacedShape]]
+) -> Iterator[tuple[int, dict[str, float]]]:
+    for link, joint in enumerate(names.joints):
+        # The solve does both; getJointInfo goes on showing the authored values (measured).
+        if joint.lower <= joint.upper and joint.lower > -math.inf:
+            yield link, {"jointLowerLimit": -1e30, "jointUpperLimit": 1e30}
+        if joint.damping:
+            yield link, {"jointDamping": 0.0}
+    for index, link_shapes in enumerate(shapes):
+        if has_hulls(tuple(link_shapes)):
+            yield index - 1, {"collisionMargin": HULL_MARGIN}
 
 
 def create_named_multibody(
     client_id: int,
     spec: MultibodySpec,
     description: NamedDescription,
-    shapes: Sequence[Sequence[PlacedShape]],
+    world_from_base: Pose,
+    derive: Derive = lambda _, make: make(),
 ) -> int:
     """Create the body and return its id, as ``create_multibody`` does.
 
     Args:
         client_id: The world.
-        spec: That was described, wherever it stands.
+        spec: That was described.
         description: Of it.
-        shapes: Per link, the base first, in link frames.
+        world_from_base: Where it is to stand; the spec's own place is not used.
+        derive: Keeps what is the same for all copies of the plan; see ``ScenePlan.derive``.
 
     Raises:
         EngineError: The engine refused, or numbered the links otherwise.
     """
     names = description.names
     path = KEPT_FILES.file(description.digest, ".urdf", description.text.encode)
-    # By itself loadURDF makes prisms of cylinders: a car lost 7 % of its thrust (measured).
-    flags = pybullet.URDF_USE_INERTIA_FROM_FILE | pybullet.URDF_USE_IMPLICIT_CYLINDER
-    if any(shapes[1:]):
-        flags |= self_collision_flags(spec)
+    place = world_from_base @ spec.base_from_inertial
+    # What loadURDF is told of a turn it makes a matrix of, and not to the last bit (measured).
+    is_turned = place.rotation_xyzw != _UPRIGHT or spec.base_from_inertial != IDENTITY_POSE
     try:
         body = int(
             pybullet.loadURDF(
                 path,
+                _NOWHERE if is_turned else place.translation,
                 useFixedBase=spec.mass == 0.0,
-                flags=flags,
+                flags=description.flags,
                 physicsClientId=client_id,
             )
         )
     except pybullet.error as error:
         raise EngineError(f"loadURDF of a jointed body: {error}") from error
     try:
-        found = [
-            pybullet.getJointInfo(body, k, physicsClientId=client_id)[12].decode()
-            for k in range(pybullet.getNumJoints(body, physicsClientId=client_id))
-        ]
+        found = derive((NamedDescription, description.digest), partial(_links, client_id, body))
         if found != list(names.links):
             raise EngineError(f"the engine numbered links {found}; must be {list(names.links)}")
-        _settle(client_id, body, spec, names, shapes)
+        settle_multibody(client_id, body, spec)
+        if is_turned:
+            pybullet.resetBasePositionAndOrientation(
+                body, place.translation, place.rotation_xyzw, physicsClientId=client_id
+            )
+        for link, values in description.changes:
+            pybullet.changeDynamics(body, link, **values, physicsClientId=client_id)
     except (pybullet.error, EngineError) as error:
         pybullet.removeBody(body, physicsClientId=client_id)
         raise EngineError(f"loadURDF of a jointed body: {error}") from error
     return body
 
 
-def _settle(
-    client_id: int,
-    body: int,
-    spec: MultibodySpec,
-    names: MultibodyNames,
-    shapes: Sequence[Sequence[PlacedShape]],
-) -> None:
-    settle_multibody(client_id, body, spec)
-    world_from_inertial = spec.world_from_base @ spec.base_from_inertial
-    pybullet.resetBasePositionAndOrientation(
-        body,
-        world_from_inertial.translation,
-        world_from_inertial.rotation_xyzw,
-        physicsClientId=client_id,
-    )
-    for link, joint in enumerate(names.joints):
-        # The solve does both; getJointInfo goes on showing the authored values (measured).
-        if joint.lower <= joint.upper and joint.lower > -math.inf:
-            pybullet.changeDynamics(
-                body, link, jointLowerLimit=-1e30, jointUpperLimit=1e30, physicsClientId=client_id
-            )
-        if joint.damping:
-            pybullet.changeDynamics(body, link, jointDamping=0.0, physicsClientId=client_id)
-    for index, link_shapes in enumerate(shapes):
-        if has_hulls(tuple(link_shapes)):
-            pybullet.changeDynamics(
-                body, index - 1, collisionMargin=HULL_MARGIN, physicsClientId=client_id
-            )
+def _links(client_id: int, body: int) -> list[str]:
+    """Names in the engine's order: equal texts are numbered alike."""
+    return [
+        pybullet.getJointInfo(body, k, physicsClientId=client_id)[12].decode()
+        for k in range(pybullet.getNumJoints(body, physicsClientId=client_id))
+    ]
 
 
 # --- the text -------------------------------------------------------------------------------------

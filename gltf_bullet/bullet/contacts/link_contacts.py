@@ -12,7 +12,8 @@ from gltf_bullet.bullet.contacts.slip_friction import SlipFriction, SlipState
 from gltf_bullet.bullet.session import EngineSession, EngineSettings
 from gltf_bullet.planning.body_plans import BodyPlan, ColliderGroup, StaticPlan
 from gltf_bullet.planning.contacts.surfaces import ContactPlan
-from gltf_bullet.planning.shapes.shape_plans import BoxPlan, BvhPlan, ShapePlan, SpherePlan
+from gltf_bullet.planning.scene_plan import Derive
+from gltf_bullet.planning.shapes.shape_plans import BoxPlan, BvhPlan, SpherePlan
 
 __all__ = ["LinkContacts", "SolidLink", "solid_links"]
 
@@ -33,6 +34,7 @@ class LinkContacts:
         contacts: ContactPlan,
         links: Iterable[SolidLink],
         pair_rules: PairRules,
+        derive: Derive,
         *,
         slip_friction: bool,
     ) -> None:
@@ -43,6 +45,7 @@ class LinkContacts:
             contacts: The pairs of surfaces.
             links: All links with colliders.
             pair_rules: Of the scene; takes the pairs for which no collision bit is left.
+            derive: Keeps what is the same for all copies of the plan; see ``ScenePlan.derive``.
             slip_friction: Whether friction follows slip.
         """
         self._session = session
@@ -51,6 +54,8 @@ class LinkContacts:
         self._pair_rules = pair_rules
         self._classes = session.shared(collision_classes)
         links = list(links)
+        self._kinds = derive(LinkContacts, lambda: [_kinds(part) for _, part in links])
+        """Of the shapes in each link."""
         self._classed = [
             ClassedLink(
                 link=link,
@@ -79,15 +84,11 @@ class LinkContacts:
         former: RestitutionTuning | None = None,
     ) -> None:
         surfaces = [(link, part.surface) for link, part in links]
-        triangles = {
-            link
-            for link, part in links
-            if any(isinstance(shape, BvhPlan) for shape in _shapes(part))
-        }
+        kinds = dict(zip((link for link, _ in links), self._kinds, strict=True))
+        triangles = {link for link, own in kinds.items() if BvhPlan in own}
         self._restitution = RestitutionTuning(
             self._client_id, contacts, surfaces, triangles, former
         )
-        kinds = {link: frozenset(type(shape) for shape in _shapes(part)) for link, part in links}
         self._slip = SlipFriction(
             self._client_id,
             contacts,
@@ -159,7 +160,6 @@ class LinkContacts:
         """Give the collision bits back."""
         self._classes.discard(self._classed, self._split_pairs)
         self._classed = []
-        self._class_of.clear()
 
 
 def solid_links(
@@ -179,6 +179,7 @@ def _keeps_points(kinds: frozenset[type], partner: frozenset[type]) -> bool:
     return kinds != {SpherePlan} and partner != {SpherePlan} and not kinds | partner <= _FOUND_ANEW
 
 
-def _shapes(part: ColliderGroup | StaticPlan) -> list[ShapePlan]:
+def _kinds(part: ColliderGroup | StaticPlan) -> frozenset[type]:
+    """Of the shapes in a link."""
     placed = part.shapes if isinstance(part, ColliderGroup) else (part.shape,)
-    return [shape.shape for shape in placed]
+    return frozenset(type(shape.shape) for shape in placed)

@@ -56,6 +56,11 @@ class PairRules:
         pair = (min(one, other), max(one, other))
         return pair in self._forbidden or pair in self._apart
 
+    @property
+    def are_any(self) -> bool:
+        """Whether there is anything to take back."""
+        return bool(self._forbidden)
+
     def release(self) -> None:
         """Take all rules back: ids are given out again.
 

@@ -21,6 +21,7 @@ from gltf_bullet.bullet.joints.arena_rows import (
 )
 from gltf_bullet.bullet.joints.scene_arena import (
     Arena,
+    ArenaStart,
     CommandRoom,
     FrameTable,
     Record,
@@ -31,6 +32,7 @@ from gltf_bullet.planning.joints.articulation_plan import (
     WORLD,
     ArticulationPlan,
     CutConstraint,
+    MultibodyPlan,
 )
 from gltf_bullet.planning.joints.multibody_spec import LinkSpec
 from gltf_bullet.solver import arena
@@ -105,15 +107,8 @@ def build_arena(
         _record(layout, offset, all_ints, all_floats)
         for layout, offset in zip(layouts, offsets, strict=True)
     )
-    return Arena(
-        all_ints,
-        all_floats,
-        np.zeros(work.size),
-        records,
-        anchor_states,
-        state_end,
-        commands,
-    )
+    beginning = ArenaStart(all_ints, all_floats, work.size)
+    return Arena(beginning, records, anchor_states, state_end, commands)
 
 
 def _write_record(
@@ -298,8 +293,12 @@ def _record(frames: ArticulationFrames, offset: int, ints: IntArray, floats: Flo
             multibody=tuple(key[0] for key in frames.keys),
             link=tuple(key[1] for key in frames.keys),
             node=tuple(frames.nodes),
+            of_links=tuple(
+                _frame_of_links(frames.index, k, multibody)
+                for k, multibody in enumerate(frames.plan.multibodies)
+            ),
         ),
-        rows=rows,
+        row_count=len(rows.coordinate),
         dof_count=frames.dof_count,
         dof_index=tuple(
             frames.first_dof[frames.index[d.multibody, d.link]] for d in frames.plan.dofs
@@ -320,3 +319,14 @@ def _record(frames: ArticulationFrames, offset: int, ints: IntArray, floats: Flo
         ),
         hard_rows=tuple(np.flatnonzero((rows.coordinate >= 0) & rows.is_hard_limit).tolist()),
     )
+
+
+def _frame_of_links(
+    index: Mapping[tuple[int, int], int], number: int, multibody: MultibodyPlan
+) -> dict[int, int]:
+    found = {link: frame for (k, link), frame in index.items() if k == number}
+    link_of_node = dict(multibody.bodies)
+    for link, (node, _) in enumerate(multibody.owners):
+        if link not in found and link_of_node.get(node) in found:
+            found[link] = found[link_of_node[node]]
+    return found

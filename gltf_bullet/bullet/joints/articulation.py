@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ import pybullet
 from gltf_bullet.bullet.bodies.multibody import weigh_link
 from gltf_bullet.bullet.joints.arena_frames import FLOATING_STATE
 from gltf_bullet.bullet.joints.multibody_creation import is_ordinary
-from gltf_bullet.bullet.joints.scene_arena import Arena, Record
+from gltf_bullet.bullet.joints.scene_arena import Arena, Record, RowTable
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlan
 from gltf_bullet.planning.joints.axes import BALL
 from gltf_bullet.planning.scene_plan import Derive
@@ -83,29 +84,36 @@ class Articulation:
         """In its arena."""
         self.record: Record = arena.records[number]
         self.body_ids = tuple(body_ids)
-        self.row_force = arena.table(self.record, slots.ROW_FORCE, self.record.dof_count)
-        """Force of drives and limits on each velocity in the last step [N, N m]."""
         self._native: dict[int, tuple[float, float]] = {}
         self.is_watching = False
         """Whether some axis is on its way back from a violation."""
         self._recovering = b""  # which rows were, when the engine's limits were set last
-        self._link_of_axis = {
-            index: (body_ids[f.multibody], f.link)
-            for f, index in zip(plan.dofs, self.record.dof_index, strict=True)
+
+    # Made when they are asked for: most copies are only stepped.
+
+    @cached_property
+    def row_force(self) -> FloatArray:
+        """Force of drives and limits on each velocity in the last step [N, N m]."""
+        return self.arena.table(self.record, slots.ROW_FORCE, self.record.dof_count)
+
+    @cached_property
+    def state(self) -> FloatArray:
+        """Begins with what :meth:`append_state` reads."""
+        state: FloatArray = self.arena.floats[self.record.state_start :]
+        return state
+
+    @cached_property
+    def _link_of_axis(self) -> dict[int, tuple[int, int]]:
+        return {
+            index: (self.body_ids[f.multibody], f.link)
+            for f, index in zip(self.plan.dofs, self.record.dof_index, strict=True)
             if f.dof.axis != BALL
         }
-        self.state = arena.floats[self.record.state_start :]
-        """Begins with what :meth:`append_state` reads."""
 
-    def frame_of_links(self, multibody: int) -> dict[int, int]:
-        """The frame that each link of a multibody moves with, its own or its body's."""
-        frames, plan = self.record.frames, self.plan.multibodies[multibody]
-        result = {link: f for (k, link), f in frames.index.items() if k == multibody}
-        link_of_node = dict(plan.bodies)
-        for link, (node, _) in enumerate(plan.owners):
-            if link not in result and link_of_node.get(node) in result:
-                result[link] = result[link_of_node[node]]
-        return result
+    @cached_property
+    def rows(self) -> RowTable:
+        """Views of its rows: what is written there acts in the next step."""
+        return RowTable.at(self.record.offset, self.arena.ints, self.arena.floats)
 
     # --- masses -------------------------------------------------------------------------------
 
@@ -179,7 +187,7 @@ class Articulation:
     def measured_rows(self) -> tuple[FloatArray, FloatArray]:
         """Values and rates of all rows [r] now."""
         self.evaluate()
-        count = len(self.record.rows.lower)
+        count = self.record.row_count
         values = self.arena.table(self.record, slots.ROW_VALUE, count)
         return values, self.arena.table(self.record, slots.ROW_RATE, count)
 
@@ -200,16 +208,16 @@ class Articulation:
 
     def is_taken(self, row: int) -> bool:
         """Whether such a motor has an axis that a row acts on."""
-        unit = int(self.record.rows.coordinate[row])
+        unit = int(self.rows.coordinate[row])
         if unit >= 0:
             return bool(self.taken[unit])
-        n, total = self.record.dof_count, len(self.record.rows.lower)
+        n, total = self.record.dof_count, self.record.row_count
         jacobian = self.arena.table(self.record, slots.ROW_JACOBIAN, total, n)[row]
         return bool((self.taken * jacobian).any())
 
     def row_forces(self) -> FloatArray:
         """What each row did in the last step, [r]."""
-        count = len(self.record.rows.lower)
+        count = self.record.row_count
         last_dt = float(self.arena.model(self.record, slots.LAST_DT, 1)[0])
         impulses = self.arena.model(self.record, slots.LAST_IMPULSE, count)
         result: FloatArray = impulses / last_dt if last_dt > 0.0 else np.zeros(count)
@@ -222,19 +230,19 @@ class Articulation:
 
         One by one: a restored state does so, too.
         """
-        if self._recovering != self.record.rows.recovering.tobytes():
+        if self._recovering != self.rows.recovering.tobytes():
             self.refresh_native_limits()
 
     def violated_limits(self) -> npt.NDArray[np.bool_]:
         """Which rows are hard limits that the current positions violate, [r]."""
         values, _ = self.measured_rows()
-        rows = self.record.rows
+        rows = self.rows
         outside = (values < rows.lower - VIOLATED) | (values > rows.upper + VIOLATED)
         return outside & rows.is_hard_limit
 
     def recover(self, violated: npt.NDArray[np.bool_]) -> None:
         """Restore such limits gradually."""
-        self.record.rows.recovering[:] = violated
+        self.rows.recovering[:] = violated
         self.is_watching = True
 
     def refresh_native_limits(self) -> None:
@@ -242,15 +250,21 @@ class Articulation:
 
         They act only once violated, but they see contacts as they come out in the end.
         """
-        rows = self.record.rows
+        for limits in self._native_limits():
+            self._set_native(*limits)
+        self._recovering = self.rows.recovering.tobytes()
+        self.is_watching = bool(self.rows.recovering.any())
+
+    def _native_limits(self) -> list[tuple[int, float, float]]:
+        """Velocity of an axis and what the engine's own limits are to be."""
+        rows, found = self.rows, []
         for r in self.record.hard_rows:
-            index = int(rows.coordinate[r])
             lower, upper = float(rows.lower[r]), float(rows.upper[r])
             if rows.recovering[r]:
                 lower, upper = -UNLIMITED, UNLIMITED
-            self._set_native(index, max(lower, -UNLIMITED), min(upper, UNLIMITED))
-        self._recovering = rows.recovering.tobytes()
-        self.is_watching = bool(rows.recovering.any())
+            index = int(rows.coordinate[r])
+            found.append((index, max(lower, -UNLIMITED), min(upper, UNLIMITED)))
+        return found
 
     def _set_native(self, index: int, lower: float, upper: float) -> None:
         # An unlimited one is set at load as well: a row that comes into being later would be there
@@ -286,8 +300,20 @@ class Articulation:
                 pybullet.resetJointState(
                     body, planned.link, dof.position, 0.0, physicsClientId=client
                 )
-        self.recover(derive((Articulation, self.number), self.violated_limits))
-        self.refresh_native_limits()
+        violated, limits = derive((Articulation, self.number), self._limits_at_load)
+        if violated is not None:
+            self.recover(violated)
+            self.refresh_native_limits()
+        else:
+            for limit in limits:
+                self._set_native(*limit)
+
+    def _limits_at_load(
+        self,
+    ) -> tuple[npt.NDArray[np.bool_] | None, list[tuple[int, float, float]]]:
+        """Which hard limits are violated, if any; and the engine's own if none is."""
+        violated = self.violated_limits()
+        return (violated, []) if violated.any() else (None, self._native_limits())
 
     def set_velocities(self, velocities: FloatArray) -> None:
         """Give every joint, ball and base a velocity, at the positions they have; shape [n]."""

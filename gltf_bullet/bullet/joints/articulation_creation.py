@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from gltf_bullet.bullet.joints.arena_builder import build_arena
 from gltf_bullet.bullet.joints.articulation import AnchorMotion, Articulation
@@ -72,10 +73,18 @@ def create_articulations(
         articulation.place(derive)
     result = ArticulationSet(client_id, plans, body_plans, arena, articulations, anchors, created)
     result.own_shapes, result.kept_apart = made.own_shapes, made.apart
-    result.start_velocities()
+    if derive(ArticulationSet, partial(_starts_in_motion, plans, body_plans)):
+        result.start_velocities()
     return result
+
+
+def _starts_in_motion(plans: ArticulationPlans, body_plans: Mapping[int, BodyPlan]) -> bool:
+    jointed = (body_plans[node] for node in plans.jointed_bodies)
+    return any(any(plan.linear_velocity) or any(plan.angular_velocity) for plan in jointed)
 
 
 def _anchor_pose(node: int, plans: ArticulationPlans, body_plans: Mapping[int, BodyPlan]) -> Pose:
     plan = body_plans.get(node)
-    return plan.world_from_body if plan is not None else plans.anchor_poses[node]
+    if plan is not None:
+        return plan.world_from_body
+    return plans.anchor_poses[node].moved(plans.offset)

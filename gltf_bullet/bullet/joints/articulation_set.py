@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +22,7 @@ from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader
 from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.bullet.state.link_states import velocity_before_turn
+from gltf_bullet.diagnostics import Issue
 from gltf_bullet.model import JointDrive
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans
@@ -50,6 +53,13 @@ class ArticulationState:
     held_links: frozenset[Pair]
 
 
+MayMeet: TypeAlias = Callable[[EngineLink, EngineLink], bool]
+
+
+def _none_meet(_one: EngineLink, _other: EngineLink) -> bool:
+    return False
+
+
 _NO_STATE = ArticulationState((np.zeros(0), np.zeros(0, dtype=np.int64)), (), {}, frozenset())
 
 
@@ -77,19 +87,14 @@ class ArticulationSet:
         """(body id, link index) by motion node; -1 is a base."""
         self.group_links_of: dict[int, list[tuple[int, int]]] = {}
         """Of the fixed links that carry a body's further collider groups."""
-        self.excluded_links: list[tuple[EngineLink, EngineLink]] = []
-        """Pairs of links that must not collide: of one body, or jointed without
-        ``enableCollision`` and both of this scene's articulations."""
         self.own_shapes: frozenset[int] = frozenset()
         """Bodies that do not share their shapes."""
         self.kept_apart: list[tuple[EngineLink, EngineLink]] = []
         """Those among them that the engine keeps apart by itself."""
+        self._connection: tuple[EngineSession, Sequence[int], MayMeet, Derive] | None = None
         self._frame_of: dict[int, tuple[int, int]] = {}
         for number, articulation in enumerate(self.articulations):
             self._index(number, articulation)
-        self.nodes: npt.NDArray[np.intp] = np.array(list(self.link_of), dtype=np.intp)
-        """Motion nodes in the order of :meth:`world_from_bodies`."""
-        self._exclude()
         solid = {link[0] for node, link in self.link_of.items() if body_plans[node].groups}
         self.contacts = ContactReader(client_id, self.articulations, solid)
         """The scene's view of the contacts in its world."""
@@ -105,8 +110,23 @@ class ArticulationSet:
 
     @cached_property
     def solver(self) -> JointSolver:
-        """The joint-space solve, coupled where contacts carry forces."""
-        return JointSolver(self.client_id, self.arena, self.articulations, self.contacts)
+        """The joint-space solve, coupled where contacts carry forces; kernels call the engine."""
+        solver = JointSolver(self.client_id, self.arena, self.articulations, self.contacts)
+        if self._connection is not None and self.articulations:
+            session, body_ids, _, derive = self._connection
+            solver.connect(session, body_ids, self.loop_constraints.records, derive)
+        return solver
+
+    @property
+    def issues(self) -> tuple[Issue, ...]:
+        """What steps have found."""
+        made: JointSolver | None = self.__dict__.get("solver")
+        return made.findings.issues if made is not None else ()
+
+    @cached_property
+    def nodes(self) -> npt.NDArray[np.intp]:
+        """Motion nodes in the order of :meth:`world_from_bodies`."""
+        return np.array(list(self.link_of), dtype=np.intp)
 
     @cached_property
     def controls(self) -> JointControls:
@@ -118,8 +138,9 @@ class ArticulationSet:
 
     @cached_property
     def fast_links(self) -> FastLinks:
-        """Keeps links from passing through others, once it knows who may meet whom."""
-        return FastLinks(self.client_id, self.articulations, self.links_of, self.contacts)
+        """Keeps links from passing through others."""
+        may_meet = self._connection[2] if self._connection is not None else _none_meet
+        return FastLinks(self.client_id, self.articulations, self.links_of, self.contacts, may_meet)
 
     @cached_property
     def _inertial(self) -> tuple[FloatArray, FloatArray]:
@@ -152,31 +173,29 @@ class ArticulationSet:
         """All links that carry a body's colliders."""
         return [self.link_of[node], *self.group_links_of[node]]
 
-    def _exclude(self) -> None:
-        for node in self.link_of:
-            links = self.links_of(node)
-            self.excluded_links += [(a, b) for k, a in enumerate(links) for b in links[k + 1 :]]
-        for first, second in sorted(self.plans.excluded_pairs):
-            if first in self.link_of and second in self.link_of:
-                self.excluded_links += [
-                    (a, b) for a in self.links_of(first) for b in self.links_of(second)
-                ]
+    def pairs_within_bodies(self) -> Iterator[tuple[EngineLink, EngineLink]]:
+        """Links that carry colliders of one body, and must not collide."""
+        for node, further in self.group_links_of.items():
+            if further:
+                yield from combinations(self.links_of(node), 2)
 
     @property
     def body_ids(self) -> tuple[int, ...]:
         """Every multibody of the articulations."""
         return tuple(body for articulation in self.articulations for body in articulation.body_ids)
 
-    def connect(self, session: EngineSession, body_ids: Sequence[int], derive: Derive) -> None:
-        """Let kernels call the engine, where they can.
+    def connect(
+        self, session: EngineSession, body_ids: Sequence[int], may_meet: MayMeet, derive: Derive
+    ) -> None:
+        """Let kernels call the engine from the first step on, where they can.
 
         Args:
             session: The world.
             body_ids: All bodies of the scene, marked.
+            may_meet: Whether rules and filters of the scene let two links collide.
             derive: Of the scene's plan.
         """
-        if self.articulations:
-            self.solver.connect(session, body_ids, self.loop_constraints.records, derive)
+        self._connection = session, body_ids, may_meet, derive
 
     # --- the step -----------------------------------------------------------------------------
 

@@ -89,6 +89,7 @@ class FastLinks:
         articulations: Sequence[Articulation],
         links_of: Callable[[int], Sequence[EngineLink]],
         contacts: ContactReader,
+        may_meet: Callable[[EngineLink, EngineLink], bool],
     ) -> None:
         """Index the links.
 
@@ -97,12 +98,12 @@ class FastLinks:
             articulations: Of the scene.
             links_of: All links of a motion node's body.
             contacts: Of the scene; knows the bodies of all scenes in the world.
+            may_meet: Whether the scene's rules and filters let two links collide.
         """
         self._client_id = client_id
         self._articulations = articulations
         self._contacts = contacts
-        self.may_meet: Callable[[EngineLink, EngineLink], bool] = lambda _one, _other: False
-        """Whether the scene's rules and filters let two links collide."""
+        self._may_meet = may_meet
         self._frame: dict[EngineLink, tuple[int, int]] = {}
         for number, articulation in enumerate(articulations):
             for frame, node in enumerate(articulation.record.frames.node):
@@ -153,7 +154,7 @@ class FastLinks:
     def _own_pairs(self) -> frozenset[Pair]:
         """Pairs of the scene's own links that may meet."""
         pairs = combinations(self._frame, 2)
-        return frozenset(_pair(one, other) for one, other in pairs if self.may_meet(one, other))
+        return frozenset(_pair(one, other) for one, other in pairs if self._may_meet(one, other))
 
     def _approaching(
         self,
@@ -172,7 +173,7 @@ class FastLinks:
                 if pair in found or pair in known:
                     continue
                 if pair not in self._own_pairs and (
-                    other in self._frame or not self.may_meet(link, other)
+                    other in self._frame or not self._may_meet(link, other)
                 ):
                     continue
                 if other not in motions:

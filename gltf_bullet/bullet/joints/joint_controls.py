@@ -147,7 +147,7 @@ class JointControls:
         """Whether a motor of PyBullet keeps a drive of the joint from acting."""
         number, rows = self._rows[joint_node]
         articulation = self._articulations[number]
-        is_drive = articulation.record.rows.is_drive
+        is_drive = articulation.rows.is_drive
         return any(is_drive[row] and articulation.is_taken(row) for row in rows)
 
     def resume_drives(self, joint_node: int) -> None:
@@ -222,7 +222,7 @@ class JointControls:
         )
 
     def _hard_bounds(self, articulation: Articulation, index: int) -> tuple[float, float]:
-        rows = articulation.record.rows
+        rows = articulation.rows
         found = (rows.coordinate == index) & ~rows.is_drive & np.isinf(rows.stiffness)
         if not found.any():
             return -math.inf, math.inf
@@ -251,19 +251,19 @@ class JointControls:
             if values.shape != (len(self.drives),) or not np.isfinite(values).all():
                 raise ValueError(f"drive targets must be {len(self.drives)} finite numbers")
             for articulation, rows, where in self._drive_rows:
-                getattr(articulation.record.rows, name)[rows] = values[where]
+                getattr(articulation.rows, name)[rows] = values[where]
 
     def drive_row(self, index: int) -> tuple[RowTable, int]:
         """Where the numbers of an entry of :attr:`drives` stand."""
         handle = self.drives[index]
-        return self._articulations[handle.articulation].record.rows, handle.row
+        return self._articulations[handle.articulation].rows, handle.row
 
     def drive_targets(self) -> tuple[FloatArray, FloatArray]:
         """Position and velocity targets of all drives."""
         position, velocity = np.zeros(len(self.drives)), np.zeros(len(self.drives))
         for articulation, rows, where in self._drive_rows:
-            position[where] = articulation.record.rows.position_target[rows]
-            velocity[where] = articulation.record.rows.velocity_target[rows]
+            position[where] = articulation.rows.position_target[rows]
+            velocity[where] = articulation.rows.velocity_target[rows]
         return position, velocity
 
     def drive_states(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -286,7 +286,7 @@ class JointControls:
         """
         for handle in self.drives:
             if handle.joint_node == joint_node and handle.drive == drive:
-                rows = self._articulations[handle.articulation].record.rows
+                rows = self._articulations[handle.articulation].rows
                 r = handle.row
                 rows.stiffness[r], rows.damping[r] = values.stiffness, values.damping
                 rows.max_force[r] = values.max_force
@@ -301,7 +301,7 @@ class JointControls:
         found = []
         for handle in self.drives:
             articulation = self._articulations[handle.articulation]
-            rows, r = articulation.record.rows, handle.row
+            rows, r = articulation.rows, handle.row
             joint = articulation.plan.joints[articulation.plan.rows[r].joint].joint
             by_acceleration = bool(rows.by_acceleration[r])
             found.append(
@@ -371,7 +371,7 @@ class JointControls:
         if not acting or math.isinf(new.stiffness) != math.isinf(old.stiffness):
             return False
         self._limits[joint_node][limit] = new
-        rows = articulation.record.rows
+        rows = articulation.rows
         for r in acting:
             row = articulation.plan.rows[r].row
             span = limit_range(row, self._limits[joint_node])

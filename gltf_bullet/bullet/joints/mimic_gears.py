@@ -9,9 +9,10 @@ import pybullet
 from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
 from gltf_bullet.model import Joint
+from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans
 from gltf_bullet.planning.joints.axes import BALL
 
-__all__ = ["JOINT_MIMICS", "MimicGears"]
+__all__ = ["JOINT_MIMICS", "MimicGears", "are_any_coupled"]
 
 JOINT_MIMICS = IssueKind(
     "JOINT_MIMICS",
@@ -26,6 +27,12 @@ DEFAULT_FORCE = 100.0
 """[N, N m] where the robot states no effort."""
 
 
+def are_any_coupled(plans: ArticulationPlans) -> bool:
+    """Whether a joint follows another one."""
+    joints = (planned for plan in plans.articulations for planned in plan.joints)
+    return any(planned.joint.coupling is not None for planned in joints)
+
+
 class MimicGears:
     """The gear constraints of one scene's articulations."""
 
@@ -38,8 +45,6 @@ class MimicGears:
                 if planned.joint.coupling is not None:
                     self._couple(articulation, planned.joint, diagnostics)
         self.issues = diagnostics.issues
-        self.are_any = bool(self._constraints)
-        """Whether there is anything to remove."""
 
     def _couple(self, articulation: Articulation, joint: Joint, diagnostics: Diagnostics) -> None:
         coupling = joint.coupling

@@ -78,32 +78,59 @@ def create_multibodies(
     for number, plan in enumerate(plans.articulations):
         ids_of.append([])
         for index, planned in enumerate(plan.multibodies):
-            multibody, shapes = planned, _shapes(planned, body_plans)
-            find = partial(_kept_apart, multibody, plans.excluded_pairs, shapes)
-            pairs, changes = derive((_kept_apart, number, index), find)
-            if pairs:
-                multibody = replace(planned, spec=replace(planned.spec, **changes))
-            if tree is not None and can_be_named(shapes) and is_ordinary(multibody.spec):
-                make = partial(_described, plan, index, body_plans, shapes, visuals, tree)
-                description = derive((NamedDescription, number, index), make)
-                body = create_named_multibody(client_id, multibody.spec, description, shapes)
+            recipe = derive(
+                (_Recipe, number, index),
+                partial(_recipe, plans, plan, index, body_plans, visuals, tree),
+            )
+            place = planned.spec.world_from_base.moved(plans.offset)
+            if recipe.description is not None:
+                body = create_named_multibody(
+                    client_id, recipe.multibody.spec, recipe.description, place, derive
+                )
                 named.add(body)
             else:
-                body = create_multibody(
-                    client_id, _with_shapes(multibody, body_plans, shape_ids_of, visuals)
-                )
+                shaped = _with_shapes(recipe.multibody, body_plans, shape_ids_of, visuals)
+                body = create_multibody(client_id, replace(shaped, world_from_base=place))
             created.append(body)
             ids_of[-1].append(body)
-            apart += [((body, link), (body, other)) for link, other in pairs]
+            apart += [((body, link), (body, other)) for link, other in recipe.apart]
     return CreatedMultibodies(ids_of, frozenset(named), apart)
+
+
+class _Recipe(NamedTuple):
+    """How a multibody is made, wherever it stands."""
+
+    multibody: MultibodyPlan
+    apart: list[tuple[int, int]]
+    """Links that the engine keeps from colliding by itself."""
+    description: NamedDescription | None
+    """In words; ``None``: without names."""
+
+
+def _recipe(
+    plans: ArticulationPlans,
+    plan: ArticulationPlan,
+    index: int,
+    body_plans: Mapping[int, BodyPlan],
+    visuals: BodyVisuals | None,
+    tree: NodeTree | None,
+) -> _Recipe:
+    multibody = plan.multibodies[index]
+    shapes = _shapes(multibody, body_plans)
+    apart, spec = _kept_apart(multibody, plans.excluded_pairs, shapes)
+    multibody = replace(multibody, spec=spec)
+    description = None
+    if tree is not None and can_be_named(shapes) and is_ordinary(multibody.spec):
+        description = _described(plan, index, multibody, body_plans, shapes, visuals, tree)
+    return _Recipe(multibody, apart, description)
 
 
 def _kept_apart(
     multibody: MultibodyPlan,
     excluded_pairs: Collection[tuple[int, int]],
     shapes: Sequence[Sequence[PlacedShape]],
-) -> tuple[list[tuple[int, int]], dict[str, bool]]:
-    """Links that the engine can keep apart by itself, and how the multibody is to be made for that.
+) -> tuple[list[tuple[int, int]], MultibodySpec]:
+    """Links that the engine can keep apart by itself, and the multibody as it is made for that.
 
     All links with colliders, if no two of them may meet; or those and their parents, if none may.
     """
@@ -115,13 +142,13 @@ def _kept_apart(
 
     solid = [link for link in range(-1, len(multibody.spec.links)) if shapes[link + 1]]
     pairs = [(link, other) for other, link in combinations(solid, 2)]
-    if all(map(are_apart, pairs)):
-        return pairs, {"self_collision": False}
+    if pairs and all(map(are_apart, pairs)):
+        return pairs, replace(multibody.spec, self_collision=False)
     links = multibody.spec.links
     parents = [pair for pair in pairs if pair[0] >= 0 and links[pair[0]].parent == pair[1]]
-    if all(map(are_apart, parents)):
-        return parents, {"parents_meet": False}
-    return [], {}
+    if parents and all(map(are_apart, parents)):
+        return parents, replace(multibody.spec, parents_meet=False)
+    return [], multibody.spec
 
 
 def is_ordinary(spec: MultibodySpec) -> bool:
@@ -135,12 +162,12 @@ def is_ordinary(spec: MultibodySpec) -> bool:
 def _described(
     plan: ArticulationPlan,
     index: int,
+    multibody: MultibodyPlan,
     body_plans: Mapping[int, BodyPlan],
     shapes: Sequence[Sequence[PlacedShape]],
     visuals: BodyVisuals | None,
     tree: NodeTree,
 ) -> NamedDescription:
-    multibody = plan.multibodies[index]
     looks: dict[int, LinkLook] = {}
     for link, (node, group) in enumerate([(multibody.root_node, 0), *multibody.owners], -1):
         if node >= 0:

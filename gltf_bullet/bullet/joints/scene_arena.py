@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from gltf_bullet.solver.compiling import IntTable
 from gltf_bullet.solver.island_layout import row_of
 from gltf_bullet.transforms import FloatArray, Pose
 
-__all__ = ["Arena", "CommandRoom", "FrameTable", "Record", "RowTable"]
+__all__ = ["Arena", "ArenaStart", "CommandRoom", "FrameTable", "Record", "RowTable"]
 
 IntArray = npt.NDArray[np.int64]
 
@@ -88,16 +88,18 @@ class FrameTable:
     link: tuple[int, ...]
     node: tuple[int, ...]
     """The motion node of the body, -1 for others."""
+    of_links: tuple[Mapping[int, int], ...]
+    """Per multibody the frame that each link moves with, its own or its body's."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Record:
-    """One articulation in the arena."""
+    """Where one articulation is in the arena, and in all copies of that."""
 
     offset: int
     """Of its header in the integers."""
     frames: FrameTable
-    rows: RowTable
+    row_count: int
     dof_count: int
     dof_index: tuple[int, ...]
     """Per planned dof its (first) velocity."""
@@ -131,22 +133,28 @@ class CommandRoom(NamedTuple):
         header[arena.OWN_MOTOR] = self.ints + done
 
 
+class ArenaStart(NamedTuple):
+    """What every arena of a plan begins as; nobody writes to it."""
+
+    ints: IntArray
+    floats: FloatArray
+    work_size: int
+
+
 class Arena:
-    """The arrays of one scene's articulations."""
+    """The arrays of one scene's articulations; made when the first of them is asked for."""
 
     def __init__(
         self,
-        ints: IntArray,
-        floats: FloatArray,
-        work: FloatArray,
+        start: ArenaStart,
         records: tuple[Record, ...],
         anchor_states: dict[int, int],
         state_end: int,
         commands: CommandRoom,
+        world_from_anchor: Mapping[int, Pose] | None = None,
     ) -> None:
-        self.ints = ints
-        self.floats = floats
-        self.work = work
+        self._start = start
+        self._world_from_anchor = world_from_anchor or {}
         self.records = records
         self.anchor_states = anchor_states
         """Where each anchor's 19 numbers are in the floats, by node."""
@@ -163,19 +171,30 @@ class Arena:
         self.own_motors = slice(commands.ints, commands.ints + commands.size)
         """Of the integers: 1 for motors that the solve has set, in the same order."""
 
-    def copied(self, world_from_anchor: Mapping[int, Pose]) -> Arena:
-        """One more of the same before its first step, its anchors elsewhere, by node."""
-        ints, floats = self.ints.copy(), self.floats.copy()
-        for node, pose in world_from_anchor.items():
+    @cached_property
+    def ints(self) -> IntArray:
+        """Model, offsets and switches."""
+        return self._start.ints.copy()
+
+    @cached_property
+    def floats(self) -> FloatArray:
+        """What the engine tells, the model, and what one step leaves to the next."""
+        floats = self._start.floats.copy()
+        for node, pose in self._world_from_anchor.items():
             start = self.anchor_states[node]
             floats[start : start + 7] = *pose.translation, *pose.rotation_xyzw
-        records = tuple(
-            replace(record, rows=RowTable.at(record.offset, ints, floats))
-            for record in self.records
-        )
+        return floats
+
+    @cached_property
+    def work(self) -> FloatArray:
+        """Results of a step."""
+        return np.zeros(self._start.work_size)
+
+    def copied(self, world_from_anchor: Mapping[int, Pose]) -> Arena:
+        """One more of the same before its first step, its anchors elsewhere, by node."""
         return Arena(
-            ints, floats, np.zeros(len(self.work)), records, self.anchor_states, self.state_end,
-            self._commands,
+            self._start, self.records, self.anchor_states, self.state_end, self._commands,
+            world_from_anchor,
         )  # fmt: skip
 
     @cached_property
@@ -241,4 +260,5 @@ class Arena:
 
     def _memory_of(self, record: Record) -> tuple[FloatArray, IntArray]:
         start, end = self.ints[record.offset + np.array([arena.MEMORY, arena.MEMORY_END])].tolist()
-        return self.floats[start:end], record.rows.recovering
+        first = int(self.ints[record.offset + arena.ROW_RECOVERING])
+        return self.floats[start:end], self.ints[first : first + record.row_count]

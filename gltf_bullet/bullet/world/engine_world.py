@@ -19,7 +19,7 @@ from gltf_bullet.bullet.contacts.load_overlaps import find_overlaps, overlap_iss
 from gltf_bullet.bullet.contacts.pair_rules import PairRules
 from gltf_bullet.bullet.gravity.forces import gravity_forces
 from gltf_bullet.bullet.joints.articulation_creation import create_articulations
-from gltf_bullet.bullet.joints.mimic_gears import MimicGears
+from gltf_bullet.bullet.joints.mimic_gears import MimicGears, are_any_coupled
 from gltf_bullet.bullet.joints.moving_anchors import MovingAnchors
 from gltf_bullet.bullet.joints.solving.contact_reader import owners
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals, ShownLink
@@ -33,7 +33,7 @@ from gltf_bullet.bullet.world.kinematic_targets import KinematicTargets
 from gltf_bullet.bullet.world.link_index import LinkIndex
 from gltf_bullet.bullet.world.quiet_steps import QuietSteps
 from gltf_bullet.bullet.world.world_state import EngineWorldState
-from gltf_bullet.diagnostics import Diagnostics
+from gltf_bullet.diagnostics import Diagnostics, Issue
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.changed_masses import with_masses
@@ -75,31 +75,27 @@ class EngineWorld:
             self._create(painter, tree, options)
             self.triggers = Triggers(
                 client_id, plan, tree, session.shapes, self.free, self.articulations,
-                self.motion.velocities_of,
+                lambda node: self.motion.velocities_of(node),
             )  # fmt: skip
             self.gravity = gravity_forces(
                 client_id, plan, self.free, self.articulations, world_from_asset_xyzw
             )
-            self.lease = BodyLease(session, self._created, self._table.name_of_body(tree))
+            self.lease = BodyLease(
+                session, self._created, self.free.batched, self._table.name_of_body(tree)
+            )
             """Whether all this is still in the world."""
         except BaseException:
-            session.sign(self._created)  # only bodies with our mark are removed
+            session.sign(self._created, self._created)  # only bodies with our mark are removed
             self.remove()
             raise
         finally:
             painter.close()
         self.is_jointed = bool(self.articulations.articulations)
-        self.articulations.connect(session, self._created, plan.derive)
+        self.articulations.connect(session, self._created, self._links.may_meet, plan.derive)
         self._is_unforced = self.gravity.is_idle and self.free.is_idle
         """Whether free bodies are given nothing before a step."""
-        self._is_plain = self._is_unforced and not self.fast.is_any
-        self.quiet_steps = QuietSteps(
-            self.articulations, self.kinematic_targets, self.anchors, self.triggers, self.free,
-            is_unforced=self._is_unforced and not self._links.slips, looks=self.fast.is_any,
-        )  # fmt: skip
+        self._is_plain = self._is_unforced and not plan.derive(FastBodies, self._may_be_fast)
         self.shown: tuple[ShownLink, ...] = tuple(painter.shown)  # links with meshes of the file
-        self.body_nodes: IntArray = np.concatenate([self.free.nodes, self.articulations.nodes])
-        """Motion nodes in the order of :meth:`world_from_bodies`."""
 
     def _create(self, visuals: BodyVisuals, tree: NodeTree, options: LoadOptions) -> None:
         shapes, bodies = self.session.shapes, self.plan.bodies.bodies
@@ -128,20 +124,20 @@ class EngineWorld:
             tree if options.link_names else None,
             self.plan.derive,
         )
-        gears = MimicGears(self.client_id, self.articulations.articulations)
-        if gears.are_any:
+        gear_issues: tuple[Issue, ...] = ()
+        if self.plan.derive(MimicGears, partial(are_any_coupled, self.plan.articulations)):
+            gears = MimicGears(self.client_id, self.articulations.articulations)
             self._undo.append(gears.remove)
-        self.anchors = MovingAnchors(self.client_id, self.plan, self.articulations, self.link_of)
+            gear_issues = gears.issues
         free = self.free.id_of_node
         self._table = LinkIndex(self.plan, self.static_ids, free, self.articulations)
         factors = {free[node]: bodies[node].gravity_factor for node in free}
         self.articulations.contacts.join(self.session.shared(owners), factors)
         self._undo.append(self.articulations.contacts.leave)
-        for node in self.articulations.nodes.tolist():
-            links = self.links_of(node)
-            for group, (body_id, link) in zip(bodies[node].groups, links, strict=False):
-                if body_id not in self.articulations.own_shapes:
-                    shapes.settle_margin(shapes.shape_id(group.shapes), group.shapes, body_id, link)
+        for node, (body_id, _) in self.articulations.link_of.items():
+            if body_id not in self.articulations.own_shapes:
+                for group, link in zip(bodies[node].groups, self.links_of(node), strict=False):
+                    shapes.settle_margin(shapes.shape_id(group.shapes), group.shapes, *link)
         visuals.create_scenery(self._created)
         self.deforming, deforming_ids = create_deforming(
             self.session, self.plan.bodies.statics, visuals, lambda link: self._links.settle(link)
@@ -153,39 +149,76 @@ class EngineWorld:
             for node, body in bodies.items():
                 visuals.finish(body, self.links_of(node))
         self.pair_rules.trust((*self.articulations.kept_apart, *self.free.kept_apart))
-        self.pair_rules.forbid(self.articulations.excluded_links)
+        self.pair_rules.forbid(self.articulations.pairs_within_bodies())
         self.pair_rules.forbid(self._table.jointed_pairs(tree))
         solid, slips = list(self._table.solid_links()), options.slip_friction
         self._links = LinkContacts(
-            self.session, self.plan.contacts, solid, self.pair_rules, slip_friction=slips
-        )
+            self.session, self.plan.contacts, solid, self.pair_rules, self.plan.derive,
+            slip_friction=slips,
+        )  # fmt: skip
         self._undo.append(self._links.release)
         look = partial(find_overlaps, self.client_id, solid, self.pair_rules.forbids)
-        overlaps = [overlap.of(solid) for overlap in self.plan.derive(find_overlaps, look)]
-        self.issues = (*gears.issues, *overlap_issues(overlaps, self._table.owners))
+        self._overlaps = [overlap.of(solid) for overlap in self.plan.derive(find_overlaps, look)]
+        self.issues = (*gear_issues, *overlap_issues(self._overlaps, self._table.owners))
         """Findings that only the engine makes."""
-        self.fast = FastBodies(
+
+    # --- made when they are asked for: many copies are made before the first one is stepped ---
+
+    @cached_property
+    def body_nodes(self) -> IntArray:
+        """Motion nodes in the order of :meth:`world_from_bodies`."""
+        nodes: IntArray = np.concatenate([self.free.nodes, self.articulations.nodes])
+        return nodes
+
+    @cached_property
+    def anchors(self) -> MovingAnchors:
+        """What joints hang on, where that moves."""
+        return MovingAnchors(self.client_id, self.plan, self.articulations, self.link_of)
+
+    @cached_property
+    def fast(self) -> FastBodies:
+        """Keeps small and fast bodies from passing through others."""
+        return FastBodies(
             self.client_id,
             self.free.table,
             self.free.ids,
             self._links.mask_of,
             self._links.may_meet,
-            overlaps,
+            self._overlaps,
         )
-        """Keeps small and fast bodies from passing through others."""
-        if self.articulations.articulations:
-            self.articulations.fast_links.may_meet = self._links.may_meet
-        self.kinematic_targets = KinematicTargets(
+
+    def _may_be_fast(self) -> bool:
+        return self.fast.is_any
+
+    @cached_property
+    def kinematic_targets(self) -> KinematicTargets:
+        """Where animations want bodies to be."""
+        return KinematicTargets(
             self.client_id,
             self.plan.bodies,
             self.static_ids,
             self.free,
             lambda node: self._links.renew(set(self.links_of(node))),
         )
-        self.motion = BodyMotion(
-            self.client_id, bodies, self.link_of, self.articulations, self.kinematic_targets
-        )
+
+    @cached_property
+    def motion(self) -> BodyMotion:
         """Single bodies: poses, velocities, impulses."""
+        return BodyMotion(
+            self.client_id,
+            self.plan.bodies.bodies,
+            self.link_of,
+            self.articulations,
+            self.kinematic_targets,
+        )
+
+    @cached_property
+    def quiet_steps(self) -> QuietSteps:
+        """Steps that need nothing of the scene but its joints."""
+        return QuietSteps(
+            self.articulations, self.kinematic_targets, self.anchors, self.triggers, self.free,
+            is_unforced=self._is_unforced and not self._links.slips, looks=self.fast.is_any,
+        )  # fmt: skip
 
     # --- what is where ------------------------------------------------------------------------
 
@@ -390,8 +423,10 @@ class EngineWorld:
             self._undo.clear()
             self._created.clear()  # after resetSimulation our ids name other people's bodies
             return
-        while self._undo:
-            self._undo.pop()()
+        undo = self._undo
+        while undo:
+            undo.pop()()
         self.session.remove_bodies(self._created)
-        self.pair_rules.release()
+        if self.pair_rules.are_any:
+            self.pair_rules.release()
         self._created.clear()

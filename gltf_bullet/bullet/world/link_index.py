@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 
 import pybullet
 
@@ -100,26 +101,36 @@ class LinkIndex:
                 yield from ((a, b) for b in self.solid_links_of(second))
         if not plans.excluded_static_pairs:
             return
-        above = {node: {node, *tree.ancestors(node)} for node in self._static_ids}
-        for node, attachment in sorted(plans.excluded_static_pairs):
-            around = self._static_links(node, attachment, tree, above)
+        bases = self._plan.derive(LinkIndex, partial(self._fixed_bases, tree))
+        for node, owner, statics in bases:
+            around = [(self._static_ids[static], -1) for static in statics]
+            if owner >= 0:
+                around = self.solid_links_of(owner)
             for a in self.links_of(node):
                 yield from ((a, b) for b in around)
 
-    def _static_links(
+    def _fixed_bases(self, tree: NodeTree) -> list[tuple[int, int, list[int]]]:
+        """Jointed bodies, and what they do not meet: a body, or else static colliders' nodes."""
+        above = {node: {node, *tree.ancestors(node)} for node in self._static_ids}
+        found = []
+        for node, attachment in sorted(self._plan.articulations.excluded_static_pairs):
+            owner = int(self._plan.motion_node_of[attachment])
+            statics = [] if owner >= 0 else self._statics_around(node, attachment, tree, above)
+            found.append((node, owner, statics))
+        return found
+
+    def _statics_around(
         self, jointed: int, attachment: int, tree: NodeTree, above: Mapping[int, set[int]]
-    ) -> list[EngineLink]:
+    ) -> list[int]:
         """The colliders that stand for "the other body" where that is the fixed world.
 
         All of the static subtree that the attachment stands in: a robot's base may keep its
         colliders in nodes beside or above the joint's. Without any there, those around the next
-        node above. Under a static motion node everything that belongs to it. A root may be no more
-        than what an exporter puts everything under: of what it holds, that which is not near the
-        joint at load is nobody's base (a slider 3 m above the floor let its body fall through it).
+        node above. Under a static motion node everything that belongs to it, with no need of this.
+        A root may be no more than what an exporter puts everything under: of what it holds, that
+        which is not near the joint at load is nobody's base (a slider 3 m above the floor let its
+        body fall through it).
         """
-        owner = int(self._plan.motion_node_of[attachment])
-        if owner >= 0:
-            return self.solid_links_of(owner)
         for node in (attachment, *tree.ancestors(attachment)):
             if self._is_world(node, above, tree):
                 around = [node] if node in self._static_ids else []
@@ -130,7 +141,7 @@ class LinkIndex:
                 near = self._near(jointed, attachment, [k for k in around if k != node])
                 around = [*own, *near]
             if around:
-                return [(self._static_ids[static], -1) for static in around]
+                return around
         return []
 
     def _near(self, jointed: int, attachment: int, statics: Iterable[int]) -> list[int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from gltf_bullet.bullet.bodies.free_bodies import FreeBodies
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.bullet.joints.moving_anchors import MovingAnchors
@@ -28,7 +30,7 @@ class QuietSteps:
         is_unforced: bool,
         looks: bool,
     ) -> None:
-        """Let triggers watch these steps.
+        """Of a scene that was just made: what steps take is made with the first of them.
 
         Args:
             articulations: The scene's jointed bodies, connected.
@@ -54,14 +56,20 @@ class QuietSteps:
             and not (anchors.is_any or articulations.articulations or free.watches_spins)
         )
         self._is_unwatched = triggers.is_idle
-        is_possible = (
+        self._free = free
+        self._is_possible = (
             self._is_plain and articulations.stands_alone and bool(articulations.articulations)
         )
-        self._solver: JointSolver | None = None
-        if is_possible and articulations.solver.is_native:
-            self._solver = articulations.solver
-            if not (triggers.is_idle or triggers.needs_nodes):
-                self._solver.watch(triggers.watcher(free.ids))
+
+    @cached_property
+    def _solver(self) -> JointSolver | None:
+        """Of joints that kernels can step by themselves."""
+        if not (self._is_possible and self._articulations.solver.is_native):
+            return None
+        solver, triggers = self._articulations.solver, self._triggers
+        if not (triggers.is_idle or triggers.needs_nodes):
+            solver.watch(triggers.watcher(self._free.ids))
+        return solver
 
     def need_joints_only(self, settings: EngineSettings) -> bool:
         """Whether nothing is to be done before a step but to solve the joints."""

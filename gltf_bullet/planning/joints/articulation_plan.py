@@ -14,7 +14,7 @@ from gltf_bullet.planning.joints.axes import Dof
 from gltf_bullet.planning.joints.layout import JointLayout
 from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
 from gltf_bullet.planning.joints.rows import JointRow
-from gltf_bullet.transforms import IDENTITY_POSE, Pose, Quat
+from gltf_bullet.transforms import IDENTITY_POSE, Pose, Quat, Vec3
 
 __all__ = [
     "NO_ARTICULATIONS",
@@ -151,7 +151,7 @@ class CutConstraint:
     """The joint, where it is in neither articulation; its frames likewise."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ArticulationPlans:
     """Everything about the joints of a scene."""
 
@@ -164,12 +164,15 @@ class ArticulationPlans:
     excluded_static_pairs: frozenset[tuple[int, int]]
     """(motion node, attachment node without motion or under static motion), likewise."""
     anchor_poses: dict[int, Pose]
-    """World poses at load of moving anchors that are attachment nodes without motion."""
+    """Poses at load of moving anchors that are attachment nodes without motion, before
+    :attr:`offset`."""
     moving_anchors: frozenset[int]
     """Nodes whose motion must be announced by ``set_anchor`` each step."""
     world_anchor: Pose = IDENTITY_POSE
     """Where the frame stands that :data:`WORLD` means: what was planned elsewhere is moved with
     it, and nothing that hangs on it changes."""
+    offset: Vec3 = (0.0, 0.0, 0.0)
+    """[m] How far from where they were planned multibodies and anchors are to stand."""
 
 
 NO_ARTICULATIONS = ArticulationPlans(

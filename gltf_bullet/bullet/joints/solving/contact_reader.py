@@ -72,11 +72,12 @@ class ContactReader:
         """Asks the engine for all contacts of the world, ROW_SIZE numbers each."""
         self.gravity_factor: Mapping[int, float] = {}
         """Of the scene's free bodies, by body id."""
-        self.where: dict[int, tuple[int, dict[int, int]]] = {}
+        self.where: dict[int, tuple[int, Mapping[int, int]]] = {}
         """Body id -> articulation number, and the frame of each of its links."""
         for number, articulation in enumerate(self.articulations):
-            for k, body in enumerate(articulation.body_ids):
-                self.where[body] = (number, articulation.frame_of_links(k))
+            of_links = articulation.record.frames.of_links
+            for body, frames in zip(articulation.body_ids, of_links, strict=True):
+                self.where[body] = (number, frames)
         self.owners: Owners = dict.fromkeys(self.where, self)
         """Of the bodies of all scenes in the world, this one's included."""
         self.held: FloatArray | None = None
@@ -84,7 +85,7 @@ class ContactReader:
         self._starts = {
             body
             for articulation in self.articulations
-            if len(articulation.record.rows.lower)
+            if articulation.record.row_count
             for body in articulation.body_ids
         }
         self._is_solid = not self._starts.isdisjoint(solid)

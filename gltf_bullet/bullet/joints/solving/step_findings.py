@@ -80,7 +80,7 @@ class StepFindings:
             articulation.arena.ints[articulation.record.offset + slots.TAKES_OVER] = 0
             if not articulation.taken.any():
                 continue
-            for row in np.flatnonzero(articulation.record.rows.is_drive).tolist():
+            for row in np.flatnonzero(articulation.rows.is_drive).tolist():
                 if articulation.is_taken(row):
                     planned = articulation.plan.joints[articulation.plan.rows[row].joint]
                     self._tell(DRIVE_TAKEN_OVER, planned.joint.node)
@@ -104,7 +104,7 @@ class StepFindings:
                 ints[record.offset + slots.OVERSHOT] = 0
                 ints[record.offset + slots.OVERSHOT_NAMED] = 1
                 values = articulation.arena.table(record, slots.ROW_VALUE, row + 1)
-                lower, upper = record.rows.lower[row], record.rows.upper[row]
+                lower, upper = articulation.rows.lower[row], articulation.rows.upper[row]
                 gap = float(max(lower - values[row], values[row] - upper))
                 planned_row = articulation.plan.rows[row]
                 planned = articulation.plan.joints[planned_row.joint]
