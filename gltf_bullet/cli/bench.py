@@ -217,7 +217,9 @@ def _bench_drops(count: int, as_json: bool) -> None:
     from gltf_bullet.cli.output import console, print_json, print_table
 
     _need_examples(ASSETS)
-    found = [(row, rate, row.measure(rate, count)) for row in DROP_ROWS for rate in DROP_RATES]
+    found = [
+        (row, rate, row.measure(rate, range(count))) for row in DROP_ROWS for rate in DROP_RATES
+    ]
     if as_json:
         print_json(
             [

@@ -13,9 +13,9 @@ from gltf_bullet.solver.arena import (
     POSE_INERTIA,
     POSE_SIZE,
 )
-from gltf_bullet.solver.cholesky import factor_dense, forward_dense, solve_dense
+from gltf_bullet.solver.cholesky import forward_dense, solve_dense
 from gltf_bullet.solver.compiling import kernel
-from gltf_bullet.solver.tree_dynamics import bias_forces
+from gltf_bullet.solver.tree_dynamics import bias_forces, recoil_of_bases
 from gltf_bullet.solver.tree_kinematics import move_frames
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -165,37 +165,15 @@ def _brake_joints(ints: IntArray, work: FloatArray, a: int, rate: float) -> None
     alone, which is M v less what the bases would do about it.
     """
     n, mass = ints[a + arena.DOF_COUNT], ints[a + arena.MASS]
-    is_base, velocity = ints[a + arena.IS_BASE_DOF], ints[a + arena.VELOCITY]
-    centred, drag = ints[a + arena.CENTRED], ints[a + arena.SCRATCH]
-    for i in range(n):
-        total = 0.0
-        for k in range(n):
-            if not ints[is_base + k]:
-                total += work[mass + n * i + k] * work[velocity + k]
-        work[drag + i] = total
-    bases = ints[a + arena.BASE_DOF_COUNT]
-    if bases:
-        # The rows and columns of the bases alone, in the place of the Jacobian rows to come.
-        block, part = ints[a + arena.BASE_MASS], ints[a + arena.SCRATCH] + n
-        i = 0
-        for p in range(n):
-            if not ints[is_base + p]:
-                continue
-            work[part + i] = work[drag + p]
-            j = 0
-            for q in range(n):
-                if ints[is_base + q]:
-                    work[block + bases * i + j] = work[mass + n * p + q]
-                    j += 1
-            i += 1
-        factor_dense(work, block, bases, block + bases * bases)
-        solve_dense(work, block + bases * bases, bases, part)
-        j = 0
-        for q in range(n):
-            if ints[is_base + q]:
-                for p in range(n):
-                    work[drag + p] -= work[mass + n * p + q] * work[part + j]
-                j += 1
+    is_base, centred = ints[a + arena.IS_BASE_DOF], ints[a + arena.CENTRED]
+    drag, recoil = ints[a + arena.SCRATCH], ints[a + arena.SCRATCH] + n
+    recoil_of_bases(ints, work, a)
+    j = 0
+    for q in range(n):
+        if ints[is_base + q]:
+            for p in range(n):
+                work[drag + p] -= work[mass + n * p + q] * work[recoil + j]
+            j += 1
     for k in range(n):
         if not ints[is_base + k]:
             work[centred + k] += rate * work[drag + k]

@@ -18,6 +18,7 @@ from gltf_bullet.solver.arena import (
     POSE_SIZE,
     SPHERICAL,
 )
+from gltf_bullet.solver.cholesky import factor_dense, solve_dense
 from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.tree_kinematics import follow_state
 from gltf_bullet.transforms import FloatArray, IntArray
@@ -103,6 +104,42 @@ def fill_mass_matrix(ints: IntArray, work: FloatArray, a: int) -> None:
     floor = MASS_FLOOR * (trace / n if trace > 0.0 else 1.0) if n else 0.0
     for i in range(n):
         work[mass + (n + 1) * i] += floor
+
+
+@kernel
+def recoil_of_bases(ints: IntArray, work: FloatArray, a: int) -> None:
+    """What the velocities of floating bases gain where all joints are stopped at once.
+
+    The momentum of the whole stays: of all velocities with it, those without joint speeds have the
+    least energy. SCRATCH receives the momenta of the joints' speeds, [n], and behind them the
+    gains of the bases, in the order of their velocities.
+    """
+    n, mass, bases = ints[a + arena.DOF_COUNT], ints[a + arena.MASS], ints[a + arena.BASE_DOF_COUNT]
+    is_base, velocity = ints[a + arena.IS_BASE_DOF], ints[a + arena.VELOCITY]
+    momentum, block = ints[a + arena.SCRATCH], ints[a + arena.BASE_MASS]
+    recoil = momentum + n
+    for i in range(n):
+        total = 0.0
+        for k in range(n):
+            if not ints[is_base + k]:
+                total += work[mass + n * i + k] * work[velocity + k]
+        work[momentum + i] = total
+    if not bases:
+        return
+    # The rows and columns of the bases alone, in the place of the Jacobian rows to come.
+    i = 0
+    for p in range(n):
+        if not ints[is_base + p]:
+            continue
+        work[recoil + i] = work[momentum + p]
+        j = 0
+        for q in range(n):
+            if ints[is_base + q]:
+                work[block + bases * i + j] = work[mass + n * p + q]
+                j += 1
+        i += 1
+    factor_dense(work, block, bases, block + bases * bases)
+    solve_dense(work, block + bases * bases, bases, recoil)
 
 
 @kernel

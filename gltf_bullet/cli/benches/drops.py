@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -72,11 +73,11 @@ class DropRow:
     """How many are dropped at once, one above the other."""
     scale: float = 1.0
 
-    def measure(self, rate: int, count: int) -> Drops:
-        """Drop that many in random poses at a rate [1/s]."""
+    def measure(self, rate: int, seeds: Iterable[int]) -> Drops:
+        """Drop one in a random pose for each seed, at a rate [1/s]."""
         asset = _read(self.asset)
         found = Drops()
-        for seed in range(count):
+        for seed in seeds:
             self._drop(asset, rate, np.random.default_rng(seed), found)
         return found
 

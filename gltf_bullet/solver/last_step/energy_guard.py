@@ -22,6 +22,7 @@ from gltf_bullet.solver.arena import (
     SPHERICAL,
 )
 from gltf_bullet.solver.compiling import kernel
+from gltf_bullet.solver.tree_dynamics import recoil_of_bases
 from gltf_bullet.solver.tree_kinematics import move_frames
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -130,7 +131,7 @@ def judge_step(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt:
             ints[a + arena.SLOWED] = 1
         factor = 1.0
         if energy > (1.0 + TOLERANCE) * allowed + 1e-9:
-            factor = math.sqrt(allowed / energy)
+            factor = slow_joints(ints, work, a, energy, allowed)
             ints[a + arena.SLOWED] = 1
         if ints[a + arena.SLOWED]:
             scale_velocities(ints, floats, work, a, factor)
@@ -151,11 +152,16 @@ def _work_done(
     A spring or a damper that is outrun pushes less, which the engine does not know: what it may add
     is what its law would have (measured: a wheel that an impact spun up took a quarter of a car's
     energy from its motor in one step).
+
+    Where a joint turns further than a step can follow it, forces and velocities of the end are
+    those of two different places (measured: weight at a forearm of 160 rad/s "did" 535 J, a
+    ragdoll that fell at 60 Hz ended with 1.2 times its energy): the velocities of before count.
     """
     velocity, before = ints[a + arena.VELOCITY], ints[a + arena.LAST_VELOCITY]
     gain, effort, inner = 0.0, 0.0, 0.0
+    share = 0.5 if _fastest_turn(ints, work, a) * last_dt <= FOLLOWED else 0.0
     for i in range(ints[a + arena.DOF_COUNT]):
-        way = 0.5 * last_dt * (floats[before + i] + work[velocity + i])
+        way = last_dt * ((1.0 - share) * floats[before + i] + share * work[velocity + i])
         own = floats[ints[a + arena.LEGITIMATE] + i] + floats[ints[a + arena.MOTOR_CHANGE] + i]
         own *= way
         moved = way * work[ints[a + arena.MOVING_FORCE] + i]
@@ -248,18 +254,65 @@ def _hold_back(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, gai
     for i in range(n):
         work[slower + i] = work[velocity + i]
     while _fastest_square(ints, floats, work, a, slower, 2.0 * gain) > known * known:
+        if factor == 1.0:
+            _find_recoil(ints, work, a)
         if factor < 0.01:
-            return False  # The base itself is that fast.
-        # All joints alike: what the bodies have of the base stays.
+            return False  # The whole is that fast.
         factor *= 0.9
-        for i in range(n):
-            share = 1.0 if ints[ints[a + arena.IS_BASE_DOF] + i] else factor
-            work[slower + i] = share * work[velocity + i]
+        _scale_joints(ints, work, a, factor, slower)
     if factor == 1.0:
         return False
     for i in range(n):
         work[velocity + i] = work[slower + i]
     return True
+
+
+@kernel
+def _find_recoil(ints: IntArray, work: FloatArray, a: int) -> None:
+    """See :func:`recoil_of_bases`; kept where frames that are moved leave it alone."""
+    recoil_of_bases(ints, work, a)
+    for k in range(ints[a + arena.BASE_DOF_COUNT]):
+        recoil = work[ints[a + arena.SCRATCH] + ints[a + arena.DOF_COUNT] + k]
+        work[ints[a + arena.BASE_MASS] + k] = recoil
+
+
+@kernel
+def _scale_joints(ints: IntArray, work: FloatArray, a: int, factor: float, target: int) -> None:
+    """Velocities with that share of the joints' speeds and all momentum, after _find_recoil.
+
+    A base may be the lightest of limbs: were its velocity kept, that of the whole would change, or
+    nothing could be done about the limb (measured: 35 m/s after a fall of 7).
+    """
+    velocity, base = ints[a + arena.VELOCITY], ints[a + arena.BASE_MASS]
+    for i in range(ints[a + arena.DOF_COUNT]):
+        if ints[ints[a + arena.IS_BASE_DOF] + i]:
+            work[target + i] = work[velocity + i] + (1.0 - factor) * work[base]
+            base += 1
+        else:
+            work[target + i] = factor * work[velocity + i]
+
+
+@kernel
+def slow_joints(ints: IntArray, work: FloatArray, a: int, energy: float, allowed: float) -> float:
+    """Bring an energy [J] down to what is allowed, by the joints' speeds as far as they have it.
+
+    The momentum stays. Returns the share of all velocities that is left to be taken.
+    """
+    velocity, ahead = ints[a + arena.VELOCITY], ints[a + arena.AHEAD]
+    _find_recoil(ints, work, a)
+    _scale_joints(ints, work, a, 0.0, ahead)
+    for i in range(ints[a + arena.DOF_COUNT]):
+        speed = work[velocity + i]
+        work[velocity + i], work[ahead + i] = work[ahead + i], speed
+    whole = kinetic_energy(ints, work, a)
+    if whole >= allowed:
+        return math.sqrt(allowed / whole) if whole > 0.0 else 0.0
+    for i in range(ints[a + arena.DOF_COUNT]):
+        work[velocity + i] = work[ahead + i]
+    # What joints add to the motion of the whole has no share of its momentum: energies add up.
+    share = math.sqrt((allowed - whole) / max(energy - whole, 1e-30))
+    _scale_joints(ints, work, a, min(share, 1.0), velocity)
+    return 1.0
 
 
 @kernel
