@@ -123,10 +123,10 @@ def judge_step(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt:
     if is_lively and energy > RUNAWAY * allowed + effort:
         floats[mistrust] = TRUST_TIME
     if floats[mistrust] > 0.0 and not ints[arena.CUTS]:
-        if _hold_back(ints, floats, work, a, max(inner + pushed, 0.0)):
+        if _limit_joints(ints, work, a, FOLLOWED / dt):
             energy = kinetic_energy(ints, work, a)
             ints[a + arena.SLOWED] = 1
-        if _limit_joints(ints, work, a, FOLLOWED / dt):
+        if _hold_back(ints, floats, work, a, max(inner + pushed, 0.0)):
             energy = kinetic_energy(ints, work, a)
             ints[a + arena.SLOWED] = 1
         factor = 1.0
@@ -227,18 +227,37 @@ def _fastest_turn(ints: IntArray, work: FloatArray, a: int) -> float:
 
 @kernel
 def _limit_joints(ints: IntArray, work: FloatArray, a: int, limit: float) -> bool:
-    """Let no joint turn faster than a step can follow [rad/s]; whether one did."""
-    velocity, found = ints[a + arena.VELOCITY], False
+    """Let no joint turn faster than a step can follow [rad/s]; whether one did.
+
+    Bases take up what momentum that is: of a limb that is one, the joint is not slowed down at the
+    cost of all others.
+    """
+    n, velocity, slower = ints[a + arena.DOF_COUNT], ints[a + arena.VELOCITY], ints[a + arena.AHEAD]
+    found = False
+    for i in range(n):
+        work[slower + i] = work[velocity + i]
     for f in range(ints[a + arena.FRAME_COUNT]):
         joint = ints[ints[a + arena.FRAME_JOINT] + f]
         dof = ints[ints[a + arena.FRAME_FIRST_DOF] + f]
         if joint == REVOLUTE or joint == SPHERICAL:
-            for k in range(velocity + dof, velocity + dof + (1 if joint == REVOLUTE else 3)):
+            for k in range(slower + dof, slower + dof + (1 if joint == REVOLUTE else 3)):
                 if abs(work[k]) > limit:
                     ints[a + arena.LIMITED] = f + 1
                     work[k] = limit if work[k] > 0.0 else -limit
                     found = True
-    return found
+    if not found:
+        return False
+    for i in range(n):
+        # What the joints lose.
+        work[velocity + i] -= work[slower + i]
+    _find_recoil(ints, work, a)
+    base = ints[a + arena.BASE_MASS]
+    for i in range(n):
+        work[velocity + i] = work[slower + i]
+        if ints[ints[a + arena.IS_BASE_DOF] + i]:
+            work[velocity + i] += work[base]
+            base += 1
+    return True
 
 
 @kernel
