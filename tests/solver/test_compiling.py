@@ -17,6 +17,7 @@ from filelock import FileLock, Timeout
 
 from gltf_bullet.solver.compiling import address_of, call, entry, keeping, kernel, load, words_at
 from gltf_bullet.solver.compiling.declaring import IS_COMPILED, IntTable
+from gltf_bullet.solver.entries import load_entries
 from gltf_bullet.transforms import FloatArray, IntArray
 
 pytestmark = pytest.mark.skipif(not IS_COMPILED, reason="kernels are plain Python")
@@ -124,6 +125,7 @@ def test_without_a_folder_kernels_are_built_all_the_same(monkeypatch: pytest.Mon
 
 
 def test_a_process_that_finds_them_does_not_need_numba() -> None:
+    load_entries()
     code = (
         "import sys; from gltf_bullet.solver.entries import load_entries; load_entries(); "
         "sys.exit('numba' in sys.modules)"

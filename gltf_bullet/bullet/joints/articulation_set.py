@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
-from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +12,8 @@ import pybullet
 
 from gltf_bullet.bullet.bodies.engine_link import EngineLink
 from gltf_bullet.bullet.joints.articulation import AnchorMotion, Articulation
-from gltf_bullet.bullet.joints.fast_links import FastLinks, Pair
+from gltf_bullet.bullet.joints.articulation_state import NO_STATE, ArticulationState
+from gltf_bullet.bullet.joints.fast_links import FastLinks, MayMeet, none_meet
 from gltf_bullet.bullet.joints.joint_controls import JointControls
 from gltf_bullet.bullet.joints.loop_constraints import NO_LOOPS, LoopConstraints
 from gltf_bullet.bullet.joints.scene_arena import Arena
@@ -23,7 +22,6 @@ from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.bullet.state.link_states import velocity_before_turn
 from gltf_bullet.diagnostics import Issue
-from gltf_bullet.model import JointDrive
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans
 from gltf_bullet.planning.scene_plan import Derive
@@ -39,28 +37,7 @@ from gltf_bullet.transforms import (
     quat_rotate,
 )
 
-__all__ = ["ArticulationSet", "ArticulationState"]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ArticulationState:
-    """What ``pybullet.saveState`` leaves out; treat as opaque."""
-
-    memory: tuple[FloatArray, npt.NDArray[np.int64]]
-    drives: tuple[JointDrive, ...]
-    """Targets and gains as they acted."""
-    anchors: dict[int, tuple[FloatArray, FloatArray, FloatArray, FloatArray]]
-    held_links: frozenset[Pair]
-
-
-MayMeet: TypeAlias = Callable[[EngineLink, EngineLink], bool]
-
-
-def _none_meet(_one: EngineLink, _other: EngineLink) -> bool:
-    return False
-
-
-_NO_STATE = ArticulationState((np.zeros(0), np.zeros(0, dtype=np.int64)), (), {}, frozenset())
+__all__ = ["ArticulationSet"]
 
 
 class ArticulationSet:
@@ -139,7 +116,7 @@ class ArticulationSet:
     @cached_property
     def fast_links(self) -> FastLinks:
         """Keeps links from passing through others."""
-        may_meet = self._connection[2] if self._connection is not None else _none_meet
+        may_meet = self._connection[2] if self._connection is not None else none_meet
         return FastLinks(self.client_id, self.articulations, self.links_of, self.contacts, may_meet)
 
     @cached_property
@@ -381,7 +358,7 @@ class ArticulationSet:
     def state(self, dt: float) -> ArticulationState:
         """What has to be restored beside ``pybullet.restoreState``; ``dt`` [s] of the next step."""
         if not self.articulations:
-            return _NO_STATE
+            return NO_STATE
         self.solver.forget_bases()
         self.solver.hear(dt)
         return ArticulationState(

@@ -25,7 +25,7 @@ from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader
 from gltf_bullet.solver import arena as slots
 from gltf_bullet.transforms import Vec3
 
-__all__ = ["FastLinks", "Pair"]
+__all__ = ["FastLinks", "MayMeet", "Pair", "none_meet"]
 
 Pair: TypeAlias = tuple[EngineLink, EngineLink]
 _Gap: TypeAlias = tuple[float, Vec3]
@@ -59,6 +59,15 @@ class _Motion(NamedTuple):
         return math.hypot(*self.travel) + self.turn
 
 
+MayMeet: TypeAlias = Callable[[EngineLink, EngineLink], bool]
+"""Whether rules and filters let two links collide."""
+
+
+def none_meet(_one: EngineLink, _other: EngineLink) -> bool:
+    """A :data:`MayMeet` of a scene that stands alone."""
+    return False
+
+
 class _Approach(NamedTuple):
     """Two links that may have met."""
 
@@ -89,7 +98,7 @@ class FastLinks:
         articulations: Sequence[Articulation],
         links_of: Callable[[int], Sequence[EngineLink]],
         contacts: ContactReader,
-        may_meet: Callable[[EngineLink, EngineLink], bool],
+        may_meet: MayMeet,
     ) -> None:
         """Index the links.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 
@@ -20,18 +20,14 @@ from gltf_bullet.bullet.contacts.pair_rules import PairRules
 from gltf_bullet.bullet.gravity.forces import gravity_forces
 from gltf_bullet.bullet.joints.articulation_creation import create_articulations
 from gltf_bullet.bullet.joints.mimic_gears import MimicGears, are_any_coupled
-from gltf_bullet.bullet.joints.moving_anchors import MovingAnchors
 from gltf_bullet.bullet.joints.solving.contact_reader import owners
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals, ShownLink
 from gltf_bullet.bullet.session import BodyLease, EngineSession, EngineSettings
-from gltf_bullet.bullet.shapes.collider_index import ColliderIndex
 from gltf_bullet.bullet.state.body_states import BodyStates
 from gltf_bullet.bullet.state.snapshots import EngineSnapshot
 from gltf_bullet.bullet.triggers.triggers import Triggers
-from gltf_bullet.bullet.world.body_motion import BodyMotion
-from gltf_bullet.bullet.world.kinematic_targets import KinematicTargets
 from gltf_bullet.bullet.world.link_index import LinkIndex
-from gltf_bullet.bullet.world.quiet_steps import QuietSteps
+from gltf_bullet.bullet.world.world_parts import WorldParts
 from gltf_bullet.bullet.world.world_state import EngineWorldState
 from gltf_bullet.diagnostics import Diagnostics, Issue
 from gltf_bullet.model import PhysicsScene
@@ -41,12 +37,12 @@ from gltf_bullet.planning.contacts.surfaces import with_materials
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.rendering.visual_plans import VisualPlans
 from gltf_bullet.scene import NodeTree
-from gltf_bullet.transforms import FloatArray, IntArray, Pose
+from gltf_bullet.transforms import FloatArray, Pose
 
 __all__ = ["EngineWorld"]
 
 
-class EngineWorld:
+class EngineWorld(WorldParts):
     """Everything that one scene put into one PyBullet world."""
 
     def __init__(
@@ -143,8 +139,7 @@ class EngineWorld:
             self.session, self.plan.bodies.statics, visuals, lambda link: self._links.settle(link)
         )
         self.static_ids |= deforming_ids
-        self._created += deforming_ids.values()
-        """Static colliders that change their shape; the last bodies of the scene."""
+        self._created += deforming_ids.values()  # the last bodies of the scene
         if visuals.needs_finish:
             for node, body in bodies.items():
                 visuals.finish(body, self.links_of(node))
@@ -162,79 +157,7 @@ class EngineWorld:
         self.issues = (*gear_issues, *overlap_issues(self._overlaps, self._table.owners))
         """Findings that only the engine makes."""
 
-    # --- made when they are asked for: many copies are made before the first one is stepped ---
-
-    @cached_property
-    def body_nodes(self) -> IntArray:
-        """Motion nodes in the order of :meth:`world_from_bodies`."""
-        nodes: IntArray = np.concatenate([self.free.nodes, self.articulations.nodes])
-        return nodes
-
-    @cached_property
-    def anchors(self) -> MovingAnchors:
-        """What joints hang on, where that moves."""
-        return MovingAnchors(self.client_id, self.plan, self.articulations, self.link_of)
-
-    @cached_property
-    def fast(self) -> FastBodies:
-        """Keeps small and fast bodies from passing through others."""
-        return FastBodies(
-            self.client_id,
-            self.free.table,
-            self.free.ids,
-            self._links.mask_of,
-            self._links.may_meet,
-            self._overlaps,
-        )
-
-    def _may_be_fast(self) -> bool:
-        return self.fast.is_any
-
-    @cached_property
-    def kinematic_targets(self) -> KinematicTargets:
-        """Where animations want bodies to be."""
-        return KinematicTargets(
-            self.client_id,
-            self.plan.bodies,
-            self.static_ids,
-            self.free,
-            lambda node: self._links.renew(set(self.links_of(node))),
-        )
-
-    @cached_property
-    def motion(self) -> BodyMotion:
-        """Single bodies: poses, velocities, impulses."""
-        return BodyMotion(
-            self.client_id,
-            self.plan.bodies.bodies,
-            self.link_of,
-            self.articulations,
-            self.kinematic_targets,
-        )
-
-    @cached_property
-    def quiet_steps(self) -> QuietSteps:
-        """Steps that need nothing of the scene but its joints."""
-        return QuietSteps(
-            self.articulations, self.kinematic_targets, self.anchors, self.triggers, self.free,
-            is_unforced=self._is_unforced and not self._links.slips, looks=self.fast.is_any,
-        )  # fmt: skip
-
     # --- what is where ------------------------------------------------------------------------
-
-    @cached_property
-    def colliders(self) -> ColliderIndex:
-        """Which collider a point on a link belongs to."""
-        links = dict(self._table.link_colliders())
-        return ColliderIndex(self.client_id, self.session.shapes, links)
-
-    def link_of(self, node: int) -> EngineLink:
-        """The engine link of a motion node's body."""
-        return self._table.link_of(node)
-
-    def links_of(self, node: int) -> list[EngineLink]:
-        """The engine links of a body's collider groups, in the order of the plan's groups."""
-        return self._table.links_of(node)
 
     def contacts(self, node: int | None) -> Contacts:
         """Contacts of the scene, or of the body or static collider that a node belongs to."""

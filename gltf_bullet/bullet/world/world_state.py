@@ -8,7 +8,7 @@ from gltf_bullet.bullet.bodies.deforming_bodies import BuiltSurface
 from gltf_bullet.bullet.bodies.gyroscopic_bodies import SpinState
 from gltf_bullet.bullet.contacts.fast_bodies import FastState
 from gltf_bullet.bullet.contacts.slip_friction import SlipState
-from gltf_bullet.bullet.joints.articulation_set import ArticulationState
+from gltf_bullet.bullet.joints.articulation_state import ArticulationState
 from gltf_bullet.bullet.joints.solving.contact_reader import ContactMemory
 from gltf_bullet.bullet.world.kinematic_targets import KinematicNodes
 

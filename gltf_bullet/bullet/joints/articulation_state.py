@@ -1,0 +1,29 @@
+"""What a snapshot keeps of the jointed bodies of a scene."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gltf_bullet.bullet.joints.fast_links import Pair
+from gltf_bullet.model import JointDrive
+from gltf_bullet.transforms import FloatArray
+
+__all__ = ["NO_STATE", "ArticulationState"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArticulationState:
+    """What ``pybullet.saveState`` leaves out; treat as opaque."""
+
+    memory: tuple[FloatArray, npt.NDArray[np.int64]]
+    drives: tuple[JointDrive, ...]
+    """Targets and gains as they acted."""
+    anchors: dict[int, tuple[FloatArray, FloatArray, FloatArray, FloatArray]]
+    held_links: frozenset[Pair]
+
+
+NO_STATE = ArticulationState((np.zeros(0), np.zeros(0, dtype=np.int64)), (), {}, frozenset())
+"""Of a scene without joints."""
