@@ -191,28 +191,17 @@ def settle_multibody(client_id: int, body_id: int, spec: MultibodySpec) -> None:
         body_id, -1, linearDamping=0.0, angularDamping=0.0, physicsClientId=client_id
     )
     pybullet.changeDynamics(body_id, -1, maxJointVelocity=VELOCITY_CLAMP, physicsClientId=client_id)
-    if spec.mass > 0.0:
+    for link, inertia in spec.inertias:
         pybullet.changeDynamics(
-            body_id, -1, localInertiaDiagonal=spec.inertia_diagonal, physicsClientId=client_id
+            body_id, link, localInertiaDiagonal=inertia, physicsClientId=client_id
         )
-    single_axis: list[int] = []
-    for index, link in enumerate(spec.links):
-        if link.mass > 0.0:
-            pybullet.changeDynamics(
-                body_id,
-                index,
-                localInertiaDiagonal=link.inertia_diagonal,
-                physicsClientId=client_id,
-            )
-        if link.joint in (LinkJoint.REVOLUTE, LinkJoint.PRISMATIC):
-            single_axis.append(index)
-        elif link.joint is LinkJoint.SPHERICAL:
-            switch_ball_off(client_id, body_id, index)
-    if single_axis:
+    for link in spec.balls:
+        switch_ball_off(client_id, body_id, link)
+    if spec.single_axes:
         pybullet.setJointMotorControlArray(
             body_id,
-            single_axis,
+            spec.single_axes,
             pybullet.VELOCITY_CONTROL,
-            forces=[0.0] * len(single_axis),
+            forces=[0.0] * len(spec.single_axes),
             physicsClientId=client_id,
         )

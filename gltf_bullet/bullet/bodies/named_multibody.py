@@ -101,6 +101,8 @@ class NamedDescription:
     """Of the text."""
     flags: int
     """For ``loadURDF``."""
+    is_centred: bool
+    """Whether the base's frame is that of its mass."""
     changes: tuple[tuple[int, dict[str, float]], ...]
     """Links, and what ``changeDynamics`` is to tell of them: what the text has no words for."""
 
@@ -129,6 +131,7 @@ def describe_multibody(
         text=text,
         digest=hashlib.blake2b(text.encode(), digest_size=16).digest(),
         flags=flags,
+        is_centred=spec.base_from_inertial == IDENTITY_POSE,
         changes=tuple(_changes(names, shapes)),
     )
 
@@ -168,9 +171,10 @@ def create_named_multibody(
     """
     names = description.names
     path = KEPT_FILES.file(description.digest, ".urdf", description.text.encode)
-    place = world_from_base @ spec.base_from_inertial
+    is_centred = description.is_centred
+    place = world_from_base if is_centred else world_from_base @ spec.base_from_inertial
     # What loadURDF is told of a turn it makes a matrix of, and not to the last bit (measured).
-    is_turned = place.rotation_xyzw != _UPRIGHT or spec.base_from_inertial != IDENTITY_POSE
+    is_turned = not is_centred or place.rotation_xyzw != _UPRIGHT
     try:
         body = int(
             pybullet.loadURDF(
@@ -256,8 +260,8 @@ def _link(
 
 
 def _material(look: LinkLook) -> str:
-    color = " ".join(map(repr, look.color))
-    name = hashlib.blake2b(color.encode(), digest_size=8).hexdigest()
+    color = " ".join(f"{value:g}" if value in (0.0, 1.0) else repr(value) for value in look.color)
+    name = hashlib.blake2b(color.encode(), digest_size=4).hexdigest()
     return f'<material name="{name}"><color rgba="{color}"/></material>'
 
 
@@ -299,21 +303,32 @@ def _joint(link: LinkSpec, facts: JointFacts, parent: str, child: str) -> list[s
     if kind == "revolute" and not has_limits:
         kind = "continuous"
     lower, upper = (facts.lower, facts.upper) if has_limits else (0.0, -1.0)
-    x, y, z = link.axis
-    return [
+    parts = [
         f'<joint name={_quoted(facts.name)} type="{kind}">{_origin(link.parent_from_link)}'
         f"<parent link={_quoted(parent)}/><child link={_quoted(child)}/>"
-        f'<axis xyz="{x!r} {y!r} {z!r}"/>'
-        f'<limit lower="{lower!r}" upper="{upper!r}" effort="{facts.max_force!r}" '
-        f'velocity="{facts.max_velocity!r}"/>'
-        f'<dynamics damping="{facts.damping!r}" friction="{facts.friction!r}"/></joint>'
     ]
+    # What says nothing is left out: PyBullet reads the text again for every copy, and a cart-pole
+    # takes 149 us instead of 169 (measured).
+    if kind != "fixed":
+        x, y, z = link.axis
+        parts.append(f'<axis xyz="{x!r} {y!r} {z!r}"/>')
+    if kind in ("revolute", "prismatic") or facts.max_force or facts.max_velocity:
+        parts.append(
+            f'<limit lower="{lower!r}" upper="{upper!r}" effort="{facts.max_force!r}" '
+            f'velocity="{facts.max_velocity!r}"/>'
+        )
+    if facts.damping or facts.friction:
+        parts.append(f'<dynamics damping="{facts.damping!r}" friction="{facts.friction!r}"/>')
+    return ["".join([*parts, "</joint>"])]
 
 
 def _origin(pose: Pose) -> str:
     if pose == IDENTITY_POSE:
-        return '<origin xyz="0 0 0" rpy="0 0 0"/>'
-    (x, y, z), (roll, pitch, yaw) = pose.translation, _roll_pitch_yaw(pose)
+        return ""
+    x, y, z = pose.translation
+    if pose.rotation_xyzw == _UPRIGHT:
+        return f'<origin xyz="{x!r} {y!r} {z!r}"/>'
+    roll, pitch, yaw = _roll_pitch_yaw(pose)
     return f'<origin xyz="{x!r} {y!r} {z!r}" rpy="{roll!r} {pitch!r} {yaw!r}"/>'
 
 

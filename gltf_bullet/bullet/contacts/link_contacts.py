@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gltf_bullet.bullet.bodies.engine_link import EngineLink
-from gltf_bullet.bullet.contacts.collision_classes import ClassedLink, collision_classes
+from gltf_bullet.bullet.contacts.collision_classes import ANYTHING, ClassedLink, collision_classes
 from gltf_bullet.bullet.contacts.pair_rules import PairRules
 from gltf_bullet.bullet.contacts.restitution_tuning import RestitutionTuning
 from gltf_bullet.bullet.contacts.slip_friction import SlipFriction, SlipState
@@ -67,9 +67,18 @@ class LinkContacts:
         ]
         self._split_pairs = contacts.split_pairs
         self._class_of = {classed.link: classed for classed in self._classed}
-        self.crowded_classes = self._classes.add(self._classed, self._split_pairs, pair_rules)
+        self._is_plain = derive((LinkContacts, "is plain"), self._meets_anything)
+        self.crowded_classes = 0
         """Filter classes for which no collision bit was left; they are kept apart pair by pair."""
+        if not self._is_plain:
+            self.crowded_classes = self._classes.add(self._classed, self._split_pairs, pair_rules)
         self._apply(contacts, links)
+
+    def _meets_anything(self) -> bool:
+        """Whether all links are as the engine makes them, so that no class has to be known."""
+        return not self._split_pairs and all(
+            link.contact_class == ANYTHING and link.only_against is None for link in self._classed
+        )
 
     def change(self, contacts: ContactPlan, links: Iterable[SolidLink]) -> None:
         """Give the same links other surfaces."""
@@ -158,8 +167,9 @@ class LinkContacts:
 
     def release(self) -> None:
         """Give the collision bits back."""
-        self._classes.discard(self._classed, self._split_pairs)
-        self._classed = []
+        if not self._is_plain:
+            self._classes.discard(self._classed, self._split_pairs)
+            self._classed = []
 
 
 def solid_links(

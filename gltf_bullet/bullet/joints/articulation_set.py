@@ -69,9 +69,8 @@ class ArticulationSet:
         self.kept_apart: list[tuple[EngineLink, EngineLink]] = []
         """Those among them that the engine keeps apart by itself."""
         self._connection: tuple[EngineSession, Sequence[int], MayMeet, Derive] | None = None
-        self._frame_of: dict[int, tuple[int, int]] = {}
-        for number, articulation in enumerate(self.articulations):
-            self._index(number, articulation)
+        for articulation in self.articulations:
+            self._index(articulation)
         solid = {link[0] for node, link in self.link_of.items() if body_plans[node].groups}
         self.contacts = ContactReader(client_id, self.articulations, solid)
         """The scene's view of the contacts in its world."""
@@ -126,7 +125,16 @@ class ArticulationSet:
         positions = np.array([pose.translation for pose in inertial])
         return positions, np.array([pose.rotation_xyzw for pose in inertial])
 
-    def _index(self, number: int, articulation: Articulation) -> None:
+    @cached_property
+    def _frame_of(self) -> dict[int, tuple[int, int]]:
+        return {
+            node: (number, frame)
+            for number, articulation in enumerate(self.articulations)
+            for frame, node in enumerate(articulation.record.frames.node)
+            if node >= 0
+        }
+
+    def _index(self, articulation: Articulation) -> None:
         for multibody, body in zip(
             articulation.plan.multibodies, articulation.body_ids, strict=True
         ):
@@ -138,9 +146,6 @@ class ArticulationSet:
             for link, (node, group) in enumerate(multibody.owners):
                 if group > 0:
                     self.group_links_of[node].append((body, link))
-        for frame, node in enumerate(articulation.record.frames.node):
-            if node >= 0:
-                self._frame_of[node] = (number, frame)
 
     def frame_of(self, node: int) -> tuple[int, int]:
         """Number of a body's articulation, and its frame there."""

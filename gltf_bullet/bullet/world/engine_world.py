@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -144,8 +144,8 @@ class EngineWorld(WorldParts):
             for node, body in bodies.items():
                 visuals.finish(body, self.links_of(node))
         self.pair_rules.trust((*self.articulations.kept_apart, *self.free.kept_apart))
-        self.pair_rules.forbid(self.articulations.pairs_within_bodies())
-        self.pair_rules.forbid(self._table.jointed_pairs(tree))
+        if self.plan.derive(PairRules, partial(self._needs_rules, tree)):
+            self.pair_rules.forbid(self._pairs_apart(tree))
         solid, slips = list(self._table.solid_links()), options.slip_friction
         self._links = LinkContacts(
             self.session, self.plan.contacts, solid, self.pair_rules, self.plan.derive,
@@ -156,6 +156,14 @@ class EngineWorld(WorldParts):
         self._overlaps = [overlap.of(solid) for overlap in self.plan.derive(find_overlaps, look)]
         self.issues = (*gear_issues, *overlap_issues(self._overlaps, self._table.owners))
         """Findings that only the engine makes."""
+
+    def _pairs_apart(self, tree: NodeTree) -> Iterator[tuple[EngineLink, EngineLink]]:
+        yield from self.articulations.pairs_within_bodies()
+        yield from self._table.jointed_pairs(tree)
+
+    def _needs_rules(self, tree: NodeTree) -> bool:
+        """Whether the engine alone does not keep all links apart that must not meet."""
+        return not all(self.pair_rules.forbids(*pair) for pair in self._pairs_apart(tree))
 
     # --- what is where ------------------------------------------------------------------------
 

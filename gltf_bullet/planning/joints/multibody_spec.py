@@ -9,6 +9,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3
 
@@ -50,7 +51,7 @@ class LinkSpec:
     visual_id: int = -1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class MultibodySpec:
     """A base and a tree of links, in depth-first order."""
 
@@ -68,6 +69,26 @@ class MultibodySpec:
     """Whether shapes of different links may meet at all; pair filters then switch pairs off."""
     parents_meet: bool = True
     """Whether a link may meet its parent link, where links may meet at all."""
+
+    # Worked out once for all copies.
+
+    @cached_property
+    def inertias(self) -> tuple[tuple[int, Vec3], ...]:
+        """Principal moments of the links that have mass; -1 is the base."""
+        massive = [(-1, self.inertia_diagonal)] if self.mass > 0.0 else []
+        massive += [(k, link.inertia_diagonal) for k, link in enumerate(self.links) if link.mass]
+        return tuple(massive)
+
+    @cached_property
+    def balls(self) -> tuple[int, ...]:
+        """Links on spherical joints."""
+        return tuple(k for k, link in enumerate(self.links) if link.joint is LinkJoint.SPHERICAL)
+
+    @cached_property
+    def single_axes(self) -> tuple[int, ...]:
+        """Links on revolute and prismatic joints."""
+        kinds = (LinkJoint.REVOLUTE, LinkJoint.PRISMATIC)
+        return tuple(k for k, link in enumerate(self.links) if link.joint in kinds)
 
 
 def depth_first_order(parents: Sequence[int]) -> list[int]:

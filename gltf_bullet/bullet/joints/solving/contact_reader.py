@@ -8,7 +8,7 @@ lies on an arm's load weighs on the arm as well.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
-from functools import partial
+from functools import cached_property, partial
 from typing import TypeAlias
 
 import numpy as np
@@ -95,13 +95,19 @@ class ContactReader:
         """Whether such a one took part in another scene's solve lately."""
         self.own_constraints: set[int] = set()
         """Ids of the constraints that close the scene's loops."""
-        self.foreign = ForeignConstraints(client_id, self._is_ours)
-        """What others hold by constraints."""
-        self.robot_loads = RobotLoads()
-        """What drives the links of other people's robots."""
         self.marks: IntArray = _NO_MARKS
         """Scratch of :func:`follow_contacts`."""
         self.frictions: FloatArray = _NO_FRICTIONS
+
+    @cached_property
+    def foreign(self) -> ForeignConstraints:
+        """What others hold by constraints."""
+        return ForeignConstraints(self.client_id, self._is_ours)
+
+    @cached_property
+    def robot_loads(self) -> RobotLoads:
+        """What drives the links of other people's robots."""
+        return RobotLoads()
 
     def _is_ours(self, constraint: int, body: int) -> bool:
         """Whether a scene has made a constraint."""
