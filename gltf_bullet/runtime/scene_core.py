@@ -372,6 +372,7 @@ class SceneCore:
         if self.is_removed:
             return
         self.is_removed = True
+        self._start.leave()
         try:
             self.world.remove()
         except BaseException:

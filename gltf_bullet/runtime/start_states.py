@@ -36,20 +36,20 @@ class StartStates:
         self._session = session
         self._steps = 0
         # In the order of loading, which no set keeps: what is made anew last touches last, and
-        # the engine solves contacts in the order in which they came about.
-        self._waiting: weakref.WeakKeyDictionary[_Scene, None] = weakref.WeakKeyDictionary()
-        self._prepared: weakref.WeakKeyDictionary[_Scene, tuple[int, SceneState]] = (
-            weakref.WeakKeyDictionary()
-        )
+        # the engine solves contacts in the order in which they came about. By identity, and not
+        # in a weak dictionary: Ctrl-C in what that does at the end of a scene is lost (seen).
+        self._waiting: dict[int, weakref.ref[_Scene]] = {}
+        self._prepared: dict[int, tuple[weakref.ref[_Scene], int, SceneState]] = {}
 
     def expect(self, core: _Scene) -> None:
         """A scene that may take its first step soon."""
-        self._waiting[core] = None
+        self.forget(core)
+        self._waiting[id(core)] = weakref.ref(core)
 
     def forget(self, core: _Scene) -> None:
-        """A scene that needs no start; those that are removed go with their last reference."""
-        self._waiting.pop(core, None)
-        self._prepared.pop(core, None)
+        """A scene that was removed or needs no start."""
+        self._waiting.pop(id(core), None)
+        self._prepared.pop(id(core), None)
 
     def note_step(self) -> None:
         """The world has moved on: what was prepared is of another moment."""
@@ -57,20 +57,22 @@ class StartStates:
 
     def take(self, core: _Scene) -> SceneState:
         """The state of a scene that is about to take its first step."""
-        self._waiting[core] = None
-        moment, state = self._prepared.pop(core, (-1, None))
-        if state is None or moment != self._steps:
-            others = [other for other in self._waiting if _is_whole(other)]
+        known, moment, state = self._prepared.pop(id(core), (None, -1, None))
+        if state is None or known is None or known() is not core or moment != self._steps:
+            self._waiting.setdefault(id(core), weakref.ref(core))
+            alive = [scene for known in self._waiting.values() if (scene := known()) is not None]
+            others = [other for other in alive if _is_whole(other)]
             for other in others:
                 other.world.renew_contacts()
             snapshot = EngineSnapshot(self._session)
             state = core.state_with(snapshot)
             for other in others:
                 if other is not core:
-                    self._prepared[other] = (self._steps, other.state_with(snapshot))
+                    prepared = weakref.ref(other), self._steps, other.state_with(snapshot)
+                    self._prepared[id(other)] = prepared
             # Once only: those that are never stepped by themselves cost nothing afterwards.
             self._waiting.clear()
-        self._waiting.pop(core, None)
+        self._waiting.pop(id(core), None)
         return state
 
 
@@ -123,7 +125,11 @@ class SceneStart:
 
     def disable(self) -> None:
         """Keep none."""
-        if self.is_wanted:
-            self._all.forget(self._core)
+        self.leave()
         self.is_kept = False
         self.forget()
+
+    def leave(self) -> None:
+        """The scene is removed, or needs no start."""
+        if self.is_wanted:
+            self._all.forget(self._core)

@@ -47,8 +47,8 @@ TOLERANCE = 0.05
 RUNAWAY = 1.1
 """Times the energy that it may have, beyond which an articulation is held to it even where the
 step went as foreseen: the explicit step itself is too long for it (measured: a rope of 20 at 60 Hz,
-whose end reached 47 km/s; a ragdoll that flew, an arm of it at 21 rad/s, had 10 to 20 % more in each
-step, two of 200 heaps gained by it)."""
+whose end reached 47 km/s; a ragdoll in flight, an arm of it at 21 rad/s, had 10 to 20 % more in
+each step, and two of 200 heaps gained by it)."""
 
 AT_REST = 0.1
 """[m/s] What moves slower on the whole may: contacts that part bodies lift them, which is work from
