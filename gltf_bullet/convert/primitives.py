@@ -16,8 +16,8 @@ from gltf_bullet.transforms import FloatArray, Pose, quat_rotate, rotation_to
 
 __all__ = ["shown_geometry"]
 
-_SECTORS = 32
-_RINGS = 8
+_SECTORS = 24
+_RINGS = 6
 """Of half a ball."""
 _PLANE = 50.0
 """[m] Half the edge of what is shown of an infinite plane."""
