@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.bodies.free_bodies import create_statics
+from gltf_bullet.bullet.bodies.static_bodies import create_statics
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.bullet.state.link_states import velocity_before_turn

@@ -30,7 +30,7 @@ from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes
 from gltf_bullet.bullet.state.link_states import velocity_before_turn
 from gltf_bullet.model import MotionKind
-from gltf_bullet.planning.body_plans import VELOCITY_CLAMP, BodyPlan, StaticPlan
+from gltf_bullet.planning.body_plans import VELOCITY_CLAMP, BodyPlan
 from gltf_bullet.planning.scene_plan import Derive
 from gltf_bullet.transforms import (
     IDENTITY_POSE,
@@ -43,50 +43,11 @@ from gltf_bullet.transforms import (
     quat_rotate,
 )
 
-__all__ = ["FreeBodies", "create_free_bodies", "create_statics"]
+__all__ = ["FreeBodies", "create_free_bodies"]
 
 PutBack: TypeAlias = Callable[[FloatArray, FloatArray, Collection[int]], None]
 """Takes inertial positions [n, 3] and rotations [n, 4], corrects them, and the engine's bodies; the
 rows named last have prescribed poses."""
-
-_MANY_STATICS = 64
-"""From here on static colliders are cheaper in maximal coordinates."""
-
-
-def create_statics(
-    client_id: int,
-    plans: Sequence[StaticPlan],
-    shapes: EngineShapes,
-    visuals: BodyVisuals,
-    created: list[int],
-    movable: Collection[int] = (),
-) -> dict[int, int]:
-    """Create one fixed body per static collider; ids by collider node.
-
-    Those of ``movable`` nodes may be carried by an animation and are multibodies.
-    Every id is appended to ``created`` at once, so that a failure half-way can be undone.
-    """
-    body_by_node: dict[int, int] = {}
-    maximal = len(plans) > _MANY_STATICS
-    for plan in plans:
-        # The pose goes into the body, not the shape: equal colliders then share one shape.
-        world_from_shape = plan.world_from_collider @ plan.shape.body_from_shape
-        parts = (type(plan.shape)(plan.shape.shape),)
-        shape_id = shapes.shape_id(parts)
-        body_id = pybullet.createMultiBody(
-            baseMass=0.0,
-            baseCollisionShapeIndex=shape_id,
-            baseVisualShapeIndex=visuals.of_static(plan),
-            basePosition=world_from_shape.translation,
-            baseOrientation=world_from_shape.rotation_xyzw,
-            useMaximalCoordinates=maximal and plan.node not in movable,
-            physicsClientId=client_id,
-        )
-        created.append(body_id)
-        shapes.settle_margin(shape_id, parts, body_id, -1)
-        visuals.finish_static(plan, body_id)
-        body_by_node[plan.node] = body_id
-    return body_by_node
 
 
 def create_free_bodies(

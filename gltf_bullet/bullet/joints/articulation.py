@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -13,7 +12,7 @@ import pybullet
 from gltf_bullet.bullet.bodies.multibody import weigh_link
 from gltf_bullet.bullet.joints.arena_frames import FLOATING_STATE
 from gltf_bullet.bullet.joints.multibody_creation import is_ordinary
-from gltf_bullet.bullet.joints.scene_arena import Arena, Record, RowTable
+from gltf_bullet.bullet.joints.scene_arena import Arena, FrameStates, Record, RowTable
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlan
 from gltf_bullet.planning.joints.axes import BALL
 from gltf_bullet.planning.scene_plan import Derive
@@ -23,7 +22,7 @@ from gltf_bullet.solver.entries import prepare
 from gltf_bullet.solver.island_layout import EVALUATE
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["AnchorMotion", "Articulation", "FrameStates"]
+__all__ = ["Articulation"]
 
 
 NATIVE_LIMIT_FORCE = 1e9
@@ -31,39 +30,6 @@ NATIVE_LIMIT_FORCE = 1e9
 
 UNLIMITED = 1e10
 """A bound that no coordinate reaches, where only the other side is limited."""
-
-
-class AnchorMotion:
-    """Where a moving anchor is and how it moves in the coming step, world axes; views."""
-
-    __slots__ = ("acceleration", "position", "rotation_xyzw", "velocity")
-
-    def __init__(self, arena: Arena, node: int) -> None:
-        start = arena.anchor_states[node]
-        values = arena.floats[start : start + 19]
-        self.position = values[0:3]
-        self.rotation_xyzw = values[3:7]
-        self.velocity = values[7:13]
-        """Linear (of the frame's origin) and angular [m/s, rad/s]."""
-        self.acceleration = values[13:19]
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class FrameStates:
-    """Poses and velocities of all frames of an articulation, world axes."""
-
-    com: FloatArray
-    """[f, 3]"""
-    rotation: FloatArray
-    """[f, 3, 3], world from link frame."""
-    inertia_in_world: FloatArray
-    """[f, 3, 3], about the centres of mass."""
-    linear_velocity: FloatArray
-    """[f, 3], of the centres of mass."""
-    angular_velocity: FloatArray
-    """[f, 3]"""
-    masses: FloatArray
-    """[f]"""
 
 
 class Articulation:

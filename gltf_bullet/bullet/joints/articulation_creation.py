@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from gltf_bullet.bullet.joints.arena_builder import build_arena
-from gltf_bullet.bullet.joints.articulation import AnchorMotion, Articulation
+from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.bullet.joints.multibody_creation import create_multibodies
-from gltf_bullet.bullet.joints.scene_arena import Arena
+from gltf_bullet.bullet.joints.scene_arena import AnchorMotion, Arena
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import WORLD, ArticulationPlans

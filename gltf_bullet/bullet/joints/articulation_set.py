@@ -11,12 +11,12 @@ import numpy.typing as npt
 import pybullet
 
 from gltf_bullet.bullet.bodies.engine_link import EngineLink
-from gltf_bullet.bullet.joints.articulation import AnchorMotion, Articulation
+from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.articulation_state import NO_STATE, ArticulationState
 from gltf_bullet.bullet.joints.fast_links import FastLinks, MayMeet, none_meet
 from gltf_bullet.bullet.joints.joint_controls import JointControls
 from gltf_bullet.bullet.joints.loop_constraints import NO_LOOPS, LoopConstraints
-from gltf_bullet.bullet.joints.scene_arena import Arena
+from gltf_bullet.bullet.joints.scene_arena import AnchorMotion, Arena
 from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader
 from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
 from gltf_bullet.bullet.session import EngineSession
@@ -86,7 +86,7 @@ class ArticulationSet:
 
     @cached_property
     def solver(self) -> JointSolver:
-        """The joint-space solve, coupled where contacts carry forces; kernels call the engine."""
+        """The joint-space solve, coupled where contacts carry forces."""
         solver = JointSolver(self.client_id, self.arena, self.articulations, self.contacts)
         if self._connection is not None and self.articulations:
             session, body_ids, _, derive = self._connection
@@ -96,8 +96,7 @@ class ArticulationSet:
     @property
     def issues(self) -> tuple[Issue, ...]:
         """What steps have found."""
-        made: JointSolver | None = self.__dict__.get("solver")
-        return made.findings.issues if made is not None else ()
+        return self.solver.findings.issues if "solver" in self.__dict__ else ()
 
     @cached_property
     def nodes(self) -> npt.NDArray[np.intp]:

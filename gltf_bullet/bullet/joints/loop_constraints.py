@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 import pybullet
 
 from gltf_bullet.bullet.bodies.multibody import create_multibody
-from gltf_bullet.bullet.joints.articulation import AnchorMotion, Articulation
+from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.loop_closing import ClosedLoops, Grip
+from gltf_bullet.bullet.joints.scene_arena import AnchorMotion
 from gltf_bullet.planning.joints.articulation_plan import (
     WORLD,
     CutConstraint,

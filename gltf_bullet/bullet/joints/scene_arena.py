@@ -16,7 +16,10 @@ from gltf_bullet.solver.compiling import IntTable
 from gltf_bullet.solver.island_layout import row_of
 from gltf_bullet.transforms import FloatArray, Pose
 
-__all__ = ["Arena", "ArenaStart", "CommandRoom", "FrameTable", "Record", "RowTable"]
+__all__ = [
+    "AnchorMotion", "Arena", "ArenaStart", "CommandRoom", "FrameStates", "FrameTable", "Record",
+    "RowTable",
+]  # fmt: skip
 
 IntArray = npt.NDArray[np.int64]
 
@@ -262,3 +265,36 @@ class Arena:
         start, end = self.ints[record.offset + np.array([arena.MEMORY, arena.MEMORY_END])].tolist()
         first = int(self.ints[record.offset + arena.ROW_RECOVERING])
         return self.floats[start:end], self.ints[first : first + record.row_count]
+
+
+class AnchorMotion:
+    """Where a moving anchor is and how it moves in the coming step, world axes; views."""
+
+    __slots__ = ("acceleration", "position", "rotation_xyzw", "velocity")
+
+    def __init__(self, arena: Arena, node: int) -> None:
+        start = arena.anchor_states[node]
+        values = arena.floats[start : start + 19]
+        self.position = values[0:3]
+        self.rotation_xyzw = values[3:7]
+        self.velocity = values[7:13]
+        """Linear (of the frame's origin) and angular [m/s, rad/s]."""
+        self.acceleration = values[13:19]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class FrameStates:
+    """Poses and velocities of all frames of an articulation, world axes."""
+
+    com: FloatArray
+    """[f, 3]"""
+    rotation: FloatArray
+    """[f, 3, 3], world from link frame."""
+    inertia_in_world: FloatArray
+    """[f, 3, 3], about the centres of mass."""
+    linear_velocity: FloatArray
+    """[f, 3], of the centres of mass."""
+    angular_velocity: FloatArray
+    """[f, 3]"""
+    masses: FloatArray
+    """[f]"""

@@ -10,8 +10,9 @@ import numpy as np
 
 from gltf_bullet.bullet.bodies.deforming_bodies import create_deforming
 from gltf_bullet.bullet.bodies.engine_link import EngineLink
-from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies, create_statics
+from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies
 from gltf_bullet.bullet.bodies.free_table import FreeTable
+from gltf_bullet.bullet.bodies.static_bodies import create_statics
 from gltf_bullet.bullet.contacts.contact_points import Contacts, read_contacts
 from gltf_bullet.bullet.contacts.fast_bodies import FastBodies
 from gltf_bullet.bullet.contacts.link_contacts import LinkContacts
