@@ -60,6 +60,10 @@ class BareWorld:
                 self._path, place, useFixedBase=self._is_jointed, physicsClientId=client
             )
             self._bodies.append(body)
+            # As the file has it: PyBullet's own bodies are damped.
+            pybullet.changeDynamics(
+                body, -1, linearDamping=0.0, angularDamping=0.0, physicsClientId=client
+            )
             if self._is_jointed:
                 pybullet.setJointMotorControlArray(
                     body, [0, 1], pybullet.VELOCITY_CONTROL, forces=[0, 0], physicsClientId=client

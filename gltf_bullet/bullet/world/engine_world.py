@@ -10,7 +10,7 @@ import numpy as np
 
 from gltf_bullet.bullet.bodies.deforming_bodies import create_deforming
 from gltf_bullet.bullet.bodies.engine_link import EngineLink
-from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies
+from gltf_bullet.bullet.bodies.free_bodies import FreeBodies, create_free_bodies
 from gltf_bullet.bullet.bodies.free_table import FreeTable
 from gltf_bullet.bullet.bodies.static_bodies import create_statics
 from gltf_bullet.bullet.contacts.contact_points import Contacts, read_contacts
@@ -101,7 +101,8 @@ class EngineWorld(WorldParts):
         self.static_ids = create_statics(
             self.client_id, rigid, shapes, visuals, self._created, self.plan.animated.moved
         )
-        self.free = create_free_bodies(
+        make_free = partial(
+            create_free_bodies,
             self.client_id,
             {node: plan for node, plan in bodies.items() if node not in jointed},
             shapes,
@@ -111,6 +112,10 @@ class EngineWorld(WorldParts):
             self.session.knows,
             self.plan.derive,
         )
+        # Where there are none, all copies in a world have the same none.
+        is_none = len(jointed) == len(bodies)
+        key = (FreeBodies, self.client_id)
+        self.free = self.plan.derive(key, make_free) if is_none else make_free()
         self.articulations = create_articulations(
             self.client_id,
             self.plan.articulations,
