@@ -155,6 +155,8 @@ SOLVE_ROWS = (
              copies=16),
     SolveRow(name="lift", what="200 boxes on one lift", goal=0.5, asset=lift_gltf(200)),
     SolveRow(name="heap", what="heap of 8 ragdolls", goal=0.5, asset="ragdoll", copies=8,
-             settle=480, place=_heaped, on_one_floor=True),
+             settle=720, place=_heaped, on_one_floor=True),
 )  # fmt: skip
-"""In the order of the table."""
+"""In the order of the table. Eight ragdolls have come to lie after 720 steps; as they land, a step
+takes up to four times that by hand (480 steps: between the two, and another ratio in every run of
+another change)."""

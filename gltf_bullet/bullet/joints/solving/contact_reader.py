@@ -325,10 +325,12 @@ class Touching:
         self.articulations.add((scene, number))
         articulation = reader.articulations[number]
         record, states, numbers = articulation.record.offset, self._states, self._numbers
+        # Of a heap's sides this is most of what Python does: no calls but the engine's.
+        info, client, links = pybullet.getDynamicsInfo, self._client_id, self._link_of
         for part in articulation.body_ids:
             frames = reader.where[part][1]
             for one in self._sides_of.get(part, ()):
-                frame = frames.get(self._link_of[one], -1)
+                frame = frames.get(links[one], -1)
                 if frame < 0:
                     # The base of an anchored one, which constraints may hold on to.
                     self._set(one, _FOREIGN, self._add_free(-1, -1).number, -1, ENDS)
@@ -336,7 +338,7 @@ class Touching:
                 states[one] = PASSES_ON
                 numbers[3 * one : 3 * one + 3] = scene, record, frame
                 if self._rubs:
-                    self._frictions[one] = self._friction_of(one)
+                    self._frictions[one] = info(part, links[one], client)[1]
 
     def _take_free(self, side: int) -> None:
         body = self._body_of[side]
