@@ -246,13 +246,23 @@ class EngineSession:
         """Find pairs and contacts for the poses as they are; nothing moves."""
         pybullet.performCollisionDetection(physicsClientId=self.client_id)
 
-    def remove_bodies(self, body_ids: Iterable[int]) -> None:
-        """Remove those of the bodies that are still there and ours, of a session that is alive."""
+    def holds_first(self, body_ids: Sequence[int]) -> bool:
+        """Whether the first of some bodies bears its mark: then ids mean what they meant."""
+        mark = self._marks.get(body_ids[0]) if body_ids else None
+        if mark is None or not pybullet.isConnected(self.client_id):
+            return False
+        return bool(pybullet.getUserData(mark[0], self.client_id) == mark[1])
+
+    def remove_bodies(self, body_ids: Iterable[int], held: int = 0) -> None:
+        """Remove those of the bodies that are still there and ours, of a session that is alive.
+
+        ``held``: how many of them, the first ones, are known to be there.
+        """
         client_id, holds = self.client_id, self.holds
         marks, unsigned, origins = self._marks, self._unsigned, self.origins
-        for body_id in body_ids:
+        for number, body_id in enumerate(body_ids):
             try:
-                if holds(body_id):
+                if number < held or holds(body_id):
                     pybullet.removeBody(body_id, client_id)
             except pybullet.error:  # gone already
                 pass

@@ -356,14 +356,15 @@ class EngineWorld(WorldParts):
 
     def remove(self) -> None:
         """Take everything out of the world; harmless where the world is gone or was reset."""
-        if not self.session.is_alive():
-            self._undo.clear()
-            self._created.clear()  # after resetSimulation our ids name other people's bodies
+        session, created, undo = self.session, self._created, self._undo
+        is_first_held = session.holds_first(created)
+        if not (is_first_held or session.is_alive()):
+            undo.clear()
+            created.clear()  # after resetSimulation our ids name other people's bodies
             return
-        undo = self._undo
         while undo:
             undo.pop()()
-        self.session.remove_bodies(self._created)
+        session.remove_bodies(created, int(is_first_held))
         if self.pair_rules.are_any:
             self.pair_rules.release()
-        self._created.clear()
+        created.clear()
