@@ -18,7 +18,7 @@ from gltf_bullet.transforms import Vec3
 __all__ = ["WORLD_ROWS"]
 
 SCENES = 300
-STEPS = 50
+STEPS = 200
 _PLACES: tuple[Vec3, ...] = tuple((4.0 * (k % 20), 4.0 * (k // 20), 0.0) for k in range(SCENES))
 _ASSETS: dict[str, Callable[[], bytes]] = {
     "box": partial(bodies_gltf, "box", grid(1, 1.0)),
