@@ -12,7 +12,7 @@ T = TypeVar("T")
 def changed(value: T, **fields: object) -> T:
     """What ``dataclasses.replace`` does for a dataclass without slots that computes nothing.
 
-    It takes a tenth of the time (measured).
+    It takes a fifth of the time (measured, of 13 fields: 0.7 us instead of 3.5).
     """
     made = object.__new__(type(value))
     made.__dict__.update(value.__dict__, **fields)
