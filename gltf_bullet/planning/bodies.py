@@ -6,7 +6,7 @@ default and approximation is decided here, before the engine is touched.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,7 @@ from gltf_bullet.model.mass_properties import Moments
 from gltf_bullet.planning.body_plans import BodyPlan, StaticPlan
 from gltf_bullet.planning.collider_groups import PlacedCollider
 from gltf_bullet.planning.mass_planner import MassPlanner, largest_mass, report_mass_ratios
+from gltf_bullet.planning.moved_bodies import MovedBodies
 from gltf_bullet.planning.shape_axes import about_own_shape
 from gltf_bullet.planning.shapes.planner import PlannedShape, ShapePlanner
 from gltf_bullet.planning.shapes.shape_plans import (
@@ -50,11 +51,16 @@ ANIMATED_COLLIDER_APART = IssueKind(
 class BodyPlans:
     """All bodies of a scene."""
 
-    bodies: dict[int, BodyPlan]
+    bodies: Mapping[int, BodyPlan]
     """By motion node, in file order."""
     statics: tuple[StaticPlan, ...]
     """Colliders without a motion above them, and those that animations move within kinematic
     bodies, in file order."""
+
+    @property
+    def anywhere(self) -> Mapping[int, BodyPlan]:
+        """The bodies by what they are, the same in all copies; where they stand is left open."""
+        return self.bodies.unmoved if isinstance(self.bodies, MovedBodies) else self.bodies
 
 
 def plan_bodies(

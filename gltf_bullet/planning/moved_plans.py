@@ -11,6 +11,7 @@ from dataclasses import replace
 from gltf_bullet.planning.bodies import BodyPlans
 from gltf_bullet.planning.changed_values import changed
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans
+from gltf_bullet.planning.moved_bodies import MovedBodies
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import Vec3
@@ -31,9 +32,7 @@ def moved_plan(plan: ScenePlan, frames: NodeFrames) -> ScenePlan:
 
 def _moved_bodies(plans: BodyPlans, offset: Vec3) -> BodyPlans:
     return BodyPlans(
-        bodies={
-            node: plan.at(plan.world_from_body.moved(offset)) for node, plan in plans.bodies.items()
-        },
+        bodies=MovedBodies(plans.bodies, offset),
         statics=tuple(
             replace(plan, world_from_collider=plan.world_from_collider.moved(offset))
             for plan in plans.statics

@@ -264,7 +264,7 @@ def _smooth_normals(points: FloatArray, triangles: IntArray) -> FloatArray:
 
 def _turned_normals(normals: FloatArray, linear: FloatArray) -> FloatArray:
     """Normals transform with the cofactor matrix: also right under non-uniform scale."""
-    cofactor = np.stack([np.cross(linear[(k + 1) % 3], linear[(k + 2) % 3]) for k in range(3)])
+    cofactor = np.cross(linear[[1, 2, 0]], linear[[2, 0, 1]])
     turned = normals @ cofactor.T
     lengths = np.linalg.norm(turned, axis=1, keepdims=True)
     return np.asarray(turned / np.where(lengths > 0.0, lengths, 1.0), np.float64)

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from gltf_bullet.bullet.joints.joint_controls import JointControls
-from gltf_bullet.bullet.rendering.visuals import move_links
+from gltf_bullet.bullet.rendering.shown_links import move_links
 from gltf_bullet.bullet.session import EngineSession, EngineSettings
 from gltf_bullet.bullet.state.body_states import BodyStates
 from gltf_bullet.bullet.state.snapshots import EngineSnapshot
@@ -91,7 +91,7 @@ class SceneCore:
         """Make ``world`` this scene's, with who follows its bodies, and what watches them."""
         self.world = world  # the engine's side of this scene
         self.followers.follow(world, self.physics)
-        self._scenery = [s for s in self.world.shown if s.visual.carrier is not None]
+        self._scenery = [s for s in world.shown_links.scenery if s.owner is not None]
         self._has_triggers = not world.triggers.is_idle
         self._is_busy = bool(
             self.followers.are_busy

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pybullet
 
+from gltf_bullet.bullet.headless import is_headless
 from gltf_bullet.viewer.keys import LAYERS
 from gltf_bullet.viewer.layers import SceneLayers
 from gltf_bullet.viewer.strokes import Labels, Strokes, shown_text
@@ -396,5 +397,4 @@ _RESTLESS = frozenset({"contacts", "velocities"})
 
 def has_window(client_id: int) -> bool:
     """Whether a client is connected to a world with a window."""
-    info = pybullet.getConnectionInfo(physicsClientId=client_id)
-    return bool(info["isConnected"]) and info["connectionMethod"] != pybullet.DIRECT
+    return bool(pybullet.isConnected(client_id)) and not is_headless(client_id)

@@ -182,7 +182,7 @@ def test_equal_meshes_and_looks_are_written_once() -> None:
 def test_what_is_shown_encloses_the_shapes_volume(
     shape: BoxShape | BallShape | RoundShape, volume: float
 ) -> None:
-    """By signed tetrahedra, so that triangles also face outwards; 32 sectors lose 2 percent."""
+    """By signed tetrahedra, so that triangles also face outwards; 3 percent are lost."""
     mesh = shown_geometry(shape)
     a, b, c = (mesh.points[mesh.triangles[:, k]] for k in range(3))
     found = float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum()) / 6.0

@@ -16,7 +16,6 @@ import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.bodies.batch_ids import ids_of_batch
-from gltf_bullet.bullet.bodies.engine_link import EngineLink
 from gltf_bullet.bullet.bodies.free_table import FreeTable
 from gltf_bullet.bullet.bodies.gyroscopic_bodies import GyroscopicBodies, SpinState
 from gltf_bullet.bullet.bodies.multibody import (
@@ -26,6 +25,7 @@ from gltf_bullet.bullet.bodies.multibody import (
     create_multibody,
     weigh_link,
 )
+from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes
 from gltf_bullet.bullet.state.link_states import velocity_before_turn

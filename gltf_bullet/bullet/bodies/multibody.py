@@ -8,7 +8,7 @@ flags, silent caps and unknown shape ids.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pybullet
@@ -84,7 +84,7 @@ def create_multibody(client_id: int, spec: MultibodySpec) -> int:
     body = int(body_id)
     try:
         _refuse_unknown_shapes(client_id, body, spec)
-        settle_multibody(client_id, body, spec)
+        settle_multibody(client_id, body, spec, spec.inertias)
         _refresh_base_box(client_id, body, spec)
     except (pybullet.error, EngineError) as error:
         pybullet.removeBody(body, physicsClientId=client_id)
@@ -183,15 +183,20 @@ def switch_ball_off(client_id: int, body_id: int, link: int) -> None:
     )
 
 
-def settle_multibody(client_id: int, body_id: int, spec: MultibodySpec) -> None:
-    """Exact inertia, no damping, no clamps, motors off, whatever call made the body."""
+def settle_multibody(
+    client_id: int, body_id: int, spec: MultibodySpec, inertias: Iterable[tuple[int, Vec3]]
+) -> None:
+    """Exact inertia, no damping, no clamps, motors off, whatever call made the body.
+
+    ``inertias``: principal moments by link, -1 for the base, of those that have others now.
+    """
     # Calls with damping or maxJointVelocity address the base whatever the link index says, and
     # drop everything else in the same call: they stay calls of their own (measured).
     pybullet.changeDynamics(
         body_id, -1, linearDamping=0.0, angularDamping=0.0, physicsClientId=client_id
     )
     pybullet.changeDynamics(body_id, -1, maxJointVelocity=VELOCITY_CLAMP, physicsClientId=client_id)
-    for link, inertia in spec.inertias:
+    for link, inertia in inertias:
         pybullet.changeDynamics(
             body_id, link, localInertiaDiagonal=inertia, physicsClientId=client_id
         )

@@ -17,6 +17,7 @@ import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.bodies.multibody import self_collision_flags, settle_multibody
+from gltf_bullet.bullet.headless import is_headless
 from gltf_bullet.bullet.kept_files import KEPT_FILES
 from gltf_bullet.bullet.rendering.link_looks import NOTHING, LinkLook
 from gltf_bullet.bullet.shapes.engine_shapes import (
@@ -103,6 +104,8 @@ class NamedDescription:
     """For ``loadURDF``."""
     is_centred: bool
     """Whether the base's frame is that of its mass."""
+    inertias: tuple[tuple[int, Vec3], ...]
+    """Principal moments [kg m^2] by link that the text has no words for."""
     changes: tuple[tuple[int, dict[str, float]], ...]
     """Links, and what ``changeDynamics`` is to tell of them: what the text has no words for."""
 
@@ -132,8 +135,15 @@ def describe_multibody(
         digest=hashlib.blake2b(text.encode(), digest_size=16).digest(),
         flags=flags,
         is_centred=spec.base_from_inertial == IDENTITY_POSE,
+        inertias=tuple(entry for entry in spec.inertias if not _is_sayable(entry[1])),
         changes=tuple(_changes(names, shapes)),
     )
+
+
+def _is_sayable(moments: Vec3) -> bool:
+    """Whether ``loadURDF`` keeps moments; of others it makes zeros (measured)."""
+    x, y, z = moments
+    return x <= y + z and y <= z + x and z <= x + y
 
 
 def _changes(
@@ -169,7 +179,11 @@ def create_named_multibody(
     Raises:
         EngineError: The engine refused, or numbered the links otherwise.
     """
-    names = description.names
+    names, flags = description.names, description.flags
+    if is_headless(client_id):
+        # Meshes for a window that is not there are made once only: a fifth of a robot's price. In
+        # a window, bodies that share them would also share what changeVisualShape gives to one.
+        flags |= pybullet.URDF_ENABLE_CACHED_GRAPHICS_SHAPES
     path = KEPT_FILES.file(description.digest, ".urdf", description.text.encode)
     is_centred = description.is_centred
     place = world_from_base if is_centred else world_from_base @ spec.base_from_inertial
@@ -181,7 +195,7 @@ def create_named_multibody(
                 path,
                 _NOWHERE if is_turned else place.translation,
                 useFixedBase=spec.mass == 0.0,
-                flags=description.flags,
+                flags=flags,
                 physicsClientId=client_id,
             )
         )
@@ -191,7 +205,7 @@ def create_named_multibody(
         found = derive((NamedDescription, description.digest), partial(_links, client_id, body))
         if found != list(names.links):
             raise EngineError(f"the engine numbered links {found}; must be {list(names.links)}")
-        settle_multibody(client_id, body, spec)
+        settle_multibody(client_id, body, spec, description.inertias)
         if is_turned:
             pybullet.resetBasePositionAndOrientation(
                 body, place.translation, place.rotation_xyzw, physicsClientId=client_id
@@ -222,13 +236,13 @@ def _urdf(
     looks: Mapping[int, LinkLook],
 ) -> str:
     lines = [f"<robot name={_quoted(names.body)}>"]
-    lines += _link(
-        names.base, spec.mass, spec.base_from_inertial, shapes[0], looks.get(-1, NOTHING)
-    )
+    moments = spec.inertia_diagonal
+    inertial = spec.base_from_inertial
+    lines += _link(names.base, spec.mass, moments, inertial, shapes[0], looks.get(-1, NOTHING))
     for k, link in enumerate(spec.links):
-        lines += _link(
-            names.links[k], link.mass, link.link_from_inertial, shapes[k + 1], looks.get(k, NOTHING)
-        )
+        moments, inertial = link.inertia_diagonal, link.link_from_inertial
+        look = looks.get(k, NOTHING)
+        lines += _link(names.links[k], link.mass, moments, inertial, shapes[k + 1], look)
         parent = names.base if link.parent < 0 else names.links[link.parent]
         lines += _joint(link, names.joints[k], parent, names.links[k])
     lines.append("</robot>")
@@ -236,12 +250,18 @@ def _urdf(
 
 
 def _link(
-    name: str, mass: float, inertial: Pose, shapes: Sequence[PlacedShape], look: LinkLook
+    name: str,
+    mass: float,
+    moments: Vec3,
+    inertial: Pose,
+    shapes: Sequence[PlacedShape],
+    look: LinkLook,
 ) -> list[str]:
-    moment = mass  # any that a body can have: the true one is set afterwards
+    # Any that a body can have, where the true ones are set afterwards.
+    ixx, iyy, izz = moments if mass and _is_sayable(moments) else (mass, mass, mass)
     lines = [
         f'<link name={_quoted(name)}><inertial>{_origin(inertial)}<mass value="{mass!r}"/>'
-        f'<inertia ixx="{moment!r}" iyy="{moment!r}" izz="{moment!r}" ixy="0" ixz="0" iyz="0"/>'
+        f'<inertia ixx="{ixx!r}" iyy="{iyy!r}" izz="{izz!r}" ixy="0" ixz="0" iyz="0"/>'
         "</inertial>"
     ]
     geometries = _geometries(shapes)
@@ -252,9 +272,13 @@ def _link(
     if look.file:
         mesh = f"<geometry><mesh filename={_quoted(look.file)}/></geometry>"
         lines.append(f"<visual>{mesh}{_material(look)}</visual>")
+    elif look.box:
+        (x, y, z), edges = look.box
+        origin = _origin(Pose(_UPRIGHT, (x, y, z)))
+        lines.append(f"<visual>{origin}{_box(edges)}{_material(look)}</visual>")
     elif geometries and not look.as_colliders:
         # Of a link without a visual PyBullet draws the collision shapes.
-        unseen = '<geometry><box size="0.001 0.001 0.001"/></geometry>'
+        unseen = _box((0.001, 0.001, 0.001))
         lines.append(f"<visual>{unseen}{_material(LinkLook(color=(0.0, 0.0, 0.0, 0.0)))}</visual>")
     return [*lines, "</link>"]
 
@@ -275,19 +299,28 @@ def _geometries(shapes: Sequence[PlacedShape]) -> list[str]:
         match placed.shape:
             case BoxPlan(half_extents=half):
                 x, y, z = (2.0 * value for value in half)
-                shape = f'<box size="{x!r} {y!r} {z!r}"/>'
+                shape = _box((x, y, z))
             case SpherePlan(radius=radius):
-                shape = f'<sphere radius="{radius!r}"/>'
+                shape = f'<geometry><sphere radius="{radius!r}"/></geometry>'
             case CapsulePlan(radius=radius, mid_height=height):
-                shape = f'<capsule radius="{radius!r}" length="{height!r}"/>'
+                shape = _round("capsule", radius, height)
             case CylinderPlan(radius=radius, height=height):
-                shape = f'<cylinder radius="{radius!r}" length="{height!r}"/>'
+                shape = _round("cylinder", radius, height)
             case HullPlan() | ConvexPartsPlan():
                 continue
             case _:
                 raise ValueError(f"{placed.shape} has no word in URDF")
-        found.append(f"{_origin(engine_pose(placed))}<geometry>{shape}</geometry>")
+        found.append(f"{_origin(engine_pose(placed))}{shape}")
     return found
+
+
+def _box(edges: Vec3) -> str:
+    x, y, z = edges
+    return f'<geometry><box size="{x!r} {y!r} {z!r}"/></geometry>'
+
+
+def _round(kind: str, radius: float, height: float) -> str:
+    return f'<geometry><{kind} radius="{radius!r}" length="{height!r}"/></geometry>'
 
 
 def _digest_of(hulls: Sequence[FloatArray]) -> bytes:

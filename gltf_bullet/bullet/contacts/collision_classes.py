@@ -7,17 +7,19 @@ filter and without extra surfaces keep the bits that PyBullet gives every body: 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import pybullet
 
-from gltf_bullet.bullet.bodies.engine_link import EngineLink
 from gltf_bullet.bullet.contacts.pair_rules import PairRules
+from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.model import may_collide
 from gltf_bullet.planning.body_plans import ContactClass, SurfaceClass
 
-__all__ = ["ClassedLink", "CollisionClasses", "collision_classes"]
+__all__ = ["CollisionClasses", "LinkKind", "collision_classes"]
 
 DEFAULT_GROUP, STATIC_GROUP = 1, 2
 """What PyBullet gives to bodies that move and to fixed ones."""
@@ -32,23 +34,26 @@ FIRST_BIT, BIT_COUNT = 2, 29
 ANYTHING = ContactClass()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClassedLink:
-    """A link with colliders, and what it may meet."""
+class LinkKind(NamedTuple):
+    """What links with colliders may meet."""
 
-    link: EngineLink
     contact_class: ContactClass
     is_fixed: bool
     """Static or kinematic."""
     only_against: SurfaceClass | None = None
     """The only partner of an extra surface."""
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether such links have the bits that PyBullet gives every body."""
+        return self.contact_class == ANYTHING and self.only_against is None
+
 
 @dataclass(slots=True, eq=False)
 class _Registered:
     bit: int | None
     """``None``: no bit was left; pairs are forbidden one by one."""
-    links: dict[EngineLink, ClassedLink] = field(default_factory=dict)
+    links: dict[EngineLink, LinkKind] = field(default_factory=dict)
 
 
 class CollisionClasses:
@@ -61,14 +66,16 @@ class CollisionClasses:
 
     def add(
         self,
-        links: list[ClassedLink],
+        links: Mapping[EngineLink, LinkKind],
+        kinds: Iterable[LinkKind],
         apart: frozenset[frozenset[SurfaceClass]],
         pair_rules: PairRules,
     ) -> int:
         """Set group and mask of new links, and of older ones that must know the new classes.
 
         Args:
-            links: Of one scene.
+            links: Of one scene, with their kinds.
+            kinds: All of them, each once.
             apart: Pairs of surface classes whose main links must not meet.
             pair_rules: Of that scene; takes the pairs for which no bit is left.
 
@@ -77,31 +84,42 @@ class CollisionClasses:
         """
         for pair in apart:
             self._apart[pair] = self._apart.get(pair, 0) + 1
-        fresh = {link.contact_class for link in links} - set(self._classes) - {ANYTHING}
+        fresh = {kind.contact_class for kind in kinds} - set(self._classes) - {ANYTHING}
         for contact_class in sorted(fresh, key=repr):
             self._classes[contact_class] = _Registered(self._free_bit())
-        for link in links:
-            if link.contact_class != ANYTHING:
-                self._classes[link.contact_class].links[link.link] = link
-        for link in links:
+        # Kinds are few and their classes dear to look up.
+        classed = {kind: self._classes.get(kind.contact_class) for kind in kinds}
+        members = {id(kind): found.links for kind, found in classed.items() if found is not None}
+        for link, kind in links.items():
+            if id(kind) in members:
+                members[id(kind)][link] = kind
+        bits = {id(kind): self._bits(kind) for kind in kinds if not kind.is_plain}
+        for link, kind in links.items():
             # New bodies have the bits of ``ANYTHING`` already.
-            if link.contact_class != ANYTHING or link.only_against is not None:
-                self.write(link)
-        self._refresh(fresh, {link.link for link in links})
+            if id(kind) in bits:
+                self._write(link, bits[id(kind)])
+        self._refresh(fresh, links)
         crowded = {c for c in fresh if self._classes[c].bit is None}
         if crowded:
             self._forbid(links, pair_rules)
         return len(crowded)
 
-    def discard(self, links: list[ClassedLink], apart: frozenset[frozenset[SurfaceClass]]) -> None:
+    def discard(
+        self,
+        links: Iterable[EngineLink],
+        kinds: Iterable[LinkKind],
+        apart: frozenset[frozenset[SurfaceClass]],
+    ) -> None:
         """Forget the links of a scene that goes; classes without links free their bits."""
-        for link in links:
-            registered = self._classes.get(link.contact_class)
+        links = tuple(links)
+        for contact_class in {kind.contact_class for kind in kinds}:
+            registered = self._classes.get(contact_class)
             if registered is None:
                 continue
-            registered.links.pop(link.link, None)
+            for link in links:
+                registered.links.pop(link, None)
             if not registered.links:
-                del self._classes[link.contact_class]
+                del self._classes[contact_class]
         for pair in apart:
             self._apart[pair] -= 1
             if not self._apart[pair]:
@@ -120,69 +138,69 @@ class CollisionClasses:
             return False
         return may_collide(one.filter, other.filter)
 
-    def _bits(self, link: ClassedLink) -> tuple[int, int]:
-        """Group and mask of a link."""
-        if link.only_against is not None:
+    def _bits(self, kind: LinkKind) -> tuple[int, int]:
+        """Group and mask of links."""
+        if kind.only_against is not None:
             # Group 0: nobody can be willing to meet it but by its own mask (OR mode), so foreign
             # bodies and rays pass through the extra surface.
             mask = 0
             for other, registered in self._classes.items():
                 if (
                     registered.bit
-                    and other.surface == link.only_against
-                    and may_collide(link.contact_class.filter, other.filter)
+                    and other.surface == kind.only_against
+                    and may_collide(kind.contact_class.filter, other.filter)
                 ):
                     mask |= registered.bit
             return 0, mask
-        registered_self = self._classes.get(link.contact_class)
+        registered_self = self._classes.get(kind.contact_class)
         if registered_self is None or registered_self.bit is None:
             # As PyBullet does it: fixed bodies do not meet fixed ones.
-            return (STATIC_GROUP, ~STATIC_GROUP) if link.is_fixed else (DEFAULT_GROUP, -1)
+            return (STATIC_GROUP, ~STATIC_GROUP) if kind.is_fixed else (DEFAULT_GROUP, -1)
         mask = FOREIGN_GROUPS
         for other, registered in self._classes.items():
-            if registered.bit and self._meet(link.contact_class, other):
+            if registered.bit and self._meet(kind.contact_class, other):
                 mask |= registered.bit
         return registered_self.bit, mask
 
-    def mask_of(self, link: ClassedLink) -> int:
-        """The groups that a link meets."""
-        return self._bits(link)[1]
+    def mask_of(self, kind: LinkKind) -> int:
+        """The groups that links meet."""
+        return self._bits(kind)[1]
 
-    def meet(self, one: ClassedLink, other: ClassedLink) -> bool:
-        """Whether two links collide."""
+    def meet(self, one: LinkKind, other: LinkKind) -> bool:
+        """Whether links of two kinds collide."""
         (group, mask), (other_group, other_mask) = self._bits(one), self._bits(other)
         return bool(group & other_mask or other_group & mask)
 
-    def write(self, link: ClassedLink) -> None:
+    def write(self, link: EngineLink, kind: LinkKind) -> None:
         """Set group and mask of a link; the same ones again renew its cached contacts."""
-        group, mask = self._bits(link)
-        pybullet.setCollisionFilterGroupMask(
-            *link.link, group, mask, physicsClientId=self._client_id
-        )
+        self._write(link, self._bits(kind))
 
-    def _refresh(self, fresh: set[ContactClass], done: set[EngineLink]) -> None:
+    def _write(self, link: EngineLink, bits: tuple[int, int]) -> None:
+        pybullet.setCollisionFilterGroupMask(*link, *bits, physicsClientId=self._client_id)
+
+    def _refresh(self, fresh: set[ContactClass], done: Mapping[EngineLink, LinkKind]) -> None:
         """Tell the links of older scenes about new classes."""
         if not fresh:
             return
         for registered in self._classes.values():
-            for at, link in registered.links.items():
-                if at not in done:
-                    self.write(link)
+            for link, kind in registered.links.items():
+                if link not in done:
+                    self.write(link, kind)
 
-    def _forbid(self, links: list[ClassedLink], pair_rules: PairRules) -> None:
+    def _forbid(self, links: Mapping[EngineLink, LinkKind], pair_rules: PairRules) -> None:
         """Pair rules for classes without a bit, within one scene."""
         crowded = [
-            link
-            for link in links
-            if link.contact_class != ANYTHING and self._classes[link.contact_class].bit is None
+            (link, kind)
+            for link, kind in links.items()
+            if kind.contact_class != ANYTHING and self._classes[kind.contact_class].bit is None
         ]
         pair_rules.forbid(
-            (link.link, other.link)
-            for link in crowded
-            for other in links
-            if link.link[0] != other.link[0]
-            and not (link.is_fixed and other.is_fixed)
-            and not self._meet(link.contact_class, other.contact_class)
+            (link, other)
+            for link, kind in crowded
+            for other, others in links.items()
+            if link[0] != other[0]
+            and not (kind.is_fixed and others.is_fixed)
+            and not self._meet(kind.contact_class, others.contact_class)
         )
 
 

@@ -17,12 +17,12 @@ import numpy as np
 import numpy.typing as npt
 import pybullet
 
-from gltf_bullet.bullet.bodies.engine_link import EngineLink
 from gltf_bullet.bullet.bodies.free_table import WARY, FreeTable
 from gltf_bullet.bullet.contacts.false_edges import any_false_edge
 from gltf_bullet.bullet.contacts.fast_paths import FastPath
 from gltf_bullet.bullet.contacts.load_overlaps import LoadOverlap
 from gltf_bullet.bullet.contacts.soft_exits import Rising, SoftExits
+from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.transforms import (
     FloatArray,
     Quat,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
-from gltf_bullet.bullet.bodies.engine_link import EngineLink
-from gltf_bullet.bullet.contacts.collision_classes import ANYTHING, ClassedLink, collision_classes
+from gltf_bullet.bullet.contacts.collision_classes import LinkKind, collision_classes
 from gltf_bullet.bullet.contacts.pair_rules import PairRules
 from gltf_bullet.bullet.contacts.restitution_tuning import RestitutionTuning
 from gltf_bullet.bullet.contacts.slip_friction import SlipFriction, SlipState
+from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.session import EngineSession, EngineSettings
 from gltf_bullet.planning.body_plans import BodyPlan, ColliderGroup, StaticPlan
 from gltf_bullet.planning.contacts.surfaces import ContactPlan
@@ -52,33 +53,21 @@ class LinkContacts:
         self._client_id = session.client_id
         self._has_slip_friction = slip_friction
         self._pair_rules = pair_rules
-        self._classes = session.shared(collision_classes)
         links = list(links)
-        self._kinds = derive(LinkContacts, lambda: [_kinds(part) for _, part in links])
-        """Of the shapes in each link."""
-        self._classed = [
-            ClassedLink(
-                link=link,
-                contact_class=part.surface.contact_class,
-                is_fixed=not part.surface.key.is_dynamic,
-                only_against=part.surface.only_against,
-            )
-            for link, part in links
-        ]
+        found: _Found = derive(LinkContacts, lambda: _found(contacts, links))
+        self._shapes = found.shapes
+        self._kind_of = dict(zip((link for link, _ in links), found.kinds, strict=True))
+        self._kinds = found.distinct
         self._split_pairs = contacts.split_pairs
-        self._class_of = {classed.link: classed for classed in self._classed}
-        self._is_plain = derive((LinkContacts, "is plain"), self._meets_anything)
+        self._classes = session.shared(collision_classes)
+        self._is_plain = found.is_plain
         self.crowded_classes = 0
         """Filter classes for which no collision bit was left; they are kept apart pair by pair."""
         if not self._is_plain:
-            self.crowded_classes = self._classes.add(self._classed, self._split_pairs, pair_rules)
+            self.crowded_classes = self._classes.add(
+                self._kind_of, self._kinds, self._split_pairs, pair_rules
+            )
         self._apply(contacts, links)
-
-    def _meets_anything(self) -> bool:
-        """Whether all links are as the engine makes them, so that no class has to be known."""
-        return not self._split_pairs and all(
-            link.contact_class == ANYTHING and link.only_against is None for link in self._classed
-        )
 
     def change(self, contacts: ContactPlan, links: Iterable[SolidLink]) -> None:
         """Give the same links other surfaces."""
@@ -93,8 +82,8 @@ class LinkContacts:
         former: RestitutionTuning | None = None,
     ) -> None:
         surfaces = [(link, part.surface) for link, part in links]
-        kinds = dict(zip((link for link, _ in links), self._kinds, strict=True))
-        triangles = {link for link, own in kinds.items() if BvhPlan in own}
+        shapes = dict(zip((link for link, _ in links), self._shapes, strict=True))
+        triangles = {link for link, own in shapes.items() if BvhPlan in own}
         self._restitution = RestitutionTuning(
             self._client_id, contacts, surfaces, triangles, former
         )
@@ -102,9 +91,9 @@ class LinkContacts:
             self._client_id,
             contacts,
             surfaces if self._has_slip_friction else [],
-            self._classed,
+            self._kind_of,
             self._classes,
-            lambda link, partner: _keeps_points(kinds[link], kinds[partner]),
+            lambda link, partner: _keeps_points(shapes[link], shapes[partner]),
         )
 
     @property
@@ -122,9 +111,9 @@ class LinkContacts:
 
     def renew(self, links: set[EngineLink] | None = None) -> None:
         """Write groups and masks again, of all links or some: their pairs are made anew."""
-        for classed in self._classed:
-            if links is None or classed.link in links:
-                self._classes.write(classed)
+        for link, kind in self._kind_of.items():
+            if links is None or link in links:
+                self._classes.write(link, kind)
 
     def settle(self, link: EngineLink) -> None:
         """Let a fixed link that was made anew meet others as its predecessor did."""
@@ -153,23 +142,23 @@ class LinkContacts:
     def mask_of(self, body_id: int) -> int:
         """What the links of a body may meet, as the mask of a ray."""
         mask = 0
-        for classed in self._classed:
-            if classed.link[0] == body_id:
-                mask |= self._classes.mask_of(classed)
+        for link, kind in self._kind_of.items():
+            if link[0] == body_id:
+                mask |= self._classes.mask_of(kind)
         return mask
 
     def may_meet(self, one: EngineLink, other: EngineLink) -> bool:
         """Whether rules and classes let two links collide; other people's links meet all."""
         if self._pair_rules.forbids(one, other):
             return False
-        first, second = self._class_of.get(one), self._class_of.get(other)
+        first, second = self._kind_of.get(one), self._kind_of.get(other)
         return first is None or second is None or self._classes.meet(first, second)
 
     def release(self) -> None:
         """Give the collision bits back."""
         if not self._is_plain:
-            self._classes.discard(self._classed, self._split_pairs)
-            self._classed = []
+            self._classes.discard(self._kind_of, self._kinds, self._split_pairs)
+            self._kind_of, self._kinds = {}, ()
 
 
 def solid_links(
@@ -189,7 +178,31 @@ def _keeps_points(kinds: frozenset[type], partner: frozenset[type]) -> bool:
     return kinds != {SpherePlan} and partner != {SpherePlan} and not kinds | partner <= _FOUND_ANEW
 
 
-def _kinds(part: ColliderGroup | StaticPlan) -> frozenset[type]:
+class _Found(NamedTuple):
+    """What is the same for the links of all copies of a scene."""
+
+    shapes: list[frozenset[type]]
+    """Kinds of them in each link."""
+    kinds: list[LinkKind]
+    """Of each link; equal ones are one object."""
+    distinct: tuple[LinkKind, ...]
+    """Each of them once."""
+    is_plain: bool
+    """Whether all links are as the engine makes them, so that no class has to be known."""
+
+
+def _found(contacts: ContactPlan, links: Sequence[SolidLink]) -> _Found:
+    distinct: dict[LinkKind, LinkKind] = {}
+    kinds = []
+    for _, part in links:
+        surface = part.surface
+        kind = LinkKind(surface.contact_class, not surface.key.is_dynamic, surface.only_against)
+        kinds.append(distinct.setdefault(kind, kind))
+    is_plain = not contacts.split_pairs and all(kind.is_plain for kind in distinct)
+    return _Found([_shapes(part) for _, part in links], kinds, tuple(distinct), is_plain)
+
+
+def _shapes(part: ColliderGroup | StaticPlan) -> frozenset[type]:
     """Of the shapes in a link."""
     placed = part.shapes if isinstance(part, ColliderGroup) else (part.shape,)
     return frozenset(type(shape.shape) for shape in placed)

@@ -8,10 +8,12 @@ same id collides as usual.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
+from itertools import chain
 
 import pybullet
 
-from gltf_bullet.bullet.bodies.engine_link import EngineLink
+from gltf_bullet.bullet.engine_link import EngineLink
 
 __all__ = ["PairRules"]
 
@@ -22,15 +24,19 @@ class PairRules:
     def __init__(self, client_id: int) -> None:
         self._client_id = client_id
         self._forbidden: set[tuple[EngineLink, EngineLink]] = set()
-        self._apart: frozenset[tuple[EngineLink, EngineLink]] = frozenset()
-        """Pairs that the engine keeps from colliding by itself."""
+        self._trusted: tuple[Iterable[tuple[EngineLink, EngineLink]], ...] = ()
 
-    def trust(self, pairs: Iterable[tuple[EngineLink, EngineLink]]) -> None:
+    def trust(self, *pairs: Iterable[tuple[EngineLink, EngineLink]]) -> None:
         """The engine keeps these pairs from colliding by itself, as long as the bodies exist.
 
         A rule costs a search through the world's pairs (80 us each beside some 20 robots).
         """
-        self._apart = frozenset((min(pair), max(pair)) for pair in pairs)
+        self._trusted = pairs
+
+    @cached_property
+    def _apart(self) -> frozenset[tuple[EngineLink, EngineLink]]:
+        """Pairs that the engine keeps from colliding by itself: of a copy, nobody may ask."""
+        return frozenset((min(pair), max(pair)) for pair in chain.from_iterable(self._trusted))
 
     def forbid(self, pairs: Iterable[tuple[EngineLink, EngineLink]]) -> None:
         """Keep pairs of links from colliding; known ones are not written again.

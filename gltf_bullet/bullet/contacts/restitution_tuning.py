@@ -18,7 +18,7 @@ from collections.abc import Container
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.bodies.engine_link import EngineLink
+from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.planning.body_plans import SurfacePlan
 from gltf_bullet.planning.contacts.pair_factors import aimed_factor, restitution_factors
 from gltf_bullet.planning.contacts.surfaces import ContactPlan
@@ -40,8 +40,8 @@ mesh gives a body one contact point per step, so it sinks between them, and what
 the edges inside of flat floors (measured, of 80 random slides of boxes, plates and hulls at 3 to 9
 m/s on a flat grid off by more than 3 %: at 60 Hz 40 with 0.3, 22 with 0.7, 12 with 0.9; at 120 Hz
 31, 1, 2; at 240 Hz 1, 0, 0; bare PyBullet 79)."""
-_ENGINE_ERP = 0.08
-"""What contacts have in PyBullet by default (measured)."""
+_ENGINE_ERP, _ENGINE_FRICTION = 0.08, 0.5
+"""What contacts and new bodies have in PyBullet by default (measured)."""
 _MULTIBODY = 2
 """The kind that ``getDynamicsInfo`` says of bodies in joint coordinates."""
 _RIGID = 1e12
@@ -98,9 +98,10 @@ class RestitutionTuning:
         self._row = contacts.index_of
         self._time_step = 0.0
         for (body_id, link_index), surface in links:
-            pybullet.changeDynamics(
-                body_id, link_index, lateralFriction=surface.friction, physicsClientId=client_id
-            )
+            if surface.friction != _ENGINE_FRICTION or former is not None:
+                pybullet.changeDynamics(
+                    body_id, link_index, lateralFriction=surface.friction, physicsClientId=client_id
+                )
             if (surface.bounces or surface.on_triangles) and surface.key.is_dynamic:
                 # Must be set before the link first meets anything (measured). Over triangles,
                 # contacts made while apart are held by edges that the body only passes.

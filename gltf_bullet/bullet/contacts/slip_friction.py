@@ -8,14 +8,14 @@ surfaces. Only bodies are looked at whose two coefficients differ towards some p
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.bodies.engine_link import EngineLink
-from gltf_bullet.bullet.contacts.collision_classes import ClassedLink, CollisionClasses
+from gltf_bullet.bullet.contacts.collision_classes import CollisionClasses, LinkKind
+from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.state.link_states import LinkState, link_state
 from gltf_bullet.planning.body_plans import SurfacePlan
 from gltf_bullet.planning.contacts.surfaces import ContactPlan
@@ -54,7 +54,7 @@ class SlipFriction:
         client_id: int,
         contacts: ContactPlan,
         links: list[tuple[EngineLink, SurfacePlan]],
-        classed: list[ClassedLink],
+        kind_of: Mapping[EngineLink, LinkKind],
         classes: CollisionClasses,
         keeps_points: Callable[[EngineLink, EngineLink], bool],
     ) -> None:
@@ -64,13 +64,13 @@ class SlipFriction:
             client_id: The world.
             contacts: The pairs of surfaces.
             links: All links of the scene with their surfaces.
-            classed: The same links with their collision classes.
+            kind_of: What each of them may meet.
             classes: Of the world.
             keeps_points: Whether the engine keeps contact points of two links while they rest.
         """
         self._keeps_points = keeps_points
         self._client_id = client_id
-        self._classes = classes
+        self._kind_of, self._classes = kind_of, classes
         self._surface_of = {link: surface for link, surface in links if surface.slips}
         self._links_of: dict[int, list[EngineLink]] = {}
         for link in self._surface_of:
@@ -88,7 +88,6 @@ class SlipFriction:
             return
         row = contacts.index_of
         self._row_of = {link: row[surface.key] for link, surface in links}
-        self._classed = {link.link: link for link in classed}
         self._at_rest = _rest_gains(contacts)
         for link in self._surface_of:
             if self._rests(link):
@@ -188,7 +187,7 @@ class SlipFriction:
             return
         self._stale.discard(link)
         if any(self._keeps_points(link, partner) for partner in partners):
-            self._classes.write(self._classed[link])
+            self._classes.write(link, self._kind_of[link])
 
     def _slip(self, point: tuple[Any, ...], states: dict[EngineLink, LinkState]) -> float:
         """Speed of the two surfaces along each other at a contact [m/s]."""

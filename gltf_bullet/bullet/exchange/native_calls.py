@@ -15,6 +15,7 @@ import pybullet
 
 from gltf_bullet.bullet.exchange.joint_commands import Target
 from gltf_bullet.bullet.exchange.library import client_place, function_addresses
+from gltf_bullet.bullet.headless import is_headless
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.solver.compiling import IS_COMPILED, address_of
 from gltf_bullet.solver.contact_following import ROW_SIZE
@@ -97,8 +98,7 @@ def _engine_numbers(client_id: int) -> IntArray:
     numbers = np.zeros(calls.SIZE, dtype=np.int64)
     numbers[calls.HERE] = numbers.ctypes.data
     numbers[calls.CLIENT] = place
-    method = pybullet.getConnectionInfo(client_id)["connectionMethod"]
-    numbers[calls.IS_DIRECT] = method == pybullet.DIRECT
+    numbers[calls.IS_DIRECT] = is_headless(client_id)
     numbers[calls.PREPARE], numbers[calls.SOLVE] = address_of(prepare), address_of(solve)
     addresses = function_addresses()
     numbers[calls.FUNCTION : calls.FUNCTION + len(addresses)] = addresses

@@ -13,6 +13,7 @@ from gltf_bullet.bullet.joints.scene_arena import AnchorMotion, Arena
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import WORLD, ArticulationPlans
+from gltf_bullet.planning.joints.link_places import LinkPlaces
 from gltf_bullet.planning.scene_plan import Derive
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.solver.entries import load_entries
@@ -49,9 +50,10 @@ def create_articulations(
         EngineError: The engine refused a body.
     """
     created = [] if created is None else created
+    places: LinkPlaces = derive(LinkPlaces, partial(LinkPlaces.of, plans, body_plans))
     if not (plans.articulations or plans.moving_anchors):
         nothing: Arena = derive(build_arena, lambda: build_arena((), (), body_plans, ()))
-        return ArticulationSet(client_id, plans, body_plans, nothing, (), {}, created)
+        return ArticulationSet(client_id, plans, body_plans, nothing, (), {}, created, places)
     load_entries()
     made = create_multibodies(
         client_id, plans, body_plans, shape_ids_of, visuals, tree, created, derive
@@ -62,8 +64,8 @@ def create_articulations(
             plans.articulations, plans.cut_constraints, body_plans, plans.moving_anchors
         ),
     )
-    places = {node: _anchor_pose(node, plans, body_plans) for node in plans.moving_anchors}
-    arena = template.copied({WORLD: plans.world_anchor, **places})
+    poses = {node: _anchor_pose(node, plans, body_plans) for node in plans.moving_anchors}
+    arena = template.copied({WORLD: plans.world_anchor, **poses})
     anchors = {node: AnchorMotion(arena, node) for node in plans.moving_anchors}
     articulations = [
         Articulation(client_id, plan, arena, number, ids)
@@ -71,8 +73,10 @@ def create_articulations(
     ]
     for articulation in articulations:
         articulation.place(derive)
-    result = ArticulationSet(client_id, plans, body_plans, arena, articulations, anchors, created)
-    result.own_shapes, result.kept_apart = made.own_shapes, made.apart
+    result = ArticulationSet(
+        client_id, plans, body_plans, arena, articulations, anchors, created, places
+    )
+    result.own_shapes, result.apart = made.own_shapes, made.apart
     if derive(ArticulationSet, partial(_starts_in_motion, plans, body_plans)):
         result.start_velocities()
     return result

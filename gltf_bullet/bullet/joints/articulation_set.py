@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pybullet
 
-from gltf_bullet.bullet.bodies.engine_link import EngineLink
+from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.articulation_state import NO_STATE, ArticulationState
 from gltf_bullet.bullet.joints.fast_links import FastLinks, MayMeet, none_meet
@@ -24,6 +24,7 @@ from gltf_bullet.bullet.state.link_states import velocity_before_turn
 from gltf_bullet.diagnostics import Issue
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans
+from gltf_bullet.planning.joints.link_places import LinkPlaces
 from gltf_bullet.planning.scene_plan import Derive
 from gltf_bullet.solver import arena as slots
 from gltf_bullet.solver.last_step.foreign_motors import OLD_NEWS
@@ -52,6 +53,7 @@ class ArticulationSet:
         articulations: Sequence[Articulation],
         anchors: dict[int, AnchorMotion],
         created: list[int],
+        places: LinkPlaces,
     ) -> None:
         self.client_id = client_id
         self.plans = plans
@@ -59,19 +61,21 @@ class ArticulationSet:
         self.articulations = tuple(articulations)
         self._body_plans = body_plans
         self._anchors = anchors
-        self._bases: list[tuple[int, int]] = []
-        self.link_of: dict[int, tuple[int, int]] = {}
+        ids = self.body_ids
+        self._bases = [(anchor, ids[number]) for anchor, number in places.bases]
+        self.link_of = {node: (ids[number], link) for node, (number, link) in places.bodies.items()}
         """(body id, link index) by motion node; -1 is a base."""
-        self.group_links_of: dict[int, list[tuple[int, int]]] = {}
-        """Of the fixed links that carry a body's further collider groups."""
+        self._group_links_of = {
+            node: [(ids[number], link) for number, link in links]
+            for node, links in places.groups.items()
+        }
+        """Of the fixed links that carry a body's further collider groups, where it has some."""
         self.own_shapes: frozenset[int] = frozenset()
         """Bodies that do not share their shapes."""
-        self.kept_apart: list[tuple[EngineLink, EngineLink]] = []
-        """Those among them that the engine keeps apart by itself."""
+        self.apart: Sequence[tuple[int, Sequence[tuple[int, int]]]] = ()
+        """Bodies, and pairs of links within them that the engine keeps apart by itself."""
         self._connection: tuple[EngineSession, Sequence[int], MayMeet, Derive] | None = None
-        for articulation in self.articulations:
-            self._index(articulation)
-        solid = {link[0] for node, link in self.link_of.items() if body_plans[node].groups}
+        solid = {ids[number] for number in places.solid}
         self.contacts = ContactReader(client_id, self.articulations, solid)
         """The scene's view of the contacts in its world."""
         self.loop_constraints = NO_LOOPS
@@ -133,32 +137,24 @@ class ArticulationSet:
             if node >= 0
         }
 
-    def _index(self, articulation: Articulation) -> None:
-        for multibody, body in zip(
-            articulation.plan.multibodies, articulation.body_ids, strict=True
-        ):
-            if multibody.anchor >= 0:
-                self._bases.append((multibody.anchor, body))
-            for node, link in multibody.bodies:
-                self.link_of[node] = (body, link)
-                self.group_links_of[node] = []
-            for link, (node, group) in enumerate(multibody.owners):
-                if group > 0:
-                    self.group_links_of[node].append((body, link))
-
     def frame_of(self, node: int) -> tuple[int, int]:
         """Number of a body's articulation, and its frame there."""
         return self._frame_of[node]
 
     def links_of(self, node: int) -> list[tuple[int, int]]:
         """All links that carry a body's colliders."""
-        return [self.link_of[node], *self.group_links_of[node]]
+        return [self.link_of[node], *self._group_links_of.get(node, ())]
 
     def pairs_within_bodies(self) -> Iterator[tuple[EngineLink, EngineLink]]:
         """Links that carry colliders of one body, and must not collide."""
-        for node, further in self.group_links_of.items():
-            if further:
-                yield from combinations(self.links_of(node), 2)
+        for node in self._group_links_of:
+            yield from combinations(self.links_of(node), 2)
+
+    @property
+    def kept_apart(self) -> Iterator[tuple[EngineLink, EngineLink]]:
+        """All pairs that the engine keeps apart: a robot of 26 links has 325."""
+        for body, pairs in self.apart:
+            yield from (((body, link), (body, other)) for link, other in pairs)
 
     @property
     def body_ids(self) -> tuple[int, ...]:

@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.bodies.engine_link import EngineLink
+from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.link_paths import ArticulationPath, FreePath, Path
 from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader

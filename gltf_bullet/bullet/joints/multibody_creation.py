@@ -8,7 +8,6 @@ from functools import partial
 from itertools import combinations
 from typing import NamedTuple
 
-from gltf_bullet.bullet.bodies.engine_link import EngineLink
 from gltf_bullet.bullet.bodies.multibody import create_multibody
 from gltf_bullet.bullet.bodies.multibody_names import names_of_multibody
 from gltf_bullet.bullet.bodies.named_multibody import (
@@ -43,8 +42,8 @@ class CreatedMultibodies(NamedTuple):
     """Per articulation and multibody."""
     own_shapes: frozenset[int]
     """Bodies that share their shapes with none."""
-    apart: list[tuple[EngineLink, EngineLink]]
-    """Links that the engine keeps from colliding by itself."""
+    apart: list[tuple[int, list[tuple[int, int]]]]
+    """Bodies, and pairs of links within them that the engine keeps from colliding by itself."""
 
 
 def create_multibodies(
@@ -74,7 +73,7 @@ def create_multibodies(
     """
     ids_of: list[list[int]] = []
     named: set[int] = set()
-    apart: list[tuple[EngineLink, EngineLink]] = []
+    apart: list[tuple[int, list[tuple[int, int]]]] = []
     for number, plan in enumerate(plans.articulations):
         ids_of.append([])
         for index, planned in enumerate(plan.multibodies):
@@ -93,7 +92,7 @@ def create_multibodies(
                 body = create_multibody(client_id, replace(shaped, world_from_base=place))
             created.append(body)
             ids_of[-1].append(body)
-            apart += [((body, link), (body, other)) for link, other in recipe.apart]
+            apart.append((body, recipe.apart))
     return CreatedMultibodies(ids_of, frozenset(named), apart)
 
 

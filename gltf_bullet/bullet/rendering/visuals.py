@@ -10,14 +10,16 @@ A mesh from memory costs 0.5 ms per 1000 vertices and body, as a file twice to f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from weakref import WeakValueDictionary
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import pybullet
 
+from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.rendering.link_looks import NOTHING, LinkLook
+from gltf_bullet.bullet.rendering.shown_links import ShownLink, ShownLinks
 from gltf_bullet.bullet.rendering.visual_files import MeshFiles, link_file, load_texture
 from gltf_bullet.bullet.session import EngineSession, known_session
 from gltf_bullet.bullet.shapes.engine_shapes import MAX_INDICES, MAX_VERTICES
@@ -32,6 +34,7 @@ from gltf_bullet.planning.shapes.shape_plans import (
     InfinitePlanePlan,
     PlacedShape,
 )
+from gltf_bullet.rendering.box_meshes import box_of
 from gltf_bullet.rendering.solids import COLOR_OF_KIND, solid
 from gltf_bullet.rendering.visual_plans import (
     Color,
@@ -39,9 +42,9 @@ from gltf_bullet.rendering.visual_plans import (
     VisualMesh,
     VisualPlans,
 )
-from gltf_bullet.transforms import FloatArray, quats_from_matrices
+from gltf_bullet.transforms import FloatArray
 
-__all__ = ["BodyVisuals", "ShownLink", "mesh_arguments", "move_links", "shown_mesh"]
+__all__ = ["BodyVisuals", "mesh_arguments", "shown_mesh"]
 
 BULLET_SHOWS_IT = -1
 """The visual shape id by which Bullet draws the collision shape itself."""
@@ -54,8 +57,8 @@ class _EngineVisuals:
         self.id_by_content: dict[object, int] = {}
         self.id_by_texture: dict[bytes, int] = {}
         self.files = MeshFiles()
-        self.mesh_by_link: WeakValueDictionary[tuple[int, int], VisualMesh] = WeakValueDictionary()
-        """By body id and link index, as long as its scene is there: PyBullet does not tell it."""
+        self.shown_by_body: dict[int, ShownLinks] = {}
+        """Of all scenes that are there: PyBullet does not tell it."""
 
 
 _ListsOfMesh = dict[str, list[list[float]] | list[int]]
@@ -63,40 +66,11 @@ _LISTS: dict[bytes, _ListsOfMesh] = {}
 """The same list object again leaks nothing; a fresh one leaks itself at every call (measured)."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class ShownLink:
-    """A link that shows nodes of the file."""
-
-    body_id: int
-    link: int
-    visual: NodeVisual
-    owner: int | None
-    """The motion node or animated node that it stands with; ``None``: it stands still."""
-
-
-def move_links(client_id: int, links: Sequence[ShownLink], matrices: FloatArray) -> None:
-    """Put bodies that only show something where they belong.
-
-    Args:
-        client_id: The world.
-        links: Bases of bodies.
-        matrices: Rigid, in the same order, shape [k, 4, 4].
-    """
-    rotations = quats_from_matrices(matrices[:, :3, :3]).tolist()
-    for shown, matrix, rotation in zip(links, matrices, rotations, strict=True):
-        pybullet.resetBasePositionAndOrientation(
-            shown.body_id, matrix[:3, 3].tolist(), rotation, physicsClientId=client_id
-        )
-
-
 def shown_mesh(client_id: int, body_id: int, link: int) -> VisualMesh | None:
     """The mesh of its file that a scene of ours shows with a link."""
     session = known_session(client_id)
-    return (
-        None
-        if session is None
-        else session.shared(_EngineVisuals).mesh_by_link.get((body_id, link))
-    )
+    shown = session and session.shared(_EngineVisuals).shown_by_body.get(body_id)
+    return shown.mesh_of((body_id, link)) if shown else None
 
 
 class BodyVisuals:
@@ -110,13 +84,12 @@ class BodyVisuals:
         self._as_files = options.visual_files
         self._options = options
         self._known = session.shared(_EngineVisuals)
-        self.shown: list[ShownLink] = []
-        """Every link that shows a mesh of the file, in the order of creation."""
+        self._scenery: list[ShownLink] = []
 
-    @property
-    def needs_finish(self) -> bool:
-        """Whether :meth:`finish` has anything to do."""
-        return self._shows_colliders or bool(self._plans.bodies)
+    @cached_property
+    def _kept(self) -> Path:
+        """Where files are kept for other processes."""
+        return cache_folder(self._options.cache_folder)
 
     def of_body(self, plan: BodyPlan) -> int:
         """The visual shape of a body's own link."""
@@ -150,23 +123,45 @@ class BodyVisuals:
                 physicsClientId=self._client_id,
             )
             created.append(body_id)
-            self._show(visual, body_id, -1, visual.carrier)
+            self._scenery.append(
+                ShownLink(body_id=body_id, link=-1, visual=visual, owner=visual.carrier)
+            )
+            self._give_texture(visual, body_id, -1)
 
-    def finish(self, plan: BodyPlan, links: Iterable[tuple[int, int]]) -> None:
-        """Paint a body that exists: what its visual shapes could not say.
+    def finish(
+        self, plans: Mapping[int, BodyPlan], links_of: Callable[[int], Sequence[EngineLink]]
+    ) -> ShownLinks:
+        """Paint the bodies, which exist: what their visual shapes could not say.
 
         Args:
-            plan: The body.
-            links: Body id and link index per collider group; the first is the body's own link.
+            plans: Of all bodies of the scene.
+            links_of: The links of a body's collider groups; the first is the body's own.
+
+        Returns:
+            What shows meshes of the file; :meth:`show` lets others find them.
         """
-        links = list(links)
-        if not self._shows_colliders:
-            visual = self._plans.bodies.get(plan.node)
-            if visual is not None:
-                self._show(visual, *links[0], plan.node)
-            return
-        for group, (body_id, link) in zip(plan.groups, links, strict=False):
-            self._paint(group.shapes, body_id, link, COLOR_OF_KIND[plan.kind])
+        if self._shows_colliders:
+            for node, plan in plans.items():
+                for group, (body_id, link) in zip(plan.groups, links_of(node), strict=False):
+                    self._paint(group.shapes, body_id, link, COLOR_OF_KIND[plan.kind])
+            return ShownLinks({}, lambda node: links_of(node)[0], self._scenery)
+        visuals = {node: self._plans.bodies[node] for node in plans if node in self._plans.bodies}
+        for node, visual in visuals.items():
+            if visual.mesh.texture is not None:
+                self._give_texture(visual, *links_of(node)[0])
+        return ShownLinks(visuals, lambda node: links_of(node)[0], self._scenery)
+
+    def show(self, shown: ShownLinks, body_ids: Iterable[int]) -> Callable[[], None]:
+        """Let :func:`shown_mesh` know a scene's bodies; returns what ends it."""
+        known = self._known.shown_by_body
+        bodies = tuple(body_ids) if shown.are_any else ()
+        known.update(dict.fromkeys(bodies, shown))
+
+        def forget() -> None:
+            for body in bodies:
+                known.pop(body, None)
+
+        return forget
 
     def finish_static(self, plan: StaticPlan, body_id: int) -> None:
         """Paint a static collider that exists."""
@@ -181,15 +176,13 @@ class BodyVisuals:
                 body_id, link, rgbaColor=color, physicsClientId=self._client_id
             )
 
-    def _show(self, visual: NodeVisual, body_id: int, link: int, owner: int | None) -> None:
-        self.shown.append(ShownLink(body_id=body_id, link=link, visual=visual, owner=owner))
-        self._known.mesh_by_link[body_id, link] = visual.mesh
+    def _give_texture(self, visual: NodeVisual, body_id: int, link: int) -> None:
         texture = visual.mesh.texture
         if texture is None:
             return
         known = self._known.id_by_texture.get(texture.digest)
         if known is None:
-            known = load_texture(self._client_id, texture, cache_folder(self._options.cache_folder))
+            known = load_texture(self._client_id, texture, self._kept)
             self._known.id_by_texture[texture.digest] = known
         pybullet.changeVisualShape(
             body_id, link, textureUniqueId=known, physicsClientId=self._client_id
@@ -242,9 +235,10 @@ class BodyVisuals:
     def _look(self, mesh: VisualMesh) -> LinkLook:
         if not len(mesh.triangles):
             return NOTHING
-        return LinkLook(
-            file=link_file(mesh, cache_folder(self._options.cache_folder)), color=mesh.color
-        )
+        box = box_of(mesh)
+        if box is not None:
+            return LinkLook(box=box, color=mesh.color)
+        return LinkLook(file=link_file(mesh, self._kept), color=mesh.color)
 
     def _create(self, mesh: VisualMesh, **geometry: object) -> int:
         visual_id: int = pybullet.createVisualShape(

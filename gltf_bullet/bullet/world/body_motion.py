@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from gltf_bullet.bullet.bodies.engine_link import EngineLink
+from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.bullet.state.link_states import (
     apply_base_force,

@@ -9,7 +9,6 @@ from functools import partial
 import numpy as np
 
 from gltf_bullet.bullet.bodies.deforming_bodies import create_deforming
-from gltf_bullet.bullet.bodies.engine_link import EngineLink
 from gltf_bullet.bullet.bodies.free_bodies import FreeBodies, create_free_bodies
 from gltf_bullet.bullet.bodies.free_table import FreeTable
 from gltf_bullet.bullet.bodies.static_bodies import create_statics
@@ -18,11 +17,13 @@ from gltf_bullet.bullet.contacts.fast_bodies import FastBodies
 from gltf_bullet.bullet.contacts.link_contacts import LinkContacts
 from gltf_bullet.bullet.contacts.load_overlaps import find_overlaps, overlap_issues
 from gltf_bullet.bullet.contacts.pair_rules import PairRules
+from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.gravity.forces import gravity_forces
 from gltf_bullet.bullet.joints.articulation_creation import create_articulations
 from gltf_bullet.bullet.joints.mimic_gears import MimicGears, are_any_coupled
 from gltf_bullet.bullet.joints.solving.contact_reader import owners
-from gltf_bullet.bullet.rendering.visuals import BodyVisuals, ShownLink
+from gltf_bullet.bullet.rendering.shown_links import ShownLink
+from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.bullet.session import BodyLease, EngineSession, EngineSettings
 from gltf_bullet.bullet.state.body_states import BodyStates
 from gltf_bullet.bullet.state.snapshots import EngineSnapshot
@@ -92,10 +93,10 @@ class EngineWorld(WorldParts):
         self._is_unforced = self.gravity.is_idle and self.free.is_idle
         """Whether free bodies are given nothing before a step."""
         self._is_plain = self._is_unforced and not plan.derive(FastBodies, self._may_be_fast)
-        self.shown: tuple[ShownLink, ...] = tuple(painter.shown)  # links with meshes of the file
 
     def _create(self, visuals: BodyVisuals, tree: NodeTree, options: LoadOptions) -> None:
         shapes, bodies = self.session.shapes, self.plan.bodies.bodies
+        kinds = self.plan.bodies.anywhere
         jointed = self.plan.articulations.jointed_bodies
         rigid = [plan for plan in self.plan.bodies.statics if not plan.deforms]
         self.static_ids = create_statics(
@@ -104,7 +105,7 @@ class EngineWorld(WorldParts):
         make_free = partial(
             create_free_bodies,
             self.client_id,
-            {node: plan for node, plan in bodies.items() if node not in jointed},
+            {node: bodies[node] for node in bodies if node not in jointed},
             shapes,
             visuals,
             options.batch_size,
@@ -120,7 +121,7 @@ class EngineWorld(WorldParts):
             self.client_id,
             self.plan.articulations,
             bodies,
-            lambda node: [shapes.shape_id(group.shapes) for group in bodies[node].groups],
+            lambda node: [shapes.shape_id(group.shapes) for group in kinds[node].groups],
             visuals,
             self._created,
             tree if options.link_names else None,
@@ -133,12 +134,12 @@ class EngineWorld(WorldParts):
             gear_issues = gears.issues
         free = self.free.id_of_node
         self._table = LinkIndex(self.plan, self.static_ids, free, self.articulations)
-        factors = {free[node]: bodies[node].gravity_factor for node in free}
+        factors = {free[node]: kinds[node].gravity_factor for node in free}
         self.articulations.contacts.join(self.session.shared(owners), factors)
         self._undo.append(self.articulations.contacts.leave)
         for node, (body_id, _) in self.articulations.link_of.items():
             if body_id not in self.articulations.own_shapes:
-                for group, link in zip(bodies[node].groups, self.links_of(node), strict=False):
+                for group, link in zip(kinds[node].groups, self.links_of(node), strict=False):
                     shapes.settle_margin(shapes.shape_id(group.shapes), group.shapes, *link)
         visuals.create_scenery(self._created)
         self.deforming, deforming_ids = create_deforming(
@@ -146,10 +147,9 @@ class EngineWorld(WorldParts):
         )
         self.static_ids |= deforming_ids
         self._created += deforming_ids.values()  # the last bodies of the scene
-        if visuals.needs_finish:
-            for node, body in bodies.items():
-                visuals.finish(body, self.links_of(node))
-        self.pair_rules.trust((*self.articulations.kept_apart, *self.free.kept_apart))
+        self.shown_links = visuals.finish(kinds, self.links_of)
+        self._undo.append(visuals.show(self.shown_links, self._created))
+        self.pair_rules.trust(self.articulations.kept_apart, self.free.kept_apart)
         if self.plan.derive(PairRules, partial(self._needs_rules, tree)):
             self.pair_rules.forbid(self._pairs_apart(tree))
         solid, slips = list(self._table.solid_links()), options.slip_friction
@@ -210,9 +210,15 @@ class EngineWorld(WorldParts):
         return True
 
     @property
+    def shown(self) -> tuple[ShownLink, ...]:
+        """Links with meshes of the file."""
+        return self.shown_links.all
+
+    @property
     def moving_ids(self) -> set[int]:
         """The bodies of motion nodes."""
-        return {link[0] for k in self.plan.bodies.bodies for link in self._table.solid_links_of(k)}
+        links_of = self._table.solid_links_of
+        return {link[0] for node in self.plan.bodies.anywhere for link in links_of(node)}
 
     @property
     def collider_node_of_link(self) -> dict[EngineLink, int]:

@@ -7,8 +7,8 @@ from functools import partial
 
 import pybullet
 
-from gltf_bullet.bullet.bodies.engine_link import EngineLink
 from gltf_bullet.bullet.contacts.link_contacts import SolidLink, solid_links
+from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.bullet.shapes.collider_index import LinkColliders
 from gltf_bullet.model import MotionKind
@@ -61,13 +61,19 @@ class LinkIndex:
         """The engine links of a body's collider groups, in the order of the plan's groups."""
         body_id = self._id_of_free.get(node)
         if body_id is not None:
-            count = len(self.bodies.bodies[node].groups)
+            count = len(self.bodies.anywhere[node].groups)
             return [(body_id, -1), *((body_id, link) for link in range(count - 1))]
         return self._articulations.links_of(node)
 
     def solid_links_of(self, node: int) -> list[EngineLink]:
         """The same, and the bodies of colliders that animations move within the body."""
         return [*self.links_of(node), *self._apart.get(node, ())]
+
+    def _colliding_links(self, node: int) -> list[EngineLink]:
+        """The same, without the link that a body has also where it has no colliders."""
+        if self.bodies.anywhere[node].groups:
+            return self.solid_links_of(node)
+        return self._apart.get(node, [])
 
     def links_around(self, node: int) -> list[EngineLink]:
         """The engine links of the body, or of the static collider, that a node belongs to."""
@@ -79,7 +85,7 @@ class LinkIndex:
     def owners(self) -> dict[EngineLink, int]:
         """The motion node of each link, or its static collider's node."""
         owners = {(body_id, -1): node for node, body_id in self._static_ids.items()}
-        for node in self.bodies.bodies:
+        for node in self.bodies.anywhere:
             owners |= dict.fromkeys(self.solid_links_of(node), node)
         return owners
 
@@ -97,16 +103,17 @@ class LinkIndex:
         """Links of bodies that are jointed without ``enableCollision``."""
         plans = self._plan.articulations
         for first, second in sorted(plans.excluded_pairs):
-            for a in self.solid_links_of(first):
-                yield from ((a, b) for b in self.solid_links_of(second))
+            others = self._colliding_links(second)
+            for a in self._colliding_links(first):
+                yield from ((a, b) for b in others)
         if not plans.excluded_static_pairs:
             return
         bases = self._plan.derive(LinkIndex, partial(self._fixed_bases, tree))
         for node, owner, statics in bases:
             around = [(self._static_ids[static], -1) for static in statics]
             if owner >= 0:
-                around = self.solid_links_of(owner)
-            for a in self.links_of(node):
+                around = self._colliding_links(owner)
+            for a in self._colliding_links(node):
                 yield from ((a, b) for b in around)
 
     def _fixed_bases(self, tree: NodeTree) -> list[tuple[int, int, list[int]]]:
@@ -177,7 +184,7 @@ class LinkIndex:
             return True
         return any(
             node in tree.ancestors(free)
-            for free, plan in self.bodies.bodies.items()
+            for free, plan in self.bodies.anywhere.items()
             if plan.kind is MotionKind.DYNAMIC
             and free not in self._plan.articulations.jointed_bodies
         )
@@ -188,7 +195,7 @@ class LinkIndex:
             # The placement is in the body's pose, the shape stands at its origin.
             shape = (PlacedShape(static.shape.shape),)
             yield (self._static_ids[static.node], -1), LinkColliders((static.node,), shape)
-        for node, plan in self.bodies.bodies.items():
+        for node, plan in self.bodies.anywhere.items():
             for group, (body_id, link) in zip(plan.groups, self.links_of(node), strict=False):
                 inertial = plan.body_from_inertial
                 colliders = (
@@ -202,5 +209,5 @@ class LinkIndex:
         """Every link that others can touch, with its material and filter."""
         return solid_links(
             ((self._static_ids[static.node], static) for static in self.bodies.statics),
-            ((plan, self.links_of(node)) for node, plan in self.bodies.bodies.items()),
+            ((plan, self.links_of(node)) for node, plan in self.bodies.anywhere.items()),
         )

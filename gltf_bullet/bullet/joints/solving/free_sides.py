@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from gltf_bullet.bullet.bodies.engine_link import EngineLink
 from gltf_bullet.bullet.bodies.foreign_bodies import is_immovable, read_free_body
+from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.solver.contact_following import ENDS, PASSES_ON
 from gltf_bullet.solver.island_layout import FREE_GAIN, FREE_INERTIA, FREE_SIZE
 
