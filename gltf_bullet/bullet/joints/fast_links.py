@@ -10,12 +10,11 @@ the pair. The time that is left of the step is lost to what was put back.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple, TypeAlias
 
-import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.engine_link import EngineLink
@@ -30,6 +29,8 @@ __all__ = ["FastLinks", "MayMeet", "Pair", "none_meet"]
 Pair: TypeAlias = tuple[EngineLink, EngineLink]
 _Gap: TypeAlias = tuple[float, Vec3]
 """Between two links [m], negative inside; and the direction from the second to the first."""
+_Span: TypeAlias = tuple[float, float]
+"""Shares of the step before and after which two links are apart."""
 
 TOUCH = 2e-5
 """[m] that a link is put inside of what it meets: with a gap boxes on boxes find no contact."""
@@ -48,15 +49,15 @@ class _Motion(NamedTuple):
 
     travel: Vec3
     """Of its centre of mass [m]."""
-    turn: float
-    """How far any of its points may have gone about it [m]."""
+    turning: Vec3
+    """About it, times the distance of its furthest point [m]."""
     half_thickness: float
     """[m]"""
 
     @property
     def reach(self) -> float:
         """How far any of its points may have gone [m]."""
-        return math.hypot(*self.travel) + self.turn
+        return math.hypot(*self.travel) + math.hypot(*self.turning)
 
 
 MayMeet: TypeAlias = Callable[[EngineLink, EngineLink], bool]
@@ -75,18 +76,36 @@ class _Approach(NamedTuple):
     other: EngineLink
     travel: Vec3
     """Of the first one against the second [m]."""
-    turn: float
-    """What their turning may add [m]."""
+    turnings: tuple[Vec3, Vec3]
+    """Of both."""
 
     @property
     def way(self) -> float:
         """How far two points of both may have moved against each other [m]."""
-        return _RESERVE * (math.hypot(*self.travel) + self.turn)
+        return _RESERVE * (math.hypot(*self.travel) + sum(math.hypot(*t) for t in self.turnings))
 
-    def closing(self, normal: Vec3) -> float:
-        """How much of a distance along a direction the step can have closed [m]."""
-        along = -sum(x * n for x, n in zip(self.travel, normal, strict=True))
-        return max(along + self.turn, 0.0) + (_RESERVE - 1.0) / _RESERVE * self.way
+    def closing(self, normal: Vec3, sense: float = 1.0) -> float:
+        """How much of a distance along a direction the step can have closed at most [m].
+
+        With a ``sense`` of -1: how much of one after the step it can have opened.
+        """
+        (x, y, z), (dx, dy, dz) = normal, self.travel
+        found = max(-sense * (dx * x + dy * y + dz * z), 0.0)
+        for a, b, c in self.turnings:
+            # A turn moves points about its axis: along it, by nothing.
+            found += math.hypot(b * z - c * y, c * x - a * z, a * y - b * x)
+        return found + (_RESERVE - 1.0) / _RESERVE * self.way
+
+    def apart(self, gaps: Iterable[_Gap], sense: float = 1.0) -> float:
+        """For what share of the step, from where ``gaps`` are, the links stay apart; at most 1.
+
+        Of convex parts: the plane between them stays between them for so long.
+        """
+        found = 1.0
+        for gap, normal in gaps:
+            if gap < found * (closing := self.closing(normal, sense)):
+                found = max(gap, 0.0) / closing
+        return found
 
 
 class FastLinks:
@@ -131,21 +150,24 @@ class FastLinks:
         if self._is_alone():
             self.held = frozenset()
             return
-        points = pybullet.getContactPoints(physicsClientId=self._client_id) or ()
-        known = {_pair((p[1], p[3]), (p[2], p[4])) for p in points if p[9] > 0.0} | self.held
         motions = self._motions(dt)
         hurried = {
             link: motion
             for link, motion in motions.items()
             if motion.half_thickness < motion.reach < _RUNAWAY
         }
+        if not hurried:
+            self.held = frozenset()  # of several scenes at once kernels tell what is true of any
+            return
+        points = pybullet.getContactPoints(physicsClientId=self._client_id) or ()
+        known = {_pair((p[1], p[3]), (p[2], p[4])) for p in points if p[9] > 0.0} | self.held
         paths: dict[int, Path] = {}
         shares: dict[Path, float] = {}
         held: set[Pair] = set()
-        for approach in self._approaching(hurried, motions, known, dt, paths):
+        for approach, span in self._approaching(hurried, motions, known, dt, paths):
             link, other = approach.link, approach.other
             movers = self._paths_of((link[0], other[0]), paths, dt)
-            share = self._share(approach, movers)
+            share = self._share(approach, span, movers)
             if share < 1.0:
                 held.add(_pair(link, other))
                 for path in movers:
@@ -172,57 +194,57 @@ class FastLinks:
         known: Collection[Pair],
         dt: float,
         paths: dict[int, Path],
-    ) -> list[_Approach]:
-        """Pairs that were apart before the step, and came near enough to touch within it."""
-        found: dict[Pair, _Approach] = {}
+    ) -> list[tuple[_Approach, _Span]]:
+        """Pairs that were apart before the step and may touch within it, and when in it."""
+        found: dict[Pair, tuple[_Approach, float]] = {}
         furthest = max((motion.reach for motion in hurried.values()), default=0.0)
         for link, motion in hurried.items():
             for other in self._near(link, motion, furthest):
                 pair = _pair(link, other)
                 if pair in found or pair in known:
                     continue
-                if pair not in self._own_pairs and (
-                    other in self._frame or not self._may_meet(link, other)
-                ):
+                if pair not in self._own_pairs and not self._may_meet(link, other):
                     continue
                 if other not in motions:
                     motions[other] = self._motion_of_others(other, dt)
                 theirs = motions[other]
                 dx, dy, dz = (x - y for x, y in zip(motion.travel, theirs.travel, strict=True))
-                approach = _Approach(link, other, (dx, dy, dz), motion.turn + theirs.turn)
+                approach = _Approach(link, other, (dx, dy, dz), (motion.turning, theirs.turning))
                 # What falls beside it comes no nearer; what goes less deep than it is thick is
                 # pushed out again; what is further away than the way was never there.
-                is_deep = approach.way > motion.half_thickness
-                if is_deep and self._gap(approach, approach.way) is not None:
-                    found[pair] = approach
+                if approach.way > motion.half_thickness:
+                    apart = approach.apart(self._gaps(approach, approach.way), -1.0)
+                    if apart < 1.0:
+                        found[pair] = approach, 1.0 - apart
         if not found:
             return []
         movers = self._paths_of(sorted({link[0] for pair in found for link in pair}), paths, dt)
         for path in movers:
             path.place(0.0)
-        gaps = [self._gap(approach, approach.way) for approach in found.values()]
+        gaps = [self._gaps(approach, approach.way) for approach, _ in found.values()]
         for path in movers:
             path.place(1.0)
-        # Out of reach; or inside of each other before: the engine knows about that.
+        # Inside of each other before: the engine knows about that.
         return [
-            approach
-            for approach, gap in zip(found.values(), gaps, strict=True)
-            if gap is not None and 0.0 <= gap[0] < approach.closing(gap[1])
+            (approach, (apart, end))
+            for (approach, end), near in zip(found.values(), gaps, strict=True)
+            if (apart := approach.apart(near)) < end and min(near)[0] >= 0.0
         ]
 
     def _motions(self, dt: float) -> dict[EngineLink, _Motion]:
         """How all links of the scene moved."""
         motions: dict[EngineLink, _Motion] = {}
         sizes = [_sizes_of(articulation) for articulation in self._articulations]
-        travels, turns = [], []
+        travels, turnings = [], []
         for articulation in self._articulations:
             states = articulation.read()
             travels.append((dt * states.linear_velocity).tolist())
-            turns.append((dt * np.linalg.norm(states.angular_velocity, axis=1)).tolist())
+            turnings.append((dt * states.angular_velocity).tolist())
         for link, (number, frame) in self._frame.items():
             length, thickness = sizes[number][frame]
-            x, y, z = travels[number][frame]
-            motions[link] = _Motion((x, y, z), turns[number][frame] * length, thickness)
+            (x, y, z), (a, b, c) = travels[number][frame], turnings[number][frame]
+            turning = length * a, length * b, length * c
+            motions[link] = _Motion((x, y, z), turning, thickness)
         return motions
 
     def _motion_of_others(self, link: EngineLink, dt: float) -> _Motion:
@@ -232,21 +254,32 @@ class FastLinks:
             (x, y, z), spin = pybullet.getBaseVelocity(body, self._client_id)
         else:
             (x, y, z), spin = pybullet.getLinkState(body, number, 1, 0, self._client_id)[6:8]
-        turn = dt * math.hypot(*spin)
-        if turn:
-            # Of what stands still the size is of no interest: a plane's has no end.
-            turn *= 0.5 * math.dist(*pybullet.getAABB(body, number, self._client_id))
-        return _Motion((dt * x, dt * y, dt * z), turn, 0.0)
+        a, b, c = spin
+        # Of what stands still the size is of no interest: a plane's has no end.
+        length = 0.5 * math.dist(*pybullet.getAABB(*link, self._client_id)) if any(spin) else 0.0
+        turning = dt * length * a, dt * length * b, dt * length * c
+        return _Motion((dt * x, dt * y, dt * z), turning, 0.0)
 
     def _near(self, link: EngineLink, motion: _Motion, furthest: float) -> list[EngineLink]:
         """What a link may have met on its way, others having moved as far as any did."""
-        low, high = np.array(pybullet.getAABB(*link, physicsClientId=self._client_id))
+        box = pybullet.getAABB(*link, physicsClientId=self._client_id)
         # The engine looks its boxes up where they were a step ago (measured).
         spare = 2.0 * furthest + motion.reach
-        found = pybullet.getOverlappingObjects(
-            (low - spare).tolist(), (high + spare).tolist(), physicsClientId=self._client_id
+        low, high = (
+            [x + side for x in end] for end, side in zip(box, (-spare, spare), strict=True)
         )
-        return sorted({(body, k) for body, k in found or ()} - {link})
+        near = pybullet.getOverlappingObjects(low, high, physicsClientId=self._client_id)
+        return sorted(set(near or ()) - self._never[link])
+
+    @cached_property
+    def _never(self) -> dict[EngineLink, set[EngineLink]]:
+        """Of the scene's own links those that a link cannot meet, itself among them."""
+        own = set(self._frame)
+        partners: dict[EngineLink, set[EngineLink]] = {link: set() for link in own}
+        for one, other in self._own_pairs:
+            partners[one].add(other)
+            partners[other].add(one)
+        return {link: own - met for link, met in partners.items()}
 
     def _paths_of(self, bodies: Sequence[int], paths: dict[int, Path], dt: float) -> list[Path]:
         """The paths of what moves among some bodies, each once."""
@@ -262,36 +295,37 @@ class FastLinks:
                 paths[body] = FreePath(self._client_id, body, dt, may_go_back=owner is not None)
         return list(dict.fromkeys(paths[body] for body in bodies))
 
-    def _share(self, approach: _Approach, movers: Sequence[Path]) -> float:
+    def _share(self, approach: _Approach, span: _Span, movers: Sequence[Path]) -> float:
         """The share of the step after which two links touch, 1 where they do not.
 
-        By conservative advancement: at a distance nothing can happen on a way of that length.
+        By conservative advancement through the span: what is apart stays so for a while.
         """
-        share, found = 0.0, 1.0
+        (share, end), found = span, 1.0
         for advance in range(_ADVANCES):
+            if share >= end:
+                break
             for path in movers:
                 path.place(share)
-            near = self._gap(approach, (1.0 - share) * approach.way)
-            if near is None:
+            near = self._gaps(approach, (1.0 - share) * approach.way)
+            if not near:
                 break
-            gap, normal = near
+            gap = min(near)[0]
             if gap <= -0.5 * TOUCH or advance == _ADVANCES - 1:
                 found = share
                 break
-            share += (max(gap, 0.0) + TOUCH) / max(approach.closing(normal), TOUCH)
-            if share >= 1.0:
-                break
+            ahead = min((max(g, 0.0) + TOUCH) / max(approach.closing(n), TOUCH) for g, n in near)
+            share += ahead
         for path in movers:
             path.place(1.0)
         return found
 
-    def _gap(self, approach: _Approach, distance: float) -> _Gap | None:
-        """Between two links; ``None`` where it is larger than ``distance`` [m]."""
+    def _gaps(self, approach: _Approach, distance: float) -> list[_Gap]:
+        """Between all convex parts and triangles of two links, up to ``distance`` [m]."""
         link, other = approach.link, approach.other
         near = pybullet.getClosestPoints(
             link[0], other[0], distance, link[1], other[1], physicsClientId=self._client_id
         )
-        return min(((point[8], point[7]) for point in near or ()), default=None)
+        return [(point[8], point[7]) for point in near or ()]
 
 
 def _sizes_of(articulation: Articulation) -> list[list[float]]:
