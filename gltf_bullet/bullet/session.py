@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any, NoReturn, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, NoReturn, Protocol, TypeAlias, TypeVar
 
 import pybullet
 
@@ -133,9 +133,11 @@ class EngineSession:
 
     def shared(self, make: Callable[[EngineSession], T]) -> T:
         """The one thing of its kind in this world, e.g. the collision bits; made at first use."""
-        if make not in self._shared:
-            self._shared[make] = make(self)
-        return cast("T", self._shared[make])
+        if make in self._shared:
+            known: T = self._shared[make]
+            return known
+        made = self._shared[make] = make(self)
+        return made
 
     # --- is this still the same world? --------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -111,9 +111,11 @@ class ScenePlan:
 
     def derive(self, key: object, make: Callable[[], T]) -> T:
         """What was made for ``key``; made now where this is the first of all copies to ask."""
-        if key not in self.kept:
-            self.kept[key] = make()
-        return cast("T", self.kept[key])
+        if key in self.kept:
+            known: T = self.kept[key]
+            return known
+        made = self.kept[key] = make()
+        return made
 
 
 def within_reach(frames: NodeFrames, diagnostics: Diagnostics) -> NodeFrames:
@@ -146,7 +148,7 @@ def plan_scene(
     """Plan a scene; findings about what the engine cannot express go to ``diagnostics``."""
     motion_node_of = physics.motion_node_of(tree)
     physics = _hold_animated_joints(physics, motion_node_of, animated, diagnostics)
-    physics = with_fixed_bases(physics, tree, motion_node_of, frames, animated.moved)
+    physics = with_fixed_bases(physics, tree, motion_node_of, frames, animated.moved, mesh_of)
     motion_node_of = physics.motion_node_of(tree)
     report_skewed_axes(physics, frames, diagnostics)
     inside = animated.within_bodies(tree, motion_node_of, by_scale=True)

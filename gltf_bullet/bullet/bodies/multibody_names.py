@@ -31,6 +31,8 @@ def names_of_multibody(
     dof_counts: dict[int, int] = {}
     for one in plan.dofs:
         dof_counts[one.joint_node] = dof_counts.get(one.joint_node, 0) + 1
+    root = multibody.root_node if multibody.root_node >= 0 else multibody.anchor
+    base = _name(tree, root) if root >= 0 else "world"
     links: list[str] = []
     joints: list[JointFacts] = []
     for link, (node, group) in enumerate(multibody.owners):
@@ -43,7 +45,7 @@ def names_of_multibody(
             )
             name = f"{name} {axis}"
         if node < 0:
-            own = f"{name or 'link'} link"
+            own = f"{name or base} link"
         else:
             own = _name(tree, node) if group == 0 else f"{_name(tree, node)} group {group}"
         links.append(own)
@@ -52,8 +54,6 @@ def names_of_multibody(
             # The engine's limits of a ragdoll's axes broke replays to the bit (measured).
             facts = replace(facts, lower=-math.inf, upper=math.inf)
         joints.append(facts)
-    root = multibody.root_node if multibody.root_node >= 0 else multibody.anchor
-    base = _name(tree, root) if root >= 0 else "world"
     unique = _unique([base, *links])
     joint_names = _unique([joint.name for joint in joints])
     return MultibodyNames(

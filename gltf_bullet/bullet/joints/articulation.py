@@ -32,6 +32,11 @@ UNLIMITED = 1e10
 """A bound that no coordinate reaches, where only the other side is limited."""
 
 
+SLACK = 1e-3
+"""[m, rad] by which the engine's own limits are wider: it backs the solve up, and leaves loads to
+it (measured: of what rested on an arm at its stop the solve held a fifth, and said so)."""
+
+
 class Articulation:
     """Execution of one :class:`ArticulationPlan`."""
 
@@ -229,7 +234,8 @@ class Articulation:
             if rows.recovering[r]:
                 lower, upper = -UNLIMITED, UNLIMITED
             index = int(rows.coordinate[r])
-            found.append((index, max(lower, -UNLIMITED), min(upper, UNLIMITED)))
+            native = max(lower - SLACK, -UNLIMITED), min(upper + SLACK, UNLIMITED)
+            found.append((index, *native))
         return found
 
     def _set_native(self, index: int, lower: float, upper: float) -> None:

@@ -134,7 +134,7 @@ class LinkIndex:
         All of the static subtree that the attachment stands in: a robot's base may keep its
         colliders in nodes beside or above the joint's. Without any there, those around the next
         node above. Under a static motion node everything that belongs to it, with no need of this.
-        A root may be no more than what an exporter puts everything under: of what it holds, that
+        A node may be no more than what an exporter puts everything under: of what it holds, that
         which is not near the joint at load is nobody's base (a slider 3 m above the floor let its
         body fall through it).
         """
@@ -143,10 +143,8 @@ class LinkIndex:
                 around = [node] if node in self._static_ids else []
             else:
                 around = [static for static, path in above.items() if node in path]
-            if around and tree.parents[node] < 0:
-                own = [node] if node in around else []
-                near = self._near(jointed, attachment, [k for k in around if k != node])
-                around = [*own, *near]
+            own = [node] if node in around else []
+            around = [*own, *self._near(jointed, attachment, [k for k in around if k != node])]
             if around:
                 return around
         return []

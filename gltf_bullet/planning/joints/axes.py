@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from gltf_bullet.model import DofKind, JointLimit
 
-__all__ = ["BALL", "FULL_TURN", "LOCK_WIDTH", "AxisRange", "Dof", "merge_axis"]
+__all__ = ["BALL", "LOCK_WIDTH", "AxisRange", "Dof", "bounds_of", "merge_axis"]
 
 BALL = 3
 """Axis number of a spherical degree of freedom: all three rotations at once."""
@@ -19,7 +19,7 @@ BALL = 3
 LOCK_WIDTH = 1e-6
 """[m, rad] Ranges narrower than this are locked."""
 
-FULL_TURN = math.tau - 1e-6
+_HALF_TURN = math.pi - 1e-6
 """[rad]"""
 
 
@@ -55,6 +55,19 @@ class Dof:
     upper: float = math.inf
 
 
+def bounds_of(limit: JointLimit) -> tuple[float, float]:
+    """Lowest and highest value of a limit of one axis; what no angle can leave is infinite.
+
+    Angles are those between -pi and pi: where a range is wider than a turn, an end of it beyond
+    them bounds nothing. One that is narrower holds its ends, wherever they are.
+    """
+    lower, upper = limit.minimum, limit.maximum
+    if limit.kind is DofKind.ANGULAR and upper - lower >= 2.0 * _HALF_TURN:
+        lower = lower if lower > -_HALF_TURN else -math.inf
+        upper = upper if upper < _HALF_TURN else math.inf
+    return lower, upper
+
+
 def merge_axis(limits: Sequence[JointLimit], kind: DofKind, axis: int) -> AxisRange:
     """Intersect the hard one-axis limits of an axis, and radial ones of zero radius."""
     lower, upper = -math.inf, math.inf
@@ -62,10 +75,8 @@ def merge_axis(limits: Sequence[JointLimit], kind: DofKind, axis: int) -> AxisRa
         if limit.kind is not kind or axis not in limit.axes or limit.stiffness != math.inf:
             continue
         if len(limit.axes) == 1:
-            # A full turn is no limit: the angle's metric never leaves -pi .. pi.
-            full = kind is DofKind.ANGULAR and limit.maximum - limit.minimum >= FULL_TURN
-            if not full:
-                lower, upper = max(lower, limit.minimum), min(upper, limit.maximum)
+            least, most = bounds_of(limit)
+            lower, upper = max(lower, least), min(upper, most)
         elif limit.maximum <= LOCK_WIDTH:
             lower, upper = max(lower, 0.0), min(upper, 0.0)
     return AxisRange(lower=lower, upper=upper)

@@ -15,6 +15,7 @@ from gltf_bullet.model import (
     Box,
     Capsule,
     Cylinder,
+    MeshShape,
     Motion,
     MotionKind,
     PhysicsScene,
@@ -23,6 +24,7 @@ from gltf_bullet.model import (
     Sphere,
 )
 from gltf_bullet.planning.joints.graph import GraphEdge, connected_components
+from gltf_bullet.planning.shapes.planner import MeshOf
 from gltf_bullet.scene import NodeFrames, NodeTree
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -39,6 +41,7 @@ def with_fixed_bases(
     motion_node_of: IntArray,
     frames: NodeFrames,
     moving: Collection[int],
+    mesh_of: MeshOf,
 ) -> PhysicsScene:
     """The scene with static motions on nodes that are the base of nothing but one robot.
 
@@ -48,6 +51,7 @@ def with_fixed_bases(
         motion_node_of: Nearest motion node per node, -1 without one, shape [node_count].
         frames: Where they stand.
         moving: Nodes that an animation moves.
+        mesh_of: Gives the triangles of a mesh shape.
     """
     dynamic = {n for n, m in physics.motions.items() if m.kind is MotionKind.DYNAMIC}
     edges: list[GraphEdge] = []
@@ -88,7 +92,7 @@ def with_fixed_bases(
         for base, bodies in bodies_of_base.items()
         if base not in refused
         and _is_base_of(base, bodies, physics, tree, set(moving))
-        and (tree.parents[base] >= 0 or _is_compact(base, bodies, physics, tree, frames))
+        and _is_compact(base, bodies, physics, tree, frames, mesh_of)
     ]
     if not found:
         return physics
@@ -97,42 +101,62 @@ def with_fixed_bases(
 
 
 def _is_compact(
-    base: int, bodies: set[int], physics: PhysicsScene, tree: NodeTree, frames: NodeFrames
+    base: int,
+    bodies: set[int],
+    physics: PhysicsScene,
+    tree: NodeTree,
+    frames: NodeFrames,
+    mesh_of: MeshOf,
 ) -> bool:
-    """Whether the colliders of a root stand where its robot does, as far as shapes tell.
+    """Whether the colliders of a base stand where its robot does.
 
-    A root may be no more than what an exporter puts everything under: the floor of a hall is not
-    the base of a slider 3 m above it.
+    A node may be no more than what an exporter puts everything under: the floor of a hall is not
+    the base of a slider 3 m above it, nor that of what hangs just above it. What is larger than the
+    robot is its base only where a joint holds on to it.
     """
-    near = sorted({*bodies, *(node for node in physics.joints if base in tree.ancestors(node))})
-    places = frames.positions[near]
-    size = float(np.ptp(places, axis=0).max(initial=0.0)) + _NEAR
+    held = {node for node in physics.joints if base in tree.ancestors(node)}
+    ends = (joint.connected_node for joint in physics.joints.values())
+    held |= {end for end in ends if end is not None and base in tree.ancestors(end)}
+    held = {node for node in held if not bodies & {node, *tree.ancestors(node)}}
+    joints, robot = frames.positions[sorted(held)], frames.positions[sorted({*bodies, *held})]
+    size = float(np.ptp(robot, axis=0).max(initial=0.0)) + _NEAR
     for node, collider in physics.colliders.items():
-        half = _half_extents(collider.shape)
-        if half is None or base not in tree.ancestors(node) or bodies & {*tree.ancestors(node)}:
+        if base not in tree.ancestors(node) or bodies & {*tree.ancestors(node)}:
+            continue
+        box = _box_of(collider.shape, mesh_of)
+        if box is None:
             continue
         linear = frames.world_from_node[node, :3, :3]
-        local = (places - frames.positions[node]) @ np.linalg.pinv(linear).T
-        outside = (local - np.clip(local, -half, half)) @ linear.T
-        if np.linalg.norm(outside, axis=1).min() > size:
+        is_large = np.linalg.norm(linear @ (box[1] - box[0])) > size
+        places = (joints if is_large else robot) - frames.positions[node]
+        local = places @ np.linalg.pinv(linear).T
+        outside = (local - np.clip(local, *box)) @ linear.T
+        if np.linalg.norm(outside, axis=1).min(initial=np.inf) > (_NEAR if is_large else size):
             return False
     return True
 
 
-def _half_extents(shape: Shape) -> FloatArray | None:
-    """Of an implicit shape about its origin [m]; ``None`` for meshes."""
+def _box_of(shape: Shape, mesh_of: MeshOf) -> tuple[FloatArray, FloatArray] | None:
+    """Lowest and highest corner of a shape in its own frame [m]; ``None``: it has none."""
     match shape:
         case Box(size=size):
-            return 0.5 * np.array(size)
+            half = 0.5 * np.array(size)
         case Sphere(radius=radius):
-            return np.full(3, radius)
+            half = np.full(3, radius)
         case Capsule(mid_height=height, radius_bottom=bottom, radius_top=top):
             wide = max(bottom, top)
-            return np.array([wide, 0.5 * height + wide, wide])
+            half = np.array([wide, 0.5 * height + wide, wide])
         case Cylinder(height=height, radius_bottom=bottom, radius_top=top):
             wide = max(bottom, top)
-            return np.array([wide, 0.5 * height, wide])
-    return None
+            half = np.array([wide, 0.5 * height, wide])
+        case MeshShape():
+            mesh = mesh_of(shape)
+            if mesh is None or not len(mesh.points):
+                return None
+            return mesh.points.min(axis=0), mesh.points.max(axis=0)
+        case _:
+            return None
+    return -half, half
 
 
 def _is_base_of(

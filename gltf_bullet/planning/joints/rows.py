@@ -14,10 +14,10 @@ from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
 from gltf_bullet.model import DofKind, Joint, JointLimit
 from gltf_bullet.planning.joints.axes import (
     BALL,
-    FULL_TURN,
     LOCK_WIDTH,
     AxisRange,
     Dof,
+    bounds_of,
     merge_axis,
 )
 
@@ -142,9 +142,8 @@ def _rows_of_limit(
             if index < 0:
                 continue
             ball = dofs[index].axis == BALL or (by_twist and kind is DofKind.ANGULAR)
-            full = kind is DofKind.ANGULAR and limit.maximum - limit.minimum >= FULL_TURN
-            if full:
-                continue  # the angle's metric never leaves -pi .. pi
+            if bounds_of(limit) == (-math.inf, math.inf):
+                continue
             if not soft and not (ball and len(limit.axes) == 1):
                 continue  # a hard range of a one-axis dof: merged above
             if not ball:
