@@ -44,6 +44,8 @@ _SETTINGS = itemgetter(
 
 _SESSIONS: dict[int, EngineSession] = {}
 """The last known life of each client's world."""
+_MAKING = threading.Lock()
+"""Held by none that holds, or waits for, a session's own."""
 
 T = TypeVar("T")
 
@@ -91,10 +93,14 @@ def require_client(physics_client: PhysicsClient) -> int:
 def engine_session(client_id: int) -> EngineSession:
     """The session of a connected client; a new one after a reset or a reconnection."""
     known = _SESSIONS.get(client_id)
-    if known is None or not known.is_alive():
-        known = EngineSession(client_id)
-        _SESSIONS[client_id] = known
-    return known
+    if known is not None:
+        with known.lock:
+            if known.is_alive():
+                return known
+    with _MAKING:
+        if _SESSIONS.get(client_id) is known:
+            _SESSIONS[client_id] = EngineSession(client_id)
+        return _SESSIONS[client_id]
 
 
 def known_session(client_id: int) -> EngineSession | None:

@@ -96,11 +96,13 @@ class Scene(SceneViews):
 
     def before_step(self) -> None:
         """Apply forces, motors and kinematic velocities for the coming ``stepSimulation``."""
-        self.core.before_step()
+        with self.core.session.lock:
+            self.core.before_step()
 
     def after_step(self) -> None:
         """Read the bodies, refresh all node transforms, advance :attr:`time`."""
-        self.core.after_step()
+        with self.core.session.lock:
+            self.core.after_step()
 
     # --- triggers -----------------------------------------------------------------------------
 
@@ -125,7 +127,8 @@ class Scene(SceneViews):
     def node_matrices(self) -> FloatArray:
         """world_from_node of all nodes, read-only view, shape [node_count, 4, 4]."""
         self.core.require_alive()
-        view = self.core.followers.look().view()
+        with self.core.session.lock:
+            view = self.core.followers.look().view()
         view.setflags(write=False)
         return view
 
@@ -270,7 +273,8 @@ class Scene(SceneViews):
                 Otherwise the engine's part covers the whole PyBullet world, as
                 ``pybullet.saveState`` does: restoring puts other bodies in it back as well.
         """
-        return self.core.save_state(own_bodies_only=own_bodies_only)
+        with self.core.session.lock:
+            return self.core.save_state(own_bodies_only=own_bodies_only)
 
     def restore_state(self, state: SceneState) -> None:
         """Go back to a saved state of this asset, in this process or another.
@@ -280,7 +284,8 @@ class Scene(SceneViews):
         Raises:
             EngineError: The world holds other bodies than the saved one.
         """
-        self.core.return_to(state, state.physics)
+        with self.core.session.lock:
+            self.core.return_to(state, state.physics)
 
     def reset(self) -> None:
         """Go back to the state at the first step (or, before any step, do nothing).
@@ -291,7 +296,8 @@ class Scene(SceneViews):
         Raises:
             RuntimeError: After ``core.disable_reset()``.
         """
-        self.core.reset()
+        with self.core.session.lock:
+            self.core.reset()
 
     def restart(self, state: SceneState, values: Mapping[str, Any]) -> None:
         """:meth:`restore_state`, then :meth:`set` for every pointer: an episode's start.

@@ -372,12 +372,13 @@ class SceneCore:
         if self.is_removed:
             return
         self.is_removed = True
-        self._start.leave()
-        try:
-            self.world.remove()
-        except BaseException:
-            self.world.remove()  # Ctrl-C in the middle: the rest goes all the same
-            raise
+        with self.session.lock:
+            self._start.leave()
+            try:
+                self.world.remove()
+            except BaseException:
+                self.world.remove()  # Ctrl-C in the middle: the rest goes all the same
+                raise
         while self._when_removed:
             self._when_removed.pop(0)()
 

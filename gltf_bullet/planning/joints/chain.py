@@ -17,6 +17,7 @@ from gltf_bullet.transforms import IDENTITY_POSE, Pose, Quat, Vec3
 
 __all__ = ["ChainLinks", "chain_links"]
 
+_NOWHERE: Vec3 = (0.0, 0.0, 0.0)
 _COINCIDENT = 1e-9
 """[m] Two origins closer than this may share a link frame."""
 
@@ -56,6 +57,7 @@ def chain_links(
     is_reversed: bool,
     parent_from_attachment: Pose,
     attachment_from_body: Pose,
+    near_from_far: Pose,
     body: LinkSpec,
 ) -> ChainLinks:
     """The links of a joint and of the body at its end.
@@ -65,10 +67,14 @@ def chain_links(
         is_reversed: The parent holds frame b, the body frame a.
         parent_from_attachment: The parent's attachment frame in its link frame.
         attachment_from_body: The body frame in the body's attachment frame.
+        near_from_far: The body's attachment frame in the parent's, at load.
         body: Mass properties of the body; joint, frames and axis are filled in here.
     """
     elements: list[Pose | _Moving] = [parent_from_attachment]
-    elements += _reversed(_elements(layout)) if is_reversed else _elements(layout)
+    if is_reversed and layout.slides_alike:
+        elements += _slides_first(layout, near_from_far)
+    else:
+        elements += _reversed(_elements(layout)) if is_reversed else _elements(layout)
     elements.append(attachment_from_body)
     links: list[LinkSpec] = []
     carriers = [-1] * len(layout.dofs)
@@ -141,6 +147,27 @@ def _reversed(elements: list[Pose | _Moving]) -> list[Pose | _Moving]:
             x, y, z = element.axis
             result.append(replace(element, axis=(-x, -y, -z)))
     return result
+
+
+def _slides_first(layout: JointLayout, near_from_far: Pose) -> list[Pose | _Moving]:
+    """The reversed chain of a joint that slides alike in all directions, slides before turns.
+
+    The file has them along the axes of frame a, which turn with the body: the slides would carry a
+    body that spins in circles (measured: at 15 rad/s free flight gained 30 J in a second, a rope
+    blew up). Where all directions are alike, axes that stand where those of frame a stand at load
+    mean the same.
+    """
+    offset, *others = _elements(layout)
+    slides: list[Pose | _Moving] = []
+    turns: list[Pose | _Moving] = []
+    for element in others:
+        if isinstance(element, _Moving) and element.kind is DofKind.LINEAR:
+            x, y, z = near_from_far.rotate(element.axis)
+            slides.append(replace(element, axis=(-x, -y, -z)))
+        else:
+            turns.append(element)
+    x, y, z = near_from_far.rotate(offset.translation if isinstance(offset, Pose) else _NOWHERE)
+    return [Pose.from_translation((-x, -y, -z)), *slides, *_reversed(turns)]
 
 
 def _link_joint(element: _Moving) -> LinkJoint:

@@ -15,7 +15,7 @@ from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severit
 from gltf_bullet.model import DofKind, Joint, JointLimit
 from gltf_bullet.planning.joints.axes import BALL, LOCK_WIDTH, AxisRange, Dof, merge_axis
 from gltf_bullet.planning.joints.rotations import RotationLayout, plan_rotations, total_angle
-from gltf_bullet.planning.joints.rows import JointRow, drive_rows, limit_rows
+from gltf_bullet.planning.joints.rows import JointRow, RowMetric, drive_rows, limit_rows
 from gltf_bullet.transforms import Pose, Vec3
 
 __all__ = ["JointLayout", "plan_joint_layout"]
@@ -37,6 +37,10 @@ JOINT_STARTS_VIOLATED = IssueKind(
 )
 
 
+_ALIGNED = 1e-9
+"""[rad] Locked axes turned by less are not."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointLayout:
     """The chain from frame a to frame b and its rows."""
@@ -56,6 +60,30 @@ class JointLayout:
             and len(self.dofs) == 1
             and self.dofs[0].axis == BALL
             and self.dofs[0].kind is DofKind.ANGULAR
+        )
+
+    @property
+    def slides_alike(self) -> bool:
+        """Whether it lets b go alike in all directions that its turns take into each other.
+
+        In space; or in a plane about whose normal alone it turns.
+        """
+        slides = {dof.axis: dof for dof in self.dofs if dof.kind is DofKind.LINEAR}
+        if any(dof.lower > -math.inf or dof.upper < math.inf for dof in slides.values()):
+            return False
+        normal = ({0, 1, 2} - slides.keys()).pop() if len(slides) == 2 else -1
+        if len(slides) == 2:
+            turns = {dof.axis for dof in self.dofs if dof.kind is DofKind.ANGULAR}
+            if turns != {normal} or any(
+                abs(turn.angle) > _ALIGNED for turn in self.rotation.turns if not turn.is_free
+            ):
+                return False
+        elif len(slides) != 3:
+            return False
+        metric = RowMetric.LINE if len(slides) == 2 else RowMetric.POINT
+        return all(
+            row.kind is DofKind.ANGULAR or (row.metric is metric and normal in (row.axis, -1))
+            for row in self.rows
         )
 
     @property

@@ -199,6 +199,7 @@ def emit_multibody(
             is_reversed=branch.is_reversed,
             parent_from_attachment=world_from_parent.inverse() @ near.frame,
             attachment_from_body=attachment_from_body,
+            near_from_far=near.frame.inverse() @ far.frame,
             body=LinkSpec(
                 parent=-1,
                 joint=LinkJoint.FIXED,

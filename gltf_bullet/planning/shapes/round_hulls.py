@@ -18,8 +18,8 @@ __all__ = ["round_hull"]
 
 _USUAL = 256
 """Vertices in all, for which the numbers below are."""
-_SEGMENTS = {Cylinder: 64, Capsule: 24, Sphere: 22}
-"""Vertices per ring: a sagitta below 1 % of the radius."""
+_SEGMENTS = {Cylinder: 64, Capsule: 24, Sphere: 20}
+"""Vertices per ring: a sagitta of 1.2 % of the radius at most."""
 _TIP = 1e-6
 """Ratio of two radii below which the smaller one is a tip: qhull loses facets that are a billion
 times smaller than the others."""
@@ -69,7 +69,11 @@ def _surface_points(shape: Sphere | Capsule | Cylinder, finer: float) -> FloatAr
     def times(count: int) -> int:
         return max(3, int(count * finer))
 
-    segments, cap_rings = times(_SEGMENTS[type(shape)]), times(_CAP_RINGS)
+    def around(kind: type) -> int:
+        # In fours: what a shape rests on is its end along an axis.
+        return max(4, 4 * int(0.25 * _SEGMENTS[kind] * finer))
+
+    segments, cap_rings = around(type(shape)), times(_CAP_RINGS)
     if isinstance(shape, Cylinder):
         segments = max(6, 4 * (int(_SEGMENTS[Cylinder] * finer * finer) // 4))
         half = 0.5 * shape.height
@@ -87,7 +91,7 @@ def _surface_points(shape: Sphere | Capsule | Cylinder, finer: float) -> FloatAr
     if abs(rb - rt) >= shape.mid_height:
         center, radius = (-half, rb) if rb >= rt else (half, rt)
         latitudes = np.linspace(-0.5 * math.pi, 0.5 * math.pi, times(_SPHERE_RINGS))
-        return _latitude_rings(center, radius, latitudes, times(_SEGMENTS[Sphere]))
+        return _latitude_rings(center, radius, latitudes, around(Sphere))
     # The tube touches both spheres at this latitude.
     tangent = math.asin((rb - rt) / shape.mid_height)
     low = np.linspace(-0.5 * math.pi, tangent, cap_rings + 1)
