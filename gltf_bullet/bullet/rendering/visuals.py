@@ -154,7 +154,7 @@ class BodyVisuals:
     def show(self, shown: ShownLinks, body_ids: Iterable[int]) -> Callable[[], None]:
         """Let :func:`shown_mesh` know a scene's bodies; returns what ends it."""
         known = self._known.shown_by_body
-        bodies = tuple(body_ids) if shown.are_any else ()
+        bodies = tuple(body_ids)
         known.update(dict.fromkeys(bodies, shown))
 
         def forget() -> None:

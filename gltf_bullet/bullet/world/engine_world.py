@@ -148,7 +148,8 @@ class EngineWorld(WorldParts):
         self.static_ids |= deforming_ids
         self._created += deforming_ids.values()  # the last bodies of the scene
         self.shown_links = visuals.finish(kinds, self.links_of)
-        self._undo.append(visuals.show(self.shown_links, self._created))
+        if self.shown_links.are_any:
+            self._undo.append(visuals.show(self.shown_links, self._created))
         self.pair_rules.trust(self.articulations.kept_apart, self.free.kept_apart)
         if self.plan.derive(PairRules, partial(self._needs_rules, tree)):
             self.pair_rules.forbid(self._pairs_apart(tree))
