@@ -16,6 +16,7 @@ from gltf_bullet.bullet.bodies.named_multibody import (
     describe_multibody,
 )
 from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.rendering.visuals import shown_mesh
 from gltf_bullet.planning.joints.multibody_spec import LinkJoint, LinkSpec, MultibodySpec
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3
 from tests.convert.robots import body_of, converted
@@ -132,3 +133,19 @@ def test_copies_stand_where_they_were_put_and_move_alike(client: int) -> None:
     np.testing.assert_allclose(
         apart[:, :3, 3], np.tile((20.0, 0.0, 0.0), (len(apart), 1)), atol=1e-9
     )
+
+
+def test_a_scene_that_goes_takes_no_mesh_from_whoever_has_its_ids_now(client: int) -> None:
+    """PyBullet gives ids out again: what a link shows is its present scene's to say."""
+    asset = converted("r2d2.urdf")
+    robbed = asset.instantiate(client)
+    body = body_of(robbed)
+    shown = [link for link in range(-1, 20) if shown_mesh(client, body, link) is not None]
+    assert len(shown) > 5
+    pybullet.removeBody(body, client)
+    heir = asset.instantiate(client)
+    assert body_of(heir) == body
+    robbed.remove()
+    assert [link for link in range(-1, 20) if shown_mesh(client, body, link)] == shown
+    heir.remove()
+    assert not [link for link in range(-1, 20) if shown_mesh(client, body, link)]

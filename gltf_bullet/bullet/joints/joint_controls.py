@@ -43,7 +43,9 @@ class DofState:
     """Now; a ball has three numbers, other dofs one."""
 
     position: tuple[float, ...]
-    """[m] or [rad]; of a ball the rotation vector of b in a [rad]."""
+    """[m] or [rad]; of a ball the rotation vector of b in a [rad]. Slides are along the axes of a;
+    where a joint slides alike in all directions and the body that moves has a: along axes of b that
+    stood there at load."""
     velocity: tuple[float, ...]
     """[m/s] or [rad/s]; of a ball in the axes of the child link."""
     applied_force: tuple[float, ...]

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pybullet
@@ -57,8 +58,8 @@ class _EngineVisuals:
         self.id_by_content: dict[object, int] = {}
         self.id_by_texture: dict[bytes, int] = {}
         self.files = MeshFiles()
-        self.shown_by_body: dict[int, ShownLinks] = {}
-        """Of all scenes that are there: PyBullet does not tell it."""
+        self.shown_by_body: WeakValueDictionary[int, ShownLinks] = WeakValueDictionary()
+        """By body id, as long as their scenes are there: PyBullet does not tell it."""
 
 
 _ListsOfMesh = dict[str, list[list[float]] | list[int]]
@@ -159,7 +160,8 @@ class BodyVisuals:
 
         def forget() -> None:
             for body in bodies:
-                known.pop(body, None)
+                if known.get(body) is shown:  # else the id was given out again
+                    del known[body]
 
         return forget
 
