@@ -22,6 +22,10 @@ class _KeptFiles:
         self._folder: Path | None = None
         self._paths: dict[tuple[bytes, str], str] = {}
 
+    def are_in(self, text: str) -> bool:
+        """Whether a text speaks of such files, which no other process can read."""
+        return self._folder is not None and str(self._folder) in text
+
     def file(self, digest: bytes, suffix: str, write: Callable[[], bytes]) -> str:
         """The file of a content; ``write`` makes it where it is not there yet."""
         path = self._paths.get((digest, suffix))

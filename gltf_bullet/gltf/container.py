@@ -6,17 +6,17 @@ Here: opening the source, the GLB container, decoding JSON from untrusted bytes.
 
 from __future__ import annotations
 
-import gc
 import os
 import re
 import struct
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, NoReturn, TypeAlias, cast
 
 import msgspec
 
+from gltf_bullet.collection import no_collection
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
 from gltf_bullet.errors import ContainerError
 from gltf_bullet.gltf.fields import JsonObject
@@ -31,7 +31,10 @@ __all__ = [
     "AssetSource",
     "Container",
     "ReadLimits",
+    "SourceFile",
+    "glb_chunk",
     "open_container",
+    "read_source",
 ]
 
 AssetSource: TypeAlias = (
@@ -125,6 +128,16 @@ class ReadLimits:
 DEFAULT_LIMITS = ReadLimits()
 
 
+class SourceFile(NamedTuple):
+    """A source that was read and not yet decoded; itself a source."""
+
+    path: str
+    """As the caller named it, or ``"<memory>"``."""
+    folder: Path | None
+    """Where relative URIs start; ``None`` for a source without a place."""
+    data: bytes
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Container:
     """The parts of a file before anything of it is interpreted."""
@@ -137,7 +150,9 @@ class Container:
     glb_chunk: bytes | None
 
 
-def open_container(source: AssetSource, diagnostics: Diagnostics, limits: ReadLimits) -> Container:
+def open_container(
+    source: AssetSource | SourceFile, diagnostics: Diagnostics, limits: ReadLimits
+) -> Container:
     """Read ``source`` whole and decode its container.
 
     Raises:
@@ -147,20 +162,27 @@ def open_container(source: AssetSource, diagnostics: Diagnostics, limits: ReadLi
     """
     if _is_pygltflib(source):
         return _container_of_gltf2(source, diagnostics, limits)
-    path, folder, data = _read_source(source, diagnostics, limits)
+    if not isinstance(source, SourceFile):
+        source = read_source(source, diagnostics, limits)
+    path, folder, data = source
     if not data:
         _fail(path, diagnostics, FILE_EMPTY)
     _refuse(foreign_format(data), path, diagnostics)
-    glb_chunk: bytes | None = None
+    text, binary = data, None
     if data[:4] == GLB_MAGIC:
-        text, glb_chunk = _split_glb(data, path, diagnostics)
-    else:
-        text = data
+        text, binary = _split_glb(data, path, diagnostics)
     root = _decode_json(text, path, diagnostics, limits)
     # Version 1 keeps its tables as objects with names; "asset" was optional there.
     if isinstance(root.get("nodes"), dict) and isinstance(root.get("meshes"), dict):
         _refuse(GLTF_1, path, diagnostics)
-    return Container(path=path, folder=folder, json=root, glb_chunk=glb_chunk)
+    return Container(path=path, folder=folder, json=root, glb_chunk=binary)
+
+
+def glb_chunk(file: SourceFile) -> bytes | None:
+    """The binary chunk of a file that :func:`open_container` has read without an error."""
+    if file.data[:4] != GLB_MAGIC:
+        return None
+    return _split_glb(file.data, file.path, Diagnostics())[1]
 
 
 def _fail(path: str, diagnostics: Diagnostics, kind: IssueKind, **values: object) -> NoReturn:
@@ -175,10 +197,10 @@ def _refuse(found: tuple[str, str] | None, path: str, diagnostics: Diagnostics) 
         _fail(path, diagnostics, FILE_OTHER_FORMAT, got=what, remedy=remedy)
 
 
-def _read_source(
-    source: object, diagnostics: Diagnostics, limits: ReadLimits
-) -> tuple[str, Path | None, bytes]:
-    """The path as named, the folder and the whole content of a source."""
+def read_source(
+    source: object, diagnostics: Diagnostics, limits: ReadLimits = DEFAULT_LIMITS
+) -> SourceFile:
+    """Read a source whole, other than a ``pygltflib.GLTF2``; raises as :func:`open_container`."""
     if isinstance(source, (bytes, bytearray, memoryview)):
         data = bytes(source)
         path, folder = MEMORY_PATH, None
@@ -203,7 +225,7 @@ def _read_source(
         raise TypeError(f"cannot read an asset from {type(source).__name__}")
     if len(data) > limits.max_buffer_bytes:
         _fail(path, diagnostics, FILE_TOO_LARGE, got=len(data), allowed=limits.max_buffer_bytes)
-    return path, folder, data
+    return SourceFile(path, folder, data)
 
 
 def _read_file(path: str, diagnostics: Diagnostics, limits: ReadLimits) -> bytes:
@@ -271,20 +293,14 @@ def _decode_json(
     if text[:3] == b"\xef\xbb\xbf":
         diagnostics.report(JSON_BYTE_ORDER_MARK, ROOT)
         text = text[3:]
-    # A big file is nothing but new containers: collecting during the decode costs 2-3 times the
-    # decode itself (research/perf.md section 2).
-    collecting = gc.isenabled()
-    gc.disable()
     try:
-        root = msgspec.json.decode(text)
+        with no_collection():
+            root = msgspec.json.decode(text)
     except RecursionError:
         _fail(path, diagnostics, JSON_TOO_DEEP, allowed=limits.max_json_depth)
     except (msgspec.MsgspecError, ValueError) as exc:
         diagnostics.report(JSON_MALFORMED, ROOT, got=_reason(text, exc))
         raise ContainerError(path, diagnostics.issues) from exc
-    finally:
-        if collecting:
-            gc.enable()
     if _is_deeper_than(text, limits.max_json_depth):
         _fail(path, diagnostics, JSON_TOO_DEEP, allowed=limits.max_json_depth)
     if not isinstance(root, dict):

@@ -18,6 +18,7 @@ from gltf_bullet.gltf.container import (
     DEFAULT_LIMITS,
     AssetSource,
     ReadLimits,
+    SourceFile,
     open_container,
 )
 from gltf_bullet.gltf.fields import JsonObject, read_object, read_objects, read_string, read_strings
@@ -139,7 +140,7 @@ class Document:
 
 
 def read_document(
-    source: AssetSource,
+    source: AssetSource | SourceFile,
     diagnostics: Diagnostics,
     *,
     limits: ReadLimits = DEFAULT_LIMITS,

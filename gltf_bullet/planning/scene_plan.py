@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -26,10 +26,25 @@ from gltf_bullet.planning.triggers import TriggerPlans, plan_triggers
 from gltf_bullet.scene import NodeFrames, NodeTree
 from gltf_bullet.transforms import BoolArray, IntArray
 
-__all__ = ["AnimatedNodes", "Derive", "ScenePlan", "plan_scene", "within", "within_reach"]
+__all__ = [
+    "AnimatedNodes",
+    "Derive",
+    "Lasting",
+    "ScenePlan",
+    "plan_scene",
+    "within",
+    "within_reach",
+]
 
 
 T = TypeVar("T")
+
+
+class Lasting(NamedTuple):
+    """The key of what holds in other processes as well: it knows no ids, addresses or clients."""
+
+    key: object
+
 
 Derive: TypeAlias = Callable[[object, Callable[[], Any]], Any]
 """:meth:`ScenePlan.derive`, for those who know no more of a plan."""
@@ -116,6 +131,11 @@ class ScenePlan:
             return known
         made = self.kept[key] = make()
         return made
+
+    @property
+    def lasting(self) -> dict[object, Any]:
+        """What other processes may know of the same plan."""
+        return {key: value for key, value in self.kept.items() if isinstance(key, Lasting)}
 
 
 def within_reach(frames: NodeFrames, diagnostics: Diagnostics) -> NodeFrames:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gltf_bullet.collection import no_collection
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.dialects.registry import EXTENSION_UNSUPPORTED
 from gltf_bullet.errors import InvalidAssetError, UnsupportedAssetError
+from gltf_bullet.gltf.container import read_source
 from gltf_bullet.gltf.document import AssetSource
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.content import AssetContent, read_content
+from gltf_bullet.runtime.kept_assets import KeptAsset
 from gltf_bullet.runtime.placement import Placement, UpAxis
 
 if TYPE_CHECKING:
@@ -57,13 +61,35 @@ def read_asset(source: AssetSource) -> Asset:
         UnsupportedAssetError: The file requires an extension that is not implemented.
         InvalidAssetError: Findings of severity ERROR; all of them are listed.
     """
+    with no_collection():
+        return _read(source, None)
+
+
+def _read(source: AssetSource, cache_folder: str | os.PathLike[str] | None) -> Asset:
+    """:func:`read_asset`, or what it found of the same file before."""
     diagnostics = Diagnostics()
-    content = read_content(source, diagnostics)
+    if not isinstance(source, (str, os.PathLike)):
+        return _usable(read_content(source, diagnostics), diagnostics)
+    file = read_source(source, diagnostics)
+    kept = KeptAsset(file, cache_folder)
+    content = kept.content()
+    if content is not None:
+        return _asset(content)
+    asset = _usable(read_content(file, diagnostics), diagnostics)
+    kept.follow(asset)
+    return asset
+
+
+def _usable(content: AssetContent, diagnostics: Diagnostics) -> Asset:
     errors = [issue for issue in diagnostics if issue.is_error]
     if any(issue.kind is EXTENSION_UNSUPPORTED for issue in errors):
         raise UnsupportedAssetError(content.path, diagnostics.issues)
     if errors:
         raise InvalidAssetError(content.path, diagnostics.issues)
+    return _asset(content)
+
+
+def _asset(content: AssetContent) -> Asset:
     return Asset(
         document=content.document,
         physics=content.physics,
@@ -107,12 +133,14 @@ def load_gltf(
     from gltf_bullet.bullet.session import require_client
 
     require_client(physics_client)  # before the file is read: the commoner mistake, found at once
-    return read_asset(source).instantiate(
-        physics_client,
-        position=position,
-        orientation=orientation,
-        scale=scale,
-        up_axis=up_axis,
-        scene_index=scene_index,
-        options=options,
-    )
+    cache_folder = None if options is None else options.cache_folder
+    with no_collection():
+        return _read(source, cache_folder).instantiate(
+            physics_client,
+            position=position,
+            orientation=orientation,
+            scale=scale,
+            up_axis=up_axis,
+            scene_index=scene_index,
+            options=options,
+        )

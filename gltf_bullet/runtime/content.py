@@ -11,6 +11,7 @@ from gltf_bullet.dialects.assemble import read_physics
 from gltf_bullet.dialects.earlier_names import with_present_names
 from gltf_bullet.dialects.registry import check_extensions
 from gltf_bullet.gltf.animations import read_animations
+from gltf_bullet.gltf.container import SourceFile
 from gltf_bullet.gltf.document import AssetSource, Document, read_document
 from gltf_bullet.gltf.writing import encode_glb, self_contained
 from gltf_bullet.model import PhysicsScene
@@ -78,7 +79,7 @@ class AssetContent:
         return encode_glb(*self_contained(self.document, Diagnostics()))
 
 
-def read_content(source: AssetSource, diagnostics: Diagnostics) -> AssetContent:
+def read_content(source: AssetSource | SourceFile, diagnostics: Diagnostics) -> AssetContent:
     """Read a file; findings go to ``diagnostics``.
 
     Raises:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from gltf_bullet.diagnostics import Diagnostics, Issue, Severity
 from gltf_bullet.errors import InvalidAssetError, TranslationError
 from gltf_bullet.model import PhysicsScene
-from gltf_bullet.number_ranges import WORLD
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.changed_values import changed
 from gltf_bullet.planning.moved_plans import moved_plan
@@ -22,10 +19,7 @@ from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.scene import NodeFrames
 
-__all__ = ["Translation", "first_translation", "translate", "translate_at"]
-
-_KEPT_TRANSLATIONS = 4
-"""Of one document: environments ask for the same one again and again, at few places."""
+__all__ = ["Translation", "translate", "translate_at"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -65,46 +59,6 @@ class Translation:
         if strict and lost:
             raise TranslationError(self.path, lost)
         return self
-
-
-def first_translation(
-    asset: AssetContent, placement: Placement, options: LoadOptions
-) -> Translation:
-    """The translation of a fresh scene; the same again for the same request.
-
-    Environments make one asset many times, each in a world of its own or all in one; planning is
-    half the price of a scene. The last few are kept with the document, as they are at the origin.
-
-    Raises:
-        InvalidAssetError: Content turned out unusable while translating.
-        TranslationError: ``options.strict`` and the engine would approximate.
-        ValueError: The file has no such scene.
-    """
-    kept: dict[object, Translation] = asset.document.derive(
-        ("translations", 0), lambda _: {}, Diagnostics()
-    )
-    key = (placement.key_at_origin, options)
-    found = kept.get(key)
-    # One document may be read into several assets; each has physics of its own.
-    if found is None or found.source is not asset.physics:
-        found = translate_at(asset, placement.at_origin(), options).require_usable(
-            strict=options.strict
-        )
-        while len(kept) >= _KEPT_TRANSLATIONS:
-            del kept[next(iter(kept))]
-        kept[key] = found
-    frames = found.plan.frames.moved(placement.offset)
-    farthest = found.plan.derive(_farthest, lambda: _farthest(found.plan.frames))
-    if farthest + max(map(abs, frames.offset)) > WORLD:
-        too_far = Diagnostics()
-        if within_reach(frames, too_far) is not frames:
-            raise InvalidAssetError(asset.path, (*found.issues, *too_far.issues))
-    return found.moved(frames)
-
-
-def _farthest(frames: NodeFrames) -> float:
-    """The largest number in the nodes' transforms."""
-    return float(np.abs(frames.world_from_node).max(initial=0.0))
 
 
 def translate_at(asset: AssetContent, placement: Placement, options: LoadOptions) -> Translation:

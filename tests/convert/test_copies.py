@@ -9,9 +9,8 @@ import numpy.typing as npt
 import pybullet
 import pytest
 
+from gltf_bullet.bullet.bodies.multibody_text import JointFacts, MultibodyNames
 from gltf_bullet.bullet.bodies.named_multibody import (
-    JointFacts,
-    MultibodyNames,
     create_named_multibody,
     describe_multibody,
 )

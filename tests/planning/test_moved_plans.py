@@ -10,8 +10,9 @@ import pytest
 
 import gltf_bullet as gb
 from gltf_bullet.cli.benches.assets import ASSETS, bodies_gltf, cart_pole_gltf, grid
+from gltf_bullet.runtime.first_translations import first_translation
 from gltf_bullet.runtime.placement import Placement
-from gltf_bullet.runtime.translation import first_translation, translate_at
+from gltf_bullet.runtime.translation import translate_at
 
 PLACE = (3.5, -2.25, 7.0)
 

@@ -16,8 +16,8 @@ from gltf_bullet.bullet.rendering.visual_files import link_file
 from gltf_bullet.rendering import render_meshes
 from gltf_bullet.rendering.visual_plans import VisualMesh, VisualPlans
 from gltf_bullet.runtime.asset import read_asset
+from gltf_bullet.runtime.first_translations import first_translation
 from gltf_bullet.runtime.placement import Placement
-from gltf_bullet.runtime.translation import first_translation
 from tools.gltf_builder import GltfBuilder
 from tools.stored_png import stored_png
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection
 from dataclasses import replace
 
-from gltf_bullet.bullet.bodies.named_multibody import JointFacts, MultibodyNames
+from gltf_bullet.bullet.bodies.multibody_text import JointFacts, MultibodyNames
 from gltf_bullet.model import DofKind
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlan, DofPlan, MultibodyPlan
 from gltf_bullet.planning.joints.axes import BALL

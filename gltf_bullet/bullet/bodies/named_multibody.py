@@ -9,86 +9,40 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
+from typing import Any
 
-import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.bodies.multibody import self_collision_flags, settle_multibody
+from gltf_bullet.bullet.bodies.multibody_text import (
+    MultibodyNames,
+    is_sayable,
+    mesh_files,
+    multibody_text,
+)
 from gltf_bullet.bullet.headless import is_headless
 from gltf_bullet.bullet.kept_files import KEPT_FILES
-from gltf_bullet.bullet.rendering.link_looks import NOTHING, LinkLook
+from gltf_bullet.bullet.rendering.link_looks import LinkLook
 from gltf_bullet.bullet.shapes.engine_shapes import (
     HULL_MARGIN,
     has_hulls,
-    hulls_of,
-    parts_obj,
 )
 from gltf_bullet.errors import EngineError
-from gltf_bullet.planning.joints.multibody_spec import LinkJoint, LinkSpec, MultibodySpec
-from gltf_bullet.planning.scene_plan import Derive
+from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
+from gltf_bullet.planning.scene_plan import Derive, Lasting
 from gltf_bullet.planning.shapes.shape_plans import (
-    BoxPlan,
-    BvhPlan,
-    CapsulePlan,
-    ConvexPartsPlan,
-    CylinderPlan,
-    HullPlan,
-    InfinitePlanePlan,
     PlacedShape,
-    SpherePlan,
-    engine_pose,
 )
-from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose, Vec3, matrices_from_quats
+from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3
 
-__all__ = ["JointFacts", "LinkLook", "MultibodyNames", "create_named_multibody"]
+__all__ = ["NamedDescription", "create_named_multibody", "describe_multibody"]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JointFacts:
-    """What ``getJointInfo`` is to say of a link's joint, in rad or m, N m or N, and s."""
-
-    name: str
-    lower: float = -math.inf
-    """Of its position [rad, m]."""
-    upper: float = math.inf
-    max_force: float = 0.0
-    """[N m, N]"""
-    max_velocity: float = 0.0
-    """[rad/s, m/s]"""
-    damping: float = 0.0
-    """[N m s/rad, N s/m]"""
-    friction: float = 0.0
-    """[N m, N]"""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MultibodyNames:
-    """What a multibody is called."""
-
-    body: str
-    base: str
-    links: tuple[str, ...]
-    joints: tuple[JointFacts, ...]
-
-
-_TYPE = {
-    LinkJoint.FIXED: "fixed",
-    LinkJoint.REVOLUTE: "revolute",
-    LinkJoint.PRISMATIC: "prismatic",
-    LinkJoint.SPHERICAL: "spherical",
-}
 
 _NOWHERE, _UPRIGHT = IDENTITY_POSE.translation, IDENTITY_POSE.rotation_xyzw
-
-
-def can_be_named(shapes: Sequence[Sequence[PlacedShape]]) -> bool:
-    """Whether every shape has a word in URDF that means the same."""
-    return not any(
-        isinstance(placed.shape, (BvhPlan, InfinitePlanePlan)) for link in shapes for placed in link
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +63,19 @@ class NamedDescription:
     changes: tuple[tuple[int, dict[str, float]], ...]
     """Links, and what ``changeDynamics`` is to tell of them: what the text has no words for."""
 
+    def __reduce__(self) -> tuple[object, ...]:
+        if KEPT_FILES.are_in(self.text):
+            raise TypeError("the description names files of this process")
+        return (_rebuild, ({field.name: getattr(self, field.name) for field in fields(self)},))
+
+
+def _rebuild(values: dict[str, Any]) -> NamedDescription:
+    """What another process described, as long as the files are there that it names."""
+    for path in mesh_files(values["text"]):
+        if not os.access(path, os.R_OK):
+            raise FileNotFoundError(path)
+    return NamedDescription(**values)
+
 
 def describe_multibody(
     spec: MultibodySpec,
@@ -124,7 +91,7 @@ def describe_multibody(
         shapes: Per link, the base first, in link frames.
         looks: By link index, -1 for the base; links without one show nothing.
     """
-    text = _urdf(spec, names, shapes, looks)
+    text = multibody_text(spec, names, shapes, looks)
     # By itself loadURDF makes prisms of cylinders: a car lost 7 % of its thrust (measured).
     flags = pybullet.URDF_USE_INERTIA_FROM_FILE | pybullet.URDF_USE_IMPLICIT_CYLINDER
     if any(shapes[1:]):
@@ -135,15 +102,9 @@ def describe_multibody(
         digest=hashlib.blake2b(text.encode(), digest_size=16).digest(),
         flags=flags,
         is_centred=spec.base_from_inertial == IDENTITY_POSE,
-        inertias=tuple(entry for entry in spec.inertias if not _is_sayable(entry[1])),
+        inertias=tuple(entry for entry in spec.inertias if not is_sayable(entry[1])),
         changes=tuple(_changes(names, shapes)),
     )
-
-
-def _is_sayable(moments: Vec3) -> bool:
-    """Whether ``loadURDF`` keeps moments; of others it makes zeros (measured)."""
-    x, y, z = moments
-    return x <= y + z and y <= z + x and z <= x + y
 
 
 def _changes(
@@ -202,7 +163,9 @@ def create_named_multibody(
     except pybullet.error as error:
         raise EngineError(f"loadURDF of a jointed body: {error}") from error
     try:
-        found = derive((NamedDescription, description.digest), partial(_links, client_id, body))
+        found = derive(
+            Lasting((NamedDescription, description.digest)), partial(_links, client_id, body)
+        )
         if found != list(names.links):
             raise EngineError(f"the engine numbered links {found}; must be {list(names.links)}")
         settle_multibody(client_id, body, spec, description.inertias)
@@ -224,171 +187,3 @@ def _links(client_id: int, body: int) -> list[str]:
         pybullet.getJointInfo(body, k, physicsClientId=client_id)[12].decode()
         for k in range(pybullet.getNumJoints(body, physicsClientId=client_id))
     ]
-
-
-# --- the text -------------------------------------------------------------------------------------
-
-
-def _urdf(
-    spec: MultibodySpec,
-    names: MultibodyNames,
-    shapes: Sequence[Sequence[PlacedShape]],
-    looks: Mapping[int, LinkLook],
-) -> str:
-    lines = [f"<robot name={_quoted(names.body)}>"]
-    moments = spec.inertia_diagonal
-    inertial = spec.base_from_inertial
-    lines += _link(names.base, spec.mass, moments, inertial, shapes[0], looks.get(-1, NOTHING))
-    for k, link in enumerate(spec.links):
-        moments, inertial = link.inertia_diagonal, link.link_from_inertial
-        look = looks.get(k, NOTHING)
-        lines += _link(names.links[k], link.mass, moments, inertial, shapes[k + 1], look)
-        parent = names.base if link.parent < 0 else names.links[link.parent]
-        lines += _joint(link, names.joints[k], parent, names.links[k])
-    lines.append("</robot>")
-    return "\n".join(lines)
-
-
-def _link(
-    name: str,
-    mass: float,
-    moments: Vec3,
-    inertial: Pose,
-    shapes: Sequence[PlacedShape],
-    look: LinkLook,
-) -> list[str]:
-    # Any that a body can have, where the true ones are set afterwards.
-    ixx, iyy, izz = moments if mass and _is_sayable(moments) else (mass, mass, mass)
-    lines = [
-        f'<link name={_quoted(name)}><inertial>{_origin(inertial)}<mass value="{mass!r}"/>'
-        f'<inertia ixx="{ixx!r}" iyy="{iyy!r}" izz="{izz!r}" ixy="0" ixz="0" iyz="0"/>'
-        "</inertial>"
-    ]
-    geometries = _geometries(shapes)
-    for geometry in geometries:
-        lines.append(f"<collision>{geometry}</collision>")
-        if look.as_colliders:
-            lines.append(f"<visual>{geometry}{_material(look)}</visual>")
-    if look.file:
-        mesh = f"<geometry><mesh filename={_quoted(look.file)}/></geometry>"
-        lines.append(f"<visual>{mesh}{_material(look)}</visual>")
-    elif look.box:
-        (x, y, z), edges = look.box
-        origin = _origin(Pose(_UPRIGHT, (x, y, z)))
-        lines.append(f"<visual>{origin}{_box(edges)}{_material(look)}</visual>")
-    elif geometries and not look.as_colliders:
-        # Of a link without a visual PyBullet draws the collision shapes.
-        unseen = _box((0.001, 0.001, 0.001))
-        lines.append(f"<visual>{unseen}{_material(LinkLook(color=(0.0, 0.0, 0.0, 0.0)))}</visual>")
-    return [*lines, "</link>"]
-
-
-def _material(look: LinkLook) -> str:
-    color = " ".join(f"{value:g}" if value in (0.0, 1.0) else repr(value) for value in look.color)
-    name = hashlib.blake2b(color.encode(), digest_size=4).hexdigest()
-    return f'<material name="{name}"><color rgba="{color}"/></material>'
-
-
-def _geometries(shapes: Sequence[PlacedShape]) -> list[str]:
-    found = []
-    hulls = [points for placed in shapes for points in hulls_of(placed)]
-    if hulls:
-        path = KEPT_FILES.file(_digest_of(hulls), ".obj", lambda: parts_obj(hulls).encode())
-        found.append(f"<geometry><mesh filename={_quoted(path)}/></geometry>")
-    for placed in shapes:
-        match placed.shape:
-            case BoxPlan(half_extents=half):
-                x, y, z = (2.0 * value for value in half)
-                shape = _box((x, y, z))
-            case SpherePlan(radius=radius):
-                shape = f'<geometry><sphere radius="{radius!r}"/></geometry>'
-            case CapsulePlan(radius=radius, mid_height=height):
-                shape = _round("capsule", radius, height)
-            case CylinderPlan(radius=radius, height=height):
-                shape = _round("cylinder", radius, height)
-            case HullPlan() | ConvexPartsPlan():
-                continue
-            case _:
-                raise ValueError(f"{placed.shape} has no word in URDF")
-        found.append(f"{_origin(engine_pose(placed))}{shape}")
-    return found
-
-
-def _box(edges: Vec3) -> str:
-    x, y, z = edges
-    return f'<geometry><box size="{x!r} {y!r} {z!r}"/></geometry>'
-
-
-def _round(kind: str, radius: float, height: float) -> str:
-    return f'<geometry><{kind} radius="{radius!r}" length="{height!r}"/></geometry>'
-
-
-def _digest_of(hulls: Sequence[FloatArray]) -> bytes:
-    digest = hashlib.blake2b(digest_size=16)
-    for points in hulls:
-        digest.update(points.tobytes() + b"|")
-    return digest.digest()
-
-
-def _joint(link: LinkSpec, facts: JointFacts, parent: str, child: str) -> list[str]:
-    kind = _TYPE[link.joint]
-    has_limits = facts.lower <= facts.upper and facts.lower > -math.inf and facts.upper < math.inf
-    if kind == "revolute" and not has_limits:
-        kind = "continuous"
-    lower, upper = (facts.lower, facts.upper) if has_limits else (0.0, -1.0)
-    parts = [
-        f'<joint name={_quoted(facts.name)} type="{kind}">{_origin(link.parent_from_link)}'
-        f"<parent link={_quoted(parent)}/><child link={_quoted(child)}/>"
-    ]
-    # What says nothing is left out: PyBullet reads the text again for every copy, and a cart-pole
-    # takes 149 us instead of 169 (measured).
-    if kind != "fixed":
-        x, y, z = link.axis
-        parts.append(f'<axis xyz="{x!r} {y!r} {z!r}"/>')
-    if kind in ("revolute", "prismatic") or facts.max_force or facts.max_velocity:
-        parts.append(
-            f'<limit lower="{lower!r}" upper="{upper!r}" effort="{facts.max_force!r}" '
-            f'velocity="{facts.max_velocity!r}"/>'
-        )
-    if facts.damping or facts.friction:
-        parts.append(f'<dynamics damping="{facts.damping!r}" friction="{facts.friction!r}"/>')
-    return ["".join([*parts, "</joint>"])]
-
-
-def _origin(pose: Pose) -> str:
-    if pose == IDENTITY_POSE:
-        return ""
-    x, y, z = pose.translation
-    if pose.rotation_xyzw == _UPRIGHT:
-        return f'<origin xyz="{x!r} {y!r} {z!r}"/>'
-    roll, pitch, yaw = _roll_pitch_yaw(pose)
-    return f'<origin xyz="{x!r} {y!r} {z!r}" rpy="{roll!r} {pitch!r} {yaw!r}"/>'
-
-
-def _roll_pitch_yaw(pose: Pose) -> Vec3:
-    """Exact also near a pitch of a quarter turn, where only the sum of the others is defined."""
-    m = matrices_from_quats(np.array(pose.rotation_xyzw)).tolist()
-    yaw = math.atan2(m[1][0], m[0][0]) if math.hypot(m[0][0], m[1][0]) > 1e-6 else 0.0
-    sine, cosine = math.sin(yaw), math.cos(yaw)
-    pitch = math.atan2(-m[2][0], cosine * m[0][0] + sine * m[1][0])
-    roll = math.atan2(sine * m[0][2] - cosine * m[1][2], cosine * m[1][1] - sine * m[0][1])
-    return roll, pitch, yaw
-
-
-# As ``xml.sax.saxutils.quoteattr`` does, which imports all of HTTP and SSL: 25 ms of a new process.
-_ESCAPES = str.maketrans(
-    {
-        "&": "&amp;",
-        "<": "&lt;",
-        ">": "&gt;",
-        '"': "&quot;",
-        "\n": "&#10;",
-        "\r": "&#13;",
-        "\t": "&#9;",
-    }
-)
-
-
-def _quoted(text: str) -> str:
-    """An attribute's value."""
-    return f'"{text.translate(_ESCAPES)}"'

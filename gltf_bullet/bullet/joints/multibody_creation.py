@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from gltf_bullet.bullet.bodies.multibody import create_multibody
 from gltf_bullet.bullet.bodies.multibody_names import names_of_multibody
+from gltf_bullet.bullet.bodies.multibody_text import can_be_named
 from gltf_bullet.bullet.bodies.named_multibody import (
     NamedDescription,
-    can_be_named,
     create_named_multibody,
     describe_multibody,
 )
@@ -25,7 +25,7 @@ from gltf_bullet.planning.joints.articulation_plan import (
     MultibodyPlan,
 )
 from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
-from gltf_bullet.planning.scene_plan import Derive
+from gltf_bullet.planning.scene_plan import Derive, Lasting
 from gltf_bullet.planning.shapes.shape_plans import PlacedShape
 from gltf_bullet.scene import NodeTree
 
@@ -78,7 +78,7 @@ def create_multibodies(
         ids_of.append([])
         for index, planned in enumerate(plan.multibodies):
             recipe = derive(
-                (_Recipe, number, index),
+                Lasting((_Recipe, number, index)),
                 partial(_recipe, plans, plan, index, body_plans, visuals, tree),
             )
             place = planned.spec.world_from_base.moved(plans.offset)

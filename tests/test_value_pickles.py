@@ -1,0 +1,97 @@
+"""Values as bytes: the same again, and bytes of somebody else make nothing."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gltf_bullet.diagnostics import ROOT, Issue, JsonPointer
+from gltf_bullet.gltf.document import ASSET_VERSION_MISSING
+from gltf_bullet.transforms import Pose
+from gltf_bullet.value_pickles import dumped, loaded
+
+VALUES = [
+    Pose((0.0, 0.0, 0.0, 1.0), (1.0, 2.0, 3.0)),
+    Issue(ASSET_VERSION_MISSING, ROOT / "asset", {"got": 1}),
+    JsonPointer("/nodes/1"),
+    {"one": (1, 2.0, None), 3: frozenset({4})},
+]
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
+def test_a_value_comes_back(value: object) -> None:
+    again = loaded(dumped(value))
+    assert again == value
+    assert type(again) is type(value)
+
+
+@pytest.mark.parametrize("is_writeable", [True, False])
+def test_an_array_comes_back_with_its_flag(*, is_writeable: bool) -> None:
+    array = np.arange(6.0).reshape(2, 3)
+    array.setflags(write=is_writeable)
+    again = loaded(dumped(array))
+    assert np.array_equal(again, array)
+    assert again.flags.writeable == is_writeable
+
+
+def test_what_is_shared_is_named_only() -> None:
+    large = np.zeros(10_000)
+    data = dumped([large, 1], {"large": large})
+    assert len(data) < 100
+    other = np.ones(1)
+    assert loaded(data, {"large": other})[0] is other
+
+
+def test_what_is_too_large_is_given_up() -> None:
+    value = [np.zeros(10_000)] + [float(k) for k in range(100)]
+    size = len(dumped(value))
+    assert len(dumped(value, most=size)) == size
+    with pytest.raises(OverflowError):
+        dumped(value, most=size - 1)
+
+
+class Harm:
+    """Would make a file."""
+
+    def __init__(self, call: Any, *arguments: object) -> None:
+        self.state = call, arguments
+
+    def __reduce__(self) -> tuple[Any, tuple[object, ...]]:
+        return self.state
+
+
+def test_what_is_no_value_is_neither_made_nor_called(tmp_path: Path) -> None:
+    path = tmp_path / "harm"
+    for harm in (
+        Harm(os.system, f"touch {path}"),
+        Harm(subprocess.Popen, ["touch", str(path)]),
+        Harm(eval, f"open({str(path)!r}, 'w')"),
+        Harm(pytest.main, []),
+        Path("/"),
+    ):
+        with pytest.raises(pickle.UnpicklingError, match="is no value"):
+            loaded(pickle.dumps(harm))
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        ("gltf_bullet.solver.compiling.keeping", "subprocess.Popen"),
+        ("gltf_bullet.bullet.kept_files", "os.system"),
+        ("gltf_bullet.disk_cache", "write_file"),
+        ("gltf_bullet.disk_cache", "Path"),
+    ],
+)
+def test_modules_of_ours_lend_nothing_that_they_import(module: str, name: str) -> None:
+    data = b"\x80\x04" + b"".join(
+        b"\x8c" + bytes([len(text)]) + text.encode() for text in (module, name)
+    )
+    with pytest.raises(pickle.UnpicklingError, match="is no value"):
+        loaded(data + b"\x93.")
