@@ -13,6 +13,7 @@ from gltf_bullet.model import MotionKind, PhysicsScene
 from gltf_bullet.number_ranges import WORLD
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.bodies import BodyPlans, plan_bodies
+from gltf_bullet.planning.contacts.self_exclusions import self_exclusions
 from gltf_bullet.planning.contacts.surfaces import ContactPlan, plan_contacts
 from gltf_bullet.planning.gravity import GravityPlan, plan_gravity
 from gltf_bullet.planning.inner_motion import InnerNode, plan_inner_nodes
@@ -203,7 +204,8 @@ def plan_scene(
         options=options,
         diagnostics=diagnostics,
     )
-    bodies, contacts = plan_contacts(bodies, diagnostics)
+    apart = self_exclusions(bodies, physics.joints, motion_node_of)
+    bodies, contacts = plan_contacts(bodies, diagnostics, frozenset(apart))
     articulations = plan_articulations(
         physics.joints,
         body_plans=bodies.bodies,
@@ -211,6 +213,7 @@ def plan_scene(
         world_from_node=frames.world_from_node,
         world_rotations_xyzw=frames.rotations_xyzw,
         diagnostics=diagnostics,
+        kept_apart=apart.values(),
         moving_nodes=[n for n in animated.moved if n in inside or motion_node_of[n] < 0],
         outermost=[
             node

@@ -18,7 +18,7 @@ from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
 from gltf_bullet.gltf.materials import Wrap
 from gltf_bullet.rendering.mesh_parts import Part
 from gltf_bullet.rendering.paints import REPEATED, Paint
-from gltf_bullet.rendering.texture_sampling import near_origin, region_of
+from gltf_bullet.rendering.texture_sampling import cropped, near_origin, region_of
 from gltf_bullet.rendering.visual_plans import WHITE, Color, Texture, VisualMesh
 from gltf_bullet.transforms import FloatArray
 
@@ -72,12 +72,16 @@ def merged(
         return _joined(pieces, [None] * len(pieces), ordinals, None, (*paints[0].color, alpha))
     if len(textures) == 1:
         uvs = [_inside(paint) for paint in paints]
+        texture, color = paints[0].texture, (*WHITE[:3], alpha)
+        within = [found for found in uvs if found is not None]
+        if texture is not None and len(within) == len(paints):
+            texture, within = cropped(texture, within)
+            return _joined(pieces, [*within], ordinals, texture, color)
         if paints[0].wraps == REPEATED:
             uvs = [paint.uvs if found is None else found
                    for paint, found in zip(paints, uvs, strict=True)]  # fmt: skip
         if all(found is not None for found in uvs):
-            color = (*WHITE[:3], alpha)
-            return _joined(pieces, uvs, ordinals, paints[0].texture, color)
+            return _joined(pieces, uvs, ordinals, texture, color)
     pieces, atlas_uvs, texture = _atlas(pieces, diagnostics)
     return _joined(pieces, list(atlas_uvs), ordinals, texture, (*WHITE[:3], alpha))
 

@@ -8,9 +8,15 @@ import numpy as np
 import numpy.typing as npt
 
 from gltf_bullet.gltf.materials import Wrap
+from gltf_bullet.rendering.visual_plans import Texture
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["near_origin", "region_of", "sampled", "wrapped"]
+__all__ = ["cropped", "near_origin", "region_of", "sampled", "wrapped"]
+
+_MARGIN = 2
+"""[texels] around what coordinates touch: filtering mixes neighbours."""
+_WORTH_CUTTING = 0.9
+"""Share of a texture that is cut out at most; beyond it all bodies share the whole."""
 
 
 def wrapped(indices: npt.NDArray[np.integer[Any]], size: int, wrap: Wrap) -> IntArray:
@@ -61,6 +67,27 @@ def region_of(
     )
     inside = np.clip((texels - low) / spans, 0.0, 1.0)
     return pixels[np.ix_(rows, columns)], inside, float((spans / counts).max())
+
+
+def cropped(texture: Texture, uvs: list[FloatArray]) -> tuple[Texture, list[FloatArray]]:
+    """The part of a texture that coordinates within 0..1 touch, if the rest is worth leaving out.
+
+    PyBullet copies it for every body that shows it: of a robot's eight motors, four fifths of the
+    time of a copy (measured). Texels stay what they are.
+    """
+    height, width = texture.pixels.shape[:2]
+    sides = np.array([width, height])
+    texels = np.concatenate(uvs) * sides
+    low = np.maximum(np.floor(texels.min(axis=0)).astype(np.int64) - _MARGIN, 0)
+    high = np.minimum(np.ceil(texels.max(axis=0)).astype(np.int64) + _MARGIN, sides)
+    # Rows of texels begin at multiples of four bytes in OpenGL, where the whole ones do.
+    spans = np.minimum(-(-(high - low) // 4) * 4, sides)
+    low = np.minimum(low, sides - spans)
+    if spans.prod() > _WORTH_CUTTING * sides.prod():
+        return texture, uvs
+    (left, top), (right, bottom) = low.tolist(), (low + spans).tolist()
+    part = Texture(texture.pixels[top:bottom, left:right])
+    return part, [(coordinates * sides - low) / spans for coordinates in uvs]
 
 
 def near_origin(

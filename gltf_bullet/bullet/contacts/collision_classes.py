@@ -1,8 +1,8 @@
 """Collision bits of a world: one per class of links, shared by all scenes in it.
 
 The rule is the model's pure predicate; the bits only encode it. Group and mask are symmetric, so
-they mean the same in Bullet's OR mode (PyBullet's default, measured) and in AND mode. Links without
-filter and without extra surfaces keep the bits that PyBullet gives every body: they meet all.
+they mean the same in Bullet's OR mode (PyBullet's default, measured) and in AND mode. Links that no
+class refuses, and that refuse none, keep the bits that PyBullet gives every body: they meet all.
 """
 
 from __future__ import annotations
@@ -33,6 +33,9 @@ FIRST_BIT, BIT_COUNT = 2, 29
 
 ANYTHING = ContactClass()
 
+NEEDS_NONE = 0
+"""The bit of a class that meets all others."""
+
 
 class LinkKind(NamedTuple):
     """What links with colliders may meet."""
@@ -52,7 +55,7 @@ class LinkKind(NamedTuple):
 @dataclass(slots=True, eq=False)
 class _Registered:
     bit: int | None
-    """``None``: no bit was left; pairs are forbidden one by one."""
+    """:data:`NEEDS_NONE`, or ``None``: no bit was left; pairs are forbidden one by one."""
     links: dict[EngineLink, LinkKind] = field(default_factory=dict)
 
 
@@ -86,14 +89,20 @@ class CollisionClasses:
             self._apart[pair] = self._apart.get(pair, 0) + 1
         fresh = {kind.contact_class for kind in kinds} - set(self._classes) - {ANYTHING}
         for contact_class in sorted(fresh, key=repr):
-            self._classes[contact_class] = _Registered(self._free_bit())
+            self._classes[contact_class] = _Registered(NEEDS_NONE)
+        fresh = self._give_bits()
         # Kinds are few and their classes dear to look up.
         classed = {kind: self._classes.get(kind.contact_class) for kind in kinds}
         members = {id(kind): found.links for kind, found in classed.items() if found is not None}
         for link, kind in links.items():
             if id(kind) in members:
                 members[id(kind)][link] = kind
-        bits = {id(kind): self._bits(kind) for kind in kinds if not kind.is_plain}
+        plain = {
+            kind
+            for kind, found in classed.items()
+            if kind.is_plain or (found is not None and found.bit == NEEDS_NONE)
+        }
+        bits = {id(kind): self._bits(kind) for kind in kinds if kind not in plain}
         for link, kind in links.items():
             # New bodies have the bits of ``ANYTHING`` already.
             if id(kind) in bits:
@@ -124,6 +133,22 @@ class CollisionClasses:
             self._apart[pair] -= 1
             if not self._apart[pair]:
                 del self._apart[pair]
+
+    def _give_bits(self) -> set[ContactClass]:
+        """Give bits to the classes that some other, or they themselves, do not meet any more.
+
+        Returns:
+            Those of them whose bits, or the lack of them, others must know now.
+        """
+        given = set()
+        for contact_class, registered in self._classes.items():
+            if registered.bit == NEEDS_NONE and (
+                contact_class.surface is not None
+                or not all(self._meet(contact_class, other) for other in self._classes)
+            ):
+                registered.bit = self._free_bit()
+                given.add(contact_class)
+        return given
 
     def _free_bit(self) -> int | None:
         taken = {registered.bit for registered in self._classes.values()}

@@ -185,7 +185,9 @@ class EngineWorld(WorldParts):
 
     def change_materials(self, physics: PhysicsScene) -> bool:
         """Give the colliders their materials anew; ``False`` where other links are needed."""
-        found = with_materials(self.plan.bodies, physics.colliders, Diagnostics())
+        found = with_materials(
+            self.plan.bodies, self.plan.contacts, physics.colliders, Diagnostics()
+        )
         if found is None:
             return False
         self._table.bodies, contacts = found

@@ -99,6 +99,8 @@ class ContactPlan:
     """Those that admit some partner towards which restitution is not 0."""
     on_triangles: frozenset[SurfaceUse] = frozenset()
     """Those that admit some triangle mesh."""
+    self_excluding: frozenset[CollisionFilter] = frozenset()
+    """Filters that forbid what joints forbid already; see :func:`self_exclusions`."""
 
     @cached_property
     def index_of(self) -> dict[SurfaceKey, int]:
@@ -121,8 +123,18 @@ class ContactPlan:
         )
 
 
-def plan_contacts(bodies: BodyPlans, diagnostics: Diagnostics) -> tuple[BodyPlans, ContactPlan]:
-    """Give every collider group and static collider its surface; split where pairs contradict."""
+def plan_contacts(
+    bodies: BodyPlans,
+    diagnostics: Diagnostics,
+    self_excluding: frozenset[CollisionFilter] = frozenset(),
+) -> tuple[BodyPlans, ContactPlan]:
+    """Give every collider group and static collider its surface; split where pairs contradict.
+
+    Args:
+        bodies: With the materials and filters of the file.
+        diagnostics: Receives the findings.
+        self_excluding: Filters that concern nobody but the bodies that have them.
+    """
     uses = surface_uses(bodies)
     targets, static_friction, keys = _pair_targets(uses)
     factors = factor_pairs(targets, may_split=True)
@@ -141,6 +153,7 @@ def plan_contacts(bodies: BodyPlans, diagnostics: Diagnostics) -> tuple[BodyPlan
         static_friction,
         _bouncing(uses, targets, keys),
         uses_on_triangles(bodies, uses),
+        self_excluding,
     )
     if contacts.bouncing:
         row = contacts.index_of
@@ -155,12 +168,16 @@ def plan_contacts(bodies: BodyPlans, diagnostics: Diagnostics) -> tuple[BodyPlan
 
 
 def with_materials(
-    bodies: BodyPlans, colliders: Mapping[int, Collider], diagnostics: Diagnostics
+    bodies: BodyPlans,
+    contacts: ContactPlan,
+    colliders: Mapping[int, Collider],
+    diagnostics: Diagnostics,
 ) -> tuple[BodyPlans, ContactPlan] | None:
     """The same bodies with other materials; ``None`` where links of another number are needed.
 
     Args:
         bodies: Planned with surfaces.
+        contacts: Their pairs.
         colliders: The edited colliders by node.
         diagnostics: Receives the findings.
     """
@@ -179,8 +196,10 @@ def with_materials(
         replace(static, material=colliders[static.node].material or DEFAULT_MATERIAL)
         for static in bodies.statics
     )
-    found, contacts = plan_contacts(BodyPlans(bodies=planned, statics=statics), diagnostics)
-    return (found, contacts) if _links(found) == _links(bodies) else None
+    found, changed = plan_contacts(
+        BodyPlans(bodies=planned, statics=statics), diagnostics, contacts.self_excluding
+    )
+    return (found, changed) if _links(found) == _links(bodies) else None
 
 
 def _links(bodies: BodyPlans) -> list[object]:
@@ -332,7 +351,7 @@ class _Surfaces:
                 friction=float(self._contacts.factors.friction[row]),
                 restitution=float(self._contacts.factors.restitution[row]),
                 contact_class=ContactClass(
-                    filter=collision_filter,
+                    filter=self._outward(collision_filter),
                     surface=self._contacts.surface_class(row) if row in self._involved else None,
                 ),
                 bounces=SurfaceUse(key, collision_filter) in self._contacts.bouncing,
@@ -341,6 +360,12 @@ class _Surfaces:
             )
             self._main[key, collision_filter] = known
         return known
+
+    def _outward(self, collision_filter: CollisionFilter | None) -> CollisionFilter | None:
+        """What a filter means to others; its systems stay, of which other files may speak."""
+        if collision_filter is None or collision_filter not in self._contacts.self_excluding:
+            return collision_filter
+        return replace(collision_filter, not_collide_with=None)
 
     def aimed(self, key: SurfaceKey, collision_filter: CollisionFilter | None) -> list[SurfacePlan]:
         """The surfaces that a collider needs besides its main one, each for one partner."""

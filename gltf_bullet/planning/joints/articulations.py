@@ -7,7 +7,8 @@ KHR_physics_rigid_bodies, "Joints".
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from itertools import combinations
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
 from gltf_bullet.model import DofKind, Joint, MotionKind
@@ -61,6 +62,7 @@ def plan_articulations(
     world_from_node: FloatArray,
     world_rotations_xyzw: FloatArray,
     diagnostics: Diagnostics,
+    kept_apart: Iterable[Collection[int]] = (),
     moving_nodes: Collection[int] = (),
     outermost: Collection[int] = (),
 ) -> ArticulationPlans:
@@ -74,6 +76,7 @@ def plan_articulations(
         world_rotations_xyzw: Products of local rotations, [node_count, 4]: attachment frames
             have no scale.
         diagnostics: Takes the findings.
+        kept_apart: Sets of motion nodes of which no two meet.
         moving_nodes: Nodes that an animation moves, in the world or within the body that they
             belong to; as attachment nodes they become moving anchors instead of the fixed world,
             or of their kinematic body.
@@ -90,7 +93,7 @@ def plan_articulations(
     }
     moving = frozenset(moving_nodes)
     sided: list[SidedJoint] = []
-    pairs: set[tuple[int, int]] = set()
+    pairs = {pair for nodes in kept_apart for pair in combinations(sorted(nodes), 2)}
     static_pairs: set[tuple[int, int]] = set()
     for node in sorted(joints):
         joint = joints[node]
