@@ -47,6 +47,27 @@ def test_each_ball_meets_only_its_own_system(count: int, mode: int) -> None:
             assert scene.world_from_node(f"Ball{k}")[1, 3] == pytest.approx(0.25, abs=0.01)
 
 
+@pytest.mark.parametrize(
+    "values",
+    [{}, {"collisionSystems": ["a"]}, {"collisionSystems": ["a"], "collideWithSystems": ["a"]}],
+    ids=["empty", "system", "own system"],
+)
+def test_a_filter_that_refuses_nobody_changes_nothing(values: dict[str, list[str]]) -> None:
+    """Nor after the first step, when friction and restitution have been told."""
+    scenery = Scenery()
+    box = scenery.shape("box", size=[1, 1, 1])
+    shared = scenery.entry("collisionFilters", **values)
+    scenery.node("Floor", at=(0, -0.5, 0), shape=box, collision_filter=shared)
+    scenery.node("Box", at=(0, 0.5, 0), shape=box, collision_filter=shared, motion={"mass": 1.0})
+    with world(scenery.bytes()) as scene:
+        for _ in range(2):
+            scene.step(120)
+            assert scene.world_from_node("Box")[1, 3] == pytest.approx(0.5, abs=2e-3)
+            [hit] = pybullet.rayTest([3, -0.5, 0], [-3, -0.5, 0], physicsClientId=scene.client_id)
+            assert hit[3][0] == pytest.approx(0.5, abs=1e-3)
+            scene.save_state()  # writes all bits anew
+
+
 def test_contacts_are_exactly_the_pairs_of_the_predicate() -> None:
     """Eight overlapping balls with every kind of filter, in pairs far from each other."""
     scenery = Scenery()

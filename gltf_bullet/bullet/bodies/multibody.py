@@ -31,6 +31,7 @@ __all__ = [
     "MultibodySpec",
     "create_multibody",
     "depth_first_order",
+    "mass_at_first",
     "settle_multibody",
     "switch_ball_off",
     "weigh_link",
@@ -43,6 +44,9 @@ _ENGINE_JOINT = {
     LinkJoint.PRISMATIC: pybullet.JOINT_PRISMATIC,
     LinkJoint.SPHERICAL: pybullet.JOINT_SPHERICAL,
 }
+
+_STATIC_GROUP = 2
+"""Of what does not move (``btBroadphaseProxy::StaticFilter``)."""
 
 
 def create_multibody(client_id: int, spec: MultibodySpec) -> int:
@@ -66,7 +70,7 @@ def create_multibody(client_id: int, spec: MultibodySpec) -> int:
     flags = self_collision_flags(spec) if has_link_shapes else 0
     try:
         body_id = pybullet.createMultiBody(
-            baseMass=spec.mass,
+            baseMass=mass_at_first(spec),
             baseCollisionShapeIndex=spec.shape_id,
             baseVisualShapeIndex=spec.visual_id,
             basePosition=spec.world_from_base.translation,
@@ -90,6 +94,11 @@ def create_multibody(client_id: int, spec: MultibodySpec) -> int:
         pybullet.removeBody(body, physicsClientId=client_id)
         raise EngineError(f"createMultiBody: {error}") from error
     return body
+
+
+def mass_at_first(spec: MultibodySpec) -> float:
+    """Of the base, while its links are made [kg]."""
+    return 1.0 if spec.is_fixed_late else spec.mass
 
 
 def self_collision_flags(spec: MultibodySpec) -> int:
@@ -183,6 +192,15 @@ def switch_ball_off(client_id: int, body_id: int, link: int) -> None:
     )
 
 
+def _fix_base(client_id: int, body_id: int, spec: MultibodySpec) -> None:
+    pybullet.changeDynamics(body_id, -1, mass=0.0, physicsClientId=client_id)
+    for link in spec.fixed_links:
+        # What the engine would have given them, had the base been fixed from the start.
+        pybullet.setCollisionFilterGroupMask(
+            body_id, link, _STATIC_GROUP, ~_STATIC_GROUP, physicsClientId=client_id
+        )
+
+
 def settle_multibody(
     client_id: int, body_id: int, spec: MultibodySpec, inertias: Iterable[tuple[int, Vec3]]
 ) -> None:
@@ -190,6 +208,8 @@ def settle_multibody(
 
     ``inertias``: principal moments by link, -1 for the base, of those that have others now.
     """
+    if spec.is_fixed_late:
+        _fix_base(client_id, body_id, spec)
     # Calls with damping or maxJointVelocity address the base whatever the link index says, and
     # drop everything else in the same call: they stay calls of their own (measured).
     pybullet.changeDynamics(

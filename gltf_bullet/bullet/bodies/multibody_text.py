@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gltf_bullet.bullet.bodies.multibody import mass_at_first
 from gltf_bullet.bullet.kept_files import KEPT_FILES
 from gltf_bullet.bullet.rendering.link_looks import NOTHING, LinkLook
 from gltf_bullet.bullet.shapes.engine_shapes import hulls_of, parts_obj
@@ -104,9 +105,9 @@ def multibody_text(
         looks: By link index, -1 for the base; links without one show nothing.
     """
     lines = [f"<robot name={_quoted(names.body)}>"]
-    moments = spec.inertia_diagonal
-    inertial = spec.base_from_inertial
-    lines += _link(names.base, spec.mass, moments, inertial, shapes[0], looks.get(-1, NOTHING))
+    mass, inertial = mass_at_first(spec), spec.base_from_inertial
+    moments = spec.inertia_diagonal if spec.mass else (mass, mass, mass)
+    lines += _link(names.base, mass, moments, inertial, shapes[0], looks.get(-1, NOTHING))
     for k, link in enumerate(spec.links):
         moments, inertial = link.inertia_diagonal, link.link_from_inertial
         look = looks.get(k, NOTHING)

@@ -17,7 +17,11 @@ from typing import Any
 
 import pybullet
 
-from gltf_bullet.bullet.bodies.multibody import self_collision_flags, settle_multibody
+from gltf_bullet.bullet.bodies.multibody import (
+    mass_at_first,
+    self_collision_flags,
+    settle_multibody,
+)
 from gltf_bullet.bullet.bodies.multibody_text import (
     MultibodyNames,
     is_sayable,
@@ -155,7 +159,7 @@ def create_named_multibody(
             pybullet.loadURDF(
                 path,
                 _NOWHERE if is_turned else place.translation,
-                useFixedBase=spec.mass == 0.0,
+                useFixedBase=mass_at_first(spec) == 0.0,
                 flags=flags,
                 physicsClientId=client_id,
             )

@@ -178,7 +178,7 @@ class CollisionClasses:
                     mask |= registered.bit
             return 0, mask
         registered_self = self._classes.get(kind.contact_class)
-        if registered_self is None or registered_self.bit is None:
+        if registered_self is None or not registered_self.bit:
             # As PyBullet does it: fixed bodies do not meet fixed ones.
             return (STATIC_GROUP, ~STATIC_GROUP) if kind.is_fixed else (DEFAULT_GROUP, -1)
         mask = FOREIGN_GROUPS

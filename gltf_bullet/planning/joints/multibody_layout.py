@@ -236,61 +236,37 @@ def emit_multibody(
             (child, branch.child, last)
             for child in reversed(multibody.branches.get(branch.child, []))
         ]
-    emitted = EmittedMultibody(
+    is_fixed_late = spec.mass == 0.0 and _are_taken_for_static(parts, links, owners)
+    return EmittedMultibody(
         MultibodyPlan(
             anchor=multibody.anchor,
             root_node=multibody.root,
-            spec=replace(spec, links=tuple(links)),
+            spec=replace(spec, links=tuple(links), is_fixed_late=is_fixed_late),
             owners=tuple(owners),
             bodies=tuple(bodies),
         ),
         dofs,
         ends,
     )
-    return _led(emitted) if _is_taken_for_static(parts, emitted.plan) else emitted
 
 
-def _is_taken_for_static(parts: ArticulationParts, plan: MultibodyPlan) -> bool:
+def _are_taken_for_static(
+    parts: ArticulationParts, links: Sequence[LinkSpec], owners: Sequence[tuple[int, int]]
+) -> bool:
     """Whether the engine takes colliders that move for static ones, which meet nothing static.
 
     On a base without mass it asks of a link and all before it whether they are fixed, but never of
     link 0 (measured: a box on the arm of a hinge swings through a floor).
     """
-    links = plan.spec.links
-    if plan.spec.mass > 0.0 or not links or links[0].joint is LinkJoint.FIXED:
+    if not links or links[0].joint is LinkJoint.FIXED:
         return False
     on_first = {0}
-    for k, (link, (node, _)) in enumerate(zip(links, plan.owners, strict=True)):
+    for k, (link, (node, _)) in enumerate(zip(links, owners, strict=True)):
         if link.joint is LinkJoint.FIXED and link.parent in on_first:
             on_first.add(k)
             if node >= 0 and parts.bodies[node].plan.groups:
                 return True
     return False
-
-
-def _led(emitted: EmittedMultibody) -> EmittedMultibody:
-    """The same with one more link, a fixed one without a body, in the place of link 0."""
-    plan = emitted.plan
-    lead = LinkSpec(parent=-1, joint=LinkJoint.FIXED, parent_from_link=IDENTITY_POSE)
-    links = [lead, *(replace(k, parent=_after(k.parent)) for k in plan.spec.links)]
-    return EmittedMultibody(
-        replace(
-            plan,
-            spec=replace(plan.spec, links=tuple(links)),
-            owners=((-1, -1), *plan.owners),
-            bodies=tuple((node, _after(link)) for node, link in plan.bodies),
-        ),
-        {
-            joint: [replace(dof, link=_after(dof.link)) for dof in dofs]
-            for joint, dofs in emitted.dofs.items()
-        },
-        {joint: _after(link) for joint, link in emitted.chain_ends.items()},
-    )
-
-
-def _after(link: int) -> int:
-    """Where one more link has come before it; a base stays one."""
-    return link + 1 if link >= 0 else link
 
 
 def _base_pose(parts: ArticulationParts, multibody: MultibodyDraft) -> Pose:

@@ -69,8 +69,20 @@ class MultibodySpec:
     """Whether shapes of different links may meet at all; pair filters then switch pairs off."""
     parents_meet: bool = True
     """Whether a link may meet its parent link, where links may meet at all."""
+    is_fixed_late: bool = False
+    """Whether a base without mass has one while its links are made: on one without, the engine
+    would take links for static that move."""
 
     # Worked out once for all copies.
+
+    @cached_property
+    def fixed_links(self) -> tuple[int, ...]:
+        """Links that no joint lets move relative to the base."""
+        found = {-1}
+        for k, link in enumerate(self.links):
+            if link.joint is LinkJoint.FIXED and link.parent in found:
+                found.add(k)
+        return tuple(sorted(found - {-1}))
 
     @cached_property
     def inertias(self) -> tuple[tuple[int, Vec3], ...]:
