@@ -12,7 +12,13 @@ from typing import Final
 from gltf_bullet.coverage import approximated, covers, ignored
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.properties import known_keys, report_unknown
-from gltf_bullet.gltf.fields import RANGE_MENDED, JsonObject, read_indices, read_number
+from gltf_bullet.gltf.fields import (
+    RANGE_MENDED,
+    JsonObject,
+    out_of_range,
+    read_indices,
+    read_number,
+)
 from gltf_bullet.model import DofKind, JointLimit
 
 __all__ = [
@@ -21,7 +27,6 @@ __all__ = [
     "LIMIT_AXES_EMPTY",
     "LIMIT_BOTH_AXES",
     "LIMIT_ONE_SIDED",
-    "LIMIT_OUT_OF_REACH",
     "LIMIT_RANGE_EMPTY",
     "LIMIT_RESTRICTS_NOTHING",
     "LIMIT_WITHOUT_AXES",
@@ -58,11 +63,6 @@ LIMIT_RANGE_EMPTY = IssueKind(
     Severity.WARNING,
     "min is {minimum:g} and max is {maximum:g}; must be min <= max; they are swapped",
 )
-LIMIT_OUT_OF_REACH = IssueKind(
-    "LIMIT_OUT_OF_REACH",
-    Severity.WARNING,
-    "min and max are both {got:g}, where nothing gets; the limit is left out",
-)
 LIMIT_RESTRICTS_NOTHING = IssueKind(
     "LIMIT_RESTRICTS_NOTHING",
     Severity.WARNING,
@@ -90,7 +90,7 @@ COVERAGE: Final = covers(
     approximated(
         "min", "max", when="min above max", by=LIMIT_RANGE_EMPTY, how="they are swapped"
     ),
-    ignored("limits", when="both ends at the same infinity", by=LIMIT_OUT_OF_REACH),
+    ignored("limits", when="both ends at the same infinity", by=RANGE_MENDED),
     ignored("limits", when="neither min nor max", by=LIMIT_RESTRICTS_NOTHING),
     approximated(
         "linearAxes", "angularAxes", when="both, in KHR and MSFT", by=LIMIT_BOTH_AXES,
@@ -155,7 +155,11 @@ def parse_limit(
         diagnostics.report(LIMIT_RANGE_EMPTY, at, minimum=minimum, maximum=maximum)
         minimum, maximum = maximum, minimum
     if minimum == maximum and math.isinf(minimum):
-        diagnostics.report(LIMIT_OUT_OF_REACH, at, got=minimum)
+        # Numbers that count as unlimited, of a bound that nothing then reaches.
+        key = "min" if minimum > 0.0 else "max"
+        out_of_range(
+            key, entry[key], "within reach", at / key, diagnostics, "the limit is left out"
+        )
         return ()
     return tuple(
         JointLimit(

@@ -47,11 +47,12 @@ def assets() -> Path:
 
 @pytest.fixture
 def bad_file(tmp_path: Path) -> Path:
-    """A file with two errors and an approximation."""
+    """A file with two errors and a warning."""
     path = tmp_path / "bad.gltf"
     path.write_text(
         '{"asset": {"version": "2.0"}, "extensionsUsed": ["KHR_physics_rigid_bodies"],'
         '"nodes": [{"extensions": {"KHR_physics_rigid_bodies": {"motion": {"mass": -2}}}},'
+        '{"extensions": {"KHR_physics_rigid_bodies": {"motion": {"mass": -1}}}},'
         '{"extensions": {"KHR_physics_rigid_bodies": {"collider": {"geometry": {"shape": 9}}}}}]}'
     )
     return path

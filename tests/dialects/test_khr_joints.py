@@ -13,7 +13,6 @@ from gltf_bullet.dialects.joint_limits import (
     AXIS_REPEATED,
     LIMIT_AXES_EMPTY,
     LIMIT_BOTH_AXES,
-    LIMIT_OUT_OF_REACH,
     LIMIT_RANGE_EMPTY,
     LIMIT_RESTRICTS_NOTHING,
     LIMIT_WITHOUT_AXES,
@@ -104,7 +103,8 @@ def test_an_empty_list_beside_a_good_one_limits_nothing(
     ("limit", "kind", "place"),
     [
         ({"min": 0}, LIMIT_WITHOUT_AXES, ""),
-        ({"linearAxes": [0], "min": 1e30}, LIMIT_OUT_OF_REACH, ""),
+        ({"linearAxes": [0], "min": 1e30}, RANGE_MENDED, "/min"),
+        ({"linearAxes": [0], "max": -1e30}, RANGE_MENDED, "/max"),
         ({"linearAxes": [], "min": 0}, LIMIT_AXES_EMPTY, "/linearAxes"),
         ({"angularAxes": [3], "min": 0}, INDEX_MENDED, "/angularAxes/0"),
         ({"angularAxes": ["x"], "min": 0}, TYPE_MENDED, "/angularAxes/0"),
