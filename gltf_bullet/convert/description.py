@@ -211,6 +211,12 @@ class LinkDescription:
     spinning_friction: float = 0.0
     contact_spring: tuple[float, float] | None = None
     """Stiffness [N/m] and damping [N s/m] of its contacts; ``None``: they are rigid."""
+    anisotropic_friction: Vec3 | None = None
+    """Factors along the axes of the inertial frame; ``None``: friction is the same along all."""
+    friction_anchor: bool = False
+    """Whether contacts hold on to the point where they began."""
+    damping: tuple[float, float] = (0.0, 0.0)
+    """Share of the linear and of the angular velocity that goes in a second, where it is known."""
     group: int = 1
     """Collision bits."""
     mask: int = -1

@@ -25,6 +25,7 @@ from gltf_bullet.convert.description import (
 )
 from gltf_bullet.convert.filters import collision_filters
 from gltf_bullet.convert.issues import LINK_WITHOUT_MASS, NOT_IN_GLTF
+from gltf_bullet.convert.surfaces import lost_of, material_of
 from gltf_bullet.convert.world_nodes import WorldNodes
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.dialects.joint_extras import EXTRAS
@@ -42,14 +43,12 @@ from gltf_bullet.model import (
     MeshPart,
     Motion,
     MotionKind,
-    PhysicsMaterial,
     Plane,
     Shape,
     Sphere,
 )
 from gltf_bullet.model import MeshShape as ModelMesh
 from gltf_bullet.model.joints import DofKind
-from gltf_bullet.model.materials import CombineMode
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3, rotation_to
 
 __all__ = ["joint_frame", "place_world"]
@@ -207,16 +206,12 @@ class _Placer:
         )
 
     def _place_shapes(self, link: LinkDescription, index: int, node: int) -> None:
-        material = PhysicsMaterial(
-            static_friction=max(0.0, link.friction),
-            dynamic_friction=max(0.0, link.friction),
-            restitution=min(max(0.0, link.restitution), 1.0),
-            # Bullet multiplies.
-            friction_combine=CombineMode.MULTIPLY,
-            restitution_combine=CombineMode.MULTIPLY,
-        )
-        if link.colliders:
-            self._report_lost_contact(link, node)
+        material = material_of(link)
+        for what, done in lost_of(link):
+            self._diagnostics.report(
+                NOT_IN_GLTF, ROOT / "nodes" / node, what=what,
+                owner=f"link {link.name!r}", done=done,
+            )  # fmt: skip
         taken = False
         for k, collider in enumerate(link.colliders):
             shape, turn = self._shape(collider.shape)
@@ -241,22 +236,6 @@ class _Placer:
                 self._nodes.entries[where]["scale"] = list(visual.scale)
             taken = taken or where == node
             self._result.visuals.append((where, visual))
-
-    def _report_lost_contact(self, link: LinkDescription, node: int) -> None:
-        lost = []
-        if link.rolling_friction or link.spinning_friction:
-            lost.append(
-                f"rolling friction {link.rolling_friction:.3g} and spinning friction "
-                f"{link.spinning_friction:.3g}"
-            )
-        if link.contact_spring is not None:
-            stiffness, damping = link.contact_spring
-            lost.append(f"contact stiffness {stiffness:.3g} N/m and damping {damping:.3g} N s/m")
-        for what in lost:
-            self._diagnostics.report(
-                NOT_IN_GLTF, ROOT / "nodes" / node, what=what,
-                owner=f"link {link.name!r}", done="they are left out",
-            )  # fmt: skip
 
     def _shape(self, shape: ShapeGeometry) -> tuple[Shape, Pose]:
         """A shape of the model, and how it stands in the frame of Bullet's."""

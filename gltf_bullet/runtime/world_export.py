@@ -31,6 +31,12 @@ def export_world(
     masses, joints, limits, friction, velocities and gravity are KHR_physics_rigid_bodies over
     KHR_implicit_shapes (and OMI_physics_gravity); the world itself is left as it is.
 
+    PyBullet tells of some things in no way, so that their loss is not named either: motors that
+    exerted nothing in the last step (before the first one, all of them), forces for the coming
+    step, ``setCollisionFilterPair``, ``collisionFilterMode=0``, ``linearDamping`` and
+    ``angularDamping`` of multibodies, ``maxJointVelocity``, ``jointLimitForce``, and textures of
+    ``changeVisualShape``.
+
     Args:
         path: Ends in ``.glb`` or ``.gltf``; written whole or not at all.
         physics_client: A client id or a ``BulletClient``.
@@ -42,7 +48,8 @@ def export_world(
         What PyBullet does not tell, and what glTF has no words for.
 
     Raises:
-        EngineError: The client is not connected, or a body does not exist.
+        EngineError: The client is not connected, or a body does not exist, also one that
+            ``self_collision`` names.
         ValueError: Another suffix.
         OSError: The file cannot be written.
     """

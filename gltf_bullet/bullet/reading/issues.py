@@ -13,6 +13,7 @@ __all__ = [
     "MAXIMAL_BODY_UNREADABLE",
     "MOTOR_UNREADABLE",
     "RECORDED_BODY_GONE",
+    "SAVED_BODY_UNCERTAIN",
     "SOFT_BODY_NOT_IN_GLTF",
     "TEXTURE_UNREADABLE",
     "VISUAL_UNREADABLE",
@@ -49,6 +50,12 @@ RECORDED_BODY_GONE: Final = IssueKind(
     Severity.WARNING,
     "body {body} ({name}) was removed at {time:.4g} s; it stays where it was last, and what "
     "has its id now is not recorded",
+)
+SAVED_BODY_UNCERTAIN: Final = IssueKind(
+    "SAVED_BODY_UNCERTAIN",
+    Severity.WARNING,
+    "{count} bodies of the world that PyBullet saves may be body {body} ({name}); its collision "
+    "bits, meshes, and the limits and damping of its joints {done}",
 )
 SOFT_BODY_NOT_IN_GLTF: Final = IssueKind(
     "SOFT_BODY_NOT_IN_GLTF",
