@@ -13,6 +13,7 @@ __all__ = [
     "MAXIMAL_BODY_UNREADABLE",
     "MOTOR_UNREADABLE",
     "RECORDED_BODY_GONE",
+    "RECORDED_WITHOUT_BODY",
     "SAVED_BODY_UNCERTAIN",
     "SOFT_BODY_NOT_IN_GLTF",
     "TEXTURE_UNREADABLE",
@@ -50,6 +51,11 @@ RECORDED_BODY_GONE: Final = IssueKind(
     Severity.WARNING,
     "body {body} ({name}) was removed at {time:.4g} s; it stays where it was last, and what "
     "has its id now is not recorded",
+)
+RECORDED_WITHOUT_BODY: Final = IssueKind(
+    "RECORDED_WITHOUT_BODY",
+    Severity.WARNING,
+    "body {body} ({name}) was made by {time:.4g} s, after the recording had begun; it is left out",
 )
 SAVED_BODY_UNCERTAIN: Final = IssueKind(
     "SAVED_BODY_UNCERTAIN",

@@ -38,7 +38,7 @@ from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.errors import EngineError
 from gltf_bullet.transforms import Pose, Vec3
 
-__all__ = ["SelfCollision", "read_bodies", "read_world"]
+__all__ = ["SelfCollision", "all_bodies", "read_bodies", "read_world"]
 
 SelfCollision = bool | Collection[int] | None
 """Whether links of one body meet: of all bodies, of some, or of those that touch themselves now."""
@@ -109,7 +109,7 @@ def read_bodies(client_id: int, body_ids: Sequence[int] | None) -> list[int]:
 
 def _existing(client_id: int, body_ids: Sequence[int] | None) -> list[int]:
     if body_ids is None:
-        return _all(client_id)
+        return all_bodies(client_id)
     _require(client_id, body_ids, "")
     return list(dict.fromkeys(body_ids))
 
@@ -120,12 +120,13 @@ def _require_known(client_id: int, self_collision: SelfCollision) -> None:
 
 
 def _require(client_id: int, body_ids: Collection[int], of: str) -> None:
-    unknown = sorted(set(body_ids) - set(_all(client_id)))
+    unknown = sorted(set(body_ids) - set(all_bodies(client_id)))
     if unknown:
         raise EngineError(f"there is no body {unknown[0]} in physics client {client_id}{of}")
 
 
-def _all(client_id: int) -> list[int]:
+def all_bodies(client_id: int) -> list[int]:
+    """Ids of all bodies that PyBullet knows, in its order."""
     return [
         int(pybullet.getBodyUniqueId(k, physicsClientId=client_id))
         for k in range(pybullet.getNumBodies(physicsClientId=client_id))
