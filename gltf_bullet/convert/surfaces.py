@@ -32,13 +32,14 @@ def lost_of(link: LinkDescription) -> Iterator[tuple[str, str]]:
         yield f"linear damping {linear:.3g} and angular damping {angular:.3g}", left_out
     if not link.colliders:
         return
-    material = material_of(link)
-    for name, value, written in (
-        ("friction", link.friction, material.dynamic_friction),
-        ("restitution", link.restitution, material.restitution),
-    ):
-        if value != written:
-            yield f"the {name} {value:.3g}", f"{written:g} is written for it"
+    if any(c.stated is None or c.stated.material is None for c in link.colliders):
+        material = material_of(link)
+        for name, value, written in (
+            ("friction", link.friction, material.dynamic_friction),
+            ("restitution", link.restitution, material.restitution),
+        ):
+            if value != written:
+                yield f"the {name} {value:.3g}", f"{written:g} is written for it"
     if link.rolling_friction or link.spinning_friction:
         yield (
             f"rolling friction {link.rolling_friction:.3g} and spinning friction "

@@ -208,7 +208,7 @@ def test_lost_contact_springs_are_named_with_their_numbers(tmp_path: Path) -> No
         (bouncing, "the restitution 1.5 of link 'link0'; 1 is written for it"),
         (damped, "linear damping 0.25 and angular damping 0.125"),
         # 1 kg, half a metre off the axis, at 10 m/s^2.
-        (ball_motor, "acts with 5 N m"),
+        (ball_motor, "acted with 5 N m last"),
     ],
     ids=["anisotropic", "anchored", "bouncing", "damped", "ball_motor"],
 )

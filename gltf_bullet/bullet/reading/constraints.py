@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pybullet
@@ -34,6 +34,7 @@ def read_constraints(
     client_id: int,
     bodies: Sequence[BodyDescription],
     index_of: Mapping[int, int],
+    without: Collection[int],
     diagnostics: Diagnostics,
 ) -> list[ConstraintDescription]:
     """All constraints that hold one of some bodies.
@@ -42,11 +43,14 @@ def read_constraints(
         client_id: A connected world.
         bodies: The bodies that are described.
         index_of: Which of them an id stands for.
+        without: Constraints that are left out and not named.
         diagnostics: Receives the constraints that cannot be described.
     """
     found = []
     for k in range(pybullet.getNumConstraints(physicsClientId=client_id)):
         number = pybullet.getConstraintUniqueId(k, physicsClientId=client_id)
+        if number in without:
+            continue
         with contextlib.suppress(pybullet.error):
             info = pybullet.getConstraintInfo(number, physicsClientId=client_id)
             ends = {end for end in (info[0], info[2]) if end >= 0}

@@ -38,8 +38,8 @@ TEXTURE_UNREADABLE: Final = IssueKind(
 MOTOR_UNREADABLE: Final = IssueKind(
     "MOTOR_UNREADABLE",
     Severity.WARNING,
-    "the motor of joint {joint} acts with {force:.3g} {unit}; PyBullet does not tell its target "
-    "and gains; it is left out",
+    "the motor of joint {joint} acted with {force:.3g} {unit} last; PyBullet does not tell its "
+    "target and gains, nor whether it is off since; it is left out",
 )
 CONSTRAINT_NOT_IN_GLTF: Final = IssueKind(
     "CONSTRAINT_NOT_IN_GLTF",

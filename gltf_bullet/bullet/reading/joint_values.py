@@ -37,13 +37,14 @@ def limits_of(info: Any, saved: Record | None, *, is_ours: bool) -> tuple[float,
     return lower, upper
 
 
-def damping_of(info: Any, saved: Record | None, *, is_ours: bool) -> float:
-    """Damping [N m s/rad, N s/m] of a joint; what users add to that of a scene's file included."""
+def damping_of(info: Any, saved: Record | None, *, is_ours: bool) -> tuple[float, float]:
+    """Damping [N m s/rad, N s/m] of a joint, and what of it was added to a scene's file's."""
     stated = float(info[6])
     if saved is None:
-        return stated
+        return stated, 0.0
     now = float(saved["m_jointDamping"])
-    return stated + now if is_ours else now
+    # In scenes of ours the solve does the file's.
+    return (stated + now, now) if is_ours else (now, 0.0)
 
 
 def unit_axis(vector: Vec3) -> Vec3:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pybullet
 
+from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.reading.bullet_file import Record
 from gltf_bullet.bullet.reading.constraints import read_constraints
 from gltf_bullet.bullet.reading.issues import (
@@ -60,6 +61,8 @@ def read_world(
     self_collision: SelfCollision = None,
     mimic: Mapping[str, MimicRule] | None = None,
     with_gravity: bool = True,
+    without: Collection[int] = (),
+    idle_axes: Collection[EngineLink] = (),
 ) -> WorldDescription:
     """Everything that PyBullet tells about its bodies and constraints.
 
@@ -70,6 +73,8 @@ def read_world(
         self_collision: PyBullet does not tell it; ``None``: bodies whose links touch one another.
         mimic: Rules by joint name, which PyBullet does not read.
         with_gravity: Whether the description states the world's gravity.
+        without: Constraints that are described otherwise.
+        idle_axes: Axes of which it is known that no motor acts on them.
 
     Raises:
         EngineError: There is no such body, also among those of ``self_collision``.
@@ -82,7 +87,7 @@ def read_world(
     bodies: list[BodyDescription] = []
     index_of: dict[int, int] = {}
     shapes = LinkShapes(client_id, saved.file, diagnostics)
-    reader = _BodyReader(client_id, saved, shapes, diagnostics, mimic or {})
+    reader = _BodyReader(client_id, saved, shapes, diagnostics, mimic or {}, idle_axes)
     for body in ids:
         if _is_soft(client_id, body):
             diagnostics.report(SOFT_BODY_NOT_IN_GLTF, ROOT, body=body)
@@ -93,7 +98,7 @@ def read_world(
     x, y, z = (float(values[f"gravityAcceleration{axis}"]) for axis in "XYZ")
     return WorldDescription(
         bodies=tuple(bodies),
-        constraints=tuple(read_constraints(client_id, bodies, index_of, diagnostics)),
+        constraints=tuple(read_constraints(client_id, bodies, index_of, without, diagnostics)),
         gravity=(x, y, z) if with_gravity and (x or y or z) else None,
     )
 
@@ -155,10 +160,12 @@ class _BodyReader:
         shapes: LinkShapes,
         diagnostics: Diagnostics,
         mimic: Mapping[str, MimicRule],
+        idle_axes: Collection[EngineLink],
     ) -> None:
         self._client = client_id
         self._diagnostics = diagnostics
         self._mimic = mimic
+        self._idle_axes = idle_axes
         self._saved = saved
         self._shapes = shapes
         self._session = known_session(client_id)
@@ -262,6 +269,7 @@ class _BodyReader:
         axis = child_turn.rotate(unit_axis(info[13]))
         name = _text(info[1])
         lower, upper = limits_of(info, saved, is_ours=is_ours)
+        damping, added = damping_of(info, saved, is_ours=is_ours)
         self._check_motor(body, link, name, kind)
         return replace(
             common,
@@ -275,7 +283,8 @@ class _BodyReader:
                 upper=upper,
                 max_force=info[10],
                 max_velocity=info[11],
-                damping=damping_of(info, saved, is_ours=is_ours),
+                damping=damping,
+                added_damping=added,
                 friction=info[7],
                 mimic=self._mimic.get(name),
             ),
@@ -288,7 +297,7 @@ class _BodyReader:
             force = math.hypot(*state[3])
         else:
             force = abs(pybullet.getJointState(body, link, physicsClientId=self._client)[3])
-        if force:
+        if force and (body, link) not in self._idle_axes:
             unit = "N" if kind is JointKind.PRISMATIC else "N m"
             self._diagnostics.report(MOTOR_UNREADABLE, ROOT, joint=name, force=force, unit=unit)
 

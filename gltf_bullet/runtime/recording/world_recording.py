@@ -22,6 +22,8 @@ from gltf_bullet.runtime.recording.keyframes import next_due, require_number
 from gltf_bullet.runtime.recording.link_tracks import body_tracks
 from gltf_bullet.runtime.views.export import Track, add_animation
 from gltf_bullet.runtime.world_export import checked_file, require_gltf_suffix
+from gltf_bullet.runtime.worlds.live_scenes import idle_axes, scenes_among
+from gltf_bullet.runtime.worlds.scene_losses import report_losses
 from gltf_bullet.transforms import FloatArray
 
 __all__ = ["WorldRecording", "record_world"]
@@ -72,8 +74,15 @@ class WorldRecording:
         self, client_id: int, fps: float, bodies: Sequence[int] | None, tolerance: float | None
     ) -> None:
         diagnostics = Diagnostics()
-        self._world: WorldDescription = read_world(client_id, bodies, diagnostics)
-        self._poses = InertialPoses(client_id, read_bodies(client_id, bodies))
+        ids = read_bodies(client_id, bodies)
+        scenes = scenes_among(client_id, ids)
+        # Frames follow the engine's links, so that scenes are as the engine has them.
+        self._world: WorldDescription = read_world(
+            client_id, bodies, diagnostics, idle_axes=idle_axes(scenes)
+        )
+        for scene in scenes:
+            report_losses(scene, diagnostics, is_whole=False)
+        self._poses = InertialPoses(client_id, ids)
         # Who names the bodies knows that others are not among them.
         self._newcomers = Newcomers(client_id) if bodies is None else None
         self._diagnostics = diagnostics
