@@ -163,6 +163,13 @@ def maximal_robot(client: int) -> None:
     shutil.rmtree(folder)
 
 
+def batch(client: int) -> None:
+    shape = pybullet.createCollisionShape(**BALL, physicsClientId=client)
+    pybullet.createMultiBody(
+        1.0, shape, batchPositions=[[k, 0, 0] for k in range(5)], physicsClientId=client
+    )
+
+
 CASES: tuple[tuple[Callable[[int], object], str], ...] = (
     (terrain, "COLLIDER_UNREADABLE"),
     (mesh_from_memory, "VISUAL_UNREADABLE"),
@@ -178,6 +185,7 @@ CASES: tuple[tuple[Callable[[int], object], str], ...] = (
     (damped, "NOT_IN_GLTF"),
     (ball_motor, "MOTOR_UNREADABLE"),
     (massless, "LINK_WITHOUT_MASS"),
+    (batch, "BODIES_UNLISTED"),
     (maximal, "MAXIMAL_BODY_UNREADABLE"),
     (maximal_robot, "LINKS_UNREADABLE"),
 )
@@ -233,6 +241,17 @@ def test_a_constraint_to_a_body_that_is_not_written_is_named(tmp_path: Path) -> 
     assert [issue.message for issue in issues] == [
         f"constraint {k} is to body {outer}, which is not written; it is left out" for k in (1, 2)
     ]
+
+
+def test_bodies_of_a_batch_are_written_once_pybullet_lists_them(tmp_path: Path) -> None:
+    with headless_world() as client:
+        batch(client)
+        (issue,) = gb.export_world(tmp_path / "world.glb", client)
+        listed = pybullet.getNumBodies(client)
+        assert issue.values["count"] == 5 - listed
+        pybullet.syncBodyInfo(client)
+        assert gb.export_world(tmp_path / "world.glb", client) == ()
+    assert len(gb.read_asset(tmp_path / "world.glb").physics.motions) == 5
 
 
 def test_a_body_is_written_once_however_often_it_is_named(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Final
 from gltf_bullet.diagnostics import IssueKind, Severity
 
 __all__ = [
+    "BODIES_UNLISTED",
     "COLLIDER_UNREADABLE",
     "CONSTRAINT_NOT_IN_GLTF",
     "LINKS_UNREADABLE",
@@ -20,6 +21,12 @@ __all__ = [
     "VISUAL_UNREADABLE",
 ]
 
+BODIES_UNLISTED: Final = IssueKind(
+    "BODIES_UNLISTED",
+    Severity.ERROR,
+    "the world holds {count} bodies that PyBullet does not list, as those of a batch; they are "
+    "left out; call pybullet.syncBodyInfo() before",
+)
 COLLIDER_UNREADABLE: Final = IssueKind(
     "COLLIDER_UNREADABLE",
     Severity.ERROR,

@@ -69,12 +69,16 @@ class SavedBodies:
         for number, saved in enumerate(listed):
             at_place.setdefault(saved.key, []).append(number)
         options: dict[int, list[int]] = {}
+        turned: dict[tuple[_Key, Quat], list[int]] = {}
         for body in body_ids:
             position, rotation = pybullet.getBasePositionAndOrientation(body, client_id)
             info = pybullet.getDynamicsInfo(body, -1, physicsClientId=client_id)
             count = pybullet.getNumJoints(body, physicsClientId=client_id)
-            there = at_place.get((info[10] == _RIGID, count, tuple(position)), [])
-            options[body] = [k for k in there if listed[k].is_turned(rotation)]
+            key = (info[10] == _RIGID, count, tuple(position))
+            if (key, rotation) not in turned:
+                there = at_place.get(key, [])
+                turned[key, rotation] = [k for k in there if listed[k].is_turned(rotation)]
+            options[body] = turned[key, rotation]
         several = {body: found for body, found in options.items() if len(found) > 1}
         if several:
             options.update(_told_by_marks(client_id, several, listed))
@@ -86,8 +90,11 @@ class SavedBodies:
             for number in [k for k in found if k not in taken][:1]:
                 taken.add(number)
                 self._saved[body] = listed[number]
-        self.nameless_count = sum(saved.key[0] and k not in taken for k, saved in enumerate(listed))
+        left = [saved.key[0] for k, saved in enumerate(listed) if k not in taken]
+        self.nameless_count = sum(left)
         """Bodies in maximal coordinates that PyBullet has no id for: links of loaded robots."""
+        self.unlisted_count = len(left) - sum(left)
+        """Multibodies that PyBullet does not list: those of a batch, before ``syncBodyInfo``."""
 
     def colliders(self, body: int) -> dict[int, Record]:
         """The collision objects of a body by link; -1 is the base."""
@@ -157,7 +164,10 @@ def _told_by_marks(
             pybullet.changeDynamics(body, -1, lateralFriction=friction, physicsClientId=client_id)
     if [saved.address for saved in marked] != [saved.address for saved in listed]:
         return {}  # another thread has changed the world meanwhile
+    marked_by: dict[float, list[int]] = {}
+    for number, saved in enumerate(marked):
+        marked_by.setdefault(saved.friction, []).append(number)
     return {
-        body: [k for k in found if marked[k].friction == marks[body]] or list(found)
+        body: [k for k in marked_by.get(marks[body], ()) if k in found] or list(found)
         for body, found in options.items()
     }

@@ -12,6 +12,7 @@ from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.reading.bullet_file import Record
 from gltf_bullet.bullet.reading.constraints import read_constraints
 from gltf_bullet.bullet.reading.issues import (
+    BODIES_UNLISTED,
     LINKS_UNREADABLE,
     MOTOR_UNREADABLE,
     SAVED_BODY_UNCERTAIN,
@@ -84,6 +85,8 @@ def read_world(
     saved = SavedBodies(client_id, read_bodies(client_id, None))
     if saved.nameless_count and body_ids is None:
         diagnostics.report(LINKS_UNREADABLE, ROOT, count=saved.nameless_count)
+    if saved.unlisted_count and body_ids is None:
+        diagnostics.report(BODIES_UNLISTED, ROOT, count=saved.unlisted_count)
     bodies: list[BodyDescription] = []
     index_of: dict[int, int] = {}
     shapes = LinkShapes(client_id, saved.file, diagnostics)
