@@ -252,6 +252,14 @@ def test_bodies_that_are_made_meanwhile_are_named(tmp_path: Path) -> None:
     ]
 
 
+def test_a_body_that_is_made_meanwhile_is_the_only_finding() -> None:
+    with headless_world() as client:
+        recording = gb.record_world(client)
+        ball = flying(client, 0.0, 1.0)
+        recording.step(16)
+    assert [issue.values["body"] for issue in recording.issues] == [ball]
+
+
 @pytest.mark.parametrize("value", [0.0, -1.0, float("nan"), float("inf")])
 def test_the_tolerance_of_an_export_must_be_above_zero(tmp_path: Path, value: float) -> None:
     with headless_world() as client:
