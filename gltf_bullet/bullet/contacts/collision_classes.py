@@ -187,6 +187,10 @@ class CollisionClasses:
                 mask |= registered.bit
         return registered_self.bit, mask
 
+    def bits_of(self, kind: LinkKind) -> tuple[int, int]:
+        """Group and mask that links are given."""
+        return self._bits(kind)
+
     def mask_of(self, kind: LinkKind) -> int:
         """The groups that links meet."""
         return self._bits(kind)[1]

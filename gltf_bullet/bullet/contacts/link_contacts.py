@@ -147,6 +147,14 @@ class LinkContacts:
                 mask |= self._classes.mask_of(kind)
         return mask
 
+    def bits_of(self, link: EngineLink) -> tuple[int, int]:
+        """Group and mask that a link with colliders was given."""
+        return self._classes.bits_of(self._kind_of[link])
+
+    def is_untouched(self, link: EngineLink) -> bool:
+        """Whether friction and restitution are those that a link with colliders was given."""
+        return self._restitution.is_untouched(link)
+
     def may_meet(self, one: EngineLink, other: EngineLink) -> bool:
         """Whether rules and classes let two links collide; other people's links meet all."""
         if self._pair_rules.forbids(one, other):

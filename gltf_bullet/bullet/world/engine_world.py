@@ -133,7 +133,7 @@ class EngineWorld(WorldParts):
         if self.plan.derive(lasting(MimicGears), partial(are_any_coupled, self.plan.articulations)):
             gears = MimicGears(self.client_id, self.articulations.articulations)
             self._undo.append(gears.remove)
-            gear_issues = gears.issues
+            gear_issues, self.gear_ids = gears.issues, gears.constraint_ids
         free = self.free.id_of_node
         self._table = LinkIndex(self.plan, self.static_ids, free, self.articulations)
         factors = {free[node]: kinds[node].gravity_factor for node in free}
