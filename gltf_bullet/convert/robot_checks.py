@@ -16,20 +16,21 @@ from gltf_bullet.convert.robot_elements import CONTACT_VALUES, read_elements
 from gltf_bullet.convert.robot_misreadings import default_limited
 from gltf_bullet.convert.robot_xml import XmlElement, places
 from gltf_bullet.diagnostics import ROOT, Diagnostics
+from gltf_bullet.number_ranges import PLACE
 
 __all__ = ["c_number", "check_robot"]
 
 _ATTRIBUTES: Final[dict[str, dict[str, str]]] = {
     "urdf": {
-        "origin": "xyz:3 rpy:3",
+        "origin": "xyz:3@ rpy:3",
         "mass": "value:1+",
         "inertia": "ixx:1 ixy:1 ixz:1 iyy:1 iyz:1 izz:1",
-        "box": "size:3+",
-        "sphere": "radius:1+",
-        "cylinder": "radius:1+ length:1+",
-        "capsule": "radius:1+ length:1+",
+        "box": "size:3+@",
+        "sphere": "radius:1+@",
+        "cylinder": "radius:1+@ length:1+@",
+        "capsule": "radius:1+@ length:1+@",
         "plane": "normal:3!",
-        "mesh": "scale:1",
+        "mesh": "scale:1@",
         "color": "rgba:4",
         "axis": "xyz:3",
         "limit": "lower:1~ upper:1~ effort:1~ velocity:1",
@@ -40,17 +41,18 @@ _ATTRIBUTES: Final[dict[str, dict[str, str]]] = {
     "sdf": {},
     "mjcf": {
         "default/geom": "friction:1+ contype:1 conaffinity:1",
-        "body": "pos:3 quat:4!",
-        "inertial": "pos:3 quat:4! mass:1+",
-        "joint": "axis:3 pos:3 range:2",
-        "geom": "size:1+ fromto:6 pos:3 quat:4! axisangle:4 friction:1+ contype:1 conaffinity:1",
+        "body": "pos:3@ quat:4!",
+        "inertial": "pos:3@ quat:4! mass:1+",
+        "joint": "axis:3 pos:3@ range:2",
+        "geom": "size:1+@ fromto:6@ pos:3@ quat:4! axisangle:4 friction:1+ contype:1 conaffinity:1",
     },
 }  # fmt: skip
-"""Per element its numbers: how many at least; + not negative, ! not all 0, ~ may be infinite."""
+"""Per element its numbers: how many at least; + not negative, ! not all 0, ~ may be infinite, @ is
+a place or a size."""
 
 _TEXTS: Final = {
-    "pose": "6", "mass": "1+", "ixx": "1", "ixy": "1", "ixz": "1", "iyy": "1", "iyz": "1",
-    "izz": "1", "radius": "1+", "length": "1+", "size": "3+", "normal": "3!", "scale": "1",
+    "pose": "6@", "mass": "1+", "ixx": "1", "ixy": "1", "ixz": "1", "iyy": "1", "iyz": "1",
+    "izz": "1", "radius": "1+@", "length": "1+@", "size": "3+@", "normal": "3!", "scale": "1@",
     "xyz": "3", "lower": "1~", "upper": "1~", "effort": "1~", "velocity": "1", "friction": "1",
     "diffuse": "4", **dict.fromkeys(CONTACT_VALUES, "1"),
 }  # fmt: skip
@@ -98,6 +100,9 @@ def _check_numbers(
     if "+" in rule:
         allowed += ", not negative"
         is_good = is_good and all(number >= 0.0 for number in numbers)
+    if "@" in rule:
+        allowed += f", at most {PLACE:g} in magnitude"
+        is_good = is_good and all(abs(number) <= PLACE for number in numbers)
     is_axis = element.tag in ("axis", "joint", "xyz") and count == 3 and not what.startswith("pos")
     if "!" in rule or (is_axis and _joint_type(element) in _TYPES_WITH_AXIS):
         allowed += ", not all 0"

@@ -17,7 +17,7 @@ from gltf_bullet.convert.issues import (
     ROBOT_UNREADABLE,
 )
 from gltf_bullet.convert.robot_checks import c_number, check_robot
-from gltf_bullet.convert.robot_elements import report_ignored
+from gltf_bullet.convert.robot_elements import read_elements, report_ignored
 from gltf_bullet.convert.robot_misreadings import report_misread
 from gltf_bullet.convert.robot_xml import (
     Edit,
@@ -83,22 +83,26 @@ def _parsed(
     path: str | os.PathLike[str], text: str, diagnostics: Diagnostics
 ) -> tuple[XmlElement, str]:
     """The first element and the format that it stands for."""
-    tag = re.search(r"<([A-Za-z_][\w.-]*)", re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL))
-    kind = _FORMATS.get(tag[1]) if tag is not None else None
-    if kind is None:
-        got = "no XML" if tag is None else f"a text in <{tag[1][:30]}>"
-        diagnostics.report(ROBOT_UNREADABLE, ROOT, got=got)
-        raise ContainerError(str(path), diagnostics.issues)
+    root, wrong = None, None
     try:
         root = parse_xml(text)
+        tag = "" if root is None else root.tag
     except XmlError as error:
+        wrong = error
+        # Whether it is meant to be a robot at all.
+        found = re.search(r"<([A-Za-z_][\w.-]*)", text)
+        tag = "" if found is None else found[1]
+    kind = _FORMATS.get(tag)
+    if kind is None:
+        got = f"a text in <{tag[:30]}>" if tag else "no XML"
+        diagnostics.report(ROBOT_UNREADABLE, ROOT, got=got)
+    elif wrong is not None:
         diagnostics.report(
             ROBOT_INVALID, ROOT,
-            where=f"line {error.line}", got=error.found, allowed=error.allowed,
+            where=f"line {wrong.line}", got=wrong.found, allowed=wrong.allowed,
         )  # fmt: skip
-        raise ContainerError(str(path), diagnostics.issues) from None
-    if root is None:
-        raise AssertionError("a text with a tag has an element")
+    if root is None or kind is None:
+        raise ContainerError(str(path), diagnostics.issues)
     unresolved = [element for element in root.all_below() if _is_xacro(element)]
     if unresolved:
         diagnostics.report(
@@ -129,7 +133,7 @@ def _link_names(root: XmlElement, kind: str) -> Iterator[str]:
 
 
 def _edits_of_urdf(robot: XmlElement, folder: Path, diagnostics: Diagnostics) -> Iterator[Edit]:
-    yield from _edits_of_named_files(robot, ("link", "material"), folder, diagnostics)
+    yield from _edits_of_named_files(robot, "urdf", folder, diagnostics)
 
 
 def _edits_of_sdf(sdf: XmlElement, folder: Path, diagnostics: Diagnostics) -> Iterator[Edit]:
@@ -137,15 +141,15 @@ def _edits_of_sdf(sdf: XmlElement, folder: Path, diagnostics: Diagnostics) -> It
         if element.tag == "static" and element.text.lower() == "true":
             # PyBullet reads a number.
             yield Edit(element.text_start, element.text_end, "1")
-    yield from _edits_of_named_files(sdf, ("link",), folder, diagnostics)
+    yield from _edits_of_named_files(sdf, "sdf", folder, diagnostics)
 
 
 def _edits_of_named_files(
-    root: XmlElement, owner_tags: tuple[str, ...], folder: Path, diagnostics: Diagnostics
+    root: XmlElement, kind: str, folder: Path, diagnostics: Diagnostics
 ) -> Iterator[Edit]:
-    """Of URDF and SDF: paths as they are found; without it the visual, collider or texture."""
+    """Of URDF and SDF: paths as they are found; without it the visual or collider."""
     missing: dict[tuple[str, str], list[XmlElement]] = {}
-    for element in root.all_below():
+    for _, element in read_elements(root, kind):
         name, start, end = _file_of(element)
         if not name:
             continue
@@ -153,26 +157,28 @@ def _edits_of_named_files(
         if found is not None:
             yield Edit(start, end, escaped(found.as_posix()))
             continue
-        part = _above(
-            element, ("texture",) if element.tag == "texture" else ("visual", "collision")
-        )
-        if part is None:
-            continue  # in an element that PyBullet passes over
+        part, link = (_above(element, tags) for tags in (("visual", "collision"), ("link",)))
         yield Edit(part.start, part.end)
-        owner = _above(element, owner_tags)
-        shown = "the robot" if owner is None else f"{owner.tag} {owner.name!r}"
-        missing.setdefault((shown, name), []).append(part)
-    for (shown, name), parts in missing.items():
-        _report_missing(parts, shown, name, diagnostics)
+        missing.setdefault((link.name, name), []).append(part)
+    for (link_name, name), parts in missing.items():
+        _report_missing(parts, f"link {link_name!r}", name, diagnostics)
 
 
 def _file_of(element: XmlElement) -> tuple[str, int, int]:
     """The file that an element names, and where in the text; an empty name: none."""
-    if element.tag in ("mesh", "texture", "cdf") and "filename" in element.attributes:
+    if "filename" in element.attributes:
         return element.attributes["filename"]
-    if element.tag == "uri" and element.parent is not None and element.parent.tag == "mesh":
+    if element.tag == "uri":
         return element.text, element.text_start, element.text_end
     return "", 0, 0
+
+
+def _above(element: XmlElement, tags: tuple[str, ...]) -> XmlElement:
+    """The element of a kind that another is in; PyBullet reads files nowhere else."""
+    found = element
+    while found.tag not in tags and found.parent is not None:
+        found = found.parent
+    return found
 
 
 def _edits_of_mjcf(root: XmlElement, folder: Path, diagnostics: Diagnostics) -> Iterator[Edit]:
@@ -206,13 +212,6 @@ def _edits_of_mjcf(root: XmlElement, folder: Path, diagnostics: Diagnostics) -> 
 
 
 _FILE_EDITS: Final = {"urdf": _edits_of_urdf, "sdf": _edits_of_sdf, "mjcf": _edits_of_mjcf}
-
-
-def _above(element: XmlElement, tags: tuple[str, ...]) -> XmlElement | None:
-    found: XmlElement | None = element
-    while found is not None and found.tag not in tags:
-        found = found.parent
-    return found
 
 
 def _report_missing(

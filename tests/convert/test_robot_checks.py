@@ -50,6 +50,7 @@ CASES = (
     ("urdf", 'radius=".1"', 'radius="nan"', "line 2: radius of <sphere> is 'nan'"),
     ("urdf", 'velocity="1"', 'velocity="inf"', "velocity of <limit> is 'inf'"),
     ("urdf", "<axis", '<mimic joint="j" multiplier="x"/><axis', "multiplier of <mimic> is 'x'"),
+    ("xml", 'size=".1"', 'size="1e300"', "must be a finite number, not negative, at most 1e+09"),
     ("xml", 'axis="0 1 0"', 'axis="0 0 0"', "axis of <joint> is '0 0 0'"),
     # What PyBullet takes for 0 without a word.
     ("urdf", 'xyz="0 0 1"', 'xyz="0,0,1"', "xyz of <origin> is '0,0,1'; must be 3 finite numbers"),

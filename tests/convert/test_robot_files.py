@@ -81,14 +81,15 @@ def test_the_mesh_folder_of_mjcf_is_followed(tmp_path: Path) -> None:
     assert len(body.links[0].colliders) == 2
 
 
-def test_a_missing_texture_takes_nothing_else_along(tmp_path: Path) -> None:
+def test_files_that_pybullet_does_not_ask_for_are_not_missed(tmp_path: Path) -> None:
+    """Textures of URDF and what stands in elements of other programs."""
     path = tmp_path / "robot.urdf"
     path.write_text(
         f'<robot name="r"><link name="a">{INERTIA}<visual><geometry><sphere radius=".1"/>'
         '</geometry><material name="m"><color rgba="1 0 0 1"/><texture filename="no.png"/>'
-        "</material></visual></link></robot>"
+        f"</material></visual></link><gazebo><visual>{GEOMETRY}</visual></gazebo></robot>"
     )
     diagnostics = Diagnostics()
     (body,) = read_robot(path, diagnostics).bodies
-    assert diagnostics.take(ROBOT_FILE_MISSING).message.endswith("left out: its texture")
+    assert [issue.code for issue in diagnostics] == ["ROBOT_ELEMENT_IGNORED"] * 2
     assert body.links[0].visuals[0].surface.color == (1.0, 0.0, 0.0, 1.0)

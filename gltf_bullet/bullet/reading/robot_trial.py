@@ -19,6 +19,7 @@ __all__ = ["RefusedError", "engine_lines", "try_robot", "without_engine_talk"]
 
 _PROGRAM: Final = """
 import sys
+sys.path[:] = [folder for folder in sys.path if folder]  # no pybullet.py of the working directory
 import pybullet
 call, path, fixed, flags = sys.argv[1:]
 pybullet.connect(pybullet.DIRECT)
@@ -58,6 +59,8 @@ def try_robot(call: str, file: Path, *, fixed_base: bool, flags: int) -> str:
     Raises:
         RefusedError: PyBullet raises, or its process ends.
     """
+    if not sys.executable:  # Python within another program
+        return ""
     done = subprocess.run(  # noqa: S603  # our own program; the path is an argument of it
         [sys.executable, "-c", _PROGRAM, call, str(file), str(int(fixed_base)), str(flags)],
         stdout=subprocess.PIPE,
@@ -96,7 +99,7 @@ def engine_lines(said: str, passed_over: tuple[str, ...] = _FORESEEN) -> str:
 def without_engine_talk() -> Iterator[None]:
     """What C code prints goes nowhere: the output may be JSON."""
     sys.stdout.flush()
-    library = ctypes.CDLL(None)
+    library = ctypes.CDLL(None) if os.name == "posix" else ctypes.cdll.msvcrt
     library.fflush(None)
     kept = os.dup(1)
     nowhere = os.open(os.devnull, os.O_WRONLY)
