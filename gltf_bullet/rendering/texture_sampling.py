@@ -16,8 +16,8 @@ __all__ = ["cropped", "near_origin", "region_of", "sampled", "wrapped"]
 _MARGIN = 2
 """[texels] around what coordinates touch: filtering mixes neighbours."""
 _CELLS = 16
-"""Of a side, about, in multiples of four texels as rows in OpenGL begin: meshes that show nearly the
-same share it."""
+"""Of a side, about, in multiples of four texels as rows of OpenGL begin: meshes that show nearly
+the same share it."""
 _WORTH_CUTTING = 0.9
 """Share of a texture that is cut out at most; beyond it all bodies share the whole."""
 

@@ -63,9 +63,17 @@ def mesh_from_memory(client: int) -> None:
 
 
 def painted(client: int) -> None:
-    floor, robot = pybullet.loadMJCF(str(DATA / "mjcf" / "humanoid.xml"), physicsClientId=client)
-    assert pybullet.getBodyInfo(floor, client)[0] == b"floor"
-    pybullet.removeBody(robot, physicsClientId=client)
+    """A picture that PyBullet loads, on a mesh that says nowhere what part of it to show."""
+    folder = Path(tempfile.mkdtemp())
+    shutil.copy(DATA / "checker_blue.png", folder / "picture.png")
+    (folder / "mesh.mtl").write_text("newmtl painted\nmap_Kd picture.png\n")
+    mesh = folder / "mesh.obj"
+    points = "v 0 0 0\nv 1 0 0\nv 0 1 0\n"
+    mesh.write_text(f"mtllib mesh.mtl\nusemtl painted\n{points}f 1 2 3\n")
+    look = pybullet.createVisualShape(
+        pybullet.GEOM_MESH, fileName=str(mesh), physicsClientId=client
+    )
+    pybullet.createMultiBody(1, -1, look, physicsClientId=client)
 
 
 def driven(client: int) -> None:
@@ -200,6 +208,14 @@ def test_what_is_lost_is_named(build: Callable[[int], object], code: str, tmp_pa
     assert gb.check(tmp_path / "world.glb").is_usable
 
 
+def test_the_checkerboard_of_planes_is_no_texture_of_anybody(tmp_path: Path) -> None:
+    with headless_world() as client:
+        shape = pybullet.createCollisionShape(pybullet.GEOM_PLANE, physicsClientId=client)
+        pybullet.createMultiBody(0, shape, physicsClientId=client)
+        pybullet.loadMJCF(str(DATA / "mjcf" / "ground_plane.xml"), physicsClientId=client)
+        assert gb.export_world(tmp_path / "world.glb", client) == ()
+
+
 def test_lost_contact_springs_are_named_with_their_numbers(tmp_path: Path) -> None:
     with headless_world() as client:
         springy(client)
@@ -273,16 +289,6 @@ URDF = """<robot name="r"><link name="base"><inertial><mass value="1"/>
 <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>{shape}</link></robot>"""
 
 
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    robot = tmp_path / "robot.urdf"
-    mesh = '<visual><geometry><mesh filename="package://nowhere/a.obj"/></geometry></visual>'
-    robot.write_text(URDF.format(shape=mesh))
-    diagnostics = Diagnostics()
-    read_robot_text(robot, diagnostics)
-    assert diagnostics.take().code == "ROBOT_FILE_MISSING"
-    assert not len(diagnostics)
-
-
 @pytest.mark.parametrize("text", ["<html></html>", "no markup"])
 def test_what_is_no_robot_is_refused(text: str, tmp_path: Path) -> None:
     robot = tmp_path / "robot.urdf"
@@ -325,8 +331,12 @@ def test_mimic_rules_are_read_and_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "rule", [{"joint": "nobody"}, {"multiplier": 2}, "finger", {"joint": "leader", "offset": "x"}]
-)
+    "rule",
+    [
+        {"joint": "nobody"}, {"joint": "follower"}, {"multiplier": 2}, "finger",
+        {"joint": "leader", "offset": "x"},
+    ],
+)  # fmt: skip
 def test_a_mimic_rule_that_means_nothing_is_ignored_and_named(rule: object) -> None:
     scenery = Scenery()
     hinge = scenery.entry(
