@@ -106,7 +106,7 @@ def test_about_infinite_moments_nothing_changes_a_spin(inertia: list[float]) -> 
     scenery = Scenery()
     box = scenery.shape("box", size=[1, 1, 1])
     spin = [1.0, 0.5, 0.2]
-    motion = {"mass": 1.0, "gravityFactor": 0.0, "inertiaDiagonal": inertia, "angularVelocity": spin}
+    motion = {"mass": 1, "gravityFactor": 0, "inertiaDiagonal": inertia, "angularVelocity": spin}
     scenery.node("Top", shape=box, motion=motion)
     with world(scenery.bytes()) as scene:
         scene.step(480)
