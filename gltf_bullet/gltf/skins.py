@@ -32,12 +32,12 @@ SKIN_WITHOUT_JOINTS = IssueKind(
 )
 INVERSE_BIND_WRONG = IssueKind(
     "INVERSE_BIND_WRONG",
-    Severity.ERROR,
+    Severity.WARNING,
     "inverseBindMatrices has {got}; must be {needed} MAT4 of floats; identities are used",
 )
 SKIN_JOINT_OUT_OF_RANGE = IssueKind(
     "SKIN_JOINT_OUT_OF_RANGE",
-    Severity.ERROR,
+    Severity.WARNING,
     "a vertex refers to joint {got}; the skin has {count}; it is not moved by that joint",
 )
 

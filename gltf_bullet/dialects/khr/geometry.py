@@ -43,7 +43,7 @@ GEOMETRY_MISSING = IssueKind(
 GEOMETRY_AMBIGUOUS = IssueKind(
     "GEOMETRY_AMBIGUOUS",
     Severity.WARNING,
-    "the geometry has {got}; must have exactly one of shape, node and mesh; it is left out",
+    "the geometry has {got}; must have exactly one of shape, node and mesh; the first counts",
 )
 
 COVERAGE: Final = covers(
@@ -126,12 +126,11 @@ def _read_newer(
     shapes: KhrShapes,
 ) -> Shape | None:
     report_unknown(geometry, _KEYS, "a geometry", at, diagnostics)
-    present = [key for key in _SOURCES if key in geometry]
+    present = [key for key in _SOURCES if geometry.get(key, -1) != -1]
     convex_hull = read_bool(geometry, "convexHull", at, diagnostics, default=False)
     if len(present) > 1:
         diagnostics.report(GEOMETRY_AMBIGUOUS, at, got=" and ".join(present))
-        return None
-    if present == ["shape"]:
+    if present[:1] == ["shape"]:
         if shapes.collision and not shapes.implicit:
             entry = read_entry(geometry, "shape", at, diagnostics, shapes.collision)
             found = shape_on_node(entry, node, shapes.document, diagnostics)
@@ -141,9 +140,9 @@ def _read_newer(
         if convex_hull and isinstance(found, MeshShape):
             found = replace(found, convex_hull=True)
         return found
-    if present == ["mesh"]:
+    if present[:1] == ["mesh"]:
         return read_mesh(geometry, at, diagnostics, shapes.document, convex_hull=convex_hull)
-    if present == ["node"]:
+    if present[:1] == ["node"]:
         source = read_index(geometry, "node", at, diagnostics, count=len(shapes.document.tree))
         if source is None:
             return None
