@@ -23,7 +23,7 @@ _MOST_BYTES = 512 << 20
 _LOOK_EVERY = 2 << 20
 """[bytes] that are written between two times that the folder is measured, on average."""
 _CHECK = 4
-"""Bytes of the checksum in front of an entry: against damage, at five times the speed of a digest."""
+"""Bytes of the checksum in front of an entry, against damage: five times as fast as a digest."""
 
 
 def cache_folder(chosen: str | os.PathLike[str] | None) -> Path:
