@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from gltf_bullet.coverage import approximated, covers
+from gltf_bullet.coverage import covers, refused
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.properties import known_keys, report_unknown
 from gltf_bullet.gltf.fields import JsonObject, read_strings
@@ -23,14 +23,13 @@ __all__ = [
 
 FILTER_BOTH_LISTS = IssueKind(
     "FILTER_BOTH_LISTS",
-    Severity.WARNING,
-    "the filter has collideWithSystems and notCollideWithSystems; must have at most one of them; "
-    "{meant}",
+    Severity.ERROR,
+    "the filter has collideWithSystems and notCollideWithSystems; must have at most one of them",
 )
 
 COVERAGE: Final = covers(
     "Materials and filters",
-    approximated("collideWithSystems", "notCollideWithSystems", when="both", by=FILTER_BOTH_LISTS),
+    refused("collideWithSystems", "notCollideWithSystems", when="both", by=FILTER_BOTH_LISTS),
 )
 
 FILTER_KEYS: Final = ("collisionSystems", "collideWithSystems", "notCollideWithSystems")
@@ -54,12 +53,9 @@ def read_filter(
     systems = read_strings(owner, systems_key, at, diagnostics)
     collide_with = read_strings(owner, "collideWithSystems", at, diagnostics)
     not_collide_with = read_strings(owner, "notCollideWithSystems", at, diagnostics)
-    if collide_with is not None and not_collide_with is not None:
-        meant = "both must admit a partner"
-        if not (collide_with and not_collide_with):
-            meant = "the empty one says nothing"
-            collide_with, not_collide_with = collide_with or None, not_collide_with or None
-        diagnostics.report(FILTER_BOTH_LISTS, at, meant=meant)
+    if "collideWithSystems" in owner and "notCollideWithSystems" in owner:
+        diagnostics.report(FILTER_BOTH_LISTS, at)
+        not_collide_with = None
     return CollisionFilter(
         systems=frozenset(systems or ()),
         collide_with=None if collide_with is None else frozenset(collide_with),

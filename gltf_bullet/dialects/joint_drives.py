@@ -12,30 +12,19 @@ from typing import Final, TypeVar
 
 from gltf_bullet.coverage import approximated, covers, ignored
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
-from gltf_bullet.dialects.properties import (
-    known_keys,
-    report_as_unlimited,
-    report_unknown,
-    require,
-)
+from gltf_bullet.dialects.properties import known_keys, report_unknown, require
 from gltf_bullet.gltf.fields import JsonObject, read_index, read_number, read_string
 from gltf_bullet.model import DofKind, DriveMode, JointDrive
 
 __all__ = [
     "COVERAGE",
     "DRIVE_GAIN_UNUSED",
-    "DRIVE_MODE_MISSING",
     "DRIVE_PAIR_INCOMPLETE",
     "DRIVE_WORD_UNKNOWN",
     "DriveRules",
     "parse_drive",
 ]
 
-DRIVE_MODE_MISSING = IssueKind(
-    "DRIVE_MODE_MISSING",
-    Severity.WARNING,
-    "mode is missing; must be force or acceleration; force is used",
-)
 DRIVE_PAIR_INCOMPLETE = IssueKind(
     "DRIVE_PAIR_INCOMPLETE",
     Severity.WARNING,
@@ -78,7 +67,6 @@ class DriveRules:
     """What differs between the dialects."""
 
     negative_force_is_unlimited: bool
-    """By the text; else with a warning."""
     gain_needs_target: bool
     """OMI: a gain without its target does nothing. KHR: the missing target is taken as 0."""
 
@@ -86,14 +74,13 @@ class DriveRules:
 def parse_drive(
     entry: JsonObject, at: JsonPointer, diagnostics: Diagnostics, *, rules: DriveRules
 ) -> JointDrive | None:
-    """One drive, or ``None`` where its type or axis is missing, or a word or number wrong."""
+    """One drive, or ``None`` where its type, mode or axis is missing or wrong."""
     report_unknown(entry, _KEYS, "a joint drive", at, diagnostics)
     require(entry, "type", "linear or angular", at, diagnostics)
-    if "mode" not in entry:
-        diagnostics.report(DRIVE_MODE_MISSING, at)
+    require(entry, "mode", "force or acceleration", at, diagnostics)
     require(entry, "axis", "0, 1 or 2", at, diagnostics)
     kind = _word(entry, "type", at, diagnostics, _KINDS)
-    mode = _word(entry, "mode", at, diagnostics, _MODES) if "mode" in entry else DriveMode.FORCE
+    mode = _word(entry, "mode", at, diagnostics, _MODES)
     axis = read_index(entry, "axis", at, diagnostics, count=3)
     max_force = read_number(
         entry,
@@ -101,9 +88,8 @@ def parse_drive(
         at,
         diagnostics,
         default=math.inf,
+        at_least=None if rules.negative_force_is_unlimited else 0.0,
     )
-    if max_force < 0.0 and not rules.negative_force_is_unlimited:
-        report_as_unlimited("maxForce", max_force, at, diagnostics)
     position_target = read_number(entry, "positionTarget", at, diagnostics, default=0.0)
     velocity_target = read_number(entry, "velocityTarget", at, diagnostics, default=0.0)
     stiffness = read_number(entry, "stiffness", at, diagnostics, default=0.0, at_least=0.0)

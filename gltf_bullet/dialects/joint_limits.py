@@ -9,9 +9,9 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from gltf_bullet.coverage import approximated, covers, ignored
+from gltf_bullet.coverage import covers, ignored, refused
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
-from gltf_bullet.dialects.properties import known_keys, report_as_unlimited, report_unknown
+from gltf_bullet.dialects.properties import known_keys, report_unknown
 from gltf_bullet.gltf.fields import JsonObject, read_indices, read_number
 from gltf_bullet.model import DofKind, JointLimit
 
@@ -36,9 +36,8 @@ LIMIT_WITHOUT_AXES = IssueKind(
 )
 LIMIT_BOTH_AXES = IssueKind(
     "LIMIT_BOTH_AXES",
-    Severity.WARNING,
-    "the limit has linearAxes and angularAxes; must have exactly one of them; it is taken as two "
-    "limits",
+    Severity.ERROR,
+    "the limit has linearAxes and angularAxes; must have exactly one of them",
 )
 LIMIT_AXES_EMPTY = IssueKind(
     "LIMIT_AXES_EMPTY",
@@ -46,15 +45,12 @@ LIMIT_AXES_EMPTY = IssueKind(
     "{key} is empty; must hold one to three axes; it limits nothing",
 )
 AXIS_REPEATED = IssueKind(
-    "AXIS_REPEATED",
-    Severity.WARNING,
-    "{key} is {got}; must name each axis at most once; it counts once",
+    "AXIS_REPEATED", Severity.ERROR, "{key} is {got}; must name each axis at most once"
 )
 LIMIT_RANGE_EMPTY = IssueKind(
     "LIMIT_RANGE_EMPTY",
-    Severity.WARNING,
-    "min is {minimum:g} and max is {maximum:g}; must be min <= max; they are taken the other way "
-    "round",
+    Severity.ERROR,
+    "min is {minimum:g} and max is {maximum:g}; must be min <= max",
 )
 LIMIT_RESTRICTS_NOTHING = IssueKind(
     "LIMIT_RESTRICTS_NOTHING",
@@ -74,9 +70,9 @@ LIMIT_ONE_SIDED = IssueKind(
 
 COVERAGE: Final = covers(
     "Joints",
-    approximated("min", "max", when="min above max", by=LIMIT_RANGE_EMPTY),
+    refused("min", "max", when="min above max", by=LIMIT_RANGE_EMPTY),
     ignored("limits", when="neither min nor max", by=LIMIT_RESTRICTS_NOTHING),
-    approximated("linearAxes", "angularAxes", when="both, in KHR and MSFT", by=LIMIT_BOTH_AXES),
+    refused("linearAxes", "angularAxes", when="both, in KHR and MSFT", by=LIMIT_BOTH_AXES),
 )
 
 
@@ -87,11 +83,10 @@ class LimitRules:
     stiffness_key: str = "stiffness"
     damping_key: str = "damping"
     may_mix_axes: bool
-    """Both lists in one limit mean two limits by the text; else with a warning."""
+    """Both lists in one limit mean two limits; else an error."""
     may_be_empty: bool
     """An empty list means "not limited"; else an error."""
     negative_stiffness_is_rigid: bool
-    """By the text; else with a warning."""
     locked_without_range: bool
     """Neither ``min`` nor ``max`` means locked at 0; else unlimited."""
 
@@ -120,6 +115,7 @@ def parse_limit(
     present = [key for key, _ in _LISTS if key in entry]
     if len([key for key in present if entry[key] != []]) == 2 and not rules.may_mix_axes:
         diagnostics.report(LIMIT_BOTH_AXES, at)
+        return ()
     if not axes_by_kind:
         # A list that is there but wrong was reported by itself.
         if not present or (rules.may_be_empty and all(entry[key] == [] for key in present)):
@@ -128,10 +124,7 @@ def parse_limit(
     # A bound at the wrong infinity leaves nothing: min 1e30 means that nothing is far enough.
     if minimum > maximum or minimum == math.inf or maximum == -math.inf:
         diagnostics.report(LIMIT_RANGE_EMPTY, at, minimum=minimum, maximum=maximum)
-        # Exporters that turn an axis round turn the bounds with it.
-        minimum, maximum = maximum, minimum
-        if minimum == math.inf or maximum == -math.inf:
-            return ()
+        return ()
     return tuple(
         JointLimit(
             kind=kind,
@@ -183,10 +176,15 @@ def _read_range(
 def _read_softness(
     entry: JsonObject, at: JsonPointer, diagnostics: Diagnostics, rules: LimitRules
 ) -> tuple[float, float]:
-    stiffness = read_number(entry, rules.stiffness_key, at, diagnostics, default=math.inf)
+    stiffness = read_number(
+        entry,
+        rules.stiffness_key,
+        at,
+        diagnostics,
+        default=math.inf,
+        at_least=None if rules.negative_stiffness_is_rigid else 0.0,
+    )
     if stiffness < 0.0:
-        if not rules.negative_stiffness_is_rigid:
-            report_as_unlimited(rules.stiffness_key, stiffness, at, diagnostics)
         stiffness = math.inf
     damping = read_number(entry, rules.damping_key, at, diagnostics, default=0.0, at_least=0.0)
     return stiffness, damping

@@ -9,20 +9,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from gltf_bullet.coverage import covers, exact
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import Diagnostics, JsonPointer
 from gltf_bullet.dialects.joint_drives import DriveRules, parse_drive
 from gltf_bullet.dialects.joint_limits import LimitRules, parse_limit
-from gltf_bullet.dialects.properties import known_keys, read_entry, report_unknown
+from gltf_bullet.dialects.properties import known_keys, read_entry, report_unknown, require
 from gltf_bullet.gltf.fields import JsonObject, read_bool, read_index, read_objects
 from gltf_bullet.model import Joint, JointDescription
 
-__all__ = ["COVERAGE", "JOINT_INCOMPLETE", "parse_joint_description", "parse_node_joint"]
-
-JOINT_INCOMPLETE = IssueKind(
-    "JOINT_INCOMPLETE",
-    Severity.WARNING,
-    "the joint names no {key}; must name one; it is left out",
-)
+__all__ = ["COVERAGE", "parse_joint_description", "parse_node_joint"]
 
 COVERAGE: Final = covers(
     "Joints",
@@ -70,9 +64,8 @@ def parse_node_joint(
 ) -> Joint | None:
     """The joint on ``node``; ``None`` where a reference is missing or wrong."""
     report_unknown(joint, _JOINT_KEYS, "a joint", at, diagnostics)
-    for key in ("connectedNode", "joint"):
-        if joint.get(key, -1) == -1:
-            diagnostics.report(JOINT_INCOMPLETE, at, key=key)
+    require(joint, "connectedNode", "the index of a node", at, diagnostics)
+    require(joint, "joint", "the index of a physics joint", at, diagnostics)
     connected = read_index(joint, "connectedNode", at, diagnostics, count=node_count)
     description = read_entry(joint, "joint", at, diagnostics, table)
     enable_collision = read_bool(joint, "enableCollision", at, diagnostics, default=False)

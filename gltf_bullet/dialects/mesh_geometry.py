@@ -31,19 +31,18 @@ __all__ = [
 
 GEOMETRY_NODE_WITHOUT_MESH = IssueKind(
     "GEOMETRY_NODE_WITHOUT_MESH",
-    Severity.WARNING,
-    "node {got} has no mesh, nor has a node below it; must have one to give a collision geometry; "
-    "the collider is left out",
+    Severity.ERROR,
+    "node {got} has no mesh, nor has a node below it; must have one to give a collision geometry",
 )
 NODE_WEIGHTS_MISSING = IssueKind(
     "NODE_WEIGHTS_MISSING",
-    Severity.WARNING,
+    Severity.ERROR,
     "the shape has useNodeWeights but node {got} has no weights; must have them; "
     "the mesh's own weights are used",
 )
 WEIGHTS_COUNT = IssueKind(
     "WEIGHTS_COUNT",
-    Severity.WARNING,
+    Severity.ERROR,
     "{got} weights are given for mesh {mesh}, which has {count} morph targets; "
     "must be one for each; the mesh's own weights are used",
 )

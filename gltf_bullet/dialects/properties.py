@@ -22,26 +22,23 @@ from gltf_bullet.transforms import Vec3
 
 __all__ = [
     "LIST_EMPTY",
-    "NEGATIVE_AS_UNLIMITED",
     "UNKNOWN_PROPERTY",
     "known_keys",
     "read_entry",
+    "read_entry_or_none",
     "read_table",
     "read_vector",
-    "report_as_unlimited",
     "report_unknown",
     "require",
 ]
 
-NEGATIVE_AS_UNLIMITED = IssueKind(
-    "NEGATIVE_AS_UNLIMITED",
-    Severity.WARNING,
-    "{key} is {got:g}; must be >= 0; it is taken as unlimited",
-)
 UNKNOWN_PROPERTY = IssueKind(
     "UNKNOWN_PROPERTY",
     Severity.INFO,
     "{key} is not a property of {owner}; it is ignored{suggestion}",
+)
+INDEX_MEANS_NONE = IssueKind(
+    "INDEX_MEANS_NONE", Severity.INFO, "{key} is -1; should be left out to mean none; it is read so"
 )
 LIST_EMPTY = IssueKind(
     "LIST_EMPTY", Severity.INFO, "{key} is {got}; must hold at least one item; nothing is read"
@@ -72,11 +69,6 @@ def report_unknown(
             diagnostics.report(
                 UNKNOWN_PROPERTY, at / key, key=key[:60], owner=what, suggestion=suggestion
             )
-
-
-def report_as_unlimited(key: str, value: float, at: JsonPointer, diagnostics: Diagnostics) -> None:
-    """Name a negative number that some exporters write for "no limit"."""
-    diagnostics.report(NEGATIVE_AS_UNLIMITED, at / key, key=key, got=value)
 
 
 def require(
@@ -132,6 +124,16 @@ def read_table(
     )
 
 
+def read_entry_or_none(
+    owner: JsonObject, key: str, at: JsonPointer, diagnostics: Diagnostics, table: Sequence[T]
+) -> T | None:
+    """:func:`read_entry` of a key that may be absent, for which some exporters write -1."""
+    if type(owner.get(key)) is int and owner[key] == -1:
+        diagnostics.report(INDEX_MEANS_NONE, at / key, key=key)
+        return None
+    return read_entry(owner, key, at, diagnostics, table)
+
+
 def read_entry(
     owner: JsonObject,
     key: str,
@@ -141,8 +143,8 @@ def read_entry(
 ) -> T | None:
     """The entry of ``table`` that ``key`` names by index.
 
-    ``None`` where the index is absent (or -1, as some exporters write it) or wrong, or where the
-    entry itself could not be used (which was reported at the entry).
+    ``None`` where the index is absent or wrong, or where the entry itself could not be used (which
+    was reported at the entry).
     """
     value = owner.get(key)
     # The common case without a pointer and two calls: a third of the time of a file of colliders.

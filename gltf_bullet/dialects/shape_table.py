@@ -103,10 +103,11 @@ def read_box(
     diagnostics: Diagnostics,
     *,
     size: Vec3,
+    may_be_flat: bool = False,
 ) -> Box:
     """A box; ``size`` [m] is the default."""
     report_unknown(block, _BOX, "a box", at, diagnostics)
-    stated = read_vector(block, "size", at, diagnostics, at_least=0.0)
+    stated = read_vector(block, "size", at, diagnostics, **_above_zero(may_be_flat))
     return Box(size=stated or size, pointer=at)
 
 
@@ -116,11 +117,14 @@ def read_sphere(
     diagnostics: Diagnostics,
     *,
     radius: float,
+    may_be_flat: bool = False,
 ) -> Sphere:
     """A ball; ``radius`` [m] is the default."""
     report_unknown(block, _SPHERE, "a sphere", at, diagnostics)
     return Sphere(
-        radius=read_number(block, "radius", at, diagnostics, default=radius, at_least=0.0),
+        radius=read_number(
+            block, "radius", at, diagnostics, default=radius, **_above_zero(may_be_flat)
+        ),
         pointer=at,
     )
 
@@ -132,10 +136,11 @@ def read_capsule(
     *,
     mid_height: float,
     radius: float,
+    may_be_flat: bool = False,
 ) -> Capsule:
     """A capsule whose ``height`` joins the cap centres; the arguments are the defaults [m]."""
     report_unknown(block, _TAPERED, "a capsule", at, diagnostics)
-    height, bottom, top = _tapered(block, at, diagnostics, mid_height, radius)
+    height, bottom, top = _tapered(block, at, diagnostics, mid_height, radius, may_be_flat)
     return Capsule(mid_height=height, radius_bottom=bottom, radius_top=top, pointer=at)
 
 
@@ -174,10 +179,11 @@ def read_cylinder(
     *,
     height: float,
     radius: float,
+    may_be_flat: bool = False,
 ) -> Cylinder:
     """A cylinder or cone; the arguments are the defaults [m]."""
     report_unknown(block, _TAPERED, "a cylinder", at, diagnostics)
-    stated, bottom, top = _tapered(block, at, diagnostics, height, radius)
+    stated, bottom, top = _tapered(block, at, diagnostics, height, radius, may_be_flat)
     return Cylinder(height=stated, radius_bottom=bottom, radius_top=top, pointer=at)
 
 
@@ -187,9 +193,15 @@ def _tapered(
     diagnostics: Diagnostics,
     height: float,
     radius: float,
+    may_be_flat: bool,
 ) -> tuple[float, float, float]:
     return (
-        read_number(block, "height", at, diagnostics, default=height, at_least=0.0),
+        read_number(block, "height", at, diagnostics, default=height, **_above_zero(may_be_flat)),
         read_number(block, "radiusBottom", at, diagnostics, default=radius, at_least=0.0),
         read_number(block, "radiusTop", at, diagnostics, default=radius, at_least=0.0),
     )
+
+
+def _above_zero(may_be_flat: bool) -> dict[str, float]:
+    """KHR and OMI state ``exclusiveMinimum: 0`` for sizes, MSFT ``minimum: 0``."""
+    return {"at_least": 0.0} if may_be_flat else {"above": 0.0}

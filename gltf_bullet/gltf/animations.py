@@ -36,17 +36,17 @@ CHANNEL_WITHOUT_NODE = IssueKind(
 )
 CHANNEL_REPEATED = IssueKind(
     "CHANNEL_REPEATED",
-    Severity.WARNING,
+    Severity.ERROR,
     "{got} is animated by an earlier channel of this animation already; the first one is used",
 )
 SAMPLER_INPUT_WRONG = IssueKind(
     "SAMPLER_INPUT_WRONG",
-    Severity.WARNING,
+    Severity.ERROR,
     "the keyframe times are {got}; must be SCALAR floats, one at least; the channel is left out",
 )
 TIMES_NOT_INCREASING = IssueKind(
     "TIMES_NOT_INCREASING",
-    Severity.WARNING,
+    Severity.ERROR,
     "keyframe {key} is at {got} s after {before} s; times must be >= 0 and increase; "
     "the channel is left out",
 )
@@ -57,13 +57,13 @@ TIMES_REPEATED = IssueKind(
 )
 SAMPLER_OUTPUT_WRONG = IssueKind(
     "SAMPLER_OUTPUT_WRONG",
-    Severity.WARNING,
+    Severity.ERROR,
     "{got} values for {keys} keyframes of {path} ({interpolation}); must be {needed}; "
     "the channel is left out",
 )
 ROTATION_ZERO = IssueKind(
     "ROTATION_ZERO",
-    Severity.WARNING,
+    Severity.ERROR,
     "rotation keyframe {key} has length {got}; must be 1; the channel is left out",
 )
 

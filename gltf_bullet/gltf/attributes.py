@@ -22,12 +22,12 @@ __all__ = ["ATTRIBUTE_WRONG_COUNT", "VertexAttributes", "read_attributes", "read
 
 ATTRIBUTE_WRONG_SHAPE = IssueKind(
     "ATTRIBUTE_WRONG_SHAPE",
-    Severity.WARNING,
+    Severity.ERROR,
     "{key} has elements of shape {got}; must be {allowed}; it is left out",
 )
 ATTRIBUTE_WRONG_COUNT = IssueKind(
     "ATTRIBUTE_WRONG_COUNT",
-    Severity.WARNING,
+    Severity.ERROR,
     "{key} has {got} elements; must have {allowed}, as POSITION has; it is left out",
 )
 ATTRIBUTE_NOT_FINITE = IssueKind(
@@ -36,7 +36,7 @@ ATTRIBUTE_NOT_FINITE = IssueKind(
     "{key} holds NaN or infinite numbers; must be finite; it is left out",
 )
 ATTRIBUTE_UNPAIRED = IssueKind(
-    "ATTRIBUTE_UNPAIRED", Severity.WARNING, "{key} is there without {other}; it is left out"
+    "ATTRIBUTE_UNPAIRED", Severity.ERROR, "{key} is there without {other}; it is left out"
 )
 
 _KNOWN = re.compile(r"POSITION|NORMAL|COLOR_0|(TEXCOORD|JOINTS|WEIGHTS)_(0|[1-9]\d{0,2})")

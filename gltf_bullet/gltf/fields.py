@@ -1,7 +1,7 @@
 """Reading single members of JSON objects: type, range and default checked, findings located.
 
 Each reader takes ``(owner, key, at, diagnostics)`` where ``at`` points to ``owner``. A missing or
-wrong member gives the default, so that reading finds everything in one pass.
+wrong member gives the default, so that reading continues and finds everything in one pass.
 """
 
 from __future__ import annotations
@@ -15,13 +15,31 @@ from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severit
 from gltf_bullet.number_ranges import carried, range_of
 
 __all__ = [
-    "INDEX_MEANS_NONE", "INDEX_OUT_OF_RANGE", "NOT_UNIT_LENGTH", "NUMBER_AS_UNLIMITED",
-    "NUMBER_LIMITED", "REQUIRED_MISSING", "VALUE_NOT_ALLOWED", "VALUE_OUT_OF_RANGE",
-    "WRONG_TYPE", "JsonObject", "has_required", "read_bool", "read_choice", "read_index",
-    "read_indices", "read_number", "read_numbers", "read_object", "read_objects",
-    "read_optional_number", "read_quaternion", "read_size", "read_string", "read_strings",
+    "INDEX_OUT_OF_RANGE",
+    "NOT_UNIT_LENGTH",
+    "NUMBER_AS_UNLIMITED",
+    "NUMBER_LIMITED",
+    "REQUIRED_MISSING",
+    "VALUE_NOT_ALLOWED",
+    "VALUE_OUT_OF_RANGE",
+    "WRONG_TYPE",
+    "JsonObject",
+    "has_required",
+    "read_bool",
+    "read_choice",
+    "read_index",
+    "read_indices",
+    "read_number",
+    "read_numbers",
+    "read_object",
+    "read_objects",
+    "read_optional_number",
+    "read_quaternion",
+    "read_size",
+    "read_string",
+    "read_strings",
     "take_number",
-]  # fmt: skip
+]
 
 JsonObject: TypeAlias = Mapping[str, object]
 
@@ -34,9 +52,6 @@ VALUE_NOT_ALLOWED = IssueKind(
 )
 INDEX_OUT_OF_RANGE = IssueKind(
     "INDEX_OUT_OF_RANGE", Severity.ERROR, "{key} is {got}; must be an index below {count}"
-)
-INDEX_MEANS_NONE = IssueKind(
-    "INDEX_MEANS_NONE", Severity.INFO, "{key} is -1; should be left out to mean none; it is read so"
 )
 NUMBER_LIMITED = IssueKind(
     "NUMBER_LIMITED",
@@ -297,11 +312,8 @@ def read_strings(
 def read_index(
     owner: JsonObject, key: str, at: JsonPointer, diagnostics: Diagnostics, *, count: int
 ) -> int | None:
-    """An index below ``count``, or ``None`` where absent, -1 or wrong."""
+    """An index below ``count``, or ``None`` where absent or wrong."""
     if key not in owner:
-        return None
-    if owner[key] == -1:
-        diagnostics.report(INDEX_MEANS_NONE, at / key, key=key)
         return None
     return _index(owner[key], key, at / key, diagnostics, count)
 

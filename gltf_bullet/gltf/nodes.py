@@ -38,7 +38,7 @@ NODE_CYCLE = IssueKind(
 )
 NODE_MATRIX_AND_TRS = IssueKind(
     "NODE_MATRIX_AND_TRS",
-    Severity.WARNING,
+    Severity.ERROR,
     "the node has matrix and also {got}; must have one of both; matrix is used",
 )
 MATRIX_SHEARED = IssueKind(
@@ -48,7 +48,7 @@ MATRIX_SHEARED = IssueKind(
 )
 MATRIX_NOT_AFFINE = IssueKind(
     "MATRIX_NOT_AFFINE",
-    Severity.WARNING,
+    Severity.ERROR,
     "matrix has the last row {got}; must be (0, 0, 0, 1); the row is ignored",
 )
 SCENE_NODE_NOT_ROOT = IssueKind(

@@ -32,12 +32,12 @@ SKIN_WITHOUT_JOINTS = IssueKind(
 )
 INVERSE_BIND_WRONG = IssueKind(
     "INVERSE_BIND_WRONG",
-    Severity.WARNING,
+    Severity.ERROR,
     "inverseBindMatrices has {got}; must be {needed} MAT4 of floats; identities are used",
 )
 SKIN_JOINT_OUT_OF_RANGE = IssueKind(
     "SKIN_JOINT_OUT_OF_RANGE",
-    Severity.WARNING,
+    Severity.ERROR,
     "a vertex refers to joint {got}; the skin has {count}; it is not moved by that joint",
 )
 

@@ -30,9 +30,11 @@ def _admits(one: CollisionFilter | None, other: CollisionFilter | None) -> bool:
     """
     if one is None or other is None or not other.systems:
         return True
-    if one.collide_with is not None and other.systems.isdisjoint(one.collide_with):
-        return False
-    return one.not_collide_with is None or not other.systems <= one.not_collide_with
+    if one.collide_with is not None:
+        return not other.systems.isdisjoint(one.collide_with)
+    if one.not_collide_with is not None:
+        return not other.systems <= one.not_collide_with
+    return True
 
 
 def may_collide(a: CollisionFilter | None, b: CollisionFilter | None) -> bool:

@@ -13,7 +13,7 @@ from gltf_bullet.dialects.khr.geometry import GEOMETRY_AMBIGUOUS, GEOMETRY_MISSI
 from gltf_bullet.dialects.mass_properties import INERTIA_NEGATIVE, MASS_NEGATIVE
 from gltf_bullet.dialects.materials import COMBINE_MODE_UNKNOWN
 from gltf_bullet.dialects.precedence import DIALECT_SHADOWED
-from gltf_bullet.dialects.properties import LIST_EMPTY, UNKNOWN_PROPERTY
+from gltf_bullet.dialects.properties import INDEX_MEANS_NONE, LIST_EMPTY, UNKNOWN_PROPERTY
 from gltf_bullet.dialects.references import (
     TRIGGER_NODE_NOT_BELOW,
     TRIGGER_NODE_WITHOUT_TRIGGER,
@@ -25,7 +25,6 @@ from gltf_bullet.dialects.triggers import (
     TRIGGER_WITHOUT_SHAPE,
 )
 from gltf_bullet.gltf.fields import (
-    INDEX_MEANS_NONE,
     INDEX_OUT_OF_RANGE,
     NOT_UNIT_LENGTH,
     VALUE_OUT_OF_RANGE,
@@ -225,8 +224,10 @@ def test_an_empty_table_is_told(read: Read, diagnostics: Diagnostics, key: str) 
     [
         ({}, GEOMETRY_MISSING, ""),
         ({"geometry": {}}, GEOMETRY_MISSING, "/geometry"),
+        ({"geometry": {"shape": 0, "node": 0}}, GEOMETRY_AMBIGUOUS, "/geometry"),
+        ({"geometry": {"mesh": 0, "node": 0}}, GEOMETRY_AMBIGUOUS, "/geometry"),
         ({"geometry": {"shape": 1}}, INDEX_OUT_OF_RANGE, "/geometry/shape"),
-        ({"geometry": {"shape": -1}}, GEOMETRY_MISSING, "/geometry"),
+        ({"geometry": {"shape": -1}}, INDEX_OUT_OF_RANGE, "/geometry/shape"),
         ({"geometry": {"node": 9}}, INDEX_OUT_OF_RANGE, "/geometry/node"),
         ({"geometry": {"mesh": 3}}, INDEX_OUT_OF_RANGE, "/geometry/mesh"),
         ({"geometry": {"shape": "0"}}, WRONG_TYPE, "/geometry/shape"),
@@ -239,13 +240,6 @@ def test_a_collider_without_a_usable_geometry_is_left_out(
 ) -> None:
     assert not read([on_node(collider=collider)], SHAPES).colliders
     assert diagnostics.take(kind).pointer == f"{NODE}/collider{place}"
-
-
-def test_of_a_shape_and_a_node_the_shape_counts(read: Read, diagnostics: Diagnostics) -> None:
-    both = {"geometry": {"shape": 0, "node": 0}}
-    shape = read([on_node(collider=both)], SHAPES).colliders[0].shape
-    assert shape == read([on_node(collider={"geometry": {"shape": 0}})], SHAPES).colliders[0].shape
-    assert diagnostics.take(GEOMETRY_AMBIGUOUS).pointer == f"{NODE}/collider/geometry"
 
 
 @pytest.mark.parametrize("key", ["physicsMaterial", "collisionFilter"])

@@ -12,6 +12,7 @@ import pytest
 from gltf_bullet.diagnostics import Diagnostics, IssueKind
 from gltf_bullet.dialects.inertia_tensor import TENSOR_NOT_SYMMETRIC
 from gltf_bullet.dialects.joint_limits import (
+    LIMIT_BOTH_AXES,
     LIMIT_ONE_SIDED,
     LIMIT_WITHOUT_RANGE_LOCKED,
 )
@@ -280,6 +281,7 @@ def test_with_one_side_of_a_range_the_other_is_open(read: Read, diagnostics: Dia
 @pytest.mark.parametrize(
     ("entry", "kind"),
     [
+        (LIMIT | {"angularAxes": [0]}, LIMIT_BOTH_AXES),
         ({"limits": []}, LIST_EMPTY),
         ([1], WRONG_TYPE),
         (1, WRONG_TYPE),

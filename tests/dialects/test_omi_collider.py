@@ -11,7 +11,6 @@ from gltf_bullet.diagnostics import Diagnostics, IssueKind
 from gltf_bullet.dialects.properties import UNKNOWN_PROPERTY
 from gltf_bullet.dialects.shape_table import CAPSULE_TOO_SHORT, SHAPE_IN_OTHER_FORM
 from gltf_bullet.gltf.fields import (
-    INDEX_MEANS_NONE,
     INDEX_OUT_OF_RANGE,
     REQUIRED_MISSING,
     VALUE_NOT_ALLOWED,
@@ -93,8 +92,7 @@ def test_a_flag_makes_a_trigger(read: Read) -> None:
         ({}, REQUIRED_MISSING),
         ({"type": "plane"}, VALUE_NOT_ALLOWED),
         ({"type": "hull"}, REQUIRED_MISSING),
-        ({"type": "trimesh", "mesh": -1}, INDEX_MEANS_NONE),
-        ({"type": "trimesh", "mesh": 9}, INDEX_OUT_OF_RANGE),
+        ({"type": "trimesh", "mesh": -1}, INDEX_OUT_OF_RANGE),
     ],
 )
 def test_an_entry_that_cannot_be_used_is_left_out(

@@ -256,6 +256,7 @@ def test_a_scene_may_list_only_roots(read_root: ReadRoot, diagnostics: Diagnosti
     ("members", "place"),
     [
         ({"scene": 1}, "/scene"),
+        ({"scene": -1}, "/scene"),
         ({"scenes": [{"nodes": [9]}]}, "/scenes/0/nodes/0"),
     ],
 )

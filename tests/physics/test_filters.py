@@ -68,31 +68,6 @@ def test_a_filter_that_refuses_nobody_changes_nothing(values: dict[str, list[str
             scene.save_state()  # writes all bits anew
 
 
-@pytest.mark.parametrize(
-    ("values", "stays"),
-    [
-        ({"collideWithSystems": ["a"], "notCollideWithSystems": []}, True),
-        ({"collideWithSystems": [], "notCollideWithSystems": ["b"]}, True),
-        ({"collideWithSystems": ["a", "b"], "notCollideWithSystems": ["a"]}, False),
-        ({"collideWithSystems": ["b"], "notCollideWithSystems": ["b"]}, False),
-    ],
-)
-def test_of_both_lists_each_must_admit_a_partner(
-    values: dict[str, list[str]], *, stays: bool
-) -> None:
-    """A box over a floor in system "a"; an empty list beside a filled one says nothing."""
-    scenery = Scenery()
-    box = scenery.shape("box", size=[1, 1, 1])
-    floor = scenery.entry("collisionFilters", collisionSystems=["a"])
-    own = scenery.entry("collisionFilters", **values)
-    scenery.node("Floor", at=(0, -0.5, 0), shape=box, collision_filter=floor)
-    scenery.node("Box", at=(0, 0.5, 0), shape=box, collision_filter=own, motion={"mass": 1.0})
-    with world(scenery.bytes()) as scene:
-        scene.step(120)
-        assert (scene.world_from_node("Box")[1, 3] > 0.49) == stays
-        assert "FILTER_BOTH_LISTS" in {issue.code for issue in scene.issues}
-
-
 def test_contacts_are_exactly_the_pairs_of_the_predicate() -> None:
     """Eight overlapping balls with every kind of filter, in pairs far from each other."""
     scenery = Scenery()

@@ -45,7 +45,7 @@ EXTENSION: Final = "KHR_collision_shapes"
 
 WEIGHTS_TWICE = IssueKind(
     "WEIGHTS_TWICE",
-    Severity.WARNING,
+    Severity.ERROR,
     "the mesh shape has weights and useNodeWeights; must have at most one; weights are used",
 )
 

@@ -43,7 +43,7 @@ GEOMETRY_MISSING = IssueKind(
 GEOMETRY_AMBIGUOUS = IssueKind(
     "GEOMETRY_AMBIGUOUS",
     Severity.WARNING,
-    "the geometry has {got}; must have exactly one of shape, node and mesh; the first counts",
+    "the geometry has {got}; must have exactly one of shape, node and mesh; it is left out",
 )
 
 COVERAGE: Final = covers(
@@ -126,11 +126,12 @@ def _read_newer(
     shapes: KhrShapes,
 ) -> Shape | None:
     report_unknown(geometry, _KEYS, "a geometry", at, diagnostics)
-    present = [key for key in _SOURCES if geometry.get(key, -1) != -1]
+    present = [key for key in _SOURCES if key in geometry]
     convex_hull = read_bool(geometry, "convexHull", at, diagnostics, default=False)
     if len(present) > 1:
         diagnostics.report(GEOMETRY_AMBIGUOUS, at, got=" and ".join(present))
-    if present[:1] == ["shape"]:
+        return None
+    if present == ["shape"]:
         if shapes.collision and not shapes.implicit:
             entry = read_entry(geometry, "shape", at, diagnostics, shapes.collision)
             found = shape_on_node(entry, node, shapes.document, diagnostics)
@@ -140,9 +141,9 @@ def _read_newer(
         if convex_hull and isinstance(found, MeshShape):
             found = replace(found, convex_hull=True)
         return found
-    if present[:1] == ["mesh"]:
+    if present == ["mesh"]:
         return read_mesh(geometry, at, diagnostics, shapes.document, convex_hull=convex_hull)
-    if present[:1] == ["node"]:
+    if present == ["node"]:
         source = read_index(geometry, "node", at, diagnostics, count=len(shapes.document.tree))
         if source is None:
             return None

@@ -29,7 +29,7 @@ from gltf_bullet.dialects.materials import parse_material
 from gltf_bullet.dialects.parts import MemberReader, PhysicsParts, read_node_members
 from gltf_bullet.dialects.properties import (
     known_keys,
-    read_entry,
+    read_entry_or_none,
     read_table,
     read_vector,
     report_unknown,
@@ -227,8 +227,10 @@ def _parse_collider(
 ) -> None:
     report_unknown(collider, _COLLIDER_KEYS, "a collider", at, diagnostics)
     shape = read_geometry(collider, "collider", node, at, diagnostics, tables.shapes)
-    material = read_entry(collider, "physicsMaterial", at, diagnostics, tables.materials)
-    collision_filter = read_entry(collider, "collisionFilter", at, diagnostics, tables.filters)
+    material = read_entry_or_none(collider, "physicsMaterial", at, diagnostics, tables.materials)
+    collision_filter = read_entry_or_none(
+        collider, "collisionFilter", at, diagnostics, tables.filters
+    )
     parts.add_collider(node, shape, material, collision_filter, at)
 
 
@@ -251,5 +253,7 @@ def _parse_trigger(
         diagnostics.report(TRIGGER_WITHOUT_SHAPE, at, key="geometry")
         return
     shape = read_geometry(trigger, "trigger", node, at, diagnostics, tables.shapes)
-    collision_filter = read_entry(trigger, "collisionFilter", at, diagnostics, tables.filters)
+    collision_filter = read_entry_or_none(
+        trigger, "collisionFilter", at, diagnostics, tables.filters
+    )
     parts.add_trigger(node, shape, collision_filter, at)

@@ -134,14 +134,14 @@ def _parse_box(
     block: JsonObject, at: JsonPointer, diagnostics: Diagnostics, _document: Document
 ) -> Box:
     _warn_missing(block, at, diagnostics, size=(1.0, 1.0, 1.0))
-    return read_box(block, at, diagnostics, size=(1.0, 1.0, 1.0))
+    return read_box(block, at, diagnostics, size=(1.0, 1.0, 1.0), may_be_flat=True)
 
 
 def _parse_sphere(
     block: JsonObject, at: JsonPointer, diagnostics: Diagnostics, _document: Document
 ) -> Sphere:
     _warn_missing(block, at, diagnostics, radius=0.5)
-    return read_sphere(block, at, diagnostics, radius=0.5)
+    return read_sphere(block, at, diagnostics, radius=0.5, may_be_flat=True)
 
 
 def _read_round(

@@ -116,14 +116,14 @@ def _parse_shape(
 ) -> Shape | None:
     """The text's defaults apply although the schema requires every field of a type."""
     if kind == "box":
-        size = read_vector(entry, "size", at, diagnostics, at_least=0.0) or (1.0, 1.0, 1.0)
+        size = read_vector(entry, "size", at, diagnostics, above=0.0) or (1.0, 1.0, 1.0)
         return Box(size=size, pointer=at)
     if kind in ("hull", "trimesh"):
         return read_mesh(entry, at, diagnostics, document, convex_hull=kind == "hull")
     if kind == "capsule":
         return read_total_height_capsule(entry, at, diagnostics, height=2.0, radius=0.5)
-    radius = read_number(entry, "radius", at, diagnostics, default=0.5, at_least=0.0)
+    radius = read_number(entry, "radius", at, diagnostics, default=0.5, above=0.0)
     if kind == "sphere":
         return Sphere(radius=radius, pointer=at)
-    height = read_number(entry, "height", at, diagnostics, default=2.0, at_least=0.0)
+    height = read_number(entry, "height", at, diagnostics, default=2.0, above=0.0)
     return Cylinder(height=height, radius_bottom=radius, radius_top=radius, pointer=at)

@@ -50,7 +50,7 @@ def read_shapes(document: Document, diagnostics: Diagnostics) -> tuple[Shape | N
     report_unknown(root, known_keys("shapes"), EXTENSION, at, diagnostics)
     parsers: Mapping[str, BlockParser[Shape | None]] = {
         "box": partial(read_box, size=(1.0, 1.0, 1.0)),
-        "sphere": partial(read_sphere, radius=0.5),
+        "sphere": partial(read_sphere, radius=0.5, may_be_flat=True),
         "capsule": _parse_capsule,
         "cylinder": _parse_cylinder,
         "convex": partial(_parse_mesh, document=document, convex_hull=True),
@@ -103,7 +103,7 @@ def _parse_cylinder(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics
     diagnostics.report(LEGACY_RADIUS, at / "radius", shape="cylinder")
     radius = read_number(block, "radius", at, diagnostics, default=0.5, at_least=0.0)
     return Cylinder(
-        height=read_number(block, "height", at, diagnostics, default=2.0, at_least=0.0),
+        height=read_number(block, "height", at, diagnostics, default=2.0, above=0.0),
         radius_bottom=radius,
         radius_top=radius,
         pointer=at,
