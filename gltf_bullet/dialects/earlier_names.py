@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
+from gltf_bullet.dialects.omi.older_joints import with_present_joints
 from gltf_bullet.gltf.fields import JsonObject
 
 __all__ = ["EARLIER_NAMES", "EXTENSION_EARLIER_NAME", "with_present_names"]
@@ -29,11 +30,12 @@ _LISTS = ("extensionsUsed", "extensionsRequired")
 def with_present_names(
     root: JsonObject, diagnostics: Diagnostics, present_of: Mapping[str, str] = EARLIER_NAMES
 ) -> JsonObject:
-    """The root of a file with extensions under their present names; itself where that changes none.
+    """The root of a file with extensions in their present words; itself where that changes none.
 
     An object that has both keeps both: the earlier one then says nothing. Animations that point
     into an extension follow it.
     """
+    root = with_present_joints(root, diagnostics)
     found = {name for key in _LISTS for name in _names(root.get(key))} | _names(
         root.get("extensions")
     )

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from gltf_bullet.coverage import covers, refused
+from gltf_bullet.coverage import approximated, covers
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
-from gltf_bullet.dialects.properties import known_keys, report_unknown
+from gltf_bullet.dialects.properties import AS_ABSENT, known_keys, report_unknown
 from gltf_bullet.gltf.fields import JsonObject, read_strings
 from gltf_bullet.model import CollisionFilter
 
@@ -23,14 +23,18 @@ __all__ = [
 
 FILTER_BOTH_LISTS = IssueKind(
     "FILTER_BOTH_LISTS",
-    Severity.ERROR,
-    "the filter has collideWithSystems and notCollideWithSystems; must have at most one of them",
+    Severity.WARNING,
+    "the filter has collideWithSystems and notCollideWithSystems; must have at most one of them; "
+    "{used}",
 )
 
 COVERAGE: Final = covers(
     "Materials and filters",
-    refused("collideWithSystems", "notCollideWithSystems", when="both", by=FILTER_BOTH_LISTS),
-)
+    approximated(
+        "collideWithSystems", "notCollideWithSystems", when="both", by=FILTER_BOTH_LISTS,
+        how="what the first admits and the second does not refuse; an empty one says nothing",
+    ),
+)  # fmt: skip
 
 FILTER_KEYS: Final = ("collisionSystems", "collideWithSystems", "notCollideWithSystems")
 _KNOWN: Final = known_keys(*FILTER_KEYS)
@@ -50,12 +54,20 @@ def read_filter(
     systems_key: str = "collisionSystems",
 ) -> CollisionFilter:
     """The filter lists of ``owner``, which may hold other things too."""
-    systems = read_strings(owner, systems_key, at, diagnostics)
-    collide_with = read_strings(owner, "collideWithSystems", at, diagnostics)
-    not_collide_with = read_strings(owner, "notCollideWithSystems", at, diagnostics)
-    if "collideWithSystems" in owner and "notCollideWithSystems" in owner:
-        diagnostics.report(FILTER_BOTH_LISTS, at)
-        not_collide_with = None
+    systems = read_strings(owner, systems_key, at, diagnostics, instead=AS_ABSENT)
+    collide_with, not_collide_with = (
+        read_strings(owner, key, at, diagnostics, instead=AS_ABSENT)
+        for key in ("collideWithSystems", "notCollideWithSystems")
+    )
+    if collide_with is not None and not_collide_with is not None:
+        # Exporters that write every member write empty lists for what is not stated.
+        used = (
+            "what the first admits and the second does not refuse is met"
+            if collide_with and not_collide_with
+            else "an empty one says nothing"
+        )
+        diagnostics.report(FILTER_BOTH_LISTS, at, used=used)
+        collide_with, not_collide_with = collide_with or None, not_collide_with or None
     return CollisionFilter(
         systems=frozenset(systems or ()),
         collide_with=None if collide_with is None else frozenset(collide_with),

@@ -8,6 +8,7 @@ import numpy as np
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.mass_properties import INERTIA_NEGATIVE, finite_or_infinite
+from gltf_bullet.dialects.properties import AS_ABSENT
 from gltf_bullet.gltf.fields import JsonObject, read_numbers
 from gltf_bullet.transforms import FloatArray, Quat, Vec3, quats_from_matrices
 
@@ -29,7 +30,7 @@ def read_inertia_tensor(
 
     ``None`` where absent or wrong: the shapes' inertia. A moment of 0 is infinite, as for mass.
     """
-    numbers = read_numbers(owner, key, at, diagnostics, count=9)
+    numbers = read_numbers(owner, key, at, diagnostics, count=9, instead=AS_ABSENT)
     if numbers is None:
         return None, _IDENTITY
     tensor = np.array(numbers).reshape(3, 3)

@@ -5,15 +5,22 @@ KHR_physics_rigid_bodies, "Joints"; OMI_physics_joint, "Joint Drives". MSFT has 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from gltf_bullet.coverage import approximated, covers, ignored
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.dialects.joint_limits import NEGATIVE_AS_UNLIMITED, read_unlimited
 from gltf_bullet.dialects.properties import known_keys, report_unknown, require
-from gltf_bullet.gltf.fields import JsonObject, read_index, read_number, read_string
+from gltf_bullet.gltf.fields import (
+    ABSENCE_MENDED,
+    RANGE_MENDED,
+    JsonObject,
+    read_index,
+    read_number,
+    read_string,
+)
 from gltf_bullet.model import DofKind, DriveMode, JointDrive
 
 __all__ = [
@@ -50,11 +57,21 @@ COVERAGE: Final = covers(
         by=DRIVE_PAIR_INCOMPLETE,
     ),
     ignored("type", "mode", when="another word", by=DRIVE_WORD_UNKNOWN),
+    ignored("drives", when="without type or axis", by=ABSENCE_MENDED),
+    approximated(
+        "maxForce", when="negative, in KHR", by=NEGATIVE_AS_UNLIMITED, how="unlimited, as in OMI"
+    ),
+    approximated(
+        "stiffness", when="of a drive, negative", by=RANGE_MENDED, how="0 is used"
+    ),
+    approximated("mode", when="missing", by=ABSENCE_MENDED, how="force is used"),
     ignored("stiffness", "damping", when="OMI, without a target", by=DRIVE_GAIN_UNUSED),
 )  # fmt: skip
 
 T = TypeVar("T")
 
+_LEFT_OUT: Final = "the drive is left out"
+_FORCE: Final = "force is used"
 _KEYS: Final = known_keys(
     "type", "mode", "axis", "maxForce", "positionTarget", "velocityTarget", "stiffness", "damping"
 )
@@ -74,21 +91,22 @@ class DriveRules:
 def parse_drive(
     entry: JsonObject, at: JsonPointer, diagnostics: Diagnostics, *, rules: DriveRules
 ) -> JointDrive | None:
-    """One drive, or ``None`` where its type, mode or axis is missing or wrong."""
+    """One drive; ``None`` where its type or axis is missing or wrong, or its mode another word."""
     report_unknown(entry, _KEYS, "a joint drive", at, diagnostics)
-    require(entry, "type", "linear or angular", at, diagnostics)
-    require(entry, "mode", "force or acceleration", at, diagnostics)
-    require(entry, "axis", "0, 1 or 2", at, diagnostics)
-    kind = _word(entry, "type", at, diagnostics, _KINDS)
-    mode = _word(entry, "mode", at, diagnostics, _MODES)
-    axis = read_index(entry, "axis", at, diagnostics, count=3)
-    max_force = read_number(
+    require(entry, "type", "linear or angular", at, diagnostics, instead=_LEFT_OUT)
+    require(entry, "mode", "force or acceleration", at, diagnostics, instead=_FORCE)
+    require(entry, "axis", "0, 1 or 2", at, diagnostics, instead=_LEFT_OUT)
+    kind = _word(entry, "type", at, diagnostics, _KINDS, instead=_LEFT_OUT)
+    mode = _word(entry, "mode", at, diagnostics, _MODES, instead=_FORCE)
+    if not isinstance(entry.get("mode"), str):
+        mode = DriveMode.FORCE
+    axis = read_index(entry, "axis", at, diagnostics, count=3, instead=_LEFT_OUT)
+    max_force = read_unlimited(
         entry,
         "maxForce",
         at,
         diagnostics,
-        default=math.inf,
-        at_least=None if rules.negative_force_is_unlimited else 0.0,
+        negative_is_unlimited=rules.negative_force_is_unlimited,
     )
     position_target = read_number(entry, "positionTarget", at, diagnostics, default=0.0)
     velocity_target = read_number(entry, "velocityTarget", at, diagnostics, default=0.0)
@@ -104,7 +122,7 @@ def parse_drive(
         kind=kind,
         axis=axis,
         mode=mode,
-        max_force=math.inf if max_force < 0.0 else max_force,
+        max_force=max_force,
         position_target=position_target,
         velocity_target=velocity_target,
         stiffness=stiffness,
@@ -114,10 +132,16 @@ def parse_drive(
 
 
 def _word(
-    entry: JsonObject, key: str, at: JsonPointer, diagnostics: Diagnostics, known: Mapping[str, T]
+    entry: JsonObject,
+    key: str,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    known: Mapping[str, T],
+    *,
+    instead: str,
 ) -> T | None:
     """What a word stands for; the schemas of KHR and OMI allow any string."""
-    value = read_string(entry, key, at, diagnostics)
+    value = read_string(entry, key, at, diagnostics, instead=instead)
     if value is not None and value not in known:
         words = " nor ".join(known)
         diagnostics.report(DRIVE_WORD_UNKNOWN, at / key, key=key, got=repr(value[:60]), known=words)

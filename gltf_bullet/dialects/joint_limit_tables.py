@@ -12,7 +12,9 @@ from typing import Final
 from gltf_bullet.coverage import covers, exact
 from gltf_bullet.diagnostics import Diagnostics, JsonPointer
 from gltf_bullet.dialects.joint_limits import LimitRules, parse_limit
+from gltf_bullet.dialects.joint_tables import JOINT_LEFT_OUT
 from gltf_bullet.dialects.properties import (
+    AS_EMPTY,
     LIST_EMPTY,
     known_keys,
     read_entry,
@@ -20,11 +22,11 @@ from gltf_bullet.dialects.properties import (
     require,
 )
 from gltf_bullet.gltf.fields import (
-    WRONG_TYPE,
     JsonObject,
     read_bool,
     read_index,
     read_objects,
+    wrong_type,
 )
 from gltf_bullet.model import Joint, JointDescription
 
@@ -58,9 +60,7 @@ def read_joint_limits(
     entries = root.get(_TABLE, [])
     at = at / _TABLE
     if not isinstance(entries, list):
-        diagnostics.report(
-            WRONG_TYPE, at, key=_TABLE, got=repr(entries)[:60], allowed="a list of objects"
-        )
+        wrong_type(_TABLE, entries, "a list of objects", at, diagnostics, AS_EMPTY)
         return ()
     if _TABLE in root and not entries:
         diagnostics.report(LIST_EMPTY, at, key=_TABLE, got="empty")
@@ -99,12 +99,12 @@ def _limits_of(
     for key in present:
         if entry[key] == []:
             diagnostics.report(LIST_EMPTY, at / key, key=key, got="empty")
-        for _, pointer, item in read_objects(entry, key, at, diagnostics):
+        for _, pointer, item in read_objects(entry, key, at, diagnostics, instead=AS_EMPTY):
             yield pointer, item
 
 
 def _report_no_object(item: object, at: JsonPointer, diagnostics: Diagnostics) -> None:
-    diagnostics.report(WRONG_TYPE, at, key=_TABLE, got=repr(item)[:60], allowed="an object")
+    wrong_type(_TABLE, item, "an object", at, diagnostics, AS_EMPTY)
 
 
 def parse_msft_joint(
@@ -118,11 +118,21 @@ def parse_msft_joint(
 ) -> Joint | None:
     """The joint on ``node``; without ``connectedNode`` it holds on to "a fixed point in space"."""
     report_unknown(joint, _JOINT_KEYS, "a joint", at, diagnostics)
-    require(joint, "jointLimits", "the index of an entry of physicsJointLimits", at, diagnostics)
-    connected = read_index(joint, "connectedNode", at, diagnostics, count=node_count)
-    description = read_entry(joint, "jointLimits", at, diagnostics, table)
+    what = "the index of an entry of physicsJointLimits"
+    require(joint, "jointLimits", what, at, diagnostics, instead=JOINT_LEFT_OUT)
+    # Without a connected node it holds on to the world, which is what -1 for none then says.
+    means_none = joint.get("connectedNode", -1) == -1
+    connected = read_index(
+        joint,
+        "connectedNode",
+        at,
+        diagnostics,
+        count=node_count,
+        instead="the joint holds on to the world" if means_none else JOINT_LEFT_OUT,
+    )
+    description = read_entry(joint, "jointLimits", at, diagnostics, table, instead=JOINT_LEFT_OUT)
     enable_collision = read_bool(joint, "enableCollision", at, diagnostics, default=False)
-    if description is None or (connected is None and "connectedNode" in joint):
+    if description is None or (connected is None and not means_none):
         return None
     return Joint(
         node=node,

@@ -9,10 +9,10 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
-from gltf_bullet.coverage import covers, ignored, refused
+from gltf_bullet.coverage import approximated, covers, ignored
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.properties import known_keys, report_unknown
-from gltf_bullet.gltf.fields import JsonObject, read_indices, read_number
+from gltf_bullet.gltf.fields import RANGE_MENDED, JsonObject, read_indices, read_number
 from gltf_bullet.model import DofKind, JointLimit
 
 __all__ = [
@@ -21,12 +21,15 @@ __all__ = [
     "LIMIT_AXES_EMPTY",
     "LIMIT_BOTH_AXES",
     "LIMIT_ONE_SIDED",
+    "LIMIT_OUT_OF_REACH",
     "LIMIT_RANGE_EMPTY",
     "LIMIT_RESTRICTS_NOTHING",
     "LIMIT_WITHOUT_AXES",
     "LIMIT_WITHOUT_RANGE_LOCKED",
+    "NEGATIVE_AS_UNLIMITED",
     "LimitRules",
     "parse_limit",
+    "read_unlimited",
 ]
 
 LIMIT_WITHOUT_AXES = IssueKind(
@@ -36,8 +39,9 @@ LIMIT_WITHOUT_AXES = IssueKind(
 )
 LIMIT_BOTH_AXES = IssueKind(
     "LIMIT_BOTH_AXES",
-    Severity.ERROR,
-    "the limit has linearAxes and angularAxes; must have exactly one of them",
+    Severity.WARNING,
+    "the limit has linearAxes and angularAxes; must have exactly one of them; both count, as two "
+    "limits",
 )
 LIMIT_AXES_EMPTY = IssueKind(
     "LIMIT_AXES_EMPTY",
@@ -45,12 +49,19 @@ LIMIT_AXES_EMPTY = IssueKind(
     "{key} is empty; must hold one to three axes; it limits nothing",
 )
 AXIS_REPEATED = IssueKind(
-    "AXIS_REPEATED", Severity.ERROR, "{key} is {got}; must name each axis at most once"
+    "AXIS_REPEATED",
+    Severity.WARNING,
+    "{key} is {got}; must name each axis at most once; it counts once",
 )
 LIMIT_RANGE_EMPTY = IssueKind(
     "LIMIT_RANGE_EMPTY",
-    Severity.ERROR,
-    "min is {minimum:g} and max is {maximum:g}; must be min <= max",
+    Severity.WARNING,
+    "min is {minimum:g} and max is {maximum:g}; must be min <= max; they are swapped",
+)
+LIMIT_OUT_OF_REACH = IssueKind(
+    "LIMIT_OUT_OF_REACH",
+    Severity.WARNING,
+    "min and max are both {got:g}, where nothing gets; the limit is left out",
 )
 LIMIT_RESTRICTS_NOTHING = IssueKind(
     "LIMIT_RESTRICTS_NOTHING",
@@ -68,12 +79,31 @@ LIMIT_ONE_SIDED = IssueKind(
     "the limit has no {key}; should have both min and max; it is taken as unbounded on that side",
 )
 
+NEGATIVE_AS_UNLIMITED = IssueKind(
+    "NEGATIVE_AS_UNLIMITED",
+    Severity.WARNING,
+    "{key} is {got:g}; must be >= 0; it is taken as unlimited",
+)
+
 COVERAGE: Final = covers(
     "Joints",
-    refused("min", "max", when="min above max", by=LIMIT_RANGE_EMPTY),
+    approximated(
+        "min", "max", when="min above max", by=LIMIT_RANGE_EMPTY, how="they are swapped"
+    ),
+    ignored("limits", when="both ends at the same infinity", by=LIMIT_OUT_OF_REACH),
     ignored("limits", when="neither min nor max", by=LIMIT_RESTRICTS_NOTHING),
-    refused("linearAxes", "angularAxes", when="both, in KHR and MSFT", by=LIMIT_BOTH_AXES),
-)
+    approximated(
+        "linearAxes", "angularAxes", when="both, in KHR and MSFT", by=LIMIT_BOTH_AXES,
+        how="as two limits",
+    ),
+    approximated(
+        "stiffness", "springConstant", when="of a limit, negative, in KHR and MSFT",
+        by=NEGATIVE_AS_UNLIMITED, how="rigid, as OMI says it",
+    ),
+    approximated(
+        "damping", "springDamping", when="negative", by=RANGE_MENDED, how="0 is used"
+    ),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,9 +113,9 @@ class LimitRules:
     stiffness_key: str = "stiffness"
     damping_key: str = "damping"
     may_mix_axes: bool
-    """Both lists in one limit mean two limits; else an error."""
+    """Both lists in one limit mean two limits; else that is said."""
     may_be_empty: bool
-    """An empty list means "not limited"; else an error."""
+    """An empty list means "not limited"; else that is said."""
     negative_stiffness_is_rigid: bool
     locked_without_range: bool
     """Neither ``min`` nor ``max`` means locked at 0; else unlimited."""
@@ -115,15 +145,17 @@ def parse_limit(
     present = [key for key, _ in _LISTS if key in entry]
     if len([key for key in present if entry[key] != []]) == 2 and not rules.may_mix_axes:
         diagnostics.report(LIMIT_BOTH_AXES, at)
-        return ()
     if not axes_by_kind:
         # A list that is there but wrong was reported by itself.
         if not present or (rules.may_be_empty and all(entry[key] == [] for key in present)):
             diagnostics.report(LIMIT_WITHOUT_AXES, at)
         return ()
-    # A bound at the wrong infinity leaves nothing: min 1e30 means that nothing is far enough.
-    if minimum > maximum or minimum == math.inf or maximum == -math.inf:
+    if minimum > maximum:
+        # What turning an axis around leaves of a range in exporters that only change the signs.
         diagnostics.report(LIMIT_RANGE_EMPTY, at, minimum=minimum, maximum=maximum)
+        minimum, maximum = maximum, minimum
+    if minimum == maximum and math.isinf(minimum):
+        diagnostics.report(LIMIT_OUT_OF_REACH, at, got=minimum)
         return ()
     return tuple(
         JointLimit(
@@ -142,7 +174,7 @@ def parse_limit(
 def _read_axes(
     entry: JsonObject, key: str, at: JsonPointer, diagnostics: Diagnostics, *, may_be_empty: bool
 ) -> tuple[int, ...]:
-    axes = read_indices(entry, key, at, diagnostics, count=3)
+    axes = read_indices(entry, key, at, diagnostics, count=3, instead="it is left out")
     if axes is None:
         return ()
     if entry[key] == [] and not may_be_empty:
@@ -176,15 +208,26 @@ def _read_range(
 def _read_softness(
     entry: JsonObject, at: JsonPointer, diagnostics: Diagnostics, rules: LimitRules
 ) -> tuple[float, float]:
-    stiffness = read_number(
-        entry,
-        rules.stiffness_key,
-        at,
-        diagnostics,
-        default=math.inf,
-        at_least=None if rules.negative_stiffness_is_rigid else 0.0,
+    key = rules.stiffness_key
+    stiffness = read_unlimited(
+        entry, key, at, diagnostics, negative_is_unlimited=rules.negative_stiffness_is_rigid
     )
-    if stiffness < 0.0:
-        stiffness = math.inf
     damping = read_number(entry, rules.damping_key, at, diagnostics, default=0.0, at_least=0.0)
     return stiffness, damping
+
+
+def read_unlimited(
+    entry: JsonObject,
+    key: str,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    *,
+    negative_is_unlimited: bool,
+) -> float:
+    """A strength that is infinite where absent or negative; whether the dialect says the latter."""
+    value = read_number(entry, key, at, diagnostics, default=math.inf)
+    if value >= 0.0:
+        return value
+    if not negative_is_unlimited:
+        diagnostics.report(NEGATIVE_AS_UNLIMITED, at / key, key=key, got=value)
+    return math.inf

@@ -12,11 +12,17 @@ from gltf_bullet.coverage import covers, exact
 from gltf_bullet.diagnostics import Diagnostics, JsonPointer
 from gltf_bullet.dialects.joint_drives import DriveRules, parse_drive
 from gltf_bullet.dialects.joint_limits import LimitRules, parse_limit
-from gltf_bullet.dialects.properties import known_keys, read_entry, report_unknown, require
+from gltf_bullet.dialects.properties import (
+    AS_EMPTY,
+    known_keys,
+    read_entry,
+    report_unknown,
+    require,
+)
 from gltf_bullet.gltf.fields import JsonObject, read_bool, read_index, read_objects
 from gltf_bullet.model import Joint, JointDescription
 
-__all__ = ["COVERAGE", "parse_joint_description", "parse_node_joint"]
+__all__ = ["COVERAGE", "JOINT_LEFT_OUT", "parse_joint_description", "parse_node_joint"]
 
 COVERAGE: Final = covers(
     "Joints",
@@ -26,6 +32,7 @@ COVERAGE: Final = covers(
     ),
 )  # fmt: skip
 
+JOINT_LEFT_OUT: Final = "the joint is left out"
 _DESCRIPTION_KEYS: Final = known_keys("limits", "drives")
 _JOINT_KEYS: Final = known_keys("connectedNode", "joint", "enableCollision")
 
@@ -42,12 +49,12 @@ def parse_joint_description(
     report_unknown(entry, _DESCRIPTION_KEYS, "a joint description", at, diagnostics)
     limits = tuple(
         limit
-        for _, pointer, item in read_objects(entry, "limits", at, diagnostics)
+        for _, pointer, item in read_objects(entry, "limits", at, diagnostics, instead=AS_EMPTY)
         for limit in parse_limit(item, pointer, diagnostics, rules=limit_rules)
     )
     drives = tuple(
         drive
-        for _, pointer, item in read_objects(entry, "drives", at, diagnostics)
+        for _, pointer, item in read_objects(entry, "drives", at, diagnostics, instead=AS_EMPTY)
         if (drive := parse_drive(item, pointer, diagnostics, rules=drive_rules)) is not None
     )
     return JointDescription(limits=limits, drives=drives, pointer=at)
@@ -64,10 +71,12 @@ def parse_node_joint(
 ) -> Joint | None:
     """The joint on ``node``; ``None`` where a reference is missing or wrong."""
     report_unknown(joint, _JOINT_KEYS, "a joint", at, diagnostics)
-    require(joint, "connectedNode", "the index of a node", at, diagnostics)
-    require(joint, "joint", "the index of a physics joint", at, diagnostics)
-    connected = read_index(joint, "connectedNode", at, diagnostics, count=node_count)
-    description = read_entry(joint, "joint", at, diagnostics, table)
+    for key, what in (("connectedNode", "a node"), ("joint", "a physics joint")):
+        require(joint, key, f"the index of {what}", at, diagnostics, instead=JOINT_LEFT_OUT)
+    connected = read_index(
+        joint, "connectedNode", at, diagnostics, count=node_count, instead=JOINT_LEFT_OUT
+    )
+    description = read_entry(joint, "joint", at, diagnostics, table, instead=JOINT_LEFT_OUT)
     enable_collision = read_bool(joint, "enableCollision", at, diagnostics, default=False)
     if connected is None or description is None:
         return None

@@ -11,7 +11,7 @@ from typing import Final
 
 from gltf_bullet.coverage import approximated, covers, refused
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
-from gltf_bullet.dialects.properties import read_vector
+from gltf_bullet.dialects.properties import AS_ABSENT, read_vector
 from gltf_bullet.gltf.fields import JsonObject, read_optional_number
 from gltf_bullet.transforms import Vec3
 
@@ -44,7 +44,7 @@ def read_mass(
     motion: JsonObject, at: JsonPointer, diagnostics: Diagnostics, *, default: float | None
 ) -> float | None:
     """Mass [kg]; ``default`` when absent (``None``: derive from shapes), infinite for 0."""
-    mass = read_optional_number(motion, "mass", at, diagnostics)
+    mass = read_optional_number(motion, "mass", at, diagnostics, instead=AS_ABSENT)
     if mass is None:
         return default
     if mass < 0.0:
@@ -62,7 +62,7 @@ def read_inertia_diagonal(
     motion: JsonObject, at: JsonPointer, diagnostics: Diagnostics
 ) -> Vec3 | None:
     """The moments [kg m^2] as written, zeros and all; ``None`` where absent or wrong."""
-    diagonal = read_vector(motion, "inertiaDiagonal", at, diagnostics)
+    diagonal = read_vector(motion, "inertiaDiagonal", at, diagnostics, default=None)
     if diagonal is None:
         return None
     smallest = min(diagonal)

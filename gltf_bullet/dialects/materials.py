@@ -9,7 +9,7 @@ from typing import Final
 
 from gltf_bullet.coverage import approximated, covers
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
-from gltf_bullet.dialects.properties import known_keys, report_unknown
+from gltf_bullet.dialects.properties import AS_ABSENT, known_keys, report_unknown
 from gltf_bullet.gltf.fields import JsonObject, read_number, read_string
 from gltf_bullet.model import CombineMode, PhysicsMaterial
 
@@ -64,7 +64,7 @@ def _combine_mode(
     diagnostics: Diagnostics,
     unstated: CombineMode | None,
 ) -> CombineMode | None:
-    stated = read_string(entry, key, at, diagnostics)
+    stated = read_string(entry, key, at, diagnostics, instead=AS_ABSENT)
     if stated is None:
         return unstated
     # MSFT spells the modes in capitals, KHR and OMI in lower case; files mix them up.

@@ -12,6 +12,7 @@ import numpy as np
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.properties import require
+from gltf_bullet.dialects.shape_table import SHAPE_LEFT_OUT
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import JsonObject, read_index
 from gltf_bullet.model import MeshPart, MeshShape, Shape
@@ -31,18 +32,19 @@ __all__ = [
 
 GEOMETRY_NODE_WITHOUT_MESH = IssueKind(
     "GEOMETRY_NODE_WITHOUT_MESH",
-    Severity.ERROR,
-    "node {got} has no mesh, nor has a node below it; must have one to give a collision geometry",
+    Severity.WARNING,
+    "node {got} has no mesh, nor has a node below it; must have one to give a collision geometry; "
+    "whatever has it is left out",
 )
 NODE_WEIGHTS_MISSING = IssueKind(
     "NODE_WEIGHTS_MISSING",
-    Severity.ERROR,
+    Severity.WARNING,
     "the shape has useNodeWeights but node {got} has no weights; must have them; "
     "the mesh's own weights are used",
 )
 WEIGHTS_COUNT = IssueKind(
     "WEIGHTS_COUNT",
-    Severity.ERROR,
+    Severity.WARNING,
     "{got} weights are given for mesh {mesh}, which has {count} morph targets; "
     "must be one for each; the mesh's own weights are used",
 )
@@ -100,9 +102,10 @@ def read_mesh(
     convex_hull: bool,
 ) -> MeshShape | None:
     """The mesh that the required member ``mesh`` names by index, undeformed."""
-    if not require(block, "mesh", "the index of a mesh", at, diagnostics):
+    if not require(block, "mesh", "the index of a mesh", at, diagnostics, instead=SHAPE_LEFT_OUT):
         return None
-    mesh = read_index(block, "mesh", at, diagnostics, count=document.count("meshes"))
+    count = document.count("meshes")
+    mesh = read_index(block, "mesh", at, diagnostics, count=count, instead=SHAPE_LEFT_OUT)
     if mesh is None:
         return None
     return MeshShape(parts=(MeshPart(mesh=mesh),), convex_hull=convex_hull, pointer=at)

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from gltf_bullet.diagnostics import Diagnostics, JsonPointer
-from gltf_bullet.dialects.properties import report_unknown
+from gltf_bullet.dialects.properties import read_block, report_unknown
 from gltf_bullet.gltf.document import Document
-from gltf_bullet.gltf.fields import JsonObject, read_object
+from gltf_bullet.gltf.fields import JsonObject
 from gltf_bullet.model import (
     Collider,
     CollisionFilter,
@@ -105,7 +105,7 @@ def read_node_members(
         at = node_extension_pointer(node, extension)
         report_unknown(found, known, extension, at, diagnostics)
         for key, read in readers.items():
-            if (member := read_object(found, key, at, diagnostics)) is not None:
+            if (member := read_block(found, key, at, diagnostics)) is not None:
                 read(member, node, at / key)
 
 

@@ -7,25 +7,28 @@ never here: each dialect states its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, TypeVar
+from typing import Final, TypeVar, overload
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.gltf.fields import (
-    REQUIRED_MISSING,
     JsonObject,
+    missing,
     read_index,
     read_numbers,
+    read_object,
     read_objects,
 )
 from gltf_bullet.suggestions import did_you_mean
 from gltf_bullet.transforms import Vec3
 
 __all__ = [
+    "AS_ABSENT",
+    "AS_EMPTY",
     "LIST_EMPTY",
     "UNKNOWN_PROPERTY",
     "known_keys",
+    "read_block",
     "read_entry",
-    "read_entry_or_none",
     "read_table",
     "read_vector",
     "report_unknown",
@@ -37,12 +40,14 @@ UNKNOWN_PROPERTY = IssueKind(
     Severity.INFO,
     "{key} is not a property of {owner}; it is ignored{suggestion}",
 )
-INDEX_MEANS_NONE = IssueKind(
-    "INDEX_MEANS_NONE", Severity.INFO, "{key} is -1; should be left out to mean none; it is read so"
-)
 LIST_EMPTY = IssueKind(
     "LIST_EMPTY", Severity.INFO, "{key} is {got}; must hold at least one item; nothing is read"
 )
+
+AS_ABSENT: Final = "it is taken as not given"
+"""What becomes of a wrong member whose absence has a meaning."""
+AS_EMPTY: Final = "it is taken as empty"
+"""What becomes of a wrong list of objects, or of a wrong object in one."""
 
 _COMMON: Final = frozenset({"extensions", "extras", "name"})
 """What every glTF object may have."""
@@ -72,32 +77,48 @@ def report_unknown(
 
 
 def require(
-    owner: JsonObject, key: str, allowed: str, at: JsonPointer, diagnostics: Diagnostics
-) -> bool:
-    """Whether ``key`` is present; its absence is reported."""
-    if key in owner:
-        return True
-    diagnostics.report(REQUIRED_MISSING, at, key=key, allowed=allowed)
-    return False
-
-
-def read_vector(
     owner: JsonObject,
     key: str,
+    allowed: str,
     at: JsonPointer,
     diagnostics: Diagnostics,
     *,
-    at_least: float | None = None,
-    above: float | None = None,
+    instead: str,
+) -> bool:
+    """Whether ``key`` is present; its absence is reported, with what is done ``instead``."""
+    if key in owner:
+        return True
+    missing(key, allowed, at, diagnostics, instead)
+    return False
+
+
+@overload
+def read_vector(
+    owner: JsonObject, key: str, at: JsonPointer, diagnostics: Diagnostics, *, default: Vec3
+) -> Vec3: ...
+@overload
+def read_vector(
+    owner: JsonObject, key: str, at: JsonPointer, diagnostics: Diagnostics, *, default: None
+) -> Vec3 | None: ...
+def read_vector(
+    owner: JsonObject, key: str, at: JsonPointer, diagnostics: Diagnostics, *, default: Vec3 | None
 ) -> Vec3 | None:
-    """Three finite numbers, or ``None`` where absent or wrong."""
+    """Three finite numbers; ``default`` where absent, and with a warning where wrong."""
     if key not in owner:
-        return None
-    numbers = read_numbers(owner, key, at, diagnostics, count=3, at_least=at_least, above=above)
+        return default
+    instead = AS_ABSENT if default is None else "({:g}, {:g}, {:g}) is used".format(*default)
+    numbers = read_numbers(owner, key, at, diagnostics, count=3, instead=instead)
     if numbers is None:
-        return None
+        return default
     x, y, z = numbers
     return (x, y, z)
+
+
+def read_block(
+    owner: JsonObject, key: str, at: JsonPointer, diagnostics: Diagnostics
+) -> JsonObject | None:
+    """An object of an extension; ``None`` where absent, and with a warning where it is none."""
+    return read_object(owner, key, at, diagnostics, instead=AS_ABSENT)
 
 
 def read_table(
@@ -120,18 +141,8 @@ def read_table(
         diagnostics.report(LIST_EMPTY, at, key=key, got="missing")
     return tuple(
         parse(entry, pointer, diagnostics)
-        for _, pointer, entry in read_objects(root, key, at, diagnostics)
+        for _, pointer, entry in read_objects(root, key, at, diagnostics, instead=AS_EMPTY)
     )
-
-
-def read_entry_or_none(
-    owner: JsonObject, key: str, at: JsonPointer, diagnostics: Diagnostics, table: Sequence[T]
-) -> T | None:
-    """:func:`read_entry` of a key that may be absent, for which some exporters write -1."""
-    if type(owner.get(key)) is int and owner[key] == -1:
-        diagnostics.report(INDEX_MEANS_NONE, at / key, key=key)
-        return None
-    return read_entry(owner, key, at, diagnostics, table)
 
 
 def read_entry(
@@ -140,15 +151,17 @@ def read_entry(
     at: JsonPointer,
     diagnostics: Diagnostics,
     table: Sequence[T],
+    *,
+    instead: str = AS_ABSENT,
 ) -> T | None:
     """The entry of ``table`` that ``key`` names by index.
 
     ``None`` where the index is absent or wrong, or where the entry itself could not be used (which
-    was reported at the entry).
+    was reported at the entry). Some exporters write -1 for none.
     """
     value = owner.get(key)
     # The common case without a pointer and two calls: a third of the time of a file of colliders.
     if type(value) is int and 0 <= value < len(table):
         return table[value]
-    index = read_index(owner, key, at, diagnostics, count=len(table))
+    index = read_index(owner, key, at, diagnostics, count=len(table), instead=instead)
     return None if index is None else table[index]

@@ -44,7 +44,9 @@ def read_part_nodes(
     trigger: JsonObject, at: JsonPointer, diagnostics: Diagnostics, document: Document
 ) -> tuple[int, ...]:
     """The nodes of a compound trigger in authored order, each once; wrong indices left out."""
-    nodes = read_indices(trigger, "nodes", at, diagnostics, count=len(document.tree))
+    nodes = read_indices(
+        trigger, "nodes", at, diagnostics, count=len(document.tree), instead="it is left out"
+    )
     if trigger.get("nodes") == []:
         diagnostics.report(LIST_EMPTY, at / "nodes", key="nodes", got="empty")
     distinct = tuple(dict.fromkeys(nodes or ()))

@@ -28,7 +28,7 @@ from gltf_bullet.gltf.fields import (
 )
 from gltf_bullet.number_ranges import range_of
 
-__all__ = ["AccessorArray", "all_carried", "denormalize", "read_accessor"]
+__all__ = ["ACCESSOR_TOO_LARGE", "AccessorArray", "all_carried", "denormalize", "read_accessor"]
 
 ACCESSOR_TOO_LARGE = IssueKind(
     "ACCESSOR_TOO_LARGE",

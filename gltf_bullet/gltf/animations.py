@@ -13,6 +13,7 @@ import numpy as np
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.gltf.accessors import AccessorArray, all_carried, read_accessor
+from gltf_bullet.gltf.dispensable import do_without
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import (
     INDEX_OUT_OF_RANGE,
@@ -36,17 +37,17 @@ CHANNEL_WITHOUT_NODE = IssueKind(
 )
 CHANNEL_REPEATED = IssueKind(
     "CHANNEL_REPEATED",
-    Severity.ERROR,
+    Severity.WARNING,
     "{got} is animated by an earlier channel of this animation already; the first one is used",
 )
 SAMPLER_INPUT_WRONG = IssueKind(
     "SAMPLER_INPUT_WRONG",
-    Severity.ERROR,
+    Severity.WARNING,
     "the keyframe times are {got}; must be SCALAR floats, one at least; the channel is left out",
 )
 TIMES_NOT_INCREASING = IssueKind(
     "TIMES_NOT_INCREASING",
-    Severity.ERROR,
+    Severity.WARNING,
     "keyframe {key} is at {got} s after {before} s; times must be >= 0 and increase; "
     "the channel is left out",
 )
@@ -57,13 +58,13 @@ TIMES_REPEATED = IssueKind(
 )
 SAMPLER_OUTPUT_WRONG = IssueKind(
     "SAMPLER_OUTPUT_WRONG",
-    Severity.ERROR,
+    Severity.WARNING,
     "{got} values for {keys} keyframes of {path} ({interpolation}); must be {needed}; "
     "the channel is left out",
 )
 ROTATION_ZERO = IssueKind(
     "ROTATION_ZERO",
-    Severity.ERROR,
+    Severity.WARNING,
     "rotation keyframe {key} has length {got}; must be 1; the channel is left out",
 )
 
@@ -82,14 +83,17 @@ _NODE_POINTER = re.compile(r"/nodes/(0|[1-9][0-9]*)/(translation|rotation|scale|
 
 def read_animations(document: Document, diagnostics: Diagnostics) -> tuple[Animation, ...]:
     """All animations of the file, in file order; read once per document."""
-    return document.derive(
-        ("animations", 0),
-        lambda sink: tuple(
-            _read_animation(document, owner, ROOT / "animations" / index, sink)
+
+    def read(sink: Diagnostics) -> tuple[Animation, ...]:
+        found = Diagnostics()
+        animations = tuple(
+            _read_animation(document, owner, ROOT / "animations" / index, found)
             for index, owner in enumerate(document.objects("animations"))
-        ),
-        diagnostics,
-    )
+        )
+        do_without(found, "the channel is left out", sink)
+        return animations
+
+    return document.derive(("animations", 0), read, diagnostics)
 
 
 def _read_animation(
@@ -125,7 +129,7 @@ def _read_animation(
                 interpolation=interpolation,
             )
     return Animation(
-        name=read_string(owner, "name", at, diagnostics) or "",
+        name=read_string(owner, "name", at, diagnostics, instead="it has no name") or "",
         tracks=tuple(tracks.values()),
         duration=max((float(track.times[-1]) for track in tracks.values()), default=0.0),
     )

@@ -14,20 +14,26 @@ import numpy.typing as npt
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.gltf.accessors import AccessorArray, all_carried, read_accessor
+from gltf_bullet.gltf.dispensable import do_without
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import JsonObject, read_index
 from gltf_bullet.transforms import FloatArray
 
 __all__ = ["ATTRIBUTE_WRONG_COUNT", "VertexAttributes", "read_attributes", "read_positions"]
 
+POSITION_WRONG_SHAPE = IssueKind(
+    "POSITION_WRONG_SHAPE",
+    Severity.ERROR,
+    "{key} has elements of shape {got}; must be VEC3; there are no vertices",
+)
 ATTRIBUTE_WRONG_SHAPE = IssueKind(
     "ATTRIBUTE_WRONG_SHAPE",
-    Severity.ERROR,
+    Severity.WARNING,
     "{key} has elements of shape {got}; must be {allowed}; it is left out",
 )
 ATTRIBUTE_WRONG_COUNT = IssueKind(
     "ATTRIBUTE_WRONG_COUNT",
-    Severity.ERROR,
+    Severity.WARNING,
     "{key} has {got} elements; must have {allowed}, as POSITION has; it is left out",
 )
 ATTRIBUTE_NOT_FINITE = IssueKind(
@@ -36,7 +42,7 @@ ATTRIBUTE_NOT_FINITE = IssueKind(
     "{key} holds NaN or infinite numbers; must be finite; it is left out",
 )
 ATTRIBUTE_UNPAIRED = IssueKind(
-    "ATTRIBUTE_UNPAIRED", Severity.ERROR, "{key} is there without {other}; it is left out"
+    "ATTRIBUTE_UNPAIRED", Severity.WARNING, "{key} is there without {other}; it is left out"
 )
 
 _KNOWN = re.compile(r"POSITION|NORMAL|COLOR_0|(TEXCOORD|JOINTS|WEIGHTS)_(0|[1-9]\d{0,2})")
@@ -51,9 +57,12 @@ def read_attributes(
     for name in indices:
         if _KNOWN.fullmatch(name) is None:
             continue
+        sink = diagnostics if name == "POSITION" else Diagnostics()
         count = document.count("accessors")
-        accessor = read_index(indices, name, at, diagnostics, count=count)
-        array = None if accessor is None else read_accessor(document, accessor, diagnostics)
+        accessor = read_index(indices, name, at, sink, count=count)
+        array = None if accessor is None else read_accessor(document, accessor, sink)
+        if sink is not diagnostics:
+            do_without(sink, f"{name} is left out", diagnostics)
         if array is not None:
             found[name] = array
     return found
@@ -64,7 +73,7 @@ def read_positions(
 ) -> FloatArray | None:
     """Finite float64 vectors [count, 3]; ``None`` with an issue where they are none."""
     if array.ndim != 2 or array.shape[1] != 3:
-        diagnostics.report(ATTRIBUTE_WRONG_SHAPE, at, key=key, got=array.shape[1:], allowed="VEC3")
+        diagnostics.report(POSITION_WRONG_SHAPE, at, key=key, got=array.shape[1:])
         return None
     if not all_carried(array, key, at, diagnostics):
         return None

@@ -44,6 +44,8 @@ COLLECTIONS = (
     "meshes", "nodes", "samplers", "scenes", "skins", "textures",
 )  # fmt: skip
 """The root members that are lists of objects."""
+DISPENSABLE = frozenset({"animations", "cameras", "images", "materials", "samplers", "textures"})
+"""Those that the simulation can do without."""
 
 T = TypeVar("T")
 
@@ -164,7 +166,10 @@ def read_document(
     collections = {name: _objects(root, name, diagnostics) for name in COLLECTIONS}
     nodes = collections["nodes"]
     counts = {name: len(objects) for name, objects in collections.items()}
-    used = read_strings(root, "extensionsUsed", ROOT, diagnostics) or ()
+    used = (
+        read_strings(root, "extensionsUsed", ROOT, diagnostics, instead="it is taken as empty")
+        or ()
+    )
     required = read_strings(root, "extensionsRequired", ROOT, diagnostics) or ()
     for name in required:
         if name not in used:
@@ -203,16 +208,19 @@ def _objects(root: JsonObject, name: str, diagnostics: Diagnostics) -> tuple[Jso
     value = root.get(name)
     if type(value) is list and set(map(type, value)) <= {dict}:
         return tuple(value)
-    return tuple(item for _, _, item in read_objects(root, name, ROOT, diagnostics))
+    instead = "it is taken as empty" if name in DISPENSABLE else None
+    return tuple(
+        item for _, _, item in read_objects(root, name, ROOT, diagnostics, instead=instead)
+    )
 
 
 def _check_version(root: JsonObject, path: str, diagnostics: Diagnostics) -> None:
     """Accept every 2.x whose ``minVersion`` is 2.0 (glTF 2.0, "Asset")."""
     at = ROOT / "asset"
-    asset = read_object(root, "asset", ROOT, diagnostics) or {}
-    version = read_string(asset, "version", at, diagnostics)
+    asset = read_object(root, "asset", ROOT, diagnostics, instead="it is ignored") or {}
+    version = read_string(asset, "version", at, diagnostics, instead="2.0 is assumed")
     minimum = read_string(asset, "minVersion", at, diagnostics)
-    if version is None:
+    if "version" not in asset:
         diagnostics.report(ASSET_VERSION_MISSING, at)
     for key, got, accepted in (
         ("version", version, version is None or version.split(".")[0] == "2"),

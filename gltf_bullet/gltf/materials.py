@@ -12,6 +12,7 @@ import math
 from dataclasses import dataclass
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer
+from gltf_bullet.gltf.dispensable import do_without
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import (
     JsonObject,
@@ -93,9 +94,14 @@ def read_material(document: Document, index: int | None, diagnostics: Diagnostic
     """Material ``index``; the default one for ``None``. Computed once per document."""
     if index is None or not 0 <= index < document.count("materials"):
         return DEFAULT_MATERIAL
-    return document.derive(
-        ("material", index), lambda sink: _read_material(document, index, sink), diagnostics
-    )
+
+    def read(sink: Diagnostics) -> Material:
+        found = Diagnostics()
+        material = _read_material(document, index, found)
+        do_without(found, "the material is shown without it", sink)
+        return material
+
+    return document.derive(("material", index), read, diagnostics)
 
 
 def _read_material(document: Document, index: int, diagnostics: Diagnostics) -> Material:

@@ -71,9 +71,9 @@ def _read_mesh(document: Document, mesh_index: int, diagnostics: Diagnostics) ->
     targets = max(
         (len(p.morph_positions) for p in primitives if p.morph_positions is not None), default=0
     )
-    weights = read_numbers(owner, "weights", at, diagnostics) or ()
+    weights = read_numbers(owner, "weights", at, diagnostics, instead="zeros are used") or ()
     return Mesh(
         primitives=tuple(primitives),
         weights=(*weights[:targets], *(0.0,) * (targets - len(weights))),
-        name=read_string(owner, "name", at, diagnostics) or "",
+        name=read_string(owner, "name", at, diagnostics, instead="it has no name") or "",
     )

@@ -38,7 +38,7 @@ NODE_CYCLE = IssueKind(
 )
 NODE_MATRIX_AND_TRS = IssueKind(
     "NODE_MATRIX_AND_TRS",
-    Severity.ERROR,
+    Severity.WARNING,
     "the node has matrix and also {got}; must have one of both; matrix is used",
 )
 MATRIX_SHEARED = IssueKind(
@@ -48,7 +48,7 @@ MATRIX_SHEARED = IssueKind(
 )
 MATRIX_NOT_AFFINE = IssueKind(
     "MATRIX_NOT_AFFINE",
-    Severity.ERROR,
+    Severity.WARNING,
     "matrix has the last row {got}; must be (0, 0, 0, 1); the row is ignored",
 )
 SCENE_NODE_NOT_ROOT = IssueKind(
@@ -86,9 +86,13 @@ def read_node_tree(
     weights_of: list[tuple[float, ...] | None] = [None] * len(nodes)
     for index in _having(nodes, "weights"):
         at = ROOT / "nodes" / index
-        weights_of[index] = read_numbers(nodes[index], "weights", at, diagnostics)
+        weights_of[index] = read_numbers(
+            nodes[index], "weights", at, diagnostics, instead="the mesh's own are used"
+        )
     scenes = _read_scenes(root, len(nodes), parents, diagnostics)
-    default_scene = read_index(root, "scene", ROOT, diagnostics, count=len(scenes))
+    default_scene = read_index(
+        root, "scene", ROOT, diagnostics, count=len(scenes), instead="the first scene is used"
+    )
     if parents is None:
         return None
     return NodeTree.from_parents(
@@ -128,15 +132,21 @@ def extension_names(
 ) -> tuple[str, ...]:
     """The names of the usable entries of an ``extensions`` member whose owner is at ``at``."""
     if type(extensions) is not dict:
-        read_object({"extensions": extensions}, "extensions", at, diagnostics)
+        _report_no_object({"extensions": extensions}, "extensions", at, diagnostics)
         return ()
     names: list[str] = []
     for name, value in extensions.items():
         if type(value) is dict:
             names.append(name)
         else:
-            read_object(extensions, name, at / "extensions", diagnostics)
+            _report_no_object(extensions, name, at / "extensions", diagnostics)
     return tuple(names)
+
+
+def _report_no_object(
+    owner: JsonObject, key: str, at: JsonPointer, diagnostics: Diagnostics
+) -> None:
+    read_object(owner, key, at, diagnostics, instead="it is ignored")
 
 
 def _having(nodes: Sequence[JsonObject], key: str) -> list[int]:
@@ -315,7 +325,8 @@ def _read_names(nodes: Sequence[JsonObject], diagnostics: Diagnostics) -> list[s
     for index, node in enumerate(nodes):
         name = node.get("name", "")
         if type(name) is not str:
-            name = read_string(node, "name", ROOT / "nodes" / index, diagnostics) or ""
+            at = ROOT / "nodes" / index
+            name = read_string(node, "name", at, diagnostics, instead="it has no name") or ""
         names.append(name)
     return names
 
@@ -327,7 +338,9 @@ def _index_column(
     for index in _having(nodes, key):
         value = nodes[index][key]
         if type(value) is not int or not 0 <= value < count:
-            value = read_index(nodes[index], key, ROOT / "nodes" / index, diagnostics, count=count)
+            at = ROOT / "nodes" / index
+            instead = f"the node has no {key}"
+            value = read_index(nodes[index], key, at, diagnostics, count=count, instead=instead)
         column[index] = value
     return column
 
@@ -338,7 +351,10 @@ def _read_scenes(
     """Root nodes of each scene, repetitions left out."""
     scenes: list[tuple[int, ...]] = []
     for _, at, scene in read_objects(root, "scenes", ROOT, diagnostics):
-        nodes = read_indices(scene, "nodes", at, diagnostics, count=count) or ()
+        nodes = (
+            read_indices(scene, "nodes", at, diagnostics, count=count, instead="it is left out")
+            or ()
+        )
         for position, node in enumerate(nodes):
             if parents is not None and parents[node] != -1:
                 diagnostics.report(

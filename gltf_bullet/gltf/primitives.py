@@ -110,7 +110,10 @@ def read_primitive(
                 VALUE_OUT_OF_RANGE, at / "mode", key="mode", got=mode, allowed="in 0 .. 6"
             )
         return None
-    material = read_index(entry, "material", at, diagnostics, count=document.count("materials"))
+    count = document.count("materials")
+    material = read_index(
+        entry, "material", at, diagnostics, count=count, instead="it is shown without one"
+    )
     attributes_at = at / "attributes"
     has_required(entry, "attributes", "an object", at, diagnostics)
     indices = read_object(entry, "attributes", at, diagnostics) or {}

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.gltf.accessors import all_carried, read_accessor
+from gltf_bullet.gltf.dispensable import do_without
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import (
     INDEX_OUT_OF_RANGE,
@@ -28,16 +29,18 @@ from gltf_bullet.transforms import FloatArray
 __all__ = ["Skin", "joints_exist", "read_skin", "skinned_positions"]
 
 SKIN_WITHOUT_JOINTS = IssueKind(
-    "SKIN_WITHOUT_JOINTS", Severity.ERROR, "the skin has no joints; must have one at least"
+    "SKIN_WITHOUT_JOINTS",
+    Severity.WARNING,
+    "the skin has no joints; must have one at least; its meshes are not deformed",
 )
 INVERSE_BIND_WRONG = IssueKind(
     "INVERSE_BIND_WRONG",
-    Severity.ERROR,
+    Severity.WARNING,
     "inverseBindMatrices has {got}; must be {needed} MAT4 of floats; identities are used",
 )
 SKIN_JOINT_OUT_OF_RANGE = IssueKind(
     "SKIN_JOINT_OUT_OF_RANGE",
-    Severity.ERROR,
+    Severity.WARNING,
     "a vertex refers to joint {got}; the skin has {count}; it is not moved by that joint",
 )
 
@@ -67,9 +70,15 @@ def read_skin(document: Document, index: int, diagnostics: Diagnostics) -> Skin 
         at = ROOT / "skins" / index
         diagnostics.report(INDEX_OUT_OF_RANGE, at, key="skin", got=index, count=count)
         return None
-    return document.derive(
-        ("skin", index), lambda sink: _read_skin(document, index, sink), diagnostics
-    )
+
+    def read(sink: Diagnostics) -> Skin | None:
+        found = Diagnostics()
+        skin = _read_skin(document, index, found)
+        instead = "its meshes are not deformed" if skin is None else "the skin does without it"
+        do_without(found, instead, sink)
+        return skin
+
+    return document.derive(("skin", index), read, diagnostics)
 
 
 def joints_exist(primitive: Primitive, skin: Skin, diagnostics: Diagnostics) -> bool:

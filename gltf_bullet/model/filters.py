@@ -15,9 +15,9 @@ class CollisionFilter:
 
     systems: frozenset[str] = frozenset()
     collide_with: frozenset[str] | None = None
-    """Meets only these systems; ``None``: not stated."""
+    """Meets these systems only; ``None``: not stated."""
     not_collide_with: frozenset[str] | None = None
-    """Meets all but these systems; ``None``: not stated."""
+    """Does not meet these systems; ``None``: not stated. With both, both must admit the other."""
     pointer: JsonPointer = field(default=ROOT, compare=False)
 
 
@@ -30,11 +30,9 @@ def _admits(one: CollisionFilter | None, other: CollisionFilter | None) -> bool:
     """
     if one is None or other is None or not other.systems:
         return True
-    if one.collide_with is not None:
-        return not other.systems.isdisjoint(one.collide_with)
-    if one.not_collide_with is not None:
-        return not other.systems <= one.not_collide_with
-    return True
+    if one.collide_with is not None and other.systems.isdisjoint(one.collide_with):
+        return False
+    return one.not_collide_with is None or not other.systems <= one.not_collide_with
 
 
 def may_collide(a: CollisionFilter | None, b: CollisionFilter | None) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
+from gltf_bullet.gltf.dispensable import do_without
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.images import ImageArray, read_image
 from gltf_bullet.gltf.materials import Material, read_material
@@ -182,7 +183,10 @@ class PartReader:
         mesh_index = self._document.tree.mesh_of[node]
         mesh = None
         if mesh_index is not None:
-            mesh = read_mesh(self._document, mesh_index, self._diagnostics)
+            # Collision geometry cannot do without what is wrong here; a picture can.
+            found = Diagnostics()
+            mesh = read_mesh(self._document, mesh_index, found)
+            do_without(found, "the picture goes without it", self._diagnostics)
         if mesh is None:
             return
         weights = self.weights(node) or mesh.weights

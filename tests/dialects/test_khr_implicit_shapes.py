@@ -10,11 +10,15 @@ import pytest
 
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.dialects.properties import LIST_EMPTY, UNKNOWN_PROPERTY
-from gltf_bullet.dialects.shape_table import SHAPE_BLOCK_UNUSED, SHAPE_TYPE_UNKNOWN
+from gltf_bullet.dialects.shape_table import (
+    SHAPE_BLOCK_UNUSED,
+    SHAPE_TYPE_UNKNOWN,
+    SHAPE_WITHOUT_EXTENT,
+)
 from gltf_bullet.gltf.fields import (
-    REQUIRED_MISSING,
-    VALUE_OUT_OF_RANGE,
-    WRONG_TYPE,
+    ABSENCE_MENDED,
+    RANGE_MENDED,
+    TYPE_MENDED,
 )
 from gltf_bullet.model import Box, Capsule, Cylinder, PhysicsScene, Plane, Shape, Sphere
 
@@ -70,28 +74,52 @@ def test_a_cone_may_have_one_radius_of_zero(read: Read) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "block", "key"),
+    ("kind", "block", "key", "shape"),
     [
-        ("box", {"size": [1, 0, 1]}, "size/1"),
-        ("sphere", {"radius": 0}, "radius"),
-        ("capsule", {"height": 0}, "height"),
-        ("capsule", {"radiusTop": -1}, "radiusTop"),
-        ("cylinder", {"height": -2}, "height"),
-        ("cylinder", {"radiusBottom": -2}, "radiusBottom"),
-        ("plane", {"sizeX": 0}, "sizeX"),
-        ("plane", {"sizeZ": -1}, "sizeZ"),
+        ("box", {"size": [1, 0, 2]}, "size/1", Box(size=(1.0, 0.0, 2.0))),
+        ("box", {"size": [1, 3, -2]}, "size/2", Box(size=(1.0, 3.0, 2.0))),
+        ("capsule", {"height": 0}, "height",
+         Capsule(mid_height=0.0, radius_bottom=0.25, radius_top=0.25)),
+        ("cylinder", {"height": 0}, "height",
+         Cylinder(height=0.0, radius_bottom=0.25, radius_top=0.25)),
+        ("plane", {"sizeX": 0, "sizeZ": 2}, "sizeX",
+         Plane(size_x=math.inf, size_z=2.0, double_sided=False)),
+        ("sphere", {"radius": -1}, "radius", None),
+        ("capsule", {"radiusTop": -1}, "radiusTop", None),
+        ("capsule", {"height": -1}, "height", None),
+        ("cylinder", {"height": -2}, "height", None),
+        ("cylinder", {"radiusBottom": -2}, "radiusBottom", None),
+    ],
+)  # fmt: skip
+def test_a_degenerate_size_is_taken_as_flat_as_it_is_and_a_negative_one_not(
+    read: Read,
+    diagnostics: Diagnostics,
+    kind: str,
+    block: dict[str, Any],
+    key: str,
+    shape: Shape | None,
+) -> None:
+    assert read_shape(read, {"type": kind, kind: block}) == shape
+    assert diagnostics.take(RANGE_MENDED).pointer == f"{AT}/{kind}/{key}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "block"),
+    [
+        ("box", {"size": [0, 0, 0]}),
+        ("sphere", {"radius": 0}),
     ],
 )
-def test_a_degenerate_size_is_an_error_at_its_place(
-    read: Read, diagnostics: Diagnostics, kind: str, block: dict[str, Any], key: str
+def test_a_point_is_no_shape(
+    read: Read, diagnostics: Diagnostics, kind: str, block: dict[str, Any]
 ) -> None:
-    read_shape(read, {"type": kind, kind: block})
-    assert diagnostics.take(VALUE_OUT_OF_RANGE).pointer == f"{AT}/{kind}/{key}"
+    assert read_shape(read, {"type": kind, kind: block}) is None
+    assert diagnostics.take(SHAPE_WITHOUT_EXTENT).pointer == f"{AT}/{kind}"
 
 
-def test_a_size_of_two_numbers_is_an_error(read: Read, diagnostics: Diagnostics) -> None:
-    read_shape(read, {"type": "box", "box": {"size": [1, 1]}})
-    assert diagnostics.take(WRONG_TYPE).pointer == f"{AT}/box/size"
+def test_a_size_of_two_numbers_gives_the_default(read: Read, diagnostics: Diagnostics) -> None:
+    assert read_shape(read, {"type": "box", "box": {"size": [1, 1]}}) == Box(size=(1.0, 1.0, 1.0))
+    assert diagnostics.take(TYPE_MENDED).pointer == f"{AT}/box/size"
 
 
 def test_an_unknown_type_leaves_the_collider_out(read: Read, diagnostics: Diagnostics) -> None:
@@ -106,9 +134,17 @@ def test_a_vendors_shape_and_its_block_are_named_once(read: Read, diagnostics: D
     assert not len(diagnostics)
 
 
-def test_a_missing_type_is_an_error(read: Read, diagnostics: Diagnostics) -> None:
-    assert read_shape(read, {"box": {}}) is None
-    assert diagnostics.take(REQUIRED_MISSING).pointer == AT
+def test_a_single_block_says_the_type_as_well(read: Read, diagnostics: Diagnostics) -> None:
+    assert read_shape(read, {"sphere": {"radius": 2}}) == Sphere(radius=2.0)
+    assert diagnostics.take(ABSENCE_MENDED).pointer == AT
+
+
+@pytest.mark.parametrize("entry", [{}, {"box": {}, "sphere": {}}])
+def test_without_a_type_a_shape_is_left_out(
+    read: Read, diagnostics: Diagnostics, entry: dict[str, Any]
+) -> None:
+    assert read_shape(read, entry) is None
+    assert diagnostics.take(ABSENCE_MENDED).pointer == AT
 
 
 def test_a_block_of_another_type_is_reported(read: Read, diagnostics: Diagnostics) -> None:

@@ -13,9 +13,11 @@ from gltf_bullet.dialects.joint_limits import (
     AXIS_REPEATED,
     LIMIT_AXES_EMPTY,
     LIMIT_BOTH_AXES,
+    LIMIT_OUT_OF_REACH,
     LIMIT_RANGE_EMPTY,
     LIMIT_RESTRICTS_NOTHING,
     LIMIT_WITHOUT_AXES,
+    NEGATIVE_AS_UNLIMITED,
 )
 from gltf_bullet.dialects.khr.physics_rigid_bodies import JOINTS_OF_FIRST_DRAFTS
 from gltf_bullet.dialects.properties import UNKNOWN_PROPERTY
@@ -24,10 +26,12 @@ from gltf_bullet.dialects.references import (
     JOINT_WITHIN_BODY,
 )
 from gltf_bullet.gltf.fields import (
-    INDEX_OUT_OF_RANGE,
-    REQUIRED_MISSING,
-    VALUE_OUT_OF_RANGE,
-    WRONG_TYPE,
+    ABSENCE_MENDED,
+    INDEX_MEANS_NONE,
+    INDEX_MENDED,
+    NUMBER_AS_UNLIMITED,
+    RANGE_MENDED,
+    TYPE_MENDED,
 )
 from gltf_bullet.model import (
     DofKind,
@@ -100,12 +104,11 @@ def test_an_empty_list_beside_a_good_one_limits_nothing(
     ("limit", "kind", "place"),
     [
         ({"min": 0}, LIMIT_WITHOUT_AXES, ""),
-        ({"linearAxes": [0], "angularAxes": [0], "min": 0}, LIMIT_BOTH_AXES, ""),
-        ({"linearAxes": [0], "min": 1, "max": 0}, LIMIT_RANGE_EMPTY, ""),
+        ({"linearAxes": [0], "min": 1e30}, LIMIT_OUT_OF_REACH, ""),
         ({"linearAxes": [], "min": 0}, LIMIT_AXES_EMPTY, "/linearAxes"),
-        ({"angularAxes": [3], "min": 0}, INDEX_OUT_OF_RANGE, "/angularAxes/0"),
-        ({"angularAxes": ["x"], "min": 0}, WRONG_TYPE, "/angularAxes/0"),
-        ({"linearAxes": 0, "min": 0}, WRONG_TYPE, "/linearAxes"),
+        ({"angularAxes": [3], "min": 0}, INDEX_MENDED, "/angularAxes/0"),
+        ({"angularAxes": ["x"], "min": 0}, TYPE_MENDED, "/angularAxes/0"),
+        ({"linearAxes": None, "min": 0}, TYPE_MENDED, "/linearAxes"),
     ],
 )
 def test_a_limit_that_cannot_be_used_is_left_out(
@@ -113,6 +116,37 @@ def test_a_limit_that_cannot_be_used_is_left_out(
 ) -> None:
     assert not read_joint(read, {"limits": [limit]}).description.limits
     assert diagnostics.take(kind).pointer == LIMIT_AT + place
+    while diagnostics.issues:  # 1e30 is more than the engine carries, which is told as well
+        diagnostics.take(NUMBER_AS_UNLIMITED)
+
+
+def test_both_lists_of_a_limit_count(read: Read, diagnostics: Diagnostics) -> None:
+    limit = {"linearAxes": [0], "angularAxes": [1, 2], "min": 0, "max": 1}
+    found = read_joint(read, {"limits": [limit]}).description.limits
+    assert [(one.kind, one.axes, one.minimum, one.maximum) for one in found] == [
+        (DofKind.LINEAR, (0,), 0.0, 1.0),
+        (DofKind.ANGULAR, (1, 2), 0.0, 1.0),
+    ]
+    assert diagnostics.take(LIMIT_BOTH_AXES).pointer == LIMIT_AT
+
+
+@pytest.mark.parametrize(
+    ("minimum", "maximum", "expected"),
+    [(1, -2, (-2.0, 1.0)), (1, -3.4e38, (-math.inf, 1.0)), (3.4e38, -1, (-1.0, math.inf))],
+)
+def test_a_range_the_wrong_way_round_is_turned(
+    read: Read,
+    diagnostics: Diagnostics,
+    minimum: float,
+    maximum: float,
+    expected: tuple[float, float],
+) -> None:
+    limit = {"linearAxes": [0], "min": minimum, "max": maximum}
+    (found,) = read_joint(read, {"limits": [limit]}).description.limits
+    assert (found.minimum, found.maximum) == expected
+    assert diagnostics.take(LIMIT_RANGE_EMPTY).pointer == LIMIT_AT
+    while diagnostics.issues:
+        diagnostics.take(NUMBER_AS_UNLIMITED)
 
 
 @pytest.mark.parametrize(
@@ -120,15 +154,17 @@ def test_a_limit_that_cannot_be_used_is_left_out(
     [
         ({"linearAxes": [1, 1], "min": 0}, AXIS_REPEATED, "/linearAxes"),
         ({"linearAxes": [1]}, LIMIT_RESTRICTS_NOTHING, ""),
-        ({"linearAxes": [1], "min": 0, "stiffness": -1}, VALUE_OUT_OF_RANGE, "/stiffness"),
-        ({"linearAxes": [1], "min": 0, "damping": -1}, VALUE_OUT_OF_RANGE, "/damping"),
+        ({"linearAxes": 1, "min": 0}, TYPE_MENDED, "/linearAxes"),
+        ({"linearAxes": [1], "min": 0, "stiffness": -1}, NEGATIVE_AS_UNLIMITED, "/stiffness"),
+        ({"linearAxes": [1], "min": 0, "damping": -1}, RANGE_MENDED, "/damping"),
         ({"linearAxes": [1], "min": 0, "springConstant": 1}, UNKNOWN_PROPERTY, "/springConstant"),
     ],
 )
 def test_a_doubtful_limit_is_reported_and_kept(
     read: Read, diagnostics: Diagnostics, limit: Json, kind: IssueKind, place: str
 ) -> None:
-    assert read_joint(read, {"limits": [limit]}).description.limits[0].axes == (1,)
+    (found,) = read_joint(read, {"limits": [limit]}).description.limits
+    assert (found.axes, found.stiffness, found.damping) == ((1,), math.inf, 0.0)
     assert diagnostics.take(kind).pointer == LIMIT_AT + place
 
 
@@ -164,13 +200,21 @@ def test_a_drive_is_unlimited_where_nothing_is_said(read: Read) -> None:
     )
 
 
-@pytest.mark.parametrize("missing", ["type", "mode", "axis"])
-def test_a_drive_needs_type_mode_and_axis(
-    read: Read, diagnostics: Diagnostics, missing: str
+@pytest.mark.parametrize("mode", [{}, {"mode": None}])
+def test_a_drive_without_a_mode_is_one_of_force(
+    read: Read, diagnostics: Diagnostics, mode: Json
 ) -> None:
+    drive = {key: value for key, value in DRIVE.items() if key != "mode"} | mode
+    (found,) = read_joint(read, {"drives": [drive]}).description.drives
+    assert found.mode is DriveMode.FORCE
+    assert diagnostics.take(TYPE_MENDED if mode else ABSENCE_MENDED)
+
+
+@pytest.mark.parametrize("missing", ["type", "axis"])
+def test_a_drive_needs_type_and_axis(read: Read, diagnostics: Diagnostics, missing: str) -> None:
     drive = {key: value for key, value in DRIVE.items() if key != missing}
     assert not read_joint(read, {"drives": [drive]}).description.drives
-    issue = diagnostics.take(REQUIRED_MISSING)
+    issue = diagnostics.take(ABSENCE_MENDED)
     assert issue.pointer == DRIVE_AT
     assert issue.values["key"] == missing
 
@@ -180,9 +224,9 @@ def test_a_drive_needs_type_mode_and_axis(
     [
         ("type", "rotary", DRIVE_WORD_UNKNOWN),
         ("mode", "impulse", DRIVE_WORD_UNKNOWN),
-        ("type", 1, WRONG_TYPE),
-        ("axis", 3, INDEX_OUT_OF_RANGE),
-        ("axis", 0.5, WRONG_TYPE),
+        ("type", 1, TYPE_MENDED),
+        ("axis", 3, INDEX_MENDED),
+        ("axis", 0.5, TYPE_MENDED),
     ],
 )
 def test_a_drive_that_cannot_be_used_is_left_out(
@@ -192,11 +236,21 @@ def test_a_drive_that_cannot_be_used_is_left_out(
     assert diagnostics.take(kind).pointer == f"{DRIVE_AT}/{key}"
 
 
-@pytest.mark.parametrize("key", ["maxForce", "stiffness", "damping"])
-def test_a_negative_gain_is_an_error(read: Read, diagnostics: Diagnostics, key: str) -> None:
+@pytest.mark.parametrize(
+    ("key", "kind"),
+    [
+        ("maxForce", NEGATIVE_AS_UNLIMITED),
+        ("stiffness", RANGE_MENDED),
+        ("damping", RANGE_MENDED),
+    ],
+)
+def test_a_negative_gain_is_none_and_a_negative_force_unlimited(
+    read: Read, diagnostics: Diagnostics, key: str, kind: IssueKind
+) -> None:
     pair = {"positionTarget": 0, "velocityTarget": 0, "stiffness": 0, "damping": 0}
-    read_joint(read, {"drives": [DRIVE | pair | {key: -1}]})
-    assert diagnostics.take(VALUE_OUT_OF_RANGE).pointer == f"{DRIVE_AT}/{key}"
+    (found,) = read_joint(read, {"drives": [DRIVE | pair | {key: -1}]}).description.drives
+    assert (found.max_force, found.stiffness, found.damping) == (math.inf, 0.0, 0.0)
+    assert diagnostics.take(kind).pointer == f"{DRIVE_AT}/{key}"
 
 
 @pytest.mark.parametrize("key", ["positionTarget", "velocityTarget", "stiffness", "damping"])
@@ -217,10 +271,11 @@ def test_half_a_pair_is_accepted_with_a_zero_for_the_other_half(
 @pytest.mark.parametrize(
     ("joint", "kind", "place"),
     [
-        ({"joint": 0}, REQUIRED_MISSING, ""),
-        ({"connectedNode": 1}, REQUIRED_MISSING, ""),
-        ({"joint": 0, "connectedNode": 2}, INDEX_OUT_OF_RANGE, "/connectedNode"),
-        ({"joint": 1, "connectedNode": 1}, INDEX_OUT_OF_RANGE, "/joint"),
+        ({"joint": 0}, ABSENCE_MENDED, ""),
+        ({"connectedNode": 1}, ABSENCE_MENDED, ""),
+        ({"joint": 0, "connectedNode": 2}, INDEX_MENDED, "/connectedNode"),
+        ({"joint": 0, "connectedNode": -1}, INDEX_MEANS_NONE, "/connectedNode"),
+        ({"joint": 1, "connectedNode": 1}, INDEX_MENDED, "/joint"),
     ],
 )
 def test_a_joint_with_a_missing_end_is_left_out(

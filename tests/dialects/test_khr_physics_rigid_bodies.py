@@ -13,7 +13,7 @@ from gltf_bullet.dialects.khr.geometry import GEOMETRY_AMBIGUOUS, GEOMETRY_MISSI
 from gltf_bullet.dialects.mass_properties import INERTIA_NEGATIVE, MASS_NEGATIVE
 from gltf_bullet.dialects.materials import COMBINE_MODE_UNKNOWN
 from gltf_bullet.dialects.precedence import DIALECT_SHADOWED
-from gltf_bullet.dialects.properties import INDEX_MEANS_NONE, LIST_EMPTY, UNKNOWN_PROPERTY
+from gltf_bullet.dialects.properties import LIST_EMPTY, UNKNOWN_PROPERTY
 from gltf_bullet.dialects.references import (
     TRIGGER_NODE_NOT_BELOW,
     TRIGGER_NODE_WITHOUT_TRIGGER,
@@ -25,10 +25,12 @@ from gltf_bullet.dialects.triggers import (
     TRIGGER_WITHOUT_SHAPE,
 )
 from gltf_bullet.gltf.fields import (
-    INDEX_OUT_OF_RANGE,
+    INDEX_MEANS_NONE,
+    INDEX_MENDED,
     NOT_UNIT_LENGTH,
+    RANGE_MENDED,
+    TYPE_MENDED,
     VALUE_OUT_OF_RANGE,
-    WRONG_TYPE,
 )
 from gltf_bullet.model import (
     Box,
@@ -99,15 +101,15 @@ def test_a_zero_mass_or_moment_is_infinite(read: Read) -> None:
     [
         ({"mass": -1}, MASS_NEGATIVE, "mass"),
         ({"inertiaDiagonal": [1, -1, 1]}, INERTIA_NEGATIVE, "inertiaDiagonal"),
-        ({"mass": "1"}, WRONG_TYPE, "mass"),
-        ({"mass": True}, WRONG_TYPE, "mass"),
-        ({"isKinematic": 1}, WRONG_TYPE, "isKinematic"),
-        ({"centerOfMass": [1, 2]}, WRONG_TYPE, "centerOfMass"),
-        ({"inertiaDiagonal": [1, 2, 3, 4]}, WRONG_TYPE, "inertiaDiagonal"),
-        ({"linearVelocity": None}, WRONG_TYPE, "linearVelocity"),
-        ({"angularVelocity": {}}, WRONG_TYPE, "angularVelocity"),
-        ({"gravityFactor": []}, WRONG_TYPE, "gravityFactor"),
-        ({"inertiaOrientation": [0, 0, 0, 0]}, VALUE_OUT_OF_RANGE, "inertiaOrientation"),
+        ({"mass": "1"}, TYPE_MENDED, "mass"),
+        ({"mass": True}, TYPE_MENDED, "mass"),
+        ({"isKinematic": 1}, TYPE_MENDED, "isKinematic"),
+        ({"centerOfMass": [1, 2]}, TYPE_MENDED, "centerOfMass"),
+        ({"inertiaDiagonal": [1, 2, 3, 4]}, TYPE_MENDED, "inertiaDiagonal"),
+        ({"linearVelocity": None}, TYPE_MENDED, "linearVelocity"),
+        ({"angularVelocity": {}}, TYPE_MENDED, "angularVelocity"),
+        ({"gravityFactor": []}, TYPE_MENDED, "gravityFactor"),
+        ({"inertiaOrientation": [0, 0, 0, 0]}, RANGE_MENDED, "inertiaOrientation"),
         ({"inertiaOrientation": [0, 1e39, 0, 1]}, VALUE_OUT_OF_RANGE, "inertiaOrientation/1"),
         ({"inertiaOrientation": [0, 0, 0, 2]}, NOT_UNIT_LENGTH, "inertiaOrientation"),
         ({"friction": 1}, UNKNOWN_PROPERTY, "friction"),
@@ -192,17 +194,48 @@ def test_an_unknown_combine_mode_is_an_error_and_averages(
 
 
 @pytest.mark.parametrize("key", ["staticFriction", "dynamicFriction", "restitution"])
-def test_a_negative_coefficient_is_an_error(read: Read, diagnostics: Diagnostics, key: str) -> None:
-    read([{}], root(physicsMaterials=[{key: -0.1}]))
-    issue = diagnostics.take(VALUE_OUT_OF_RANGE)
+@pytest.mark.parametrize(("value", "kind"), [(-0.1, RANGE_MENDED), ("0.1", TYPE_MENDED)])
+def test_a_wrong_coefficient_gives_the_default_and_says_so(
+    read: Read, diagnostics: Diagnostics, key: str, value: object, kind: IssueKind
+) -> None:
+    nodes = [on_node(collider={**BOX, "physicsMaterial": 0})]
+    scene = read(nodes, root(physicsMaterials=[{key: value}]))
+    assert scene.colliders[0].material == PhysicsMaterial()
+    issue = diagnostics.take(kind)
     assert issue.pointer == f"/extensions/{KHR}/physicsMaterials/0/{key}"
+    assert issue.message.endswith("; 0 is used" if key == "restitution" else "; 0.6 is used")
 
 
-def test_a_filter_with_both_lists_is_an_error(read: Read, diagnostics: Diagnostics) -> None:
-    both = {"collideWithSystems": ["a"], "notCollideWithSystems": ["b"]}
-    read([{}], root(collisionFilters=[both]))
+@pytest.mark.parametrize(
+    ("admitted", "refused", "expected"),
+    [
+        (["a"], ["b"],
+         CollisionFilter(collide_with=frozenset("a"), not_collide_with=frozenset("b"))),
+        (["a"], [], CollisionFilter(collide_with=frozenset("a"))),
+        ([], ["b"], CollisionFilter(not_collide_with=frozenset("b"))),
+        ([], [], CollisionFilter()),
+    ],
+)  # fmt: skip
+def test_both_lists_of_a_filter_count_but_for_an_empty_one(
+    read: Read,
+    diagnostics: Diagnostics,
+    admitted: list[str],
+    refused: list[str],
+    expected: CollisionFilter,
+) -> None:
+    both = {"collideWithSystems": admitted, "notCollideWithSystems": refused}
+    nodes = [on_node(collider={**BOX, "collisionFilter": 0})]
+    scene = read(nodes, root(collisionFilters=[both]))
+    assert scene.colliders[0].filter == expected
     issue = diagnostics.take(FILTER_BOTH_LISTS)
     assert issue.pointer == f"/extensions/{KHR}/collisionFilters/0"
+
+
+def test_a_single_word_is_a_list_of_one(read: Read, diagnostics: Diagnostics) -> None:
+    nodes = [on_node(collider={**BOX, "collisionFilter": 0})]
+    scene = read(nodes, root(collisionFilters=[{"collisionSystems": "a"}]))
+    assert scene.colliders[0].filter == CollisionFilter(systems=frozenset("a"))
+    assert diagnostics.take(TYPE_MENDED)
 
 
 def test_an_empty_list_of_systems_is_not_the_same_as_none(read: Read) -> None:
@@ -224,15 +257,13 @@ def test_an_empty_table_is_told(read: Read, diagnostics: Diagnostics, key: str) 
     [
         ({}, GEOMETRY_MISSING, ""),
         ({"geometry": {}}, GEOMETRY_MISSING, "/geometry"),
-        ({"geometry": {"shape": 0, "node": 0}}, GEOMETRY_AMBIGUOUS, "/geometry"),
-        ({"geometry": {"mesh": 0, "node": 0}}, GEOMETRY_AMBIGUOUS, "/geometry"),
-        ({"geometry": {"shape": 1}}, INDEX_OUT_OF_RANGE, "/geometry/shape"),
-        ({"geometry": {"shape": -1}}, INDEX_OUT_OF_RANGE, "/geometry/shape"),
-        ({"geometry": {"node": 9}}, INDEX_OUT_OF_RANGE, "/geometry/node"),
-        ({"geometry": {"mesh": 3}}, INDEX_OUT_OF_RANGE, "/geometry/mesh"),
-        ({"geometry": {"shape": "0"}}, WRONG_TYPE, "/geometry/shape"),
-        ({"geometry": 0}, WRONG_TYPE, "/geometry"),
-        ({"shape": 1}, INDEX_OUT_OF_RANGE, "/shape"),
+        ({"geometry": {"shape": 1}}, INDEX_MENDED, "/geometry/shape"),
+        ({"geometry": {"shape": -1}}, INDEX_MEANS_NONE, "/geometry/shape"),
+        ({"geometry": {"node": 9}}, INDEX_MENDED, "/geometry/node"),
+        ({"geometry": {"mesh": 3}}, INDEX_MENDED, "/geometry/mesh"),
+        ({"geometry": {"shape": "0"}}, TYPE_MENDED, "/geometry/shape"),
+        ({"geometry": 0}, TYPE_MENDED, "/geometry"),
+        ({"shape": 1}, INDEX_MENDED, "/shape"),
     ],
 )
 def test_a_collider_without_a_usable_geometry_is_left_out(
@@ -240,6 +271,13 @@ def test_a_collider_without_a_usable_geometry_is_left_out(
 ) -> None:
     assert not read([on_node(collider=collider)], SHAPES).colliders
     assert diagnostics.take(kind).pointer == f"{NODE}/collider{place}"
+
+
+def test_of_two_geometries_the_shape_is_used(read: Read, diagnostics: Diagnostics) -> None:
+    geometry = {"node": 0, "shape": 0}
+    scene = read([on_node(collider={"geometry": geometry})], SHAPES)
+    assert scene.colliders[0].shape == Box(size=(1.0, 1.0, 1.0))
+    assert diagnostics.take(GEOMETRY_AMBIGUOUS).values["used"] == "shape"
 
 
 @pytest.mark.parametrize("key", ["physicsMaterial", "collisionFilter"])
@@ -255,7 +293,7 @@ def test_a_wrong_index_costs_only_what_it_names(
 ) -> None:
     scene = read([on_node(collider={**BOX, key: 0})], SHAPES)
     assert scene.colliders[0].material is None
-    assert diagnostics.take(INDEX_OUT_OF_RANGE).pointer == f"{NODE}/collider/{key}"
+    assert diagnostics.take(INDEX_MENDED).pointer == f"{NODE}/collider/{key}"
 
 
 def test_geometry_wins_over_an_older_shape_beside_it(read: Read, diagnostics: Diagnostics) -> None:
@@ -296,8 +334,9 @@ def test_a_trigger_has_a_filter(read: Read) -> None:
         ({"nodes": [1], "collisionFilter": 0}, TRIGGER_FILTER_UNUSED, "/collisionFilter"),
         ({"nodes": [1, 1]}, TRIGGER_NODE_REPEATED, "/nodes"),
         ({"nodes": []}, LIST_EMPTY, "/nodes"),
-        ({"nodes": [7]}, INDEX_OUT_OF_RANGE, "/nodes/0"),
-        ({"nodes": 1}, WRONG_TYPE, "/nodes"),
+        ({"nodes": [7]}, INDEX_MENDED, "/nodes/0"),
+        ({"nodes": {}}, TYPE_MENDED, "/nodes"),
+        ({"nodes": 1}, TYPE_MENDED, "/nodes"),
         ({"nodes": [2]}, TRIGGER_NODE_WITHOUT_TRIGGER, "/nodes"),
         ({"nodes": [3]}, TRIGGER_NODE_NOT_BELOW, "/nodes"),
         ({"nodes": [0]}, TRIGGER_NODE_NOT_BELOW, "/nodes"),

@@ -17,7 +17,7 @@ from gltf_bullet.dialects.mesh_geometry import (
 )
 from gltf_bullet.dialects.properties import LIST_EMPTY
 from gltf_bullet.dialects.shape_table import SHAPE_BLOCK_MISSING
-from gltf_bullet.gltf.fields import INDEX_OUT_OF_RANGE, REQUIRED_MISSING
+from gltf_bullet.gltf.fields import ABSENCE_MENDED, INDEX_MENDED
 from gltf_bullet.model import Box, Capsule, MeshPart, MeshShape, PhysicsScene
 
 Read = Callable[..., PhysicsScene]
@@ -137,9 +137,9 @@ def test_a_shape_has_weights_of_its_own_or_of_the_node(read: Read) -> None:
 @pytest.mark.parametrize(
     ("mesh", "kind", "place"),
     [
-        ({}, REQUIRED_MISSING, "/mesh"),
-        ({"mesh": 3}, INDEX_OUT_OF_RANGE, "/mesh/mesh"),
-        ({"mesh": 0, "skin": 0}, INDEX_OUT_OF_RANGE, "/mesh/skin"),
+        ({}, ABSENCE_MENDED, "/mesh"),
+        ({"mesh": 3}, INDEX_MENDED, "/mesh/mesh"),
+        ({"mesh": 0, "skin": 0}, INDEX_MENDED, "/mesh/skin"),
         ({"mesh": 0, "weights": []}, LIST_EMPTY, "/mesh/weights"),
         ({"mesh": 0, "weights": [1], "useNodeWeights": False}, WEIGHTS_TWICE, "/mesh"),
         ({"mesh": 0, "weights": [1, 2]}, WEIGHTS_COUNT, "/mesh/weights"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from gltf_bullet.dialects.msft.camel_rigid_bodies import (
     MATERIAL_WITHOUT_COLLIDER,
 )
 from gltf_bullet.dialects.properties import LIST_EMPTY
-from gltf_bullet.gltf.fields import INDEX_OUT_OF_RANGE, REQUIRED_MISSING, WRONG_TYPE
+from gltf_bullet.gltf.fields import ABSENCE_MENDED, INDEX_MEANS_NONE, INDEX_MENDED, TYPE_MENDED
 from gltf_bullet.model import (
     Box,
     Capsule,
@@ -150,10 +151,10 @@ def test_with_a_material_a_collider_is_solid(read: Read, node: Json) -> None:
     [
         (SOLID_PLACES[0]["extensions"], None),
         (on_node(physicsMaterial=0), MATERIAL_WITHOUT_COLLIDER),
-        (on_node(collider=1), INDEX_OUT_OF_RANGE),
-        (on_node(collider={}), REQUIRED_MISSING),
-        (on_node(collider="x"), WRONG_TYPE),
-        ({"extensions": {"MSFT_CollisionPrimitives": {}}}, REQUIRED_MISSING),
+        (on_node(collider=1), INDEX_MENDED),
+        (on_node(collider={}), ABSENCE_MENDED),
+        (on_node(collider="x"), TYPE_MENDED),
+        ({"extensions": {"MSFT_CollisionPrimitives": {}}}, ABSENCE_MENDED),
         (
             {
                 "extensions": {
@@ -229,7 +230,7 @@ def test_a_zero_moment_is_infinite(read: Read) -> None:
 @pytest.mark.parametrize(
     ("tensor", "kind"),
     [
-        ([1, 0, 0, 0, 1, 0, 0, 0], WRONG_TYPE),
+        ([1, 0, 0, 0, 1, 0, 0, 0], TYPE_MENDED),
         ([1, 0.5, 0, 0, 1, 0, 0, 0, 1], TENSOR_NOT_SYMMETRIC),
         ([1, 2, 0, 2, 1, 0, 0, 0, 1], INERTIA_NEGATIVE),
     ],
@@ -281,16 +282,49 @@ def test_with_one_side_of_a_range_the_other_is_open(read: Read, diagnostics: Dia
 @pytest.mark.parametrize(
     ("entry", "kind"),
     [
-        (LIMIT | {"angularAxes": [0]}, LIMIT_BOTH_AXES),
         ({"limits": []}, LIST_EMPTY),
-        ([1], WRONG_TYPE),
-        (1, WRONG_TYPE),
+        ([1], TYPE_MENDED),
+        (1, TYPE_MENDED),
     ],
 )
 def test_a_wrong_entry_is_reported(
     read: Read, diagnostics: Diagnostics, entry: Any, kind: IssueKind
 ) -> None:
     assert not read_limits(read, entry)
+    assert diagnostics.take(kind)
+
+
+def test_both_lists_of_a_limit_count(read: Read, diagnostics: Diagnostics) -> None:
+    linear, angular = read_limits(read, LIMIT | {"angularAxes": [0]})
+    assert linear == EXPECTED
+    assert angular == replace(EXPECTED, kind=DofKind.ANGULAR)
+    assert diagnostics.take(LIMIT_BOTH_AXES)
+
+
+@pytest.mark.parametrize(
+    ("node", "kind", "joints"),
+    [(-1, INDEX_MEANS_NONE, {0: None}), (7, INDEX_MENDED, {})],
+)
+def test_minus_one_connects_with_the_world(
+    read: Read, diagnostics: Diagnostics, node: int, kind: IssueKind, joints: Json
+) -> None:
+    """Without a connected node the joint holds on to "a fixed point in space" (004)."""
+    nodes = [on_node(rigidBody={}, joint={"connectedNode": node, "jointLimits": 0})]
+    scene = read(nodes, {"MSFT_RigidBodies": {"physicsJointLimits": [LIMIT]}})
+    assert {index: joint.connected_node for index, joint in scene.joints.items()} == joints
+    assert diagnostics.take(kind)
+
+
+@pytest.mark.parametrize(
+    ("material", "kind", "is_solid"),
+    [(-1, INDEX_MEANS_NONE, False), (7, INDEX_MENDED, True)],
+)
+def test_a_material_that_is_not_there_is_one_and_minus_one_is_none(
+    read: Read, diagnostics: Diagnostics, material: int, kind: IssueKind, is_solid: bool
+) -> None:
+    roots = {"MSFT_CollisionPrimitives": {"colliders": [{"box": {"size": [1, 1, 1]}}]}}
+    scene = read([on_node(collider=0, physicsMaterial=material)], roots)
+    assert (0 in scene.colliders, 0 in scene.triggers) == (is_solid, not is_solid)
     assert diagnostics.take(kind)
 
 

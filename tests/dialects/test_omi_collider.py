@@ -9,11 +9,16 @@ import pytest
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind
 from gltf_bullet.dialects.properties import UNKNOWN_PROPERTY
-from gltf_bullet.dialects.shape_table import CAPSULE_TOO_SHORT, SHAPE_IN_OTHER_FORM
+from gltf_bullet.dialects.shape_table import (
+    CAPSULE_TOO_SHORT,
+    SHAPE_IN_OTHER_FORM,
+    SHAPE_TYPE_UNKNOWN,
+    SHAPE_WITHOUT_EXTENT,
+)
 from gltf_bullet.gltf.fields import (
-    INDEX_OUT_OF_RANGE,
-    REQUIRED_MISSING,
-    VALUE_NOT_ALLOWED,
+    ABSENCE_MENDED,
+    INDEX_MEANS_NONE,
+    RANGE_MENDED,
 )
 from gltf_bullet.model import (
     Box,
@@ -89,10 +94,13 @@ def test_a_flag_makes_a_trigger(read: Read) -> None:
 @pytest.mark.parametrize(
     ("entry", "kind"),
     [
-        ({}, REQUIRED_MISSING),
-        ({"type": "plane"}, VALUE_NOT_ALLOWED),
-        ({"type": "hull"}, REQUIRED_MISSING),
-        ({"type": "trimesh", "mesh": -1}, INDEX_OUT_OF_RANGE),
+        ({}, ABSENCE_MENDED),
+        ({"type": "compound"}, SHAPE_TYPE_UNKNOWN),
+        ({"type": "hull"}, ABSENCE_MENDED),
+        ({"type": "trimesh", "mesh": -1}, INDEX_MEANS_NONE),
+        ({"type": "box", "size": [0, 0, 0]}, SHAPE_WITHOUT_EXTENT),
+        ({"type": "sphere", "radius": -1}, RANGE_MENDED),
+        ({"type": "capsule", "height": -0.1}, RANGE_MENDED),
     ],
 )
 def test_an_entry_that_cannot_be_used_is_left_out(
@@ -109,7 +117,7 @@ def test_a_field_of_another_type_is_told(read: Read, diagnostics: Diagnostics) -
 
 def test_a_node_must_name_a_collider(read: Read, diagnostics: Diagnostics) -> None:
     read([{"extensions": {"OMI_collider": {}}}], {"OMI_collider": {"colliders": [{"type": "box"}]}})
-    assert diagnostics.take(REQUIRED_MISSING).pointer == "/nodes/0/extensions/OMI_collider"
+    assert diagnostics.take(ABSENCE_MENDED).pointer == "/nodes/0/extensions/OMI_collider"
 
 
 @pytest.mark.parametrize("is_trigger", [False, True])

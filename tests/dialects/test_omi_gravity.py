@@ -14,10 +14,10 @@ from gltf_bullet.dialects.references import (
 )
 from gltf_bullet.dialects.shape_table import SHAPE_BLOCK_MISSING
 from gltf_bullet.gltf.fields import (
+    ABSENCE_MENDED,
     NOT_UNIT_LENGTH,
-    REQUIRED_MISSING,
-    VALUE_NOT_ALLOWED,
-    VALUE_OUT_OF_RANGE,
+    RANGE_MENDED,
+    WORD_MENDED,
 )
 from gltf_bullet.model import (
     Box,
@@ -78,17 +78,17 @@ def test_volumes_have_an_order(read: Read) -> None:
 @pytest.mark.parametrize(
     ("gravity", "kind", "place"),
     [
-        ({"type": "point", "point": {}}, REQUIRED_MISSING, ""),
-        ({"gravity": 1}, REQUIRED_MISSING, ""),
-        ({"type": "cone", "gravity": 1}, VALUE_NOT_ALLOWED, "/type"),
-        ({"type": "line", "gravity": 1, "line": {}}, REQUIRED_MISSING, "/line"),
+        ({"type": "point", "point": {}}, ABSENCE_MENDED, ""),
+        ({"gravity": 1}, ABSENCE_MENDED, ""),
+        ({"type": "cone", "gravity": 1}, WORD_MENDED, "/type"),
+        ({"type": "line", "gravity": 1, "line": {}}, ABSENCE_MENDED, "/line"),
         (
             {"type": "line", "gravity": 1, "line": {"points": [0, 0, 0]}},
             LINE_POINTS,
             "/line/points",
         ),
         ({"type": "line", "gravity": 1, "line": {"points": [0] * 7}}, LINE_POINTS, "/line/points"),
-        ({"type": "shaped", "gravity": 1, "shaped": {}}, REQUIRED_MISSING, "/shaped"),
+        ({"type": "shaped", "gravity": 1, "shaped": {}}, ABSENCE_MENDED, "/shaped"),
     ],
 )
 def test_a_volume_that_cannot_be_used_is_left_out(
@@ -103,14 +103,14 @@ def test_a_volume_that_cannot_be_used_is_left_out(
     [
         ({"type": "point", "gravity": 1}, SHAPE_BLOCK_MISSING),
         ({"type": "point", "gravity": 1, "point": {}, "priority": 1.5}, PRIORITY_NOT_WHOLE),
-        ({"type": "disc", "gravity": 1, "disc": {"radius": -1}}, VALUE_OUT_OF_RANGE),
+        ({"type": "disc", "gravity": 1, "disc": {"radius": -1}}, RANGE_MENDED),
         (
             {"type": "directional", "gravity": 1, "directional": {"direction": [0, 2, 0]}},
             NOT_UNIT_LENGTH,
         ),
         (
             {"type": "directional", "gravity": 1, "directional": {"direction": [0, 0, 0]}},
-            VALUE_OUT_OF_RANGE,
+            RANGE_MENDED,
         ),
     ],
 )

@@ -32,6 +32,7 @@ from gltf_bullet.gltf.buffers import BUFFER_MISSING, BUFFER_SHORT
 from gltf_bullet.gltf.fields import (
     INDEX_OUT_OF_RANGE,
     REQUIRED_MISSING,
+    TYPE_MENDED,
     VALUE_NOT_ALLOWED,
     VALUE_OUT_OF_RANGE,
     WRONG_TYPE,
@@ -274,7 +275,7 @@ def test_a_wrong_normalized_is_taken_for_false(
 ) -> None:
     root = with_data(b"abcd", u8(4, bufferView=0, normalized="yes"))
     assert read_accessor(read_root(root), 0, diagnostics) is not None
-    diagnostics.take(WRONG_TYPE)
+    diagnostics.take(TYPE_MENDED)
 
 
 @pytest.mark.parametrize("key", ["componentType", "type", "count"])

@@ -16,8 +16,10 @@ from gltf_bullet.gltf.attributes import (
     ATTRIBUTE_UNPAIRED,
     ATTRIBUTE_WRONG_COUNT,
     ATTRIBUTE_WRONG_SHAPE,
+    POSITION_WRONG_SHAPE,
 )
 from gltf_bullet.gltf.fields import (
+    INDEX_MENDED,
     INDEX_OUT_OF_RANGE,
     REQUIRED_MISSING,
     VALUE_OUT_OF_RANGE,
@@ -247,8 +249,8 @@ def test_joints_must_be_unsigned(read_builder: ReadBuilder, diagnostics: Diagnos
     [
         (np.array([[0, np.nan, 0]]), VALUE_NOT_FINITE),
         (np.array([[0, 0, np.inf]]), VALUE_NOT_FINITE),
-        (np.zeros((3, 2)), ATTRIBUTE_WRONG_SHAPE),
-        (np.zeros(3), ATTRIBUTE_WRONG_SHAPE),
+        (np.zeros((3, 2)), POSITION_WRONG_SHAPE),
+        (np.zeros(3), POSITION_WRONG_SHAPE),
     ],
 )
 def test_a_primitive_without_usable_positions_is_left_out(
@@ -306,7 +308,7 @@ def test_attributes_of_a_wrong_type_are_reported(
 
 @pytest.mark.parametrize(
     ("key", "value", "kind"),
-    [("indices", 99, INDEX_OUT_OF_RANGE), ("material", 0, INDEX_OUT_OF_RANGE),
+    [("indices", 99, INDEX_OUT_OF_RANGE), ("material", 0, INDEX_MENDED),
      ("indices", None, WRONG_TYPE), ("targets", 5, WRONG_TYPE)],
 )  # fmt: skip
 def test_wrong_references_leave_the_rest_of_the_primitive(

@@ -16,8 +16,12 @@ from gltf_bullet.diagnostics import Diagnostics, IssueKind
 from gltf_bullet.errors import InvalidAssetError
 from gltf_bullet.gltf import Document, read_document
 from gltf_bullet.gltf.fields import (
+    INDEX_MEANS_NONE,
+    INDEX_MENDED,
     INDEX_OUT_OF_RANGE,
     NOT_UNIT_LENGTH,
+    RANGE_MENDED,
+    TYPE_MENDED,
     VALUE_OUT_OF_RANGE,
     WRONG_TYPE,
 )
@@ -175,11 +179,9 @@ def test_a_rotation_of_another_length_is_normalized(
     assert_allclose(tree.rotations_xyzw, [[0, 0, 0, 1], [0, 0, 0.6, 0.8], [0, 0, 0, 1]])
 
 
-def test_a_rotation_of_length_zero_is_an_error(
-    read_root: ReadRoot, diagnostics: Diagnostics
-) -> None:
+def test_a_rotation_of_length_zero_is_none(read_root: ReadRoot, diagnostics: Diagnostics) -> None:
     tree = read_root({"nodes": [{"rotation": [0, 0, 0, 0]}]}).tree
-    assert diagnostics.take(VALUE_OUT_OF_RANGE).pointer == "/nodes/0/rotation"
+    assert diagnostics.take(RANGE_MENDED).pointer == "/nodes/0/rotation"
     assert_allclose(tree.rotations_xyzw, [[0, 0, 0, 1]])
 
 
@@ -253,18 +255,23 @@ def test_a_scene_may_list_only_roots(read_root: ReadRoot, diagnostics: Diagnosti
 
 
 @pytest.mark.parametrize(
-    ("members", "place"),
+    ("members", "kind", "place"),
     [
-        ({"scene": 1}, "/scene"),
-        ({"scene": -1}, "/scene"),
-        ({"scenes": [{"nodes": [9]}]}, "/scenes/0/nodes/0"),
+        ({"scene": 1}, INDEX_MENDED, "/scene"),
+        ({"scene": -1}, INDEX_MEANS_NONE, "/scene"),
+        ({"scenes": [{"nodes": [9, 0]}]}, INDEX_MENDED, "/scenes/0/nodes/0"),
     ],
 )
 def test_scene_references_are_checked(
-    members: dict[str, Any], place: str, read_root: ReadRoot, diagnostics: Diagnostics
+    members: dict[str, Any],
+    kind: IssueKind,
+    place: str,
+    read_root: ReadRoot,
+    diagnostics: Diagnostics,
 ) -> None:
-    read_root({"nodes": [{}], "scenes": [{"nodes": [0]}]} | members)
-    assert diagnostics.take(INDEX_OUT_OF_RANGE).pointer == place
+    tree = read_root({"nodes": [{}], "scenes": [{"nodes": [0]}]} | members).tree
+    assert (tree.scenes, tree.default_scene) == (((0,),), None)
+    assert diagnostics.take(kind).pointer == place
 
 
 @pytest.mark.parametrize("key", ["mesh", "skin", "camera"])
@@ -274,8 +281,8 @@ def test_references_of_nodes_are_checked(
     collection = {"mesh": "meshes"}.get(key, key + "s")
     tree = read_root({"nodes": [{key: 0}, {key: 1}, {key: "0"}, {key: 0.0}], collection: [{}]}).tree
     assert getattr(tree, key + "_of") == (0, None, None, 0)
-    assert diagnostics.take(INDEX_OUT_OF_RANGE).pointer == f"/nodes/1/{key}"
-    assert diagnostics.take(WRONG_TYPE).pointer == f"/nodes/2/{key}"
+    assert diagnostics.take(INDEX_MENDED).pointer == f"/nodes/1/{key}"
+    assert diagnostics.take(TYPE_MENDED).pointer == f"/nodes/2/{key}"
 
 
 def test_weights_and_names_are_checked(read_root: ReadRoot, diagnostics: Diagnostics) -> None:
@@ -283,7 +290,7 @@ def test_weights_and_names_are_checked(read_root: ReadRoot, diagnostics: Diagnos
     tree = read_root({"nodes": nodes}).tree
     assert tree.weights_of == ((0.5, 1.0), None)
     assert tree.names == ("", "")
-    places = {str(diagnostics.take(WRONG_TYPE).pointer) for _ in range(2)}
+    places = {str(diagnostics.take(TYPE_MENDED).pointer) for _ in range(2)}
     assert places == {"/nodes/1/weights", "/nodes/1/name"}
 
 
@@ -311,5 +318,5 @@ def test_extensions_are_found_by_name(read_root: ReadRoot, diagnostics: Diagnost
     assert document.node_extension(3, "A") is None
     assert document.root_extension("A") == {"shapes": []}
     assert document.root_extension("B") == {}
-    places = {str(diagnostics.take(WRONG_TYPE).pointer) for _ in range(3)}
+    places = {str(diagnostics.take(TYPE_MENDED).pointer) for _ in range(3)}
     assert places == {"/nodes/2/extensions/B", "/nodes/3/extensions", "/extensions/B"}

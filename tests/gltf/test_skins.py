@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind
 from gltf_bullet.gltf import joints_exist, read_mesh, read_skin, skinned_positions
-from gltf_bullet.gltf.accessors import VALUE_NOT_FINITE
-from gltf_bullet.gltf.fields import INDEX_OUT_OF_RANGE, REQUIRED_MISSING, WRONG_TYPE
+from gltf_bullet.gltf.dispensable import PASSED_OVER
+from gltf_bullet.gltf.fields import INDEX_OUT_OF_RANGE
 from gltf_bullet.gltf.skins import (
     INVERSE_BIND_WRONG,
     SKIN_JOINT_OUT_OF_RANGE,
@@ -59,11 +59,11 @@ def test_without_bind_matrices_they_are_identities(
 @pytest.mark.parametrize(
     ("skin", "kind", "place"),
     [
-        ({}, REQUIRED_MISSING, "/joints"),
+        ({}, PASSED_OVER, "/joints"),
         ({"joints": []}, SKIN_WITHOUT_JOINTS, "/joints"),
-        ({"joints": {}}, WRONG_TYPE, "/joints"),
-        ({"joints": [0, 1]}, INDEX_OUT_OF_RANGE, "/joints/1"),
-        ({"joints": ["0"]}, WRONG_TYPE, "/joints/0"),
+        ({"joints": {}}, PASSED_OVER, "/joints"),
+        ({"joints": [0, 1]}, PASSED_OVER, "/joints/1"),
+        ({"joints": ["0"]}, PASSED_OVER, "/joints/0"),
     ],
 )
 def test_a_skin_without_usable_joints_is_none(
@@ -85,7 +85,7 @@ def test_wrong_references_leave_the_joints(
     skin = read_skin(read_root(root), 0, diagnostics)
     assert skin is not None
     assert_array_equal(skin.inverse_bind_matrices, [np.eye(4)])
-    assert diagnostics.take(INDEX_OUT_OF_RANGE).pointer == f"/skins/0/{key}"
+    assert diagnostics.take(PASSED_OVER).pointer == f"/skins/0/{key}"
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_wrong_references_leave_the_joints(
         (np.eye(4, dtype=np.float32)[None], INVERSE_BIND_WRONG),
         (np.zeros((2, 3, 3), dtype=np.float32), INVERSE_BIND_WRONG),
         (np.zeros((2, 4, 4), dtype=np.int16), INVERSE_BIND_WRONG),
-        (np.full((2, 4, 4), np.nan, dtype=np.float32), VALUE_NOT_FINITE),
+        (np.full((2, 4, 4), np.nan, dtype=np.float32), PASSED_OVER),
     ],
 )
 def test_wrong_bind_matrices_become_identities(

@@ -15,13 +15,16 @@ from typing import Final
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.mesh_geometry import MeshTemplate, ShapeEntry, read_mesh, weights_of_mesh
 from gltf_bullet.dialects.properties import (
+    AS_ABSENT,
     LIST_EMPTY,
     known_keys,
+    read_block,
     read_table,
     report_unknown,
     require,
 )
 from gltf_bullet.dialects.shape_table import (
+    SHAPE_LEFT_OUT,
     BlockParser,
     parse_typed_shape,
     read_box,
@@ -35,7 +38,6 @@ from gltf_bullet.gltf.fields import (
     read_bool,
     read_index,
     read_numbers,
-    read_object,
 )
 from gltf_bullet.model import MeshShape
 
@@ -45,7 +47,7 @@ EXTENSION: Final = "KHR_collision_shapes"
 
 WEIGHTS_TWICE = IssueKind(
     "WEIGHTS_TWICE",
-    Severity.ERROR,
+    Severity.WARNING,
     "the mesh shape has weights and useNodeWeights; must have at most one; weights are used",
 )
 
@@ -88,9 +90,9 @@ def _parse_shape(
 
 
 def _reads_convex_hull(entry: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> bool:
-    extensions = read_object(entry, "extensions", at, diagnostics) or {}
+    extensions = read_block(entry, "extensions", at, diagnostics) or {}
     at = at / "extensions"
-    block = read_object(extensions, _HULL_EXTENSION, at, diagnostics) or {}
+    block = read_block(extensions, _HULL_EXTENSION, at, diagnostics) or {}
     at = at / _HULL_EXTENSION
     report_unknown(block, known_keys("convexHull"), "the shape's extension", at, diagnostics)
     return read_bool(block, "convexHull", at, diagnostics, default=False)
@@ -112,10 +114,12 @@ def _parse_mesh(
     block: JsonObject, at: JsonPointer, diagnostics: Diagnostics, *, document: Document
 ) -> MeshTemplate | None:
     report_unknown(block, _MESH, "a mesh shape", at, diagnostics)
-    require(block, "mesh", "the index of a mesh", at, diagnostics)
-    mesh = read_index(block, "mesh", at, diagnostics, count=document.count("meshes"))
-    skin = read_index(block, "skin", at, diagnostics, count=document.count("skins"))
-    weights = read_numbers(block, "weights", at, diagnostics)
+    require(block, "mesh", "the index of a mesh", at, diagnostics, instead=SHAPE_LEFT_OUT)
+    count = document.count("meshes")
+    mesh = read_index(block, "mesh", at, diagnostics, count=count, instead=SHAPE_LEFT_OUT)
+    count = document.count("skins")
+    skin = read_index(block, "skin", at, diagnostics, count=count, instead=AS_ABSENT)
+    weights = read_numbers(block, "weights", at, diagnostics, instead=AS_ABSENT)
     if weights == ():
         diagnostics.report(LIST_EMPTY, at / "weights", key="weights", got="empty")
         weights = None

@@ -92,7 +92,7 @@ def encode_filter(collision_filter: CollisionFilter) -> JsonOut:
         result["collisionSystems"] = sorted(collision_filter.systems)
     if collision_filter.collide_with is not None:
         result["collideWithSystems"] = sorted(collision_filter.collide_with)
-    elif collision_filter.not_collide_with is not None:
+    if collision_filter.not_collide_with is not None:
         result["notCollideWithSystems"] = sorted(collision_filter.not_collide_with)
     return result
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from gltf_bullet.coverage import covers, exact, ignored
+from gltf_bullet.coverage import approximated, covers, exact
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.khr import collision_shapes as khr_collision_shapes
 from gltf_bullet.dialects.khr import implicit_shapes as khr_implicit_shapes
@@ -21,6 +21,7 @@ from gltf_bullet.dialects.mesh_geometry import (
 )
 from gltf_bullet.dialects.precedence import DIALECT_SHADOWED
 from gltf_bullet.dialects.properties import known_keys, read_entry, report_unknown
+from gltf_bullet.dialects.shape_table import SHAPE_LEFT_OUT
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import JsonObject, read_bool, read_index, read_object
 from gltf_bullet.model import MeshShape, Shape
@@ -43,7 +44,7 @@ GEOMETRY_MISSING = IssueKind(
 GEOMETRY_AMBIGUOUS = IssueKind(
     "GEOMETRY_AMBIGUOUS",
     Severity.WARNING,
-    "the geometry has {got}; must have exactly one of shape, node and mesh; it is left out",
+    "the geometry has {got}; must have exactly one of shape, node and mesh; {used} is used",
 )
 
 COVERAGE: Final = covers(
@@ -53,7 +54,10 @@ COVERAGE: Final = covers(
         shown_by="tests/dialects/test_mesh_geometry.py"
         "::test_a_plain_mesh_is_the_same_by_node_by_mesh_and_by_shape",
     ),
-    ignored("geometry", when="more than one source", by=GEOMETRY_AMBIGUOUS),
+    approximated(
+        "geometry", when="more than one source", by=GEOMETRY_AMBIGUOUS,
+        how="shape before node before mesh",
+    ),
 )  # fmt: skip
 
 _SOURCES: Final = ("shape", "node", "mesh")
@@ -103,15 +107,19 @@ def read_geometry(
                 shadowed=khr_collision_shapes.EXTENSION,
                 winner=khr_implicit_shapes.EXTENSION,
             )
-        geometry = read_object(owner, "geometry", at, diagnostics)
+        geometry = read_object(owner, "geometry", at, diagnostics, instead=SHAPE_LEFT_OUT)
         if geometry is None:
             return None
         return _read_newer(geometry, what, node, at / "geometry", diagnostics, shapes)
     if "shape" in owner:
         if shapes.implicit and not shapes.collision:
             # So the text's own example has it (001, "Adding Rigid Body Properties to Nodes").
-            return read_entry(owner, "shape", at, diagnostics, shapes.implicit)
-        entry = read_entry(owner, "shape", at, diagnostics, shapes.collision)
+            return read_entry(
+                owner, "shape", at, diagnostics, shapes.implicit, instead=SHAPE_LEFT_OUT
+            )
+        entry = read_entry(
+            owner, "shape", at, diagnostics, shapes.collision, instead=SHAPE_LEFT_OUT
+        )
         return shape_on_node(entry, node, shapes.document, diagnostics)
     diagnostics.report(GEOMETRY_MISSING, at, owner=what)
     return None
@@ -129,24 +137,31 @@ def _read_newer(
     present = [key for key in _SOURCES if key in geometry]
     convex_hull = read_bool(geometry, "convexHull", at, diagnostics, default=False)
     if len(present) > 1:
-        diagnostics.report(GEOMETRY_AMBIGUOUS, at, got=" and ".join(present))
-        return None
-    if present == ["shape"]:
+        diagnostics.report(GEOMETRY_AMBIGUOUS, at, got=" and ".join(present), used=present[0])
+    source = present[0] if present else None
+    if source == "shape":
         if shapes.collision and not shapes.implicit:
-            entry = read_entry(geometry, "shape", at, diagnostics, shapes.collision)
+            entry = read_entry(
+                geometry, "shape", at, diagnostics, shapes.collision, instead=SHAPE_LEFT_OUT
+            )
             found = shape_on_node(entry, node, shapes.document, diagnostics)
         else:
-            found = read_entry(geometry, "shape", at, diagnostics, shapes.implicit)
+            found = read_entry(
+                geometry, "shape", at, diagnostics, shapes.implicit, instead=SHAPE_LEFT_OUT
+            )
         # Implicit shapes are convex already; glTF 2.1 has meshes among them (001, "Geometry").
         if convex_hull and isinstance(found, MeshShape):
             found = replace(found, convex_hull=True)
         return found
-    if present == ["mesh"]:
+    if source == "mesh":
         return read_mesh(geometry, at, diagnostics, shapes.document, convex_hull=convex_hull)
-    if present == ["node"]:
-        source = read_index(geometry, "node", at, diagnostics, count=len(shapes.document.tree))
-        if source is None:
+    if source == "node":
+        count = len(shapes.document.tree)
+        found_at = read_index(
+            geometry, "node", at, diagnostics, count=count, instead=SHAPE_LEFT_OUT
+        )
+        if found_at is None:
             return None
-        return mesh_of_node(source, at, diagnostics, shapes.document, convex_hull=convex_hull)
+        return mesh_of_node(found_at, at, diagnostics, shapes.document, convex_hull=convex_hull)
     diagnostics.report(GEOMETRY_MISSING, at, owner=what)
     return None

@@ -62,7 +62,7 @@ def _parse_plane(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -
     )
 
 
-_PARSERS: Final[Mapping[str, BlockParser[Shape]]] = {
+_PARSERS: Final[Mapping[str, BlockParser[Shape | None]]] = {
     "plane": _parse_plane,
     "sphere": partial(read_sphere, radius=0.5),
     "box": partial(read_box, size=(1.0, 1.0, 1.0)),

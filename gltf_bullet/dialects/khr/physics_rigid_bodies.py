@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from gltf_bullet.coverage import covers, exact, refused
+from gltf_bullet.coverage import covers, exact, ignored
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.filters import parse_filter
 from gltf_bullet.dialects.joint_drives import DriveRules
@@ -28,8 +28,9 @@ from gltf_bullet.dialects.mass_properties import (
 from gltf_bullet.dialects.materials import parse_material
 from gltf_bullet.dialects.parts import MemberReader, PhysicsParts, read_node_members
 from gltf_bullet.dialects.properties import (
+    AS_ABSENT,
     known_keys,
-    read_entry_or_none,
+    read_entry,
     read_table,
     read_vector,
     report_unknown,
@@ -41,7 +42,8 @@ from gltf_bullet.dialects.triggers import (
 )
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import (
-    INDEX_OUT_OF_RANGE,
+    INDEX_MEANS_NONE,
+    INDEX_MENDED,
     JsonObject,
     read_bool,
     read_number,
@@ -74,10 +76,15 @@ COVERAGE: Final = covers(
         shown_by="tests/dialects/test_khr_physics_rigid_bodies.py"
         "::test_a_collider_takes_material_and_filter_from_the_tables",
     ),
-    refused(
+    ignored(
         "shape", "mesh", "node", "physicsMaterial", "collisionFilter", "joint", "connectedNode",
         when="an index that is not there",
-        by=INDEX_OUT_OF_RANGE,
+        by=INDEX_MENDED,
+    ),
+    ignored(
+        "shape", "mesh", "node", "physicsMaterial", "collisionFilter", "joint", "connectedNode",
+        when="index -1",
+        by=INDEX_MEANS_NONE,
     ),
 )  # fmt: skip
 
@@ -202,16 +209,23 @@ def parse_motion(
         x, y, z = map(finite_or_infinite, diagonal)
         diagonal = (x, y, z)
     is_kinematic = read_bool(motion, "isKinematic", at, diagnostics, default=False)
-    center = read_vector(motion, "centerOfMass", at, diagnostics)
     return Motion(
         kind=MotionKind.KINEMATIC if is_kinematic else MotionKind.DYNAMIC,
         mass=read_mass(motion, at, diagnostics, default=None),
-        center_of_mass=default_center_of_mass if center is None else center,
+        center_of_mass=read_vector(
+            motion, "centerOfMass", at, diagnostics, default=default_center_of_mass
+        ),
         inertia_diagonal=diagonal,
-        inertia_orientation_xyzw=read_quaternion(motion, "inertiaOrientation", at, diagnostics)
+        inertia_orientation_xyzw=read_quaternion(
+            motion, "inertiaOrientation", at, diagnostics, instead=AS_ABSENT
+        )
         or (0.0, 0.0, 0.0, 1.0),
-        linear_velocity=read_vector(motion, "linearVelocity", at, diagnostics) or (0.0, 0.0, 0.0),
-        angular_velocity=read_vector(motion, "angularVelocity", at, diagnostics) or (0.0, 0.0, 0.0),
+        linear_velocity=read_vector(
+            motion, "linearVelocity", at, diagnostics, default=(0.0, 0.0, 0.0)
+        ),
+        angular_velocity=read_vector(
+            motion, "angularVelocity", at, diagnostics, default=(0.0, 0.0, 0.0)
+        ),
         gravity_factor=read_number(motion, "gravityFactor", at, diagnostics, default=1.0),
         pointer=at,
     )
@@ -227,10 +241,8 @@ def _parse_collider(
 ) -> None:
     report_unknown(collider, _COLLIDER_KEYS, "a collider", at, diagnostics)
     shape = read_geometry(collider, "collider", node, at, diagnostics, tables.shapes)
-    material = read_entry_or_none(collider, "physicsMaterial", at, diagnostics, tables.materials)
-    collision_filter = read_entry_or_none(
-        collider, "collisionFilter", at, diagnostics, tables.filters
-    )
+    material = read_entry(collider, "physicsMaterial", at, diagnostics, tables.materials)
+    collision_filter = read_entry(collider, "collisionFilter", at, diagnostics, tables.filters)
     parts.add_collider(node, shape, material, collision_filter, at)
 
 
@@ -253,7 +265,5 @@ def _parse_trigger(
         diagnostics.report(TRIGGER_WITHOUT_SHAPE, at, key="geometry")
         return
     shape = read_geometry(trigger, "trigger", node, at, diagnostics, tables.shapes)
-    collision_filter = read_entry_or_none(
-        trigger, "collisionFilter", at, diagnostics, tables.filters
-    )
+    collision_filter = read_entry(trigger, "collisionFilter", at, diagnostics, tables.filters)
     parts.add_trigger(node, shape, collision_filter, at)

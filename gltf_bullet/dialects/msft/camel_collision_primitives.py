@@ -15,10 +15,10 @@ from gltf_bullet.coverage import approximated, covers, exact
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.filters import FILTER_KEYS, read_filter
 from gltf_bullet.dialects.mesh_geometry import read_mesh
-from gltf_bullet.dialects.properties import known_keys, read_table, report_unknown
-from gltf_bullet.dialects.shape_table import read_box, read_sphere
+from gltf_bullet.dialects.properties import known_keys, read_block, read_table, report_unknown
+from gltf_bullet.dialects.shape_table import read_box, read_extent, read_sphere, with_extent
 from gltf_bullet.gltf.document import Document
-from gltf_bullet.gltf.fields import JsonObject, read_number, read_object
+from gltf_bullet.gltf.fields import JsonObject
 from gltf_bullet.model import (
     Box,
     Capsule,
@@ -43,8 +43,8 @@ EXTENSION: Final = "MSFT_CollisionPrimitives"
 
 COLLIDER_TYPE_UNCLEAR = IssueKind(
     "COLLIDER_TYPE_UNCLEAR",
-    Severity.ERROR,
-    "the collider has {got}; must have exactly one of {allowed}",
+    Severity.WARNING,
+    "the collider has {got}; must have exactly one of {allowed}; whatever has it is left out",
 )
 SIZE_MISSING = IssueKind(
     "SIZE_MISSING", Severity.WARNING, "{key} is missing; must be given; {default} is used"
@@ -115,9 +115,7 @@ def _parse_entry(
         )
         return None
     kind = present[0]
-    block = read_object(entry, kind, at, diagnostics)
-    if block is None:
-        return None
+    block = read_block(entry, kind, at, diagnostics) or {}
     shape = _PARSERS[kind](block, at / kind, diagnostics, document)
     return None if shape is None else ColliderEntry(shape=shape, filter=collision_filter)
 
@@ -132,41 +130,49 @@ def _warn_missing(
 
 def _parse_box(
     block: JsonObject, at: JsonPointer, diagnostics: Diagnostics, _document: Document
-) -> Box:
+) -> Box | None:
     _warn_missing(block, at, diagnostics, size=(1.0, 1.0, 1.0))
     return read_box(block, at, diagnostics, size=(1.0, 1.0, 1.0), may_be_flat=True)
 
 
 def _parse_sphere(
     block: JsonObject, at: JsonPointer, diagnostics: Diagnostics, _document: Document
-) -> Sphere:
+) -> Sphere | None:
     _warn_missing(block, at, diagnostics, radius=0.5)
-    return read_sphere(block, at, diagnostics, radius=0.5, may_be_flat=True)
+    return read_sphere(block, at, diagnostics, radius=0.5)
 
 
 def _read_round(
     block: JsonObject, what: str, at: JsonPointer, diagnostics: Diagnostics
-) -> tuple[float, float]:
-    report_unknown(block, _ROUND, what, at, diagnostics)
+) -> tuple[float, float] | None:
+    """Height and radius, if they make a shape."""
+    report_unknown(block, _ROUND, f"a {what}", at, diagnostics)
     _warn_missing(block, at, diagnostics, height=0.5, radius=0.25)
-    return (
-        read_number(block, "height", at, diagnostics, default=0.5, at_least=0.0),
-        read_number(block, "radius", at, diagnostics, default=0.25, at_least=0.0),
-    )
+    height = read_extent(block, "height", at, diagnostics, default=0.5)
+    radius = read_extent(block, "radius", at, diagnostics, default=0.25)
+    if height is None or radius is None:
+        return None
+    return with_extent((height, radius), what, (height, radius), at, diagnostics)
 
 
 def _parse_capsule(
     block: JsonObject, at: JsonPointer, diagnostics: Diagnostics, _document: Document
-) -> Capsule:
-    height, radius = _read_round(block, "a capsule", at, diagnostics)
+) -> Capsule | None:
+    sizes = _read_round(block, "capsule", at, diagnostics)
+    if sizes is None:
+        return None
+    height, radius = sizes
     diagnostics.report(CAPSULE_HEIGHT_LOOSE, at / "height")
     return Capsule(mid_height=height, radius_bottom=radius, radius_top=radius, pointer=at)
 
 
 def _parse_cylinder(
     block: JsonObject, at: JsonPointer, diagnostics: Diagnostics, _document: Document
-) -> Cylinder:
-    height, radius = _read_round(block, "a cylinder", at, diagnostics)
+) -> Cylinder | None:
+    sizes = _read_round(block, "cylinder", at, diagnostics)
+    if sizes is None:
+        return None
+    height, radius = sizes
     return Cylinder(height=height, radius_bottom=radius, radius_top=radius, pointer=at)
 
 

@@ -21,21 +21,25 @@ from gltf_bullet.dialects.msft import camel_collision_primitives as msft_camel_c
 from gltf_bullet.dialects.msft.camel_collision_primitives import ColliderEntry
 from gltf_bullet.dialects.parts import PhysicsParts, node_extension_pointer
 from gltf_bullet.dialects.properties import (
+    AS_ABSENT,
     known_keys,
+    read_block,
     read_entry,
     read_table,
     read_vector,
     report_unknown,
     require,
 )
+from gltf_bullet.dialects.shape_table import SHAPE_LEFT_OUT
 from gltf_bullet.gltf.document import Document
-from gltf_bullet.gltf.fields import JsonObject, read_bool, read_number, read_object
+from gltf_bullet.gltf.fields import JsonObject, read_bool, read_number
 from gltf_bullet.model import (
     JointDescription,
     Motion,
     MotionKind,
     PhysicsMaterial,
 )
+from gltf_bullet.transforms import Vec3
 
 __all__ = ["COLLIDER_TWICE", "EXTENSION", "MATERIAL_WITHOUT_COLLIDER", "parse"]
 
@@ -53,6 +57,7 @@ MATERIAL_WITHOUT_COLLIDER = IssueKind(
     "the node has a physicsMaterial but no collider; should have one; the material has no effect",
 )
 
+_ZERO: Final[Vec3] = (0.0, 0.0, 0.0)
 _ROOT_KEYS: Final = known_keys("physicsMaterials", "physicsJointLimits")
 _NODE_KEYS: Final = known_keys("rigidBody", "collider", "physicsMaterial", "joint")
 _NESTED_KEYS: Final = known_keys("collider", "physicsMaterial")
@@ -96,9 +101,9 @@ def parse(
         extension = document.node_extension(node, EXTENSION) or {}
         at = node_extension_pointer(node, EXTENSION)
         report_unknown(extension, _NODE_KEYS, EXTENSION, at, diagnostics)
-        if (body := read_object(extension, "rigidBody", at, diagnostics)) is not None:
+        if (body := read_block(extension, "rigidBody", at, diagnostics)) is not None:
             parts.motions[node] = _parse_body(body, at / "rigidBody", diagnostics)
-        if (joint := read_object(extension, "joint", at, diagnostics)) is not None:
+        if (joint := read_block(extension, "joint", at, diagnostics)) is not None:
             parts.add_joint(
                 parse_msft_joint(
                     joint,
@@ -119,11 +124,11 @@ def _parse_body(body: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> 
     return Motion(
         kind=MotionKind.KINEMATIC if is_kinematic else MotionKind.DYNAMIC,
         mass=read_mass(body, at, diagnostics, default=1.0),
-        center_of_mass=read_vector(body, "centerOfMass", at, diagnostics) or (0.0, 0.0, 0.0),
+        center_of_mass=read_vector(body, "centerOfMass", at, diagnostics, default=_ZERO),
         inertia_diagonal=diagonal,
         inertia_orientation_xyzw=orientation,
-        linear_velocity=read_vector(body, "linearVelocity", at, diagnostics) or (0.0, 0.0, 0.0),
-        angular_velocity=read_vector(body, "angularVelocity", at, diagnostics) or (0.0, 0.0, 0.0),
+        linear_velocity=read_vector(body, "linearVelocity", at, diagnostics, default=_ZERO),
+        angular_velocity=read_vector(body, "angularVelocity", at, diagnostics, default=_ZERO),
         gravity_factor=read_number(body, "gravityFactor", at, diagnostics, default=1.0),
         pointer=at,
     )
@@ -139,12 +144,16 @@ def _parse_collider(
 ) -> None:
     nested: JsonObject = {}
     if isinstance(extension.get("collider"), dict):
-        nested = read_object(extension, "collider", at, diagnostics) or {}
+        nested = read_block(extension, "collider", at, diagnostics) or {}
         report_unknown(nested, _NESTED_KEYS, "a collider", at / "collider", diagnostics)
     entry, is_named = _read_named(extension, nested, node, at, diagnostics, tables)
-    has_material = "physicsMaterial" in extension or "physicsMaterial" in nested
-    outer = read_entry(extension, "physicsMaterial", at, diagnostics, tables.materials)
-    inner = read_entry(nested, "physicsMaterial", at / "collider", diagnostics, tables.materials)
+    # Exporters that write -1 for none mean what the text says of colliders without a material.
+    has_material = any(owner.get("physicsMaterial", -1) != -1 for owner in (extension, nested))
+    instead = "the default material is used" if has_material else AS_ABSENT
+    outer, inner = (
+        read_entry(owner, "physicsMaterial", place, diagnostics, tables.materials, instead=instead)
+        for owner, place in ((extension, at), (nested, at / "collider"))
+    )
     material = outer if outer is not None else inner
     if has_material and not is_named:
         diagnostics.report(MATERIAL_WITHOUT_COLLIDER, at)
@@ -170,16 +179,36 @@ def _read_named(
     if primitives is not None:
         primitives_at = node_extension_pointer(node, name)
         report_unknown(primitives, known_keys("collider"), name, primitives_at, diagnostics)
-        require(primitives, "collider", "the index of a collider", primitives_at, diagnostics)
+        require(
+            primitives,
+            "collider",
+            "the index of a collider",
+            primitives_at,
+            diagnostics,
+            instead=SHAPE_LEFT_OUT,
+        )
         if "collider" in extension:
             diagnostics.report(COLLIDER_TWICE, at / "collider")
         return (
-            read_entry(primitives, "collider", primitives_at, diagnostics, tables.colliders),
+            read_entry(
+                primitives,
+                "collider",
+                primitives_at,
+                diagnostics,
+                tables.colliders,
+                instead=SHAPE_LEFT_OUT,
+            ),
             True,
         )
     if nested or isinstance(extension.get("collider"), dict):
         at = at / "collider"
-        require(nested, "collider", "the index of a collider", at, diagnostics)
-        return read_entry(nested, "collider", at, diagnostics, tables.colliders), True
-    entry = read_entry(extension, "collider", at, diagnostics, tables.colliders)
+        require(
+            nested, "collider", "the index of a collider", at, diagnostics, instead=SHAPE_LEFT_OUT
+        )
+        return read_entry(
+            nested, "collider", at, diagnostics, tables.colliders, instead=SHAPE_LEFT_OUT
+        ), True
+    entry = read_entry(
+        extension, "collider", at, diagnostics, tables.colliders, instead=SHAPE_LEFT_OUT
+    )
     return entry, "collider" in extension

@@ -35,7 +35,7 @@ def read_shapes(document: Document, diagnostics: Diagnostics) -> tuple[Shape | N
     root = document.root_extension(EXTENSION)
     report_unknown(root, known_keys("colliders"), EXTENSION, at, diagnostics)
     parsers: Mapping[str, BlockParser[Shape | None]] = {
-        "sphere": partial(read_sphere, radius=0.5, may_be_flat=True),
+        "sphere": partial(read_sphere, radius=0.5),
         "box": partial(read_box, size=(1.0, 1.0, 1.0), may_be_flat=True),
         "capsule": partial(read_capsule, mid_height=0.5, radius=0.25, may_be_flat=True),
         "cylinder": partial(read_cylinder, height=0.5, radius=0.25, may_be_flat=True),

@@ -25,6 +25,7 @@ from gltf_bullet.dialects.properties import (
     report_unknown,
     require,
 )
+from gltf_bullet.dialects.shape_table import SHAPE_LEFT_OUT
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import JsonObject
 from gltf_bullet.model import (
@@ -102,8 +103,10 @@ def _parse_collider(
     parts: PhysicsParts,
 ) -> None:
     report_unknown(collider, _COLLIDER_KEYS, "a collider", at, diagnostics)
-    require(collider, "collider", "the index of a collider", at, diagnostics)
-    shape = read_entry(collider, "collider", at, diagnostics, tables.shapes)
+    require(
+        collider, "collider", "the index of a collider", at, diagnostics, instead=SHAPE_LEFT_OUT
+    )
+    shape = read_entry(collider, "collider", at, diagnostics, tables.shapes, instead=SHAPE_LEFT_OUT)
     material = read_entry(collider, "physicsMaterial", at, diagnostics, tables.materials)
     collision_filter = read_entry(collider, "collisionFilter", at, diagnostics, tables.filters)
     parts.add_collider(node, shape, material, collision_filter, at)
@@ -118,7 +121,7 @@ def _parse_trigger(
     parts: PhysicsParts,
 ) -> None:
     report_unknown(trigger, _TRIGGER_KEYS, "a trigger", at, diagnostics)
-    require(trigger, "collider", "the index of a collider", at, diagnostics)
-    shape = read_entry(trigger, "collider", at, diagnostics, tables.shapes)
+    require(trigger, "collider", "the index of a collider", at, diagnostics, instead=SHAPE_LEFT_OUT)
+    shape = read_entry(trigger, "collider", at, diagnostics, tables.shapes, instead=SHAPE_LEFT_OUT)
     collision_filter = read_entry(trigger, "collisionFilter", at, diagnostics, tables.filters)
     parts.add_trigger(node, shape, collision_filter, at)

@@ -18,20 +18,21 @@ from gltf_bullet.dialects.properties import (
     known_keys,
     read_entry,
     read_table,
-    read_vector,
     report_unknown,
     require,
 )
-from gltf_bullet.dialects.shape_table import SHAPE_IN_OTHER_FORM, read_total_height_capsule
-from gltf_bullet.gltf.document import Document
-from gltf_bullet.gltf.fields import (
-    VALUE_NOT_ALLOWED,
-    JsonObject,
-    read_bool,
-    read_number,
-    read_string,
+from gltf_bullet.dialects.shape_table import (
+    SHAPE_IN_OTHER_FORM,
+    SHAPE_LEFT_OUT,
+    SHAPE_TYPE_UNKNOWN,
+    read_box,
+    read_sphere,
+    read_straight_cylinder,
+    read_total_height_capsule,
 )
-from gltf_bullet.model import Box, Collider, Cylinder, Shape, Sphere, Trigger
+from gltf_bullet.gltf.document import Document
+from gltf_bullet.gltf.fields import JsonObject, read_bool, read_string
+from gltf_bullet.model import Collider, Shape, Trigger
 
 __all__ = ["EXTENSION", "parse"]
 
@@ -45,6 +46,7 @@ _KEYS: Final = {
     "hull": known_keys("type", "isTrigger", "mesh"),
     "trimesh": known_keys("type", "isTrigger", "mesh"),
 }
+_LEFT_OUT: Final = "the collider is left out"
 _OTHER_NAMES: Final = {"convex": "hull", "mesh": "trimesh"}
 
 
@@ -73,8 +75,10 @@ def parse(
             entry = parse_entry(extension, at, diagnostics)
         else:
             report_unknown(extension, known_keys("collider"), EXTENSION, at, diagnostics)
-            require(extension, "collider", "the index of a collider", at, diagnostics)
-            entry = read_entry(extension, "collider", at, diagnostics, table)
+            require(
+                extension, "collider", "the index of a collider", at, diagnostics, instead=_LEFT_OUT
+            )
+            entry = read_entry(extension, "collider", at, diagnostics, table, instead=_LEFT_OUT)
         if entry is None:
             continue
         if entry.is_trigger:
@@ -87,8 +91,8 @@ def _parse_entry(
     entry: JsonObject, at: JsonPointer, diagnostics: Diagnostics, *, document: Document
 ) -> _Entry | None:
     is_trigger = read_bool(entry, "isTrigger", at, diagnostics, default=False)
-    require(entry, "type", "one of " + ", ".join(_KEYS), at, diagnostics)
-    kind = read_string(entry, "type", at, diagnostics)
+    require(entry, "type", "one of " + ", ".join(_KEYS), at, diagnostics, instead=SHAPE_LEFT_OUT)
+    kind = read_string(entry, "type", at, diagnostics, instead=SHAPE_LEFT_OUT)
     if kind is None:
         return None
     if kind in _OTHER_NAMES:
@@ -98,8 +102,9 @@ def _parse_entry(
         )
         kind = present
     if kind not in _KEYS:
+        # "compound" of early files stands for the colliders on child nodes, which are read there.
         diagnostics.report(
-            VALUE_NOT_ALLOWED, at / "type", key="type", got=kind[:60], allowed=", ".join(_KEYS)
+            SHAPE_TYPE_UNKNOWN, at / "type", got=repr(kind[:60]), known=", ".join(_KEYS)
         )
         return None
     report_unknown(entry, _KEYS[kind], f"a {kind} collider", at, diagnostics)
@@ -116,14 +121,16 @@ def _parse_shape(
 ) -> Shape | None:
     """The text's defaults apply although the schema requires every field of a type."""
     if kind == "box":
-        size = read_vector(entry, "size", at, diagnostics, above=0.0) or (1.0, 1.0, 1.0)
-        return Box(size=size, pointer=at)
+        return read_box(_only("size", entry), at, diagnostics, size=(1.0, 1.0, 1.0))
     if kind in ("hull", "trimesh"):
         return read_mesh(entry, at, diagnostics, document, convex_hull=kind == "hull")
     if kind == "capsule":
         return read_total_height_capsule(entry, at, diagnostics, height=2.0, radius=0.5)
-    radius = read_number(entry, "radius", at, diagnostics, default=0.5, above=0.0)
-    if kind == "sphere":
-        return Sphere(radius=radius, pointer=at)
-    height = read_number(entry, "height", at, diagnostics, default=2.0, above=0.0)
-    return Cylinder(height=height, radius_bottom=radius, radius_top=radius, pointer=at)
+    if kind == "cylinder":
+        return read_straight_cylinder(entry, at, diagnostics, height=2.0, radius=0.5)
+    return read_sphere(_only("radius", entry), at, diagnostics, radius=0.5)
+
+
+def _only(key: str, entry: JsonObject) -> JsonObject:
+    """The fields of a shape without those of the collider that they stand among."""
+    return {key: entry[key]} if key in entry else {}

@@ -24,12 +24,14 @@ from gltf_bullet.dialects.parts import (
     read_node_members,
 )
 from gltf_bullet.dialects.properties import (
+    AS_ABSENT,
     known_keys,
     read_entry,
     read_table,
     read_vector,
     report_unknown,
 )
+from gltf_bullet.dialects.shape_table import SHAPE_LEFT_OUT
 from gltf_bullet.dialects.triggers import TRIGGER_SHAPE_AND_NODES, read_part_nodes
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import (
@@ -107,6 +109,7 @@ _OLDER_KEYS: Final = known_keys("inertiaTensor")
 _FLAT_KEYS: Final = _MOTION_KEYS | _OLDER_KEYS
 _COLLIDER_KEYS: Final = known_keys("shape", "physicsMaterial", "collisionFilter")
 _TRIGGER_KEYS: Final = known_keys("shape", "nodes", "collisionFilter")
+_ZERO: Final[Vec3] = (0.0, 0.0, 0.0)
 _IDENTITY: Final[Quat] = (0.0, 0.0, 0.0, 1.0)
 _KINDS: Final = {kind.value: kind for kind in MotionKind}
 
@@ -179,18 +182,18 @@ def _parse_motion(motion: JsonObject, at: JsonPointer, diagnostics: Diagnostics)
     return Motion(
         kind=_read_kind(motion, at, diagnostics),
         mass=read_mass(motion, at, diagnostics, default=1.0),
-        center_of_mass=read_vector(motion, "centerOfMass", at, diagnostics) or (0.0, 0.0, 0.0),
+        center_of_mass=read_vector(motion, "centerOfMass", at, diagnostics, default=_ZERO),
         inertia_diagonal=diagonal,
         inertia_orientation_xyzw=orientation,
-        linear_velocity=read_vector(motion, "linearVelocity", at, diagnostics) or (0.0, 0.0, 0.0),
-        angular_velocity=read_vector(motion, "angularVelocity", at, diagnostics) or (0.0, 0.0, 0.0),
+        linear_velocity=read_vector(motion, "linearVelocity", at, diagnostics, default=_ZERO),
+        angular_velocity=read_vector(motion, "angularVelocity", at, diagnostics, default=_ZERO),
         gravity_factor=read_number(motion, "gravityFactor", at, diagnostics, default=1.0),
         pointer=at,
     )
 
 
 def _read_kind(motion: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> MotionKind:
-    kind = read_string(motion, "type", at, diagnostics)
+    kind = read_string(motion, "type", at, diagnostics, instead="it is taken as dynamic")
     if "type" not in motion:
         diagnostics.report(MOTION_TYPE_MISSING, at)
     elif kind is not None and kind not in _KINDS:
@@ -218,7 +221,7 @@ def _read_inertia(
         diagonal = None
     if diagonal is None and motion.get("inertiaOrientation") == [0, 0, 0, 0]:
         return None, _IDENTITY
-    stated = read_quaternion(motion, "inertiaOrientation", at, diagnostics)
+    stated = read_quaternion(motion, "inertiaOrientation", at, diagnostics, instead=AS_ABSENT)
     return diagonal, stated or _IDENTITY
 
 
@@ -233,7 +236,7 @@ def _parse_collider(
     report_unknown(collider, _COLLIDER_KEYS, "a collider", at, diagnostics)
     if not _names(collider, "shape"):
         diagnostics.report(COLLIDER_WITHOUT_SHAPE, at)
-    shape = _read_named(collider, "shape", at, diagnostics, tables.shapes)
+    shape = _read_shape(collider, at, diagnostics, tables)
     material = _read_named(collider, "physicsMaterial", at, diagnostics, tables.materials)
     collision_filter = _read_named(collider, "collisionFilter", at, diagnostics, tables.filters)
     parts.add_collider(node, shape, material, collision_filter, at)
@@ -254,7 +257,7 @@ def _parse_trigger(
         part_nodes = read_part_nodes(trigger, at, diagnostics, tables.document)
         parts.add_compound_trigger(node, part_nodes, at)
         return
-    shape = _read_named(trigger, "shape", at, diagnostics, tables.shapes)
+    shape = _read_shape(trigger, at, diagnostics, tables)
     collision_filter = _read_named(trigger, "collisionFilter", at, diagnostics, tables.filters)
     if not _names(trigger, "shape"):
         parts.empty_triggers[node] = at
@@ -264,6 +267,14 @@ def _parse_trigger(
 def _names(owner: JsonObject, key: str) -> bool:
     """Whether an index is given; the schemas' default of -1 means that it is not."""
     return key in owner and owner[key] != -1
+
+
+def _read_shape(
+    owner: JsonObject, at: JsonPointer, diagnostics: Diagnostics, tables: _Tables
+) -> Shape | None:
+    if not _names(owner, "shape"):
+        return None
+    return read_entry(owner, "shape", at, diagnostics, tables.shapes, instead=SHAPE_LEFT_OUT)
 
 
 def _read_named(

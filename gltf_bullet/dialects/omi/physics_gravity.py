@@ -10,6 +10,7 @@ from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, S
 from gltf_bullet.dialects.parts import PhysicsParts, node_extension_pointer
 from gltf_bullet.dialects.properties import (
     known_keys,
+    read_block,
     read_entry,
     read_vector,
     report_unknown,
@@ -19,13 +20,12 @@ from gltf_bullet.dialects.shape_table import SHAPE_BLOCK_MISSING, SHAPE_BLOCK_UN
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import (
     NOT_UNIT_LENGTH,
-    VALUE_OUT_OF_RANGE,
     JsonObject,
+    out_of_range,
     read_bool,
     read_choice,
     read_number,
     read_numbers,
-    read_object,
 )
 from gltf_bullet.model import (
     GravityField,
@@ -47,10 +47,11 @@ PRIORITY_NOT_WHOLE = IssueKind(
 )
 LINE_POINTS = IssueKind(
     "LINE_POINTS",
-    Severity.ERROR,
-    "points holds {got} numbers; must hold at least 6 and a multiple of 3",
+    Severity.WARNING,
+    "points holds {got} numbers; must hold at least 6 and a multiple of 3; the gravity is left out",
 )
 
+_LEFT_OUT: Final = "the gravity is left out"
 _DOWN: Final[Vec3] = (0.0, -1.0, 0.0)
 """OMI_physics_gravity: the default direction."""
 _KINDS: Final = {kind.value: kind for kind in GravityFieldKind}
@@ -96,24 +97,19 @@ def _parse_world(
 
 def _read_gravity(owner: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> float | None:
     """The required strength [m/s^2]; it may be zero or negative."""
-    require(owner, "gravity", "a number in m/s^2", at, diagnostics)
-    return read_number(owner, "gravity", at, diagnostics, default=None)
+    require(owner, "gravity", "a number in m/s^2", at, diagnostics, instead=_LEFT_OUT)
+    return read_number(owner, "gravity", at, diagnostics, default=None, instead=_LEFT_OUT)
 
 
 def _read_direction(owner: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Vec3:
     """A unit vector; "Should be normalized"."""
-    direction = read_vector(owner, "direction", at, diagnostics)
-    if direction is None:
-        return _DOWN
+    direction = read_vector(owner, "direction", at, diagnostics, default=_DOWN)
     length = math.hypot(*direction)
-    if not 1e-6 < length < math.inf:
-        diagnostics.report(
-            VALUE_OUT_OF_RANGE,
-            at / "direction",
-            key="direction",
-            got=list(direction),
-            allowed="of length 1",
-        )
+    if length <= 1e-6:
+        out_of_range(
+            "direction", list(direction), "of length 1", at / "direction", diagnostics,
+            "(0, -1, 0) is used",
+        )  # fmt: skip
         return _DOWN
     if abs(length - 1.0) > 1e-2:
         diagnostics.report(NOT_UNIT_LENGTH, at / "direction", key="direction", got=round(length, 6))
@@ -129,8 +125,9 @@ def _parse_volume(
     shapes: Sequence[Shape | None],
 ) -> GravityVolume | None:
     report_unknown(extension, _NODE_KEYS, EXTENSION, at, diagnostics)
-    require(extension, "type", "one of " + ", ".join(_KINDS), at, diagnostics)
-    kind = read_choice(extension, "type", at, diagnostics, choices=_KINDS)
+    allowed = "one of " + ", ".join(_KINDS)
+    require(extension, "type", allowed, at, diagnostics, instead=_LEFT_OUT)
+    kind = read_choice(extension, "type", at, diagnostics, choices=_KINDS, instead=_LEFT_OUT)
     gravity = _read_gravity(extension, at, diagnostics)
     priority = _read_priority(extension, at, diagnostics)
     replace = read_bool(extension, "replace", at, diagnostics, default=False)
@@ -167,7 +164,7 @@ def _parse_field(
             diagnostics.report(SHAPE_BLOCK_UNUSED, at / key, key=key, type=kind.value)
     if kind.value not in extension:
         diagnostics.report(SHAPE_BLOCK_MISSING, at, type=kind.value)
-    block = read_object(extension, kind.value, at, diagnostics) or {}
+    block = read_block(extension, kind.value, at, diagnostics) or {}
     at = at / kind.value
     report_unknown(block, _BLOCK_KEYS[kind], f"a {kind.value} field", at, diagnostics)
     points: tuple[Vec3, ...] | None = ()
@@ -175,8 +172,8 @@ def _parse_field(
         points = _read_points(block, at, diagnostics)
     shape: Shape | None = None
     if kind is GravityFieldKind.SHAPED:
-        require(block, "shape", "the index of a shape", at, diagnostics)
-        shape = read_entry(block, "shape", at, diagnostics, shapes)
+        require(block, "shape", "the index of a shape", at, diagnostics, instead=_LEFT_OUT)
+        shape = read_entry(block, "shape", at, diagnostics, shapes, instead=_LEFT_OUT)
     if points is None or (kind is GravityFieldKind.SHAPED and shape is None):
         return None
     has_radius = kind in (GravityFieldKind.DISC, GravityFieldKind.TORUS)
@@ -204,9 +201,11 @@ def _read_points(
     block: JsonObject, at: JsonPointer, diagnostics: Diagnostics
 ) -> tuple[Vec3, ...] | None:
     """The polyline: a flat list of coordinates."""
-    if not require(block, "points", "a list of at least 6 numbers", at, diagnostics):
+    if not require(
+        block, "points", "a list of at least 6 numbers", at, diagnostics, instead=_LEFT_OUT
+    ):
         return None
-    numbers = read_numbers(block, "points", at, diagnostics)
+    numbers = read_numbers(block, "points", at, diagnostics, instead=_LEFT_OUT)
     if numbers is None:
         return None
     if len(numbers) < 6 or len(numbers) % 3:

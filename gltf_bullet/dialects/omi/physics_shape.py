@@ -22,10 +22,11 @@ from gltf_bullet.dialects.shape_table import (
     read_capsule,
     read_cylinder,
     read_sphere,
+    read_straight_cylinder,
     read_total_height_capsule,
 )
 from gltf_bullet.gltf.document import Document
-from gltf_bullet.gltf.fields import JsonObject, read_number
+from gltf_bullet.gltf.fields import JsonObject
 from gltf_bullet.model import Capsule, Cylinder, MeshShape, Shape
 
 __all__ = ["EXTENSION", "LEGACY_RADIUS", "read_shapes"]
@@ -50,7 +51,7 @@ def read_shapes(document: Document, diagnostics: Diagnostics) -> tuple[Shape | N
     report_unknown(root, known_keys("shapes"), EXTENSION, at, diagnostics)
     parsers: Mapping[str, BlockParser[Shape | None]] = {
         "box": partial(read_box, size=(1.0, 1.0, 1.0)),
-        "sphere": partial(read_sphere, radius=0.5, may_be_flat=True),
+        "sphere": partial(read_sphere, radius=0.5),
         "capsule": _parse_capsule,
         "cylinder": _parse_cylinder,
         "convex": partial(_parse_mesh, document=document, convex_hull=True),
@@ -88,7 +89,7 @@ def _is_legacy(block: JsonObject) -> bool:
     return "radius" in block and "radiusBottom" not in block and "radiusTop" not in block
 
 
-def _parse_capsule(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Capsule:
+def _parse_capsule(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Capsule | None:
     if not _is_legacy(block):
         return read_capsule(block, at, diagnostics, mid_height=1.0, radius=0.5)
     report_unknown(block, _LEGACY, "a capsule", at, diagnostics)
@@ -96,18 +97,14 @@ def _parse_capsule(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics)
     return read_total_height_capsule(block, at, diagnostics, height=2.0, radius=0.5)
 
 
-def _parse_cylinder(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Cylinder:
+def _parse_cylinder(
+    block: JsonObject, at: JsonPointer, diagnostics: Diagnostics
+) -> Cylinder | None:
     if not _is_legacy(block):
         return read_cylinder(block, at, diagnostics, height=2.0, radius=0.5)
     report_unknown(block, _LEGACY, "a cylinder", at, diagnostics)
     diagnostics.report(LEGACY_RADIUS, at / "radius", shape="cylinder")
-    radius = read_number(block, "radius", at, diagnostics, default=0.5, at_least=0.0)
-    return Cylinder(
-        height=read_number(block, "height", at, diagnostics, default=2.0, above=0.0),
-        radius_bottom=radius,
-        radius_top=radius,
-        pointer=at,
-    )
+    return read_straight_cylinder(block, at, diagnostics, height=2.0, radius=0.5)
 
 
 def _parse_mesh(

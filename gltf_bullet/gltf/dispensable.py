@@ -1,0 +1,47 @@
+"""What the simulation can do without: errors of reading it are told as warnings.
+
+Pictures, skins and channels of animations are read by the functions that also read collision
+geometry, to which a wrong accessor is an error. Who can do without reads into a sink of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from gltf_bullet.gltf.accessors import ACCESSOR_TOO_LARGE
+from gltf_bullet.gltf.buffer_views import (
+    ACCESSOR_OUT_OF_BOUNDS,
+    BUFFER_VIEW_OUT_OF_BOUNDS,
+    COMPRESSION_UNSUPPORTED,
+)
+from gltf_bullet.gltf.buffers import (
+    BUFFER_MISSING,
+    BUFFER_SHORT,
+    BUFFER_TOO_LARGE,
+    URI_MALFORMED,
+    URI_REFUSED,
+)
+from gltf_bullet.gltf.draco import DRACO_PACKAGE_MISSING, DRACO_TOO_LARGE, DRACO_UNREADABLE
+
+__all__ = ["PASSED_OVER", "do_without"]
+
+PASSED_OVER = IssueKind("PASSED_OVER", Severity.WARNING, "{got}; {instead}")
+
+_WHOLE_FILE: Final = frozenset(
+    {
+        ACCESSOR_OUT_OF_BOUNDS, ACCESSOR_TOO_LARGE, BUFFER_MISSING, BUFFER_SHORT, BUFFER_TOO_LARGE,
+        BUFFER_VIEW_OUT_OF_BOUNDS, COMPRESSION_UNSUPPORTED, DRACO_PACKAGE_MISSING, DRACO_TOO_LARGE,
+        DRACO_UNREADABLE, URI_MALFORMED, URI_REFUSED,
+    }
+)  # fmt: skip
+"""Errors whoever meets them: data that is missing or truncated, and limits of reading."""
+
+
+def do_without(found: Diagnostics, instead: str, diagnostics: Diagnostics) -> None:
+    """Report what was ``found``, errors as warnings that end with what is done ``instead``."""
+    for issue in found:
+        if issue.is_error and issue.kind not in _WHOLE_FILE:
+            diagnostics.report(PASSED_OVER, issue.pointer, got=issue.message, instead=instead)
+        else:
+            diagnostics.extend([issue])
