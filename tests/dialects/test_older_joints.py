@@ -49,7 +49,8 @@ def test_each_body_gets_a_node_where_the_joint_node_stands(diagnostics: Diagnost
     expected = np.eye(4)
     expected[:3, :3] = np.diag([-0.5, 0.5, -0.5])
     expected[:3, 3] = (0.0, 1.0, -1.5)
-    assert np.reshape(on_a["matrix"], (4, 4)).T == pytest.approx(expected)
+    found = np.reshape(on_a["matrix"], (4, 4)).T
+    assert found == pytest.approx(expected)
     assert on_b["matrix"][12:15] == pytest.approx([1.0, 2.0, 3.0])
     assert diagnostics.take(JOINT_IN_FIRST_FORM).pointer == f"/nodes/2/extensions/{JOINT}"
 
