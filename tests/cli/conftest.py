@@ -47,7 +47,7 @@ def assets() -> Path:
 
 @pytest.fixture
 def bad_file(tmp_path: Path) -> Path:
-    """A file with two errors and an approximation."""
+    """A file with an error and what is left out with a warning."""
     path = tmp_path / "bad.gltf"
     path.write_text(
         '{"asset": {"version": "2.0"}, "extensionsUsed": ["KHR_physics_rigid_bodies"],'

@@ -100,9 +100,10 @@ def test_a_missing_file_is_one_clear_line(run: Run, tmp_path: Path, command: str
 def test_a_bad_asset_is_one_line_per_issue(run: Run, bad_file: Path, command: str) -> None:
     outcome = run(command, bad_file)
     assert outcome.code == 1
-    lines = [line for line in outcome.err.splitlines() if line.startswith("error:")]
-    assert len(lines) == 2
-    assert any("/nodes/0/extensions/KHR_physics_rigid_bodies/motion/mass" in li for li in lines)
+    error, warning = outcome.err.splitlines()[:2]
+    assert error.startswith("error:")
+    assert "/nodes/0/extensions/KHR_physics_rigid_bodies/motion/mass" in error
+    assert warning.startswith("warning:")
     assert "Traceback" not in outcome.err
 
 
