@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,10 @@ import pybullet
 import pytest
 
 from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.reading import robot_loading
 from gltf_bullet.bullet.reading.robot_loading import read_robot
 from gltf_bullet.convert.description import BallShape, JointKind, RoundShape
-from gltf_bullet.convert.issues import ROBOT_LINK_LOST, ROBOT_MISREAD
+from gltf_bullet.convert.issues import ROBOT_ENGINE_LINES, ROBOT_LINK_LOST, ROBOT_MISREAD
 from gltf_bullet.diagnostics import Diagnostics
 
 INERTIA = (
@@ -201,3 +203,31 @@ def test_cylinders_and_balls_beside_capsules_come_along(tmp_path: Path) -> None:
         turned = collider.link_from_shape.rotate((0.0, 0.0, 1.0))
         assert abs(sum(a * b for a, b in zip(turned, axis, strict=True))) == pytest.approx(1.0)
     assert [c.shape.is_capsule for c in round_ones] == [True, False, False]  # type: ignore[union-attr]
+
+
+def test_a_line_of_the_engine_is_passed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a robot without a fault PyBullet says nothing; what it says of others comes along."""
+    path = tmp_path / "r.urdf"
+    path.write_text(URDF)
+    monkeypatch.setattr(robot_loading, "engine_lines", lambda _: "something odd")
+    diagnostics = Diagnostics()
+    assert len(read_robot(path, diagnostics).bodies) == 1
+    assert "something odd" in diagnostics.take(ROBOT_ENGINE_LINES).message
+    assert not len(diagnostics)
+
+
+def test_a_link_that_goes_for_a_reason_unknown_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def without_the_last_link(*arguments: Any, **options: Any) -> Any:
+        world = read_world(*arguments, **options)
+        return replace(world, bodies=[replace(b, links=b.links[:-1]) for b in world.bodies])
+
+    read_world = robot_loading.read_world
+    path = tmp_path / "r.urdf"
+    path.write_text(URDF)
+    monkeypatch.setattr(robot_loading, "read_world", without_the_last_link)
+    diagnostics = Diagnostics()
+    read_robot(path, diagnostics)
+    assert "'b'" in diagnostics.take(ROBOT_LINK_LOST).message
+    assert not len(diagnostics)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind
+from gltf_bullet.dialects import joint_limits
 from gltf_bullet.dialects.joint_drives import DRIVE_PAIR_INCOMPLETE, DRIVE_WORD_UNKNOWN
 from gltf_bullet.dialects.joint_limits import (
     AXIS_REPEATED,
@@ -118,6 +119,16 @@ def test_a_limit_that_cannot_be_used_is_left_out(
     assert diagnostics.take(kind).pointer == LIMIT_AT + place
     while diagnostics.issues:  # 1e30 is more than the engine carries, which is told as well
         diagnostics.take(NUMBER_AS_UNLIMITED)
+
+
+def test_a_limit_with_both_ends_at_infinity_is_left_out(
+    read: Read, diagnostics: Diagnostics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By whatever way the numbers came: JSON has no infinity."""
+    monkeypatch.setattr(joint_limits, "_read_range", lambda *_: (math.inf, math.inf))
+    limit = {"linearAxes": [0], "min": 0, "max": 1}
+    assert not read_joint(read, {"limits": [limit]}).description.limits
+    assert diagnostics.take(LIMIT_OUT_OF_REACH).pointer == LIMIT_AT
 
 
 def test_both_lists_of_a_limit_count(read: Read, diagnostics: Diagnostics) -> None:
