@@ -6,9 +6,9 @@ in it is code.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import tempfile
+import zlib
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
@@ -22,8 +22,8 @@ _MOST_BYTES = 512 << 20
 """Of all entries of a folder; the oldest go first."""
 _LOOK_EVERY = 2 << 20
 """[bytes] that are written between two times that the folder is measured, on average."""
-_DIGEST = 16
-"""Bytes of the checksum in front of an entry."""
+_CHECK = 4
+"""Bytes of the checksum in front of an entry, against damage: five times as fast as a digest."""
 
 
 def cache_folder(chosen: str | os.PathLike[str] | None) -> Path:
@@ -44,14 +44,14 @@ def read_entry(path: Path) -> memoryview | None:
         data = memoryview(path.read_bytes())
     except OSError:
         return None
-    digest, content = data[:_DIGEST], data[_DIGEST:]
-    return content if _digest([content]) == digest else None
+    check, content = data[:_CHECK], data[_CHECK:]
+    return content if _checksum([content]) == check else None
 
 
 def write_entry(path: Path, parts: Iterable[bytes | memoryview]) -> None:
     """Keep an entry for :func:`read_entry`, if possible."""
     parts = list(parts)
-    write_file(path, [_digest(parts), *parts])
+    write_file(path, [_checksum(parts), *parts])
 
 
 def write_file(path: Path, parts: Iterable[bytes | memoryview]) -> bool:
@@ -75,11 +75,11 @@ def write_file(path: Path, parts: Iterable[bytes | memoryview]) -> bool:
     return True
 
 
-def _digest(parts: Iterable[bytes | memoryview]) -> bytes:
-    digest = hashlib.blake2b(digest_size=_DIGEST)
+def _checksum(parts: Iterable[bytes | memoryview]) -> bytes:
+    check = 0
     for part in parts:
-        digest.update(part)
-    return digest.digest()
+        check = zlib.crc32(part, check)
+    return check.to_bytes(_CHECK, "little")
 
 
 def _shrink(folder: Path) -> None:

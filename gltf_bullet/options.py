@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-__all__ = ["LoadOptions", "Visuals"]
+__all__ = ["LoadOptions", "Visuals", "require_options"]
 
 Visuals: TypeAlias = Literal["mesh", "collider", "none"]
 """What a scene shows of its bodies."""
@@ -94,3 +94,19 @@ class LoadOptions:
         if not 1 <= self.max_convex_parts <= 200:
             # One OBJ of 200 hulls is measured to work; more is unknown ground.
             raise ValueError(f"max_convex_parts is {self.max_convex_parts}; must be in 1..200")
+
+
+def require_options(options: LoadOptions | None) -> LoadOptions:
+    """The options; the defaults for ``None``.
+
+    Raises:
+        TypeError: They are none.
+    """
+    if options is None:
+        return _DEFAULTS
+    if not isinstance(options, LoadOptions):
+        raise TypeError(f"options is a {type(options).__name__}; must be LoadOptions(...) or None")
+    return options
+
+
+_DEFAULTS = LoadOptions()

@@ -45,9 +45,10 @@ class FileAside:
         # is one act of the file system.
         prefix = f"{_PREFIX}{target.stem[:40]}-"
         _sweep(target.parent, prefix)
-        self._handle, name = tempfile.mkstemp(
-            dir=target.parent, prefix=prefix, suffix=target.suffix
-        )
+        with _errors_name(target):
+            self._handle, name = tempfile.mkstemp(
+                dir=target.parent, prefix=prefix, suffix=target.suffix
+            )
         _lock(self._handle)
         self.path = Path(name)
         """Where to write."""
@@ -62,12 +63,13 @@ class FileAside:
             OSError: It cannot be; the old one is as it was.
         """
         try:
-            self.path.chmod(_mode_for(self._target))
-            if durable:
-                with self.path.open("rb+") as file:
-                    # Else a crash of the machine may leave the new name with nothing behind it.
-                    os.fsync(file.fileno())
-            os.replace(self.path, self._target)
+            with _errors_name(self._target):
+                self.path.chmod(_mode_for(self._target))
+                if durable:
+                    with self.path.open("rb+") as file:
+                        # Else a crash of the machine may leave the new name with nothing behind it.
+                        os.fsync(file.fileno())
+                os.replace(self.path, self._target)
         except BaseException:
             self.discard()
             raise
@@ -83,6 +85,17 @@ class FileAside:
         if self._handle >= 0:
             os.close(self._handle)
         self._handle = -1
+
+
+@contextmanager
+def _errors_name(target: Path) -> Iterator[None]:
+    """Errors about the unfinished file name the one that the user asked for."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(target)) from error
 
 
 def _lock(handle: int) -> bool:

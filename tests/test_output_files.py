@@ -316,3 +316,32 @@ def test_a_scene_does_not_write_over_its_file(tmp_path: Path) -> None:
         assert source.stat().st_mtime_ns != before
     finally:
         pybullet.disconnect(client)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [export_other_world, export_other_rollout, lambda target: written_aside(target).__enter__()],
+    ids=["export_world", "record_world", "written_aside"],
+)
+def test_a_missing_folder_is_named_with_the_file_that_was_asked_for(
+    write: Callable[[Path], None], tmp_path: Path
+) -> None:
+    """Not with the one that is written aside."""
+    target = tmp_path / "nowhere" / "out.glb"
+    with pytest.raises(FileNotFoundError) as caught:
+        write(target)
+    assert caught.value.filename == str(target)
+
+
+def test_a_refused_replacement_names_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "out.txt"
+
+    def refuse(source: Path, target: Path) -> None:
+        raise PermissionError(errno.EACCES, "no", str(source), None, str(target))
+
+    monkeypatch.setattr(output_files.os, "replace", refuse)
+    with pytest.raises(PermissionError) as caught, written_aside(target):
+        pass
+    assert caught.value.filename == str(target)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gltf_bullet.cli.robots import FixedBaseOption, is_robot
+from gltf_bullet.cli.robots import FixedBaseOption, is_robot, require_urdf
 from gltf_bullet.output_files import require_another_file
 
 if TYPE_CHECKING:
@@ -71,33 +71,34 @@ def convert(
     if target.is_dir() or not target.absolute().parent.is_dir():
         raise typer.BadParameter(f"{target} cannot be written: no such folder", param_hint="OUT")
     require_another_file(source, target, force=force)
-    robot_options = (
-        ("--fixed-base", fixed_base),
-        ("--self-collision", self_collision),
-        ("--inertia-from-file", inertia_from_file),
-    )
-    for option, wanted in robot_options:
-        allowed = is_robot(source) and (option == "--self-collision" or _is_urdf(source))
-        if wanted and not allowed:
-            raise typer.BadParameter(f"says nothing of {source}", param_hint=option)
+    require_urdf(source, "--fixed-base", fixed_base)
+    require_urdf(source, "--inertia-from-file", inertia_from_file)
+    if self_collision and not is_robot(source):
+        raise typer.BadParameter(f"says nothing of {source}", param_hint="--self-collision")
     from gltf_bullet.cli.output import console, issue_rows, print_issues, print_json
     from gltf_bullet.diagnostics import Diagnostics
+    from gltf_bullet.errors import AssetError
     from gltf_bullet.gltf.writing import write_document
 
     diagnostics = Diagnostics()
-    if is_robot(source):
-        from gltf_bullet.runtime.world_export import robot_file
+    try:
+        if is_robot(source):
+            from gltf_bullet.runtime.world_export import robot_file
 
-        file, _ = robot_file(
-            source,
-            diagnostics,
-            fixed_base=fixed_base,
-            self_collision=self_collision,
-            inertia_from_file=inertia_from_file,
-        )
-        root, buffers = file.root, file.buffers
-    else:
-        root, buffers = _rewritten(source, diagnostics)
+            file, _ = robot_file(
+                source,
+                diagnostics,
+                fixed_base=fixed_base,
+                self_collision=self_collision,
+                inertia_from_file=inertia_from_file,
+            )
+            root, buffers = file.root, file.buffers
+        else:
+            root, buffers = _rewritten(source, diagnostics)
+    except AssetError as error:
+        if as_json:
+            print_json({"written": None, "to": to.value, "issues": issue_rows(error.issues)})
+        raise
     if to is Target.GLTF_2_1:
         from gltf_bullet.dialects.khr.core_shapes import with_core_shapes
 
@@ -112,10 +113,6 @@ def convert(
         out.print(f"{target} written. {_lost(diagnostics)}", markup=False, soft_wrap=True)
     if diagnostics.has_errors:
         raise typer.Exit(1)
-
-
-def _is_urdf(path: Path) -> bool:
-    return path.suffix.lower() == ".urdf"
 
 
 def _lost(diagnostics: Diagnostics) -> str:

@@ -12,7 +12,7 @@ import typer
 if TYPE_CHECKING:
     from gltf_bullet.runtime.asset import Asset
 
-__all__ = ["FixedBaseOption", "is_robot", "path_of_gltf", "read_source"]
+__all__ = ["FixedBaseOption", "is_robot", "path_of_gltf", "read_source", "require_urdf"]
 
 FixedBaseOption: TypeAlias = Annotated[
     bool, typer.Option("--fixed-base", help="A URDF's base stands still.")
@@ -26,30 +26,51 @@ def is_robot(path: Path) -> bool:
     return path.suffix.lower() in ROBOT_SUFFIXES
 
 
+def require_urdf(path: Path, option: str, wanted: bool) -> None:
+    """End with a usage error where an option is given that says nothing of the file."""
+    if wanted and path.suffix.lower() != ".urdf":
+        raise typer.BadParameter(f"says nothing of {path}", param_hint=option)
+
+
 def read_source(path: Path, *, fixed_base: bool = False) -> Asset:
-    """A glTF file, or a robot as the glTF that ``convert`` makes of it."""
+    """A glTF file, or a robot as the glTF that ``convert`` makes of it, with what that lost."""
     from gltf_bullet.runtime.asset import read_asset
 
+    require_urdf(path, "--fixed-base", fixed_base)
     if not is_robot(path):
         return read_asset(path)
+    from dataclasses import replace
+
     from gltf_bullet.diagnostics import Diagnostics
     from gltf_bullet.runtime.world_export import robot_file
 
-    return robot_file(path, Diagnostics(), fixed_base=fixed_base)[1]
+    diagnostics = Diagnostics()
+    asset = robot_file(path, diagnostics, fixed_base=fixed_base)[1]
+    diagnostics.extend(asset.issues)
+    document = replace(asset.document, path=str(path))
+    return replace(asset, document=document, issues=diagnostics.issues)
 
 
 @contextmanager
 def path_of_gltf(path: Path, *, fixed_base: bool = False) -> Iterator[Path]:
-    """The path itself, or of a robot's glTF that lasts as long as the context."""
+    """The path itself, or of a robot's glTF that lasts as long as the context.
+
+    What was lost of the robot is printed.
+    """
+    require_urdf(path, "--fixed-base", fixed_base)
     if not is_robot(path):
         yield path
         return
     import tempfile
 
+    from gltf_bullet.cli.output import console, print_issues
     from gltf_bullet.diagnostics import Diagnostics
     from gltf_bullet.runtime.world_export import robot_file
 
+    diagnostics = Diagnostics()
     with tempfile.TemporaryDirectory(prefix="gltf_bullet_") as folder:
         target = Path(folder) / f"{path.stem}.glb"
-        robot_file(path, Diagnostics(), fixed_base=fixed_base)[0].write(target)
+        robot_file(path, diagnostics, fixed_base=fixed_base)[0].write(target)
+        if len(diagnostics):
+            print_issues(console(), diagnostics.issues)
         yield target

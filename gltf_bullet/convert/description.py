@@ -15,6 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from gltf_bullet.model import CollisionFilter, Joint, PhysicsMaterial
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, IntArray, Pose, Vec3
 
 __all__ = [
@@ -33,6 +34,8 @@ __all__ = [
     "PlaneShape",
     "RoundShape",
     "ShapeGeometry",
+    "StatedJoint",
+    "StatedSurface",
     "Surface",
     "VisualDescription",
     "WorldDescription",
@@ -122,12 +125,27 @@ class Surface:
     double_sided: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedSurface:
+    """What the file of a scene says of a collider; engines have an approximation of it."""
+
+    scene: int
+    """Whose file says whom it meets; -1: the bits of the link do."""
+    material: PhysicsMaterial | None
+    """``None``: somebody has given the link other numbers since, which count."""
+    filter: CollisionFilter | None = None
+    outward: CollisionFilter | None = None
+    """What the filter means to colliders of other scenes."""
+
+
 @dataclass(frozen=True, slots=True)
 class ColliderDescription:
     """A solid shape on a link."""
 
     shape: ShapeGeometry
     link_from_shape: Pose
+    stated: StatedSurface | None = None
+    """``None``: the numbers and bits of the link are all that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +195,8 @@ class LinkJointDescription:
     """[rad/s] or [m/s]; 0: not stated. glTF cannot say it."""
     damping: float = 0.0
     """[N m s/rad] or [N s/m]"""
+    added_damping: float = 0.0
+    """Of :attr:`damping`, what was added to that of a scene's file."""
     friction: float = 0.0
     """Not simulated by Bullet; glTF cannot say it."""
     mimic: MimicRule | None = None
@@ -211,6 +231,16 @@ class LinkDescription:
     spinning_friction: float = 0.0
     contact_spring: tuple[float, float] | None = None
     """Stiffness [N/m] and damping [N s/m] of its contacts; ``None``: they are rigid."""
+    anisotropic_friction: Vec3 | None = None
+    """Factors along the axes of the inertial frame; ``None``: friction is the same along all."""
+    friction_anchor: bool = False
+    """Whether contacts hold on to the point where they began."""
+    damping: tuple[float, float] = (0.0, 0.0)
+    """Share of the linear and of the angular velocity that goes in a second, where it is known."""
+    gravity_factor: float = 1.0
+    """Which engines have no number for."""
+    is_kinematic: bool = False
+    """Whether a base without mass is moved, though it may stand still at the moment."""
     group: int = 1
     """Collision bits."""
     mask: int = -1
@@ -254,11 +284,29 @@ class ConstraintDescription:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StatedJoint:
+    """A joint of a scene's file, with its limits and drives; engines know a part of them."""
+
+    name: str
+    joint: Joint
+    """Its nodes are those of the scene's file."""
+    parent: tuple[int, int]
+    """Indices of a body and of one of its links; (-1, -1): the world."""
+    child: tuple[int, int]
+    parent_from_frame: Pose
+    """In the link frame, as the bodies stand now."""
+    child_from_frame: Pose
+    leader: str = ""
+    """The name of the joint that it follows, if any."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorldDescription:
     """Everything that goes into one file."""
 
     bodies: tuple[BodyDescription, ...]
     constraints: tuple[ConstraintDescription, ...] = ()
+    joints: tuple[StatedJoint, ...] = ()
     gravity: Vec3 | None = None
     """[m/s^2]; ``None``: the file is to state none."""
     up_axis: str = "z"

@@ -6,7 +6,18 @@ from typing import Final
 
 from gltf_bullet.diagnostics import IssueKind, Severity
 
-__all__ = ["LINK_WITHOUT_MASS", "NOT_IN_GLTF", "ROBOT_FILE_MISSING", "ROBOT_UNREADABLE"]
+__all__ = [
+    "LINK_WITHOUT_MASS",
+    "NOT_IN_GLTF",
+    "ROBOT_ELEMENT_IGNORED",
+    "ROBOT_ENGINE_LINES",
+    "ROBOT_FILE_MISSING",
+    "ROBOT_INVALID",
+    "ROBOT_LINK_LOST",
+    "ROBOT_MISREAD",
+    "ROBOT_REFUSED",
+    "ROBOT_UNREADABLE",
+]
 
 NOT_IN_GLTF: Final = IssueKind(
     "NOT_IN_GLTF",
@@ -22,11 +33,41 @@ LINK_WITHOUT_MASS: Final = IssueKind(
 ROBOT_FILE_MISSING: Final = IssueKind(
     "ROBOT_FILE_MISSING",
     Severity.ERROR,
-    "the robot names {got}, which is neither beside it nor in a ROS package; what it shows or "
-    "collides with is left out",
+    "{owner} names the file {got} ({where}), which is neither beside the robot, nor above it, nor "
+    "in a ROS package; left out: its {what}",
 )
 ROBOT_UNREADABLE: Final = IssueKind(
     "ROBOT_UNREADABLE",
     Severity.ERROR,
     "the file is {got}; must be a robot: <robot> (URDF), <mujoco> (MJCF) or <sdf>",
+)
+ROBOT_INVALID: Final = IssueKind(
+    "ROBOT_INVALID",
+    Severity.ERROR,
+    "{where}: {got}; must be {allowed}",
+)
+ROBOT_REFUSED: Final = IssueKind(
+    "ROBOT_REFUSED",
+    Severity.ERROR,
+    "PyBullet cannot load the robot: {why}",
+)
+ROBOT_ELEMENT_IGNORED: Final = IssueKind(
+    "ROBOT_ELEMENT_IGNORED",
+    Severity.WARNING,
+    "PyBullet tells nothing of {what} ({where}); it is left out",
+)
+ROBOT_MISREAD: Final = IssueKind(
+    "ROBOT_MISREAD",
+    Severity.WARNING,
+    "PyBullet takes {what} ({where}) for {taken}",
+)
+ROBOT_LINK_LOST: Final = IssueKind(
+    "ROBOT_LINK_LOST",
+    Severity.ERROR,
+    "PyBullet leaves out {count} links or bodies of the robot ({names})",
+)
+ROBOT_ENGINE_LINES: Final = IssueKind(
+    "ROBOT_ENGINE_LINES",
+    Severity.INFO,
+    "PyBullet says of the robot: {lines}",
 )

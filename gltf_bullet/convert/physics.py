@@ -7,17 +7,13 @@ and its child link is below it, so that the local transform of the child *is* th
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from gltf_bullet.convert.description import (
     BallShape,
     BodyDescription,
     BoxShape,
-    ConstraintDescription,
-    ConstraintKind,
     JointKind,
     LinkDescription,
-    LinkJointDescription,
     PlaneShape,
     RoundShape,
     ShapeGeometry,
@@ -25,34 +21,36 @@ from gltf_bullet.convert.description import (
 )
 from gltf_bullet.convert.filters import collision_filters
 from gltf_bullet.convert.issues import LINK_WITHOUT_MASS, NOT_IN_GLTF
+from gltf_bullet.convert.joints import (
+    describe_joint,
+    frame_of_axis,
+    joint_frame,
+    note_rest,
+    place_constraint,
+    place_stated_joint,
+    tidy,
+)
+from gltf_bullet.convert.surfaces import lost_of, material_of
 from gltf_bullet.convert.world_nodes import WorldNodes
 from gltf_bullet.diagnostics import ROOT, Diagnostics
-from gltf_bullet.dialects.joint_extras import EXTRAS
 from gltf_bullet.model import (
     Box,
     Capsule,
     Collider,
     CollisionFilter,
     Cylinder,
-    DriveMode,
     Joint,
-    JointDescription,
-    JointDrive,
-    JointLimit,
     MeshPart,
     Motion,
     MotionKind,
-    PhysicsMaterial,
     Plane,
     Shape,
     Sphere,
 )
 from gltf_bullet.model import MeshShape as ModelMesh
-from gltf_bullet.model.joints import DofKind
-from gltf_bullet.model.materials import CombineMode
-from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3, rotation_to
+from gltf_bullet.transforms import IDENTITY_POSE, Pose, rotation_to
 
-__all__ = ["joint_frame", "place_world"]
+__all__ = ["place_world"]
 
 MASSLESS = 1e-6
 """Share of the lightest link's mass that stands for none: KHR takes 0 for infinite."""
@@ -60,9 +58,6 @@ GYRATION = 1e-3
 """[m] How far from its centre such a mass is."""
 
 _Y_UP_FROM_Z_UP = Pose((-(0.5**0.5), 0.0, 0.0, 0.5**0.5), (0.0, 0.0, 0.0))
-_AXES: tuple[Vec3, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
-_ALIGNED = 1e-12
-"""A joint axis this close to one of its frame's needs no frame of its own."""
 
 
 def place_world(world: WorldDescription, diagnostics: Diagnostics) -> WorldNodes:
@@ -74,7 +69,9 @@ def place_world(world: WorldDescription, diagnostics: Diagnostics) -> WorldNodes
     for number, body in enumerate(world.bodies):
         _Placer(result, world, number, filters, diagnostics).place(body)
     for constraint in world.constraints:
-        _place_constraint(result, constraint, diagnostics)
+        place_constraint(result, constraint, diagnostics)
+    for joint in world.joints:
+        place_stated_joint(result, joint, diagnostics)
     return result
 
 
@@ -86,7 +83,7 @@ class _Placer:
         result: WorldNodes,
         world: WorldDescription,
         number: int,
-        filters: dict[tuple[int, int], CollisionFilter],
+        filters: dict[tuple[int, int, int], CollisionFilter],
         diagnostics: Diagnostics,
     ) -> None:
         self._result = result
@@ -130,7 +127,7 @@ class _Placer:
             raise ValueError(f"link {link.name!r} has a parent and no joint")
         parent_link = body.links[link.parent]
         parent = self._result.link_nodes[self._number, link.parent]
-        axis, turn = _frame_of_axis(joint.axis)
+        axis, turn = frame_of_axis(joint.axis)
         link_from_joint = Pose(turn, (0.0, 0.0, 0.0))
         parent_from_joint = joint_frame(link)
         joint_node = self._nodes.add(joint.name, parent, parent_from_joint)
@@ -138,36 +135,21 @@ class _Placer:
         joint_from_link = (
             parent_link.world_from_link @ parent_from_joint
         ).inverse() @ link.world_from_link
-        node = self._nodes.add(link.name, joint_node, _tidy(joint_from_link))
+        node = self._nodes.add(link.name, joint_node, tidy(joint_from_link))
         connected = node
         if link_from_joint != IDENTITY_POSE:
             connected = self._nodes.add(f"{joint.name} frame", node, link_from_joint)
         self._result.joints[joint_node] = Joint(
-            node=joint_node, connected_node=connected, description=_describe(joint, axis)
+            node=joint_node, connected_node=connected, description=describe_joint(joint, axis)
         )
-        self._note_rest(joint, joint_node)
+        rule = joint.mimic
+        note_rest(
+            self._result, joint_node, joint.name, self._diagnostics,
+            max_velocity=0.0 if joint.kind is JointKind.FIXED else joint.max_velocity,
+            friction=joint.friction,
+            mimic=None if rule is None else (rule.joint, rule.multiplier, rule.offset),
+        )  # fmt: skip
         return node
-
-    def _note_rest(self, joint: LinkJointDescription, joint_node: int) -> None:
-        """Keep what KHR cannot say in ``extras``."""
-        kept: dict[str, Any] = {}
-        if joint.max_velocity > 0.0 and joint.kind is not JointKind.FIXED:
-            kept["maxVelocity"] = joint.max_velocity
-        if joint.friction > 0.0:
-            kept["friction"] = joint.friction
-        if joint.mimic is not None:
-            kept["mimic"] = {
-                "joint": joint.mimic.joint,
-                "multiplier": joint.mimic.multiplier,
-                "offset": joint.mimic.offset,
-            }
-            self._diagnostics.report(
-                NOT_IN_GLTF, ROOT / "nodes" / joint_node, what="the mimic rule",
-                owner=f"joint {joint.name!r}",
-                done="it is kept in extras and acts when loaded here",
-            )  # fmt: skip
-        if kept:
-            self._nodes.entries[joint_node]["extras"] = {EXTRAS: kept}
 
     # --- links --------------------------------------------------------------------------------
 
@@ -175,7 +157,7 @@ class _Placer:
         link = body.links[index]
         is_base = index == 0
         at_rest = not any(link.linear_velocity) and not any(link.angular_velocity)
-        if is_base and link.mass == 0.0 and at_rest:
+        if is_base and link.mass == 0.0 and at_rest and not link.is_kinematic:
             return  # no motion: fixed to the world, together with its colliders
         linear, angular = (
             link.world_from_link.inverse().rotate(velocity)
@@ -204,23 +186,21 @@ class _Placer:
             inertia_orientation_xyzw=link.link_from_inertial.rotation_xyzw,
             linear_velocity=linear,
             angular_velocity=angular,
+            gravity_factor=link.gravity_factor,
         )
 
     def _place_shapes(self, link: LinkDescription, index: int, node: int) -> None:
-        material = PhysicsMaterial(
-            static_friction=max(0.0, link.friction),
-            dynamic_friction=max(0.0, link.friction),
-            restitution=min(max(0.0, link.restitution), 1.0),
-            # Bullet multiplies.
-            friction_combine=CombineMode.MULTIPLY,
-            restitution_combine=CombineMode.MULTIPLY,
-        )
-        if link.colliders:
-            self._report_lost_contact(link, node)
+        material = material_of(link)
+        for what, done in lost_of(link):
+            self._diagnostics.report(
+                NOT_IN_GLTF, ROOT / "nodes" / node, what=what,
+                owner=f"link {link.name!r}", done=done,
+            )  # fmt: skip
         taken = False
         for k, collider in enumerate(link.colliders):
+            stated = collider.stated
             shape, turn = self._shape(collider.shape)
-            pose = _tidy(collider.link_from_shape @ turn)
+            pose = tidy(collider.link_from_shape @ turn)
             where = node
             if taken or pose != IDENTITY_POSE:
                 where = self._nodes.add(f"{link.name} collider {k}".strip(), node, pose)
@@ -228,12 +208,12 @@ class _Placer:
             self._result.colliders[where] = Collider(
                 node=where,
                 shape=shape,
-                material=material,
-                filter=self._filters.get((self._number, index)),
+                material=material if stated is None or stated.material is None else stated.material,
+                filter=self._filters.get((self._number, index, k)),
             )
         taken = False
         for k, visual in enumerate(link.visuals):
-            pose = _tidy(visual.link_from_shape)
+            pose = tidy(visual.link_from_shape)
             where = node
             if taken or pose != IDENTITY_POSE or visual.scale != (1.0, 1.0, 1.0):
                 where = self._nodes.add(f"{link.name} visual {k}".strip(), node, pose)
@@ -241,22 +221,6 @@ class _Placer:
                 self._nodes.entries[where]["scale"] = list(visual.scale)
             taken = taken or where == node
             self._result.visuals.append((where, visual))
-
-    def _report_lost_contact(self, link: LinkDescription, node: int) -> None:
-        lost = []
-        if link.rolling_friction or link.spinning_friction:
-            lost.append(
-                f"rolling friction {link.rolling_friction:.3g} and spinning friction "
-                f"{link.spinning_friction:.3g}"
-            )
-        if link.contact_spring is not None:
-            stiffness, damping = link.contact_spring
-            lost.append(f"contact stiffness {stiffness:.3g} N/m and damping {damping:.3g} N s/m")
-        for what in lost:
-            self._diagnostics.report(
-                NOT_IN_GLTF, ROOT / "nodes" / node, what=what,
-                owner=f"link {link.name!r}", done="they are left out",
-            )  # fmt: skip
 
     def _shape(self, shape: ShapeGeometry) -> tuple[Shape, Pose]:
         """A shape of the model, and how it stands in the frame of Bullet's."""
@@ -276,98 +240,3 @@ class _Placer:
         meshes = self._result.collision_meshes
         mesh = meshes.setdefault(shape, len(meshes))
         return ModelMesh(parts=(MeshPart(mesh=mesh),), convex_hull=shape.is_convex), IDENTITY_POSE
-
-
-def joint_frame(link: LinkDescription) -> Pose:
-    """parent_link_from_joint: the joint is about an axis of its node's frame."""
-    axis = (0.0, 0.0, 1.0) if link.joint is None else link.joint.axis
-    return link.parent_from_link @ Pose(_frame_of_axis(axis)[1], (0.0, 0.0, 0.0))
-
-
-def _frame_of_axis(axis: Vec3) -> tuple[int, tuple[float, float, float, float]]:
-    """The axis of a joint's frame that the joint is about, and link_from_joint's rotation."""
-    for k, unit in enumerate(_AXES):
-        if max(abs(a - b) for a, b in zip(axis, unit, strict=True)) < _ALIGNED:
-            return k, (0.0, 0.0, 0.0, 1.0)
-    k = max(range(3), key=lambda k: abs(axis[k]))
-    return k, rotation_to(_AXES[k], axis)
-
-
-def _describe(joint: LinkJointDescription, axis: int) -> JointDescription:
-    """Limits and drives; all that is not free is locked."""
-    turns, slides = {
-        JointKind.FIXED: ((), ()),
-        JointKind.REVOLUTE: ((axis,), ()),
-        JointKind.PRISMATIC: ((), (axis,)),
-        JointKind.SPHERICAL: ((0, 1, 2), ()),
-        JointKind.PLANAR: ((axis,), tuple(k for k in range(3) if k != axis)),
-    }[joint.kind]
-    limits = []
-    for kind, free in ((DofKind.LINEAR, slides), (DofKind.ANGULAR, turns)):
-        locked = tuple(k for k in range(3) if k not in free)
-        if locked:
-            limits.append(JointLimit(kind=kind, axes=locked, minimum=0.0, maximum=0.0))
-    drives: list[JointDrive] = []
-    if joint.kind in (JointKind.REVOLUTE, JointKind.PRISMATIC):
-        kind = DofKind.ANGULAR if joint.kind is JointKind.REVOLUTE else DofKind.LINEAR
-        if joint.lower > -math.inf or joint.upper < math.inf:
-            limits.append(
-                JointLimit(kind=kind, axes=(axis,), minimum=joint.lower, maximum=joint.upper)
-            )
-        if joint.max_force > 0.0 or joint.damping > 0.0:
-            drives.append(
-                JointDrive(
-                    kind=kind,
-                    axis=axis,
-                    mode=DriveMode.FORCE,
-                    max_force=joint.max_force if joint.max_force > 0.0 else math.inf,
-                    damping=joint.damping,
-                )
-            )
-    return JointDescription(limits=tuple(limits), drives=tuple(drives))
-
-
-def _place_constraint(
-    result: WorldNodes,
-    constraint: ConstraintDescription,
-    diagnostics: Diagnostics,
-) -> None:
-    """A joint node in the parent link and an attachment node in the child link, or the world."""
-    axis, turn = 0, (0.0, 0.0, 0.0, 1.0)
-    if constraint.kind is ConstraintKind.PRISMATIC:
-        axis, turn = _frame_of_axis(constraint.axis)
-    frame = Pose(turn, (0.0, 0.0, 0.0))
-    name = f"constraint {len(result.joints)}"
-    ends = []
-    for (body, link), link_from_frame in (
-        (constraint.parent, constraint.parent_from_frame),
-        (constraint.child, constraint.child_from_frame),
-    ):
-        owner = result.link_nodes[body, link] if body >= 0 else result.world_node
-        ends.append(result.nodes.add(name, owner, _tidy(link_from_frame @ frame)))
-    kind = {
-        ConstraintKind.POINT: JointKind.SPHERICAL,
-        ConstraintKind.FIXED: JointKind.FIXED,
-        ConstraintKind.PRISMATIC: JointKind.PRISMATIC,
-    }[constraint.kind]
-    result.joints[ends[0]] = Joint(
-        node=ends[0],
-        connected_node=ends[1],
-        description=_describe(LinkJointDescription(kind=kind, name=name), axis),
-        # Constraints leave collisions as they are.
-        enable_collision=True,
-    )
-    if constraint.max_force < math.inf:
-        diagnostics.report(
-            NOT_IN_GLTF, ROOT / "nodes" / ends[0],
-            what=f"the largest force {constraint.max_force:.3g} N",
-            owner="a constraint", done="the joint holds whatever comes",
-        )  # fmt: skip
-
-
-def _tidy(pose: Pose) -> Pose:
-    """The identity where only rounding is between."""
-    x, y, z, w = pose.rotation_xyzw
-    if max(map(abs, (x, y, z, *pose.translation))) < 1e-15 and w > 0.0:
-        return IDENTITY_POSE
-    return pose

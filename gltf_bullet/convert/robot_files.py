@@ -1,4 +1,4 @@
-"""URDF, MJCF and SDF texts as far as PyBullet needs help with them: paths and mimic rules."""
+"""URDF, MJCF and SDF texts, checked, and as far as PyBullet needs help with them: paths, mimics."""
 
 from __future__ import annotations
 
@@ -10,7 +10,24 @@ from pathlib import Path
 from typing import Final
 
 from gltf_bullet.convert.description import MimicRule
-from gltf_bullet.convert.issues import ROBOT_FILE_MISSING, ROBOT_UNREADABLE
+from gltf_bullet.convert.issues import (
+    ROBOT_ELEMENT_IGNORED,
+    ROBOT_FILE_MISSING,
+    ROBOT_INVALID,
+    ROBOT_UNREADABLE,
+)
+from gltf_bullet.convert.robot_checks import c_number, check_robot
+from gltf_bullet.convert.robot_elements import read_elements, report_ignored
+from gltf_bullet.convert.robot_misreadings import report_misread
+from gltf_bullet.convert.robot_xml import (
+    Edit,
+    XmlElement,
+    XmlError,
+    edited,
+    escaped,
+    parse_xml,
+    places,
+)
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.errors import ContainerError
 
@@ -29,47 +46,181 @@ class RobotText:
     format: str
     """``"urdf"``, ``"mjcf"`` or ``"sdf"``."""
     text: str
-    """With the paths of its files made absolute."""
+    """With the paths of its files made absolute, without what needs files that nobody finds."""
     mimic: dict[str, MimicRule]
     """By joint."""
+    links: tuple[str, ...]
+    """Names of the links or bodies that it has."""
 
 
 def read_robot_text(path: str | os.PathLike[str], diagnostics: Diagnostics) -> RobotText:
-    """Read a description; files that it names and nobody finds are reported.
+    """Read a description; what PyBullet will not make of it, and files not found, are reported.
 
     Raises:
         OSError: It cannot be read.
-        ContainerError: It is none of the three formats.
+        ContainerError: It is none of the three formats, or nothing that PyBullet can be given.
     """
     file = Path(path).absolute()
-    data = file.read_bytes()
-    # PyBullet's own parser forgives what a strict one refuses (a robot of pybullet_data is such).
-    plain = re.sub(r"<!--.*?-->|<\?.*?\?>", "", data.decode("utf-8", "replace"), flags=re.DOTALL)
-    tag = re.search(r"<([A-Za-z_][\w.-]*)", plain)
-    kind = _FORMATS.get(tag[1]) if tag is not None else None
-    if kind is None:
-        got = "no XML" if tag is None else f"a text in <{tag[1][:30]}>"
-        diagnostics.report(ROBOT_UNREADABLE, ROOT, got=got)
+    text = file.read_bytes().decode("utf-8-sig", "replace")
+    root, kind = _parsed(path, text, diagnostics)
+    findings = Diagnostics()
+    check_robot(root, kind, findings)
+    if findings.has_errors:
+        diagnostics.extend(findings.issues)
         raise ContainerError(str(path), diagnostics.issues)
-    text = data.decode("utf-8", "replace")
-    for name in dict.fromkeys(_file_names(plain, kind)):
-        found = _find(name, file.parent)
-        if found is None:
-            diagnostics.report(ROBOT_FILE_MISSING, ROOT, got=name[:120])
-            continue
-        absolute = found.as_posix()
-        for quote in ('"', "'"):
-            text = text.replace(f"{quote}{name}{quote}", f"{quote}{absolute}{quote}")
-        text = text.replace(f">{name}<", f">{absolute}<")
-    return RobotText(kind, text, dict(_mimic_rules(plain)) if kind == "urdf" else {})
+    edits = list(_FILE_EDITS[kind](root, file.parent, diagnostics))
+    report_ignored(root, kind, diagnostics)
+    report_misread(root, kind, diagnostics)
+    return RobotText(
+        kind,
+        edited(text, edits),
+        dict(_mimic_rules(root, diagnostics)) if kind == "urdf" else {},
+        tuple(_link_names(root, kind)),
+    )
 
 
-def _file_names(text: str, kind: str) -> list[str]:
+def _parsed(
+    path: str | os.PathLike[str], text: str, diagnostics: Diagnostics
+) -> tuple[XmlElement, str]:
+    """The first element and the format that it stands for."""
+    root, wrong = None, None
+    try:
+        root = parse_xml(text)
+        tag = "" if root is None else root.tag
+    except XmlError as error:
+        wrong = error
+        # Whether it is meant to be a robot at all.
+        found = re.search(r"<([A-Za-z_][\w.-]*)", text)
+        tag = "" if found is None else found[1]
+    kind = _FORMATS.get(tag)
+    if kind is None:
+        got = f"a text in <{tag[:30]}>" if tag else "no XML"
+        diagnostics.report(ROBOT_UNREADABLE, ROOT, got=got)
+    elif wrong is not None:
+        diagnostics.report(
+            ROBOT_INVALID, ROOT,
+            where=f"line {wrong.line}", got=wrong.found, allowed=wrong.allowed,
+        )  # fmt: skip
+    if root is None or kind is None:
+        raise ContainerError(str(path), diagnostics.issues)
+    unresolved = [element for element in root.all_below() if _is_xacro(element)]
+    if unresolved:
+        diagnostics.report(
+            ROBOT_INVALID, ROOT, where=places(unresolved), got="an unprocessed xacro file",
+            allowed="what `xacro` makes of it",
+        )  # fmt: skip
+        raise ContainerError(str(path), diagnostics.issues)
+    return root, kind
+
+
+def _is_xacro(element: XmlElement) -> bool:
+    return element.tag.startswith("xacro:") or any(
+        "${" in attribute.value for attribute in element.attributes.values()
+    )
+
+
+def _link_names(root: XmlElement, kind: str) -> Iterator[str]:
+    tag = "body" if kind == "mjcf" else "link"
     if kind == "urdf":
-        return re.findall(r"""<(?:mesh|texture)\b[^>]*?\bfilename\s*=\s*["']([^"']+)["']""", text)
-    if kind == "sdf":
-        return re.findall(r"<mesh>.*?<uri>\s*([^<]+?)\s*</uri>", text, re.DOTALL)
-    return []  # MJCF names files relative to itself, which PyBullet follows
+        owners = [root]
+    elif kind == "sdf":
+        owners = [m for world in root.named("world")[:1] or [root] for m in world.named("model")]
+    else:
+        bodies = [e for world in root.named("worldbody") for e in world.all_below()]
+        owners = [e for e in bodies if e.tag in ("worldbody", "body")]
+    for owner in owners:
+        yield from (link.name for link in owner.named(tag) if link.name)
+
+
+def _edits_of_urdf(robot: XmlElement, folder: Path, diagnostics: Diagnostics) -> Iterator[Edit]:
+    yield from _edits_of_named_files(robot, "urdf", folder, diagnostics)
+
+
+def _edits_of_sdf(sdf: XmlElement, folder: Path, diagnostics: Diagnostics) -> Iterator[Edit]:
+    for element in sdf.all_below():
+        if element.tag == "static" and element.text.lower() == "true":
+            # PyBullet reads a number.
+            yield Edit(element.text_start, element.text_end, "1")
+    yield from _edits_of_named_files(sdf, "sdf", folder, diagnostics)
+
+
+def _edits_of_named_files(
+    root: XmlElement, kind: str, folder: Path, diagnostics: Diagnostics
+) -> Iterator[Edit]:
+    """Of URDF and SDF: paths as they are found; without it the visual or collider."""
+    missing: dict[tuple[str, str], list[XmlElement]] = {}
+    for _, element in read_elements(root, kind):
+        name, start, end = _file_of(element)
+        if not name:
+            continue
+        found = _find(name, folder)
+        if found is not None:
+            yield Edit(start, end, escaped(found.as_posix()))
+            continue
+        part, link = (_above(element, tags) for tags in (("visual", "collision"), ("link",)))
+        yield Edit(part.start, part.end)
+        missing.setdefault((link.name, name), []).append(part)
+    for (link_name, name), parts in missing.items():
+        _report_missing(parts, f"link {link_name!r}", name, diagnostics)
+
+
+def _file_of(element: XmlElement) -> tuple[str, int, int]:
+    """The file that an element names, and where in the text; an empty name: none."""
+    if "filename" in element.attributes:
+        return element.attributes["filename"]
+    if element.tag == "uri":
+        return element.text, element.text_start, element.text_end
+    return "", 0, 0
+
+
+def _above(element: XmlElement, tags: tuple[str, ...]) -> XmlElement:
+    """The element of a kind that another is in; PyBullet reads files nowhere else."""
+    found = element
+    while found.tag not in tags and found.parent is not None:
+        found = found.parent
+    return found
+
+
+def _edits_of_mjcf(root: XmlElement, folder: Path, diagnostics: Diagnostics) -> Iterator[Edit]:
+    """Meshes by absolute paths; without them the geoms that show them."""
+    directories = []
+    for compiler in root.named("compiler"):
+        if "meshdir" in compiler.attributes:
+            value, start, end = compiler.attributes["meshdir"]
+            directories.append(value)
+            yield Edit(start, end)
+    missing: dict[str, str] = {}
+    for mesh in (mesh for asset in root.named("asset") for mesh in asset.named("mesh")):
+        name = mesh.get("file")
+        if not name:
+            continue
+        found = next(
+            filter(None, (_find(os.path.join(d, name), folder) for d in [*directories, ""])), None
+        )
+        if found is not None:
+            _, start, end = mesh.attributes["file"]
+            yield Edit(start, end, escaped(found.as_posix()))
+            continue
+        yield Edit(mesh.start, mesh.end)
+        missing[mesh.name or Path(name).stem] = name
+    for geom in root.all_below() if missing else ():
+        if geom.tag == "geom" and geom.get("mesh") in missing and geom.parent is not None:
+            yield Edit(geom.start, geom.end)
+            owner = geom.parent
+            shown = f"body {owner.name!r}" if owner.tag == "body" else f"the {owner.tag}"
+            _report_missing([geom], shown, missing[geom.get("mesh")], diagnostics)
+
+
+_FILE_EDITS: Final = {"urdf": _edits_of_urdf, "sdf": _edits_of_sdf, "mjcf": _edits_of_mjcf}
+
+
+def _report_missing(
+    parts: list[XmlElement], owner: str, name: str, diagnostics: Diagnostics
+) -> None:
+    what = " and ".join(dict.fromkeys(part.tag for part in parts))
+    diagnostics.report(
+        ROBOT_FILE_MISSING, ROOT, owner=owner, got=repr(name[:120]), where=places(parts), what=what
+    )
 
 
 def _find(name: str, folder: Path) -> Path | None:
@@ -98,15 +249,21 @@ def _ros_roots() -> list[Path]:
     return [Path(part) for value in values for part in value.split(os.pathsep) if part]
 
 
-def _mimic_rules(text: str) -> Iterator[tuple[str, MimicRule]]:
-    for joint in re.finditer(r"<joint\b([^>]*[^/])>(.*?)</joint>", text, re.DOTALL):
-        name = _attributes(joint[1]).get("name")
-        mimic = re.search(r"<mimic\b([^>]*)>", joint[2])
-        rule = {} if mimic is None else _attributes(mimic[1])
-        if name is not None and "joint" in rule:
-            numbers = float(rule.get("multiplier", 1.0)), float(rule.get("offset", 0.0))
-            yield name, MimicRule(rule["joint"], *numbers)
-
-
-def _attributes(text: str) -> dict[str, str]:
-    return {m[1]: m[2] for m in re.finditer(r"""([\w:.-]+)\s*=\s*["']([^"']*)["']""", text)}
+def _mimic_rules(robot: XmlElement, diagnostics: Diagnostics) -> Iterator[tuple[str, MimicRule]]:
+    """Rules of joints that follow others."""
+    joints = {joint.name for joint in robot.named("joint")}
+    for joint in robot.named("joint"):
+        mimic = joint.first("mimic")
+        if mimic is None:
+            continue
+        leader = mimic.get("joint")
+        if leader == joint.name or leader not in joints:
+            which = "itself" if leader == joint.name else f"{leader!r}, which the robot has not"
+            what = f"the mimic rule of joint {joint.name!r}, which names {which}"
+            diagnostics.report(ROBOT_ELEMENT_IGNORED, ROOT, what=what, where=places([mimic]))
+            continue
+        multiplier, offset = (
+            c_number(mimic.get(name, stated))
+            for name, stated in (("multiplier", "1"), ("offset", "0"))
+        )
+        yield joint.name, MimicRule(leader, multiplier, offset)

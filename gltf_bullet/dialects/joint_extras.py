@@ -23,7 +23,7 @@ EXTRAS: Final = "gltf_bullet"
 JOINT_MIMIC_UNUSABLE = IssueKind(
     "JOINT_MIMIC_UNUSABLE",
     Severity.WARNING,
-    "the mimic rule {got} names no joint of the file by its node's name, with numbers for "
+    "the mimic rule {got} names no other joint of the file by its node's name, with numbers for "
     "multiplier and offset; it is ignored",
 )
 
@@ -39,7 +39,7 @@ def with_extras(
         own = extras.get(EXTRAS) if isinstance(extras, dict) else None
         if not isinstance(own, dict):
             continue
-        coupling = _coupling(own["mimic"], joints, document) if "mimic" in own else None
+        coupling = _coupling(own["mimic"], number, joints, document) if "mimic" in own else None
         if "mimic" in own and coupling is None:
             at = ROOT / "nodes" / number / "extras" / EXTRAS / "mimic"
             diagnostics.report(JOINT_MIMIC_UNUSABLE, at, got=repr(own["mimic"])[:80])
@@ -52,13 +52,15 @@ def with_extras(
     return found
 
 
-def _coupling(rule: Any, joints: dict[int, Joint], document: Document) -> JointCoupling | None:
+def _coupling(
+    rule: Any, follower: int, joints: dict[int, Joint], document: Document
+) -> JointCoupling | None:
     if not isinstance(rule, dict):
         return None
     names = document.tree.names
     leaders = [node for node in joints if names[node] and names[node] == rule.get("joint")]
     multiplier, offset = _number(rule.get("multiplier", 1.0)), _number(rule.get("offset", 0.0))
-    if len(leaders) != 1 or multiplier is None or offset is None:
+    if len(leaders) != 1 or leaders[0] == follower or multiplier is None or offset is None:
         return None
     return JointCoupling(leader=leaders[0], multiplier=multiplier, offset=offset)
 

@@ -15,6 +15,9 @@ __all__ = ["cropped", "near_origin", "region_of", "sampled", "wrapped"]
 
 _MARGIN = 2
 """[texels] around what coordinates touch: filtering mixes neighbours."""
+_CELLS = 16
+"""Of a side, about, in multiples of four texels as rows of OpenGL begin: meshes that show nearly
+the same share it."""
 _WORTH_CUTTING = 0.9
 """Share of a texture that is cut out at most; beyond it all bodies share the whole."""
 
@@ -78,11 +81,10 @@ def cropped(texture: Texture, uvs: list[FloatArray]) -> tuple[Texture, list[Floa
     height, width = texture.pixels.shape[:2]
     sides = np.array([width, height])
     texels = np.concatenate(uvs) * sides
-    low = np.maximum(np.floor(texels.min(axis=0)).astype(np.int64) - _MARGIN, 0)
-    high = np.minimum(np.ceil(texels.max(axis=0)).astype(np.int64) + _MARGIN, sides)
-    # Rows of texels begin at multiples of four bytes in OpenGL, where the whole ones do.
-    spans = np.minimum(-(-(high - low) // 4) * 4, sides)
-    low = np.minimum(low, sides - spans)
+    cell = np.maximum(sides // _CELLS // 4 * 4, 4)
+    low = np.maximum(np.floor((texels.min(axis=0) - _MARGIN) / cell).astype(np.int64) * cell, 0)
+    high = np.ceil((texels.max(axis=0) + _MARGIN) / cell).astype(np.int64) * cell
+    spans = np.minimum(high, sides) - low
     if spans.prod() > _WORTH_CUTTING * sides.prod():
         return texture, uvs
     (left, top), (right, bottom) = low.tolist(), (low + spans).tolist()

@@ -13,7 +13,7 @@ from gltf_bullet.dialects.registry import EXTENSION_UNSUPPORTED
 from gltf_bullet.errors import InvalidAssetError, UnsupportedAssetError
 from gltf_bullet.gltf.container import read_source
 from gltf_bullet.gltf.document import AssetSource
-from gltf_bullet.options import LoadOptions
+from gltf_bullet.options import LoadOptions, require_options
 from gltf_bullet.runtime.content import AssetContent, read_content
 from gltf_bullet.runtime.kept_assets import KeptAsset
 from gltf_bullet.runtime.placement import Placement, UpAxis
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from gltf_bullet.runtime.scene import Scene
 
 __all__ = ["Asset", "load_gltf", "read_asset"]
-
-_DEFAULTS = LoadOptions()
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -47,7 +45,7 @@ class Asset(AssetContent):
         from gltf_bullet.runtime.scene import Scene
 
         placement = Placement.of(position, orientation, scale, up_axis, scene_index)
-        return Scene(self, physics_client, placement, options or _DEFAULTS)
+        return Scene(self, physics_client, placement, require_options(options))
 
 
 def read_asset(source: AssetSource) -> Asset:
@@ -129,13 +127,14 @@ def load_gltf(
         TranslationError: ``options.strict`` and the engine would approximate.
         EngineError: The client is not connected, or PyBullet refused.
         ValueError: A placement that is none, or a scene that the file does not have.
+        TypeError: ``options`` is something else than ``LoadOptions``.
     """
     from gltf_bullet.bullet.session import require_client
 
     require_client(physics_client)  # before the file is read: the commoner mistake, found at once
-    cache_folder = None if options is None else options.cache_folder
+    options = require_options(options)
     with no_collection():
-        return _read(source, cache_folder).instantiate(
+        return _read(source, options.cache_folder).instantiate(
             physics_client,
             position=position,
             orientation=orientation,

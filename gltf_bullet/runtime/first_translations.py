@@ -9,7 +9,7 @@ from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.errors import InvalidAssetError
 from gltf_bullet.number_ranges import WORLD
 from gltf_bullet.options import LoadOptions
-from gltf_bullet.planning.scene_plan import Lasting, within_reach
+from gltf_bullet.planning.scene_plan import lasting, within_reach
 from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.runtime.kept_assets import kept_asset
 from gltf_bullet.runtime.placement import Placement
@@ -48,7 +48,7 @@ def first_translation(
             del kept[next(iter(kept))]
         kept[key] = found
     frames = found.plan.frames.moved(placement.offset)
-    farthest = found.plan.derive(Lasting("farthest"), lambda: _farthest(found.plan.frames))
+    farthest = found.plan.derive(lasting("farthest"), lambda: _farthest(found.plan.frames))
     if farthest + max(map(abs, frames.offset)) > WORLD:
         too_far = Diagnostics()
         if within_reach(frames, too_far) is not frames:

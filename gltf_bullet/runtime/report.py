@@ -8,7 +8,7 @@ from html import escape
 from gltf_bullet.diagnostics import Diagnostics, Issue, Severity
 from gltf_bullet.errors import AssetError
 from gltf_bullet.gltf.document import AssetSource
-from gltf_bullet.options import LoadOptions
+from gltf_bullet.options import LoadOptions, require_options
 from gltf_bullet.runtime.content import read_content
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.translation import translate_at
@@ -70,6 +70,7 @@ def check(source: AssetSource, *, options: LoadOptions | None = None) -> Report:
     Runs without an engine and never raises on content. Concave moving meshes are decomposed, as
     they would be at load.
     """
+    options = require_options(options)
     diagnostics = Diagnostics()
     try:
         content = read_content(source, diagnostics)
@@ -77,5 +78,5 @@ def check(source: AssetSource, *, options: LoadOptions | None = None) -> Report:
         return Report(path=error.path, issues=error.issues)
     issues = diagnostics.issues
     if not diagnostics.has_errors:
-        issues += translate_at(content, Placement.of(up_axis="y"), options or LoadOptions()).issues
+        issues += translate_at(content, Placement.of(up_axis="y"), options).issues
     return Report(path=content.path, issues=issues)

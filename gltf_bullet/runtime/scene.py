@@ -30,6 +30,7 @@ from gltf_bullet.runtime.views.pointers import get_value, set_value
 from gltf_bullet.runtime.views.ray_casts import cast_filtered_rays
 from gltf_bullet.runtime.views.restart import restart
 from gltf_bullet.runtime.views.scene_views import SceneViews
+from gltf_bullet.runtime.worlds.live_scenes import LiveScenes
 from gltf_bullet.transforms import FloatArray
 
 __all__ = ["Scene"]
@@ -58,6 +59,7 @@ class Scene(SceneViews):
             core = SceneCore(asset, session, translation, placement, options, set_value)
             if (kept := kept_asset(asset)) is not None:
                 kept.keep(asset)
+            session.shared(LiveScenes).add(core)
         self.core = core
         self.asset = asset
         """The file."""

@@ -7,13 +7,17 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from gltf_bullet.bullet.reading.robot_loading import read_robot
-from gltf_bullet.bullet.reading.world_reader import read_world
+from gltf_bullet.bullet.reading.world_reader import read_bodies, read_world
 from gltf_bullet.bullet.session import PhysicsClient, require_client
 from gltf_bullet.convert.description import WorldDescription
+from gltf_bullet.convert.stated_scenes import with_scenes
 from gltf_bullet.convert.writer import WorldFile, build_world
 from gltf_bullet.diagnostics import Diagnostics, Issue
 from gltf_bullet.gltf.writing import encode_glb
 from gltf_bullet.runtime.asset import Asset, read_asset
+from gltf_bullet.runtime.worlds.live_scenes import idle_axes, scenes_among
+from gltf_bullet.runtime.worlds.scene_files import scene_of_file
+from gltf_bullet.runtime.worlds.scene_losses import report_losses
 
 __all__ = ["checked_file", "export_world", "require_gltf_suffix", "robot_file"]
 
@@ -31,6 +35,15 @@ def export_world(
     masses, joints, limits, friction, velocities and gravity are KHR_physics_rigid_bodies over
     KHR_implicit_shapes (and OMI_physics_gravity); the world itself is left as it is.
 
+    Scenes of this library are written as their files have them, drives and materials included, if
+    all of their bodies are and something holds the scene.
+
+    PyBullet tells of some things in no way, so that their loss is not named either: motors that
+    have exerted nothing yet (before the first step, all of them), forces for the coming step,
+    ``setCollisionFilterPair``, ``collisionFilterMode=0``, ``linearDamping`` and
+    ``angularDamping`` of multibodies, ``maxJointVelocity``, ``jointLimitForce``, and textures of
+    ``changeVisualShape``.
+
     Args:
         path: Ends in ``.glb`` or ``.gltf``; written whole or not at all.
         physics_client: A client id or a ``BulletClient``.
@@ -42,17 +55,47 @@ def export_world(
         What PyBullet does not tell, and what glTF has no words for.
 
     Raises:
-        EngineError: The client is not connected, or a body does not exist.
+        EngineError: The client is not connected, or a body does not exist, also one that
+            ``self_collision`` names.
         ValueError: Another suffix.
         OSError: The file cannot be written.
     """
     client_id = require_client(physics_client)
     require_gltf_suffix(path)
     diagnostics = Diagnostics()
-    world = read_world(client_id, bodies, diagnostics, self_collision=self_collision)
+    world = world_with_scenes(client_id, bodies, diagnostics, self_collision=self_collision)
     file, _ = checked_file(world, diagnostics)
     file.write(path)
     return diagnostics.issues
+
+
+def world_with_scenes(
+    client_id: int,
+    bodies: Sequence[int] | None,
+    diagnostics: Diagnostics,
+    *,
+    self_collision: bool | Collection[int] | None = None,
+) -> WorldDescription:
+    """A world as PyBullet tells it; bodies and joints of scenes as their files have them.
+
+    Of a scene that is not there with all of its bodies, or that nobody holds any more, only what
+    PyBullet tells.
+    """
+    ids = read_bodies(client_id, bodies)
+    live = scenes_among(client_id, ids)
+    whole = [scene.core for scene in live if scene.core and set(scene.body_ids) <= set(ids)]
+    for scene in live:
+        report_losses(scene, diagnostics, is_whole=scene.core in whole)
+    scenes = [scene_of_file(core, number) for number, core in enumerate(whole)]
+    world = read_world(
+        client_id,
+        bodies,
+        diagnostics,
+        self_collision=self_collision,
+        without=[number for core in whole for number in core.world.own_constraints],
+        idle_axes=idle_axes(live),
+    )
+    return with_scenes(world, ids, scenes, diagnostics)
 
 
 def robot_file(

@@ -86,3 +86,67 @@ def test_what_is_no_robot_is_refused(run: Run, tmp_path: Path) -> None:
     urdf = tmp_path / "robot.glb"
     urdf.write_text('<robot name="r"/>')
     assert "gltf-bullet convert" in run("check", urdf).out
+
+
+BROKEN = (
+    '<robot name="r"><link name="a"><inertial><mass value="1"/>'
+    '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    '<collision><geometry><sphere radius="{}"/></geometry></collision>'
+    '<visual><geometry><mesh filename="nowhere.obj"/></geometry></visual></link></robot>'
+)
+
+
+def test_a_refused_robot_is_one_line_and_json(run: Run, tmp_path: Path) -> None:
+    robot, target = tmp_path / "robot.urdf", tmp_path / "robot.glb"
+    robot.write_text(BROKEN.format("nan"))
+    outcome = run("convert", robot, target, "--json")
+    assert outcome.code == 1
+    assert not target.exists()
+    found = json.loads(outcome.out)
+    assert found["written"] is None
+    assert [issue["code"] for issue in found["issues"]] == ["ROBOT_INVALID"]
+    assert outcome.err.count("\n") == 1
+    assert "line 1: radius of <sphere> is 'nan'" in outcome.err
+
+
+def test_a_robot_with_a_missing_file_is_converted_without_it(run: Run, tmp_path: Path) -> None:
+    robot, target = tmp_path / "robot.urdf", tmp_path / "robot.glb"
+    robot.write_text(BROKEN.format(0.1))
+    outcome = run("convert", robot, target)
+    assert outcome.code == 1
+    assert "link 'a' names the file 'nowhere.obj' (line 1)" in outcome.out
+    assert "written. Lost or changed: 1 x ROBOT_FILE_MISSING." in outcome.out
+    assert len(gb.read_asset(target).physics.colliders) == 1
+
+
+def test_simulate_says_what_was_lost_of_a_robot_and_its_name(run: Run, tmp_path: Path) -> None:
+    robot = tmp_path / "robot.urdf"
+    robot.write_text(BROKEN.format(0.1))
+    outcome = run("simulate", robot, "--seconds", "0.1")
+    assert outcome.code == 0
+    assert "ROBOT_FILE_MISSING" in outcome.out
+    assert f"{robot} after 0.100 s" in outcome.out
+    found = json.loads(run("simulate", robot, "--seconds", "0.1", "--json").out)
+    assert "ROBOT_FILE_MISSING" in {issue["code"] for issue in found["issues"]}
+
+
+def test_view_says_what_was_lost_of_a_robot(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    robot = tmp_path / "robot.urdf"
+    robot.write_text(BROKEN.format(0.1))
+    seen = []
+    monkeypatch.setattr(
+        "gltf_bullet.viewer.program.view", lambda path, *_, **__: seen.append(gb.read_asset(path))
+    )
+    outcome = run("view", robot)
+    assert outcome.code == 0
+    assert len(seen[0].physics.colliders) == 1
+    assert "ROBOT_FILE_MISSING" in outcome.out
+
+
+@pytest.mark.parametrize("command", ["simulate", "view"])
+def test_options_of_robots_are_refused_for_gltf(run: Run, assets: Path, command: str) -> None:
+    outcome = run(command, assets / "falling_box.gltf", "--fixed-base")
+    assert outcome.code == 2
+    assert "--fixed-base" in outcome.err

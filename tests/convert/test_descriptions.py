@@ -145,7 +145,7 @@ def test_filters_admit_whom_bullets_bits_admit(
         wanted = bool(group_a & mask_b) or bool(group_b & mask_a)
         if a[0] == b[0]:
             wanted = wanted and itself
-        assert may_collide(filters.get(a), filters.get(b)) == wanted
+        assert may_collide(filters.get((*a, 0)), filters.get((*b, 0))) == wanted
 
 
 def test_equal_meshes_and_looks_are_written_once() -> None:

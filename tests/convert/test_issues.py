@@ -33,14 +33,14 @@ def ball(client: int, mass: float = 1.0) -> int:
     return int(pybullet.createMultiBody(mass, shape, physicsClientId=client))
 
 
-def lever(client: int, mass: float = 1.0) -> int:
+def lever(client: int, mass: float = 1.0, joint: int = pybullet.JOINT_REVOLUTE) -> int:
     return int(
         pybullet.createMultiBody(
             0.0, linkMasses=[mass], linkCollisionShapeIndices=[-1], linkVisualShapeIndices=[-1],
             linkPositions=[[0, 0, 0]], linkOrientations=[[0, 0, 0, 1]],
             linkInertialFramePositions=[[0.5, 0, 0]],
             linkInertialFrameOrientations=[[0, 0, 0, 1]], linkParentIndices=[0],
-            linkJointTypes=[pybullet.JOINT_REVOLUTE], linkJointAxis=[[0, 1, 0]],
+            linkJointTypes=[joint], linkJointAxis=[[0, 1, 0]],
             physicsClientId=client,
         )
     )  # fmt: skip
@@ -63,9 +63,17 @@ def mesh_from_memory(client: int) -> None:
 
 
 def painted(client: int) -> None:
-    floor, robot = pybullet.loadMJCF(str(DATA / "mjcf" / "humanoid.xml"), physicsClientId=client)
-    assert pybullet.getBodyInfo(floor, client)[0] == b"floor"
-    pybullet.removeBody(robot, physicsClientId=client)
+    """A picture that PyBullet loads, on a mesh that says nowhere what part of it to show."""
+    folder = Path(tempfile.mkdtemp())
+    shutil.copy(DATA / "checker_blue.png", folder / "picture.png")
+    (folder / "mesh.mtl").write_text("newmtl painted\nmap_Kd picture.png\n")
+    mesh = folder / "mesh.obj"
+    points = "v 0 0 0\nv 1 0 0\nv 0 1 0\n"
+    mesh.write_text(f"mtllib mesh.mtl\nusemtl painted\n{points}f 1 2 3\n")
+    look = pybullet.createVisualShape(
+        pybullet.GEOM_MESH, fileName=str(mesh), physicsClientId=client
+    )
+    pybullet.createMultiBody(1, -1, look, physicsClientId=client)
 
 
 def driven(client: int) -> None:
@@ -102,6 +110,41 @@ def springy(client: int) -> None:
     )
 
 
+def anisotropic(client: int) -> None:
+    pybullet.changeDynamics(
+        ball(client), -1, anisotropicFriction=[1.0, 0.5, 0.0], physicsClientId=client
+    )
+
+
+def anchored(client: int) -> None:
+    pybullet.changeDynamics(ball(client), -1, frictionAnchor=1, physicsClientId=client)
+
+
+def bouncing(client: int) -> None:
+    pybullet.changeDynamics(ball(client), -1, restitution=1.5, physicsClientId=client)
+
+
+def damped(client: int) -> None:
+    """Only of bodies in maximal coordinates anything tells it."""
+    shape = pybullet.createCollisionShape(**BALL, physicsClientId=client)
+    body = pybullet.createMultiBody(1.0, shape, useMaximalCoordinates=True, physicsClientId=client)
+    pybullet.changeDynamics(body, -1, linearDamping=0.25, physicsClientId=client)
+    pybullet.changeDynamics(body, -1, angularDamping=0.125, physicsClientId=client)
+
+
+def ball_motor(client: int) -> None:
+    """Held at rest against its weight."""
+    pybullet.setGravity(0, 0, -10, physicsClientId=client)
+    body = lever(client, joint=pybullet.JOINT_SPHERICAL)
+    pybullet.changeDynamics(body, 0, localInertiaDiagonal=[0.1] * 3, physicsClientId=client)
+    for _ in range(2):
+        pybullet.setJointMotorControlMultiDof(
+            body, 0, pybullet.POSITION_CONTROL, targetPosition=[0, 0, 0, 1], force=[100] * 3,
+            physicsClientId=client,
+        )  # fmt: skip
+        pybullet.stepSimulation(client)
+
+
 def massless(client: int) -> None:
     lever(client, mass=0.0)
 
@@ -128,6 +171,13 @@ def maximal_robot(client: int) -> None:
     shutil.rmtree(folder)
 
 
+def batch(client: int) -> None:
+    shape = pybullet.createCollisionShape(**BALL, physicsClientId=client)
+    pybullet.createMultiBody(
+        1.0, shape, batchPositions=[[k, 0, 0] for k in range(5)], physicsClientId=client
+    )
+
+
 CASES: tuple[tuple[Callable[[int], object], str], ...] = (
     (terrain, "COLLIDER_UNREADABLE"),
     (mesh_from_memory, "VISUAL_UNREADABLE"),
@@ -137,19 +187,33 @@ CASES: tuple[tuple[Callable[[int], object], str], ...] = (
     (cloth, "SOFT_BODY_NOT_IN_GLTF"),
     (rolling, "NOT_IN_GLTF"),
     (springy, "NOT_IN_GLTF"),
+    (anisotropic, "NOT_IN_GLTF"),
+    (anchored, "NOT_IN_GLTF"),
+    (bouncing, "NOT_IN_GLTF"),
+    (damped, "NOT_IN_GLTF"),
+    (ball_motor, "MOTOR_UNREADABLE"),
     (massless, "LINK_WITHOUT_MASS"),
+    (batch, "BODIES_UNLISTED"),
     (maximal, "MAXIMAL_BODY_UNREADABLE"),
     (maximal_robot, "LINKS_UNREADABLE"),
 )
 
 
-@pytest.mark.parametrize(("build", "code"), CASES, ids=[code for _, code in CASES])
+@pytest.mark.parametrize(("build", "code"), CASES, ids=[build.__name__ for build, _ in CASES])
 def test_what_is_lost_is_named(build: Callable[[int], object], code: str, tmp_path: Path) -> None:
     with headless_world(gravity=(0.0, 0.0, 0.0)) as client:
         build(client)
         issues = gb.export_world(tmp_path / "world.glb", client)
     assert {issue.code for issue in issues} == {code}
     assert gb.check(tmp_path / "world.glb").is_usable
+
+
+def test_the_checkerboard_of_planes_is_no_texture_of_anybody(tmp_path: Path) -> None:
+    with headless_world() as client:
+        shape = pybullet.createCollisionShape(pybullet.GEOM_PLANE, physicsClientId=client)
+        pybullet.createMultiBody(0, shape, physicsClientId=client)
+        pybullet.loadMJCF(str(DATA / "mjcf" / "ground_plane.xml"), physicsClientId=client)
+        assert gb.export_world(tmp_path / "world.glb", client) == ()
 
 
 def test_lost_contact_springs_are_named_with_their_numbers(tmp_path: Path) -> None:
@@ -160,18 +224,69 @@ def test_lost_contact_springs_are_named_with_their_numbers(tmp_path: Path) -> No
     assert "contact stiffness 500 N/m and damping 20 N s/m" in issue.message
 
 
+@pytest.mark.parametrize(
+    ("build", "what"),
+    [
+        (anisotropic, "the factors (1, 0.5, 0) of anisotropic friction"),
+        (anchored, "the friction anchor"),
+        (bouncing, "the restitution 1.5 of link 'link0'; 1 is written for it"),
+        (damped, "linear damping 0.25 and angular damping 0.125"),
+        # 1 kg, half a metre off the axis, at 10 m/s^2.
+        (ball_motor, "acted with 5 N m last"),
+    ],
+    ids=["anisotropic", "anchored", "bouncing", "damped", "ball_motor"],
+)
+def test_what_is_lost_is_named_with_its_numbers(
+    build: Callable[[int], object], what: str, tmp_path: Path
+) -> None:
+    with headless_world(gravity=(0.0, 0.0, 0.0)) as client:
+        build(client)
+        (issue,) = gb.export_world(tmp_path / "world.glb", client)
+    assert what in issue.message
+
+
+def test_a_constraint_to_a_body_that_is_not_written_is_named(tmp_path: Path) -> None:
+    with headless_world() as client:
+        inner, outer, stranger = (ball(client) for _ in range(3))
+        for one, other in ((inner, outer), (outer, inner), (outer, stranger)):
+            pybullet.createConstraint(
+                one, -1, other, -1, pybullet.JOINT_POINT2POINT, [0, 0, 0], [0, 0, 0], [0, 0, 0],
+                physicsClientId=client,
+            )  # fmt: skip
+        issues = gb.export_world(tmp_path / "world.glb", client, bodies=[inner])
+    assert [issue.message for issue in issues] == [
+        f"constraint {k} is to body {outer}, which is not written; it is left out" for k in (1, 2)
+    ]
+
+
+def test_bodies_of_a_batch_are_written_once_pybullet_lists_them(tmp_path: Path) -> None:
+    with headless_world() as client:
+        batch(client)
+        (issue,) = gb.export_world(tmp_path / "world.glb", client)
+        listed = pybullet.getNumBodies(client)
+        assert issue.values["count"] == 5 - listed
+        pybullet.syncBodyInfo(client)
+        assert gb.export_world(tmp_path / "world.glb", client) == ()
+    assert len(gb.read_asset(tmp_path / "world.glb").physics.motions) == 5
+
+
+def test_a_body_is_written_once_however_often_it_is_named(tmp_path: Path) -> None:
+    with headless_world() as client:
+        ball(client)
+        gb.export_world(tmp_path / "world.glb", client, bodies=[0, 0])
+    assert len(gb.read_asset(tmp_path / "world.glb").physics.motions) == 1
+
+
+def test_a_self_collision_of_nobody_is_refused(tmp_path: Path) -> None:
+    with headless_world() as client:
+        ball(client)
+        with pytest.raises(gb.EngineError, match=r"no body 99 in .* which self_collision names"):
+            gb.export_world(tmp_path / "world.glb", client, bodies=[0], self_collision=[99])
+    assert not (tmp_path / "world.glb").exists()
+
+
 URDF = """<robot name="r"><link name="base"><inertial><mass value="1"/>
 <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>{shape}</link></robot>"""
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    robot = tmp_path / "robot.urdf"
-    mesh = '<visual><geometry><mesh filename="package://nowhere/a.obj"/></geometry></visual>'
-    robot.write_text(URDF.format(shape=mesh))
-    diagnostics = Diagnostics()
-    read_robot_text(robot, diagnostics)
-    assert diagnostics.take().code == "ROBOT_FILE_MISSING"
-    assert not len(diagnostics)
 
 
 @pytest.mark.parametrize("text", ["<html></html>", "no markup"])
@@ -216,8 +331,12 @@ def test_mimic_rules_are_read_and_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "rule", [{"joint": "nobody"}, {"multiplier": 2}, "finger", {"joint": "leader", "offset": "x"}]
-)
+    "rule",
+    [
+        {"joint": "nobody"}, {"joint": "follower"}, {"multiplier": 2}, "finger",
+        {"joint": "leader", "offset": "x"},
+    ],
+)  # fmt: skip
 def test_a_mimic_rule_that_means_nothing_is_ignored_and_named(rule: object) -> None:
     scenery = Scenery()
     hinge = scenery.entry(

@@ -100,6 +100,19 @@ def test_a_tumbling_body_keeps_energy_and_angular_momentum(
     assert drift < max(0.01, 2.0 * lean)
 
 
+@pytest.mark.parametrize("inertia", [[0, 0, 0.25], [0, 0.2, 0.25], [0.1, 0, 0]])
+def test_about_infinite_moments_nothing_changes_a_spin(inertia: list[float]) -> None:
+    """0 stands for infinity (KHR_physics_rigid_bodies, "Motions"); no force acts."""
+    scenery = Scenery()
+    box = scenery.shape("box", size=[1, 1, 1])
+    spin = [1.0, 0.5, 0.2]
+    motion = {"mass": 1, "gravityFactor": 0, "inertiaDiagonal": inertia, "angularVelocity": spin}
+    scenery.node("Top", shape=box, motion=motion)
+    with world(scenery.bytes()) as scene:
+        scene.step(480)
+        assert scene.bodies["Top"].angular_velocity == pytest.approx(spin, abs=1e-3)
+
+
 def test_a_body_tumbles_the_same_in_one_call_and_step_by_step() -> None:
     """What is known of its spin is read after every step, also where nobody looks at the nodes."""
     scenery = Scenery()

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gltf_bullet.model import Capsule, Cylinder, Sphere
-from gltf_bullet.planning.shapes.hulls import box_of_hull, convex_hull, is_closed, weld
+from gltf_bullet.planning.shapes.hulls import are_closed, box_of_hull, convex_hull, weld
 from gltf_bullet.planning.shapes.round_hulls import round_hull
 from gltf_bullet.transforms import matrices_from_quats, quat_normalize
 
@@ -29,7 +29,7 @@ def test_a_hull_holds_every_point_and_faces_outwards(seed: int, count: int) -> N
     points = np.random.default_rng(seed).normal(size=(count, 3))
     hull = convex_hull(points, 4096)
     assert hull.deviation == 0.0
-    assert is_closed(hull.triangles)
+    assert are_closed(hull.triangles)
     assert outside(points, hull.points, hull.triangles).max() < 1e-9
     assert trimesh.Trimesh(hull.points, hull.triangles).volume > 0.0
 
@@ -99,9 +99,9 @@ def test_a_mesh_with_split_vertices_is_closed_after_welding() -> None:
     box = trimesh.creation.box()
     points = box.vertices[box.faces].reshape(-1, 3)
     triangles = np.arange(len(points)).reshape(-1, 3)
-    assert not is_closed(triangles)
-    assert is_closed(weld(points, triangles)[1])
-    assert not is_closed(weld(points, triangles[:-1])[1])
+    assert not are_closed(triangles)
+    assert are_closed(weld(points, triangles)[1])
+    assert not are_closed(weld(points, triangles[:-1])[1])
 
 
 SHAPES = [

@@ -290,6 +290,32 @@ def test_the_hull_of_a_box_mesh_is_a_box(diagnostics) -> None:
     assert sorted(planned.placed.shape.half_extents) == pytest.approx([0.2, 0.3, 0.4])
 
 
+def boxes(*places: float) -> TriangleSet:
+    """Cubes of 1 m along X, each with all its faces."""
+    made = [trimesh.creation.box(extents=[1, 1, 1]) for _ in places]
+    for mesh, place in zip(made, places, strict=True):
+        mesh.apply_translation([place, 0, 0])
+    return triangles_of(trimesh.util.concatenate(made))
+
+
+def test_parts_that_touch_and_fill_a_convex_shape_are_it(diagnostics) -> None:
+    """Two cubes face to face, as exporters write one mesh of two primitives."""
+    planned = plan(MESH, np.eye(3), diagnostics, mesh=boxes(-0.5, 0.5), bvh_allowed=False)
+    assert planned is not None
+    assert isinstance(planned.placed.shape, BoxPlan)
+    assert sorted(planned.placed.shape.half_extents) == pytest.approx([0.5, 0.5, 1.0])
+    assert planned.moments.volume == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("places", [(-0.6, 0.6), (-0.5, 0.5, 1.8)], ids=["apart", "three"])
+def test_parts_that_leave_a_gap_are_no_convex_shape(places: tuple[float, ...], diagnostics) -> None:
+    mesh = boxes(*places)
+    planned = plan(MESH, np.eye(3), diagnostics, mesh=mesh, bvh_allowed=True)
+    assert planned is not None
+    assert isinstance(planned.placed.shape, BvhPlan)
+    assert planned.moments.volume == pytest.approx(float(len(places)))
+
+
 def test_a_moving_concave_mesh_stays_triangles_among_convex_partners(diagnostics) -> None:
     mesh = trimesh.creation.annulus(0.3, 0.8, 0.5)
     planned = plan(MESH, np.eye(3), diagnostics, mesh=triangles_of(mesh), bvh_allowed=True)

@@ -194,3 +194,16 @@ def test_what_is_no_rotation_is_said(client: int, orientation: object) -> None:
             b'{"asset": {"version": "2.0"}}', client,
             orientation=orientation,  # type: ignore[arg-type]
         )  # fmt: skip
+
+
+def test_options_are_load_options_or_none() -> None:
+    """An empty dictionary was taken for the defaults."""
+    data = b'{"asset": {"version": "2.0"}}'
+    with headless_world() as client:
+        for call in (
+            lambda: gb.load_gltf(data, client, options={}),  # type: ignore[arg-type]
+            lambda: gb.read_asset(data).instantiate(client, options={}),  # type: ignore[arg-type]
+            lambda: gb.check(data, options={}),  # type: ignore[arg-type]
+        ):
+            with pytest.raises(TypeError, match="options is a dict; must be LoadOptions"):
+                call()

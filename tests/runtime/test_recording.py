@@ -281,3 +281,15 @@ def test_the_tolerance_is_a_distance_also_where_all_axes_move(share: float) -> N
     ):
         kept = reduce().tolist()
         assert len(kept) > 1 if share * np.sqrt(3.0) > 1.0 else kept == [0]
+
+
+@pytest.mark.parametrize("name", ["tolerance", "angle_tolerance"])
+@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf")])
+def test_a_tolerance_must_be_a_number_of_zero_or_more(
+    tmp_path: Path, name: str, value: float
+) -> None:
+    with world(nested_scene()) as scene:
+        recording = gb.record(scene)
+        with pytest.raises(ValueError, match=f"{name} is .* must be a finite number >= 0"):
+            recording.export_glb(tmp_path / "film.glb", **{name: value})
+    assert not (tmp_path / "film.glb").exists()

@@ -225,8 +225,48 @@ def test_a_disconnected_world_is_said_to_be() -> None:
     with headless_world() as client:
         flying(client, 0.0, 1.0)
         recording = gb.record_world(client)
-    with pytest.raises(gb.EngineError, match="physics client"):
-        recording.after_step()
+    for step in (recording.after_step, recording.step):
+        with pytest.raises(gb.EngineError, match="physics client"):
+            step()
+
+
+def test_bodies_that_are_made_meanwhile_are_named(tmp_path: Path) -> None:
+    """Where all were meant; one that comes for another with its id is named with that."""
+    with headless_world() as client:
+        first, second = flying(client, 0.0, 1.0), flying(client, 1.0, 1.0)
+        everything, one = gb.record_world(client), gb.record_world(client, bodies=[first])
+        third = flying(client, 2.0, 1.0)
+        for recording in (everything, one):
+            recording.step(8)
+        pybullet.removeBody(second, physicsClientId=client)
+        assert flying(client, 3.0, 1.0) == second
+        fourth = flying(client, 4.0, 1.0)
+        for recording in (everything, one):
+            recording.step(60)
+            recording.export_glb(tmp_path / "film.glb")
+    assert one.issues == ()
+    assert [(issue.code, issue.values["body"]) for issue in everything.issues] == [
+        ("RECORDED_WITHOUT_BODY", third),
+        ("RECORDED_BODY_GONE", second),
+        ("RECORDED_WITHOUT_BODY", fourth),
+    ]
+
+
+def test_a_body_that_is_made_meanwhile_is_the_only_finding() -> None:
+    with headless_world() as client:
+        recording = gb.record_world(client)
+        ball = flying(client, 0.0, 1.0)
+        recording.step(16)
+    assert [issue.values["body"] for issue in recording.issues] == [ball]
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, float("nan"), float("inf")])
+def test_the_tolerance_of_an_export_must_be_above_zero(tmp_path: Path, value: float) -> None:
+    with headless_world() as client:
+        recording = gb.record_world(client)
+        with pytest.raises(ValueError, match=r"tolerance is .* must be a finite number > 0"):
+            recording.export_glb(tmp_path / "film.glb", tolerance=value)
+    assert not (tmp_path / "film.glb").exists()
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, float("nan"), float("inf")])

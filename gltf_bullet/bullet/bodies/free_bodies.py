@@ -31,7 +31,7 @@ from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes
 from gltf_bullet.bullet.state.link_states import velocity_before_turn
 from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.body_plans import VELOCITY_CLAMP, BodyPlan
-from gltf_bullet.planning.scene_plan import Derive, Lasting
+from gltf_bullet.planning.scene_plan import Derive, lasting
 from gltf_bullet.transforms import (
     IDENTITY_POSE,
     FloatArray,
@@ -66,7 +66,7 @@ def create_free_bodies(
     ``is_known`` tells the ids of older bodies of ours; ``derive`` is that of the scene's plan.
     """
     listed = list(plans.values())
-    table = derive(Lasting(FreeTable), partial(FreeTable.of, listed))
+    table = derive(lasting(FreeTable), partial(FreeTable.of, listed))
     alike: dict[object, list[BodyPlan]] = {}
     for plan in listed:
         key = (

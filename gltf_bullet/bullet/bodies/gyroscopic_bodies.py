@@ -30,6 +30,11 @@ _ENERGY_DRIFT = 1e-4
 _MOST_SHIFT = 0.5
 """Relative change of ``w I w`` within a step, above which the step is too long for the torques."""
 
+_ENDLESS = 1e6
+"""Ratio of moments from which on the larger stand for infinite ones. What they lack of their
+momentum by rounding would spin the body about the others (measured: 1 rad/s became 184 in 2 s), so
+spins stay as they are."""
+
 _ITERATIONS = 4
 """Of the fixed point for the new spin."""
 
@@ -112,7 +117,12 @@ class GyroscopicBodies:
         inertia = (frames * moments) @ np.swapaxes(frames, 1, 2)
         # Not by a solve: moments may differ by more than doubles can tell.
         ease = (frames / moments) @ np.swapaxes(frames, 1, 2)
-        torques = _torques(inertia, ease, np.array([state[3] for state in states]), time_step)
+        spins = np.array([state[3] for state in states])
+        torques = _torques(inertia, ease, spins, time_step)
+        endless = self.moments[picked].max(axis=1) > _ENDLESS * self.moments[picked].min(axis=1)
+        if endless.any():
+            momenta = np.einsum("kij,kj->ki", inertia[endless], spins[endless])
+            torques[endless] = cross(spins[endless], momenta)
         for row, torque in zip(picked.tolist(), torques.tolist(), strict=True):
             pybullet.applyExternalTorque(
                 self._ids[row],

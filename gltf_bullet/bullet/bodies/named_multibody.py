@@ -37,7 +37,7 @@ from gltf_bullet.bullet.shapes.engine_shapes import (
 )
 from gltf_bullet.errors import EngineError
 from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
-from gltf_bullet.planning.scene_plan import Derive, Lasting
+from gltf_bullet.planning.scene_plan import Derive, lasting
 from gltf_bullet.planning.shapes.shape_plans import (
     PlacedShape,
 )
@@ -168,7 +168,7 @@ def create_named_multibody(
         raise EngineError(f"loadURDF of a jointed body: {error}") from error
     try:
         found = derive(
-            Lasting((NamedDescription, description.digest)), partial(_links, client_id, body)
+            lasting((NamedDescription, description.digest)), partial(_links, client_id, body)
         )
         if found != list(names.links):
             raise EngineError(f"the engine numbered links {found}; must be {list(names.links)}")

@@ -90,7 +90,7 @@ class CollisionClasses:
         fresh = {kind.contact_class for kind in kinds} - set(self._classes) - {ANYTHING}
         for contact_class in sorted(fresh, key=repr):
             self._classes[contact_class] = _Registered(NEEDS_NONE)
-        fresh = self._give_bits()
+        fresh = self._give_bits() if fresh else fresh
         # Kinds are few and their classes dear to look up.
         classed = {kind: self._classes.get(kind.contact_class) for kind in kinds}
         members = {id(kind): found.links for kind, found in classed.items() if found is not None}
@@ -186,6 +186,10 @@ class CollisionClasses:
             if registered.bit and self._meet(kind.contact_class, other):
                 mask |= registered.bit
         return registered_self.bit, mask
+
+    def bits_of(self, kind: LinkKind) -> tuple[int, int]:
+        """Group and mask that links are given."""
+        return self._bits(kind)
 
     def mask_of(self, kind: LinkKind) -> int:
         """The groups that links meet."""

@@ -13,7 +13,7 @@ from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.session import EngineSession, EngineSettings
 from gltf_bullet.planning.body_plans import BodyPlan, ColliderGroup, StaticPlan
 from gltf_bullet.planning.contacts.surfaces import ContactPlan
-from gltf_bullet.planning.scene_plan import Derive, Lasting
+from gltf_bullet.planning.scene_plan import Derive, lasting
 from gltf_bullet.planning.shapes.shape_plans import BoxPlan, BvhPlan, SpherePlan
 
 __all__ = ["LinkContacts", "SolidLink", "solid_links"]
@@ -54,7 +54,7 @@ class LinkContacts:
         self._has_slip_friction = slip_friction
         self._pair_rules = pair_rules
         links = list(links)
-        found: _Found = derive(Lasting(LinkContacts), lambda: _found(contacts, links))
+        found: _Found = derive(lasting(LinkContacts), lambda: _found(contacts, links))
         self._shapes = found.shapes
         self._kind_of = dict(zip((link for link, _ in links), found.kinds, strict=True))
         self._kinds = found.distinct
@@ -146,6 +146,14 @@ class LinkContacts:
             if link[0] == body_id:
                 mask |= self._classes.mask_of(kind)
         return mask
+
+    def bits_of(self, link: EngineLink) -> tuple[int, int]:
+        """Group and mask that a link with colliders was given."""
+        return self._classes.bits_of(self._kind_of[link])
+
+    def is_untouched(self, link: EngineLink) -> bool:
+        """Whether friction and restitution are those that a link with colliders was given."""
+        return self._restitution.is_untouched(link)
 
     def may_meet(self, one: EngineLink, other: EngineLink) -> bool:
         """Whether rules and classes let two links collide; other people's links meet all."""

@@ -137,6 +137,14 @@ class RestitutionTuning:
         if self._time_step > 0.0:
             self._write(link, surface)
 
+    def is_untouched(self, link: EngineLink) -> bool:
+        """Whether the engine has what it was given; friction that follows slip is not looked at."""
+        surface = next(surface for other, surface in self.links if other == link)
+        info = pybullet.getDynamicsInfo(*link, physicsClientId=self._client_id)
+        if not surface.slips and info[1] != surface.friction:
+            return False
+        return bool(info[10] != _MULTIBODY or info[5] == self.told.get(link, 0.0))
+
     def _write(self, link: EngineLink, surface: SurfacePlan) -> None:
         """Restitution, and the error reduction where it is not the engine's own."""
         softness = {}

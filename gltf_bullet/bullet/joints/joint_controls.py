@@ -152,6 +152,21 @@ class JointControls:
         is_drive = articulation.rows.is_drive
         return any(is_drive[row] and articulation.is_taken(row) for row in rows)
 
+    def axes_without_motor(self) -> set[tuple[int, int]]:
+        """Body and link of all axes that no motor of others has.
+
+        PyBullet goes on answering the torque of a motor that is off since: the solve switches
+        them on and off.
+        """
+        found = set()
+        for dofs in self._dofs.values():
+            for dof in dofs:
+                size = 3 if dof.axis == BALL else 1
+                taken = self._articulations[dof.articulation].taken
+                if not taken[dof.velocity_index : dof.velocity_index + size].any():
+                    found.add((dof.body_id, dof.link_index))
+        return found
+
     def resume_drives(self, joint_node: int) -> None:
         """Switch PyBullet's motors on the joint's axes off: the drives of the file act again."""
         for dof in self._dofs[joint_node]:

@@ -38,7 +38,7 @@ class MimicGears:
 
     def __init__(self, client_id: int, articulations: tuple[Articulation, ...]) -> None:
         self._client = client_id
-        self._constraints: list[int] = []
+        self.constraint_ids: list[int] = []
         diagnostics = Diagnostics()
         for articulation in articulations:
             for planned in articulation.plan.joints:
@@ -72,7 +72,7 @@ class MimicGears:
             maxForce=effort or DEFAULT_FORCE,
             physicsClientId=self._client,
         )
-        self._constraints.append(constraint)
+        self.constraint_ids.append(constraint)
         diagnostics.report(
             JOINT_MIMICS, joint.pointer, leader=coupling.leader,
             how=f"a gear of {effort or DEFAULT_FORCE:g} N or N m at most",
@@ -80,7 +80,7 @@ class MimicGears:
 
     def remove(self) -> None:
         """Take the constraints away, before their bodies go."""
-        for constraint in self._constraints:
+        for constraint in self.constraint_ids:
             with contextlib.suppress(pybullet.error):
                 pybullet.removeConstraint(constraint, physicsClientId=self._client)
-        self._constraints.clear()
+        self.constraint_ids.clear()

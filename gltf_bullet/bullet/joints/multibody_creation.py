@@ -25,7 +25,7 @@ from gltf_bullet.planning.joints.articulation_plan import (
     MultibodyPlan,
 )
 from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
-from gltf_bullet.planning.scene_plan import Derive, Lasting
+from gltf_bullet.planning.scene_plan import Derive, lasting
 from gltf_bullet.planning.shapes.shape_plans import PlacedShape
 from gltf_bullet.scene import NodeTree
 
@@ -78,7 +78,7 @@ def create_multibodies(
         ids_of.append([])
         for index, planned in enumerate(plan.multibodies):
             recipe = derive(
-                Lasting((_Recipe, number, index)),
+                lasting((_Recipe, number, index)),
                 partial(_recipe, plans, plan, index, body_plans, visuals, tree),
             )
             place = planned.spec.world_from_base.moved(plans.offset)

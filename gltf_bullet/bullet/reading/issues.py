@@ -7,17 +7,26 @@ from typing import Final
 from gltf_bullet.diagnostics import IssueKind, Severity
 
 __all__ = [
+    "BODIES_UNLISTED",
     "COLLIDER_UNREADABLE",
     "CONSTRAINT_NOT_IN_GLTF",
     "LINKS_UNREADABLE",
     "MAXIMAL_BODY_UNREADABLE",
     "MOTOR_UNREADABLE",
     "RECORDED_BODY_GONE",
+    "RECORDED_WITHOUT_BODY",
+    "SAVED_BODY_UNCERTAIN",
     "SOFT_BODY_NOT_IN_GLTF",
     "TEXTURE_UNREADABLE",
     "VISUAL_UNREADABLE",
 ]
 
+BODIES_UNLISTED: Final = IssueKind(
+    "BODIES_UNLISTED",
+    Severity.ERROR,
+    "the world holds {count} bodies that PyBullet does not list, as those of a batch; they are "
+    "left out; call pybullet.syncBodyInfo() before",
+)
 COLLIDER_UNREADABLE: Final = IssueKind(
     "COLLIDER_UNREADABLE",
     Severity.ERROR,
@@ -36,8 +45,8 @@ TEXTURE_UNREADABLE: Final = IssueKind(
 MOTOR_UNREADABLE: Final = IssueKind(
     "MOTOR_UNREADABLE",
     Severity.WARNING,
-    "the motor of joint {joint} acts with {force:.3g} {unit}; PyBullet does not tell its target "
-    "and gains; it is left out",
+    "the motor of joint {joint} acted with {force:.3g} {unit} last; PyBullet does not tell its "
+    "target and gains, nor whether it is off since; it is left out",
 )
 CONSTRAINT_NOT_IN_GLTF: Final = IssueKind(
     "CONSTRAINT_NOT_IN_GLTF",
@@ -49,6 +58,17 @@ RECORDED_BODY_GONE: Final = IssueKind(
     Severity.WARNING,
     "body {body} ({name}) was removed at {time:.4g} s; it stays where it was last, and what "
     "has its id now is not recorded",
+)
+RECORDED_WITHOUT_BODY: Final = IssueKind(
+    "RECORDED_WITHOUT_BODY",
+    Severity.WARNING,
+    "body {body} ({name}) was made by {time:.4g} s, after the recording had begun; it is left out",
+)
+SAVED_BODY_UNCERTAIN: Final = IssueKind(
+    "SAVED_BODY_UNCERTAIN",
+    Severity.WARNING,
+    "{count} bodies of the world that PyBullet saves may be body {body} ({name}); its collision "
+    "bits, meshes, and the limits and damping of its joints {done}",
 )
 SOFT_BODY_NOT_IN_GLTF: Final = IssueKind(
     "SOFT_BODY_NOT_IN_GLTF",

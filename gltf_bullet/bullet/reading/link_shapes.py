@@ -31,7 +31,7 @@ from gltf_bullet.convert.description import (
 )
 from gltf_bullet.convert.mesh_files import MeshFile, read_mesh_file
 from gltf_bullet.diagnostics import ROOT, Diagnostics
-from gltf_bullet.transforms import IDENTITY_POSE, Pose, rotation_to
+from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose, rotation_to
 
 __all__ = ["LinkShapes", "primitive_of"]
 
@@ -80,27 +80,45 @@ class LinkShapes:
         """Solid shapes by the saved world alone."""
         if self._saved.has_balls(address):
             return self._balls(address, link_from_inertial, shown)
-        found = []
+        found: list[ColliderDescription] = []
         for frame, part in self._saved.parts(address):
-            pose = link_from_inertial @ Pose.from_matrix(frame)
-            shape = saved_primitive(self._saved, part)
-            if shape is not None:
-                found.append(ColliderDescription(shape, pose))
-                continue
-            meshes = [mesh for parts in self._meshes_at(part) for mesh in parts]
-            if not meshes and not self._saved.is_empty_compound(part):
-                self._diagnostics.report(COLLIDER_UNREADABLE, ROOT, what="a shape", link=shown)
-            found += [ColliderDescription(mesh, pose) for mesh in meshes]
+            found += self._saved_part(frame, part, link_from_inertial, shown)
         return tuple(found)
+
+    def _saved_part(
+        self, frame: FloatArray, part: int, link_from_inertial: Pose, shown: str
+    ) -> list[ColliderDescription]:
+        """One child of a shape in the saved world; ``frame`` is [4, 4], in the shape."""
+        inner = self._saved.parts(part)
+        if [address for _, address in inner] != [part]:
+            # MJCF's cylinders from one point to another are compounds of one child (measured).
+            return [
+                collider
+                for within, child in inner
+                for collider in self._saved_part(frame @ within, child, link_from_inertial, shown)
+            ]
+        pose = link_from_inertial @ Pose.from_matrix(frame)
+        shape = saved_primitive(self._saved, part)
+        if shape is not None:
+            return [ColliderDescription(shape, pose)]
+        meshes = [mesh for parts in self._meshes_at(part) for mesh in parts]
+        if not meshes:
+            self._diagnostics.report(COLLIDER_UNREADABLE, ROOT, what="a shape", link=shown)
+        return [ColliderDescription(mesh, pose) for mesh in meshes]
 
     def _balls(
         self, address: int, link_from_inertial: Pose, shown: str
     ) -> tuple[ColliderDescription, ...]:
-        found = []
-        for balls in self._saved.balls(address):
-            if balls is None or len(balls.radii) > 2 or np.ptp(balls.radii) > 0.0:
+        """Shapes among which are hulls of balls, as which MJCF's capsules come."""
+        found: list[ColliderDescription] = []
+        balls_of = self._saved.balls(address)
+        for (frame, part), balls in zip(self._saved.parts(address), balls_of, strict=True):
+            if balls is None:
+                found += self._saved_part(frame, part, link_from_inertial, shown)
+                continue
+            if len(balls.radii) > 2 or np.ptp(balls.radii) > 0.0:
                 self._diagnostics.report(
-                    COLLIDER_UNREADABLE, ROOT, what="a shape among capsules", link=shown
+                    COLLIDER_UNREADABLE, ROOT, what="a hull of balls", link=shown
                 )
                 continue
             pose = link_from_inertial @ Pose.from_matrix(balls.shape_from_balls)
@@ -161,7 +179,8 @@ class LinkShapes:
                     ]
                     continue
                 shape, image, scale = MeshShape(mesh.geometry), mesh.texture, size
-            if texture >= 0 and image is None:
+            # Every plane has PyBullet's own checkerboard, whatever somebody put on it (measured).
+            if texture >= 0 and image is None and kind != pybullet.GEOM_PLANE:
                 self._diagnostics.report(TEXTURE_UNREADABLE, ROOT, link=shown)
             if texture < 0:
                 image = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import astuple
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pybullet
@@ -16,6 +16,11 @@ import pybullet
 from gltf_bullet.bullet.reading.bullet_file import Record
 from gltf_bullet.bullet.reading.issues import MAXIMAL_BODY_UNREADABLE
 from gltf_bullet.bullet.reading.link_shapes import LinkShapes, primitive_of
+from gltf_bullet.bullet.reading.saved_contacts import (
+    anisotropic_friction,
+    has_friction_anchor,
+    saved_contact_spring,
+)
 from gltf_bullet.convert.description import (
     ColliderDescription,
     LinkDescription,
@@ -24,17 +29,7 @@ from gltf_bullet.convert.description import (
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.transforms import IDENTITY_POSE, Pose
 
-__all__ = ["MaximalBodies", "contact_spring"]
-
-_HAS_CONTACT_SPRING: Final = 128
-"""``CF_HAS_CONTACT_STIFFNESS_DAMPING`` of Bullet."""
-_RIGID: Final = 1e9
-"""[N s/m] Contacts damped like this are rigid, their correction tuned, as in scenes of ours."""
-
-
-def contact_spring(stiffness: float, damping: float) -> tuple[float, float] | None:
-    """The spring of soft contacts; ``None`` where they are rigid."""
-    return None if damping >= _RIGID else (stiffness, damping)
+__all__ = ["MaximalBodies"]
 
 
 class MaximalBodies:
@@ -85,9 +80,10 @@ class MaximalBodies:
             restitution=solid["m_restitution"],
             rolling_friction=solid["m_rollingFriction"],
             spinning_friction=info[7],
-            contact_spring=contact_spring(solid["m_contactStiffness"], solid["m_contactDamping"])
-            if solid["m_collisionFlags"] & _HAS_CONTACT_SPRING
-            else None,
+            contact_spring=saved_contact_spring(solid),
+            anisotropic_friction=anisotropic_friction(solid),
+            friction_anchor=has_friction_anchor(solid),
+            damping=(rigid["m_linearDamping"], rigid["m_angularDamping"]),
             group=solid["m_collisionFilterGroup"],
             mask=solid["m_collisionFilterMask"],
             colliders=colliders,

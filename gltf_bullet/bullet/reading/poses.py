@@ -72,8 +72,15 @@ class InertialPoses:
         return float(values["fixedTimeStep"])
 
     def advance(self) -> None:
-        """One ``stepSimulation``."""
-        pybullet.stepSimulation(physicsClientId=self._client)
+        """One ``stepSimulation``.
+
+        Raises:
+            EngineError: The client is not connected.
+        """
+        try:
+            pybullet.stepSimulation(physicsClientId=self._client)
+        except pybullet.error as error:
+            raise EngineError(f"physics client {self._client}: {error}") from error
 
 
 class _Body:

@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections import Counter
 from pathlib import Path
+from typing import Final
 
 import pybullet
 
 from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.reading.robot_trial import (
+    RefusedError,
+    engine_lines,
+    try_robot,
+    without_engine_talk,
+)
 from gltf_bullet.bullet.reading.world_reader import read_world
 from gltf_bullet.convert.description import WorldDescription
+from gltf_bullet.convert.issues import ROBOT_ENGINE_LINES, ROBOT_LINK_LOST, ROBOT_REFUSED
 from gltf_bullet.convert.robot_files import read_robot_text
-from gltf_bullet.diagnostics import Diagnostics
-from gltf_bullet.errors import EngineError
+from gltf_bullet.diagnostics import ROOT, Diagnostics
+from gltf_bullet.errors import ContainerError
 
 __all__ = ["read_robot"]
+
+_CALLS: Final = {"urdf": "loadURDF", "sdf": "loadSDF", "mjcf": "loadMJCF"}
+_SUFFIXES: Final = {"urdf": "urdf", "sdf": "sdf", "mjcf": "xml"}
 
 
 def read_robot(
@@ -37,19 +49,24 @@ def read_robot(
             default, those of the collision shapes.
 
     Raises:
-        ContainerError: It is no robot.
-        EngineError: PyBullet cannot load it.
+        ContainerError: It is no robot, or PyBullet cannot load it.
         OSError: It cannot be read.
     """
     robot = read_robot_text(path, diagnostics)
     with headless_world() as client, tempfile.TemporaryDirectory(prefix="gltf_bullet_") as folder:
-        # PyBullet caches files by path for the life of the process; MJCF finds its files beside it.
-        file = Path(path).absolute()
-        if robot.format != "mjcf":
-            file = Path(folder) / f"robot.{robot.format}"
-            file.write_text(robot.text, encoding="utf-8")
+        # PyBullet caches files by path for the life of the process.
+        file = Path(folder) / f"robot.{_SUFFIXES[robot.format]}"
+        file.write_text(robot.text, encoding="utf-8")
         flags = pybullet.URDF_USE_INERTIA_FROM_FILE if inertia_from_file else 0
         try:
+            said = try_robot(_CALLS[robot.format], file, fixed_base=fixed_base, flags=flags)
+        except RefusedError as error:
+            diagnostics.report(ROBOT_REFUSED, ROOT, why=str(error))
+            raise ContainerError(str(path), diagnostics.issues) from None
+        lines = engine_lines(said)
+        if lines:
+            diagnostics.report(ROBOT_ENGINE_LINES, ROOT, lines=lines)
+        with without_engine_talk():
             if robot.format == "urdf":
                 pybullet.loadURDF(
                     str(file), useFixedBase=fixed_base, flags=flags, physicsClientId=client
@@ -57,10 +74,8 @@ def read_robot(
             elif robot.format == "sdf":
                 pybullet.loadSDF(str(file), physicsClientId=client)
             else:
-                pybullet.loadMJCF(str(file), flags=flags, physicsClientId=client)
-        except pybullet.error as error:
-            raise EngineError(f"PyBullet cannot load {path}: {error}") from error
-        return read_world(
+                pybullet.loadMJCF(str(file), physicsClientId=client)
+        world = read_world(
             client,
             None,
             diagnostics,
@@ -68,3 +83,12 @@ def read_robot(
             mimic=robot.mimic,
             with_gravity=False,
         )
+    made = Counter(link.name for body in world.bodies for link in body.links)
+    lost = list((Counter(robot.links) - made).elements())
+    if lost:
+        names = f"{', '.join(map(repr, lost[:5]))}{', ...' if len(lost) > 5 else ''}"
+        diagnostics.report(ROBOT_LINK_LOST, ROOT, count=len(lost), names=names)
+    if not world.bodies:
+        diagnostics.report(ROBOT_REFUSED, ROOT, why="it has no link or body")
+        raise ContainerError(str(path), diagnostics.issues)
+    return world

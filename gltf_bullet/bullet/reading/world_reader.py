@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pybullet
 
-from gltf_bullet.bullet.reading.bullet_file import BulletFile
+from gltf_bullet.bullet.engine_link import EngineLink
+from gltf_bullet.bullet.reading.bullet_file import Record
+from gltf_bullet.bullet.reading.constraints import read_constraints
 from gltf_bullet.bullet.reading.issues import (
-    CONSTRAINT_NOT_IN_GLTF,
+    BODIES_UNLISTED,
     LINKS_UNREADABLE,
     MOTOR_UNREADABLE,
+    SAVED_BODY_UNCERTAIN,
     SOFT_BODY_NOT_IN_GLTF,
 )
+from gltf_bullet.bullet.reading.joint_values import damping_of, limits_of, unit_axis
 from gltf_bullet.bullet.reading.link_shapes import LinkShapes
-from gltf_bullet.bullet.reading.maximal_bodies import MaximalBodies, contact_spring
+from gltf_bullet.bullet.reading.maximal_bodies import MaximalBodies
 from gltf_bullet.bullet.reading.saved_bodies import SavedBodies
+from gltf_bullet.bullet.reading.saved_contacts import (
+    anisotropic_friction,
+    contact_spring,
+    has_friction_anchor,
+)
+from gltf_bullet.bullet.session import known_session
 from gltf_bullet.convert.description import (
     BodyDescription,
-    ConstraintDescription,
-    ConstraintKind,
     JointKind,
     LinkDescription,
     LinkJointDescription,
@@ -33,9 +38,9 @@ from gltf_bullet.convert.description import (
 )
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.errors import EngineError
-from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3
+from gltf_bullet.transforms import Pose, Vec3
 
-__all__ = ["SelfCollision", "read_bodies", "read_world"]
+__all__ = ["SelfCollision", "all_bodies", "read_bodies", "read_world"]
 
 SelfCollision = bool | Collection[int] | None
 """Whether links of one body meet: of all bodies, of some, or of those that touch themselves now."""
@@ -47,13 +52,6 @@ _JOINT_KIND = {
     pybullet.JOINT_PLANAR: JointKind.PLANAR,
     pybullet.JOINT_FIXED: JointKind.FIXED,
 }
-_CONSTRAINT_KIND = {
-    pybullet.JOINT_POINT2POINT: ConstraintKind.POINT,
-    pybullet.JOINT_FIXED: ConstraintKind.FIXED,
-    pybullet.JOINT_PRISMATIC: ConstraintKind.PRISMATIC,
-}
-_NO_LIMIT_FORCE = 1e9
-"""[N] A constraint that may pull as hard as this is taken for a rigid one."""
 
 
 def read_world(
@@ -64,6 +62,8 @@ def read_world(
     self_collision: SelfCollision = None,
     mimic: Mapping[str, MimicRule] | None = None,
     with_gravity: bool = True,
+    without: Collection[int] = (),
+    idle_axes: Collection[EngineLink] = (),
 ) -> WorldDescription:
     """Everything that PyBullet tells about its bodies and constraints.
 
@@ -74,19 +74,23 @@ def read_world(
         self_collision: PyBullet does not tell it; ``None``: bodies whose links touch one another.
         mimic: Rules by joint name, which PyBullet does not read.
         with_gravity: Whether the description states the world's gravity.
+        without: Constraints that are described otherwise.
+        idle_axes: Axes of which it is known that no motor acts on them.
 
     Raises:
-        EngineError: There is no such body.
+        EngineError: There is no such body, also among those of ``self_collision``.
     """
     ids = _existing(client_id, body_ids)
-    file = _saved_world(client_id)
-    saved = SavedBodies(client_id, file, read_bodies(client_id, None))
+    _require_known(client_id, self_collision)
+    saved = SavedBodies(client_id, read_bodies(client_id, None))
     if saved.nameless_count and body_ids is None:
         diagnostics.report(LINKS_UNREADABLE, ROOT, count=saved.nameless_count)
+    if saved.unlisted_count and body_ids is None:
+        diagnostics.report(BODIES_UNLISTED, ROOT, count=saved.unlisted_count)
     bodies: list[BodyDescription] = []
     index_of: dict[int, int] = {}
-    shapes = LinkShapes(client_id, file, diagnostics)
-    reader = _BodyReader(client_id, saved, shapes, diagnostics, mimic or {})
+    shapes = LinkShapes(client_id, saved.file, diagnostics)
+    reader = _BodyReader(client_id, saved, shapes, diagnostics, mimic or {}, idle_axes)
     for body in ids:
         if _is_soft(client_id, body):
             diagnostics.report(SOFT_BODY_NOT_IN_GLTF, ROOT, body=body)
@@ -97,7 +101,7 @@ def read_world(
     x, y, z = (float(values[f"gravityAcceleration{axis}"]) for axis in "XYZ")
     return WorldDescription(
         bodies=tuple(bodies),
-        constraints=tuple(_constraints(client_id, bodies, index_of, diagnostics)),
+        constraints=tuple(read_constraints(client_id, bodies, index_of, without, diagnostics)),
         gravity=(x, y, z) if with_gravity and (x or y or z) else None,
     )
 
@@ -112,16 +116,29 @@ def read_bodies(client_id: int, body_ids: Sequence[int] | None) -> list[int]:
 
 
 def _existing(client_id: int, body_ids: Sequence[int] | None) -> list[int]:
-    ids = [
+    if body_ids is None:
+        return all_bodies(client_id)
+    _require(client_id, body_ids, "")
+    return list(dict.fromkeys(body_ids))
+
+
+def _require_known(client_id: int, self_collision: SelfCollision) -> None:
+    if self_collision is not None and not isinstance(self_collision, bool):
+        _require(client_id, self_collision, ", which self_collision names")
+
+
+def _require(client_id: int, body_ids: Collection[int], of: str) -> None:
+    unknown = sorted(set(body_ids) - set(all_bodies(client_id)))
+    if unknown:
+        raise EngineError(f"there is no body {unknown[0]} in physics client {client_id}{of}")
+
+
+def all_bodies(client_id: int) -> list[int]:
+    """Ids of all bodies that PyBullet knows, in its order."""
+    return [
         int(pybullet.getBodyUniqueId(k, physicsClientId=client_id))
         for k in range(pybullet.getNumBodies(physicsClientId=client_id))
     ]
-    if body_ids is None:
-        return ids
-    unknown = sorted(set(body_ids) - set(ids))
-    if unknown:
-        raise EngineError(f"there is no body {unknown[0]} in physics client {client_id}")
-    return list(body_ids)
 
 
 def _is_soft(client_id: int, body: int) -> bool:
@@ -136,13 +153,6 @@ def _meets_itself(client_id: int, body: int, wanted: SelfCollision) -> bool:
     return wanted if isinstance(wanted, bool) else body in wanted
 
 
-def _saved_world(client_id: int) -> BulletFile:
-    with tempfile.TemporaryDirectory(prefix="gltf_bullet_") as folder:
-        path = Path(folder) / "world.bullet"
-        pybullet.saveBullet(str(path), physicsClientId=client_id)
-        return BulletFile(path.read_bytes())
-
-
 class _BodyReader:
     """Reads bodies one by one; each record of the saved world belongs to one of them."""
 
@@ -153,23 +163,34 @@ class _BodyReader:
         shapes: LinkShapes,
         diagnostics: Diagnostics,
         mimic: Mapping[str, MimicRule],
+        idle_axes: Collection[EngineLink],
     ) -> None:
         self._client = client_id
         self._diagnostics = diagnostics
         self._mimic = mimic
+        self._idle_axes = idle_axes
         self._saved = saved
         self._shapes = shapes
+        self._session = known_session(client_id)
         self._maximal = MaximalBodies(client_id, shapes, diagnostics)
 
     def read(self, body: int, self_collision: bool) -> BodyDescription:
         base_name, body_name = pybullet.getBodyInfo(body, physicsClientId=self._client)[:2]
+        count = self._saved.uncertain.get(body)
+        if count is not None:
+            self._diagnostics.report(
+                SAVED_BODY_UNCERTAIN, ROOT, body=body, count=count,
+                name=_text(body_name) or _text(base_name),
+                done="may be another's" if count else "are those it was made with, if any",
+            )  # fmt: skip
         rigid = self._saved.rigid(body)
         if rigid is not None:
             # PyBullet calls the body what it calls the base of a multibody (measured).
             name = _text(base_name) or _text(body_name)
             link = self._maximal.read(body, rigid, name, f"link {name!r} of body {body}")
             return BodyDescription(name="", links=(link,))
-        colliders = self._saved.colliders(body)
+        colliders, saved_links = self._saved.colliders(body), self._saved.links(body)
+        is_ours = self._session is not None and self._session.holds(body)
         visuals = pybullet.getVisualShapeData(
             body, pybullet.VISUAL_SHAPE_DATA_TEXTURE_UNIQUE_IDS, physicsClientId=self._client
         )
@@ -202,10 +223,15 @@ class _BodyReader:
                 contact_spring=contact_spring(info[9], info[8]) if info[9] >= 0.0 else None,
                 group=1 if saved is None else int(saved["m_collisionFilterGroup"]),
                 mask=-1 if saved is None else int(saved["m_collisionFilterMask"]),
+                anisotropic_friction=None if saved is None else anisotropic_friction(saved),
+                friction_anchor=saved is not None and has_friction_anchor(saved),
                 colliders=solids,
                 visuals=self._shapes.visuals([v for v in visuals if v[1] == index], solids, shown),
             )
-            links.append(common if k == 0 else self._jointed(body, index, common, links))
+            if k > 0:
+                saved_link = saved_links[index] if saved_links else None
+                common = self._jointed(body, index, common, links, saved_link, is_ours=is_ours)
+            links.append(common)
         return BodyDescription(
             name=_text(body_name), links=tuple(links), self_collision=self_collision
         )
@@ -225,7 +251,14 @@ class _BodyReader:
         return Pose(state[1], state[0]), state[6], state[7]
 
     def _jointed(
-        self, body: int, link: int, common: LinkDescription, links: list[LinkDescription]
+        self,
+        body: int,
+        link: int,
+        common: LinkDescription,
+        links: list[LinkDescription],
+        saved: Record | None,
+        *,
+        is_ours: bool,
     ) -> LinkDescription:
         info = pybullet.getJointInfo(body, link, physicsClientId=self._client)
         parent = info[16] + 1
@@ -236,9 +269,10 @@ class _BodyReader:
         to_child = Pose((-x, -y, -z, w), info[14])
         child_turn = Pose(common.link_from_inertial.rotation_xyzw, (0.0, 0.0, 0.0))
         parent_from_link = links[parent].link_from_inertial @ to_child @ child_turn.inverse()
-        axis = child_turn.rotate(_unit(info[13]))
+        axis = child_turn.rotate(unit_axis(info[13]))
         name = _text(info[1])
-        has_limits = info[8] <= info[9]
+        lower, upper = limits_of(info, saved, is_ours=is_ours)
+        damping, added = damping_of(info, saved, is_ours=is_ours)
         self._check_motor(body, link, name, kind)
         return replace(
             common,
@@ -248,76 +282,28 @@ class _BodyReader:
                 kind=kind,
                 name=name,
                 axis=axis,
-                lower=info[8] if has_limits else -math.inf,
-                upper=info[9] if has_limits else math.inf,
+                lower=lower,
+                upper=upper,
                 max_force=info[10],
                 max_velocity=info[11],
-                damping=info[6],
+                damping=damping,
+                added_damping=added,
                 friction=info[7],
                 mimic=self._mimic.get(name),
             ),
         )
 
     def _check_motor(self, body: int, link: int, name: str, kind: JointKind) -> None:
-        if kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
-            return
-        force = pybullet.getJointState(body, link, physicsClientId=self._client)[3]
-        if force:
-            unit = "N m" if kind is JointKind.REVOLUTE else "N"
-            self._diagnostics.report(
-                MOTOR_UNREADABLE, ROOT, joint=name, force=abs(force), unit=unit
-            )
-
-
-def _constraints(
-    client_id: int,
-    bodies: Sequence[BodyDescription],
-    index_of: Mapping[int, int],
-    diagnostics: Diagnostics,
-) -> list[ConstraintDescription]:
-    found = []
-    for k in range(pybullet.getNumConstraints(physicsClientId=client_id)):
-        number = pybullet.getConstraintUniqueId(k, physicsClientId=client_id)
-        with contextlib.suppress(pybullet.error):
-            info = pybullet.getConstraintInfo(number, physicsClientId=client_id)
-            parent, parent_link, child, child_link, kind, axis = info[:6]
-            if parent not in index_of or (child >= 0 and child not in index_of):
-                continue
-            if kind not in _CONSTRAINT_KIND:
-                what = "a gear" if kind == pybullet.JOINT_GEAR else f"of type {kind}"
-                diagnostics.report(CONSTRAINT_NOT_IN_GLTF, ROOT, got=number, what=what)
-                continue
-            ends = (
-                (index_of[parent], parent_link + 1),
-                ((index_of[child], child_link + 1) if child >= 0 else (-1, -1)),
-            )
-            frames = []
-            for (body, link), pivot, turn in zip(ends, info[6:8], info[8:10], strict=True):
-                inertial = (
-                    bodies[body].links[link].link_from_inertial if body >= 0 else IDENTITY_POSE
-                )
-                frames.append(inertial @ Pose(turn, pivot))
-            found.append(
-                ConstraintDescription(
-                    kind=_CONSTRAINT_KIND[kind],
-                    parent=ends[0],
-                    child=ends[1],
-                    parent_from_frame=frames[0],
-                    child_from_frame=frames[1],
-                    axis=_unit(axis),
-                    max_force=info[10] if info[10] < _NO_LIMIT_FORCE else math.inf,
-                )
-            )
-    return found
+        """Name a motor that exerted something in the last step; nothing tells of others."""
+        if kind is JointKind.SPHERICAL:
+            state = pybullet.getJointStateMultiDof(body, link, physicsClientId=self._client)
+            force = math.hypot(*state[3])
+        else:
+            force = abs(pybullet.getJointState(body, link, physicsClientId=self._client)[3])
+        if force and (body, link) not in self._idle_axes:
+            unit = "N" if kind is JointKind.PRISMATIC else "N m"
+            self._diagnostics.report(MOTOR_UNREADABLE, ROOT, joint=name, force=force, unit=unit)
 
 
 def _text(name: bytes) -> str:
     return name.decode("utf-8", "replace")
-
-
-def _unit(vector: Vec3) -> Vec3:
-    length = math.sqrt(sum(value * value for value in vector))
-    if length == 0.0:
-        return (1.0, 0.0, 0.0)
-    x, y, z = vector
-    return (x / length, y / length, z / length)

@@ -36,7 +36,7 @@ from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.changed_masses import with_masses
 from gltf_bullet.planning.contacts.surfaces import with_materials
-from gltf_bullet.planning.scene_plan import Lasting, ScenePlan
+from gltf_bullet.planning.scene_plan import ScenePlan, lasting
 from gltf_bullet.rendering.visual_plans import VisualPlans
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.transforms import FloatArray, Pose
@@ -93,7 +93,7 @@ class EngineWorld(WorldParts):
         self._is_unforced = self.gravity.is_idle and self.free.is_idle
         """Whether free bodies are given nothing before a step."""
         self._is_plain = self._is_unforced and not plan.derive(
-            Lasting(FastBodies), self._may_be_fast
+            lasting(FastBodies), self._may_be_fast
         )
 
     def _create(self, visuals: BodyVisuals, tree: NodeTree, options: LoadOptions) -> None:
@@ -130,10 +130,10 @@ class EngineWorld(WorldParts):
             self.plan.derive,
         )
         gear_issues: tuple[Issue, ...] = ()
-        if self.plan.derive(Lasting(MimicGears), partial(are_any_coupled, self.plan.articulations)):
+        if self.plan.derive(lasting(MimicGears), partial(are_any_coupled, self.plan.articulations)):
             gears = MimicGears(self.client_id, self.articulations.articulations)
             self._undo.append(gears.remove)
-            gear_issues = gears.issues
+            gear_issues, self.gear_ids = gears.issues, gears.constraint_ids
         free = self.free.id_of_node
         self._table = LinkIndex(self.plan, self.static_ids, free, self.articulations)
         factors = {free[node]: kinds[node].gravity_factor for node in free}
@@ -153,7 +153,7 @@ class EngineWorld(WorldParts):
         if self.shown_links.are_any:
             self._undo.append(visuals.show(self.shown_links, self._created))
         self.pair_rules.trust(self.articulations.kept_apart, self.free.kept_apart)
-        if self.plan.derive(Lasting(PairRules), partial(self._needs_rules, tree)):
+        if self.plan.derive(lasting(PairRules), partial(self._needs_rules, tree)):
             self.pair_rules.forbid(self._pairs_apart(tree))
         solid, slips = list(self._table.solid_links()), options.slip_friction
         self._links = LinkContacts(
@@ -163,7 +163,7 @@ class EngineWorld(WorldParts):
         self._undo.append(self._links.release)
         look = partial(find_overlaps, self.client_id, solid, self.pair_rules.forbids)
         self._overlaps = [
-            overlap.of(solid) for overlap in self.plan.derive(Lasting(LoadOverlap), look)
+            overlap.of(solid) for overlap in self.plan.derive(lasting(LoadOverlap), look)
         ]
         self.issues = (*gear_issues, *overlap_issues(self._overlaps, self._table.owners))
         """Findings that only the engine makes."""

@@ -13,7 +13,7 @@ from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.bullet.shapes.collider_index import LinkColliders
 from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.bodies import BodyPlans
-from gltf_bullet.planning.scene_plan import Lasting, ScenePlan
+from gltf_bullet.planning.scene_plan import ScenePlan, lasting
 from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan, PlacedShape
 from gltf_bullet.scene import NodeTree
 
@@ -108,7 +108,7 @@ class LinkIndex:
                 yield from ((a, b) for b in others)
         if not plans.excluded_static_pairs:
             return
-        bases = self._plan.derive(Lasting(LinkIndex), partial(self._fixed_bases, tree))
+        bases = self._plan.derive(lasting(LinkIndex), partial(self._fixed_bases, tree))
         for node, owner, statics in bases:
             around = [(self._static_ids[static], -1) for static in statics]
             if owner >= 0:

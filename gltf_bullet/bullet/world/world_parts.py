@@ -12,7 +12,7 @@ import numpy as np
 
 from gltf_bullet.bullet.bodies.free_bodies import FreeBodies
 from gltf_bullet.bullet.contacts.fast_bodies import FastBodies
-from gltf_bullet.bullet.contacts.link_contacts import LinkContacts
+from gltf_bullet.bullet.contacts.link_contacts import LinkContacts, SolidLink
 from gltf_bullet.bullet.contacts.load_overlaps import LoadOverlap
 from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
@@ -45,6 +45,22 @@ class WorldParts:
     _table: LinkIndex
     _overlaps: Sequence[LoadOverlap]
     _is_unforced: bool
+    gear_ids: Sequence[int] = ()
+    """Constraints of joints that follow others."""
+
+    def solid_links(self) -> list[SolidLink]:
+        """Every link with colliders, with their materials and filters."""
+        return list(self._table.solid_links())
+
+    @property
+    def link_contacts(self) -> LinkContacts:
+        """How they meet."""
+        return self._links
+
+    @property
+    def own_constraints(self) -> list[int]:
+        """All constraints that the scene has made."""
+        return [*self.articulations.loop_constraints.constraint_ids, *self.gear_ids]
 
     def link_of(self, node: int) -> EngineLink:
         """The engine link of a motion node's body."""

@@ -10,7 +10,7 @@ from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severit
 from gltf_bullet.model.mass_properties import Moments, mesh_moments
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.shapes.decomposition import Decomposer
-from gltf_bullet.planning.shapes.hulls import Hull, box_of_hull, convex_hull, is_closed, weld
+from gltf_bullet.planning.shapes.hulls import Hull, are_closed, box_of_hull, convex_hull, weld
 from gltf_bullet.planning.shapes.shape_plans import (
     BoxPlan,
     BvhPlan,
@@ -106,9 +106,9 @@ def hull_shape(hull: Hull) -> PlacedShape:
 
 
 def is_convex(mesh: TriangleSet) -> bool:
-    """Whether the triangles are the closed surface of their own convex hull."""
+    """Whether the triangles fill their own convex hull: as its surface, or in parts that touch."""
     points, triangles = weld(mesh.points, mesh.triangles)
-    if len(points) < 4 or not is_closed(triangles):
+    if len(points) < 4 or not are_closed(triangles):
         return False
     try:
         hull = convex_hull(points, max_points=len(points))
@@ -116,7 +116,8 @@ def is_convex(mesh: TriangleSet) -> bool:
         return False
     volume = abs(mesh_moments(points, triangles).volume)
     hull_volume = mesh_moments(hull.points, hull.triangles).volume
-    return not hull.was_flat and volume >= (1.0 - 1e-4) * hull_volume
+    # Parts that overlap count twice: their union may leave something of the hull empty.
+    return not hull.was_flat and abs(volume - hull_volume) <= 1e-4 * hull_volume
 
 
 def tidy(pose: Pose) -> Pose:

@@ -11,7 +11,7 @@ from gltf_bullet.transforms import FloatArray, IntArray, Pose
 if TYPE_CHECKING:
     from scipy.spatial import ConvexHull
 
-__all__ = ["Hull", "box_of_hull", "convex_hull", "hull_faces", "is_closed", "weld"]
+__all__ = ["Hull", "are_closed", "box_of_hull", "convex_hull", "hull_faces", "weld"]
 
 
 FLAT_THICKNESS = 1e-3
@@ -203,12 +203,14 @@ def weld(points: FloatArray, triangles: IntArray) -> tuple[FloatArray, IntArray]
     return unique, welded[distinct].astype(np.int64)
 
 
-def is_closed(triangles: IntArray) -> bool:
-    """Whether every edge of welded triangles is shared by two that run it opposite ways."""
-    if not len(triangles):
-        return False
+def are_closed(triangles: IntArray) -> bool:
+    """Whether welded triangles are closed surfaces, which may have edges and faces in common."""
+    forward, backward = _directed_edges(triangles)
+    return bool(len(forward) and np.array_equal(forward, backward))
+
+
+def _directed_edges(triangles: IntArray) -> tuple[IntArray, IntArray]:
+    """A number for each directed edge, and for the same the other way round, both sorted."""
     edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
-    span = int(triangles.max()) + 1
-    forward = np.sort(edges[:, 0] * span + edges[:, 1])
-    backward = np.sort(edges[:, 1] * span + edges[:, 0])
-    return bool(np.array_equal(forward, backward) and (np.diff(forward) != 0).all())
+    span = int(triangles.max(initial=0)) + 1
+    return np.sort(edges[:, 0] * span + edges[:, 1]), np.sort(edges[:, 1] * span + edges[:, 0])

@@ -22,7 +22,7 @@ from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.shapes.concave_meshes import ConcavePlanner, hull_shape, is_convex, tidy
 from gltf_bullet.planning.shapes.decomposition import Decomposer
 from gltf_bullet.planning.shapes.hull_cache import kept_hull
-from gltf_bullet.planning.shapes.hulls import Hull, convex_hull, is_closed, weld
+from gltf_bullet.planning.shapes.hulls import Hull, are_closed, convex_hull, weld
 from gltf_bullet.planning.shapes.primitives import near_primitive
 from gltf_bullet.planning.shapes.round_hulls import round_hull
 from gltf_bullet.planning.shapes.shape_plans import (
@@ -332,16 +332,14 @@ class ShapePlanner:
         if shape.convex_hull:
             return self._hull(hull, hull_moments, at)
         welded = weld(points, triangles)
-        if not is_closed(welded[1]):
+        moments = hull_moments
+        if not are_closed(welded[1]):
             if not self._convex(mesh):
                 self._diagnostics.report(MESH_OPEN, at)
-            moments = hull_moments
         else:
-            moments = mesh_moments(*welded)
-            if moments.volume <= 0.0:
-                moments = mesh_moments(welded[0], welded[1][:, ::-1])
-            if moments.volume <= 0.0:
-                moments = hull_moments
+            turned = welded[0], welded[1][:, ::-1]
+            for found in (mesh_moments(*welded), mesh_moments(*turned)):
+                moments = found if found.volume > 0.0 else moments
         if self._convex(mesh):
             return self._hull(hull, moments, at)
         placed = self._concave.plan(TriangleSet(*welded), hull, moments, bvh_allowed, at)

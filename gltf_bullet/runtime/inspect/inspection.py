@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from gltf_bullet.diagnostics import Issue
 from gltf_bullet.model import DEFAULT_MATERIAL, CollisionFilter, PhysicsMaterial
-from gltf_bullet.options import LoadOptions
+from gltf_bullet.options import LoadOptions, require_options
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.planning.shapes.shape_plans import (
@@ -53,7 +53,7 @@ class Inspection:
 def inspect_asset(asset: AssetContent, options: LoadOptions | None = None) -> Inspection:
     """Translate ``asset`` in its own frame, as loading does, and describe the plan."""
     tree = asset.tree
-    translation = translate_at(asset, Placement.of(up_axis="y"), options or LoadOptions())
+    translation = translate_at(asset, Placement.of(up_axis="y"), require_options(options))
     physics, plan = translation.physics, translation.plan
     colliders = physics.colliders.values()
     return Inspection(

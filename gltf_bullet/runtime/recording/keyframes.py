@@ -16,7 +16,16 @@ __all__ = [
     "reduce_rotations",
     "reduce_steps",
     "reduce_vectors",
+    "require_number",
 ]
+
+
+def require_number(name: str, value: float, *, or_zero: bool = False) -> None:
+    """Raise ``ValueError`` for an argument that is not a finite number above 0."""
+    if not (math.isfinite(value) and (value > 0.0 or (or_zero and value == 0.0))):
+        raise ValueError(
+            f"{name} is {value!r}; must be a finite number {'>=' if or_zero else '>'} 0"
+        )
 
 
 def next_due(time: float, interval: float) -> float:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gltf_bullet.convert.description import BodyDescription, LinkDescription
-from gltf_bullet.convert.physics import joint_frame
+from gltf_bullet.convert.joints import joint_frame
 from gltf_bullet.runtime.recording.keyframes import (
     continuous_rotations,
     reduce_rotations,

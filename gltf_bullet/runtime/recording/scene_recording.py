@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterator
 from html import escape
@@ -20,6 +19,7 @@ from gltf_bullet.runtime.recording.keyframes import (
     reduce_rotations,
     reduce_steps,
     reduce_vectors,
+    require_number,
 )
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.runtime.views.export import Track, node_poses, write_posed
@@ -45,8 +45,7 @@ def record(scene: Scene, *, fps: float = 30.0) -> Recording:
     Raises:
         ValueError: ``fps`` is not a finite number above 0.
     """
-    if not (math.isfinite(fps) and fps > 0.0):
-        raise ValueError(f"fps is {fps!r}; must be a finite number > 0")
+    require_number("fps", fps)
     return Recording(scene, fps)
 
 
@@ -103,9 +102,11 @@ class Recording:
         Raises:
             FileExistsError: ``path`` is the file that the scene was loaded from.
             ContainerError: A buffer of the file cannot be read.
-            ValueError: Another suffix.
+            ValueError: Another suffix, or a tolerance that is not a finite number of 0 or more.
             OSError: The file cannot be written.
         """
+        require_number("tolerance", tolerance, or_zero=True)
+        require_number("angle_tolerance", angle_tolerance, or_zero=True)
         self._note(force=True)
         nodes = np.unique(np.concatenate([nodes for nodes, _ in self._frames]))
         frames = self._frames_of(nodes)

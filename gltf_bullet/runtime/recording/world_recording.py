@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 from contextlib import suppress
@@ -10,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from gltf_bullet.bullet.reading.issues import RECORDED_BODY_GONE
+from gltf_bullet.bullet.reading.issues import RECORDED_BODY_GONE, RECORDED_WITHOUT_BODY
+from gltf_bullet.bullet.reading.newcomers import Newcomers
 from gltf_bullet.bullet.reading.poses import InertialPoses
 from gltf_bullet.bullet.reading.world_reader import read_bodies, read_world
 from gltf_bullet.bullet.session import PhysicsClient, require_client
@@ -18,10 +18,12 @@ from gltf_bullet.convert.description import WorldDescription
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue
 from gltf_bullet.errors import EngineError
 from gltf_bullet.gltf.writing import write_document
-from gltf_bullet.runtime.recording.keyframes import next_due
+from gltf_bullet.runtime.recording.keyframes import next_due, require_number
 from gltf_bullet.runtime.recording.link_tracks import body_tracks
 from gltf_bullet.runtime.views.export import Track, add_animation
 from gltf_bullet.runtime.world_export import checked_file, require_gltf_suffix
+from gltf_bullet.runtime.worlds.live_scenes import idle_axes, scenes_among
+from gltf_bullet.runtime.worlds.scene_losses import report_losses
 from gltf_bullet.transforms import FloatArray
 
 __all__ = ["WorldRecording", "record_world"]
@@ -44,9 +46,9 @@ def record_world(
             rec.after_step()          # or rec.step(), which does both
         rec.export_glb("rollout.glb")
 
-    A body that is removed meanwhile ends its motion there; from the next frame on ``issues`` names
-    it. Bodies carry a user datum (``addUserData``) by which they are told from later ones of the
-    same id.
+    A body that is removed meanwhile ends its motion there, one that is made is left out; from the
+    next frame on ``issues`` names it. Bodies carry a user datum (``addUserData``) by which they are
+    told from later ones of the same id.
 
     Args:
         physics_client: A client id or a ``BulletClient``.
@@ -60,8 +62,8 @@ def record_world(
         ValueError: ``fps`` or ``tolerance`` is not a finite number above 0.
     """
     for name, value in (("fps", fps), ("tolerance", tolerance)):
-        if value is not None and not (math.isfinite(value) and value > 0.0):
-            raise ValueError(f"{name} is {value!r}; must be a finite number > 0")
+        if value is not None:
+            require_number(name, value)
     return WorldRecording(require_client(physics_client), fps, bodies, tolerance)
 
 
@@ -72,8 +74,17 @@ class WorldRecording:
         self, client_id: int, fps: float, bodies: Sequence[int] | None, tolerance: float | None
     ) -> None:
         diagnostics = Diagnostics()
-        self._world: WorldDescription = read_world(client_id, bodies, diagnostics)
-        self._poses = InertialPoses(client_id, read_bodies(client_id, bodies))
+        ids = read_bodies(client_id, bodies)
+        scenes = scenes_among(client_id, ids)
+        # Frames follow the engine's links, so that scenes are as the engine has them.
+        self._world: WorldDescription = read_world(
+            client_id, bodies, diagnostics, idle_axes=idle_axes(scenes)
+        )
+        for scene in scenes:
+            report_losses(scene, diagnostics, is_whole=False)
+        self._poses = InertialPoses(client_id, ids)
+        # Who names the bodies knows that others are not among them.
+        self._newcomers = Newcomers(client_id) if bodies is None else None
         self._diagnostics = diagnostics
         self._interval = 0.0 if tolerance is not None else 1.0 / fps
         self._tolerance = tolerance
@@ -100,7 +111,11 @@ class WorldRecording:
         return self._now
 
     def step(self, count: int = 1) -> None:
-        """Call ``stepSimulation`` so many times, and look after each."""
+        """Call ``stepSimulation`` so many times, and look after each.
+
+        Raises:
+            EngineError: The client is not connected.
+        """
         for _ in range(count):
             self._poses.advance()
             self.after_step()
@@ -113,7 +128,7 @@ class WorldRecording:
         """
         self._now += self._poses.time_step()
         if self._now >= self._due:
-            self._note_lost()
+            self._note_changes()
             self._note()
 
     def export_glb(
@@ -135,13 +150,15 @@ class WorldRecording:
                 joints of a chain share it.
 
         Raises:
-            ValueError: Another suffix.
+            ValueError: Another suffix, or ``tolerance`` is not a finite number above 0.
             OSError: The file cannot be written.
         """
         require_gltf_suffix(path)
+        if tolerance is not None:
+            require_number("tolerance", tolerance)
         if self._now > self._times[-1]:
             with suppress(EngineError):  # disconnected: the frames until then
-                self._note_lost()
+                self._note_changes()
                 self._note()
         allowed = tolerance or self._tolerance or 1e-4
         file, _ = checked_file(self._world, Diagnostics())
@@ -152,13 +169,17 @@ class WorldRecording:
             add_animation(root, buffers, tracks, name)
         write_document(root, buffers, path)
 
-    def _note_lost(self) -> None:
+    def _note_changes(self) -> None:
         for number, body_id in self._poses.newly_lost():
             self._frame_counts[number] = len(self._times)
             body = self._world.bodies[number]
             name = body.name or body.links[0].name
             self._diagnostics.report(
                 RECORDED_BODY_GONE, ROOT, body=body_id, name=name, time=self._now
+            )
+        for body_id, name in self._newcomers.newly_made() if self._newcomers else ():
+            self._diagnostics.report(
+                RECORDED_WITHOUT_BODY, ROOT, body=body_id, name=name, time=self._now
             )
 
     def _note(self) -> None:

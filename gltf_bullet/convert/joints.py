@@ -1,0 +1,177 @@
+"""Joints as nodes: within bodies, of constraints, and as the files of scenes state them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from gltf_bullet.convert.description import (
+    ConstraintDescription,
+    ConstraintKind,
+    JointKind,
+    LinkDescription,
+    LinkJointDescription,
+    StatedJoint,
+)
+from gltf_bullet.convert.issues import NOT_IN_GLTF
+from gltf_bullet.convert.world_nodes import WorldNodes
+from gltf_bullet.diagnostics import ROOT, Diagnostics
+from gltf_bullet.dialects.joint_extras import EXTRAS
+from gltf_bullet.model import DriveMode, Joint, JointDescription, JointDrive, JointLimit
+from gltf_bullet.model.joints import DofKind
+from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3, rotation_to
+
+__all__ = [
+    "describe_joint",
+    "frame_of_axis",
+    "joint_frame",
+    "note_rest",
+    "place_constraint",
+    "place_stated_joint",
+    "tidy",
+]
+
+_AXES: tuple[Vec3, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+_ALIGNED = 1e-12
+"""A joint axis this close to one of its frame's needs no frame of its own."""
+
+
+def joint_frame(link: LinkDescription) -> Pose:
+    """parent_link_from_joint: the joint is about an axis of its node's frame."""
+    axis = (0.0, 0.0, 1.0) if link.joint is None else link.joint.axis
+    return link.parent_from_link @ Pose(frame_of_axis(axis)[1], (0.0, 0.0, 0.0))
+
+
+def frame_of_axis(axis: Vec3) -> tuple[int, tuple[float, float, float, float]]:
+    """The axis of a joint's frame that the joint is about, and link_from_joint's rotation."""
+    for k, unit in enumerate(_AXES):
+        if max(abs(a - b) for a, b in zip(axis, unit, strict=True)) < _ALIGNED:
+            return k, (0.0, 0.0, 0.0, 1.0)
+    k = max(range(3), key=lambda k: abs(axis[k]))
+    return k, rotation_to(_AXES[k], axis)
+
+
+def describe_joint(joint: LinkJointDescription, axis: int) -> JointDescription:
+    """Limits and drives; all that is not free is locked."""
+    turns, slides = {
+        JointKind.FIXED: ((), ()),
+        JointKind.REVOLUTE: ((axis,), ()),
+        JointKind.PRISMATIC: ((), (axis,)),
+        JointKind.SPHERICAL: ((0, 1, 2), ()),
+        JointKind.PLANAR: ((axis,), tuple(k for k in range(3) if k != axis)),
+    }[joint.kind]
+    limits = []
+    for kind, free in ((DofKind.LINEAR, slides), (DofKind.ANGULAR, turns)):
+        locked = tuple(k for k in range(3) if k not in free)
+        if locked:
+            limits.append(JointLimit(kind=kind, axes=locked, minimum=0.0, maximum=0.0))
+    drives: list[JointDrive] = []
+    if joint.kind in (JointKind.REVOLUTE, JointKind.PRISMATIC):
+        kind = DofKind.ANGULAR if joint.kind is JointKind.REVOLUTE else DofKind.LINEAR
+        if joint.lower > -math.inf or joint.upper < math.inf:
+            limits.append(
+                JointLimit(kind=kind, axes=(axis,), minimum=joint.lower, maximum=joint.upper)
+            )
+        if joint.max_force > 0.0 or joint.damping > 0.0:
+            drives.append(
+                JointDrive(
+                    kind=kind,
+                    axis=axis,
+                    mode=DriveMode.FORCE,
+                    max_force=joint.max_force if joint.max_force > 0.0 else math.inf,
+                    damping=joint.damping,
+                )
+            )
+    return JointDescription(limits=tuple(limits), drives=tuple(drives))
+
+
+def place_constraint(
+    result: WorldNodes,
+    constraint: ConstraintDescription,
+    diagnostics: Diagnostics,
+) -> None:
+    """A joint node in the parent link and an attachment node in the child link, or the world."""
+    axis, turn = 0, (0.0, 0.0, 0.0, 1.0)
+    if constraint.kind is ConstraintKind.PRISMATIC:
+        axis, turn = frame_of_axis(constraint.axis)
+    frame = Pose(turn, (0.0, 0.0, 0.0))
+    name = f"constraint {len(result.joints)}"
+    ends = []
+    for (body, link), link_from_frame in (
+        (constraint.parent, constraint.parent_from_frame),
+        (constraint.child, constraint.child_from_frame),
+    ):
+        owner = result.link_nodes[body, link] if body >= 0 else result.world_node
+        ends.append(result.nodes.add(name, owner, tidy(link_from_frame @ frame)))
+    kind = {
+        ConstraintKind.POINT: JointKind.SPHERICAL,
+        ConstraintKind.FIXED: JointKind.FIXED,
+        ConstraintKind.PRISMATIC: JointKind.PRISMATIC,
+    }[constraint.kind]
+    result.joints[ends[0]] = Joint(
+        node=ends[0],
+        connected_node=ends[1],
+        description=describe_joint(LinkJointDescription(kind=kind, name=name), axis),
+        # Constraints leave collisions as they are.
+        enable_collision=True,
+    )
+    if constraint.max_force < math.inf:
+        diagnostics.report(
+            NOT_IN_GLTF, ROOT / "nodes" / ends[0],
+            what=f"the largest force {constraint.max_force:.3g} N",
+            owner="a constraint", done="the joint holds whatever comes",
+        )  # fmt: skip
+
+
+def place_stated_joint(result: WorldNodes, stated: StatedJoint, diagnostics: Diagnostics) -> None:
+    """A joint of a scene's file, between the bodies as they stand now."""
+    ends = []
+    for (body, link), link_from_frame in (
+        (stated.parent, stated.parent_from_frame),
+        (stated.child, stated.child_from_frame),
+    ):
+        owner = result.link_nodes[body, link] if body >= 0 else result.world_node
+        ends.append(result.nodes.add(stated.name, owner, tidy(link_from_frame)))
+    result.joints[ends[0]] = replace(stated.joint, node=ends[0], connected_node=ends[1])
+    coupling = stated.joint.coupling
+    note_rest(
+        result, ends[0], stated.name, diagnostics,
+        max_velocity=stated.joint.max_velocity,
+        friction=stated.joint.friction,
+        mimic=None if coupling is None else (stated.leader, coupling.multiplier, coupling.offset),
+    )  # fmt: skip
+
+
+def note_rest(
+    result: WorldNodes,
+    node: int,
+    name: str,
+    diagnostics: Diagnostics,
+    *,
+    max_velocity: float,
+    friction: float,
+    mimic: tuple[str, float, float] | None,
+) -> None:
+    """Keep what KHR cannot say of a joint in ``extras``; ``mimic``: joint, multiplier, offset."""
+    kept: dict[str, Any] = {}
+    if max_velocity > 0.0:
+        kept["maxVelocity"] = max_velocity
+    if friction > 0.0:
+        kept["friction"] = friction
+    if mimic is not None:
+        kept["mimic"] = dict(zip(("joint", "multiplier", "offset"), mimic, strict=True))
+        diagnostics.report(
+            NOT_IN_GLTF, ROOT / "nodes" / node, what="the mimic rule", owner=f"joint {name!r}",
+            done="it is kept in extras and acts when loaded here",
+        )  # fmt: skip
+    if kept:
+        result.nodes.entries[node]["extras"] = {EXTRAS: kept}
+
+
+def tidy(pose: Pose) -> Pose:
+    """The identity where only rounding is between."""
+    x, y, z, w = pose.rotation_xyzw
+    if max(map(abs, (x, y, z, *pose.translation))) < 1e-15 and w > 0.0:
+        return IDENTITY_POSE
+    return pose

@@ -1,0 +1,1 @@
+"""Whole worlds, scenes of ours among them, on their way into a file."""

@@ -1,0 +1,95 @@
+"""Files that robots name: found, or left out with what needs them and named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gltf_bullet.bullet.reading.robot_loading import read_robot
+from gltf_bullet.convert.description import MeshShape
+from gltf_bullet.convert.issues import ROBOT_FILE_MISSING
+from gltf_bullet.diagnostics import Diagnostics
+
+TETRAHEDRON = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+INERTIA = (
+    '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>'
+    "</inertial>"
+)
+GEOMETRY = '<geometry><mesh filename="{}"/></geometry>'
+URDF = f"""<robot name="r"><link name="a">{INERTIA}
+<visual>{GEOMETRY}</visual>
+<collision>{GEOMETRY}</collision>
+<collision><geometry><sphere radius=".1"/></geometry></collision></link></robot>"""
+SDF_GEOMETRY = "<geometry><mesh><uri>{}</uri></mesh></geometry>"
+SDF = f"""<sdf version="1.6"><model name="m"><link name="a">
+<visual name="v">{SDF_GEOMETRY}</visual>
+<collision name="c">{SDF_GEOMETRY}</collision>
+<collision name="d"><geometry><sphere><radius>.1</radius></sphere></geometry></collision>
+</link></model></sdf>"""
+MJCF = """<mujoco model="m"><asset><mesh name="shape" file="{}"/></asset><worldbody>
+<body name="a"><freejoint/>
+<geom type="mesh" mesh="shape"/>
+<geom type="sphere" size=".1"/></body></worldbody></mujoco>"""
+ROBOTS = {"urdf": URDF, "sdf": SDF, "xml": MJCF}
+LEFT_OUT = {
+    "urdf": ("link 'a'", "lines 2, 3", "visual and collision"),
+    "sdf": ("link 'a'", "lines 2, 3", "visual and collision"),
+    "xml": ("body 'a'", "line 3", "geom"),
+}
+
+
+@pytest.mark.parametrize("suffix", ROBOTS)
+def test_what_needs_a_missing_file_is_left_out_and_named(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"robot.{suffix}"
+    name = "nowhere.stl" if suffix == "xml" else "package://nowhere/shape.obj"
+    path.write_text(ROBOTS[suffix].replace("{}", name))
+    diagnostics = Diagnostics()
+    (body,) = read_robot(path, diagnostics).bodies
+    assert len(body.links[0].colliders) == 1  # the ball
+    issue = diagnostics.take(ROBOT_FILE_MISSING)
+    owner, where, what = LEFT_OUT[suffix]
+    assert issue.message.startswith(f"{owner} names the file '{name}' ({where})")
+    assert issue.message.endswith(f"left out: its {what}")
+    assert not diagnostics.has_errors
+
+
+@pytest.mark.parametrize("suffix", ROBOTS)
+@pytest.mark.parametrize("name", ["meshes/a&b.obj", "two words.obj"])
+def test_names_are_read_as_xml_writes_them(suffix: str, name: str, tmp_path: Path) -> None:
+    (tmp_path / "meshes").mkdir()
+    (tmp_path / name).write_text(TETRAHEDRON)
+    path = tmp_path / f"robot.{suffix}"
+    path.write_text(ROBOTS[suffix].replace("{}", name.replace("&", "&amp;")))
+    diagnostics = Diagnostics()
+    (body,) = read_robot(path, diagnostics).bodies
+    assert not diagnostics.has_errors
+    shapes = [c.shape for c in body.links[0].colliders]
+    assert [isinstance(shape, MeshShape) for shape in shapes] == [True, False]
+
+
+def test_the_mesh_folder_of_mjcf_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "shapes").mkdir()
+    (tmp_path / "shapes" / "a.obj").write_text(TETRAHEDRON)
+    path = tmp_path / "robot.xml"
+    path.write_text(
+        MJCF.replace("{}", "a.obj").replace("<asset>", '<compiler meshdir="shapes"/><asset>')
+    )
+    diagnostics = Diagnostics()
+    (body,) = read_robot(path, diagnostics).bodies
+    assert not diagnostics.has_errors
+    assert len(body.links[0].colliders) == 2
+
+
+def test_files_that_pybullet_does_not_ask_for_are_not_missed(tmp_path: Path) -> None:
+    """Textures of URDF and what stands in elements of other programs."""
+    path = tmp_path / "robot.urdf"
+    path.write_text(
+        f'<robot name="r"><link name="a">{INERTIA}<visual><geometry><sphere radius=".1"/>'
+        '</geometry><material name="m"><color rgba="1 0 0 1"/><texture filename="no.png"/>'
+        f"</material></visual></link><gazebo><visual>{GEOMETRY}</visual></gazebo></robot>"
+    )
+    diagnostics = Diagnostics()
+    (body,) = read_robot(path, diagnostics).bodies
+    assert [issue.code for issue in diagnostics] == ["ROBOT_ELEMENT_IGNORED"] * 2
+    assert body.links[0].visuals[0].surface.color == (1.0, 0.0, 0.0, 1.0)
