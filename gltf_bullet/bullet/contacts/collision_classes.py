@@ -102,7 +102,7 @@ class CollisionClasses:
             for kind, found in classed.items()
             if kind.is_plain or (found is not None and found.bit == NEEDS_NONE)
         }
-        bits = {id(kind): self._bits(kind) for kind in kinds if kind not in plain}
+        bits = {id(kind): self.bits_of(kind) for kind in kinds if kind not in plain}
         for link, kind in links.items():
             # New bodies have the bits of ``ANYTHING`` already.
             if id(kind) in bits:
@@ -163,8 +163,8 @@ class CollisionClasses:
             return False
         return may_collide(one.filter, other.filter)
 
-    def _bits(self, kind: LinkKind) -> tuple[int, int]:
-        """Group and mask of links."""
+    def bits_of(self, kind: LinkKind) -> tuple[int, int]:
+        """Group and mask that links are given."""
         if kind.only_against is not None:
             # Group 0: nobody can be willing to meet it but by its own mask (OR mode), so foreign
             # bodies and rays pass through the extra surface.
@@ -187,22 +187,18 @@ class CollisionClasses:
                 mask |= registered.bit
         return registered_self.bit, mask
 
-    def bits_of(self, kind: LinkKind) -> tuple[int, int]:
-        """Group and mask that links are given."""
-        return self._bits(kind)
-
     def mask_of(self, kind: LinkKind) -> int:
         """The groups that links meet."""
-        return self._bits(kind)[1]
+        return self.bits_of(kind)[1]
 
     def meet(self, one: LinkKind, other: LinkKind) -> bool:
         """Whether links of two kinds collide."""
-        (group, mask), (other_group, other_mask) = self._bits(one), self._bits(other)
+        (group, mask), (other_group, other_mask) = self.bits_of(one), self.bits_of(other)
         return bool(group & other_mask or other_group & mask)
 
     def write(self, link: EngineLink, kind: LinkKind) -> None:
         """Set group and mask of a link; the same ones again renew its cached contacts."""
-        self._write(link, self._bits(kind))
+        self._write(link, self.bits_of(kind))
 
     def _write(self, link: EngineLink, bits: tuple[int, int]) -> None:
         pybullet.setCollisionFilterGroupMask(*link, *bits, physicsClientId=self._client_id)

@@ -85,12 +85,8 @@ def wrong_type(
     instead: str | None,
 ) -> None:
     """The member at ``at`` is of another JSON type."""
-    if instead is None:
-        diagnostics.report(WRONG_TYPE, at, key=key, got=shown(value), allowed=allowed)
-    else:
-        diagnostics.report(
-            TYPE_MENDED, at, key=key, got=shown(value), allowed=allowed, instead=instead
-        )
+    kinds = WRONG_TYPE, TYPE_MENDED
+    _report(kinds, at, diagnostics, instead, key=key, got=shown(value), allowed=allowed)
 
 
 def out_of_range(
@@ -102,12 +98,8 @@ def out_of_range(
     instead: str | None,
 ) -> None:
     """The number at ``at`` is none that it may be."""
-    if instead is None:
-        diagnostics.report(VALUE_OUT_OF_RANGE, at, key=key, got=shown(value), allowed=allowed)
-    else:
-        diagnostics.report(
-            RANGE_MENDED, at, key=key, got=shown(value), allowed=allowed, instead=instead
-        )
+    kinds = VALUE_OUT_OF_RANGE, RANGE_MENDED
+    _report(kinds, at, diagnostics, instead, key=key, got=shown(value), allowed=allowed)
 
 
 def not_allowed(
@@ -119,12 +111,8 @@ def not_allowed(
     instead: str | None,
 ) -> None:
     """The word at ``at`` is none of the ``allowed`` ones."""
-    if instead is None:
-        diagnostics.report(VALUE_NOT_ALLOWED, at, key=key, got=shown(value), allowed=allowed)
-    else:
-        diagnostics.report(
-            WORD_MENDED, at, key=key, got=shown(value), allowed=allowed, instead=instead
-        )
+    kinds = VALUE_NOT_ALLOWED, WORD_MENDED
+    _report(kinds, at, diagnostics, instead, key=key, got=shown(value), allowed=allowed)
 
 
 def wrong_index(
@@ -136,21 +124,31 @@ def wrong_index(
     instead: str | None,
 ) -> None:
     """The index at ``at`` leads nowhere; exporters write -1 for none."""
-    if instead is None:
-        diagnostics.report(INDEX_OUT_OF_RANGE, at, key=key, got=value, count=count)
-    elif value == -1:
+    if value == -1 and instead is not None:
         diagnostics.report(INDEX_MEANS_NONE, at, key=key, instead=instead)
-    else:
-        diagnostics.report(
-            INDEX_MENDED, at, key=key, got=shown(value), count=count, instead=instead
-        )
+        return
+    kinds = INDEX_OUT_OF_RANGE, INDEX_MENDED
+    _report(kinds, at, diagnostics, instead, key=key, got=shown(value), count=count)
 
 
 def missing(
     key: str, allowed: str, at: JsonPointer, diagnostics: Diagnostics, instead: str | None
 ) -> None:
     """The required member ``key`` is not there."""
+    kinds = REQUIRED_MISSING, ABSENCE_MENDED
+    _report(kinds, at, diagnostics, instead, key=key, allowed=allowed)
+
+
+def _report(
+    kinds: tuple[IssueKind, IssueKind],
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    instead: str | None,
+    **values: object,
+) -> None:
+    """The error of two kinds, or the warning that says what is done ``instead``."""
+    error, warning = kinds
     if instead is None:
-        diagnostics.report(REQUIRED_MISSING, at, key=key, allowed=allowed)
+        diagnostics.report(error, at, **values)
     else:
-        diagnostics.report(ABSENCE_MENDED, at, key=key, allowed=allowed, instead=instead)
+        diagnostics.report(warning, at, **values, instead=instead)
