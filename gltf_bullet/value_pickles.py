@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import io
 import pickle
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from dataclasses import is_dataclass
 from functools import cache
 from typing import Any
 
 __all__ = ["dumped", "loaded"]
 
-_NOTHING: dict[str, object] = {}
 _REBUILDERS = {"_rebuild", "_document_of_state", "_made", "_filled"}
 """Functions of this package that put values together again."""
 _OTHERS = {
@@ -21,25 +20,25 @@ _OTHERS = {
 }  # fmt: skip
 
 
-def dumped(value: object, shared: Mapping[str, object] = _NOTHING, most: int = 1 << 40) -> bytes:
-    """``value`` as bytes; where it holds one of the ``shared``, their names stand for them.
+def dumped(value: object, most: int = 1 << 40) -> bytes:
+    """``value`` as bytes.
 
     Raises:
         TypeError, pickle.PicklingError, AttributeError: It holds what cannot be written.
         OverflowError: It takes more than ``most`` bytes.
     """
     file = _BoundedFile(most)
-    _Pickler(file, shared).dump(value)
+    _Pickler(file, protocol=5).dump(value)
     return file.getvalue()
 
 
-def loaded(data: bytes | memoryview, shared: Mapping[str, object] = _NOTHING) -> Any:
-    """The value again, with these ``shared`` ones in it.
+def loaded(data: bytes | memoryview) -> Any:
+    """The value again.
 
     Raises:
         Exception: Of any kind; the bytes are none of :func:`dumped`, or of other sources.
     """
-    return _Unpickler(io.BytesIO(data), shared).load()
+    return _Unpickler(io.BytesIO(data)).load()
 
 
 class _BoundedFile(io.BytesIO):
@@ -58,13 +57,6 @@ class _BoundedFile(io.BytesIO):
 
 
 class _Pickler(pickle.Pickler):
-    def __init__(self, file: io.BytesIO, shared: Mapping[str, object]) -> None:
-        super().__init__(file, protocol=5)
-        self._names = {id(value): name for name, value in shared.items()}
-
-    def persistent_id(self, value: object) -> str | None:
-        return self._names.get(id(value))
-
     def reducer_override(self, value: Any) -> Any:
         # Dataclasses with slots ask for their fields again at each value: a third of the time.
         kind: Any = type(value)
@@ -75,13 +67,6 @@ class _Pickler(pickle.Pickler):
 
 
 class _Unpickler(pickle.Unpickler):
-    def __init__(self, file: io.BytesIO, shared: Mapping[str, object]) -> None:
-        super().__init__(file)
-        self._shared = shared
-
-    def persistent_load(self, name: str) -> object:
-        return self._shared[name]
-
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) in _OTHERS:
             return super().find_class(module, name)

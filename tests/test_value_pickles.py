@@ -40,14 +40,6 @@ def test_an_array_comes_back_with_its_flag(*, is_writeable: bool) -> None:
     assert again.flags.writeable == is_writeable
 
 
-def test_what_is_shared_is_named_only() -> None:
-    large = np.zeros(10_000)
-    data = dumped([large, 1], {"large": large})
-    assert len(data) < 100
-    other = np.ones(1)
-    assert loaded(data, {"large": other})[0] is other
-
-
 def test_what_is_too_large_is_given_up() -> None:
     value = [np.zeros(10_000)] + [float(k) for k in range(100)]
     size = len(dumped(value))

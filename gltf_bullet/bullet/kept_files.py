@@ -1,6 +1,7 @@
-"""Files that PyBullet reads again for every copy of a robot, by content, until the process ends.
+"""Files that PyBullet reads again for every copy of a robot, by content.
 
-PyBullet keeps what it read by path for the life of the process: one path per content, always.
+PyBullet keeps what it read by path for the life of the process: one path per content, always. They
+are kept on this machine for other processes; where that cannot be, until the process ends.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["KEPT_FILES"]
+from gltf_bullet.disk_cache import write_file
+
+__all__ = ["KEPT_FILES", "kept_file"]
 
 
 class _KeptFiles:
@@ -50,3 +53,13 @@ class _KeptFiles:
 
 
 KEPT_FILES = _KeptFiles()
+
+
+def kept_file(
+    folder: str | os.PathLike[str], digest: bytes, suffix: str, write: Callable[[], bytes]
+) -> str:
+    """The file of a content in a folder of ``disk_cache``; ``write`` makes it if it is not there."""
+    path = f"{os.fspath(folder)}{os.sep}{digest.hex()}{suffix}"
+    if os.access(path, os.R_OK) or write_file(Path(path), [write()]):
+        return path
+    return KEPT_FILES.file(digest, suffix, write)

@@ -70,29 +70,30 @@ def _read(source: AssetSource, cache_folder: str | os.PathLike[str] | None) -> A
         return _usable(read_content(source, diagnostics), diagnostics)
     file = read_source(source, diagnostics)
     kept = KeptAsset(file, cache_folder)
-    content = kept.content()
-    if content is not None:
-        return _asset(content)
-    asset = _usable(read_content(file, diagnostics), diagnostics)
-    kept.follow(asset)
-    return asset
+    content = kept.asset()
+    if content is None:
+        return _usable(read_content(file, diagnostics), diagnostics, kept)
+    return _asset(content, kept)
 
 
-def _usable(content: AssetContent, diagnostics: Diagnostics) -> Asset:
+def _usable(
+    content: AssetContent, diagnostics: Diagnostics, kept: KeptAsset | None = None
+) -> Asset:
     errors = [issue for issue in diagnostics if issue.is_error]
     if any(issue.kind is EXTENSION_UNSUPPORTED for issue in errors):
         raise UnsupportedAssetError(content.path, diagnostics.issues)
     if errors:
         raise InvalidAssetError(content.path, diagnostics.issues)
-    return _asset(content)
+    return _asset(content, kept)
 
 
-def _asset(content: AssetContent) -> Asset:
+def _asset(content: AssetContent, kept: KeptAsset | None) -> Asset:
     return Asset(
-        document=content.document,
-        physics=content.physics,
+        path=content.path,
+        content=content.content,
         animations=content.animations,
         issues=content.issues,
+        kept=kept,
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -14,29 +15,55 @@ from gltf_bullet.gltf.animations import read_animations
 from gltf_bullet.gltf.container import SourceFile
 from gltf_bullet.gltf.document import AssetSource, Document, read_document
 from gltf_bullet.gltf.writing import encode_glb, self_contained
+from gltf_bullet.later import Later
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import Visuals
 from gltf_bullet.planning.scene_plan import AnimatedNodes
 from gltf_bullet.rendering.render_meshes import automatic_visuals
 from gltf_bullet.scene import Animation, NodeTree
 
-__all__ = ["AssetContent", "read_content"]
+if TYPE_CHECKING:
+    from gltf_bullet.runtime.kept_assets import KeptAsset
+    from gltf_bullet.runtime.translation import Translation
+
+__all__ = ["AssetContent", "FileContent", "read_content"]
+
+
+class FileContent(NamedTuple):
+    """What a file says."""
+
+    document: Document
+    physics: PhysicsScene
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class AssetContent:
     """One glTF file, read and checked; picklable."""
 
-    document: Document
-    physics: PhysicsScene
+    path: str
+    """The file as the caller named it, or ``"<memory>"``."""
+    content: Later[FileContent]
+    """Of a file that was read before: a robot that is only simulated needs no more of it."""
     animations: tuple[Animation, ...] = ()
     issues: tuple[Issue, ...]
     """What reading found; translating adds its own to :attr:`Scene.issues`."""
+    kept: KeptAsset | None = None
+    """What is kept of the file on this machine; ``None``: it came from no file."""
+    translations: dict[object, Translation] = field(init=False, default_factory=dict)
+    """The last few that scenes were made of, at the origin."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_asset_of, (type(self), self.path, self.content, self.animations, self.issues))
 
     @property
-    def path(self) -> str:
-        """The file as the caller named it, or ``"<memory>"``."""
-        return self.document.path
+    def document(self) -> Document:
+        """The file itself."""
+        return self.content().document
+
+    @property
+    def physics(self) -> PhysicsScene:
+        """All physics of the file."""
+        return self.content().physics
 
     @property
     def tree(self) -> NodeTree:
@@ -79,6 +106,16 @@ class AssetContent:
         return encode_glb(*self_contained(self.document, Diagnostics()))
 
 
+def _asset_of(
+    kind: type[AssetContent],
+    path: str,
+    content: Later[FileContent],
+    animations: tuple[Animation, ...],
+    issues: tuple[Issue, ...],
+) -> AssetContent:
+    return kind(path=path, content=content, animations=animations, issues=issues)
+
+
 def read_content(source: AssetSource | SourceFile, diagnostics: Diagnostics) -> AssetContent:
     """Read a file; findings go to ``diagnostics``.
 
@@ -90,5 +127,8 @@ def read_content(source: AssetSource | SourceFile, diagnostics: Diagnostics) -> 
     physics = read_physics(document, diagnostics)
     animations = read_animations(document, diagnostics)
     return AssetContent(
-        document=document, physics=physics, animations=animations, issues=diagnostics.issues
+        path=document.path,
+        content=Later.known(FileContent(document, physics)),
+        animations=animations,
+        issues=diagnostics.issues,
     )

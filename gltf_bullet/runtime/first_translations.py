@@ -11,7 +11,6 @@ from gltf_bullet.number_ranges import WORLD
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.scene_plan import lasting, within_reach
 from gltf_bullet.runtime.content import AssetContent
-from gltf_bullet.runtime.kept_assets import kept_asset
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.translation import Translation, translate_at
 from gltf_bullet.scene import NodeFrames
@@ -35,13 +34,10 @@ def first_translation(
         TranslationError: ``options.strict`` and the engine would approximate.
         ValueError: The file has no such scene.
     """
-    kept: dict[object, Translation] = asset.document.derive(
-        ("translations", 0), lambda _: {}, Diagnostics()
-    )
+    kept = asset.translations
     key = (placement.key_at_origin, options)
     found = kept.get(key)
-    # One document may be read into several assets; each has physics of its own.
-    if found is None or found.source is not asset.physics:
+    if found is None:
         with no_collection():
             found = _translation(asset, placement, options)
         while len(kept) >= _KEPT_TRANSLATIONS:
@@ -57,8 +53,8 @@ def first_translation(
 
 
 def _translation(asset: AssetContent, placement: Placement, options: LoadOptions) -> Translation:
-    entry = kept_asset(asset)
-    if entry is not None and not entry.serves(asset, options):
+    entry = asset.kept
+    if entry is not None and not entry.serves(options):
         entry = None
     name = f"{placement.key_at_origin} {options}"
     found = None if entry is None else entry.translation(name)

@@ -75,8 +75,8 @@ class Followers:
         for listener in tuple(self._jump_listeners):
             listener(jump)
 
-    def follow(self, world: EngineWorld, physics: PhysicsScene) -> None:
-        """Follow these bodies, made of this model, from now on."""
+    def follow(self, world: EngineWorld, physics: Callable[[], PhysicsScene]) -> None:
+        """Follow these bodies, made of a model that can be asked for, from now on."""
         self._world, self._physics = world, physics
         self.has_moved = False
         for made in ("_nodes", "driver", "watch"):
@@ -104,13 +104,13 @@ class Followers:
     def driver(self) -> AnimationDriver:
         """Moves what the animations move."""
         world, animator = self._world, self.animator
-        deforming = DeformingColliders(self._asset, self._physics, animator, world, self._options)
+        deforming = DeformingColliders(self._asset, self._physics(), animator, world, self._options)
         return AnimationDriver(animator, world, self._asset.tree, world.plan.frames, deforming)
 
     @cached_property
     def watch(self) -> ShapeWatch:
         """Notices colliders that no longer have their shapes."""
-        return ShapeWatch(self._asset, self._physics, self.animator, self._world.plan)
+        return ShapeWatch(self._asset, self._physics(), self.animator, self._world.plan)
 
     @cached_property
     def _nodes(self) -> NodeSync:

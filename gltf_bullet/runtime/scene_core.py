@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,6 +17,7 @@ from gltf_bullet.bullet.state.snapshots import EngineSnapshot
 from gltf_bullet.bullet.world.engine_world import EngineWorld
 from gltf_bullet.diagnostics import Issue
 from gltf_bullet.errors import SceneRemovedError
+from gltf_bullet.later import Later
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.content import AssetContent
@@ -55,8 +57,8 @@ class SceneCore:
         """
         self.asset, self.session = asset, session
         self.options, self.placement = options, placement
-        self.physics = translation.physics
-        """The model of what is simulated here, changes by pointer included."""
+        self.model_at_load = Later(partial(translation.physics, asset))
+        self._edited: PhysicsScene | None = None
         self._issues = (*asset.issues, *translation.issues)
         self.time = 0.0  # [s] since load
         self.events: tuple[TriggerEvent, ...] = ()
@@ -78,6 +80,15 @@ class SceneCore:
             raise
 
     @property
+    def physics(self) -> PhysicsScene:
+        """The model of what is simulated here, changes by pointer included."""
+        return self.model_at_load() if self._edited is None else self._edited
+
+    @physics.setter
+    def physics(self, edited: PhysicsScene) -> None:
+        self._edited = edited
+
+    @property
     def issues(self) -> tuple[Issue, ...]:
         """Findings of reading, translating and stepping, in the order of discovery."""
         return self._issues + self.world.articulations.issues
@@ -85,12 +96,13 @@ class SceneCore:
     def _engine_world(self, translation: Translation) -> EngineWorld:
         """Put a translation into the world: whole, or with an exception not at all."""
         plan, visuals, xyzw = translation.plan, translation.visuals, self.placement.rotation_xyzw
-        return EngineWorld(self.session, plan, self.asset.tree, self.options, visuals, xyzw)
+        asset = self.asset
+        return EngineWorld(self.session, plan, lambda: asset.tree, self.options, visuals, xyzw)
 
     def _take_over(self, world: EngineWorld) -> None:
         """Make ``world`` this scene's, with who follows its bodies, and what watches them."""
         self.world = world  # the engine's side of this scene
-        self.followers.follow(world, self.physics)
+        self.followers.follow(world, lambda: self.physics)
         self._scenery = [s for s in world.shown_links.scenery if s.owner is not None]
         self._has_triggers = not world.triggers.is_idle
         self._is_busy = bool(
@@ -294,6 +306,9 @@ class SceneCore:
         """States, targets and limits of all joints, as arrays."""
         return self.world.articulations.controls
 
+    def _model(self) -> Later[PhysicsScene]:
+        return self.model_at_load if self._edited is None else Later.known(self._edited)
+
     def model_now(self) -> PhysicsScene:
         """:attr:`physics` with the drives as they act now."""
         return self.joint_controls.with_drives(self.physics)
@@ -328,7 +343,7 @@ class SceneCore:
         """This scene's part of a state; ``engine`` is the other one, of the same moment."""
         animations, matrices = self.followers.standing()
         return SceneState(
-            time=self.time, physics=self.physics, engine=engine, world=self.world.state(),
+            time=self.time, model=self._model(), engine=engine, world=self.world.state(),
             animations=animations, triggers=self.world.triggers.memory(), matrices=matrices,
             frames=self.world.plan.frames,
         )  # fmt: skip

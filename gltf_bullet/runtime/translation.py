@@ -27,14 +27,16 @@ class Translation:
     """What one scene will put into a world, and what is lost on the way."""
 
     path: str
-    source: PhysicsScene
-    """All physics of the file, as read."""
-    physics: PhysicsScene
-    """The part of the file's physics that is simulated."""
+    part: PhysicsScene | None
+    """The physics that is simulated; ``None``: all of the file's, as read."""
     plan: ScenePlan
     visuals: VisualPlans
     issues: tuple[Issue, ...]
     """Findings of translating."""
+
+    def physics(self, asset: AssetContent) -> PhysicsScene:
+        """What is simulated of the file that this is a translation of."""
+        return asset.physics if self.part is None else self.part
 
     def moved(self, frames: NodeFrames) -> Translation:
         """The same elsewhere: ``frames`` are those of the plan, moved."""
@@ -127,8 +129,7 @@ def translate(
         )
     return Translation(
         path=asset.path,
-        source=asset.physics,
-        physics=physics,
+        part=None if physics is asset.physics else physics,
         plan=plan,
         visuals=visuals,
         issues=diagnostics.issues,

@@ -87,7 +87,7 @@ MOMENTS = [(0.1, 0.2, 0.25), (0.1, 0.2, 0.3), (0.0, 0.2, 0.2), (1e-9, 2e-9, 2e-9
 @pytest.mark.parametrize("base", MOMENTS)
 @pytest.mark.parametrize("child", MOMENTS)
 def test_moments_reach_the_engine_to_the_bit_by_text_or_afterwards(
-    base: Vec3, child: Vec3, client: int
+    base: Vec3, child: Vec3, client: int, tmp_path: Path
 ) -> None:
     inertial = Pose((0.5, 0.5, 0.5, 0.5), (0.1, 0.2, 0.3))
     link = LinkSpec(
@@ -100,7 +100,7 @@ def test_moments_reach_the_engine_to_the_bit_by_text_or_afterwards(
     names = MultibodyNames(
         body="body", base="base", links=("link",), joints=(JointFacts(name="hinge"),)
     )
-    described = describe_multibody(spec, names, [(), ()], {})
+    described = describe_multibody(spec, names, [(), ()], {}, tmp_path)
     body = create_named_multibody(client, spec, described, IDENTITY_POSE)
     for index, moments in ((-1, base), (0, child)):
         told = pybullet.getDynamicsInfo(body, index, physicsClientId=client)

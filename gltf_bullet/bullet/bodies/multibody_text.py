@@ -7,11 +7,12 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from gltf_bullet.bullet.bodies.multibody import mass_at_first
-from gltf_bullet.bullet.kept_files import KEPT_FILES
+from gltf_bullet.bullet.kept_files import kept_file
 from gltf_bullet.bullet.rendering.link_looks import NOTHING, LinkLook
 from gltf_bullet.bullet.shapes.engine_shapes import hulls_of, parts_obj
 from gltf_bullet.planning.joints.multibody_spec import LinkJoint, LinkSpec, MultibodySpec
@@ -95,23 +96,25 @@ def multibody_text(
     names: MultibodyNames,
     shapes: Sequence[Sequence[PlacedShape]],
     looks: Mapping[int, LinkLook],
+    folder: Path,
 ) -> str:
-    """The text; its meshes are among the kept files.
+    """The text; its meshes are kept files.
 
     Args:
         spec: Its shape and visual ids are not used, nor where its base stands.
         names: Of the body.
         shapes: Per link, the base first, in link frames.
         looks: By link index, -1 for the base; links without one show nothing.
+        folder: Of its meshes.
     """
     lines = [f"<robot name={_quoted(names.body)}>"]
     mass, inertial = mass_at_first(spec), spec.base_from_inertial
     moments = spec.inertia_diagonal if spec.mass else (mass, mass, mass)
-    lines += _link(names.base, mass, moments, inertial, shapes[0], looks.get(-1, NOTHING))
+    lines += _link(names.base, mass, moments, inertial, shapes[0], looks.get(-1, NOTHING), folder)
     for k, link in enumerate(spec.links):
         moments, inertial = link.inertia_diagonal, link.link_from_inertial
         look = looks.get(k, NOTHING)
-        lines += _link(names.links[k], link.mass, moments, inertial, shapes[k + 1], look)
+        lines += _link(names.links[k], link.mass, moments, inertial, shapes[k + 1], look, folder)
         parent = names.base if link.parent < 0 else names.links[link.parent]
         lines += _joint(link, names.joints[k], parent, names.links[k])
     lines.append("</robot>")
@@ -125,6 +128,7 @@ def _link(
     inertial: Pose,
     shapes: Sequence[PlacedShape],
     look: LinkLook,
+    folder: Path,
 ) -> list[str]:
     # Any that a body can have, where the true ones are set afterwards.
     ixx, iyy, izz = moments if mass and is_sayable(moments) else (mass, mass, mass)
@@ -133,7 +137,7 @@ def _link(
         f'<inertia ixx="{ixx!r}" iyy="{iyy!r}" izz="{izz!r}" ixy="0" ixz="0" iyz="0"/>'
         "</inertial>"
     ]
-    geometries = _geometries(shapes)
+    geometries = _geometries(shapes, folder)
     for geometry in geometries:
         lines.append(f"<collision>{geometry}</collision>")
         if look.as_colliders:
@@ -158,11 +162,11 @@ def _material(look: LinkLook) -> str:
     return f'<material name="{name}"><color rgba="{color}"/></material>'
 
 
-def _geometries(shapes: Sequence[PlacedShape]) -> list[str]:
+def _geometries(shapes: Sequence[PlacedShape], folder: Path) -> list[str]:
     found = []
     hulls = [points for placed in shapes for points in hulls_of(placed)]
     if hulls:
-        path = KEPT_FILES.file(_digest_of(hulls), ".obj", lambda: parts_obj(hulls).encode())
+        path = kept_file(folder, _digest_of(hulls), ".obj", lambda: parts_obj(hulls).encode())
         found.append(f"<geometry><mesh filename={_quoted(path)}/></geometry>")
     for placed in shapes:
         match placed.shape:

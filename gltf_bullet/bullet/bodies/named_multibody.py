@@ -13,6 +13,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pybullet
@@ -29,7 +30,7 @@ from gltf_bullet.bullet.bodies.multibody_text import (
     multibody_text,
 )
 from gltf_bullet.bullet.headless import is_headless
-from gltf_bullet.bullet.kept_files import KEPT_FILES
+from gltf_bullet.bullet.kept_files import KEPT_FILES, kept_file
 from gltf_bullet.bullet.rendering.link_looks import LinkLook
 from gltf_bullet.bullet.shapes.engine_shapes import (
     HULL_MARGIN,
@@ -56,6 +57,8 @@ class NamedDescription:
     names: MultibodyNames
     text: str
     """URDF; its meshes are among the kept files."""
+    folder: str
+    """Where files are kept."""
     digest: bytes
     """Of the text."""
     flags: int
@@ -86,6 +89,7 @@ def describe_multibody(
     names: MultibodyNames,
     shapes: Sequence[Sequence[PlacedShape]],
     looks: Mapping[int, LinkLook],
+    folder: Path,
 ) -> NamedDescription:
     """Put a multibody into words.
 
@@ -94,8 +98,9 @@ def describe_multibody(
         names: Of the body.
         shapes: Per link, the base first, in link frames.
         looks: By link index, -1 for the base; links without one show nothing.
+        folder: Where files are kept.
     """
-    text = multibody_text(spec, names, shapes, looks)
+    text = multibody_text(spec, names, shapes, looks, folder)
     # By itself loadURDF makes prisms of cylinders: a car lost 7 % of its thrust (measured).
     flags = pybullet.URDF_USE_INERTIA_FROM_FILE | pybullet.URDF_USE_IMPLICIT_CYLINDER
     if any(shapes[1:]):
@@ -103,6 +108,7 @@ def describe_multibody(
     return NamedDescription(
         names=names,
         text=text,
+        folder=str(folder),
         digest=hashlib.blake2b(text.encode(), digest_size=16).digest(),
         flags=flags,
         is_centred=spec.base_from_inertial == IDENTITY_POSE,
@@ -149,7 +155,9 @@ def create_named_multibody(
         # Meshes for a window that is not there are made once only: a fifth of a robot's price. In
         # a window, bodies that share them would also share what changeVisualShape gives to one.
         flags |= pybullet.URDF_ENABLE_CACHED_GRAPHICS_SHAPES
-    path = KEPT_FILES.file(description.digest, ".urdf", description.text.encode)
+    path = kept_file(
+        description.folder, description.digest, ".urdf", description.text.encode
+    )
     is_centred = description.is_centred
     place = world_from_base if is_centred else world_from_base @ spec.base_from_inertial
     # What loadURDF is told of a turn it makes a matrix of, and not to the last bit (measured).

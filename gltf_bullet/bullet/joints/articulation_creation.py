@@ -29,7 +29,7 @@ def create_articulations(
     shape_ids_of: Callable[[int], Sequence[int]],
     visuals: BodyVisuals | None = None,
     created: list[int] | None = None,
-    tree: NodeTree | None = None,
+    tree: Callable[[], NodeTree] | None = None,
     derive: Derive = lambda _, make: make(),
 ) -> ArticulationSet:
     """Create every articulation of ``plans``.

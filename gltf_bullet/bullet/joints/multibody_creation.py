@@ -18,6 +18,7 @@ from gltf_bullet.bullet.bodies.named_multibody import (
 )
 from gltf_bullet.bullet.rendering.link_looks import LinkLook
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
+from gltf_bullet.disk_cache import cache_folder
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import (
     ArticulationPlan,
@@ -52,7 +53,7 @@ def create_multibodies(
     body_plans: Mapping[int, BodyPlan],
     shape_ids_of: Callable[[int], Sequence[int]],
     visuals: BodyVisuals | None,
-    tree: NodeTree | None,
+    tree: Callable[[], NodeTree] | None,
     created: list[int],
     derive: Derive = lambda _, make: make(),
 ) -> CreatedMultibodies:
@@ -112,7 +113,7 @@ def _recipe(
     index: int,
     body_plans: Mapping[int, BodyPlan],
     visuals: BodyVisuals | None,
-    tree: NodeTree | None,
+    tree: Callable[[], NodeTree] | None,
 ) -> _Recipe:
     multibody = plan.multibodies[index]
     shapes = _shapes(multibody, body_plans)
@@ -120,7 +121,7 @@ def _recipe(
     multibody = replace(multibody, spec=spec)
     description = None
     if tree is not None and can_be_named(shapes) and is_ordinary(multibody.spec):
-        description = _described(plan, index, multibody, body_plans, shapes, visuals, tree)
+        description = _described(plan, index, multibody, body_plans, shapes, visuals, tree())
     return _Recipe(multibody, apart, description)
 
 
@@ -176,7 +177,8 @@ def _described(
                 else visuals.look_of(body_plans[node], group)
             )
     names = names_of_multibody(plan, index, tree, body_plans.keys())
-    return describe_multibody(multibody.spec, names, shapes, looks)
+    folder = cache_folder(None) if visuals is None else visuals.kept
+    return describe_multibody(multibody.spec, names, shapes, looks, folder)
 
 
 def _shapes(

@@ -20,19 +20,17 @@ import msgspec
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.kept_files import KEPT_FILES
+from gltf_bullet.bullet.kept_files import kept_file
 from gltf_bullet.disk_cache import write_file
 from gltf_bullet.rendering.visual_plans import Texture, VisualMesh
 from gltf_bullet.transforms import FloatArray
 
 __all__ = ["MeshFiles", "link_file", "load_texture", "mesh_file"]
 
-_RECIPE = "1"
+_RECIPE = "-1"
 """Raise it when the same mesh becomes another file."""
-_WORTH_IT = 100
-"""Vertices from which on a file is kept for other processes."""
 _TEXELS_WORTH_IT = 1 << 14
-"""The same of textures."""
+"""From which on a texture is kept for other processes."""
 
 _FLAT = 1e-6
 """By how much the normals of a triangle's corners may differ to be one."""
@@ -78,17 +76,13 @@ def _bmp(texture: Texture) -> memoryview:
 
 
 def link_file(mesh: VisualMesh, kept: Path) -> str:
-    """A mesh as a file for the links of robots; a large one in the folder ``kept``."""
-    if len(mesh.points) < _WORTH_IT:
-        return KEPT_FILES.file(mesh.digest, *mesh_file(mesh))
-    start = f"{kept}{os.sep}{mesh.digest.hex()}-{_RECIPE}"
+    """A mesh as a file for the links of robots, in the folder ``kept``."""
+    start = f"{kept}{os.sep}{mesh.digest.hex()}{_RECIPE}"
     for suffix in (".stl", ".obj"):
         if os.access(start + suffix, os.R_OK):
             return start + suffix
     suffix, content = mesh_file(mesh)
-    if write_file(Path(start + suffix), [content()]):
-        return start + suffix
-    return KEPT_FILES.file(mesh.digest, suffix, content)
+    return kept_file(kept, mesh.digest, _RECIPE + suffix, content)
 
 
 class MeshFiles:

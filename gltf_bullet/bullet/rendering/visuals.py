@@ -88,7 +88,7 @@ class BodyVisuals:
         self._scenery: list[ShownLink] = []
 
     @cached_property
-    def _kept(self) -> Path:
+    def kept(self) -> Path:
         """Where files are kept for other processes."""
         return cache_folder(self._options.cache_folder)
 
@@ -184,7 +184,7 @@ class BodyVisuals:
             return
         known = self._known.id_by_texture.get(texture.digest)
         if known is None:
-            known = load_texture(self._client_id, texture, self._kept)
+            known = load_texture(self._client_id, texture, self.kept)
             self._known.id_by_texture[texture.digest] = known
         pybullet.changeVisualShape(
             body_id, link, textureUniqueId=known, physicsClientId=self._client_id
@@ -240,7 +240,7 @@ class BodyVisuals:
         box = box_of(mesh)
         if box is not None:
             return LinkLook(box=box, color=mesh.color)
-        return LinkLook(file=link_file(mesh, self._kept), color=mesh.color)
+        return LinkLook(file=link_file(mesh, self.kept), color=mesh.color)
 
     def _create(self, mesh: VisualMesh, **geometry: object) -> int:
         visual_id: int = pybullet.createVisualShape(

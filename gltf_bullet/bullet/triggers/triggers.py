@@ -60,7 +60,7 @@ class Triggers:
         self,
         client_id: int,
         plan: ScenePlan,
-        tree: NodeTree,
+        tree: Callable[[], NodeTree],
         shapes: EngineShapes,
         free: FreeBodies,
         articulations: ArticulationSet,
@@ -97,7 +97,7 @@ class Triggers:
             plans,
             articulations.arena,
             len(free.ids),
-            Carriers(plan, tree, free, articulations).of,
+            Carriers(plan, tree(), free, articulations).of,
             plan.frames.linear_maps(),
             plan.frames.world_from_node,
         )

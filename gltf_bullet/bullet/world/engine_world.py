@@ -51,12 +51,12 @@ class EngineWorld(WorldParts):
         self,
         session: EngineSession,
         plan: ScenePlan,
-        tree: NodeTree,
+        tree: Callable[[], NodeTree],
         options: LoadOptions,
         visuals: VisualPlans,
         world_from_asset_xyzw: FloatArray,
     ) -> None:
-        """Create everything in ``plan``, of an asset with the nodes ``tree``, turned so.
+        """Create everything in ``plan``, of an asset with the nodes ``tree()``, turned so.
 
         On failure nothing stays in the world.
 
@@ -96,7 +96,9 @@ class EngineWorld(WorldParts):
             lasting(FastBodies), self._may_be_fast
         )
 
-    def _create(self, visuals: BodyVisuals, tree: NodeTree, options: LoadOptions) -> None:
+    def _create(
+        self, visuals: BodyVisuals, tree: Callable[[], NodeTree], options: LoadOptions
+    ) -> None:
         shapes, bodies = self.session.shapes, self.plan.bodies.bodies
         kinds = self.plan.bodies.anywhere
         jointed = self.plan.articulations.jointed_bodies
@@ -168,11 +170,11 @@ class EngineWorld(WorldParts):
         self.issues = (*gear_issues, *overlap_issues(self._overlaps, self._table.owners))
         """Findings that only the engine makes."""
 
-    def _pairs_apart(self, tree: NodeTree) -> Iterator[tuple[EngineLink, EngineLink]]:
+    def _pairs_apart(self, tree: Callable[[], NodeTree]) -> Iterator[tuple[EngineLink, EngineLink]]:
         yield from self.articulations.pairs_within_bodies()
         yield from self._table.jointed_pairs(tree)
 
-    def _needs_rules(self, tree: NodeTree) -> bool:
+    def _needs_rules(self, tree: Callable[[], NodeTree]) -> bool:
         """Whether the engine alone does not keep all links apart that must not meet."""
         return not all(self.pair_rules.forbids(*pair) for pair in self._pairs_apart(tree))
 

@@ -89,17 +89,17 @@ class LinkIndex:
             owners |= dict.fromkeys(self.solid_links_of(node), node)
         return owners
 
-    def name_of_body(self, tree: NodeTree) -> Callable[[int], str]:
+    def name_of_body(self, tree: Callable[[], NodeTree]) -> Callable[[int], str]:
         """What to call an engine body in a message: the nodes that it carries."""
 
         def name_of(body_id: int) -> str:
             nodes = sorted({node for link, node in self.owners().items() if link[0] == body_id})
-            names = [f"node {node} {tree.names[node]!r}" for node in nodes]
+            names = [f"node {node} {tree().names[node]!r}" for node in nodes]
             return ", ".join(names) or "a helper of the scene"
 
         return name_of
 
-    def jointed_pairs(self, tree: NodeTree) -> Iterator[tuple[EngineLink, EngineLink]]:
+    def jointed_pairs(self, tree: Callable[[], NodeTree]) -> Iterator[tuple[EngineLink, EngineLink]]:
         """Links of bodies that are jointed without ``enableCollision``."""
         plans = self._plan.articulations
         for first, second in sorted(plans.excluded_pairs):
@@ -108,7 +108,7 @@ class LinkIndex:
                 yield from ((a, b) for b in others)
         if not plans.excluded_static_pairs:
             return
-        bases = self._plan.derive(lasting(LinkIndex), partial(self._fixed_bases, tree))
+        bases = self._plan.derive(lasting(LinkIndex), lambda: self._fixed_bases(tree()))
         for node, owner, statics in bases:
             around = [(self._static_ids[static], -1) for static in statics]
             if owner >= 0:

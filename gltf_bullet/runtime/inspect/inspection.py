@@ -54,7 +54,7 @@ def inspect_asset(asset: AssetContent, options: LoadOptions | None = None) -> In
     """Translate ``asset`` in its own frame, as loading does, and describe the plan."""
     tree = asset.tree
     translation = translate_at(asset, Placement.of(up_axis="y"), require_options(options))
-    physics, plan = translation.physics, translation.plan
+    physics, plan = translation.physics(asset), translation.plan
     colliders = physics.colliders.values()
     return Inspection(
         path=asset.path,

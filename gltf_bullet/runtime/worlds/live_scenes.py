@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.session import EngineSession, known_session
 from gltf_bullet.errors import WorldChangedError
+from gltf_bullet.later import Later
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.runtime.scene_core import SceneCore
 
@@ -32,7 +33,7 @@ class LiveScene:
 @dataclass(frozen=True, slots=True, eq=False)
 class _Entry:
     core: weakref.ref[SceneCore]
-    physics: PhysicsScene
+    model_at_load: Later[PhysicsScene]
     body_ids: tuple[int, ...]
     origins: tuple[str, ...] = field(repr=False)
     path: str
@@ -54,7 +55,7 @@ class LiveScenes:
         ids = core.world.body_ids
         origins = self._session.origins_of(ids)
         self._entries.append(
-            _Entry(weakref.ref(core), core.physics, ids, origins, str(core.asset.path))
+            _Entry(weakref.ref(core), core.model_at_load, ids, origins, str(core.asset.path))
         )
 
     def __iter__(self) -> Iterator[LiveScene]:
@@ -63,7 +64,7 @@ class LiveScenes:
             core = entry.core()
             if core is None:
                 if self._is_there(entry):
-                    yield LiveScene(entry.path, None, entry.physics, entry.body_ids)
+                    yield LiveScene(entry.path, None, entry.model_at_load(), entry.body_ids)
             elif not core.is_removed:
                 try:
                     core.world.lease.require()
