@@ -19,6 +19,7 @@ class Later(Generic[T]):
         self._make: Callable[[], T] | None = make
 
     def __call__(self) -> T:
+        """The value."""
         if self._make is not None:
             self._value = self._make()
             self._make = None  # and what it holds

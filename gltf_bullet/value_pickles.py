@@ -104,7 +104,7 @@ def _value_class(module: str, name: str) -> Any:
 
 
 class _Unpickler(pickle.Unpickler):
-    find_class = staticmethod(_value_class)  # type: ignore[assignment]  # no Python in between
+    find_class = staticmethod(_value_class)  # no Python in between
 
 
 def _array(code: str, shape: tuple[int, ...], data: bytes, order: Literal["C", "F"]) -> Any:
@@ -116,7 +116,8 @@ def _number(code: str, data: bytes) -> Any:
 
 
 def _filled(value: object, state: tuple[object, ...]) -> None:
-    for put, content in zip(_setters(type(value)), state, strict=True):
+    kind: Any = type(value)
+    for put, content in zip(_setters(kind), state, strict=True):
         put(value, content)
 
 

@@ -14,7 +14,7 @@ import pytest
 from gltf_bullet.diagnostics import ROOT, Issue, JsonPointer
 from gltf_bullet.gltf.document import ASSET_VERSION_MISSING
 from gltf_bullet.transforms import Pose
-from gltf_bullet.value_pickles import dumped, loaded
+from gltf_bullet.value_pickles import _array, dumped, loaded
 
 VALUES = [
     Pose((0.0, 0.0, 0.0, 1.0), (1.0, 2.0, 3.0)),
@@ -87,3 +87,21 @@ def test_modules_of_ours_lend_nothing_that_they_import(module: str, name: str) -
     )
     with pytest.raises(pickle.UnpicklingError, match="is no value"):
         loaded(data + b"\x93.")
+
+
+@pytest.mark.parametrize("kind", ["O", "S8", "M8[s]"])
+def test_arrays_of_anything_but_numbers_are_not_made(kind: str) -> None:
+    """Objects would be wherever the bytes say."""
+    with pytest.raises((TypeError, pickle.PicklingError)):
+        dumped(np.zeros(1, dtype=kind))
+    with pytest.raises(KeyError):
+        loaded(pickle.dumps(Harm(_array, np.dtype(kind).str[1:], (1,), bytes(8), "C")))
+
+
+def test_arrays_keep_their_order_and_numbers_their_kind() -> None:
+    grid = np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    again = loaded(dumped([grid, np.float32(0.1), np.int64(3)]))
+    assert again[0].flags.f_contiguous
+    assert np.array_equal(again[0], grid)
+    assert [type(number) for number in again[1:]] == [np.float32, np.int64]
+    assert again[1:] == [np.float32(0.1), 3]

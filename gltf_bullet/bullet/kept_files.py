@@ -58,7 +58,7 @@ KEPT_FILES = _KeptFiles()
 def kept_file(
     folder: str | os.PathLike[str], digest: bytes, suffix: str, write: Callable[[], bytes]
 ) -> str:
-    """The file of a content in a folder of ``disk_cache``; ``write`` makes it if it is not there."""
+    """The file of a content in a folder of ``disk_cache``; ``write`` makes one that is missing."""
     path = f"{os.fspath(folder)}{os.sep}{digest.hex()}{suffix}"
     if os.access(path, os.R_OK) or write_file(Path(path), [write()]):
         return path

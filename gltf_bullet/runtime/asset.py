@@ -88,13 +88,14 @@ def _usable(
 
 
 def _asset(content: AssetContent, kept: KeptAsset | None) -> Asset:
-    return Asset(
+    asset = Asset(
         path=content.path,
         content=content.content,
         animations=content.animations,
         issues=content.issues,
-        kept=kept,
     )
+    asset.derived[KeptAsset] = kept
+    return asset
 
 
 def load_gltf(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,10 +21,6 @@ from gltf_bullet.options import Visuals
 from gltf_bullet.planning.scene_plan import AnimatedNodes
 from gltf_bullet.rendering.render_meshes import automatic_visuals
 from gltf_bullet.scene import Animation, NodeTree
-
-if TYPE_CHECKING:
-    from gltf_bullet.runtime.kept_assets import KeptAsset
-    from gltf_bullet.runtime.translation import Translation
 
 __all__ = ["AssetContent", "FileContent", "read_content"]
 
@@ -47,10 +43,8 @@ class AssetContent:
     animations: tuple[Animation, ...] = ()
     issues: tuple[Issue, ...]
     """What reading found; translating adds its own to :attr:`Scene.issues`."""
-    kept: KeptAsset | None = None
-    """What is kept of the file on this machine; ``None``: it came from no file."""
-    translations: dict[object, Translation] = field(init=False, default_factory=dict)
-    """The last few that scenes were made of, at the origin."""
+    derived: dict[object, Any] = field(init=False, default_factory=dict)
+    """What others have made of it, by names of theirs; not pickled."""
 
     def __reduce__(self) -> tuple[object, ...]:
         return (_asset_of, (type(self), self.path, self.content, self.animations, self.issues))

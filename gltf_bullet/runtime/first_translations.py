@@ -11,6 +11,7 @@ from gltf_bullet.number_ranges import WORLD
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.scene_plan import lasting, within_reach
 from gltf_bullet.runtime.content import AssetContent
+from gltf_bullet.runtime.kept_assets import kept_asset
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.translation import Translation, translate_at
 from gltf_bullet.scene import NodeFrames
@@ -34,7 +35,7 @@ def first_translation(
         TranslationError: ``options.strict`` and the engine would approximate.
         ValueError: The file has no such scene.
     """
-    kept = asset.translations
+    kept: dict[object, Translation] = asset.derived.setdefault(Translation, {})
     key = (placement.key_at_origin, options)
     found = kept.get(key)
     if found is None:
@@ -53,7 +54,7 @@ def first_translation(
 
 
 def _translation(asset: AssetContent, placement: Placement, options: LoadOptions) -> Translation:
-    entry = asset.kept
+    entry = kept_asset(asset)
     if entry is not None and not entry.serves(options):
         entry = None
     name = f"{placement.key_at_origin} {options}"

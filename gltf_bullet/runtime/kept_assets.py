@@ -31,7 +31,7 @@ from gltf_bullet.runtime.translation import Translation
 from gltf_bullet.scene import Animation
 from gltf_bullet.value_pickles import dumped, loaded
 
-__all__ = ["KeptAsset"]
+__all__ = ["KeptAsset", "kept_asset"]
 
 _MOST_TRANSLATIONS = 4
 """Of one file; random placements would fill the disk."""
@@ -130,6 +130,12 @@ class KeptAsset:
         digest = hashlib.blake2b(program, digest_size=_SIZE)
         digest.update(self._file.data)
         return self._folder / f"{digest.hexdigest()}.asset"
+
+
+def kept_asset(asset: AssetContent) -> KeptAsset | None:
+    """The entry of the file that an asset was read of; ``None``: it came from no file."""
+    kept: KeptAsset | None = asset.derived.get(KeptAsset)
+    return kept
 
 
 def _new_entry(asset: AssetContent) -> _Entry:

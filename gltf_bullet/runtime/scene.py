@@ -16,6 +16,7 @@ from gltf_bullet.options import LoadOptions
 from gltf_bullet.rendering.camera import Camera
 from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.runtime.first_translations import first_translation
+from gltf_bullet.runtime.kept_assets import kept_asset
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.scene_state import SceneState
@@ -56,8 +57,8 @@ class Scene(SceneViews):
         session = engine_session(client_id)
         with session.lock:
             core = SceneCore(asset, session, translation, placement, options, set_value)
-            if asset.kept is not None:
-                asset.kept.keep(asset)
+            if (kept := kept_asset(asset)) is not None:
+                kept.keep(asset)
             session.shared(LiveScenes).add(core)
         self.core = core
         self.asset = asset

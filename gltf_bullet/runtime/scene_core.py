@@ -25,6 +25,7 @@ from gltf_bullet.runtime.followers import Followers
 from gltf_bullet.runtime.moving_model import with_cruises, with_velocities
 from gltf_bullet.runtime.node_sync import NodeSync
 from gltf_bullet.runtime.placement import Placement
+from gltf_bullet.runtime.scene_model import SceneModel
 from gltf_bullet.runtime.scene_state import SceneState
 from gltf_bullet.runtime.start_states import SceneStart
 from gltf_bullet.runtime.translation import Translation, translate
@@ -57,8 +58,8 @@ class SceneCore:
         """
         self.asset, self.session = asset, session
         self.options, self.placement = options, placement
-        self.model_at_load = Later(partial(translation.physics, asset))
-        self._edited: PhysicsScene | None = None
+        self.model = SceneModel(Later(partial(translation.physics, asset)))
+        """What is simulated here."""
         self._issues = (*asset.issues, *translation.issues)
         self.time = 0.0  # [s] since load
         self.events: tuple[TriggerEvent, ...] = ()
@@ -80,15 +81,6 @@ class SceneCore:
             raise
 
     @property
-    def physics(self) -> PhysicsScene:
-        """The model of what is simulated here, changes by pointer included."""
-        return self.model_at_load() if self._edited is None else self._edited
-
-    @physics.setter
-    def physics(self, edited: PhysicsScene) -> None:
-        self._edited = edited
-
-    @property
     def issues(self) -> tuple[Issue, ...]:
         """Findings of reading, translating and stepping, in the order of discovery."""
         return self._issues + self.world.articulations.issues
@@ -96,22 +88,16 @@ class SceneCore:
     def _engine_world(self, translation: Translation) -> EngineWorld:
         """Put a translation into the world: whole, or with an exception not at all."""
         plan, visuals, xyzw = translation.plan, translation.visuals, self.placement.rotation_xyzw
-        asset = self.asset
-        return EngineWorld(self.session, plan, lambda: asset.tree, self.options, visuals, xyzw)
+        return EngineWorld(self.session, plan, lambda: self.asset.tree, self.options, visuals, xyzw)
 
     def _take_over(self, world: EngineWorld) -> None:
         """Make ``world`` this scene's, with who follows its bodies, and what watches them."""
         self.world = world  # the engine's side of this scene
-        self.followers.follow(world, lambda: self.physics)
+        self.followers.follow(world, lambda: self.model.now)
         self._scenery = [s for s in world.shown_links.scenery if s.owner is not None]
         self._has_triggers = not world.triggers.is_idle
-        self._is_busy = bool(
-            self.followers.are_busy
-            or world.triggers.needs_nodes
-            or not world.gravity.is_idle
-            or world.free.watches_spins
-            or self._scenery
-        )
+        is_led = self.followers.are_busy or world.triggers.needs_nodes or not world.gravity.is_idle
+        self._is_busy = bool(is_led or world.free.watches_spins or self._scenery)
 
     def rebuild(self, physics: PhysicsScene, frames: NodeFrames | None = None) -> None:
         """Put an edited model into the world: :meth:`reset` goes back to here from now on."""
@@ -134,14 +120,14 @@ class SceneCore:
         self.require_alive()
         physics = self.joint_controls.with_drives(physics)
         speeds, is_led = self.world.motion.velocities_in_node, self.world.kinematic_targets.holds
-        moving = with_velocities(physics, self.physics, speeds, is_led)
+        moving = with_velocities(physics, self.model.now, speeds, is_led)
         frames = frames or self.nodes.frames_now()
         self._remake(with_cruises(physics, moving), moving, frames, on_trial=True)
 
     def change_masses(self, physics: PhysicsScene) -> bool:
         """Take over a model that differs in masses alone; ``False`` where that takes a rebuild."""
-        if is_done := self.world.change_masses(self.physics, physics):
-            self.physics = physics
+        if is_done := self.world.change_masses(self.model.now, physics):
+            self.model.edit(physics)
         return is_done
 
     def _remake(
@@ -161,7 +147,7 @@ class SceneCore:
             self._engine_world(translation).remove()
         self._issues, origins = self.issues, self.session.origins_of(self.world.body_ids)
         self.world.remove()
-        self.physics = physics
+        self.model.edit(physics)
         self._take_over(self._engine_world(translation))
         self.session.rename(self.world.body_ids, origins)
         self.reports.replace_triggers(self.world.triggers, self.nodes.world_from_node)
@@ -264,7 +250,7 @@ class SceneCore:
                 self._write_pointer(self, pointer, value)
         watch = self.followers.watch
         if not watch.is_idle and watch.has_changed(self.nodes.world_from_node):
-            self._rebuild(self.physics)
+            self._rebuild(self.model.now)
         driver = self.followers.driver
         if driver.has_work:
             self.followers.has_moved |= driver.carries  # users may have put bodies elsewhere
@@ -306,12 +292,9 @@ class SceneCore:
         """States, targets and limits of all joints, as arrays."""
         return self.world.articulations.controls
 
-    def _model(self) -> Later[PhysicsScene]:
-        return self.model_at_load if self._edited is None else Later.known(self._edited)
-
     def model_now(self) -> PhysicsScene:
         """:attr:`physics` with the drives as they act now."""
-        return self.joint_controls.with_drives(self.physics)
+        return self.joint_controls.with_drives(self.model.now)
 
     def place_node(self, node: int, parent_from_node: FloatArray) -> None:
         """Give a node another local transform at once, shape [4, 4]; bodies keep their velocity."""
@@ -322,12 +305,12 @@ class SceneCore:
             self.refresh()
             self.followers.settle()
         else:
-            self.rebuild(self.physics, frames)
+            self.rebuild(self.model.now, frames)
 
     def set_weights(self, node: int, weights: FloatArray) -> None:
         """Morph a node's mesh; colliders made of it follow."""
         self.followers.animator.weights[node] = np.array(weights, dtype=np.float64)
-        self.rebuild(self.physics)
+        self.rebuild(self.model.now)
 
     # --- state --------------------------------------------------------------------------------
 
@@ -343,7 +326,7 @@ class SceneCore:
         """This scene's part of a state; ``engine`` is the other one, of the same moment."""
         animations, matrices = self.followers.standing()
         return SceneState(
-            time=self.time, model=self._model(), engine=engine, world=self.world.state(),
+            time=self.time, model=self.model.later(), engine=engine, world=self.world.state(),
             animations=animations, triggers=self.world.triggers.memory(), matrices=matrices,
             frames=self.world.plan.frames,
         )  # fmt: skip
@@ -359,7 +342,7 @@ class SceneCore:
         # First of all: bodies and followers are made from it.
         self.followers.animator.restore(state.animations)
         is_alike = state.frames.equals(self.world.plan.frames)
-        if not is_alike or (physics != self.physics and not self.change_masses(physics)):
+        if not is_alike or (physics != self.model.now and not self.change_masses(physics)):
             self._remake(physics, physics, state.frames, on_trial=False)
         self.world.restore(state.world, state.engine)
         self.time = state.time

@@ -91,7 +91,7 @@ def test_contacts_are_exactly_the_pairs_of_the_predicate() -> None:
                 collision_filter=filters[which], motion={"mass": 1.0, "gravityFactor": 0.0},
             )  # fmt: skip
     with world(scenery.bytes()) as scene:
-        table = scene.core.physics.collision_filters
+        table = scene.core.model.now.collision_filters
         scene.step(2)
         for k, (i, j) in enumerate(pairs):
             a, b = scene.bodies[f"P{k}a"].body_id, scene.bodies[f"P{k}b"].body_id

@@ -41,13 +41,13 @@ def planned_anew(asset: gb.Asset, found: Translation, physics: PhysicsScene) -> 
 def test_other_masses_are_planned_as_if_the_file_said_so(name: str) -> None:
     asset, found = planned(ASSETS / f"{name}.gltf")
     bodies = found.plan.bodies.bodies
-    dynamic = [n for n in found.physics.motions if bodies[n].kind is MotionKind.DYNAMIC]
+    dynamic = [n for n in found.physics(asset).motions if bodies[n].kind is MotionKind.DYNAMIC]
     refused = 0
     for node in (*dynamic[:3], *dynamic[-2:]):
         for factor in (0.999, 1.3):
-            other = edited(found.physics, node, mass=factor * bodies[node].mass)
-            assert differ_in_masses(found.physics, other)
-            plan = with_masses(found.plan, found.physics, other, OPTIONS)
+            other = edited(found.physics(asset), node, mass=factor * bodies[node].mass)
+            assert differ_in_masses(found.physics(asset), other)
+            plan = with_masses(found.plan, found.physics(asset), other, OPTIONS)
             if plan is None:
                 refused += 1
                 continue
@@ -83,9 +83,9 @@ def test_another_body_that_becomes_the_heaviest_is_another_base() -> None:
     asset, found = planned(two_links(first=2.0, second=1.0))
     before = found.plan.articulations.articulations[0].multibodies[0].root_node
     for mass, stays in ((1.9, True), (2.0, False), (2.1, False)):
-        other = edited(found.physics, 1, mass=mass)
+        other = edited(found.physics(asset), 1, mass=mass)
         anew = planned_anew(asset, found, other).articulations
-        plan = with_masses(found.plan, found.physics, other, OPTIONS)
+        plan = with_masses(found.plan, found.physics(asset), other, OPTIONS)
         assert (plan is not None) is stays
         if plan is not None:
             assert plan.articulations == anew
@@ -98,9 +98,9 @@ def test_what_stands_for_infinite_follows_the_largest_mass() -> None:
     scenery.node("Endless", shape=ball, motion={"mass": 0})
     scenery.node("Heavy", at=(1, 0, 0), shape=ball, motion={"mass": 2.0})
     asset, found = planned(scenery.bytes())
-    assert found.physics.motions[0].mass == math.inf
-    other = edited(found.physics, 1, mass=8.0)
-    plan = with_masses(found.plan, found.physics, other, OPTIONS)
+    assert found.physics(asset).motions[0].mass == math.inf
+    other = edited(found.physics(asset), 1, mass=8.0)
+    plan = with_masses(found.plan, found.physics(asset), other, OPTIONS)
     assert plan is not None
     assert plan.bodies.bodies[0].mass == pytest.approx(4.0 * found.plan.bodies.bodies[0].mass)
     assert plan.bodies.bodies == planned_anew(asset, found, other).bodies.bodies
@@ -120,30 +120,30 @@ def test_axes_that_follow_from_shapes_are_the_same_for_every_mass() -> None:
     asset, found = planned(tilted())
     assert found.plan.bodies.bodies[0].body_from_inertial.rotation_xyzw != (0, 0, 0, 1)
     for mass in (0.7, 3.1, 1234.5):
-        other = edited(found.physics, 0, mass=mass)
-        plan = with_masses(found.plan, found.physics, other, OPTIONS)
+        other = edited(found.physics(asset), 0, mass=mass)
+        plan = with_masses(found.plan, found.physics(asset), other, OPTIONS)
         assert plan is not None
         assert plan.bodies.bodies == planned_anew(asset, found, other).bodies.bodies
 
 
 def test_axes_that_turn_take_another_body() -> None:
-    _, found = planned(tilted())
-    other = edited(found.physics, 0, inertia_diagonal=(1.0, 1.5, 2.0))
-    assert differ_in_masses(found.physics, other)
-    assert with_masses(found.plan, found.physics, other, OPTIONS) is None
+    asset, found = planned(tilted())
+    other = edited(found.physics(asset), 0, inertia_diagonal=(1.0, 1.5, 2.0))
+    assert differ_in_masses(found.physics(asset), other)
+    assert with_masses(found.plan, found.physics(asset), other, OPTIONS) is None
 
 
 def test_any_other_difference_takes_another_plan() -> None:
-    _, found = planned(tilted())
+    asset, found = planned(tilted())
     for values in ({"center_of_mass": (0.0, 0.1, 0.0)}, {"gravity_factor": 0.5}):
-        other = edited(found.physics, 0, mass=3.0, **values)
-        assert not differ_in_masses(found.physics, other)
-        assert with_masses(found.plan, found.physics, other, OPTIONS) is None
+        other = edited(found.physics(asset), 0, mass=3.0, **values)
+        assert not differ_in_masses(found.physics(asset), other)
+        assert with_masses(found.plan, found.physics(asset), other, OPTIONS) is None
 
 
 def test_a_strict_scene_is_planned_anew() -> None:
     """Its translation may refuse what it finds of the new masses."""
-    _, found = planned(tilted())
-    other = edited(found.physics, 0, mass=3.0)
+    asset, found = planned(tilted())
+    other = edited(found.physics(asset), 0, mass=3.0)
     strict = replace(OPTIONS, strict=True)
-    assert with_masses(found.plan, found.physics, other, strict) is None
+    assert with_masses(found.plan, found.physics(asset), other, strict) is None

@@ -213,7 +213,7 @@ def test_collider_visuals_show_collider_nodes() -> None:
     with loaded(str(path), gb.LoadOptions(visuals="collider"), "z") as scene:
         picture = scene.render(size=(320, 240))
         seen = set(np.unique(picture.segmentation).tolist()) - {-1}
-        colliders = set(scene.core.physics.colliders)
+        colliders = set(scene.core.model.now.colliders)
         assert seen <= colliders
         assert len(seen) > 0.8 * len(colliders)
 

@@ -300,10 +300,10 @@ def test_lengths_are_read_only(scene: gb.Scene) -> None:
 def test_wrong_pointers_and_values_are_refused_and_change_nothing(
     scene: gb.Scene, pointer: str, value: object, error: type[Exception]
 ) -> None:
-    before = scene.core.physics
+    before = scene.core.model.now
     with pytest.raises(error):
         scene.set(pointer, value)
-    assert scene.core.physics == before
+    assert scene.core.model.now == before
 
 
 def test_changes_are_part_of_a_saved_state(scene: gb.Scene) -> None:

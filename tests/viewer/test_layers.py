@@ -108,7 +108,7 @@ def test_a_collider_that_meets_nothing_is_grey() -> None:
 def test_a_disabled_collider_keeps_its_wireframe(client: int) -> None:
     scene = gb.load_gltf(ASSETS / "filter_gallery.gltf", client)
     before = SceneLayers(scene).strokes("colliders")
-    physics = scene.core.physics
+    physics = scene.core.model.now
     loner = CollisionFilter(systems=frozenset({"x"}), collide_with=frozenset({"y"}))
     everyone = CollisionFilter(systems=frozenset({"z"}))
     node = next(n for n, c in physics.colliders.items() if scene.nodes[n].name == "Ghost")

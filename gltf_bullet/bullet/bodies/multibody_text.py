@@ -14,6 +14,7 @@ import numpy as np
 from gltf_bullet.bullet.bodies.multibody import mass_at_first
 from gltf_bullet.bullet.kept_files import kept_file
 from gltf_bullet.bullet.rendering.link_looks import NOTHING, LinkLook
+from gltf_bullet.bullet.shapes.cylinder_prisms import prism_size
 from gltf_bullet.bullet.shapes.engine_shapes import hulls_of, parts_obj
 from gltf_bullet.planning.joints.multibody_spec import LinkJoint, LinkSpec, MultibodySpec
 from gltf_bullet.planning.shapes.shape_plans import (
@@ -28,10 +29,11 @@ from gltf_bullet.planning.shapes.shape_plans import (
     SpherePlan,
     engine_pose,
 )
-from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose, Vec3, matrices_from_quats
+from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3, matrices_from_quats
 
 __all__ = [
-    "JointFacts", "MultibodyNames", "can_be_named", "is_sayable", "mesh_files", "multibody_text",
+    "JointFacts", "MultibodyNames", "can_be_named", "has_cylinders", "is_sayable", "mesh_files",
+    "multibody_text",
 ]  # fmt: skip
 
 
@@ -108,13 +110,14 @@ def multibody_text(
         folder: Of its meshes.
     """
     lines = [f"<robot name={_quoted(names.body)}>"]
+    places = [_geometries(link, folder, may_be_prisms=not has_cylinders(shapes)) for link in shapes]
     mass, inertial = mass_at_first(spec), spec.base_from_inertial
     moments = spec.inertia_diagonal if spec.mass else (mass, mass, mass)
-    lines += _link(names.base, mass, moments, inertial, shapes[0], looks.get(-1, NOTHING), folder)
+    lines += _link(names.base, mass, moments, inertial, places[0], looks.get(-1, NOTHING))
     for k, link in enumerate(spec.links):
         moments, inertial = link.inertia_diagonal, link.link_from_inertial
         look = looks.get(k, NOTHING)
-        lines += _link(names.links[k], link.mass, moments, inertial, shapes[k + 1], look, folder)
+        lines += _link(names.links[k], link.mass, moments, inertial, places[k + 1], look)
         parent = names.base if link.parent < 0 else names.links[link.parent]
         lines += _joint(link, names.joints[k], parent, names.links[k])
     lines.append("</robot>")
@@ -126,9 +129,8 @@ def _link(
     mass: float,
     moments: Vec3,
     inertial: Pose,
-    shapes: Sequence[PlacedShape],
+    geometries: Sequence[str],
     look: LinkLook,
-    folder: Path,
 ) -> list[str]:
     # Any that a body can have, where the true ones are set afterwards.
     ixx, iyy, izz = moments if mass and is_sayable(moments) else (mass, mass, mass)
@@ -137,7 +139,6 @@ def _link(
         f'<inertia ixx="{ixx!r}" iyy="{iyy!r}" izz="{izz!r}" ixy="0" ixz="0" iyz="0"/>'
         "</inertial>"
     ]
-    geometries = _geometries(shapes, folder)
     for geometry in geometries:
         lines.append(f"<collision>{geometry}</collision>")
         if look.as_colliders:
@@ -162,13 +163,25 @@ def _material(look: LinkLook) -> str:
     return f'<material name="{name}"><color rgba="{color}"/></material>'
 
 
-def _geometries(shapes: Sequence[PlacedShape], folder: Path) -> list[str]:
+def has_cylinders(shapes: Sequence[Sequence[PlacedShape]]) -> bool:
+    """Whether ``loadURDF`` must be told that its cylinders are round, by a flag for all of them."""
+    return any(isinstance(placed.shape, CylinderPlan) for link in shapes for placed in link)
+
+
+def _geometries(shapes: Sequence[PlacedShape], folder: Path, *, may_be_prisms: bool) -> list[str]:
     found = []
-    hulls = [points for placed in shapes for points in hulls_of(placed)]
+    prisms = {k: size for k, placed in enumerate(shapes) if (size := _prism_size(placed))}
+    if not may_be_prisms:
+        prisms = {}
+    hulls = [
+        points for k, placed in enumerate(shapes) if k not in prisms for points in hulls_of(placed)
+    ]
     if hulls:
-        path = kept_file(folder, _digest_of(hulls), ".obj", lambda: parts_obj(hulls).encode())
+        content = parts_obj(hulls).encode()
+        digest = hashlib.blake2b(content, digest_size=16).digest()
+        path = kept_file(folder, digest, ".obj", lambda: content)
         found.append(f"<geometry><mesh filename={_quoted(path)}/></geometry>")
-    for placed in shapes:
+    for k, placed in enumerate(shapes):
         match placed.shape:
             case BoxPlan(half_extents=half):
                 x, y, z = (2.0 * value for value in half)
@@ -179,12 +192,19 @@ def _geometries(shapes: Sequence[PlacedShape], folder: Path) -> list[str]:
                 shape = _round("capsule", radius, height)
             case CylinderPlan(radius=radius, height=height):
                 shape = _round("cylinder", radius, height)
+            case HullPlan() if k in prisms:
+                shape = _round("cylinder", *prisms[k])
             case HullPlan() | ConvexPartsPlan():
                 continue
             case _:
                 raise ValueError(f"{placed.shape} has no word in URDF")
         found.append(f"{_origin(engine_pose(placed))}{shape}")
     return found
+
+
+def _prism_size(placed: PlacedShape) -> tuple[float, float] | None:
+    shape = placed.shape
+    return prism_size(shape.vertices.points) if isinstance(shape, HullPlan) else None
 
 
 def _box(edges: Vec3) -> str:
@@ -194,13 +214,6 @@ def _box(edges: Vec3) -> str:
 
 def _round(kind: str, radius: float, height: float) -> str:
     return f'<geometry><{kind} radius="{radius!r}" length="{height!r}"/></geometry>'
-
-
-def _digest_of(hulls: Sequence[FloatArray]) -> bytes:
-    digest = hashlib.blake2b(digest_size=16)
-    for points in hulls:
-        digest.update(points.tobytes() + b"|")
-    return digest.digest()
 
 
 def _joint(link: LinkSpec, facts: JointFacts, parent: str, child: str) -> list[str]:

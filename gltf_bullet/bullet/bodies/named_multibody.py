@@ -25,6 +25,7 @@ from gltf_bullet.bullet.bodies.multibody import (
 )
 from gltf_bullet.bullet.bodies.multibody_text import (
     MultibodyNames,
+    has_cylinders,
     is_sayable,
     mesh_files,
     multibody_text,
@@ -101,8 +102,10 @@ def describe_multibody(
         folder: Where files are kept.
     """
     text = multibody_text(spec, names, shapes, looks, folder)
-    # By itself loadURDF makes prisms of cylinders: a car lost 7 % of its thrust (measured).
-    flags = pybullet.URDF_USE_INERTIA_FROM_FILE | pybullet.URDF_USE_IMPLICIT_CYLINDER
+    flags = pybullet.URDF_USE_INERTIA_FROM_FILE
+    if has_cylinders(shapes):
+        # By itself loadURDF makes prisms of cylinders: a car lost 7 % of its thrust (measured).
+        flags |= pybullet.URDF_USE_IMPLICIT_CYLINDER
     if any(shapes[1:]):
         flags |= self_collision_flags(spec)
     return NamedDescription(
@@ -155,9 +158,7 @@ def create_named_multibody(
         # Meshes for a window that is not there are made once only: a fifth of a robot's price. In
         # a window, bodies that share them would also share what changeVisualShape gives to one.
         flags |= pybullet.URDF_ENABLE_CACHED_GRAPHICS_SHAPES
-    path = kept_file(
-        description.folder, description.digest, ".urdf", description.text.encode
-    )
+    path = kept_file(description.folder, description.digest, ".urdf", description.text.encode)
     is_centred = description.is_centred
     place = world_from_base if is_centred else world_from_base @ spec.base_from_inertial
     # What loadURDF is told of a turn it makes a matrix of, and not to the last bit (measured).

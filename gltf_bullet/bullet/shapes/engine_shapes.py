@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import pybullet
 
 from gltf_bullet.errors import EngineError
@@ -251,17 +252,21 @@ def _mesh_obj(mesh: TriangleSet) -> str:
 
 
 def parts_obj(parts: Sequence[FloatArray]) -> str:
-    """Parts as OBJ objects, which load as one compound of hulls, without the 16-child limit."""
+    """Parts as OBJ objects, which load as one compound of hulls, without the 16-child limit.
+
+    PyBullet reads single precision, and each copy of a robot makes its hulls anew of all corners of
+    all faces: short numbers and few faces are half of the price (measured).
+    """
     lines: list[str] = []
     first = 1
     for number, points in enumerate(parts):
         lines.append(f"o part{number}")
-        lines += [f"v {x!r} {y!r} {z!r}" for x, y, z in points.tolist()]
+        lines += [f"v {x} {y} {z}" for x, y, z in points.astype(np.float32).astype(str)]
         # The loader keeps only vertices that a face names; the hull is made of all of them.
         count = len(points)
         lines += [
             f"f {first + k} {first + (k + 1) % count} {first + (k + 2) % count}"
-            for k in range(count)
+            for k in range(0, count, 3)
         ]
         first += count
     return "\n".join(lines)

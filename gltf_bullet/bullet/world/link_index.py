@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
 
 import pybullet
 
@@ -99,7 +98,9 @@ class LinkIndex:
 
         return name_of
 
-    def jointed_pairs(self, tree: Callable[[], NodeTree]) -> Iterator[tuple[EngineLink, EngineLink]]:
+    def jointed_pairs(
+        self, tree: Callable[[], NodeTree]
+    ) -> Iterator[tuple[EngineLink, EngineLink]]:
         """Links of bodies that are jointed without ``enableCollision``."""
         plans = self._plan.articulations
         for first, second in sorted(plans.excluded_pairs):

@@ -33,7 +33,7 @@ def write_pose(core: SceneCore, path: str | os.PathLike[str], *, force: bool) ->
         poses=node_poses(nodes, core.nodes.local_matrices(nodes)),
         velocities={
             motion.pointer: core.world.motion.velocities_in_node(node)
-            for node, motion in core.physics.motions.items()
+            for node, motion in core.model.now.motions.items()
             if motion.kind is not MotionKind.STATIC and motion.pointer
         },
         force=force,

@@ -94,8 +94,8 @@ def set_value(core: SceneCore, pointer: str, value: Any) -> None:
     if isinstance(target.item, JointDrive):
         _set_drive(core, target, pointer, value)
         return
-    physics = edited_at(core.physics, target, pointer, value)
-    if physics == core.physics and not isinstance(target.item, Motion):
+    physics = edited_at(core.model.now, target, pointer, value)
+    if physics == core.model.now and not isinstance(target.item, Motion):
         return
     changed = find_target(physics, pointer)
     try:
@@ -103,7 +103,7 @@ def set_value(core: SceneCore, pointer: str, value: Any) -> None:
     except ValueError as error:
         raise ValueError(f"{pointer}: {error}") from error
     if is_done:
-        core.physics = physics
+        core.model.edit(physics)
         return
     core.rebuild(physics)
 
@@ -117,7 +117,7 @@ def _set_drive(core: SceneCore, target: PointerTarget, pointer: str, value: Any)
             if drive.pointer == target.item.pointer and node in core.joint_controls:
                 acts |= core.joint_controls.set_drive(node, index, drive)
     if not acts:  # on a locked axis: remembered, in case that a limit opens
-        core.physics = edited_at(core.physics, target, pointer, value)
+        core.model.edit(edited_at(core.model.now, target, pointer, value))
 
 
 def _require_text(pointer: object) -> None:
@@ -201,7 +201,7 @@ def _node_numbers(value: Any, field: str, pointer: str) -> FloatArray:
 
 def _get_motion(core: SceneCore, target: PointerTarget) -> Any:
     motion: Motion = target.item
-    node = next(n for n, m in core.physics.motions.items() if m is motion)
+    node = next(n for n, m in core.model.now.motions.items() if m is motion)
     plan = core.world.plan.bodies.bodies[node]
     if target.field in _VELOCITIES:
         linear, angular = core.world.motion.velocities_in_node(node)
@@ -266,7 +266,7 @@ def _changed_in_place(core: SceneCore, new: PointerTarget, physics: PhysicsScene
 
 
 def _changed_motion(core: SceneCore, motion: Motion, field: str, physics: PhysicsScene) -> bool:
-    node = next(n for n, m in core.physics.motions.items() if m.pointer == motion.pointer)
+    node = next(n for n, m in core.model.now.motions.items() if m.pointer == motion.pointer)
     if field in _VELOCITIES and motion.kind is MotionKind.DYNAMIC:
         linear, angular = core.world.motion.velocities_in_node(node)
         if field == "linear_velocity":

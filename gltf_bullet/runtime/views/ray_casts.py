@@ -31,7 +31,7 @@ def cast_filtered_rays(
         IndexError: The file has no such filter.
     """
     core.require_alive()
-    filters, colliders = core.physics.collision_filters, core.physics.colliders
+    filters, colliders = core.model.now.collision_filters, core.model.now.colliders
     if collision_filter >= len(filters):
         raise IndexError(f"filter {collision_filter}; the file has {len(filters)}")
     ray_filter = filters[collision_filter] if collision_filter >= 0 else None

@@ -17,7 +17,7 @@ __all__ = ["restart"]
 
 def restart(core: SceneCore, state: SceneState, values: Mapping[str, Any]) -> None:
     """See :meth:`Scene.restart`."""
-    wanted, now = state.physics, core.physics
+    wanted, now = state.physics, core.model.now
     later: dict[str, Any] = {}
     for pointer, value in values.items():
         target = find_target(wanted, pointer)
@@ -31,7 +31,7 @@ def restart(core: SceneCore, state: SceneState, values: Mapping[str, Any]) -> No
     # What differs now is what bodies are made of: they are made once for all values together, or
     # weighed anew where it is no more than their masses.
     if differ_in_masses(now, wanted):
-        wanted = with_masses_of(core.physics, wanted)
+        wanted = with_masses_of(core.model.now, wanted)
     core.return_to(state, wanted)
     for pointer, value in later.items():
         set_value(core, pointer, value)

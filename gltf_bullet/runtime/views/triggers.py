@@ -30,7 +30,7 @@ class TriggerView:
     @property
     def shape_kind(self) -> str:
         """``"compound"``, ``"convex"``, ``"mesh"`` or the implicit shape in lower case."""
-        shape: Shape | None = self._core.physics.triggers[self.node].shape
+        shape: Shape | None = self._core.model.now.triggers[self.node].shape
         if shape is None:
             return "compound"
         if isinstance(shape, MeshShape):

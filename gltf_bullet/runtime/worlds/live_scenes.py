@@ -55,7 +55,7 @@ class LiveScenes:
         ids = core.world.body_ids
         origins = self._session.origins_of(ids)
         self._entries.append(
-            _Entry(weakref.ref(core), core.model_at_load, ids, origins, str(core.asset.path))
+            _Entry(weakref.ref(core), core.model.at_load, ids, origins, str(core.asset.path))
         )
 
     def __iter__(self) -> Iterator[LiveScene]:
@@ -70,7 +70,7 @@ class LiveScenes:
                     core.world.lease.require()
                 except WorldChangedError:
                     continue
-                yield LiveScene(entry.path, core, core.physics, core.world.body_ids)
+                yield LiveScene(entry.path, core, core.model.now, core.world.body_ids)
 
     def _is_there(self, entry: _Entry) -> bool:
         core = entry.core()

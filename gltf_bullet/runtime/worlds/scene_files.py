@@ -32,7 +32,7 @@ def scene_of_file(core: SceneCore, number: int) -> SceneOfFile:
         )
 
     def part(node: int, links: list[EngineLink], gravity_factor: float = 1.0) -> PartOfFile:
-        motion = core.physics.motions.get(node)
+        motion = core.model.now.motions.get(node)
         return PartOfFile(
             name=tree.names[node],
             world_from_part=frames.pose(node),
