@@ -51,6 +51,15 @@ def test_a_change_of_the_time_step_is_no_motor(name: str, seed: int, landed: int
         assert not [issue for issue in scene.issues if issue.code == "DRIVE_TAKEN_OVER"]
 
 
+@pytest.mark.parametrize("name", ["ragdoll", "walker", "six_axis_arm", "vehicle", "four_bar"])
+def test_what_our_own_motors_exerted_last_is_nobody_elses(name: str) -> None:
+    """PyBullet goes on telling it when they are switched off, as where something lands."""
+    with loaded(name, 240.0) as (scene, _):
+        scene.step(480)
+        assert not any(joint.is_taken_over for joint in scene.joints.values())
+        assert not [issue for issue in scene.issues if issue.code == "DRIVE_TAKEN_OVER"]
+
+
 @pytest.mark.parametrize(("name", "number"), MACHINES)
 def test_drives_resume_at_once_while_a_motor_moves(name: str, number: int) -> None:
     with loaded(name, 240.0) as (scene, client):

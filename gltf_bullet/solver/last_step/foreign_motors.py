@@ -35,8 +35,9 @@ AT_STOP = 0.02
 
 
 OLD_NEWS = -1.0
-"""Instead of a count of quiet steps: before a state was taken back, nobody else had this motor. A
-load of 4 steps that was as large as what ours had exerted took a walker's knee from its drive."""
+"""Instead of a count of quiet steps: what is told is of a motor of ours, switched off meanwhile or
+before a state was taken back. A load of 4 steps that was as large took a walker's knee, and two
+limbs of a ragdoll that lay on the floor, from their drives."""
 
 
 @kernel
@@ -139,12 +140,12 @@ def _hear_motor(
     lately, felt = ints[a + arena.LATELY] + dof, ints[a + arena.FELT] + dof
     bound = floats[ints[a + arena.LAST_DT]] * work[ints[a + arena.MOTOR_BOUND] + k] * (1.0 + SAME)
     is_own = ints[ints[a + arena.OWN_MOTOR] + k] != 0 and abs(impulse) <= bound
+    is_mine = floats[taken] == 0.0 and is_own
     if not is_same:
-        floats[quiet], floats[felt] = 0.0, floats[lately]
+        floats[quiet], floats[felt] = OLD_NEWS if is_mine else 0.0, floats[lately]
         if floats[taken] == 0.0 and not is_own:
             _take_over(ints, floats, a, dof)
         return
-    is_mine = floats[taken] == 0.0 and is_own
     if is_mine or abs(impulse) <= SILENT or ints[a + arena.CLOSURE_COUNT]:
         return
     if floats[taken] == 0.0 and floats[quiet] == OLD_NEWS:
