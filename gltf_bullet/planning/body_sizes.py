@@ -30,6 +30,8 @@ class BodySize:
     """Points whose paths are watched [m], shape [k, 3]: the middle, and the ends of long bodies."""
     reaches: FloatArray
     """How far beyond each probe the body may reach along its path [m], shape [k]."""
+    reach: float
+    """Of the whole, any way up, from its centre of mass [m]: no probe's path leaves that."""
     is_ball: bool
     group_count: int
     """Of its colliders, each with a filter of its own."""
@@ -89,6 +91,10 @@ def _body_size(plan: BodyPlan) -> BodySize | None:
         half_length=length,
         probes=np.array(probes),
         reaches=np.array(reaches),
+        reach=max(
+            float(np.linalg.norm(np.maximum(np.abs(low), np.abs(high)))),
+            *(float(np.linalg.norm(p)) + reach for p, reach in zip(probes, reaches, strict=True)),
+        ),
         is_ball=len(placed) == 1 and isinstance(placed[0].shape, SpherePlan),
         group_count=len(plan.groups),
         _solids=tuple(

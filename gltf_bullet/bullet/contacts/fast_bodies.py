@@ -10,7 +10,8 @@ had there, and the next step solves the impact with the friction and restitution
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import compress
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -19,10 +20,11 @@ import pybullet
 
 from gltf_bullet.bullet.bodies.free_table import WARY, FreeTable
 from gltf_bullet.bullet.contacts.false_edges import any_false_edge
-from gltf_bullet.bullet.contacts.fast_paths import FastPath
+from gltf_bullet.bullet.contacts.fast_paths import FastPath, near_others
 from gltf_bullet.bullet.contacts.load_overlaps import LoadOverlap
 from gltf_bullet.bullet.contacts.soft_exits import Rising, SoftExits
 from gltf_bullet.bullet.engine_link import EngineLink
+from gltf_bullet.planning.body_sizes import BodySize
 from gltf_bullet.transforms import (
     FloatArray,
     Quat,
@@ -54,15 +56,14 @@ _IN_VAIN = 3
 """Times that a body is put back before something without any contact, until it may pass."""
 _MOST_PASSED = 6
 """Hits that are looked through where filters let a body pass, or where it hits its own parts."""
-_NEAR = 0.02
-"""[m] within which a gap that is left is closed."""
-_REFINEMENTS = 3
 
 
 _Ray: TypeAlias = tuple[int, list[float], list[float]]
 """Number of a path, start and end."""
 _Hit: TypeAlias = tuple[Any, ...]
 """As PyBullet gives it."""
+_Velocities: TypeAlias = tuple[Vec3, Vec3]
+"""Of a centre of mass [m/s], and spin [rad/s]."""
 Held: TypeAlias = tuple[int, int, int]
 """Row of a body, and the body id and link in its way."""
 
@@ -74,8 +75,8 @@ class FastState(NamedTuple):
     """Who was put back before what, and how often in vain."""
     passes: frozenset[Held]
     """... and made no contact there: somebody has told the engine to let it through."""
-    lively: Mapping[int, tuple[Vec3, Vec3]]
-    """Velocity and spin of bodies that were fast, or turned fast, in the last step, by row."""
+    lively: Mapping[int, _Velocities]
+    """Of bodies that were fast, or turned fast, in the last step, by row."""
     rising: tuple[Rising, ...]
     """Bodies that are let out of something without a kick."""
 
@@ -218,32 +219,25 @@ class FastBodies:
         return int(min(_LONGEST_PAUSE, 0.5 * spare / gain if gain > 0.0 else _LONGEST_PAUSE))
 
     def _trace(self, rows: Sequence[int], positions: FloatArray, rotations: FloatArray) -> None:
-        step = self._time_step
-        fast: list[FastPath] = []
-        lively: dict[int, tuple[Vec3, Vec3]] = {}
+        step, client_id = self._time_step, self._client_id
+        lively: dict[int, _Velocities] = {}
+        moving: dict[int, BodySize] = {}
         for row in rows:
-            size = self._sizes[row]
+            body, size = self.ids[row], self._sizes[row]
             if size is None:
                 continue
-            velocity, spin = pybullet.getBaseVelocity(self.ids[row], self._client_id)
+            velocity, spin = pybullet.getBaseVelocity(body, client_id)
             speed, turn = math.hypot(*velocity) * step, math.hypot(*spin) * step
             if turn > MOST_TURN and self._table.is_lopsided[row]:
                 spin = tuple(w * MOST_TURN / turn for w in spin)
-                pybullet.resetBaseVelocity(
-                    self.ids[row], velocity, spin, physicsClientId=self._client_id
-                )
+                pybullet.resetBaseVelocity(body, velocity, spin, physicsClientId=client_id)
             is_fast = speed + turn * size.half_length > self._pace.furthest[row]
             if is_fast:
-                travel, turned = step * np.array(velocity), step * np.array(spin)
-                path = FastPath(row, size, positions[row], rotations[row], travel, turned)
-                if self._table.lands_softly[row] and self._was_held_wrongly(row):
-                    velocity, spin = self.state.lively[row]
-                    path = path.moved(velocity, spin, step)
-                    positions[row], rotations[row] = path.position, path.rotation
-                    path.take_to_end(self._client_id, self.ids[row], velocity, spin)
-                fast.append(path)
+                moving[row] = size
             if is_fast or turn > _LIVELY_TURN:
                 lively[row] = velocity, spin
+        near = self._near_others(moving, positions, lively) if moving else ()
+        fast = [self._path(row, moving[row], lively, positions, rotations) for row in near]
         held: dict[Held, int] = {}
         former = dict(self.state.held)
         landing = {path.row for path in fast if not self._bounces[path.row]}
@@ -266,6 +260,37 @@ class FastBodies:
                 a, b, c = path.turn.tolist() if path.row in landed else (0.0, 0.0, 0.0)
                 rising.append((path.row, (x, y, z), (a, b, c)))
         self.state = FastState(tuple(held.items()), self.state.passes, lively, tuple(rising))
+
+    def _near_others(
+        self,
+        sizes: Mapping[int, BodySize],
+        positions: FloatArray,
+        velocities: Mapping[int, _Velocities],
+    ) -> Iterator[int]:
+        """Those of some fast bodies that may touch something within this step or the next one."""
+        rows, ids = list(sizes), [self.ids[row] for row in sizes]
+        ways = self._time_step * np.abs([velocities[row][0] for row in rows])
+        reaches = ways + np.array([[size.reach] for size in sizes.values()])
+        return compress(rows, near_others(self._client_id, ids, positions[rows], reaches))
+
+    def _path(
+        self,
+        row: int,
+        size: BodySize,
+        velocities: dict[int, _Velocities],
+        positions: FloatArray,
+        rotations: FloatArray,
+    ) -> FastPath:
+        """Of a body within the step; where an edge that is none has held it, without that."""
+        step, (velocity, spin) = self._time_step, velocities[row]
+        travel, turned = step * np.array(velocity), step * np.array(spin)
+        path = FastPath(row, size, positions[row], rotations[row], travel, turned)
+        if self._table.lands_softly[row] and self._was_held_wrongly(row):
+            velocity, spin = velocities[row] = self.state.lively[row]
+            path = path.moved(velocity, spin, step)
+            positions[row], rotations[row] = path.position, path.rotation
+            path.take_to_end(self._client_id, self.ids[row], velocity, spin)
+        return path
 
     def _was_held_wrongly(self, row: int) -> bool:
         """Whether an edge that is none has stopped a body that was fast before the step."""
@@ -357,21 +382,9 @@ class FastBodies:
     ) -> None:
         row, body = path.row, self.ids[path.row]
         velocity, spin = pybullet.getBaseVelocity(body, self._client_id)
-        position, rotation = path.pose_after(share)
         # The step has added gravity for the whole way; kept, every impact would gain energy.
         lost = (1.0 - share) * self._time_step
         slower = np.array(velocity) - lost * np.array(self._gravity)
-        for _ in range(_REFINEMENTS):
-            pybullet.resetBasePositionAndOrientation(
-                body, position.tolist(), rotation.tolist(), physicsClientId=self._client_id
-            )
-            # Where a ray hits is known to a tenth of a millimetre only (measured).
-            near = pybullet.getClosestPoints(
-                body, hit[0], _NEAR, linkIndexB=hit[1], physicsClientId=self._client_id
-            )
-            gap, normal = min(((n[8], n[7]) for n in near), default=(0.0, None))
-            if normal is None or gap <= 0.0:
-                break
-            position = position - (gap + path.touch) * np.array(normal)
+        place = path.put_before(self._client_id, body, share, (hit[0], hit[1]))
         pybullet.resetBaseVelocity(body, slower.tolist(), spin, physicsClientId=self._client_id)
-        positions[row], rotations[row] = position, rotation
+        positions[row], rotations[row] = place

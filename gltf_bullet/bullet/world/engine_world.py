@@ -295,7 +295,8 @@ class EngineWorld(WorldParts):
         if self._is_plain or not self.fast.needs_reading():
             return
         with self.lease:
-            if self.free.watches_spins or not self.fast.are_slow(self.free.glance()):
+            is_calm = self.fast.is_calm and not self.free.watches_spins
+            if not (is_calm and self.fast.are_slow(self.free.glance())):
                 self.free.world_from_bodies(self.fast.put_back)
 
     @property
