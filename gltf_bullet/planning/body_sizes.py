@@ -32,6 +32,8 @@ class BodySize:
     """How far beyond each probe the body may reach along its path [m], shape [k]."""
     reach: float
     """Of the whole, any way up, from its centre of mass [m]: no probe's path leaves that."""
+    is_central: bool
+    """Whether the only probe is the centre of mass."""
     is_ball: bool
     group_count: int
     """Of its colliders, each with a filter of its own."""
@@ -95,6 +97,7 @@ def _body_size(plan: BodyPlan) -> BodySize | None:
             float(np.linalg.norm(np.maximum(np.abs(low), np.abs(high)))),
             *(float(np.linalg.norm(p)) + reach for p, reach in zip(probes, reaches, strict=True)),
         ),
+        is_central=len(probes) == 1 and not middle.any(),
         is_ball=len(placed) == 1 and isinstance(placed[0].shape, SpherePlan),
         group_count=len(plan.groups),
         _solids=tuple(

@@ -252,3 +252,29 @@ def test_static_friction_holds_what_a_mesh_pushes_into_place(gap: float) -> None
         start = scene.world_from_node("Box")[:3, 3].copy()
         scene.step(480)
         assert np.linalg.norm(scene.world_from_node("Box")[:3, 3] - start) < 0.03
+
+
+def test_many_bodies_slide_and_stop_as_a_single_one_does() -> None:
+    """Contacts are asked for by body where there are few, and all at once where there are many.
+
+    A box at 2 m/s stops after v^2 / (2 mu g): far apart, each as if it were alone.
+    """
+    ways = {}
+    for count in (1, 8):
+        scene = Scenery()
+        floor, box = (
+            scene.shape("box", size=[200, 1, 200]),
+            scene.shape("box", size=[0.2, 0.2, 0.2]),
+        )
+        material = scene.material(staticFriction=0.8, dynamicFriction=0.4)
+        scene.node("floor", at=(0, -0.5, 0), shape=floor, material=material)
+        for k in range(count):
+            scene.node(
+                f"box{k}", at=(0, 0.1, 5.0 * k), shape=box, material=material,
+                motion={"mass": 1.0, "linearVelocity": [2.0, 0.0, 0.0]},
+            )  # fmt: skip
+        with world(scene.bytes()) as running:
+            running.step(240)
+            ways[count] = [float(running.world_from_node(f"box{k}")[0, 3]) for k in range(count)]
+    assert ways[1] == pytest.approx([2.0**2 / (2.0 * 0.4 * G)], rel=0.05)
+    assert ways[8] == pytest.approx(8 * ways[1], abs=1e-3)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 
 import numpy as np
@@ -27,6 +28,8 @@ TOUCH_SHARE = 5e-4
 """... or this share of half its thickness: balls over an edge of a mesh are sometimes held by the
 triangle beside it (measured: 10 um too high to touch at a radius of 0.2 m)."""
 
+_STEADY = 0.01
+"""Share of ``TOUCH`` by which a turn may move a surface that counts as not turning."""
 _SAMPLES = 9
 """Poses of a way that are looked at: a step turns a watched body by 1.5 rad at most."""
 _BISECTIONS = 12
@@ -41,7 +44,7 @@ _REFINEMENTS = 3
 class FastPath:
     """Where a body went within the last step."""
 
-    __slots__ = ("position", "rotation", "row", "size", "touch", "travel", "turn")
+    __slots__ = ("_is_turning", "position", "rotation", "row", "size", "touch", "travel", "turn")
 
     def __init__(
         self,
@@ -55,6 +58,7 @@ class FastPath:
         self.row, self.size = row, size
         self.position, self.rotation = position.copy(), rotation.copy()
         self.travel, self.turn = travel, turn
+        self._is_turning = any(turn.tolist())
         self.touch = max(TOUCH, TOUCH_SHARE * size.half_thickness)
         """How deep the body is put into what it meets [m]."""
 
@@ -98,9 +102,12 @@ class FastPath:
             from_surface: Rays of balls begin just outside: from inside they hit the ball itself,
                 while those of other bodies miss them (measured).
         """
-        position, rotation = self.pose_after(0.0)
-        starts = position + quat_rotate(rotation, self.size.probes)
-        ends = self.position + quat_rotate(self.rotation, self.size.probes)
+        if self.size.is_central:
+            starts, ends = (self.position - self.travel)[None], self.position[None]
+        else:
+            position, rotation = self.pose_after(0.0)
+            starts = position + quat_rotate(rotation, self.size.probes)
+            ends = self.position + quat_rotate(self.rotation, self.size.probes)
         ways = ends - starts
         lengths = np.maximum(np.linalg.norm(ways, axis=1, keepdims=True), 1e-12)
         along = ways / lengths
@@ -111,6 +118,8 @@ class FastPath:
     def pose_after(self, share: float) -> tuple[FloatArray, FloatArray]:
         """Centre of mass and rotation after a share of the way."""
         back = 1.0 - share
+        if not self._is_turning:
+            return self.position - back * self.travel, self.rotation
         turned = quat_multiply(quat_from_rotation_vector(-back * self.turn), self.rotation)
         return self.position - back * self.travel, turned
 
@@ -125,17 +134,25 @@ class FastPath:
             groups: Those of its colliders that the plane stops.
         """
         touch = self.touch
-        shares = np.linspace(0.0, 1.0, _SAMPLES)
-        gaps = [self._gap(share, point, normal, groups) for share in shares]
-        if gaps[0] < -touch:
+        first, last = (self._gap(share, point, normal, groups) for share in (0.0, 1.0))
+        approach = float(-normal @ self.travel)
+        # Between the ends the body is turned by half as much at most.
+        sway = self.size.reach * math.hypot(*self.turn.tolist())
+        if min(first, last) - abs(first - last - approach) - 0.5 * sway > -touch:
+            return 1.0
+        if first < -touch:
             # Something of it is behind the plane already, maybe beside the surface: the ball
             # inside of it decides.
-            approach = float(-normal @ self.travel)
             if approach <= 0.0:
                 return 1.0
             height = float(normal @ (self.position - self.travel - np.array(point)))
             share = (height - self.size.half_thickness + touch) / approach
             return min(max(share, 0.0), 1.0)
+        if sway < _STEADY * touch:
+            return (first + touch) / (first - last) if last < -touch else 1.0
+        shares = np.linspace(0.0, 1.0, _SAMPLES)
+        inner = (self._gap(share, point, normal, groups) for share in shares[1:-1].tolist())
+        gaps = [first, *inner, last]
         behind = [k for k, gap in enumerate(gaps) if gap < -touch]
         if not behind:
             return 1.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from gltf_bullet.bullet.contacts.collision_classes import LinkKind, collision_classes
@@ -142,10 +143,16 @@ class LinkContacts:
     def mask_of(self, body_id: int) -> int:
         """What the links of a body may meet, as the mask of a ray."""
         mask = 0
-        for link, kind in self._kind_of.items():
-            if link[0] == body_id:
-                mask |= self._classes.mask_of(kind)
+        for kind in self._kinds_of_body.get(body_id, ()):
+            mask |= self._classes.mask_of(kind)
         return mask
+
+    @cached_property
+    def _kinds_of_body(self) -> dict[int, set[LinkKind]]:
+        kinds: dict[int, set[LinkKind]] = {}
+        for (body_id, _), kind in self._kind_of.items():
+            kinds.setdefault(body_id, set()).add(kind)
+        return kinds
 
     def bits_of(self, link: EngineLink) -> tuple[int, int]:
         """Group and mask that a link with colliders was given."""
@@ -167,6 +174,7 @@ class LinkContacts:
         if not self._is_plain:
             self._classes.discard(self._kind_of, self._kinds, self._split_pairs)
             self._kind_of, self._kinds = {}, ()
+            self.__dict__.pop("_kinds_of_body", None)
 
 
 def solid_links(

@@ -1,14 +1,14 @@
 """Static against dynamic friction on an engine with one Coulomb coefficient.
 
 KHR_physics_rigid_bodies, "Physics Materials": the coefficient follows the relative velocity of the
-surfaces. Only bodies are looked at whose two coefficients differ towards some partner (measured:
-2.5 us per such body and step).
+surfaces. Only bodies are looked at whose two coefficients differ towards some partner (measured, of
+300 boxes that lie on a floor: 17 us per body and step).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ import pybullet
 
 from gltf_bullet.bullet.contacts.collision_classes import CollisionClasses, LinkKind
 from gltf_bullet.bullet.engine_link import EngineLink
-from gltf_bullet.bullet.state.link_states import LinkState, link_state
+from gltf_bullet.bullet.state.link_states import LinkState, link_state, velocity_at
 from gltf_bullet.planning.body_plans import SurfacePlan
 from gltf_bullet.planning.contacts.surfaces import ContactPlan
 from gltf_bullet.transforms import FloatArray, Vec3
@@ -35,6 +35,19 @@ _CERTAIN = 4.0
 _SETTLING = 0.06
 """[s] in which what starts at rest finds its place: triangle meshes push a box up by 1 mm, one
 corner after the other, so that it hardly touches them for half of this time (measured)."""
+
+
+_FEW = 4
+"""Bodies whose contacts are asked for one by one."""
+
+
+class _Touch(NamedTuple):
+    """A contact that pushes, from the side of a body."""
+
+    link: int
+    partner: EngineLink
+    slip: float
+    """Speed of the surfaces along each other [m/s]."""
 
 
 class SlipState(NamedTuple):
@@ -111,9 +124,33 @@ class SlipFriction:
             gravity: Of the world [m/s^2].
         """
         threshold = max(_SLOWEST_SLIP, _GRAVITY_STEPS * math.hypot(*gravity) * time_step)
-        states: dict[EngineLink, LinkState] = {}
+        touches = self._touches()
         for body_id in self._links_of:
-            self._switch(body_id, threshold, time_step, states)
+            self._switch(body_id, touches.get(body_id, ()), threshold, time_step)
+
+    def _touches(self) -> dict[int, list[_Touch]]:
+        """The contacts that push one of the bodies, by body and from its side."""
+        states: dict[EngineLink, LinkState] = {}
+        found: dict[int, list[_Touch]] = {}
+        # For a single one the engine looks through all contacts as well.
+        is_many = len(self._links_of) > _FEW
+        for asked in ({},) if is_many else [{"bodyA": body} for body in self._links_of]:
+            points = pybullet.getContactPoints(**asked, physicsClientId=self._client_id)
+            for point in points or ():
+                if point[9] <= 0.0:
+                    continue
+                one, other = (point[1], point[3]), (point[2], point[4])
+                is_ours, is_others = (
+                    one[0] in self._links_of,
+                    is_many and other[0] in self._links_of,
+                )
+                if is_ours or is_others:
+                    slip = self._slip(point, one, other, states)
+                    if is_ours:
+                        found.setdefault(one[0], []).append(_Touch(one[1], other, slip))
+                    if is_others:
+                        found.setdefault(other[0], []).append(_Touch(other[1], one, slip))
+        return found
 
     def state(self) -> SlipState:
         """What ``pybullet.saveState`` leaves out."""
@@ -129,14 +166,8 @@ class SlipFriction:
         self._stale = set(state.stale)
 
     def _switch(
-        self,
-        body_id: int,
-        threshold: float,
-        time_step: float,
-        states: dict[EngineLink, LinkState],
+        self, body_id: int, touching: Sequence[_Touch], threshold: float, time_step: float
     ) -> None:
-        points = pybullet.getContactPoints(bodyA=body_id, physicsClientId=self._client_id)
-        touching = [point for point in points if point[9] > 0.0]
         touched = self._touched[body_id]
         if not touching:
             self._touched[body_id] = min(touched, 0.0) - time_step
@@ -145,7 +176,7 @@ class SlipFriction:
                 self._fly(body_id)
             return
         self._touched[body_id] = max(touched, 0.0) + time_step
-        slip = max(self._slip(point, states) for point in touching)
+        slip = max(touch.slip for touch in touching)
         slid = self._slid[body_id]
         if slip > _CERTAIN * threshold:
             slid = math.inf
@@ -160,9 +191,9 @@ class SlipFriction:
         for link in self._links_of[body_id]:
             own = self._row_of[link]
             partners = [
-                (point[2], point[4])
-                for point in touching
-                if point[3] == link[1] and (point[2], point[4]) in self._row_of
+                touch.partner
+                for touch in touching
+                if touch.link == link[1] and touch.partner in self._row_of
             ]
             gain = 1.0
             if slid < _HOLD:
@@ -189,18 +220,22 @@ class SlipFriction:
         if any(self._keeps_points(link, partner) for partner in partners):
             self._classes.write(link, self._kind_of[link])
 
-    def _slip(self, point: tuple[Any, ...], states: dict[EngineLink, LinkState]) -> float:
+    def _slip(
+        self,
+        point: tuple[Any, ...],
+        one: EngineLink,
+        other: EngineLink,
+        states: dict[EngineLink, LinkState],
+    ) -> float:
         """Speed of the two surfaces along each other at a contact [m/s]."""
-        one, other = (int(point[1]), int(point[3])), (int(point[2]), int(point[4]))
-        difference = np.zeros(3)
-        for link, sign in ((one, 1.0), (other, -1.0)):
+        for link in (one, other):
             if link not in states:
                 states[link] = link_state(self._client_id, *link)
-            com, _, linear, angular = states[link]
-            arm = np.subtract(point[5], com)
-            difference += sign * (np.array(linear) + np.cross(angular, arm))
-        normal = np.array(point[7])
-        return float(np.linalg.norm(difference - normal * (normal @ difference)))
+        own, others = velocity_at(states[one], point[5]), velocity_at(states[other], point[5])
+        x, y, z = own[0] - others[0], own[1] - others[1], own[2] - others[2]
+        a, b, c = point[7]
+        away = x * a + y * b + z * c
+        return math.hypot(x - away * a, y - away * b, z - away * c)
 
     def settle(self, link: EngineLink) -> None:
         """Give a link that was made anew the coefficient that its predecessor had."""
