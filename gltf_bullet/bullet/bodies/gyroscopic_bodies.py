@@ -144,7 +144,7 @@ def _torques(
     """
     torques = _full_torques(inertia, ease, spins, time_step)
     momenta = np.einsum("kij,kj->ki", inertia, spins)
-    explicit = np.cross(spins, momenta)
+    explicit = cross(spins, momenta)
     change = time_step * np.einsum("kij,kj->ki", ease, torques - explicit)
     turned = spins + change
     energies = (spins * momenta).sum(axis=1)
@@ -158,7 +158,7 @@ def _torques(
 def _drifts(spins: FloatArray, moments: FloatArray, time_step: float) -> BoolArray:
     """Where the explicit term would change the energy by more than the threshold per second."""
     momenta = moments * spins
-    torques = np.cross(spins, momenta)
+    torques = cross(spins, momenta)
     growth = (torques * torques / moments).sum(axis=1) * time_step
     fast: BoolArray = growth > _ENERGY_DRIFT * (spins * momenta).sum(axis=1)
     return fast

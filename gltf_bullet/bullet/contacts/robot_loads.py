@@ -23,7 +23,7 @@ from gltf_bullet.solver.island_layout import (
     FREE_VELOCITY,
     HELD,
 )
-from gltf_bullet.transforms import FloatArray, matrices_from_quats
+from gltf_bullet.transforms import FloatArray, cross, matrices_from_quats
 
 __all__ = ["LoadMemory", "RobotLoads"]
 
@@ -87,7 +87,7 @@ def _contact_gain(
         forces = sign * np.einsum("nk,nki->ni", pushes, directions)
         arms = 0.5 * (mine[:, :3] + mine[:, 3:6]) - np.array(values[:3])
         force += forces.sum(axis=0)
-        torque += np.cross(arms, forces).sum(axis=0)
+        torque += cross(arms, forces).sum(axis=0)
     turn = matrices_from_quats(np.array(values[FREE_ROTATION : FREE_ROTATION + 4]))
     moments = np.array(values[FREE_MOMENTS : FREE_MOMENTS + 3])
     spin = turn @ ((turn.T @ torque) / moments)

@@ -20,7 +20,7 @@ from gltf_bullet.solver import arena as slots
 from gltf_bullet.solver.articulation_step import VIOLATED
 from gltf_bullet.solver.entries import prepare
 from gltf_bullet.solver.island_layout import EVALUATE
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, cross
 
 __all__ = ["Articulation"]
 
@@ -150,7 +150,7 @@ class Articulation:
             com=com + reference,
             rotation=pose[:, :9].reshape(-1, 3, 3).copy(),
             inertia_in_world=i[:, [0, 3, 4, 3, 1, 5, 4, 5, 2]].reshape(-1, 3, 3),
-            linear_velocity=twist[:, 3:] + np.cross(angular, com),
+            linear_velocity=twist[:, 3:] + cross(angular, com),
             angular_velocity=angular,
             masses=model(self.record, slots.LINK, count, slots.LINK_SIZE)[:, slots.LINK_MASS],
         )
@@ -354,7 +354,7 @@ class Articulation:
         anchored = np.array([self.record.frames.multibody[root] < 0 for root in roots])
         spin = states.angular_velocity[roots] * anchored[:, None]
         linear = states.linear_velocity[roots] * anchored[:, None]
-        return linear + np.cross(spin, states.com - states.com[roots]), spin
+        return linear + cross(spin, states.com - states.com[roots]), spin
 
     def apply_impulse(self, frame: int, linear: FloatArray, angular: FloatArray) -> None:
         """Change all velocities at once by an impulse on one link's centre of mass, world axes."""
@@ -371,7 +371,7 @@ class Articulation:
         """What forces at centres of mass and torques [f, 3] do on the velocities [n]."""
         record, arena = self.record, self.arena
         reference = arena.table(record, slots.REFERENCE, 3)
-        wrench = np.concatenate([torque + np.cross(states.com - reference, force), force], axis=1)
+        wrench = np.concatenate([torque + cross(states.com - reference, force), force], axis=1)
         axes = arena.table(record, slots.AXIS, record.dof_count, 6)
         count, ints = len(record.frames.link), arena.ints
         parents = ints[int(ints[record.offset + slots.DOF_PARENT]) :]

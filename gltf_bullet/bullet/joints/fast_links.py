@@ -53,11 +53,16 @@ class _Motion(NamedTuple):
     """About it, times the distance of its furthest point [m]."""
     half_thickness: float
     """[m]"""
+    turned: float
+    """How far a turn may have brought any of its points [m]."""
+    reach: float
+    """How far any of its points may have gone [m]."""
 
-    @property
-    def reach(self) -> float:
-        """How far any of its points may have gone [m]."""
-        return math.hypot(*self.travel) + math.hypot(*self.turning)
+    @staticmethod
+    def of(travel: Vec3, turning: Vec3, half_thickness: float) -> _Motion:
+        """With what follows of them."""
+        turned = math.hypot(*turning)
+        return _Motion(travel, turning, half_thickness, turned, math.hypot(*travel) + turned)
 
 
 MayMeet: TypeAlias = Callable[[EngineLink, EngineLink], bool]
@@ -78,11 +83,8 @@ class _Approach(NamedTuple):
     """Of the first one against the second [m]."""
     turnings: tuple[Vec3, Vec3]
     """Of both."""
-
-    @property
-    def way(self) -> float:
-        """How far two points of both may have moved against each other [m]."""
-        return _RESERVE * (math.hypot(*self.travel) + sum(math.hypot(*t) for t in self.turnings))
+    way: float
+    """How far two points of both may have moved against each other [m]."""
 
     def closing(self, normal: Vec3, sense: float = 1.0) -> float:
         """How much of a distance along a direction the step can have closed at most [m].
@@ -178,8 +180,8 @@ class FastLinks:
 
     def _is_alone(self) -> bool:
         """Whether there is nothing in the world that a link could meet."""
-        bodies = {body for body, _ in self._frame}
-        return pybullet.getNumBodies(self._client_id) == len(bodies) and not self._own_pairs
+        count = pybullet.getNumBodies(self._client_id)
+        return bool(count == len(self._bodies)) and not self._own_pairs
 
     @cached_property
     def _own_pairs(self) -> frozenset[Pair]:
@@ -203,19 +205,23 @@ class FastLinks:
                 pair = _pair(link, other)
                 if pair in found or pair in known:
                     continue
-                if pair not in self._own_pairs and not self._may_meet(link, other):
-                    continue
-                if other not in motions:
-                    motions[other] = self._motion_of_others(other, dt)
-                theirs = motions[other]
-                dx, dy, dz = (x - y for x, y in zip(motion.travel, theirs.travel, strict=True))
-                approach = _Approach(link, other, (dx, dy, dz), (motion.turning, theirs.turning))
+                theirs = motions.get(other)
+                if theirs is None:
+                    theirs = motions[other] = self._motion_of_others(other, dt)
+                (x, y, z), (a, b, c) = motion.travel, theirs.travel
+                travel = x - a, y - b, z - c
                 # What falls beside it comes no nearer; what goes less deep than it is thick is
                 # pushed out again; what is further away than the way was never there.
-                if approach.way > motion.half_thickness:
-                    apart = approach.apart(self._gaps(approach, approach.way), -1.0)
-                    if apart < 1.0:
-                        found[pair] = approach, 1.0 - apart
+                way = _RESERVE * (math.hypot(*travel) + motion.turned + theirs.turned)
+                if way <= motion.half_thickness:
+                    continue
+                if pair not in self._own_pairs and not self._may_meet(link, other):
+                    continue
+                turnings = motion.turning, theirs.turning
+                approach = _Approach(link, other, travel, turnings, way)
+                apart = approach.apart(self._gaps(approach, way), -1.0)
+                if apart < 1.0:
+                    found[pair] = approach, 1.0 - apart
         if not found:
             return []
         movers = self._paths_of(sorted({link[0] for pair in found for link in pair}), paths, dt)
@@ -244,7 +250,7 @@ class FastLinks:
             length, thickness = sizes[number][frame]
             (x, y, z), (a, b, c) = travels[number][frame], turnings[number][frame]
             turning = length * a, length * b, length * c
-            motions[link] = _Motion((x, y, z), turning, thickness)
+            motions[link] = _Motion.of((x, y, z), turning, thickness)
         return motions
 
     def _motion_of_others(self, link: EngineLink, dt: float) -> _Motion:
@@ -258,7 +264,7 @@ class FastLinks:
         # Of what stands still the size is of no interest: a plane's has no end.
         length = 0.5 * math.dist(*pybullet.getAABB(*link, self._client_id)) if any(spin) else 0.0
         turning = dt * length * a, dt * length * b, dt * length * c
-        return _Motion((dt * x, dt * y, dt * z), turning, 0.0)
+        return _Motion.of((dt * x, dt * y, dt * z), turning, 0.0)
 
     def _near(self, link: EngineLink, motion: _Motion, furthest: float) -> list[EngineLink]:
         """What a link may have met on its way, others having moved as far as any did."""
@@ -269,7 +275,14 @@ class FastLinks:
             [x + side for x in end] for end, side in zip(box, (-spare, spare), strict=True)
         )
         near = pybullet.getOverlappingObjects(low, high, physicsClientId=self._client_id)
-        return sorted(set(near or ()) - self._never[link])
+        left = set(near or ()) - self._never[link]
+        # The engine has boxes also of links without colliders, as joints of several axes have.
+        own, known = self._bodies, self._frame
+        return sorted(other for other in left if other in known or other[0] not in own)
+
+    @cached_property
+    def _bodies(self) -> frozenset[int]:
+        return frozenset(body for body, _ in self._frame)
 
     @cached_property
     def _never(self) -> dict[EngineLink, set[EngineLink]]:
