@@ -178,3 +178,33 @@ def test_a_stop_says_what_it_holds(rate: float, load: float) -> None:
         (handle,) = controls.dofs(next(iter(scene.joints)))
         (force,) = controls.dof_state(handle).applied_force
         assert abs(force) == pytest.approx(load * 9.81 * 0.3, rel=0.02)
+
+
+@pytest.mark.parametrize("holder", ["the ground", "another base"])
+def test_a_joint_that_screws_a_base_to_what_does_not_move_does_nothing(holder: str) -> None:
+    """Both ends stand still; the arm on the base swings all the same, as long as it is held."""
+    scenery = Jointed()
+    block, rod = scenery.shape("box", size=[0.2] * 3), scenery.shape("box", size=[0.4, 0.05, 0.05])
+    base = scenery.node("Base", at=(0, 1, 0), shape=block)
+    arm = scenery.node("Arm", at=(0.4, 1, 0), shape=rod, motion={"mass": 1.0})
+    scenery.join(
+        scenery.attachment(arm, (-0.4, 0, 0)), scenery.attachment(base, (0, 0, 0)), limits=HINGE
+    )
+    ground = scenery.node("Ground", at=(0, 2, 0))
+    if holder == "another base":
+        other = scenery.node("Other base", at=(0, 3, 0), shape=block)
+        hung = scenery.node("Hung", at=(0.4, 3, 0), shape=rod, motion={"mass": 1.0})
+        ends = scenery.attachment(hung, (-0.4, 0, 0)), scenery.attachment(other, (0, 0, 0))
+        scenery.join(*ends, limits=HINGE)
+        ground = scenery.attachment(other, (0, -1, 0))
+    screw = scenery.attachment(base, (0, 1, 0))
+    scenery.join(screw, ground, limits=[LOCKED, {"angularAxes": [0, 1, 2], "min": 0, "max": 0}])
+    with world(scenery.bytes()) as scene:
+        found = [(issue.code, issue.pointer) for issue in scene.issues]
+        at = f"/nodes/{screw}/extensions/KHR_physics_rigid_bodies/joint"
+        assert ("JOINT_MOVES_NOTHING", at) in found
+        scene.step(60)
+        assert scene.world_from_node(base)[:3, 3].tolist() == [0.0, 1.0, 0.0]
+        place = scene.world_from_node(arm)[:3, 3] - [0.0, 1.0, 0.0]
+        assert np.linalg.norm(place) == pytest.approx(0.4, abs=1e-3)
+        assert place[1] < -0.1

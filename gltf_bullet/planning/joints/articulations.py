@@ -104,8 +104,8 @@ def plan_articulations(
         else:
             frame_b = _world_frame(joint.connected_node, world_from_node, world_rotations_xyzw)
             side_b = _side(joint.connected_node, frame_b, body_plans, motion_node_of, moving, fixed)
-        if side_a.body == side_b.body:
-            continue  # within one body, or on none: the reader has said so
+        if side_a.body == side_b.body or {side_a.body, side_b.body} <= fixed | {-1}:
+            continue  # within one body, or between none that move: the reader has said so
         if not joint.enable_collision:
             _exclude(joint, side_a, side_b, pairs, static_pairs)
         if not joint.description.limits and not joint.description.drives:
