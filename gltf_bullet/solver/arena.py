@@ -306,7 +306,9 @@ ROW_RELIEF = 137
 """[m], work: what a row may ask less of for the bend of its metric, so that this pays nothing."""
 MAY_PAY = 138
 """[1], work: energy that all rows may pay in the step for bends, J."""
-HEADER_SIZE = 139
+THROWN = 139
+"""Switch: 1 where the last step was taken back."""
+HEADER_SIZE = 140
 
 SCRATCH_SIZE = 128
 """Least floats of scratch: two attachment frames, their relative pose, and a direction."""

@@ -179,7 +179,9 @@ WAS_MOVED = 4
 """Loops were closed; the engine must be given places and velocities."""
 WAS_TORN = 8
 """A loop stays open."""
-JUDGEMENTS = 16
+WAS_THROWN = 16
+"""An articulation was put back to where it was before the step."""
+JUDGEMENTS = 32
 """What they all are less than."""
 
 OPEN = 1

@@ -6,7 +6,7 @@ from gltf_bullet.solver import arena
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.articulation_step import prepare_articulation
 from gltf_bullet.solver.compiling import IntTable, entry, floats_at, ints_at, kernel
-from gltf_bullet.solver.island_layout import CLOSE, EVALUATE, HEAR, JUDGE, WAS_HURRIED
+from gltf_bullet.solver.island_layout import CLOSE, EVALUATE, HEAR, JUDGE, WAS_HURRIED, WAS_THROWN
 from gltf_bullet.solver.last_step.closing import close_loops
 from gltf_bullet.solver.last_step.energy_guard import judge_step, note_speed, notice_misses
 from gltf_bullet.solver.last_step.foreign_hands import note_places, notice_hands
@@ -15,6 +15,7 @@ from gltf_bullet.solver.last_step.foreign_motors import (
     hear_before_saving,
     hear_motors,
 )
+from gltf_bullet.solver.last_step.thrown_steps import fastest_body, is_thrown, undo_step
 from gltf_bullet.solver.last_step.unknown_loads import add_contact_forces, find_unknown_load
 from gltf_bullet.solver.row_metrics import measure_rows
 from gltf_bullet.solver.tree_dynamics import evaluate_tree
@@ -57,7 +58,9 @@ def _prepare_one(
     if stage == CLOSE:
         return int(slowed)
     for k in range(ints[arena.ARTICULATIONS]):
-        evaluate_tree(ints, floats, work, ints[ints[arena.RECORDS] + k])
+        a = ints[ints[arena.RECORDS] + k]
+        ints[a + arena.THROWN] = 0
+        evaluate_tree(ints, floats, work, a)
     if ints[arena.JUDGED] == 0:
         add_contact_forces(ints, floats, work, index, values, number, contacts, dt)
         for k in range(ints[arena.ARTICULATIONS]):
@@ -67,7 +70,13 @@ def _prepare_one(
                 notice_misses(ints, floats, work, a)
                 # Before the guard takes anything from the velocities: that is nobody's load.
                 find_unknown_load(ints, floats, work, a)
+                fastest = fastest_body(ints, floats, work, a)
+                energy = floats[ints[a + arena.LAST_ENERGY]]
                 judge_step(ints, floats, work, a, dt)
+                is_slowed = stage == JUDGE and ints[a + arena.SLOWED] != 0
+                if is_slowed and is_thrown(ints, floats, work, a, fastest):
+                    undo_step(ints, floats, work, a, energy)
+                    ints[a + arena.THROWN] = 1
     else:
         for k in range(ints[arena.ARTICULATIONS]):
             a = ints[ints[arena.RECORDS] + k]
@@ -77,6 +86,7 @@ def _prepare_one(
         ints[arena.JUDGED] = 1
         for k in range(ints[arena.ARTICULATIONS]):
             a = ints[ints[arena.RECORDS] + k]
+            slowed |= WAS_THROWN if ints[a + arena.THROWN] else 0
             note_places(ints, floats, a, True)
             slowed |= ints[a + arena.SLOWED]
             if is_hurried(ints, floats, work, a, ints[a + arena.VELOCITY], dt):
@@ -118,8 +128,8 @@ def prepare(
 
     Returns:
         WAS_SLOWED where the engine must be given velocities that were taken back, WAS_MOVED where
-        places as well, WAS_TORN where a loop stays open, and WAS_HURRIED where a link went further
-        in the step than it is thick.
+        places as well, WAS_TORN where a loop stays open, WAS_HURRIED where a link went further in
+        the step than it is thick, and WAS_THROWN where an articulation is where it was before it.
     """
     found = 0
     for row in range(len(scenes)):

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from gltf_bullet.transforms import quat_rotate
 from tests.physics.scenes import G, Jointed, world
 
 MASS = 1.0
@@ -67,3 +68,44 @@ def test_a_spring_about_one_place_pulls_as_it_pushes() -> None:
     swing = np.cos(damped * times) + decay / damped * np.sin(damped * times)
     expected = -sag * (1.0 - np.exp(-decay * times) * swing)
     assert np.allclose(heights, expected, atol=0.03 * sag)
+
+
+@pytest.mark.parametrize("rate", [60.0, 120.0])
+@pytest.mark.parametrize("seed", [0, 10, 36, 37])
+def test_plates_on_stiff_springs_land_where_they_fall(seed: int, rate: float) -> None:
+    """A chain of three, 2 m above a floor, held by springs that move 10 kg to and fro in 63 ms.
+
+    Of 40 such chains 37 were thrown away when they landed at 60 Hz, 20 at 120, some by kilometres.
+    What falls 2 m may reach as far again, and half of its own 1.4 m. Springs may press a plate
+    into the floor meanwhile, by less than a body's size; in the end all lie on it.
+    """
+    rng = np.random.default_rng(seed)
+    scenery = Jointed()
+    scenery.node("Floor", at=(0, -0.5, 0), shape=scenery.shape("box", size=[100, 1, 100]))
+    plate = scenery.shape("box", size=[0.3, 0.05, 0.05])
+    limits = [
+        {"linearAxes": [0, 1, 2], "min": 0, "max": 0, "stiffness": 1e5, "damping": 10.0},
+        {"angularAxes": [1, 2], "min": 0, "max": 0},
+    ]
+    turn = rng.normal(size=4)
+    turn /= np.linalg.norm(turn)
+    place, nodes = np.array([0.0, 2.0, 0.0]), list[int]()
+    for mass in (30.0, 10.0, 10.0):
+        near, far = rng.uniform(-0.3, 0.3, (2, 3)) if nodes else np.zeros((2, 3))
+        place = place + quat_rotate(turn, near) - quat_rotate(turn, far)
+        node = scenery.node(
+            "Plate", at=place.tolist(), rotation=turn.tolist(), shape=plate, motion={"mass": mass}
+        )
+        if nodes:
+            ends = scenery.attachment(node, far.tolist()), scenery.attachment(nodes[-1], near)
+            scenery.join(*ends, limits=limits)
+        nodes.append(node)
+    with world(scenery.bytes(), rate=rate) as running:
+        for _ in range(int(2.0 * rate)):
+            running.step()
+            for node in nodes:
+                x, height, z = running.world_from_node(node)[:3, 3]
+                assert math.hypot(x, z) < 2.0 + 0.7
+                assert -0.4 < height < 2.0 + 0.7
+        for node in nodes:
+            assert -0.02 < running.world_from_node(node)[1, 3] < 0.5

@@ -339,7 +339,7 @@ def slow_joints(ints: IntArray, work: FloatArray, a: int, energy: float, allowed
 def note_speed(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> None:
     """Remember how fast an articulation is in a step that begins."""
     twist = ints[a + arena.TWIST]
-    floats[ints[a + arena.FASTEST]] = math.sqrt(_square_of(ints, floats, work, a, twist, 0.0))
+    floats[ints[a + arena.FASTEST]] = math.sqrt(square_of_speed(ints, floats, work, a, twist, 0.0))
 
 
 @kernel
@@ -349,11 +349,11 @@ def _fastest_square(
     """Of the speeds of all centres of mass [m^2/s^2], less what an energy [J] twice makes of it."""
     twist = ints[a + arena.TWIST_MEAN]
     move_frames(ints, floats, work, a, velocity, twist)
-    return float(_square_of(ints, floats, work, a, twist, given))
+    return float(square_of_speed(ints, floats, work, a, twist, given))
 
 
 @kernel
-def _square_of(
+def square_of_speed(
     ints: IntArray, floats: FloatArray, work: FloatArray, a: int, twist: int, given: float
 ) -> float:
     """The same of twists that are known."""

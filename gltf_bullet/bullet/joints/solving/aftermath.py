@@ -9,7 +9,7 @@ from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.joint_places import JointPlaces
 from gltf_bullet.bullet.joints.solving.step_findings import StepFindings
 from gltf_bullet.solver import arena as slots
-from gltf_bullet.solver.island_layout import WAS_MOVED, WAS_SLOWED, WAS_TORN
+from gltf_bullet.solver.island_layout import WAS_MOVED, WAS_SLOWED, WAS_THROWN, WAS_TORN
 
 __all__ = ["Aftermath"]
 
@@ -34,6 +34,10 @@ class Aftermath:
         """What the kernels say of a step of ``dt`` seconds that was made."""
         if status & WAS_SLOWED:
             self.give_back_velocities(dt)
+        if status & WAS_THROWN:
+            for articulation in self._articulations:
+                if articulation.arena.ints[articulation.record.offset + slots.THROWN]:
+                    JointPlaces(articulation).restore()
         if status & WAS_MOVED:
             for places in self._looped:
                 places.tell()
