@@ -14,6 +14,9 @@ from gltf_bullet.scene import NodeTree
 
 __all__ = ["names_of_multibody"]
 
+_LONGEST = 200
+"""Letters of up to 4 bytes each; what tells links apart comes behind them."""
+
 _AXES = {DofKind.LINEAR: "slide", DofKind.ANGULAR: "turn"}
 
 
@@ -67,7 +70,12 @@ def names_of_multibody(
 
 
 def _name(tree: NodeTree, node: int) -> str:
-    return tree.names[node] or f"node {node}"
+    return _sayable(tree.names[node] or f"node {node}")
+
+
+def _sayable(name: str) -> str:
+    """What PyBullet can read: it refuses NUL, and names of more than 1023 bytes (measured)."""
+    return name[:_LONGEST].replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
 def _unique(names: list[str]) -> list[str]:
@@ -135,4 +143,4 @@ def _body_name(
         return ""
     own = {node for multibody in plan.multibodies for node, _ in multibody.bodies}
     others = (n for n in motion_nodes if n not in own and above in tree.ancestors(n))
-    return "" if any(True for _ in others) else (tree.names[above] or "")
+    return "" if any(True for _ in others) else _sayable(tree.names[above] or "")
