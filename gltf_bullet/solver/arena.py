@@ -308,7 +308,9 @@ MAY_PAY = 138
 """[1], work: energy that all rows may pay in the step for bends, J."""
 THROWN = 139
 """Switch: 1 where the last step was taken back."""
-HEADER_SIZE = 140
+OPEN_STATE = 140
+"""[s], work: coordinates before loops are closed."""
+HEADER_SIZE = 141
 
 SCRATCH_SIZE = 128
 """Least floats of scratch: two attachment frames, their relative pose, and a direction."""

@@ -180,6 +180,7 @@ def _write_record(
         (arena.CLOSURE_FACTOR, q * q),
         (arena.CLOSURE_PULL, q),
         (arena.CLOSURE_WAY, n if q else 0),
+        (arena.OPEN_STATE, header[arena.STATE_SIZE] if q else 0),
         (arena.WHIP, 1),
         (arena.MAY_PAY, 1),
         (arena.PUSHER, 1),

@@ -70,6 +70,7 @@ def close_loops(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt
     fill_mass_matrix(ints, work, a)
     energy = kinetic_energy(ints, work, a)
     widest, found, is_led = first, 0, False
+    _remember(ints, floats, work, a)
     pull, way = ints[a + arena.CLOSURE_PULL], ints[a + arena.CLOSURE_WAY]
     for _ in range(CLOSING_STEPS):
         if widest <= WORTH_CLOSING or not _respond(ints, work, a, count):
@@ -81,6 +82,11 @@ def close_loops(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt
         evaluate_tree(ints, floats, work, a)
         measure_closures(ints, floats, work, a)
         widest = _widest_gap(ints, work, a)
+    if not widest <= first:  # rows that contradict each other lead anywhere
+        _go_back(ints, floats, work, a)
+        evaluate_tree(ints, floats, work, a)
+        measure_closures(ints, floats, work, a)
+        widest = first
     if widest > max(TORN, HELD * first):
         found |= WAS_TORN
         ints[a + arena.TORN] = 1 + _widest_loop(ints, work, a)
@@ -99,6 +105,20 @@ def close_loops(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt
         scale_velocities(ints, floats, work, a, factor)
         note_places(ints, floats, a, True)
     return found
+
+
+@kernel
+def _remember(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> None:
+    """Note where joints and bases are."""
+    for k in range(ints[a + arena.STATE_SIZE]):
+        work[ints[a + arena.OPEN_STATE] + k] = floats[ints[a + arena.STATE] + k]
+
+
+@kernel
+def _go_back(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> None:
+    """Put them where :func:`_remember` saw them."""
+    for k in range(ints[a + arena.STATE_SIZE]):
+        floats[ints[a + arena.STATE] + k] = work[ints[a + arena.OPEN_STATE] + k]
 
 
 @kernel
