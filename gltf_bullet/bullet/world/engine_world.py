@@ -157,7 +157,7 @@ class EngineWorld(WorldParts):
         self.pair_rules.trust(self.articulations.kept_apart, self.free.kept_apart)
         if self.plan.derive(lasting(PairRules), partial(self._needs_rules, tree)):
             self.pair_rules.forbid(self._pairs_apart(tree))
-        solid, slips = list(self._table.solid_links()), options.slip_friction
+        solid, slips = self._table.solid_links(), options.slip_friction
         self._links = LinkContacts(
             self.session, self.plan.contacts, solid, self.pair_rules, self.plan.derive,
             slip_friction=slips,

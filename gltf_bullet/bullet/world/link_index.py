@@ -12,6 +12,7 @@ from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.bullet.shapes.collider_index import LinkColliders
 from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.bodies import BodyPlans
+from gltf_bullet.planning.body_plans import ColliderGroup, StaticPlan
 from gltf_bullet.planning.scene_plan import ScenePlan, lasting
 from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan, PlacedShape
 from gltf_bullet.scene import NodeTree
@@ -204,8 +205,22 @@ class LinkIndex:
                 )
                 yield (body_id, link), colliders
 
-    def solid_links(self) -> Iterator[SolidLink]:
+    def solid_links(self) -> list[SolidLink]:
         """Every link that others can touch, with its material and filter."""
+        plan = self._plan
+        if self.bodies is not plan.bodies or self._static_ids or self._id_of_free:
+            return list(self._solid_links())
+        # All on joints: copies differ in the ids of bodies alone.
+        places = plan.derive(lasting((LinkIndex, "solid links")), self._solid_places)
+        ids = self._articulations.body_ids
+        return [((ids[number], link), part) for number, link, part in places]
+
+    def _solid_places(self) -> list[tuple[int, int, ColliderGroup | StaticPlan]]:
+        """The same by numbers of multibodies."""
+        numbers = {body: number for number, body in enumerate(self._articulations.body_ids)}
+        return [(numbers[body], link, part) for (body, link), part in self._solid_links()]
+
+    def _solid_links(self) -> Iterator[SolidLink]:
         return solid_links(
             ((self._static_ids[static.node], static) for static in self.bodies.statics),
             ((plan, self.links_of(node)) for node, plan in self.bodies.anywhere.items()),

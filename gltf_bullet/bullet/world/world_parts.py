@@ -50,7 +50,7 @@ class WorldParts:
 
     def solid_links(self) -> list[SolidLink]:
         """Every link with colliders, with their materials and filters."""
-        return list(self._table.solid_links())
+        return self._table.solid_links()
 
     @property
     def link_contacts(self) -> LinkContacts:
