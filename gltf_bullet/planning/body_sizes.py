@@ -24,6 +24,8 @@ class BodySize:
 
     half_thickness: float
     """Half of the smallest extent of its thinnest collider [m]."""
+    core: float
+    """Radius of a ball about the centre of mass that is within the body for certain [m]."""
     half_length: float
     """Half of the largest extent of the whole [m]."""
     probes: FloatArray
@@ -90,6 +92,7 @@ def _body_size(plan: BodyPlan) -> BodySize | None:
         reaches += [thickness, thickness]
     return BodySize(
         half_thickness=thickness,
+        core=max(0.0, *(e.inner - float(np.linalg.norm(e.center)) for e in extents)),
         half_length=length,
         probes=np.array(probes),
         reaches=np.array(reaches),

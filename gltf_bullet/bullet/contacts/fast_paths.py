@@ -142,11 +142,12 @@ class FastPath:
             return 1.0
         if first < -touch:
             # Something of it is behind the plane already, maybe beside the surface: the ball
-            # inside of it decides.
+            # inside of it decides. With half the thickness of a box around it instead, a hull that
+            # lay on a corner was put back in each step, and hung there for good (seen).
             if approach <= 0.0:
                 return 1.0
             height = float(normal @ (self.position - self.travel - np.array(point)))
-            share = (height - self.size.half_thickness + touch) / approach
+            share = (height - self.size.core + touch) / approach
             return min(max(share, 0.0), 1.0)
         if sway < _STEADY * touch:
             return (first + touch) / (first - last) if last < -touch else 1.0
