@@ -299,7 +299,7 @@ def test_a_mass_that_is_lost_beside_the_others_is_named() -> None:
 
 @pytest.mark.parametrize("rate", [60.0, 240.0])
 def test_what_has_landed_moves_as_its_velocity_says(rate: float) -> None:
-    """Boxes, hulls and a sheared one, 3 s after they were dropped: nothing hangs in front of a floor.
+    """Boxes, hulls and a sheared one, 3 s after they were dropped: nothing hangs before a floor.
 
     A hull that tumbled over a corner was put back there in each step, at 0.7 m/s.
     """
