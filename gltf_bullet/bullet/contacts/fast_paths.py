@@ -144,8 +144,8 @@ class FastPath:
             # Something of it is behind the plane already, maybe beside the surface: the ball
             # inside of it decides. With half the thickness of a box around it instead, a hull that
             # lay on a corner was put back in each step, and hung there for good (seen).
-            if approach <= 0.0:
-                return 1.0
+            if approach <= 0.0 or first < -self.size.half_thickness:
+                return 1.0  # it leaves, or is inside: the engine pushes it out
             height = float(normal @ (self.position - self.travel - np.array(point)))
             share = (height - self.size.core + touch) / approach
             return min(max(share, 0.0), 1.0)
