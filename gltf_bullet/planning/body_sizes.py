@@ -9,7 +9,14 @@ import numpy as np
 
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.shapes.extents import extent_of, support
-from gltf_bullet.planning.shapes.shape_plans import ShapePlan, SpherePlan
+from gltf_bullet.planning.shapes.hulls import hull_faces
+from gltf_bullet.planning.shapes.shape_plans import (
+    ConvexPartsPlan,
+    HullPlan,
+    PlacedShape,
+    ShapePlan,
+    SpherePlan,
+)
 from gltf_bullet.transforms import FloatArray
 
 __all__ = ["BodySize", "body_sizes"]
@@ -92,7 +99,7 @@ def _body_size(plan: BodyPlan) -> BodySize | None:
         reaches += [thickness, thickness]
     return BodySize(
         half_thickness=thickness,
-        core=max(0.0, *(e.inner - float(np.linalg.norm(e.center)) for e in extents)),
+        core=max(0.0, *map(_core, placed)),
         half_length=length,
         probes=np.array(probes),
         reaches=np.array(reaches),
@@ -108,3 +115,23 @@ def _body_size(plan: BodyPlan) -> BodySize | None:
             for (number, shape), extent in zip(grouped, extents, strict=True)
         ),
     )
+
+
+def _core(placed: PlacedShape) -> float:
+    """Radius of the largest ball about the origin that a shape holds [m], negative outside."""
+    if not isinstance(placed.shape, (HullPlan, ConvexPartsPlan)):
+        extent = extent_of(placed)
+        return extent.inner - float(np.linalg.norm(extent.center))
+    center = np.array(placed.body_from_shape.inverse().translation)
+    shape = placed.shape
+    parts = (shape.vertices,) if isinstance(shape, HullPlan) else shape.parts
+    return max(_depth(part.points, center) for part in parts)
+
+
+def _depth(points: FloatArray, place: FloatArray) -> float:
+    """How deep a place is inside of a hull [m]."""
+    try:
+        normals, offsets = hull_faces(points)
+    except ValueError:  # flat
+        return 0.0
+    return float((offsets - normals @ place).min())

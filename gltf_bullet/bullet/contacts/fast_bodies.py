@@ -253,7 +253,9 @@ class FastBodies:
             if first is not None:
                 met = (path.row, first[0], first[1])
                 held[met] = former.get(met, -1) + 1
-                self._put_back(path, share, first, positions, rotations)
+                # What is put back to its start again and again hangs there: the engine lets it out.
+                if share > 0.0 or held[met] < _IN_VAIN:
+                    self._put_back(path, share, first, positions, rotations)
             if path.row in landing:
                 x, y, z = path.travel.tolist()
                 # What has landed tilts, and its other corners land; what slides only rocks.
