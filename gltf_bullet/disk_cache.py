@@ -16,7 +16,7 @@ from pathlib import Path
 
 import platformdirs
 
-__all__ = ["cache_folder", "read_entry", "write_entry", "write_file"]
+__all__ = ["cache_folder", "is_kept", "read_entry", "write_entry", "write_file"]
 
 _MOST_BYTES = 512 << 20
 """Of all entries of a folder; the oldest go first."""
@@ -52,6 +52,15 @@ def write_entry(path: Path, parts: Iterable[bytes | memoryview]) -> None:
     """Keep an entry for :func:`read_entry`, if possible."""
     parts = list(parts)
     write_file(path, [_checksum(parts), *parts])
+
+
+def is_kept(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is there to read; as one in use it is among the last to go."""
+    try:
+        os.utime(path)
+    except OSError:  # gone, or somebody else's
+        return os.access(path, os.R_OK)
+    return True
 
 
 def write_file(path: Path, parts: Iterable[bytes | memoryview]) -> bool:

@@ -9,7 +9,7 @@ import platformdirs
 import pytest
 
 from gltf_bullet import disk_cache
-from gltf_bullet.disk_cache import cache_folder, read_entry, write_entry, write_file
+from gltf_bullet.disk_cache import cache_folder, is_kept, read_entry, write_entry, write_file
 
 PARTS = [b"one", memoryview(b"two"), b""]
 
@@ -65,3 +65,13 @@ def test_where_things_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("GLTF_BULLET_CACHE", str(tmp_path / "stated"))
     assert cache_folder(None) == tmp_path / "stated"
     assert cache_folder(tmp_path / "chosen") == tmp_path / "chosen"
+
+
+def test_a_file_in_use_is_the_newest(tmp_path: Path) -> None:
+    """The oldest go first where the folder is full."""
+    path = tmp_path / "mesh.stl"
+    assert not is_kept(path)
+    path.write_bytes(b"solid")
+    os.utime(path, (0.0, 0.0))
+    assert is_kept(path)
+    assert path.stat().st_mtime > 0.0

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from gltf_bullet.disk_cache import write_file
+from gltf_bullet.disk_cache import is_kept, write_file
 
 __all__ = ["KEPT_FILES", "kept_file"]
 
@@ -60,6 +60,6 @@ def kept_file(
 ) -> str:
     """The file of a content in a folder of ``disk_cache``; ``write`` makes one that is missing."""
     path = f"{os.fspath(folder)}{os.sep}{digest.hex()}{suffix}"
-    if os.access(path, os.R_OK) or write_file(Path(path), [write()]):
+    if is_kept(path) or write_file(Path(path), [write()]):
         return path
     return KEPT_FILES.file(digest, suffix, write)

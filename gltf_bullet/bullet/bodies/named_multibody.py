@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
@@ -37,6 +36,7 @@ from gltf_bullet.bullet.shapes.engine_shapes import (
     HULL_MARGIN,
     has_hulls,
 )
+from gltf_bullet.disk_cache import is_kept
 from gltf_bullet.errors import EngineError
 from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
 from gltf_bullet.planning.scene_plan import Derive, lasting
@@ -80,7 +80,7 @@ class NamedDescription:
 def _rebuild(values: dict[str, Any]) -> NamedDescription:
     """What another process described, as long as the files are there that it names."""
     for path in mesh_files(values["text"]):
-        if not os.access(path, os.R_OK):
+        if not is_kept(path):
             raise FileNotFoundError(path)
     return NamedDescription(**values)
 

@@ -21,7 +21,7 @@ import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.kept_files import kept_file
-from gltf_bullet.disk_cache import write_file
+from gltf_bullet.disk_cache import is_kept, write_file
 from gltf_bullet.rendering.visual_plans import Texture, VisualMesh
 from gltf_bullet.transforms import FloatArray
 
@@ -57,7 +57,7 @@ def load_texture(client_id: int, texture: Texture, kept: Path) -> int:
     """
     if texture.size >= _TEXELS_WORTH_IT:
         path = kept / f"{texture.digest.hex()}.bmp"
-        if os.access(path, os.R_OK) or write_file(path, [_bmp(texture)]):
+        if is_kept(path) or write_file(path, [_bmp(texture)]):
             return int(pybullet.loadTexture(str(path), physicsClientId=client_id))
     with _private_folder() as folder:
         # The folder's random name makes the path a fresh one.
@@ -79,7 +79,7 @@ def link_file(mesh: VisualMesh, kept: Path) -> str:
     """A mesh as a file for the links of robots, in the folder ``kept``."""
     start = f"{kept}{os.sep}{mesh.digest.hex()}{_RECIPE}"
     for suffix in (".stl", ".obj"):
-        if os.access(start + suffix, os.R_OK):
+        if is_kept(start + suffix):
             return start + suffix
     suffix, content = mesh_file(mesh)
     return kept_file(kept, mesh.digest, _RECIPE + suffix, content)
