@@ -140,15 +140,14 @@ class AnimationSampler:
             np.concatenate([self.translation_nodes, self.rotation_nodes, self.scale_nodes])
         )
 
-    @property
-    def stepped_nodes(self) -> IntArray:
-        """The nodes with a translation or rotation that jumps from key to key, sorted."""
+    def stepped_nodes(self, path: TargetPath) -> IntArray:
+        """The nodes whose ``path`` jumps from key to key, sorted."""
         stepped = [
             track.node
             for track in self._tracks
             if track.node is not None
             and track.interpolation is Interpolation.STEP
-            and track.target_path in ("translation", "rotation")
+            and track.target_path == path
         ]
         return np.unique(np.array(stepped, dtype=np.intp))
 

@@ -99,9 +99,10 @@ class Animator:
                 is_any = True
                 jumped[player.jumped_nodes] = True
         stepped = self._sample()
-        # STEP channels jump where their value changes; nothing lies between two keys.
-        for node, row in stepped.items():
-            before = self._step_rows.get(node)
+        # STEP channels jump where their value changes; nothing lies between two keys. What another
+        # channel of the same node does meanwhile is a motion.
+        for (node, path), row in stepped.items():
+            before = self._step_rows.get((node, path))
             if before is not None and not np.array_equal(before, row):
                 jumped[node] = True
         self._step_rows = stepped
@@ -154,9 +155,13 @@ class Animator:
         self.rotations_xyzw[nodes] = state.parts[:, 3:7]
         self.scales[nodes] = state.parts[:, 7:]
 
-    def _sample(self) -> dict[int, FloatArray]:
-        """Write the active animations into the local transforms; rows of STEP channels."""
-        stepped: dict[int, FloatArray] = {}
+    def _sample(self) -> dict[tuple[int, str], FloatArray]:
+        """Write the active animations into the local transforms.
+
+        Returns:
+            Values of STEP channels by node and path.
+        """
+        stepped: dict[tuple[int, str], FloatArray] = {}
         self.driven[:] = False
         for player in self.animations:
             if not (player.is_active or player.is_ending):
@@ -166,8 +171,10 @@ class Animator:
             self.driven[sampler.translation_nodes] |= player.is_active
             self.driven[sampler.rotation_nodes] |= player.is_active
             self.weights.update(sampler.sample_weights(player.time))
-            for node in sampler.stepped_nodes.tolist():
-                stepped[node] = np.concatenate([self.translations[node], self.rotations_xyzw[node]])
+            for node in sampler.stepped_nodes("translation").tolist():
+                stepped[node, "translation"] = self.translations[node].copy()
+            for node in sampler.stepped_nodes("rotation").tolist():
+                stepped[node, "rotation"] = self.rotations_xyzw[node].copy()
         nodes = np.flatnonzero(self.animated)
         if len(nodes):
             self.local[nodes] = matrices_from_trs(
