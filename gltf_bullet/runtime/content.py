@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import Visuals
 from gltf_bullet.planning.scene_plan import AnimatedNodes
 from gltf_bullet.rendering.render_meshes import automatic_visuals
-from gltf_bullet.scene import Animation, NodeTree
+from gltf_bullet.scene import Animation, AnimationSampler, NodeTree
 
 __all__ = ["AssetContent", "FileContent", "read_content"]
 
@@ -68,6 +68,22 @@ class AssetContent:
     def automatic_visuals(self) -> Visuals:
         """What shows the file best: its meshes, or colliders where a moving body has no mesh."""
         return automatic_visuals(self.tree, self.physics.motions, self.physics.colliders)
+
+    def tree_at_start(self, *, running: bool) -> NodeTree:
+        """The nodes as they stand when the first step begins.
+
+        Args:
+            running: Whether the animations play from load on: their nodes begin at the first keys,
+                wherever the file shows them at rest.
+        """
+        if not running or not any(t.node is not None for a in self.animations for t in a.tracks):
+            return self.tree
+        tree = self.tree
+        parts = tree.translations.copy(), tree.rotations_xyzw.copy(), tree.scales.copy()
+        for animation in self.animations:
+            AnimationSampler(animation.tracks).sample_into(0.0, *parts)
+        translations, rotations, scales = parts
+        return replace(tree, translations=translations, rotations_xyzw=rotations, scales=scales)
 
     def animated_nodes(self, *, running: bool) -> AnimatedNodes:
         """What the file's animations may move; ``running``: whether they play from load on."""

@@ -73,7 +73,8 @@ def translate_at(asset: AssetContent, placement: Placement, options: LoadOptions
     index = placement.scene_index
     if index is not None and not 0 <= index < len(tree.scenes):
         raise ValueError(f"scene_index is {index}; the file has {len(tree.scenes)} scenes")
-    frames = NodeFrames.at_load(tree, placement.at_origin().matrix, placement.rotation_xyzw).moved(
+    start = asset.tree_at_start(running=options.play_animations)
+    frames = NodeFrames.at_load(start, placement.at_origin().matrix, placement.rotation_xyzw).moved(
         placement.offset
     )
     found = Diagnostics()

@@ -229,3 +229,30 @@ def test_an_animated_body_with_a_joint_stays_kinematic_and_says_so() -> None:
         assert scene.world_from_node("Crank")[0, 3] == pytest.approx(1.0, abs=1e-6)
         pin = scene.world_from_node("Pin")[:3, 3]
         assert np.allclose(pin, scene.world_from_node("Crank")[:3, 3], atol=2e-3)
+
+
+@pytest.mark.parametrize("rig", [False, True])
+@pytest.mark.parametrize("motion", [None, {"isKinematic": True}, {"mass": 1.0}])
+def test_what_is_animated_begins_at_its_first_key_and_is_not_dragged_there(
+    motion: dict[str, object] | None, rig: bool
+) -> None:
+    """The file shows it at rest beside a box, which a way of 3 m in one step would shoot off."""
+    builder = GltfBuilder()
+    builder.root_extension(
+        "KHR_implicit_shapes", {"shapes": [{"type": "box", "box": {"size": [1, 1, 1]}}]}
+    )
+    collider = {"collider": {"geometry": {"shape": 0}}}
+    own = collider if motion is None else {**collider, "motion": motion}
+    mover = builder.node("Mover", extensions={KHR: own})
+    box = {**collider, "motion": {"mass": 1.0}}
+    builder.node("Box", translation=(1, 0, 0), extensions={KHR: box})
+    target = builder.node("Rig", children=[mover]) if rig else mover
+    builder.animation(
+        "Move", [(target, "translation", [0.0, 1.0], [(3, 0, 0), (3, 0, 1)], "LINEAR")]
+    )
+    is_led = not (rig and motion == {"mass": 1.0})  # below a rig it is let go where that begins
+    with world(builder.glb(), gravity=0.0) as scene:
+        assert np.allclose(scene.world_from_node("Mover")[:3, 3], (3, 0, 0))
+        scene.step(24)
+        assert np.allclose(scene.bodies["Box"].linear_velocity, 0.0, atol=1e-6)
+        assert np.allclose(scene.world_from_node("Mover")[:3, 3], (3, 0, 0.1 * is_led), atol=1e-6)
