@@ -11,7 +11,7 @@ import tempfile
 import zlib
 from collections.abc import Iterable
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import platformdirs
@@ -29,7 +29,12 @@ _CHECK = 4
 def cache_folder(chosen: str | os.PathLike[str] | None) -> Path:
     """Where such things are kept: ``chosen``, else what the environment says, else the user's."""
     chosen = chosen or os.environ.get("GLTF_BULLET_CACHE")
-    return Path(chosen) if chosen else _usual_folder(os.environ.get("XDG_CACHE_HOME"))
+    return _folder(os.fspath(chosen)) if chosen else _usual_folder(os.environ.get("XDG_CACHE_HOME"))
+
+
+@lru_cache(16)
+def _folder(chosen: str) -> Path:
+    return Path(chosen)
 
 
 @cache
@@ -38,10 +43,11 @@ def _usual_folder(_: str | None) -> Path:
     return Path(platformdirs.user_cache_dir("gltf_bullet")) / "assets"
 
 
-def read_entry(path: Path) -> memoryview | None:
+def read_entry(path: str | os.PathLike[str]) -> memoryview | None:
     """What :func:`write_entry` was given, as one; ``None``: there is none, or it is damaged."""
     try:
-        data = memoryview(path.read_bytes())
+        with open(path, "rb", buffering=0) as file:
+            data = memoryview(file.read())
     except OSError:
         return None
     check, content = data[:_CHECK], data[_CHECK:]

@@ -8,12 +8,13 @@ import importlib
 import io
 import pickle
 import sys
-from collections.abc import Callable, Hashable
-from dataclasses import is_dataclass
+from collections.abc import Set
 from functools import cache
 from typing import Any, Literal
 
 import numpy as np
+
+from gltf_bullet.sleeping_values import Sleepers, content_of, slot_setters
 
 __all__ = ["dumped", "loaded"]
 
@@ -29,15 +30,23 @@ _NUMBERS = {
 """What arrays may be of: no objects, whose addresses would come from the bytes."""
 
 
-def dumped(value: object, most: int = 1 << 40) -> bytes:
+def dumped(value: object, most: int = 1 << 40, asleep: Set[type] = frozenset()) -> bytes:
     """``value`` as bytes.
+
+    Args:
+        value: What :func:`loaded` will make again.
+        most: How many bytes it may take.
+        asleep: From :func:`may_sleep`: whose values are made again when somebody asks for a field.
 
     Raises:
         TypeError, pickle.PicklingError, AttributeError: It holds what cannot be written.
         OverflowError: It takes more than ``most`` bytes.
     """
     file = _BoundedFile(most)
-    _Pickler(file, protocol=5).dump(value)
+    if asleep:
+        _SleepyPickler(file, asleep).dump_all(value)
+    else:
+        _Pickler(file, protocol=5).dump(value)
     return file.getvalue()
 
 
@@ -67,7 +76,7 @@ class _BoundedFile(io.BytesIO):
 
 class _Pickler(pickle.Pickler):
     def reducer_override(self, value: Any) -> Any:
-        kind: Any = type(value)
+        kind: Any = value.__class__  # of one that sleeps: it wakes
         if kind is np.ndarray:
             order = "C" if value.flags.c_contiguous or not value.flags.f_contiguous else "F"
             data = value.tobytes(order)
@@ -76,10 +85,39 @@ class _Pickler(pickle.Pickler):
         if isinstance(value, np.generic):
             return _number, (_code(value.dtype), value.tobytes())
         # Dataclasses with slots ask for their fields again at each value: a third of the time.
-        if "__reduce__" in vars(kind) or not _setters(kind):
+        if "__reduce__" in vars(kind) or not slot_setters(kind):
             return NotImplemented
-        state = tuple(getattr(value, name) for name in kind.__slots__)
-        return copyreg.__newobj__, (kind,), state, None, None, _filled  # type: ignore[attr-defined]
+        content = content_of(value)
+        return copyreg.__newobj__, (kind,), content, None, None, _filled  # type: ignore[attr-defined]
+
+
+class _SleepyPickler(_Pickler):
+    """Writes a value without the content of those in it that will sleep, then what they hold.
+
+    One pickler for both: what either part refers to of the other is the same again.
+    """
+
+    def __init__(self, file: io.BytesIO, asleep: Set[type]) -> None:
+        super().__init__(file, protocol=5)
+        self._kinds, self._values = asleep, list[Any]()
+        self._numbers: dict[int, int] = {}
+        self._is_first_part = True
+
+    def dump_all(self, value: object) -> None:
+        self.dump(value)
+        self._is_first_part = False
+        self.dump([content_of(sleeper) for sleeper in self._values])
+
+    def persistent_id(self, value: Any) -> type | int | None:
+        kind = type(value)
+        if kind.__module__ == "builtins" or (kind := value.__class__) not in self._kinds:
+            return None
+        number = self._numbers.get(id(value))
+        if number is None and self._is_first_part:  # else nobody sees it before it is there
+            self._numbers[id(value)] = len(self._values)
+            self._values.append(value)
+            return kind
+        return number
 
 
 def _code(kind: np.dtype[Any]) -> str:
@@ -105,6 +143,12 @@ def _value_class(module: str, name: str) -> Any:
 
 class _Unpickler(pickle.Unpickler):
     find_class = staticmethod(_value_class)  # no Python in between
+    _sleepers: Sleepers | None = None
+
+    def persistent_load(self, name: type | int) -> Any:
+        if self._sleepers is None:
+            self._sleepers = Sleepers(self.load)
+        return self._sleepers.value(name)
 
 
 def _array(code: str, shape: tuple[int, ...], data: bytes, order: Literal["C", "F"]) -> Any:
@@ -115,16 +159,7 @@ def _number(code: str, data: bytes) -> Any:
     return np.frombuffer(data, _NUMBERS[code])[0]
 
 
-def _filled(value: object, state: tuple[object, ...]) -> None:
+def _filled(value: object, content: tuple[object, ...]) -> None:
     kind: Any = type(value)
-    for put, content in zip(_setters(kind), state, strict=True):
-        put(value, content)
-
-
-@cache
-def _setters(kind: Hashable) -> tuple[Callable[[object, object], None], ...]:
-    """What sets the fields of a dataclass with slots of its own; empty for other types."""
-    if not (isinstance(kind, type) and is_dataclass(kind) and kind.__bases__ == (object,)):
-        return ()
-    members = vars(kind)
-    return tuple(members[name].__set__ for name in members.get("__slots__", ()))
+    for put, part in zip(slot_setters(kind), content, strict=True):
+        put(value, part)

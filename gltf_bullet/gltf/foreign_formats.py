@@ -59,7 +59,7 @@ def _without_comments(text: str) -> str:
 
 def foreign_source(path: str) -> tuple[str, str] | None:
     """What a name is that is no path of a file; ``None`` where it may be one."""
+    if "://" not in path:
+        return None
     scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]+)://", path)
-    if scheme is not None:
-        return f"a URL ({scheme[1]})", "download the file and give its path"
-    return None
+    return scheme and (f"a URL ({scheme[1]})", "download the file and give its path")

@@ -14,6 +14,6 @@ def changed(value: T, **fields: object) -> T:
 
     It takes a fifth of the time (measured, of 13 fields: 0.7 us instead of 3.5).
     """
-    made = object.__new__(type(value))
+    made = object.__new__(value.__class__)
     made.__dict__.update(value.__dict__, **fields)
     return made

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -31,7 +30,6 @@ from gltf_bullet.transforms import BoolArray, IntArray
 __all__ = [
     "AnimatedNodes",
     "Derive",
-    "Lasting",
     "ScenePlan",
     "plan_scene",
     "within",
@@ -40,18 +38,6 @@ __all__ = [
 
 
 T = TypeVar("T")
-
-
-class Lasting(NamedTuple):
-    """The key of what holds in other processes as well: it knows no ids, addresses or clients."""
-
-    key: object
-
-
-@lru_cache(1024)
-def lasting(key: object) -> Lasting:
-    """The same again for the same ``key``: copies ask for a dozen, at 0.5 us to make one."""
-    return Lasting(key)
 
 
 Derive: TypeAlias = Callable[[object, Callable[[], Any]], Any]
@@ -133,7 +119,11 @@ class ScenePlan:
     """What its executors have worked out of it that holds wherever it is moved to."""
 
     def derive(self, key: object, make: Callable[[], T]) -> T:
-        """What was made for ``key``; made now where this is the first of all copies to ask."""
+        """What was made for ``key``; made now where this is the first of all copies to ask.
+
+        A key that is text names what holds in other processes as well: it knows no ids, addresses
+        or clients.
+        """
         if key in self.kept:
             known: T = self.kept[key]
             return known
@@ -143,7 +133,7 @@ class ScenePlan:
     @property
     def lasting(self) -> dict[object, Any]:
         """What other processes may know of the same plan."""
-        return {key: value for key, value in self.kept.items() if isinstance(key, Lasting)}
+        return {key: value for key, value in self.kept.items() if isinstance(key, str)}
 
 
 def within_reach(frames: NodeFrames, diagnostics: Diagnostics) -> NodeFrames:

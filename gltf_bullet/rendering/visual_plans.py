@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -149,7 +150,7 @@ class NodeVisual:
     """Of scenery: where it stands at load."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class VisualPlans:
     """The render meshes of a scene."""
 
@@ -157,6 +158,11 @@ class VisualPlans:
     """In the body frame, by motion node; bodies without a mesh are not listed."""
     scenery: tuple[NodeVisual, ...] = ()
     """What no body carries."""
+
+    @cached_property
+    def textured(self) -> frozenset[int]:
+        """Motion nodes whose mesh has a texture."""
+        return frozenset(k for k, v in self.bodies.items() if v.mesh.texture is not None)
 
     def moved(self, offset: Vec3) -> VisualPlans:
         """The same elsewhere in the world [m]."""

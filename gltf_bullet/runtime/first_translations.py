@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from gltf_bullet.collection import no_collection
@@ -9,7 +11,7 @@ from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.errors import InvalidAssetError
 from gltf_bullet.number_ranges import WORLD
 from gltf_bullet.options import LoadOptions
-from gltf_bullet.planning.scene_plan import lasting, within_reach
+from gltf_bullet.planning.scene_plan import within_reach
 from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.runtime.kept_assets import kept_asset
 from gltf_bullet.runtime.placement import Placement
@@ -45,7 +47,7 @@ def first_translation(
             del kept[next(iter(kept))]
         kept[key] = found
     frames = found.plan.frames.moved(placement.offset)
-    farthest = found.plan.derive(lasting("farthest"), lambda: _farthest(found.plan.frames))
+    farthest = found.plan.derive("farthest", lambda: _farthest(found.plan.frames))
     if farthest + max(map(abs, frames.offset)) > WORLD:
         too_far = Diagnostics()
         if within_reach(frames, too_far) is not frames:
@@ -57,7 +59,7 @@ def _translation(asset: AssetContent, placement: Placement, options: LoadOptions
     entry = kept_asset(asset)
     if entry is not None and not entry.serves(options):
         entry = None
-    name = f"{placement.key_at_origin} {options}"
+    name = _entry_name(placement.key_at_origin, options)
     found = None if entry is None else entry.translation(name)
     if found is None:
         found = translate_at(asset, placement.at_origin(), options)
@@ -65,6 +67,12 @@ def _translation(asset: AssetContent, placement: Placement, options: LoadOptions
         if entry is not None:
             entry.expect(name, found)
     return found
+
+
+@lru_cache(16)
+def _entry_name(placement: object, options: LoadOptions) -> str:
+    """Under which a translation is kept for other processes."""
+    return f"{placement} {options}"
 
 
 def _farthest(frames: NodeFrames) -> float:

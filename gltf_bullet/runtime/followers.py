@@ -15,7 +15,6 @@ from typing import TypeAlias
 from gltf_bullet.bullet.world.engine_world import EngineWorld
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
-from gltf_bullet.planning.scene_plan import lasting
 from gltf_bullet.runtime.animation.animator import Animator, AnimatorState
 from gltf_bullet.runtime.animation.deforming_colliders import DeformingColliders
 from gltf_bullet.runtime.animation.driver import AnimationDriver
@@ -81,7 +80,7 @@ class Followers:
         self.has_moved = False
         for made in ("_nodes", "driver", "watch"):
             self.__dict__.pop(made, None)
-        self.are_busy = world.plan.derive(lasting(Followers), self._find_work)
+        self.are_busy = world.plan.derive("has followers", self._find_work)
         """Whether anything moves or changes that is no body."""
         if self.are_busy:
             self.driver, self.watch  # noqa: B018  # they note how everything begins

@@ -10,12 +10,14 @@ import hashlib
 import os
 import pickle
 import sys
+import zlib
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import NamedTuple
 
+from gltf_bullet.bullet.bodies.multibody_text import MultibodyNames
 from gltf_bullet.diagnostics import Diagnostics, Issue
 from gltf_bullet.disk_cache import cache_folder, read_entry, write_entry
 from gltf_bullet.errors import GltfBulletError
@@ -25,10 +27,17 @@ from gltf_bullet.gltf.fields import JsonObject
 from gltf_bullet.gltf.images import image_bytes
 from gltf_bullet.later import Later
 from gltf_bullet.options import LoadOptions
+from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.changed_values import changed
+from gltf_bullet.planning.contacts.surfaces import ContactPlan
+from gltf_bullet.planning.joints.articulation_plan import JointPlan, MultibodyPlan, RowPlan
+from gltf_bullet.planning.joints.multibody_spec import LinkSpec
+from gltf_bullet.planning.shapes.shape_plans import PlacedShape
+from gltf_bullet.rendering.visual_plans import NodeVisual
 from gltf_bullet.runtime.content import AssetContent, FileContent
 from gltf_bullet.runtime.translation import Translation
 from gltf_bullet.scene import Animation
+from gltf_bullet.sleeping_values import may_sleep
 from gltf_bullet.value_pickles import dumped, loaded
 
 __all__ = ["KeptAsset", "kept_asset"]
@@ -37,6 +46,13 @@ _MOST_TRANSLATIONS = 4
 """Of one file; random placements would fill the disk."""
 _MOST_BYTES = 16 << 20
 """Of an entry: what is larger is mostly pictures, and takes as long to read as to make."""
+_NOT_LOOKED_AT = may_sleep(
+    BodyPlan, ContactPlan, JointPlan, LinkSpec, MultibodyNames, MultibodyPlan, NodeVisual,
+    PlacedShape, RowPlan,
+)  # fmt: skip
+"""What is planned of a robot and plays no part where its translation is put into a world again."""
+_FAST = 1
+"""How hard to compress, of 9."""
 _SIZE = 16
 """Bytes of a digest."""
 _CANNOT_BE_DUMPED = (
@@ -51,7 +67,10 @@ class _Entry(NamedTuple):
     """Of reading."""
     animations: tuple[Animation, ...]
     content: bytes
-    """What the file says, without the place and the chunk of it; see :class:`FileContent`."""
+    """What the file says, without the place and the chunk of it; see :class:`FileContent`.
+
+    Compressed: a robot that is only simulated needs none of it.
+    """
     others: bytes | None
     """Digest of the files that it refers to; ``None``: it refers to none."""
     translations: dict[str, bytes]
@@ -62,13 +81,14 @@ class KeptAsset:
 
     def __init__(self, file: SourceFile, chosen: str | os.PathLike[str] | None) -> None:
         """Of a file that was read, in the folder that was ``chosen``, or the usual one."""
-        self._file, self._folder = file, cache_folder(chosen)
+        self._file, self._chosen, self._folder = file, chosen, cache_folder(chosen)
         self._entry: _Entry | None = None
         self._expected: tuple[str, Translation] | None = None
 
     def serves(self, options: LoadOptions) -> bool:
         """Whether ``options`` keep things here."""
-        return self._folder == cache_folder(options.cache_folder)
+        chosen = options.cache_folder
+        return chosen == self._chosen or cache_folder(chosen) == self._folder
 
     def asset(self) -> AssetContent | None:
         """What reading found, if it is kept."""
@@ -89,9 +109,8 @@ class KeptAsset:
         )  # fmt: skip
 
     def _content(self, data: bytes) -> FileContent:
-        document, physics = loaded(data)
-        path, folder, _ = self._file
-        chunk = glb_chunk(self._file)
+        document, physics = loaded(zlib.decompress(data))
+        path, folder, chunk = self._file.path, self._file.folder, glb_chunk(self._file)
         return FileContent(replace(document, path=path, folder=folder, glb_chunk=chunk), physics)
 
     def translation(self, key: str) -> Translation | None:
@@ -120,16 +139,16 @@ class KeptAsset:
                 known = {**entry.translations, key: _dumped_translation(translation)}
                 if len(entry.content) + sum(map(len, known.values())) <= _MOST_BYTES:
                     self._entry = entry._replace(translations=known)
-                    write_entry(self._path, [dumped(tuple(self._entry))])
+                    write_entry(Path(self._path), [dumped(tuple(self._entry))])
 
     @cached_property
-    def _path(self) -> Path | None:
+    def _path(self) -> str | None:
         program = _program()
         if program is None:
             return None
         digest = hashlib.blake2b(program, digest_size=_SIZE)
         digest.update(self._file.data)
-        return self._folder / f"{digest.hexdigest()}.asset"
+        return f"{self._folder}/{digest.hexdigest()}.asset"
 
 
 def kept_asset(asset: AssetContent) -> KeptAsset | None:
@@ -145,7 +164,7 @@ def _new_entry(asset: AssetContent) -> _Entry:
     return _Entry(
         issues=asset.issues,
         animations=asset.animations,
-        content=dumped((document, asset.physics), _MOST_BYTES),
+        content=zlib.compress(dumped((document, asset.physics), _MOST_BYTES), _FAST),
         others=_others(asset.document),
         translations={},
     )
@@ -155,7 +174,7 @@ def _dumped_translation(translation: Translation) -> bytes:
     plan = translation.plan
     with suppress(TypeError):
         lasting = changed(translation, plan=changed(plan, kept=plan.lasting))
-        return dumped(lasting, _MOST_BYTES)
+        return dumped(lasting, _MOST_BYTES, _NOT_LOOKED_AT)
     # Something of it names files of this process: it is found anew.
     bare = changed(translation, plan=changed(plan, kept={}))
     return dumped(bare, _MOST_BYTES)

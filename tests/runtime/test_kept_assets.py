@@ -12,9 +12,12 @@ import numpy as np
 import pytest
 
 import gltf_bullet as gb
+from gltf_bullet.bullet.baselines.worlds import robot_file
 from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.cli.robots import read_source
 from gltf_bullet.runtime import asset as asset_module
 from gltf_bullet.runtime import first_translations, kept_assets
+from gltf_bullet.sleeping_values import is_asleep
 
 ASSETS = Path(__file__).parents[2] / "examples" / "assets"
 
@@ -65,6 +68,21 @@ def test_a_file_is_read_and_translated_once(path: Path, client: int, work: list[
     assert work == BOTH
     assert np.array_equal(motions[0][0], motions[1][0])
     assert motions[0][1:] == motions[1][1:]
+
+
+@pytest.mark.parametrize("robot", ["cartpole", "xarm/xarm6_robot", "husky/husky"])
+def test_a_robot_is_made_again_without_a_look_at_most_of_its_plan(
+    robot: str, tmp_path: Path, client: int
+) -> None:
+    path = tmp_path / "robot.glb"
+    path.write_bytes(read_source(robot_file(robot)).to_glb())
+    for _ in range(2):
+        scene = gb.load_gltf(path, client)
+    plan = scene.core.world.plan
+    assert all(map(is_asleep, plan.bodies.bodies.values()))
+    assert is_asleep(plan.contacts)
+    scene.step()
+    assert not any(map(is_asleep, plan.bodies.bodies.values()))
 
 
 def test_an_asset_that_is_read_first_finds_its_translations(client: int, work: list[str]) -> None:

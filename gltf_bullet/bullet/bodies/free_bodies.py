@@ -27,11 +27,12 @@ from gltf_bullet.bullet.bodies.multibody import (
 )
 from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
+from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes
 from gltf_bullet.bullet.state.link_states import velocity_before_turn
 from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.body_plans import VELOCITY_CLAMP, BodyPlan
-from gltf_bullet.planning.scene_plan import Derive, lasting
+from gltf_bullet.planning.scene_plan import Derive
 from gltf_bullet.transforms import (
     IDENTITY_POSE,
     FloatArray,
@@ -43,7 +44,7 @@ from gltf_bullet.transforms import (
     quat_rotate,
 )
 
-__all__ = ["FreeBodies", "create_free_bodies"]
+__all__ = ["FreeBodies", "create_free_bodies", "no_free_bodies"]
 
 PutBack: TypeAlias = Callable[[FloatArray, FloatArray, Collection[int]], None]
 """Takes inertial positions [n, 3] and rotations [n, 4], corrects them, and the engine's bodies; the
@@ -66,7 +67,7 @@ def create_free_bodies(
     ``is_known`` tells the ids of older bodies of ours; ``derive`` is that of the scene's plan.
     """
     listed = list(plans.values())
-    table = derive(lasting(FreeTable), partial(FreeTable.of, listed))
+    table = derive("free table", partial(FreeTable.of, listed))
     alike: dict[object, list[BodyPlan]] = {}
     for plan in listed:
         key = (
@@ -92,6 +93,11 @@ def create_free_bodies(
     for plan in listed:
         _set_up(client_id, id_by_node[plan.node], plan)
     return FreeBodies(client_id, listed, [id_by_node[node] for node in plans], table, batched)
+
+
+def no_free_bodies(session: EngineSession) -> FreeBodies:
+    """Those of all scenes of a world that have none, as most robots: to be shared."""
+    return FreeBodies(session.client_id, (), (), FreeTable.of(()), ())
 
 
 def _create_one(

@@ -39,7 +39,7 @@ from gltf_bullet.bullet.shapes.engine_shapes import (
 from gltf_bullet.disk_cache import is_kept
 from gltf_bullet.errors import EngineError
 from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
-from gltf_bullet.planning.scene_plan import Derive, lasting
+from gltf_bullet.planning.scene_plan import Derive
 from gltf_bullet.planning.shapes.shape_plans import (
     PlacedShape,
 )
@@ -153,7 +153,7 @@ def create_named_multibody(
     Raises:
         EngineError: The engine refused, or numbered the links otherwise.
     """
-    names, flags = description.names, description.flags
+    flags = description.flags
     if is_headless(client_id):
         # Meshes for a window that is not there are made once only: a fifth of a robot's price. In
         # a window, bodies that share them would also share what changeVisualShape gives to one.
@@ -176,11 +176,15 @@ def create_named_multibody(
     except pybullet.error as error:
         raise EngineError(f"loadURDF of a jointed body: {error}") from error
     try:
-        found = derive(
-            lasting((NamedDescription, description.digest)), partial(_links, client_id, body)
+        # Equal texts are numbered alike.
+        others = derive(
+            f"links of {description.digest.hex()}",
+            partial(_other_links, client_id, body, description.names),
         )
-        if found != list(names.links):
-            raise EngineError(f"the engine numbered links {found}; must be {list(names.links)}")
+        if others is not None:
+            raise EngineError(
+                f"the engine numbered links {others}; must be {description.names.links}"
+            )
         settle_multibody(client_id, body, spec, description.inertias)
         if is_turned:
             pybullet.resetBasePositionAndOrientation(
@@ -194,9 +198,10 @@ def create_named_multibody(
     return body
 
 
-def _links(client_id: int, body: int) -> list[str]:
-    """Names in the engine's order: equal texts are numbered alike."""
-    return [
+def _other_links(client_id: int, body: int, names: MultibodyNames) -> list[str] | None:
+    """Names in the engine's order, if that is another one."""
+    found = [
         pybullet.getJointInfo(body, k, physicsClientId=client_id)[12].decode()
         for k in range(pybullet.getNumJoints(body, physicsClientId=client_id))
     ]
+    return None if found == list(names.links) else found

@@ -88,7 +88,8 @@ class CollisionClasses:
         for pair in apart:
             self._apart[pair] = self._apart.get(pair, 0) + 1
         fresh = {kind.contact_class for kind in kinds} - set(self._classes) - {ANYTHING}
-        for contact_class in sorted(fresh, key=repr):
+        in_order = sorted(fresh, key=repr) if len(fresh) > 1 else fresh  # words are dear
+        for contact_class in in_order:
             self._classes[contact_class] = _Registered(NEEDS_NONE)
         fresh = self._give_bits() if fresh else fresh
         # Kinds are few and their classes dear to look up.

@@ -12,9 +12,9 @@ from gltf_bullet.bullet.contacts.restitution_tuning import RestitutionTuning
 from gltf_bullet.bullet.contacts.slip_friction import SlipFriction, SlipState
 from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.session import EngineSession, EngineSettings
-from gltf_bullet.planning.body_plans import BodyPlan, ColliderGroup, StaticPlan
+from gltf_bullet.planning.body_plans import BodyPlan, ColliderGroup, StaticPlan, SurfaceClass
 from gltf_bullet.planning.contacts.surfaces import ContactPlan
-from gltf_bullet.planning.scene_plan import Derive, lasting
+from gltf_bullet.planning.scene_plan import Derive
 from gltf_bullet.planning.shapes.shape_plans import BoxPlan, BvhPlan, SpherePlan
 
 __all__ = ["LinkContacts", "SolidLink", "solid_links"]
@@ -55,11 +55,11 @@ class LinkContacts:
         self._has_slip_friction = slip_friction
         self._pair_rules = pair_rules
         links = list(links)
-        found: _Found = derive(lasting(LinkContacts), lambda: _found(contacts, links))
+        found: _Found = derive("link kinds", lambda: _found(contacts, links))
         self._shapes = found.shapes
         self._kind_of = dict(zip((link for link, _ in links), found.kinds, strict=True))
         self._kinds = found.distinct
-        self._split_pairs = contacts.split_pairs
+        self._split_pairs = found.split_pairs
         self._classes = session.shared(collision_classes)
         self._is_plain = found.is_plain
         self.crowded_classes = 0
@@ -203,6 +203,8 @@ class _Found(NamedTuple):
     """Of each link; equal ones are one object."""
     distinct: tuple[LinkKind, ...]
     """Each of them once."""
+    split_pairs: frozenset[frozenset[SurfaceClass]]
+    """Of the plan."""
     is_plain: bool
     """Whether all links are as the engine makes them, so that no class has to be known."""
 
@@ -214,8 +216,9 @@ def _found(contacts: ContactPlan, links: Sequence[SolidLink]) -> _Found:
         surface = part.surface
         kind = LinkKind(surface.contact_class, not surface.key.is_dynamic, surface.only_against)
         kinds.append(distinct.setdefault(kind, kind))
-    is_plain = not contacts.split_pairs and all(kind.is_plain for kind in distinct)
-    return _Found([_shapes(part) for _, part in links], kinds, tuple(distinct), is_plain)
+    apart = contacts.split_pairs
+    is_plain = not apart and all(kind.is_plain for kind in distinct)
+    return _Found([_shapes(part) for _, part in links], kinds, tuple(distinct), apart, is_plain)
 
 
 def _shapes(part: ColliderGroup | StaticPlan) -> frozenset[type]:

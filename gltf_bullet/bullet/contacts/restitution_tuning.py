@@ -95,7 +95,6 @@ class RestitutionTuning:
             if link in known and _restitution(known[link]) != _restitution(surface)
         }
         """Links whose material says another one since: that counts, not the user's."""
-        self._row = contacts.index_of
         self._time_step = 0.0
         for (body_id, link_index), surface in links:
             if surface.friction != _ENGINE_FRICTION or former is not None:
@@ -114,15 +113,15 @@ class RestitutionTuning:
         if time_step == self._time_step:
             return
         self._time_step = time_step
-        targets = self._contacts.targets
+        contacts, targets = self._contacts, self._contacts.targets
         wanted = self._engine_restitution(targets.restitution, time_step)
         most = self._engine_restitution(np.maximum(targets.restitution, 1.0), time_step)
-        factors = restitution_factors(targets, self._contacts.factors, wanted, most)
+        factors = restitution_factors(targets, contacts.factors, wanted, most)
         for (body_id, link_index), surface in self.links:
-            row = self._row[surface.key]
+            row = contacts.index_of[surface.key]
             factor = float(factors[row])
             if surface.only_against is not None:
-                partner = self._row[surface.only_against.key]
+                partner = contacts.index_of[surface.only_against.key]
                 factor = aimed_factor(wanted[row, partner], factors[partner])
             self._restitution_of[body_id, link_index] = factor
             self._write((body_id, link_index), surface)

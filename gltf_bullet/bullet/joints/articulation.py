@@ -15,7 +15,7 @@ from gltf_bullet.bullet.joints.multibody_creation import is_ordinary
 from gltf_bullet.bullet.joints.scene_arena import Arena, FrameStates, Record, RowTable
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlan
 from gltf_bullet.planning.joints.axes import BALL
-from gltf_bullet.planning.scene_plan import Derive, lasting
+from gltf_bullet.planning.scene_plan import Derive
 from gltf_bullet.solver import arena as slots
 from gltf_bullet.solver.articulation_step import VIOLATED
 from gltf_bullet.solver.entries import prepare
@@ -272,7 +272,7 @@ class Articulation:
                 pybullet.resetJointState(
                     body, planned.link, dof.position, 0.0, physicsClientId=client
                 )
-        violated, limits = derive(lasting((Articulation, self.number)), self._limits_at_load)
+        violated, limits = derive(f"limits at load {self.number}", self._limits_at_load)
         if violated is not None:
             self.recover(violated)
             self.refresh_native_limits()

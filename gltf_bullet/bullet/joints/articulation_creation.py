@@ -14,7 +14,7 @@ from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import WORLD, ArticulationPlans
 from gltf_bullet.planning.joints.link_places import LinkPlaces
-from gltf_bullet.planning.scene_plan import Derive, lasting
+from gltf_bullet.planning.scene_plan import Derive
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.solver.entries import load_entries
 from gltf_bullet.transforms import Pose
@@ -50,16 +50,16 @@ def create_articulations(
         EngineError: The engine refused a body.
     """
     created = [] if created is None else created
-    places: LinkPlaces = derive(lasting(LinkPlaces), partial(LinkPlaces.of, plans, body_plans))
+    places: LinkPlaces = derive("link places", partial(LinkPlaces.of, plans, body_plans))
     if not (plans.articulations or plans.moving_anchors):
-        nothing: Arena = derive(lasting(Arena), lambda: build_arena((), (), body_plans, ()))
+        nothing: Arena = derive("arena", lambda: build_arena((), (), body_plans, ()))
         return ArticulationSet(client_id, plans, body_plans, nothing, (), {}, created, places)
     load_entries()
     made = create_multibodies(
         client_id, plans, body_plans, shape_ids_of, visuals, tree, created, derive
     )
     template: Arena = derive(
-        lasting(Arena),
+        "arena",
         lambda: build_arena(
             plans.articulations, plans.cut_constraints, body_plans, plans.moving_anchors
         ),
@@ -77,7 +77,7 @@ def create_articulations(
         client_id, plans, body_plans, arena, articulations, anchors, created, places
     )
     result.own_shapes, result.apart = made.own_shapes, made.apart
-    if derive(lasting(ArticulationSet), partial(_starts_in_motion, plans, body_plans)):
+    if derive("starts in motion", partial(_starts_in_motion, plans, body_plans)):
         result.start_velocities()
     return result
 

@@ -26,7 +26,7 @@ from gltf_bullet.planning.joints.articulation_plan import (
     MultibodyPlan,
 )
 from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
-from gltf_bullet.planning.scene_plan import Derive, lasting
+from gltf_bullet.planning.scene_plan import Derive
 from gltf_bullet.planning.shapes.shape_plans import PlacedShape
 from gltf_bullet.scene import NodeTree
 
@@ -77,15 +77,15 @@ def create_multibodies(
     apart: list[tuple[int, list[tuple[int, int]]]] = []
     for number, plan in enumerate(plans.articulations):
         ids_of.append([])
-        for index, planned in enumerate(plan.multibodies):
+        for index in range(len(plan.multibodies)):
             recipe = derive(
-                lasting((_Recipe, number, index)),
+                f"recipe {number} {index}",
                 partial(_recipe, plans, plan, index, body_plans, visuals, tree),
             )
-            place = planned.spec.world_from_base.moved(plans.offset)
+            place = recipe.spec.world_from_base.moved(plans.offset)
             if recipe.description is not None:
                 body = create_named_multibody(
-                    client_id, recipe.multibody.spec, recipe.description, place, derive
+                    client_id, recipe.spec, recipe.description, place, derive
                 )
                 named.add(body)
             else:
@@ -100,7 +100,9 @@ def create_multibodies(
 class _Recipe(NamedTuple):
     """How a multibody is made, wherever it stands."""
 
+    spec: MultibodySpec
     multibody: MultibodyPlan
+    """The same with whose its links are: for bodies without names."""
     apart: list[tuple[int, int]]
     """Links that the engine keeps from colliding by itself."""
     description: NamedDescription | None
@@ -122,7 +124,7 @@ def _recipe(
     description = None
     if tree is not None and can_be_named(shapes) and is_ordinary(multibody.spec):
         description = _described(plan, index, multibody, body_plans, shapes, visuals, tree())
-    return _Recipe(multibody, apart, description)
+    return _Recipe(spec, multibody, apart, description)
 
 
 def _kept_apart(

@@ -147,16 +147,18 @@ class BodyVisuals:
                     self._paint(group.shapes, body_id, link, COLOR_OF_KIND[plan.kind])
             return ShownLinks({}, lambda node: links_of(node)[0], self._scenery)
         visuals = {node: self._plans.bodies[node] for node in plans if node in self._plans.bodies}
-        for node, visual in visuals.items():
-            if visual.mesh.texture is not None:
-                self._give_texture(visual, *links_of(node)[0])
+        textured = self._plans.textured
+        for node in visuals:
+            if node in textured:
+                self._give_texture(visuals[node], *links_of(node)[0])
         return ShownLinks(visuals, lambda node: links_of(node)[0], self._scenery)
 
     def show(self, shown: ShownLinks, body_ids: Iterable[int]) -> Callable[[], None]:
         """Let :func:`shown_mesh` know a scene's bodies; returns what ends it."""
         known = self._known.shown_by_body
         bodies = tuple(body_ids)
-        known.update(dict.fromkeys(bodies, shown))
+        for body in bodies:
+            known[body] = shown
 
         def forget() -> None:
             for body in bodies:

@@ -9,13 +9,12 @@ from functools import partial
 import numpy as np
 
 from gltf_bullet.bullet.bodies.deforming_bodies import create_deforming
-from gltf_bullet.bullet.bodies.free_bodies import FreeBodies, create_free_bodies
+from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies, no_free_bodies
 from gltf_bullet.bullet.bodies.free_table import FreeTable
 from gltf_bullet.bullet.bodies.static_bodies import create_statics
 from gltf_bullet.bullet.contacts.contact_points import Contacts, read_contacts
-from gltf_bullet.bullet.contacts.fast_bodies import FastBodies
 from gltf_bullet.bullet.contacts.link_contacts import LinkContacts
-from gltf_bullet.bullet.contacts.load_overlaps import LoadOverlap, find_overlaps, overlap_issues
+from gltf_bullet.bullet.contacts.load_overlaps import find_overlaps, overlap_issues
 from gltf_bullet.bullet.contacts.pair_rules import PairRules
 from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.gravity.forces import gravity_forces
@@ -36,7 +35,7 @@ from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.changed_masses import with_masses
 from gltf_bullet.planning.contacts.surfaces import with_materials
-from gltf_bullet.planning.scene_plan import ScenePlan, lasting
+from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.rendering.visual_plans import VisualPlans
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.transforms import FloatArray, Pose
@@ -92,9 +91,7 @@ class EngineWorld(WorldParts):
         self.articulations.connect(session, self._created, self._links.may_meet, plan.derive)
         self._is_unforced = self.gravity.is_idle and self.free.is_idle
         """Whether free bodies are given nothing before a step."""
-        self._is_plain = self._is_unforced and not plan.derive(
-            lasting(FastBodies), self._may_be_fast
-        )
+        self._is_plain = self._is_unforced and not plan.derive("may be fast", self._may_be_fast)
 
     def _create(
         self, visuals: BodyVisuals, tree: Callable[[], NodeTree], options: LoadOptions
@@ -106,21 +103,19 @@ class EngineWorld(WorldParts):
         self.static_ids = create_statics(
             self.client_id, rigid, shapes, visuals, self._created, self.plan.animated.moved
         )
-        make_free = partial(
-            create_free_bodies,
-            self.client_id,
-            {node: bodies[node] for node in bodies if node not in jointed},
-            shapes,
-            visuals,
-            options.batch_size,
-            self._created,
-            self.session.knows,
-            self.plan.derive,
-        )
-        # Where there are none, all copies in a world have the same none.
-        is_none = len(jointed) == len(bodies)
-        key = (FreeBodies, self.client_id)
-        self.free = self.plan.derive(key, make_free) if is_none else make_free()
+        if len(jointed) == len(bodies):
+            self.free = self.session.shared(no_free_bodies)
+        else:
+            self.free = create_free_bodies(
+                self.client_id,
+                {node: bodies[node] for node in bodies if node not in jointed},
+                shapes,
+                visuals,
+                options.batch_size,
+                self._created,
+                self.session.knows,
+                self.plan.derive,
+            )
         self.articulations = create_articulations(
             self.client_id,
             self.plan.articulations,
@@ -132,7 +127,7 @@ class EngineWorld(WorldParts):
             self.plan.derive,
         )
         gear_issues: tuple[Issue, ...] = ()
-        if self.plan.derive(lasting(MimicGears), partial(are_any_coupled, self.plan.articulations)):
+        if self.plan.derive("are any coupled", partial(are_any_coupled, self.plan.articulations)):
             gears = MimicGears(self.client_id, self.articulations.articulations)
             self._undo.append(gears.remove)
             gear_issues, self.gear_ids = gears.issues, gears.constraint_ids
@@ -155,7 +150,7 @@ class EngineWorld(WorldParts):
         if self.shown_links.are_any:
             self._undo.append(visuals.show(self.shown_links, self._created))
         self.pair_rules.trust(self.articulations.kept_apart, self.free.kept_apart)
-        if self.plan.derive(lasting(PairRules), partial(self._needs_rules, tree)):
+        if self.plan.derive("needs pair rules", partial(self._needs_rules, tree)):
             self.pair_rules.forbid(self._pairs_apart(tree))
         solid, slips = self._table.solid_links(), options.slip_friction
         self._links = LinkContacts(
@@ -164,9 +159,7 @@ class EngineWorld(WorldParts):
         )  # fmt: skip
         self._undo.append(self._links.release)
         look = partial(find_overlaps, self.client_id, solid, self.pair_rules.forbids)
-        self._overlaps = [
-            overlap.of(solid) for overlap in self.plan.derive(lasting(LoadOverlap), look)
-        ]
+        self._overlaps = [overlap.of(solid) for overlap in self.plan.derive("load overlaps", look)]
         self.issues = (*gear_issues, *overlap_issues(self._overlaps, self._table.owners))
         """Findings that only the engine makes."""
 

@@ -13,7 +13,7 @@ from gltf_bullet.bullet.shapes.collider_index import LinkColliders
 from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.bodies import BodyPlans
 from gltf_bullet.planning.body_plans import ColliderGroup, StaticPlan
-from gltf_bullet.planning.scene_plan import ScenePlan, lasting
+from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan, PlacedShape
 from gltf_bullet.scene import NodeTree
 
@@ -110,7 +110,7 @@ class LinkIndex:
                 yield from ((a, b) for b in others)
         if not plans.excluded_static_pairs:
             return
-        bases = self._plan.derive(lasting(LinkIndex), lambda: self._fixed_bases(tree()))
+        bases = self._plan.derive("fixed bases", lambda: self._fixed_bases(tree()))
         for node, owner, statics in bases:
             around = [(self._static_ids[static], -1) for static in statics]
             if owner >= 0:
@@ -211,7 +211,7 @@ class LinkIndex:
         if self.bodies is not plan.bodies or self._static_ids or self._id_of_free:
             return list(self._solid_links())
         # All on joints: copies differ in the ids of bodies alone.
-        places = plan.derive(lasting((LinkIndex, "solid links")), self._solid_places)
+        places = plan.derive("solid places", self._solid_places)
         ids = self._articulations.body_ids
         return [((ids[number], link), part) for number, link, part in places]
 
