@@ -310,7 +310,9 @@ THROWN = 139
 """Switch: 1 where the last step was taken back."""
 OPEN_STATE = 140
 """[s], work: coordinates before loops are closed."""
-HEADER_SIZE = 141
+UNDONE = 141
+"""[1], memory: how many of the last steps were taken back, without one between that was not."""
+HEADER_SIZE = 142
 
 SCRATCH_SIZE = 128
 """Least floats of scratch: two attachment frames, their relative pose, and a direction."""

@@ -75,8 +75,10 @@ def _prepare_one(
                 judge_step(ints, floats, work, a, dt)
                 is_slowed = stage == JUDGE and ints[a + arena.SLOWED] != 0
                 if is_slowed and is_thrown(ints, floats, work, a, fastest):
-                    undo_step(ints, floats, work, a, energy)
+                    undo_step(ints, floats, work, a, energy, fastest)
                     ints[a + arena.THROWN] = 1
+                elif stage == JUDGE:
+                    floats[ints[a + arena.UNDONE]] = 0.0
     else:
         for k in range(ints[arena.ARTICULATIONS]):
             a = ints[ints[arena.RECORDS] + k]

@@ -71,13 +71,14 @@ def test_a_spring_about_one_place_pulls_as_it_pushes() -> None:
 
 
 @pytest.mark.parametrize("rate", [60.0, 120.0])
-@pytest.mark.parametrize("seed", [0, 10, 36, 37])
+@pytest.mark.parametrize("seed", [0, 10, 20, 35, 36, 37])
 def test_plates_on_stiff_springs_land_where_they_fall(seed: int, rate: float) -> None:
     """A chain of three, 2 m above a floor, held by springs that move 10 kg to and fro in 63 ms.
 
     Of 40 such chains 37 were thrown away when they landed at 60 Hz, 20 at 120, some by kilometres.
     What falls 2 m may reach as far again, and half of its own 1.4 m. Springs may press a plate
-    into the floor meanwhile, by less than a body's size; in the end all lie on it.
+    into the floor meanwhile, by less than a body's size; in the end all lie on it: 7 of 100 hung
+    in it for good at 60 Hz, put back at each step to where they were.
     """
     rng = np.random.default_rng(seed)
     scenery = Jointed()
@@ -101,7 +102,7 @@ def test_plates_on_stiff_springs_land_where_they_fall(seed: int, rate: float) ->
             scenery.join(*ends, limits=limits)
         nodes.append(node)
     with world(scenery.bytes(), rate=rate) as running:
-        for _ in range(int(2.0 * rate)):
+        for _ in range(int(3.0 * rate)):
             running.step()
             for node in nodes:
                 x, height, z = running.world_from_node(node)[:3, 3]

@@ -151,6 +151,7 @@ def _write_record(
         (arena.LAST_MASS, n * n),
         (arena.LAST_ENERGY, 1),
         (arena.FASTEST, 1),
+        (arena.UNDONE, 1),
         (arena.LEGITIMATE, n),
         (arena.GIVING, n),
         (arena.GIVING_RATE, n),
