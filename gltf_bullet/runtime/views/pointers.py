@@ -207,15 +207,26 @@ def _get_motion(core: SceneCore, target: PointerTarget) -> Any:
         linear, angular = core.world.motion.velocities_in_node(node)
         return np.array(linear if target.field == "linear_velocity" else angular)
     value = target.value
+    if motion.inertia_diagonal is None and value == (0.0, 0.0, 0.0, 1.0):
+        # The axes of the derived moments; identity where the file states none.
+        value = plan.body_from_inertial.rotation_xyzw
     if value is None:
         # Left to the engine: what was derived from the shapes.
-        derived = {
-            "mass": plan.mass,
-            "inertia_diagonal": plan.inertia_diagonal,
-            "center_of_mass": plan.body_from_inertial.translation,
-        }
-        value = derived[target.field]
+        if target.field == "center_of_mass":
+            return _center_in_node(core, node)
+        value = {"mass": plan.mass, "inertia_diagonal": plan.inertia_diagonal}[target.field]
     return np.array(value) if isinstance(value, tuple) else value
+
+
+def _center_in_node(core: SceneCore, node: int) -> FloatArray:
+    """The centre of mass of a body in its node's space [m], as files state it, shape [3]."""
+    plan = core.world.plan.bodies.bodies[node]
+    node_from_world = core.world.motion.rotation_of(node).T
+    linear_map = node_from_world @ core.followers.matrix_of(node)[:3, :3]
+    # Least squares: a node that is flattened to nothing along an axis keeps 0 there.
+    center = np.linalg.lstsq(linear_map, np.array(plan.body_from_inertial.translation), None)[0]
+    found: FloatArray = center
+    return found
 
 
 def edited_at(
