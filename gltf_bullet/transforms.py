@@ -294,15 +294,26 @@ def matrices_from_trs(
     return out
 
 
-def decompose_trs(matrices: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def decompose_trs(
+    matrices: FloatArray, authored_scales: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Split ``(..., 4, 4)`` matrices into translation, rotation (xyzw) and scale.
 
     A mirrored matrix gets a negative x scale. Shear, which T * R * S cannot hold, is dropped: the
     rotation is the one of the orthonormalised columns, the scale their lengths.
+
+    Args:
+        matrices: What is split.
+        authored_scales: Shape ``(..., 3)``; theirs are the signs of the scales found, as far as
+            they are mirrored alike: two negative ones say the same as half a turn.
     """
     translation = matrices[..., :3, 3].copy()
-    rotation, scale, _ = split_linear(matrices[..., :3, :3])
-    return translation, rotation, scale
+    if authored_scales is None:
+        rotation, scale, _ = split_linear(matrices[..., :3, :3])
+        return translation, rotation, scale
+    signs = np.where(authored_scales < 0.0, -1.0, 1.0)
+    rotation, scale, _ = split_linear(matrices[..., :3, :3] * signs[..., None, :])
+    return translation, rotation, scale * signs
 
 
 def split_linear(linear: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

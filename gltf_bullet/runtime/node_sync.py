@@ -17,6 +17,7 @@ from gltf_bullet.transforms import (
     FloatArray,
     IntArray,
     Pose,
+    decompose_trs,
     matrices_from_quats,
     split_linear,
 )
@@ -135,6 +136,10 @@ class NodeSync:
     def local_matrix(self, node: int) -> FloatArray:
         """parent_from_node of one node now, shape [4, 4]."""
         return self.local_matrices(np.array([node])).reshape(4, 4)
+
+    def local_parts(self, node: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Local translation, rotation xyzw and scale of one node now, signs as authored."""
+        return decompose_trs(self.local_matrix(node), self._tree.scales[node])
 
     def composed(self, nodes: IntArray, parent_from_node: FloatArray) -> FloatArray:
         """world_from_node of all nodes with other local transforms of some, shape [k, 4, 4]."""

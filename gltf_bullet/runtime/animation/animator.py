@@ -125,7 +125,7 @@ class Animator:
 
     def place(self, node: int, parent_from_node: FloatArray) -> None:
         """Give a node another local transform, shape [4, 4]; active animations may override it."""
-        translation, rotation, scale = decompose_trs(parent_from_node)
+        translation, rotation, scale = decompose_trs(parent_from_node, self._tree.scales[node])
         self.translations[node], self.rotations_xyzw[node] = translation, rotation
         self.scales[node] = scale
         self.local[node] = parent_from_node

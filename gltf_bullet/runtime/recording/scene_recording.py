@@ -114,7 +114,7 @@ class Recording:
         write_posed(
             self._core.asset.document,
             path,
-            poses=node_poses(nodes, frames[0]),
+            poses=node_poses(self._core.asset.tree, nodes, frames[0]),
             velocities={},
             tracks=tracks,
             animation_name=name,
@@ -174,7 +174,7 @@ class Recording:
         self, nodes: IntArray, frames: FloatArray, tolerance: float, angle_tolerance: float
     ) -> list[Track]:
         times = ascending_times(np.array(self._times))
-        translations, rotations, scales = decompose_trs(frames)
+        translations, rotations, scales = decompose_trs(frames, self._core.asset.tree.scales[nodes])
         # What is moved by nobody but ``scene.set`` stands still in between.
         is_set = ~np.isin(nodes, self._core.nodes.moving_nodes)
         tracks: list[Track] = []

@@ -19,7 +19,14 @@ from gltf_bullet.gltf.writing import self_contained, write_document
 from gltf_bullet.model import MotionKind
 from gltf_bullet.output_files import require_another_file
 from gltf_bullet.runtime.scene_core import SceneCore
-from gltf_bullet.transforms import FloatArray, IntArray, decompose_trs
+from gltf_bullet.scene import NodeTree
+from gltf_bullet.transforms import (
+    FloatArray,
+    IntArray,
+    decompose_trs,
+    quat_conjugate,
+    quat_rotate,
+)
 
 __all__ = ["NodePose", "Track", "add_animation", "node_poses", "write_pose", "write_posed"]
 
@@ -27,12 +34,14 @@ __all__ = ["NodePose", "Track", "add_animation", "node_poses", "write_pose", "wr
 def write_pose(core: SceneCore, path: str | os.PathLike[str], *, force: bool) -> None:
     """Write a scene's file with its present pose and velocities; errors as of write_posed."""
     nodes = core.nodes.written_nodes
+    poses = node_poses(core.asset.tree, nodes, core.nodes.local_matrices(nodes))
+    node_from_world = _node_from_world(core, poses)
     write_posed(
         core.asset.document,
         path,
-        poses=node_poses(nodes, core.nodes.local_matrices(nodes)),
+        poses=poses,
         velocities={
-            motion.pointer: core.world.motion.velocities_in_node(node)
+            motion.pointer: _rotated(node_from_world[node], core.world.motion.velocities_of(node))
             for node, motion in core.model.now.motions.items()
             if motion.kind is not MotionKind.STATIC and motion.pointer
         },
@@ -40,14 +49,37 @@ def write_pose(core: SceneCore, path: str | os.PathLike[str], *, force: bool) ->
     )
 
 
-def node_poses(nodes: IntArray, local_matrices: FloatArray) -> dict[int, NodePose]:
+def _rotated(
+    turn_xyzw: FloatArray, velocities: tuple[FloatArray, FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    linear, angular = velocities
+    return quat_rotate(turn_xyzw, linear), quat_rotate(turn_xyzw, angular)
+
+
+def _node_from_world(core: SceneCore, poses: Mapping[int, NodePose]) -> FloatArray:
+    """The turn that whoever reads the written file will give back, xyzw, shape [node_count, 4].
+
+    Below mirrored nodes it is another one than the body has here: the same matrix is made of other
+    local rotations there.
+    """
+    local = core.asset.tree.rotations_xyzw.copy()
+    for node, pose in poses.items():
+        local[node] = pose.rotation_xyzw
+    turn = core.placement.rotation_xyzw
+    return quat_conjugate(core.asset.tree.compose_rotations(local, turn))
+
+
+def node_poses(
+    tree: NodeTree, nodes: IntArray, local_matrices: FloatArray
+) -> dict[int, NodePose]:
     """Local transforms as glTF stores them, by node.
 
     Args:
+        tree: The nodes of the file; theirs are the signs of the scales.
         nodes: Shape [k].
         local_matrices: Their parent_from_node, shape [k, 4, 4].
     """
-    translations, rotations, scales = decompose_trs(local_matrices)
+    translations, rotations, scales = decompose_trs(local_matrices, tree.scales[nodes])
     return {
         node: NodePose(translations[k], rotations[k], scales[k])
         for k, node in enumerate(nodes.tolist())
@@ -81,7 +113,7 @@ def write_posed(
     path: str | os.PathLike[str],
     *,
     poses: Mapping[int, NodePose],
-    velocities: Mapping[JsonPointer, tuple[Sequence[float], Sequence[float]]],
+    velocities: Mapping[JsonPointer, tuple[FloatArray, FloatArray]],
     tracks: Sequence[Track] = (),
     animation_name: str = "Simulation",
     force: bool = False,
@@ -116,8 +148,8 @@ def write_posed(
         _set(node, "scale", pose.scale, (1.0, 1.0, 1.0))
     for pointer, (linear, angular) in velocities.items():
         motion = _copy_down(root, pointer)
-        _set(motion, "linearVelocity", np.array(linear), (0.0, 0.0, 0.0))
-        _set(motion, "angularVelocity", np.array(angular), (0.0, 0.0, 0.0))
+        _set(motion, "linearVelocity", linear, (0.0, 0.0, 0.0))
+        _set(motion, "angularVelocity", angular, (0.0, 0.0, 0.0))
     if tracks:
         add_animation(root, buffers, tracks, animation_name)
     write_document(root, buffers, path)

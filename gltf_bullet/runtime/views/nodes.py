@@ -9,7 +9,7 @@ from typing import TypeVar, overload
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.views.bodies import Body
 from gltf_bullet.suggestions import did_you_mean
-from gltf_bullet.transforms import FloatArray, decompose_trs
+from gltf_bullet.transforms import FloatArray
 
 __all__ = ["ByNode", "NodeView", "Nodes"]
 
@@ -116,19 +116,25 @@ class NodeView:
         return self._core.nodes.local_matrix(self.index)
 
     @property
+    def _local_parts(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        self._core.require_alive()
+        self._core.followers.look(self.index)
+        return self._core.nodes.local_parts(self.index)
+
+    @property
     def translation(self) -> FloatArray:
         """Local translation [m], shape [3]."""
-        return decompose_trs(self.local_matrix)[0]
+        return self._local_parts[0]
 
     @property
     def rotation(self) -> FloatArray:
         """Local rotation xyzw, shape [4]."""
-        return decompose_trs(self.local_matrix)[1]
+        return self._local_parts[1]
 
     @property
     def scale(self) -> FloatArray:
         """Local scale, shape [3]."""
-        return decompose_trs(self.local_matrix)[2]
+        return self._local_parts[2]
 
     @property
     def body(self) -> Body | None:

@@ -26,7 +26,7 @@ from gltf_bullet.model.pointers import PointerTarget, edited, find_target
 from gltf_bullet.number_ranges import range_of
 from gltf_bullet.runtime.followers import Jump
 from gltf_bullet.runtime.scene_core import SceneCore
-from gltf_bullet.transforms import FloatArray, decompose_trs, matrices_from_trs
+from gltf_bullet.transforms import FloatArray, matrices_from_trs
 
 __all__ = ["edited_at", "get_value", "is_set_in_place", "set_value"]
 
@@ -153,7 +153,7 @@ def _get_node(core: SceneCore, node: int, field: str) -> FloatArray:
     if field == "weights":
         return _weights_of(core, node)
     place = list(_NODE_FIELDS).index(field)
-    return decompose_trs(core.nodes.local_matrix(node))[place]
+    return core.nodes.local_parts(node)[place]
 
 
 def _set_node(core: SceneCore, node: int, field: str, value: Any) -> None:
@@ -163,7 +163,7 @@ def _set_node(core: SceneCore, node: int, field: str, value: Any) -> None:
         return
     if numbers.shape != (_NODE_FIELDS[field],):
         raise ValueError(f"/nodes/{node}/{field}: must have {_NODE_FIELDS[field]} numbers")
-    translation, rotation, scale = decompose_trs(core.nodes.local_matrix(node))
+    translation, rotation, scale = core.nodes.local_parts(node)
     if field == "translation":
         translation = numbers
     elif field == "rotation":
