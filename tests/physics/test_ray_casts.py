@@ -91,3 +91,29 @@ def test_an_infinite_plane_is_met_from_its_front_only() -> None:
         behind = scene.ray_cast((0, -5, 0), (0, 5, 0))
         assert behind is not None
         assert (behind.node, round(behind.position[1], 6)) == (ball, 1.5)
+
+
+@pytest.mark.parametrize("shield", ["sphere", "capsule", "cylinder", "box"])
+@pytest.mark.parametrize("depth", [0.01, 0.4, 0.9, 1.5])
+def test_a_ray_finds_what_stands_in_what_its_filter_refuses(shield: str, depth: float) -> None:
+    """A shield of radius 1 about a ball: its surface is ``depth`` behind that of the shield."""
+    sizes = {
+        "sphere": {"radius": 1.0},
+        "capsule": {"height": 2.0, "radiusBottom": 1.0, "radiusTop": 1.0},
+        "cylinder": {"height": 3.0, "radiusBottom": 1.0, "radiusTop": 1.0},
+        "box": {"size": [2.0, 2.0, 2.0]},
+    }
+    scenery = Scenery()
+    ghost = scenery.entry("collisionFilters", collisionSystems=["ghosts"])
+    looker = scenery.entry("collisionFilters", notCollideWithSystems=["ghosts"])
+    scenery.node(
+        "Shield", shape=scenery.shape(shield, **sizes[shield]), collision_filter=ghost,
+        motion={"mass": 1.0},
+    )  # fmt: skip
+    small = scenery.shape("sphere", radius=0.05)
+    ball = scenery.node("Ball", at=(1 - depth - 0.05, 0, 0), shape=small)
+    with world(scenery.bytes(), gravity=0.0) as scene:
+        hit = scene.ray_cast((5, 0, 0), (-5, 0, 0), looker)
+        assert hit is not None
+        assert hit.node == ball
+        assert hit.fraction == pytest.approx((4 + depth) / 10, abs=1e-6)

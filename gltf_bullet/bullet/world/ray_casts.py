@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pybullet
@@ -13,11 +14,8 @@ from gltf_bullet.transforms import FloatArray
 
 __all__ = ["RayHit", "cast_rays"]
 
-_MAX_PASSES = 64
-"""Colliders that one ray may pass: not ours, filtered out, or planes from behind."""
-
-_STEP_PAST = 1e-5
-"""[m] behind a passed surface where the ray goes on; rays that start inside a solid miss it."""
+_MOST_SURFACES = 4096
+"""Of which one ray tells; each costs a query that goes through them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,37 +49,46 @@ def cast_rays(
         admits: Whether a collider node may be hit.
     """
     hits: list[RayHit | None] = [None] * len(starts)
-    open_rays = list(range(len(starts)))
-    passed = np.zeros(len(starts))
-    lengths = np.linalg.norm(ends - starts, axis=1)
-    # A ray that starts in the margin of a hull hits it at once (measured: the 1 mm of every hull of
-    # a URDF file); steps grow until it is through.
-    steps = np.full(len(starts), _STEP_PAST)
-    last: list[tuple[int, int] | None] = [None] * len(starts)
-    for _ in range(_MAX_PASSES):
-        if not open_rays:
-            break
-        span = ends[open_rays] - starts[open_rays]
-        origins = starts[open_rays] + span * passed[open_rays, None]
-        results = pybullet.rayTestBatch(
-            origins.tolist(), ends[open_rays].tolist(), physicsClientId=client_id
-        )
-        still_open = []
-        for ray, result in zip(open_rays, results, strict=True):
-            body_id, link_index, fraction, position, normal = result[:5]
+
+    def take(rays: list[int], results: Sequence[tuple[Any, ...]]) -> list[int]:
+        """Keep what is admitted and nearer than before; the rays that met something else."""
+        refused = []
+        for ray, (body_id, link_index, fraction, position, normal, *_) in zip(
+            rays, results, strict=True
+        ):
             if body_id < 0:
                 continue
-            whole = passed[ray] + (1.0 - passed[ray]) * fraction
+            known = hits[ray]
+            if known is not None and known.fraction <= fraction:
+                continue
             node = index.node_at(body_id, link_index, position)
             is_behind = index.is_behind(body_id, link_index, ends[ray] - starts[ray])
-            if node is not None and not is_behind and admits(node):
-                hits[ray] = RayHit(node, float(whole), np.array(normal), np.array(position))
-                continue
-            is_stuck = last[ray] == (body_id, link_index) and whole <= passed[ray]
-            steps[ray] = 2.0 * steps[ray] if is_stuck else _STEP_PAST
-            last[ray] = (body_id, link_index)
-            passed[ray] = whole + steps[ray] / max(lengths[ray], 1e-12)
-            if passed[ray] < 1.0:
-                still_open.append(ray)
-        open_rays = still_open
+            if node is None or is_behind or not admits(node):
+                refused.append(ray)
+            else:
+                hits[ray] = RayHit(node, float(fraction), np.array(normal), np.array(position))
+        return refused
+
+    rays = take(list(range(len(starts))), _cast(client_id, starts, ends))
+    # Rays do not go on behind what they may pass: one that starts in a ball or a capsule hits it
+    # (measured), and what stands in there would be missed. All that they meet is asked for.
+    for number in range(_MOST_SURFACES):
+        if not rays:
+            break
+        results = _cast(client_id, starts[rays], ends[rays], number)
+        take(rays, results)
+        rays = [ray for ray, result in zip(rays, results, strict=True) if result[0] >= 0]
     return hits
+
+
+def _cast(
+    client_id: int, starts: FloatArray, ends: FloatArray, number: int = -1
+) -> Sequence[tuple[Any, ...]]:
+    """The nearest hit of each segment; or, by number and in no order, one of all its hits."""
+    if not len(starts):
+        return ()
+    found: Sequence[tuple[Any, ...]] = pybullet.rayTestBatch(
+        starts.tolist(), ends.tolist(), reportHitNumber=number, fractionEpsilon=0.0,
+        physicsClientId=client_id,
+    )  # fmt: skip
+    return found
