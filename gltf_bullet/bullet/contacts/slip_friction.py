@@ -51,12 +51,15 @@ class _Touch(NamedTuple):
 
 
 class SlipState(NamedTuple):
-    """What ``pybullet.saveState`` leaves out. Treat as opaque."""
+    """What ``pybullet.saveState`` leaves out. Treat as opaque.
 
-    gain: dict[EngineLink, float]
+    Links and bodies by their place in the scene: their ids are others where they were made anew.
+    """
+
+    gain: dict[int, float]
     slid: dict[int, float]
     touched: dict[int, float]
-    stale: frozenset[EngineLink]
+    stale: frozenset[int]
 
 
 class SlipFriction:
@@ -85,6 +88,7 @@ class SlipFriction:
         self._client_id = client_id
         self._kind_of, self._classes = kind_of, classes
         self._surface_of = {link: surface for link, surface in links if surface.slips}
+        self._place_of = {link: k for k, (link, _) in enumerate(links) if link in self._surface_of}
         self._links_of: dict[int, list[EngineLink]] = {}
         for link in self._surface_of:
             self._links_of.setdefault(link[0], []).append(link)
@@ -154,16 +158,30 @@ class SlipFriction:
 
     def state(self) -> SlipState:
         """What ``pybullet.saveState`` leaves out."""
+        place, body_at = self._place_of, self._body_at
         return SlipState(
-            dict(self._gain), dict(self._slid), dict(self._touched), frozenset(self._stale)
+            {place[link]: gain for link, gain in self._gain.items()},
+            {k: self._slid[body] for k, body in body_at.items()},
+            {k: self._touched[body] for k, body in body_at.items()},
+            frozenset(place[link] for link in self._stale),
         )
 
     def restore(self, state: SlipState) -> None:
-        """Take back a :meth:`state`; contacts are the engine's own snapshot's business."""
-        self._slid, self._touched = dict(state.slid), dict(state.touched)
-        for link, gain in state.gain.items():
-            self._set(link, gain)
-        self._stale = set(state.stale)
+        """Take back a :meth:`state`; contacts are the engine's own snapshot's business.
+
+        What it does not know, since materials were others then, stays as it is.
+        """
+        for k, body in self._body_at.items():
+            self._slid[body] = state.slid.get(k, self._slid[body])
+            self._touched[body] = state.touched.get(k, self._touched[body])
+        for link, k in self._place_of.items():
+            self._set(link, state.gain.get(k, self._gain[link]))
+        self._stale = {link for link, k in self._place_of.items() if k in state.stale}
+
+    @property
+    def _body_at(self) -> dict[int, int]:
+        """Bodies by the place of their first link."""
+        return {self._place_of[links[0]]: body for body, links in self._links_of.items()}
 
     def _switch(
         self, body_id: int, touching: Sequence[_Touch], threshold: float, time_step: float
