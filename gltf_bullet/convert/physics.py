@@ -165,7 +165,10 @@ class _Placer:
         )
         if is_base and link.mass == 0.0:
             self._result.motions[node] = Motion(
-                kind=MotionKind.KINEMATIC, linear_velocity=linear, angular_velocity=angular
+                kind=MotionKind.KINEMATIC,
+                center_of_mass=link.link_from_inertial.translation,  # about which it turns
+                linear_velocity=linear,
+                angular_velocity=angular,
             )
             return
         mass, inertia = link.mass, link.inertia_diagonal

@@ -296,3 +296,20 @@ def test_mimic_rules_of_a_scene_come_along(tmp_path: Path) -> None:
         if joint.coupling is not None
     )
     assert (coupling.multiplier, coupling.offset) == (1.0, 0.0)
+
+
+def test_a_kinematic_body_turns_about_the_centre_that_its_file_states(tmp_path: Path) -> None:
+    scenery = Scenery()
+    ball = scenery.shape("sphere", radius=0.1)
+    scenery.node(
+        "Wheel", shape=ball,
+        motion={"isKinematic": True, "centerOfMass": [0.5, 0, 0], "angularVelocity": [0, 2, 0]},
+    )  # fmt: skip
+    with headless_world() as client, headless_world() as other:
+        gb.load_gltf(scenery.bytes(), physics_client=client)
+        gb.export_world(tmp_path / "world.glb", client)
+        again = gb.load_gltf(tmp_path / "world.glb", physics_client=other)
+        again.step(240)
+        # One second at 2 rad/s about the world's Z through (0.5, 0, 0).
+        expected = (0.5 - 0.5 * np.cos(2.0), -0.5 * np.sin(2.0), 0.0)
+        np.testing.assert_allclose(places(again)["Wheel"], expected, atol=1e-4)
