@@ -256,3 +256,24 @@ def test_what_is_animated_begins_at_its_first_key_and_is_not_dragged_there(
         scene.step(24)
         assert np.allclose(scene.bodies["Box"].linear_velocity, 0.0, atol=1e-6)
         assert np.allclose(scene.world_from_node("Mover")[:3, 3], (3, 0, 0.1 * is_led), atol=1e-6)
+
+
+@pytest.mark.parametrize("rate", [60.0, 240.0])
+def test_a_led_body_keeps_up_with_the_free_one_above_it(rate: float) -> None:
+    """A turret (0) that slides at 1 m/s on a body (1) that flies at 5 m/s and turns at 2 rad/s."""
+    builder = GltfBuilder()
+    turret = builder.node("Turret", extensions={KHR: {"motion": {"isKinematic": True}}})
+    mount = builder.node("Mount", translation=(1, 0, 0), children=[turret])
+    motion = {
+        "mass": 10.0, "inertiaDiagonal": [1, 1, 1], "gravityFactor": 0.0,
+        "linearVelocity": [5, 0, 0], "angularVelocity": [0, 2, 0],
+    }  # fmt: skip
+    builder.node("Body", children=[mount], extensions={KHR: {"motion": motion}})
+    builder.root_extension(KHR, {})
+    builder.animation("Slide", [(turret, "translation", [0.0, 1.0], [(0, 0, 0), (0, 1, 0)])])
+    with world(builder.glb(), rate=rate) as scene:
+        for step in range(1, int(rate / 2)):
+            scene.step()
+            np.testing.assert_allclose(
+                scene.nodes[turret].translation, (0, step / rate, 0), atol=1e-6
+            )

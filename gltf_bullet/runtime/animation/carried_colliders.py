@@ -8,12 +8,15 @@ is animated within a kinematic body.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from gltf_bullet.bullet.world.engine_world import EngineWorld
 from gltf_bullet.transforms import (
     BoolArray,
     FloatArray,
+    IntArray,
     matrices_from_quats,
     quat_from_rotation_vector,
 )
@@ -45,17 +48,22 @@ class CarriedColliders:
         return bool(self._parts)
 
     def ahead(
-        self, world_from_node: FloatArray, simulated: BoolArray, time_step: float
+        self,
+        world_from_node: FloatArray,
+        simulated: BoolArray,
+        time_step: float,
+        leaders: Mapping[int, IntArray],
     ) -> FloatArray:
-        """``world_from_node`` with the bodies that carry colliders where the step brings them.
+        """``world_from_node`` with the bodies that carry something where the step brings them.
 
         Args:
             world_from_node: Where all nodes stand now, shape [node_count, 4, 4].
             simulated: Nodes whose own velocity moves them.
             time_step: [s]
+            leaders: Further bodies, and all nodes of each: those above bodies that are animated.
         """
         result = world_from_node.copy()
-        for owner, nodes in self._parts.items():
+        for owner, nodes in {**self._parts, **leaders}.items():
             if not simulated[owner]:
                 continue
             linear, angular = self._motion.velocities_of(owner)

@@ -48,6 +48,8 @@ class AnimationDriver:
         self._activity: tuple[tuple[bool, bool], ...] | None = None
         self._followers: IntArray = np.zeros(0, dtype=np.intp)
         self._simulated = np.zeros(len(tree), dtype=bool)
+        self._leaders: dict[int, IntArray] = {}
+        """Simulated bodies above followers, and all nodes of each: followers move within them."""
         self._anchors = [
             node
             for node in world.plan.articulations.moving_anchors
@@ -83,9 +85,9 @@ class AnimationDriver:
         if not len(self._followers) and not self._anchors and not len(self._deforming):
             return
         now = world_from_node
-        if self.carries:
+        if self.carries or self._leaders:
             self.settle(now)
-            now = self._carried.ahead(now, self._simulated, time_step)
+            now = self._carried.ahead(now, self._simulated, time_step, self._leaders)
         ahead = self.animator.compose_ahead(now, self._simulated)
         self._deforming.follow(ahead, time_step, is_jump=is_jump)
         positions, rotations = self._rigid(ahead, self._followers)
@@ -130,6 +132,14 @@ class AnimationDriver:
         self._followers = np.array([*statics, *followers], dtype=np.intp)
         self._simulated[:] = False
         self._simulated[[node for node in bodies.bodies if node not in set(followers)]] = True
+        motion_node_of = self._world.plan.motion_node_of
+        parents = self._tree.parents[np.array(followers, dtype=np.intp)]
+        above = {int(motion_node_of[parent]) for parent in parents if parent >= 0}
+        self._leaders = {
+            owner: np.flatnonzero(motion_node_of == owner)
+            for owner in sorted(above - {-1})
+            if self._simulated[owner]
+        }
 
     @cached_property
     def _node_from_scaled(self) -> FloatArray:
