@@ -18,7 +18,7 @@ from gltf_bullet.bullet.joints.scene_arena import RowTable
 from gltf_bullet.model import DofKind, DriveMode, JointDrive, JointLimit, PhysicsScene
 from gltf_bullet.planning.joints.articulation_plan import JointPlan
 from gltf_bullet.planning.joints.axes import BALL
-from gltf_bullet.planning.joints.rows import limit_range
+from gltf_bullet.planning.joints.rows import limit_range, needs_other_rows
 from gltf_bullet.transforms import FloatArray
 
 __all__ = ["DofHandle", "DofState", "DriveHandle", "JointControls"]
@@ -372,7 +372,7 @@ class JointControls:
 
         Returns:
             False, with nothing changed, when the new limit needs other degrees of freedom than
-            the joint was built with (a lock that opens, a hard limit that becomes soft).
+            the joint was built with (a lock that opens, a hard limit that is soft now).
         """
         old = self._limits[joint_node][limit]
         new = replace(
@@ -385,12 +385,13 @@ class JointControls:
         number, row_numbers = self._rows[joint_node]
         articulation = self._articulations[number]
         acting = [r for r in row_numbers if limit in articulation.plan.rows[r].row.limits]
-        if not acting or math.isinf(new.stiffness) != math.isinf(old.stiffness):
+        turns = [dof.axis != BALL and dof.kind is DofKind.ANGULAR for dof in self._dofs[joint_node]]
+        own = [articulation.plan.rows[r].row for r in acting]
+        if needs_other_rows(old, new, own, sum(turns)):
             return False
         self._limits[joint_node][limit] = new
         rows = articulation.rows
-        for r in acting:
-            row = articulation.plan.rows[r].row
+        for r, row in zip(acting, own, strict=True):
             span = limit_range(row, self._limits[joint_node])
             rows.lower[r], rows.upper[r] = span.lower, span.upper
             rows.stiffness[r], rows.damping[r] = new.stiffness, new.damping

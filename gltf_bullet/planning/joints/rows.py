@@ -20,8 +20,9 @@ from gltf_bullet.planning.joints.axes import (
     bounds_of,
     merge_axis,
 )
+from gltf_bullet.planning.joints.rotations import SAFE_MIDDLE
 
-__all__ = ["JointRow", "RowMetric", "drive_rows", "limit_range", "limit_rows"]
+__all__ = ["JointRow", "RowMetric", "drive_rows", "limit_range", "limit_rows", "needs_other_rows"]
 
 JOINT_DRIVE_ON_LOCKED_AXIS = IssueKind(
     "JOINT_DRIVE_ON_LOCKED_AXIS",
@@ -88,6 +89,38 @@ def limit_range(row: JointRow, limits: Sequence[JointLimit]) -> AxisRange:
     if row.metric in _LENGTHS and own.minimum <= 0.0:
         return AxisRange(upper=own.maximum)
     return AxisRange(lower=own.minimum, upper=own.maximum)
+
+
+def needs_other_rows(
+    old: JointLimit, new: JointLimit, rows: Sequence[JointRow], revolutes: int
+) -> bool:
+    """Whether a joint with ``new`` has other rows or degrees of freedom than with ``old``.
+
+    Args:
+        old: A limit.
+        new: The same one with other numbers.
+        rows: That enforce the old one; without any it was a lock, or no limit.
+        revolutes: Turns about one axis in the joint.
+    """
+    if not rows or math.isinf(new.stiffness) != math.isinf(old.stiffness):
+        return True
+    if len(old.axes) > 1 and (old.maximum <= LOCK_WIDTH) != (new.maximum <= LOCK_WIDTH):
+        return True  # along each axis there, away from a point or line here
+    is_twist = any(row.metric is RowMetric.TWIST for row in rows)
+    if is_twist and math.isinf(old.stiffness) and _is_lock(old) != _is_lock(new):
+        return True
+    # Three revolutes have a singular pose, which the limits must go on to keep away.
+    return revolutes == 3 and _keeps_middle(old) and not _keeps_middle(new)
+
+
+def _is_lock(limit: JointLimit) -> bool:
+    return AxisRange(lower=limit.minimum, upper=limit.maximum).is_locked
+
+
+def _keeps_middle(limit: JointLimit) -> bool:
+    """Whether an angle stays away from 90 degrees, as far as a limit of its kind can say."""
+    is_bound_below = len(limit.axes) > 1 or limit.minimum >= -SAFE_MIDDLE
+    return limit.kind is DofKind.ANGULAR and is_bound_below and limit.maximum <= SAFE_MIDDLE
 
 
 def _dof_of(dofs: Sequence[Dof], kind: DofKind, axis: int) -> int:
