@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import gltf_bullet as gb
-from tests.physics.scenes import Jointed, world
+from tests.physics.scenes import KHR, Jointed, world
 from tools.make_examples import PhysicsBuilder, physics
 
 FREE_TO_TURN = {"limits": [{"linearAxes": [0, 1, 2], "min": 0, "max": 0}]}
@@ -67,3 +69,20 @@ def test_a_node_that_holds_everything_is_nobodys_base(holder: str) -> None:
         scene.step(480)
         height = scene.node(body).world_matrix[1, 3]
     assert height == pytest.approx(0.5, abs=2e-3)
+
+
+@pytest.mark.parametrize("joint", [{}, FREE_TO_TURN], ids=["holds nothing", "ball"])
+@pytest.mark.parametrize("meet", [True, False])
+def test_jointed_bodies_meet_as_is_set(joint: dict[str, Any], meet: bool) -> None:
+    """Also those of a joint without limits, which does nothing else."""
+    scenery = Jointed()
+    cube = scenery.shape("box", size=[1, 1, 1])
+    for k in range(2):
+        motion = {"mass": 1.0, "gravityFactor": 0.0}
+        scenery.node(f"Box{k}", at=(0.3 * k, 0, 0), shape=cube, motion=motion)
+    ends = [scenery.attachment(k, (0.15 * (1 - 2 * k), 0, 0)) for k in range(2)]
+    scenery.join(ends[0], ends[1], enable_collision=not meet, **joint)
+    with world(scenery.bytes()) as scene:
+        scene.set(f"/nodes/{ends[0]}/extensions/{KHR}/joint/enableCollision", meet)
+        scene.step()
+        assert bool(len(scene.contacts())) == meet

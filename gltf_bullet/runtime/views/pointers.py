@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from gltf_bullet.model import (
-    Joint,
     JointDrive,
     JointLimit,
     Motion,
@@ -273,7 +272,8 @@ def _changed_in_place(core: SceneCore, new: PointerTarget, physics: PhysicsScene
             for index, limit in enumerate(joint.description.limits)
             if limit is item and node in core.joint_controls
         )
-    return isinstance(item, Joint) and item.node not in core.joint_controls
+    # Whether jointed bodies meet is planned, also for a joint that holds nothing.
+    return False
 
 
 def _changed_motion(core: SceneCore, motion: Motion, field: str, physics: PhysicsScene) -> bool:
