@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 
-from gltf_bullet.model import CollisionFilter, MotionKind, PhysicsMaterial, may_collide
+from gltf_bullet.model import (
+    DEFAULT_MATERIAL,
+    CollisionFilter,
+    MotionKind,
+    PhysicsMaterial,
+    combine,
+    may_collide,
+)
+from gltf_bullet.model.materials import CombineMode
 from gltf_bullet.planning.bodies import BodyPlans
 from gltf_bullet.planning.body_plans import SurfaceKey
 from gltf_bullet.planning.contacts.flat_landings import Shown
@@ -13,6 +21,8 @@ from gltf_bullet.planning.shapes.shape_plans import BvhPlan
 
 __all__ = [
     "SurfaceUse",
+    "alone_friction",
+    "alone_restitution",
     "colliders_by_use",
     "meetings",
     "surface_key",
@@ -32,6 +42,27 @@ class SurfaceUse:
 def surface_key(material: PhysicsMaterial, kind: MotionKind | None) -> SurfaceKey:
     """The key of a material on a body of a kind; ``None``: of a collider without motion."""
     return SurfaceKey(material=material, is_dynamic=kind is MotionKind.DYNAMIC)
+
+
+def alone_friction(key: SurfaceKey) -> float:
+    """What decides how a surface rubs on bodies of other scenes, and of the user.
+
+    A pushed one keeps its own number, as Bullet's users expect beside their bodies; ground gives
+    such a body of the default material what the spec combines: 1 if it has that as well, and its
+    own number if it multiplies.
+    """
+    material = key.material
+    if key.is_dynamic:
+        return material.dynamic_friction
+    partner = DEFAULT_MATERIAL.dynamic_friction
+    modes = material.friction_combine, DEFAULT_MATERIAL.friction_combine
+    return combine(material.dynamic_friction, partner, *modes) / partner
+
+
+def alone_restitution(key: SurfaceKey) -> float:
+    """Likewise; of ground that does not multiply the partner alone decides."""
+    multiplies = key.material.restitution_combine is CombineMode.MULTIPLY
+    return key.material.restitution if key.is_dynamic or multiplies else 1.0
 
 
 def surface_uses(bodies: BodyPlans) -> dict[SurfaceUse, set[int]]:

@@ -40,6 +40,8 @@ from gltf_bullet.planning.contacts.pair_factors import (
 )
 from gltf_bullet.planning.contacts.surface_uses import (
     SurfaceUse,
+    alone_friction,
+    alone_restitution,
     colliders_by_use,
     meetings,
     surface_key,
@@ -237,13 +239,13 @@ def _pair_targets(
     ordered = sorted(
         edges, key=lambda e: (keys[e[0]].is_dynamic and keys[e[1]].is_dynamic, e[0] == e[1], e)
     )
-    # Alone, a pushed surface keeps its own numbers, as Bullet's users expect beside their bodies.
-    own = [(k.material.dynamic_friction, k.material.restitution, k.is_dynamic) for k in keys]
-    alone_friction = np.array([mu if pushed else 1.0 for mu, _, pushed in own])
-    alone_restitution = np.array([e if pushed else 1.0 for _, e, pushed in own])
-    fixed = frozenset(row[key] for key in keys if not key.is_dynamic)
     targets = PairTargets(
-        friction, restitution, tuple(ordered), alone_friction, alone_restitution, fixed
+        friction,
+        restitution,
+        tuple(ordered),
+        np.array([alone_friction(key) for key in keys]),
+        np.array([alone_restitution(key) for key in keys]),
+        frozenset(row[key] for key in keys if not key.is_dynamic),
     )
     return targets, static, keys
 
