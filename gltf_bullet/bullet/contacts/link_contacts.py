@@ -69,6 +69,9 @@ class LinkContacts:
                 self._kind_of, self._kinds, self._split_pairs, pair_rules
             )
         self._apply(contacts, links)
+        if any(part.surface.key.material.restitution > 0.0 for _, part in links):
+            # For those who only ever call stepSimulation; the others would be told in time.
+            self.before_step(session.settings())
 
     def change(self, contacts: ContactPlan, links: Iterable[SolidLink]) -> None:
         """Give the same links other surfaces."""
