@@ -54,6 +54,10 @@ class LinkShapes:
             return self._balls(saved["m_collisionShape"], link_from_inertial, shown)
         data = pybullet.getCollisionShapeData(body, link, physicsClientId=self._client)
         meshes = self._meshes_at(saved["m_collisionShape"]) if saved is not None else []
+        if len(data) == 1:
+            # The objects of a file that stands unmoved in its link are the children of the link's
+            # own compound, and not of one below it (measured).
+            meshes = [[mesh for parts in meshes for mesh in parts]]
         found: list[ColliderDescription] = []
         for k, entry in enumerate(data):
             kind, size = entry[2], entry[3]
