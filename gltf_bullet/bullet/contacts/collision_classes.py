@@ -31,6 +31,9 @@ body is hit only when its mask holds the ray's group)."""
 FIRST_BIT, BIT_COUNT = 2, 29
 """Bit 31 overflows PyBullet's signed argument (measured)."""
 
+_NO_BODY = -1
+"""An id that PyBullet never gives."""
+
 ANYTHING = ContactClass()
 
 NEEDS_NONE = 0
@@ -200,6 +203,16 @@ class CollisionClasses:
     def write(self, link: EngineLink, kind: LinkKind) -> None:
         """Set group and mask of a link; the same ones again renew its cached contacts."""
         self._write(link, self.bits_of(kind))
+
+    def renew(self, body_id: int) -> None:
+        """Renew the cached contacts of all links of a body, and leave it the bits that it has.
+
+        Those may be the user's by now, and PyBullet tells nobody. A rule for a pair renews both
+        bodies (measured); this one is for a pair without a second body.
+        """
+        pybullet.setCollisionFilterPair(
+            body_id, _NO_BODY, -1, -1, enableCollision=1, physicsClientId=self._client_id
+        )
 
     def _write(self, link: EngineLink, bits: tuple[int, int]) -> None:
         pybullet.setCollisionFilterGroupMask(*link, *bits, physicsClientId=self._client_id)

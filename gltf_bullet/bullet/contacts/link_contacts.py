@@ -113,17 +113,18 @@ class LinkContacts:
         """Note which surfaces slide."""
         self._slip.after_step(settings.time_step, settings.gravity)
 
-    def renew(self, links: set[EngineLink] | None = None) -> None:
-        """Write groups and masks again, of all links or some: their pairs are made anew."""
-        for link, kind in self._kind_of.items():
-            if links is None or link in links:
-                self._classes.write(link, kind)
+    def renew(self, bodies: Iterable[int] | None = None) -> None:
+        """Let pairs be made anew, of all bodies or some, under the bits that they have."""
+        for body_id in (
+            dict.fromkeys(body for body, _ in self._kind_of) if bodies is None else bodies
+        ):
+            self._classes.renew(body_id)
 
     def settle(self, link: EngineLink) -> None:
         """Let a fixed link that was made anew meet others as its predecessor did."""
         self._restitution.settle(link)
         self._slip.settle(link)
-        self.renew({link})
+        self._classes.write(link, self._kind_of[link])
 
     def renew_in_order(self) -> None:
         """Make all collision pairs of the scene anew, in one fixed order.

@@ -8,6 +8,7 @@ surfaces. Only bodies are looked at whose two coefficients differ towards some p
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -106,6 +107,9 @@ class SlipFriction:
         row = contacts.index_of
         self._row_of = {link: row[surface.key] for link, surface in links}
         self._at_rest = _rest_gains(contacts)
+        counts = Counter(body_id for body_id, _ in kind_of)
+        self._single = {body_id for body_id, count in counts.items() if count == 1}
+        """Bodies that collide with one link."""
         for link in self._surface_of:
             if self._rests(link):
                 self._slid[link[0]] = -_SETTLING
@@ -236,7 +240,10 @@ class SlipFriction:
             return
         self._stale.discard(link)
         if any(self._keeps_points(link, partner) for partner in partners):
-            self._classes.write(link, self._kind_of[link])
+            if link[0] in self._single:
+                self._classes.renew(link[0])
+            else:  # the other links are to keep their points
+                self._classes.write(link, self._kind_of[link])
 
     def _slip(
         self,

@@ -69,9 +69,7 @@ def _node_from_world(core: SceneCore, poses: Mapping[int, NodePose]) -> FloatArr
     return quat_conjugate(core.asset.tree.compose_rotations(local, turn))
 
 
-def node_poses(
-    tree: NodeTree, nodes: IntArray, local_matrices: FloatArray
-) -> dict[int, NodePose]:
+def node_poses(tree: NodeTree, nodes: IntArray, local_matrices: FloatArray) -> dict[int, NodePose]:
     """Local transforms as glTF stores them, by node.
 
     Args:
