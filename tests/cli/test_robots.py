@@ -150,3 +150,12 @@ def test_options_of_robots_are_refused_for_gltf(run: Run, assets: Path, command:
     outcome = run(command, assets / "falling_box.gltf", "--fixed-base")
     assert outcome.code == 2
     assert "--fixed-base" in outcome.err
+
+
+def test_inspect_says_whether_the_base_of_a_robot_is_fixed(run: Run, tmp_path: Path) -> None:
+    target = tmp_path / "droid.glb"
+    for options, base in ((("--fixed-base",), "node 2 base_link"), ((), "(free base)")):
+        assert run("convert", DATA / "r2d2.urdf", target, *options).code == 0
+        text = run("inspect", target).out
+        (line,) = [line for line in text.splitlines() if "articulation 0" in line]
+        assert line.endswith(base)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from gltf_bullet.model import DofKind, Joint, JointLimit
 from gltf_bullet.planning.joints.articulation_plan import (
@@ -31,10 +31,10 @@ def describe_joints(plans: ArticulationPlans, names: Sequence[str]) -> Iterator[
 
     ``parent`` and ``child`` are the ends of the joint in the multibody's tree: of a loop
     constraint, its first and second node's. ``body`` is a motion node, or ``None`` for an end that
-    does not move by forces; then ``anchor`` is a node that moves by itself, or ``None`` for the
-    fixed world.
+    does not move by forces; then ``anchor`` is a node that moves by itself or is a fixed base, or
+    ``None`` for the fixed world.
     """
-    nodes_of = [_node_of_links(articulation) for articulation in plans.articulations]
+    nodes_of = [_nodes_of_links(articulation) for articulation in plans.articulations]
     for number, (articulation, node_of) in enumerate(
         zip(plans.articulations, nodes_of, strict=True)
     ):
@@ -81,12 +81,20 @@ def _whose(joint: Joint, articulation: int, names: Sequence[str]) -> Row:
     }
 
 
-def _node_of_links(articulation: ArticulationPlan) -> dict[tuple[int, int], int]:
-    return {
-        (index, link): node
-        for index, multibody in enumerate(articulation.multibodies)
-        for node, link in multibody.bodies
-    }
+class _LinkNodes(NamedTuple):
+    """The nodes that the links of an articulation are, by multibody and link."""
+
+    moved: dict[tuple[int, int], int]
+    fixed: dict[tuple[int, int], int]
+
+
+def _nodes_of_links(articulation: ArticulationPlan) -> _LinkNodes:
+    found = _LinkNodes({}, {})
+    for index, multibody in enumerate(articulation.multibodies):
+        for node, link in multibody.bodies:
+            is_moved = link >= 0 or multibody.is_floating
+            (found.moved if is_moved else found.fixed)[index, link] = node
+    return found
 
 
 def _hangs_on_second(planned: JointPlan) -> bool:
@@ -95,12 +103,13 @@ def _hangs_on_second(planned: JointPlan) -> bool:
     return b.multibody < 0 or (a.multibody >= 0 and a.link > b.link)
 
 
-def _end(frame: LinkFrame, node_of: dict[tuple[int, int], int], names: Sequence[str]) -> Row:
-    if frame.multibody < 0:
-        anchor = frame.link if frame.link >= 0 else None
+def _end(frame: LinkFrame, node_of: _LinkNodes, names: Sequence[str]) -> Row:
+    key = frame.multibody, frame.link
+    if frame.multibody < 0 or key in node_of.fixed:
+        anchor = node_of.fixed.get(key, frame.link if frame.link >= 0 else None)
         name = "the world" if anchor is None else names[anchor]
         return {"body": None, "name": name, "anchor": anchor, "multibody": None, "link": None}
-    body = node_of[frame.multibody, frame.link]
+    body = node_of.moved[key]
     return {
         "body": body,
         "name": names[body],
