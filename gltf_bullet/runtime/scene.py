@@ -288,9 +288,19 @@ class Scene(SceneViews):
 
         Raises:
             EngineError: The world holds other bodies than the saved one.
+            TypeError: It is something else, as a number of ``pybullet.saveState``.
+            ValueError: It is of another asset.
         """
+        if not isinstance(state, SceneState):
+            raise TypeError(f"state is {state!r}; must be what save_state returned")
+        physics, now = state.physics, self.core.model.now
+        if (
+            physics.motions.keys() != now.motions.keys()
+            or physics.joints.keys() != now.joints.keys()
+        ):
+            raise ValueError("state is of another asset; its bodies and joints are at other nodes")
         with self.core.session.lock:
-            self.core.return_to(state, state.physics)
+            self.core.return_to(state, physics)
 
     def reset(self) -> None:
         """Go back to the state at the first step (or, before any step, do nothing).

@@ -293,3 +293,8 @@ def test_a_tolerance_must_be_a_number_of_zero_or_more(
         with pytest.raises(ValueError, match=f"{name} is .* must be a finite number >= 0"):
             recording.export_glb(tmp_path / "film.glb", **{name: value})
     assert not (tmp_path / "film.glb").exists()
+
+
+def test_what_is_no_scene_is_refused_with_the_call_for_worlds() -> None:
+    with pytest.raises(TypeError, match=r"scene is 0; must be a Scene; record_world"):
+        gb.record(0)  # type: ignore[arg-type]

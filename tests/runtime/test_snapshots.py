@@ -223,3 +223,19 @@ def test_a_state_of_other_bodies_is_refused() -> None:
         with pytest.raises(gb.EngineError, match="other bodies"):
             scene.restore_state(saved)
         assert np.isfinite(scene.node_matrices).all()
+
+
+def test_what_is_no_state_of_the_asset_is_refused_and_changes_nothing() -> None:
+    """A number of pybullet.saveState, and a state of an asset with other nodes."""
+    scenery = Scenery()
+    ball = scenery.shape("sphere", radius=0.3)
+    scenery.node("Ball", at=(0, 5, 0), shape=ball, motion={"mass": 1.0})
+    with world(busy_scene()) as scene, world(scenery.bytes()) as other:
+        scene.step(10)
+        before = scene.node_matrices.copy()
+        number = pybullet.saveState(physicsClientId=scene.client_id)
+        with pytest.raises(TypeError, match=r"state is \d+; must be what save_state returned"):
+            scene.restore_state(number)  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="state is of another asset"):
+            scene.restore_state(other.save_state())
+        assert np.array_equal(scene.node_matrices, before)

@@ -43,8 +43,11 @@ def record(scene: Scene, *, fps: float = 30.0) -> Recording:
         fps: Frames per second of simulated time at most; frames fall on engine steps.
 
     Raises:
+        TypeError: It is no scene; ``record_world`` records whole worlds.
         ValueError: ``fps`` is not a finite number above 0.
     """
+    if not isinstance(scene, Scene):
+        raise TypeError(f"scene is {scene!r}; must be a Scene; record_world(client) records worlds")
     require_number("fps", fps)
     return Recording(scene, fps)
 
