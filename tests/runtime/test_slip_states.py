@@ -67,5 +67,5 @@ def test_a_state_is_taken_by_a_scene_with_other_ids() -> None:
         state, then = pickle.dumps(scene.save_state()), onward(scene)
     with world(slide()) as other:
         other.step(3)
-        other.restore_state(pickle.loads(state))
+        other.restore_state(pickle.loads(state))  # noqa: S301  # ours
         np.testing.assert_allclose(onward(other), then, atol=1e-9)

@@ -115,9 +115,9 @@ class LinkContacts:
 
     def renew(self, bodies: Iterable[int] | None = None) -> None:
         """Let pairs be made anew, of all bodies or some, under the bits that they have."""
-        for body_id in (
-            dict.fromkeys(body for body, _ in self._kind_of) if bodies is None else bodies
-        ):
+        if bodies is None:
+            bodies = dict.fromkeys(body_id for body_id, _ in self._kind_of)
+        for body_id in bodies:
             self._classes.renew(body_id)
 
     def settle(self, link: EngineLink) -> None:
