@@ -140,6 +140,7 @@ def place_stated_joint(result: WorldNodes, stated: StatedJoint, diagnostics: Dia
         max_velocity=stated.joint.max_velocity,
         friction=stated.joint.friction,
         mimic=None if coupling is None else (stated.leader, coupling.multiplier, coupling.offset),
+        on_fixed_base=stated.joint.on_fixed_base,
     )  # fmt: skip
 
 
@@ -152,6 +153,7 @@ def note_rest(
     max_velocity: float,
     friction: float,
     mimic: tuple[str, float, float] | None,
+    on_fixed_base: bool,
 ) -> None:
     """Keep what KHR cannot say of a joint in ``extras``; ``mimic``: joint, multiplier, offset."""
     kept: dict[str, Any] = {}
@@ -159,6 +161,8 @@ def note_rest(
         kept["maxVelocity"] = max_velocity
     if friction > 0.0:
         kept["friction"] = friction
+    if on_fixed_base:
+        kept["fixedBase"] = True
     if mimic is not None:
         kept["mimic"] = dict(zip(("joint", "multiplier", "offset"), mimic, strict=True))
         diagnostics.report(

@@ -148,6 +148,7 @@ class _Placer:
             max_velocity=0.0 if joint.kind is JointKind.FIXED else joint.max_velocity,
             friction=joint.friction,
             mimic=None if rule is None else (rule.joint, rule.multiplier, rule.offset),
+            on_fixed_base=link.parent == 0 and parent not in self._result.motions,
         )  # fmt: skip
         return node
 

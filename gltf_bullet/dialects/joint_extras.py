@@ -2,7 +2,7 @@
 
 Written by ``gltf-bullet convert``; any file may have it::
 
-    "extras": {"gltf_bullet": {"maxVelocity": 2.6, "friction": 0.1,
+    "extras": {"gltf_bullet": {"maxVelocity": 2.6, "friction": 0.1, "fixedBase": true,
                                "mimic": {"joint": "finger_1", "multiplier": 1, "offset": 0}}}
 """
 
@@ -48,6 +48,7 @@ def with_extras(
             coupling=coupling,
             max_velocity=_number(own.get("maxVelocity")) or 0.0,
             friction=_number(own.get("friction")) or 0.0,
+            on_fixed_base=own.get("fixedBase") is True,
         )
     return found
 

@@ -119,4 +119,6 @@ class Joint:
     """[m/s] or [rad/s] as robots state it, for information; 0: not stated."""
     friction: float = 0.0
     """As robots state it, for information: Bullet does not simulate it."""
+    on_fixed_base: bool = False
+    """Whether the node without motion that it hangs on is the fixed base of a robot."""
     pointer: JsonPointer = field(default=ROOT, compare=False)

@@ -56,6 +56,7 @@ def with_fixed_bases(
     dynamic = {n for n, m in physics.motions.items() if m.kind is MotionKind.DYNAMIC}
     edges: list[GraphEdge] = []
     bases_of_edge: dict[int, int] = {}
+    stated: set[int] = set()
     for index, (node, joint) in enumerate(sorted(physics.joints.items())):
         ends = (node, _WORLD if joint.connected_node is None else joint.connected_node)
         owners = [int(motion_node_of[end]) if end >= 0 else -1 for end in ends]
@@ -71,7 +72,9 @@ def with_fixed_bases(
         if not all(held):
             end, owner = ends[held.index(False)], owners[held.index(False)]
             parents = tree.ancestors(end) if end >= 0 and owner < 0 else ()
-            bases_of_edge[index] = parents[0] if parents else _WORLD
+            bases_of_edge[index] = base = parents[0] if parents else _WORLD
+            if joint.on_fixed_base:
+                stated.add(base)
     if not any(base != _WORLD for base in bases_of_edge.values()):
         return physics
     bodies_of_base: dict[int, set[int]] = {}
@@ -92,7 +95,7 @@ def with_fixed_bases(
         for base, bodies in bodies_of_base.items()
         if base not in refused
         and _is_base_of(base, bodies, physics, tree, set(moving))
-        and _is_compact(base, bodies, physics, tree, frames, mesh_of)
+        and (base in stated or _is_compact(base, bodies, physics, tree, frames, mesh_of))
     ]
     if not found:
         return physics
