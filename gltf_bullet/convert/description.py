@@ -257,6 +257,8 @@ class BodyDescription:
     links: tuple[LinkDescription, ...]
     self_collision: bool = False
     """Whether its links may touch each other."""
+    holder: tuple[int, str] | None = None
+    """Number and name of what it is a part of, with other bodies of the same number: a robot."""
 
 
 class ConstraintKind(enum.Enum):

@@ -100,6 +100,11 @@ class _Placer:
         """Nodes of the body's name, its links and joints."""
         parent = self._result.world_node
         base = body.links[0]
+        if body.holder is not None:
+            if body.holder not in self._result.holders:
+                held = self._nodes.add(body.holder[1], parent, IDENTITY_POSE)
+                self._result.holders[body.holder] = held
+            parent = self._result.holders[body.holder]
         if body.name and (len(body.links) > 1 or body.name != base.name):
             parent = self._nodes.add(body.name, parent, IDENTITY_POSE)
         for index, link in enumerate(body.links):

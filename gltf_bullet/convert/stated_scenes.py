@@ -108,7 +108,10 @@ def with_scenes(
                 number, raw = described[own]
                 pose = part_from_world @ raw.world_from_link
                 places[number, own[1] + 1] = (len(bodies), 0), pose
-            bodies.append(BodyDescription(name="", links=(_merged(part, described),)))
+            robot, *_ = (described[own][0] for own in part.surfaces)
+            holder = _holder(robot, world.bodies[robot])
+            links = (_merged(part, described),)
+            bodies.append(BodyDescription(name="", links=links, holder=holder))
         joints += [_stated(joint, first, scene.parts) for joint in scene.joints]
     constraints = []
     for constraint in world.constraints:
@@ -133,6 +136,12 @@ def with_scenes(
     return replace(
         world, bodies=tuple(bodies), constraints=tuple(constraints), joints=tuple(joints)
     )
+
+
+def _holder(number: int, robot: BodyDescription) -> tuple[int, str] | None:
+    """What bodies of a multibody hang under, so that it has its name again."""
+    is_named = len(robot.links) > 1 and robot.name not in ("", "world", robot.links[0].name)
+    return (number, robot.name) if is_named else None
 
 
 def _merged(

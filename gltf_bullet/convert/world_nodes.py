@@ -48,4 +48,6 @@ class WorldNodes:
     """In the order of their indices."""
     link_nodes: dict[tuple[int, int], int] = field(default_factory=dict)
     """By body and link, the base being 0."""
+    holders: dict[tuple[int, str], int] = field(default_factory=dict)
+    """What bodies are parts of."""
     world_node: int = -1

@@ -313,3 +313,20 @@ def test_a_kinematic_body_turns_about_the_centre_that_its_file_states(tmp_path: 
         # One second at 2 rad/s about the world's Z through (0.5, 0, 0).
         expected = (0.5 - 0.5 * np.cos(2.0), -0.5 * np.sin(2.0), 0.0)
         np.testing.assert_allclose(places(again)["Wheel"], expected, atol=1e-4)
+
+
+def test_robots_of_our_scenes_keep_their_names(tmp_path: Path) -> None:
+    """Two of them, one fixed, through a second and a third file."""
+    with headless_world() as client:
+        for name, fixed in (("kuka_iiwa/model.urdf", True), ("r2d2.urdf", False)):
+            pybullet.loadURDF(
+                str(DATA / name), (0, 2.0 * fixed, 1), useFixedBase=fixed, physicsClientId=client
+            )
+        wanted = [pybullet.getBodyInfo(body, client) for body in (0, 1)]
+        gb.export_world(tmp_path / "first.glb", client)
+    for source, target in (("first", "second"), ("second", "third")):
+        with headless_world() as client:
+            scene = gb.load_gltf(tmp_path / f"{source}.glb", client)
+            robots = {body.body_id for body in scene.bodies.values()}
+            assert sorted(pybullet.getBodyInfo(body, client) for body in robots) == sorted(wanted)
+            gb.export_world(tmp_path / f"{target}.glb", client)
