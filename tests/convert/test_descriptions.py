@@ -182,11 +182,11 @@ def test_equal_meshes_and_looks_are_written_once() -> None:
 def test_what_is_shown_encloses_the_shapes_volume(
     shape: BoxShape | BallShape | RoundShape, volume: float
 ) -> None:
-    """By signed tetrahedra, so that triangles also face outwards; 3 percent are lost."""
+    """By signed tetrahedra, so that triangles also face outwards; up to 4.1 percent are lost."""
     mesh = shown_geometry(shape)
     a, b, c = (mesh.points[mesh.triangles[:, k]] for k in range(3))
     found = float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum()) / 6.0
-    assert 0.97 * volume < found <= volume * (1 + 1e-9)
+    assert 0.959 * volume < found <= volume * (1 + 1e-9)
     assert mesh.normals is not None
     outwards = np.einsum("ij,ij->i", np.cross(b - a, c - a), mesh.normals[mesh.triangles[:, 0]])
     assert (outwards > 0.0).all()
