@@ -200,6 +200,13 @@ class CollisionClasses:
         (group, mask), (other_group, other_mask) = self.bits_of(one), self.bits_of(other)
         return bool(group & other_mask or other_group & mask)
 
+    def kind_at(self, link: EngineLink) -> LinkKind | None:
+        """What a link of any scene was given; ``None`` where it meets all."""
+        for registered in self._classes.values():
+            if link in registered.links:
+                return registered.links[link]
+        return None
+
     def write(self, link: EngineLink, kind: LinkKind) -> None:
         """Set group and mask of a link; the same ones again renew its cached contacts."""
         self._write(link, self.bits_of(kind))

@@ -72,6 +72,19 @@ class LinkContacts:
         if any(part.surface.key.material.restitution > 0.0 for _, part in links):
             # For those who only ever call stepSimulation; the others would be told in time.
             self.before_step(session.settings())
+        self._overrule()
+
+    def _overrule(self) -> None:
+        """Forbid pairs that must not meet although a rule about earlier bodies says that they do."""
+        left = self._pair_rules.left
+        for link, other in left.of(self._kind_of):
+            kind = self._kind_of.get(other) or self._classes.kind_at(other)
+            if kind is None or self._classes.meet(self._kind_of[link], kind):
+                continue
+            if other in self._kind_of:
+                self._pair_rules.forbid([(link, other)])
+            else:
+                left.forbid_across(self._pair_rules, link, other)
 
     def change(self, contacts: ContactPlan, links: Iterable[SolidLink]) -> None:
         """Give the same links other surfaces."""

@@ -2,27 +2,74 @@
 
 PyBullet cannot delete a pair rule, rules outlive their bodies, and body ids are used again
 (measured): a rule is therefore turned back on removal, so that a later body of the caller with the
-same id collides as usual.
+same id collides as usual. It then says "these collide", which PyBullet heeds before groups and masks
+(measured): where both ids come back as ours, links that must not meet get a rule of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cached_property
 from itertools import chain
 
 import pybullet
 
 from gltf_bullet.bullet.engine_link import EngineLink
+from gltf_bullet.bullet.session import EngineSession
 
-__all__ = ["PairRules"]
+__all__ = ["LeftRules", "PairRules", "left_rules"]
+
+
+class LeftRules:
+    """Rules of a world that were turned back: they say that links with such ids collide."""
+
+    def __init__(self) -> None:
+        self._partners: dict[EngineLink, set[EngineLink]] = {}
+        self._across: dict[int, list[tuple[PairRules, tuple[EngineLink, EngineLink]]]] = {}
+        """Rules of scenes against bodies of others, by these."""
+
+    def add(self, one: EngineLink, other: EngineLink) -> None:
+        """A rule was turned back."""
+        self._partners.setdefault(one, set()).add(other)
+        self._partners.setdefault(other, set()).add(one)
+
+    def discard(self, one: EngineLink, other: EngineLink) -> None:
+        """It forbids again."""
+        self._partners.get(one, set()).discard(other)
+        self._partners.get(other, set()).discard(one)
+
+    def of(self, links: Iterable[EngineLink]) -> list[tuple[EngineLink, EngineLink]]:
+        """Pairs of one of some links and any other."""
+        if not self._partners:
+            return []
+        return [
+            (link, other) for link in links for other in sorted(self._partners.get(link, ()))
+        ]
+
+    def forbid_across(self, rules: PairRules, own: EngineLink, other: EngineLink) -> None:
+        """Forbid what ``rules`` has to forget when the body of ``other`` goes."""
+        rules.forbid([(own, other)])
+        self._across.setdefault(other[0], []).append((rules, (own, other)))
+
+    def part(self, body_ids: Collection[int]) -> None:
+        """Bodies go: whoever gets their ids has nothing to do with the rules against them."""
+        for body_id in self._across.keys() & set(body_ids) if self._across else ():
+            for rules, pair in self._across.pop(body_id):
+                rules.allow([pair])
+
+
+def left_rules(_session: EngineSession) -> LeftRules:
+    """Those of a world; to be asked for by ``session.shared``."""
+    return LeftRules()
 
 
 class PairRules:
     """The pair rules of one scene."""
 
-    def __init__(self, client_id: int) -> None:
-        self._client_id = client_id
+    def __init__(self, session: EngineSession) -> None:
+        self._client_id = session.client_id
+        self.left = session.shared(left_rules)
+        """Of the world."""
         self._forbidden: set[tuple[EngineLink, EngineLink]] = set()
         self._trusted: tuple[Iterable[tuple[EngineLink, EngineLink]], ...] = ()
 
@@ -77,6 +124,7 @@ class PairRules:
             self.allow(tuple(self._forbidden))
 
     def _write(self, pair: tuple[EngineLink, EngineLink], *, enable: bool) -> None:
+        (self.left.add if enable else self.left.discard)(*pair)
         (body_a, link_a), (body_b, link_b) = pair
         pybullet.setCollisionFilterPair(
             body_a, body_b, link_a, link_b, int(enable), physicsClientId=self._client_id

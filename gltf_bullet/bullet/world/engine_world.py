@@ -64,7 +64,7 @@ class EngineWorld(WorldParts):
         """
         client_id = self.client_id = session.client_id
         self.session, self.plan, self._options = session, plan, options
-        self.pair_rules = PairRules(client_id)
+        self.pair_rules = PairRules(session)
         self._created: list[int] = []
         self._undo: list[Callable[[], None]] = []
         painter = BodyVisuals(session, options, visuals)
@@ -376,4 +376,5 @@ class EngineWorld(WorldParts):
         session.remove_bodies(created, int(is_first_held))
         if self.pair_rules.are_any:
             self.pair_rules.release()
+        self.pair_rules.left.part(created)
         created.clear()
