@@ -317,7 +317,8 @@ class Scene(SceneViews):
     def restart(self, state: SceneState, values: Mapping[str, Any]) -> None:
         """:meth:`restore_state`, then :meth:`set` for every pointer: an episode's start.
 
-        Bodies are made anew at most once, and not at all where the same values can be set in place.
+        Bodies are made anew at most once, and not at all where the same values can be set in place;
+        twice where free bodies get other centres of mass or axes, or joints other kinds of limits.
 
         Args:
             state: Of this scene or another one of the asset.

@@ -11,6 +11,7 @@ from gltf_bullet.bullet.contacts.slip_friction import SlipState
 from gltf_bullet.bullet.joints.articulation_state import ArticulationState
 from gltf_bullet.bullet.joints.solving.contact_reader import ContactMemory
 from gltf_bullet.bullet.world.kinematic_targets import KinematicNodes
+from gltf_bullet.planning.body_layouts import BodyLayout
 
 __all__ = ["EngineWorldState"]
 
@@ -28,3 +29,5 @@ class EngineWorldState:
     kinematic_nodes: KinematicNodes
     contacts: ContactMemory
     deforming: tuple[BuiltSurface, ...]
+    layout: BodyLayout
+    """Of the bodies: those with another one cannot take the rest over."""

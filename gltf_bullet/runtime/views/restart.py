@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.model.pointers import find_target
+from gltf_bullet.planning.body_layouts import anchored_nodes, fits, layout_of
 from gltf_bullet.planning.changed_masses import differ_in_masses, with_masses_of
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.scene_state import SceneState
@@ -32,9 +34,52 @@ def restart(core: SceneCore, state: SceneState, values: Mapping[str, Any]) -> No
     # weighed anew where it is no more than their masses.
     if differ_in_masses(now, wanted):
         wanted = with_masses_of(core.model.now, wanted)
-    core.return_to(state, wanted)
+    if _can_take_over(core, state, wanted):
+        core.return_to(state, wanted)
+    else:
+        core.return_to(state, state.physics)
+        core.rebuild(wanted)
     for pointer, value in later.items():
         set_value(core, pointer, value)
+
+
+def _can_take_over(core: SceneCore, state: SceneState, wanted: PhysicsScene) -> bool:
+    """Whether bodies of ``wanted`` stand in the engine as those did that the state was taken of."""
+    if not _may_stand_otherwise(core, state.physics, wanted):
+        return True
+    if wanted != core.model.now and not core.change_masses(wanted):
+        return False
+    return fits(layout_of(core.world.plan), state.world.layout)
+
+
+def _may_stand_otherwise(core: SceneCore, before: PhysicsScene, after: PhysicsScene) -> bool:
+    """Whether other inertial frames, or rows of joints, may come of the differences."""
+    anchored = anchored_nodes(core.world.plan)
+    for node, motion in before.motions.items():
+        other = after.motions[node]
+        if node in anchored and motion.kind is other.kind:
+            continue
+        if motion is not other and motion != replace(
+            other,
+            linear_velocity=motion.linear_velocity,
+            angular_velocity=motion.angular_velocity,
+            gravity_factor=motion.gravity_factor,
+        ):
+            return True
+    if any(
+        joint.description.limits != after.joints[node].description.limits
+        for node, joint in before.joints.items()
+    ):
+        return True
+    owner_of = core.world.plan.motion_node_of
+    for node, collider in before.colliders.items():
+        owner = before.motions.get(int(owner_of[node]))
+        is_same = collider.shape == after.colliders[node].shape
+        if owner is None or is_same or int(owner_of[node]) in anchored:
+            continue
+        if owner.center_of_mass is None or owner.inertia_diagonal is None:
+            return True
+    return False
 
 
 def _with_value(physics: PhysicsScene, pointer: str, value: Any) -> PhysicsScene:

@@ -1,0 +1,64 @@
+"""What a saved state has to fit: how bodies stand in the engine, and the rows of their joints.
+
+A state holds poses of inertial frames, of links by coordinates along their chain, and memories of the
+rows. Bodies with the same layout as those that it was taken of can take it over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TypeAlias
+
+import numpy as np
+
+from gltf_bullet.model import MotionKind
+from gltf_bullet.planning.joints.articulation_plan import ArticulationPlan
+from gltf_bullet.planning.scene_plan import ScenePlan
+from gltf_bullet.transforms import FloatArray
+
+__all__ = ["BodyLayout", "anchored_nodes", "fits", "layout_of"]
+
+_SAME = 1e-7
+"""[m] and of a quaternion: planned from where bodies stand, frames differ in the last bits."""
+
+BodyLayout: TypeAlias = tuple[Hashable, FloatArray]
+"""What must be the same, and the inertial frames, shape [body_count, 7]."""
+
+
+def layout_of(plan: ScenePlan) -> BodyLayout:
+    """The layout of planned bodies."""
+    bodies, anchored = plan.bodies.bodies, anchored_nodes(plan)
+    frames = [
+        (*body.body_from_inertial.translation, *body.body_from_inertial.rotation_xyzw)
+        for node, body in bodies.items()
+        if node not in anchored
+    ]
+    chains = tuple(_chain(articulation) for articulation in plan.articulations.articulations)
+    kinds = tuple((node, body.kind) for node, body in bodies.items())
+    return (kinds, chains), np.array(frames, dtype=np.float64).reshape(-1, 7)
+
+
+def anchored_nodes(plan: ScenePlan) -> frozenset[int]:
+    """Bodies that are links of chains from something fixed: wherever their centres are."""
+    bodies = plan.bodies.bodies
+    return frozenset(
+        node
+        for articulation in plan.articulations.articulations
+        for multibody in articulation.multibodies
+        if multibody.root_node not in bodies
+        or bodies[multibody.root_node].kind is not MotionKind.DYNAMIC
+        for node, _ in multibody.bodies
+    )
+
+
+def fits(one: BodyLayout, other: BodyLayout) -> bool:
+    """Whether a state of bodies with one layout is one of bodies with the other."""
+    return one[0] == other[0] and bool(np.allclose(one[1], other[1], rtol=0.0, atol=_SAME))
+
+
+def _chain(plan: ArticulationPlan) -> Hashable:
+    return (
+        tuple((multibody.root_node, multibody.bodies) for multibody in plan.multibodies),
+        tuple((dof.joint_node, dof.dof.kind, dof.dof.axis, dof.is_reversed) for dof in plan.dofs),
+        tuple((row.joint, row.row) for row in plan.rows),
+    )
