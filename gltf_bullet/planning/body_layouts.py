@@ -1,7 +1,7 @@
 """What a saved state has to fit: how bodies stand in the engine, and the rows of their joints.
 
-A state holds poses of inertial frames, of links by coordinates along their chain, and memories of the
-rows. Bodies with the same layout as those that it was taken of can take it over.
+A state holds poses of inertial frames, of links by coordinates along their chain, and memories of
+the rows. Bodies with the same layout as those that it was taken of can take it over.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class LinkContacts:
         self._overrule()
 
     def _overrule(self) -> None:
-        """Forbid pairs that must not meet although a rule about earlier bodies says that they do."""
+        """Forbid pairs that must not meet although a rule about earlier bodies says they do."""
         left = self._pair_rules.left
         for link, other in left.of(self._kind_of):
             kind = self._kind_of.get(other) or self._classes.kind_at(other)
