@@ -42,9 +42,7 @@ class LeftRules:
         """Pairs of one of some links and any other."""
         if not self._partners:
             return []
-        return [
-            (link, other) for link in links for other in sorted(self._partners.get(link, ()))
-        ]
+        return [(link, other) for link in links for other in sorted(self._partners.get(link, ()))]
 
     def forbid_across(self, rules: PairRules, own: EngineLink, other: EngineLink) -> None:
         """Forbid what ``rules`` has to forget when the body of ``other`` goes."""
