@@ -3,7 +3,8 @@
 PyBullet cannot delete a pair rule, rules outlive their bodies, and body ids are used again
 (measured): a rule is therefore turned back on removal, so that a later body of the caller with the
 same id collides as usual. It then says "these collide", which PyBullet heeds before groups and
-masks (measured): where both ids come back as ours, links that must not meet get a rule of their own.
+masks (measured): where both ids come back as ours, links that must not meet get a rule of their
+own.
 """
 
 from __future__ import annotations
