@@ -9,6 +9,10 @@ from gltf_bullet.transforms import FloatArray, IntArray
 
 SAME = 1e-12
 """Relative distance from its bound at which a row counts as on either side."""
+ROUNDING = 4e-15
+"""The same, of the fastest velocity of its island: limbs that fall beside each other, at the ends
+of their limits, move against each other by what rounding leaves (measured: a humanoid in free fall
+took all iterations in half of its steps, 0.55 ms instead of 0.03)."""
 
 
 @kernel
@@ -115,15 +119,20 @@ def take_sides(index: IntArray, values: FloatArray, row_list: int, rows: int, sp
 
 
 @kernel
-def all_stay(index: IntArray, values: FloatArray, row_list: int, rows: int, speeds: int) -> bool:
-    """Whether no row changes sides at these speeds, rounding apart."""
+def all_stay(
+    index: IntArray, values: FloatArray, row_list: int, rows: int, speeds: int, fastest: float
+) -> bool:
+    """Whether no row changes sides at these speeds, rounding apart.
+
+    ``fastest``: the largest number among the velocities that the speeds are made of.
+    """
     for q in range(rows):
         r = index[row_list + q]
         target, speed = values[index[layout.ROW_TARGET] + r], values[speeds + r]
         softness, short = values[index[layout.ROW_SOFTNESS] + r], target - speed
         low, high = values[index[layout.ROW_LOW] + r], values[index[layout.ROW_HIGH] + r]
         side = index[index[layout.ROW_SIDE] + r]
-        slack = SAME * (abs(target) + abs(speed)) + 1e-300
+        slack = SAME * (abs(target) + abs(speed)) + ROUNDING * fastest + 1e-300
         if side == 0:
             if short < low * softness - slack or short > high * softness + slack:
                 return False

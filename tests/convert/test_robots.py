@@ -15,6 +15,7 @@ from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.bullet.reading.robot_loading import read_robot
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.runtime.world_export import checked_file
+from gltf_bullet.solver.island_layout import ITERATIONS
 from tests.convert.robots import (
     DATA,
     ROBOTS,
@@ -415,3 +416,16 @@ def test_a_robot_that_falls_keeps_the_motors_of_its_user() -> None:
             stop = pybullet.getJointInfo(body, knee, client)[9]
             # Legs of 1 kg weigh 3 N m at most: nothing else bends a knee that 50 N m hold straight.
             assert pybullet.getJointState(body, knee, client)[0] == pytest.approx(stop, abs=0.1)
+
+
+def test_forces_of_a_robot_that_falls_freely_are_found_at_once() -> None:
+    """Knees and elbows at the ends of their limits: what moves them is what rounding leaves."""
+    with headless_world() as client:
+        scene = converted("humanoid/humanoid.urdf", fixed_base=False).instantiate(
+            client, options=NO_VISUALS
+        )
+        islands = scene.core.world.articulations.solver.islands
+        for _ in range(240):
+            scene.step()
+            assert islands.index[ITERATIONS] <= 4  # each changes the side of one of four limits
+        assert not scene.issues
