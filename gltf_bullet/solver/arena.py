@@ -312,7 +312,9 @@ OPEN_STATE = 140
 """[s], work: coordinates before loops are closed."""
 UNDONE = 141
 """[1], memory: how many of the last steps were taken back, without one between that was not."""
-HEADER_SIZE = 142
+MOVES = 142
+"""[9 + 8 f], work: how all frames moved in the last step; see MOVES_HEAD."""
+HEADER_SIZE = 143
 
 SCRATCH_SIZE = 128
 """Least floats of scratch: two attachment frames, their relative pose, and a direction."""
@@ -350,6 +352,26 @@ LINK_HALF_THICKNESS = 32
 LINK_HALF_LENGTH = 33
 """Of the whole body [m]."""
 LINK_SIZE = 34
+
+MOVES_FURTHEST = 0
+"""How far any point of a frame that was hurried may have gone [m]; 0: none was."""
+MOVES_SPREAD = 1
+"""How far any point of a link may have moved against the first one [m]."""
+MOVES_THINNEST = 2
+"""Half thickness of the thinnest frame that was hurried [m]."""
+MOVES_LOW = 3
+"""[3], lowest and ..."""
+MOVES_HIGH = 6
+"""[3], highest coordinates of those frames [m], or further out."""
+MOVES_HEAD = 9
+MOVE_TRAVEL = 0
+"""[3], of a frame's centre of mass [m]."""
+MOVE_TURNING = 3
+"""[3], of the frame about it, times half of its length [m]."""
+MOVE_HALF_THICKNESS = 6
+MOVE_IS_HURRIED = 7
+"""1 where it went further than it is thick, and not out of the world."""
+MOVE_SIZE = 8
 
 # --- fields of POSE -------------------------------------------------------------------------------
 

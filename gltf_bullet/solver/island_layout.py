@@ -170,6 +170,8 @@ EVALUATE = 3
 """Poses, velocities, mass matrix and row values of the articulation ``number``."""
 HEAR = 5
 """Let the memory hold what the engine tells of motors, for a snapshot."""
+MOVES = 6
+"""Note how far the frames of the articulation ``number`` went in the step that was just made."""
 CLOSE = 4
 """Close the loops that the step which was just made has left open; JUDGE does so as well."""
 

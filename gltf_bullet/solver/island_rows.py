@@ -145,6 +145,20 @@ def all_stay(
 
 
 @kernel
+def largest_of(
+    index: IntArray, values: FloatArray, members: int, count: int, velocities: int
+) -> float:
+    """The largest number among some velocities of an island."""
+    found = 0.0
+    for i in range(count):
+        b = index[members + i]
+        place = velocities + index[index[layout.BLOCK_PLACE] + b]
+        for k in range(place, place + index[index[layout.BLOCK_SIZE] + b]):
+            found = max(found, abs(values[k]))
+    return found
+
+
+@kernel
 def push_row(index: IntArray, values: FloatArray, r: int, x: float, vector: int) -> None:
     """Add ``J^T x`` of one row to a vector of all velocities."""
     if x == 0.0:

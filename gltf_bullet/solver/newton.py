@@ -24,6 +24,7 @@ from gltf_bullet.solver.island_rows import (
     copy_velocities,
     cost,
     find_impulses,
+    largest_of,
     multiply_rows,
     push_row,
     side_of,
@@ -155,7 +156,7 @@ def _iterate(
         factor_blocks(index, values, count, pattern, sizes, order, later)
         solve_blocks(index, values, count, pattern, sizes, order, later, places, right)
         multiply_rows(index, values, row_list, rows, right, index[layout.ROW_STEP])
-        fastest = _largest(index, values, members, count, right)
+        fastest = largest_of(index, values, members, count, right)
         if all_stay(index, values, row_list, rows, index[layout.ROW_STEP], fastest):
             copy_velocities(index, values, members, count, right, v)
             converged = True
@@ -168,20 +169,6 @@ def _iterate(
         index[layout.UNCONVERGED_LABEL] = index[index[layout.BLOCK_LABEL] + index[members]]
     _refine(index, values, count, rows)
     find_impulses(index, values, row_list, rows)
-
-
-@kernel
-def _largest(
-    index: IntArray, values: FloatArray, members: int, count: int, velocities: int
-) -> float:
-    """The largest number among some velocities of an island."""
-    found = 0.0
-    for i in range(count):
-        b = index[members + i]
-        place = velocities + index[index[layout.BLOCK_PLACE] + b]
-        for k in range(place, place + index[index[layout.BLOCK_SIZE] + b]):
-            found = max(found, abs(values[k]))
-    return found
 
 
 @kernel

@@ -6,7 +6,15 @@ from gltf_bullet.solver import arena
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.articulation_step import prepare_articulation
 from gltf_bullet.solver.compiling import IntTable, entry, floats_at, ints_at, kernel
-from gltf_bullet.solver.island_layout import CLOSE, EVALUATE, HEAR, JUDGE, WAS_HURRIED, WAS_THROWN
+from gltf_bullet.solver.island_layout import (
+    CLOSE,
+    EVALUATE,
+    HEAR,
+    JUDGE,
+    MOVES,
+    WAS_HURRIED,
+    WAS_THROWN,
+)
 from gltf_bullet.solver.last_step.closing import close_loops
 from gltf_bullet.solver.last_step.energy_guard import judge_step, note_speed, notice_misses
 from gltf_bullet.solver.last_step.foreign_hands import note_places, notice_hands
@@ -17,6 +25,7 @@ from gltf_bullet.solver.last_step.foreign_motors import (
 )
 from gltf_bullet.solver.last_step.thrown_steps import fastest_body, is_thrown, undo_step
 from gltf_bullet.solver.last_step.unknown_loads import add_contact_forces, find_unknown_load
+from gltf_bullet.solver.link_moves import note_moves
 from gltf_bullet.solver.row_metrics import measure_rows
 from gltf_bullet.solver.tree_dynamics import evaluate_tree
 from gltf_bullet.solver.tree_kinematics import is_hurried
@@ -44,6 +53,9 @@ def _prepare_one(
         a = ints[ints[arena.RECORDS] + number]
         evaluate_tree(ints, floats, work, a)
         measure_rows(ints, floats, work, a)
+        return 0
+    if stage == MOVES:
+        note_moves(ints, floats, work, ints[ints[arena.RECORDS] + number], dt)
         return 0
     if stage == HEAR:
         for k in range(ints[arena.ARTICULATIONS]):
@@ -120,8 +132,9 @@ def prepare(
 
     Args:
         scenes: Their arrays, a row each: see ``island_layout.row_of``.
-        stage: PREPARE, JUDGE, CLOSE, HEAR or EVALUATE.
-        number: By which the sides of contacts call this arena; of the articulation for EVALUATE.
+        stage: PREPARE, JUDGE, CLOSE, HEAR, EVALUATE or MOVES.
+        number: By which the sides of contacts call this arena; of the articulation for EVALUATE
+            and MOVES.
         contacts: How many were filled in.
         dt: [s]
         gx: Gravity that the engine applies [m/s^2], world axes.

@@ -19,9 +19,9 @@ import pybullet
 
 from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.joints.articulation import Articulation
+from gltf_bullet.bullet.joints.link_moves import LinkMoves, Motion
 from gltf_bullet.bullet.joints.link_paths import ArticulationPath, FreePath, Path
 from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader
-from gltf_bullet.solver import arena as slots
 from gltf_bullet.transforms import Vec3
 
 __all__ = ["FastLinks", "MayMeet", "Pair", "none_meet"]
@@ -34,35 +34,14 @@ _Span: TypeAlias = tuple[float, float]
 
 TOUCH = 2e-5
 """[m] that a link is put inside of what it meets: with a gap boxes on boxes find no contact."""
+_FEW = 3
+"""Things near an articulation that are asked for its distance as a whole."""
+_ALL = -2
+"""What PyBullet calls all links of a body."""
 _ADVANCES = 24
 """Most distances that are asked for along one way."""
 _RESERVE = 1.1
 """Ways are longer than their ends tell by this at most: joints turn meanwhile."""
-
-
-_RUNAWAY = 10.0
-"""[m] in one step from which on a link is not put back: at 400 m and 1e12 kg it became NaN."""
-
-
-class _Motion(NamedTuple):
-    """Of a link in the step."""
-
-    travel: Vec3
-    """Of its centre of mass [m]."""
-    turning: Vec3
-    """About it, times the distance of its furthest point [m]."""
-    half_thickness: float
-    """[m]"""
-    turned: float
-    """How far a turn may have brought any of its points [m]."""
-    reach: float
-    """How far any of its points may have gone [m]."""
-
-    @staticmethod
-    def of(travel: Vec3, turning: Vec3, half_thickness: float) -> _Motion:
-        """With what follows of them."""
-        turned = math.hypot(*turning)
-        return _Motion(travel, turning, half_thickness, turned, math.hypot(*travel) + turned)
 
 
 MayMeet: TypeAlias = Callable[[EngineLink, EngineLink], bool]
@@ -135,10 +114,13 @@ class FastLinks:
         self._contacts = contacts
         self._may_meet = may_meet
         self._frame: dict[EngineLink, tuple[int, int]] = {}
+        self._links_of: list[list[tuple[EngineLink, int]]] = [[] for _ in articulations]
+        """Of each articulation, with their frames."""
         for number, articulation in enumerate(articulations):
             for frame, node in enumerate(articulation.record.frames.node):
                 for link in links_of(node) if node >= 0 else ():
                     self._frame[link] = number, frame
+                    self._links_of[number].append((link, frame))
         self.held: frozenset[Pair] = frozenset()
         """What was put back in the last step: the engine has had its say about it."""
 
@@ -152,21 +134,27 @@ class FastLinks:
         if self._is_alone():
             self.held = frozenset()
             return
-        motions = self._motions(dt)
-        hurried = {
-            link: motion
-            for link, motion in motions.items()
-            if motion.half_thickness < motion.reach < _RUNAWAY
-        }
-        if not hurried:
+        moves = [LinkMoves(articulation, dt) for articulation in self._articulations]
+        motions = _Motions(self._client_id, moves, self._frame, dt)
+        furthest = max(move.furthest for move in moves)
+        numbers = [
+            k for k in range(len(moves)) if self._may_have_met(k, moves[k], furthest, motions)
+        ]
+        if not numbers:
             self.held = frozenset()  # of several scenes at once kernels tell what is true of any
             return
+        hurried = {
+            link: motions.of(link)
+            for number in numbers
+            for link, frame in self._links_of[number]
+            if moves[number].is_hurried(frame)
+        }
         points = pybullet.getContactPoints(physicsClientId=self._client_id) or ()
         known = {_pair((p[1], p[3]), (p[2], p[4])) for p in points if p[9] > 0.0} | self.held
         paths: dict[int, Path] = {}
         shares: dict[Path, float] = {}
         held: set[Pair] = set()
-        for approach, span in self._approaching(hurried, motions, known, dt, paths):
+        for approach, span in self._approaching(hurried, furthest, motions, known, dt, paths):
             link, other = approach.link, approach.other
             movers = self._paths_of((link[0], other[0]), paths, dt)
             share = self._share(approach, span, movers)
@@ -191,23 +179,21 @@ class FastLinks:
 
     def _approaching(
         self,
-        hurried: Mapping[EngineLink, _Motion],
-        motions: dict[EngineLink, _Motion],
+        hurried: Mapping[EngineLink, Motion],
+        furthest: float,
+        motions: _Motions,
         known: Collection[Pair],
         dt: float,
         paths: dict[int, Path],
     ) -> list[tuple[_Approach, _Span]]:
         """Pairs that were apart before the step and may touch within it, and when in it."""
         found: dict[Pair, tuple[_Approach, float]] = {}
-        furthest = max((motion.reach for motion in hurried.values()), default=0.0)
         for link, motion in hurried.items():
             for other in self._near(link, motion, furthest):
                 pair = _pair(link, other)
                 if pair in found or pair in known:
                     continue
-                theirs = motions.get(other)
-                if theirs is None:
-                    theirs = motions[other] = self._motion_of_others(other, dt)
+                theirs = motions.of(other)
                 (x, y, z), (a, b, c) = motion.travel, theirs.travel
                 travel = x - a, y - b, z - c
                 # What falls beside it comes no nearer; what goes less deep than it is thick is
@@ -237,36 +223,34 @@ class FastLinks:
             if (apart := approach.apart(near)) < end and min(near)[0] >= 0.0
         ]
 
-    def _motions(self, dt: float) -> dict[EngineLink, _Motion]:
-        """How all links of the scene moved."""
-        motions: dict[EngineLink, _Motion] = {}
-        sizes = [_sizes_of(articulation) for articulation in self._articulations]
-        travels, turnings = [], []
-        for articulation in self._articulations:
-            states = articulation.read()
-            travels.append((dt * states.linear_velocity).tolist())
-            turnings.append((dt * states.angular_velocity).tolist())
-        for link, (number, frame) in self._frame.items():
-            length, thickness = sizes[number][frame]
-            (x, y, z), (a, b, c) = travels[number][frame], turnings[number][frame]
-            turning = length * a, length * b, length * c
-            motions[link] = _Motion.of((x, y, z), turning, thickness)
-        return motions
+    def _may_have_met(
+        self, number: int, move: LinkMoves, furthest: float, motions: _Motions
+    ) -> bool:
+        """Whether an articulation is to be looked at link by link: few questions for all of it.
 
-    def _motion_of_others(self, link: EngineLink, dt: float) -> _Motion:
-        """How a link moved that is none of the scene's joints."""
-        body, number = link
-        if number < 0:
-            (x, y, z), spin = pybullet.getBaseVelocity(body, self._client_id)
-        else:
-            (x, y, z), spin = pybullet.getLinkState(body, number, 1, 0, self._client_id)[6:8]
-        a, b, c = spin
-        # Of what stands still the size is of no interest: a plane's has no end.
-        length = 0.5 * math.dist(*pybullet.getAABB(*link, self._client_id)) if any(spin) else 0.0
-        turning = dt * length * a, dt * length * b, dt * length * c
-        return _Motion.of((dt * x, dt * y, dt * z), turning, 0.0)
+        What falls with it comes no nearer; of what is near, few things are near enough.
+        """
+        if not move.furthest:
+            return False
+        if self._meet_themselves[number] and 2.0 * _RESERVE * move.spread > move.thinnest:
+            return True
+        low, high = move.box(3.0 * furthest)
+        bodies = self._articulations[number].body_ids
+        near = pybullet.getOverlappingObjects(low, high, physicsClientId=self._client_id) or ()
+        others = {o for o in near if o[0] not in bodies} if near else set()
+        if len(others) > _FEW:
+            return True
+        for other in others:
+            theirs = motions.of(other)
+            way = _RESERVE * (move.furthest + theirs.reach)
+            for body in bodies:
+                if pybullet.getClosestPoints(
+                    body, other[0], way, _ALL, other[1], physicsClientId=self._client_id
+                ):
+                    return True
+        return False
 
-    def _near(self, link: EngineLink, motion: _Motion, furthest: float) -> list[EngineLink]:
+    def _near(self, link: EngineLink, motion: Motion, furthest: float) -> list[EngineLink]:
         """What a link may have met on its way, others having moved as far as any did."""
         box = pybullet.getAABB(*link, physicsClientId=self._client_id)
         # The engine looks its boxes up where they were a step ago (measured).
@@ -279,6 +263,14 @@ class FastLinks:
         # The engine has boxes also of links without colliders, as joints of several axes have.
         own, known = self._bodies, self._frame
         return sorted(other for other in left if other in known or other[0] not in own)
+
+    @cached_property
+    def _meet_themselves(self) -> list[bool]:
+        """Whether any two links of each articulation may meet."""
+        return [
+            any(self._may_meet(one, other) for (one, _), (other, _) in combinations(links, 2))
+            for links in self._links_of
+        ]
 
     @cached_property
     def _bodies(self) -> frozenset[int]:
@@ -341,14 +333,41 @@ class FastLinks:
         return [(point[8], point[7]) for point in near or ()]
 
 
-def _sizes_of(articulation: Articulation) -> list[list[float]]:
-    """Half length and half thickness [m] of the link of each frame."""
-    record = articulation.record
-    links = articulation.arena.model(record, slots.LINK, len(record.frames.link), slots.LINK_SIZE)
-    sizes: list[list[float]] = links[
-        :, [slots.LINK_HALF_LENGTH, slots.LINK_HALF_THICKNESS]
-    ].tolist()
-    return sizes
+class _Motions:
+    """Of the links of a scene, and of others that they may have met."""
+
+    def __init__(
+        self,
+        client_id: int,
+        moves: Sequence[LinkMoves],
+        frames: Mapping[EngineLink, tuple[int, int]],
+        dt: float,
+    ) -> None:
+        self._client_id, self._moves, self._frames, self._dt = client_id, moves, frames, dt
+        self._known: dict[EngineLink, Motion] = {}
+
+    def of(self, link: EngineLink) -> Motion:
+        """How a link moved in the step."""
+        if link not in self._known:
+            at = self._frames.get(link)
+            self._known[link] = (
+                self._of_others(link) if at is None else self._moves[at[0]].motion(at[1])
+            )
+        return self._known[link]
+
+    def _of_others(self, link: EngineLink) -> Motion:
+        """Of a link that is none of the scene's joints."""
+        (body, number), dt = link, self._dt
+        if number < 0:
+            (x, y, z), spin = pybullet.getBaseVelocity(body, self._client_id)
+        else:
+            (x, y, z), spin = pybullet.getLinkState(body, number, 1, 0, self._client_id)[6:8]
+        a, b, c = spin
+        # Of what stands still the size is of no interest: a plane's has no end.
+        length = 0.5 * math.dist(*pybullet.getAABB(*link, self._client_id)) if any(spin) else 0.0
+        return Motion.of(
+            (dt * x, dt * y, dt * z), (dt * length * a, dt * length * b, dt * length * c)
+        )
 
 
 def _pair(one: EngineLink, other: EngineLink) -> Pair:
