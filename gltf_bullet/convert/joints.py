@@ -20,12 +20,13 @@ from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.dialects.joint_extras import EXTRAS
 from gltf_bullet.model import DriveMode, Joint, JointDescription, JointDrive, JointLimit
 from gltf_bullet.model.joints import DofKind
-from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3, rotation_to
+from gltf_bullet.transforms import IDENTITY_POSE, Pose, Quat, Vec3, rotation_to
 
 __all__ = [
     "describe_joint",
     "frame_of_axis",
     "joint_frame",
+    "joint_turn",
     "note_rest",
     "place_constraint",
     "place_stated_joint",
@@ -39,11 +40,22 @@ _ALIGNED = 1e-12
 
 def joint_frame(link: LinkDescription) -> Pose:
     """parent_link_from_joint: the joint is about an axis of its node's frame."""
-    axis = (0.0, 0.0, 1.0) if link.joint is None else link.joint.axis
-    return link.parent_from_link @ Pose(frame_of_axis(axis)[1], (0.0, 0.0, 0.0))
+    return link.parent_from_link @ Pose(joint_turn(link)[1], (0.0, 0.0, 0.0))
 
 
-def frame_of_axis(axis: Vec3) -> tuple[int, tuple[float, float, float, float]]:
+def joint_turn(link: LinkDescription) -> tuple[int, Quat]:
+    """The axis of a joint's frame that the joint is about, and link_from_joint's rotation.
+
+    Bullet has the position, velocity and limits of a ball about the axes of the link's inertia.
+    """
+    if link.joint is None:
+        return 2, IDENTITY_POSE.rotation_xyzw
+    if link.joint.kind is JointKind.SPHERICAL:
+        return 2, tidy(Pose(link.link_from_inertial.rotation_xyzw, (0.0, 0.0, 0.0))).rotation_xyzw
+    return frame_of_axis(link.joint.axis)
+
+
+def frame_of_axis(axis: Vec3) -> tuple[int, Quat]:
     """The axis of a joint's frame that the joint is about, and link_from_joint's rotation."""
     for k, unit in enumerate(_AXES):
         if max(abs(a - b) for a, b in zip(axis, unit, strict=True)) < _ALIGNED:

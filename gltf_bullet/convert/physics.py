@@ -23,8 +23,8 @@ from gltf_bullet.convert.filters import collision_filters
 from gltf_bullet.convert.issues import LINK_WITHOUT_MASS, NOT_IN_GLTF
 from gltf_bullet.convert.joints import (
     describe_joint,
-    frame_of_axis,
     joint_frame,
+    joint_turn,
     note_rest,
     place_constraint,
     place_stated_joint,
@@ -132,7 +132,7 @@ class _Placer:
             raise ValueError(f"link {link.name!r} has a parent and no joint")
         parent_link = body.links[link.parent]
         parent = self._result.link_nodes[self._number, link.parent]
-        axis, turn = frame_of_axis(joint.axis)
+        axis, turn = joint_turn(link)
         link_from_joint = Pose(turn, (0.0, 0.0, 0.0))
         parent_from_joint = joint_frame(link)
         joint_node = self._nodes.add(joint.name, parent, parent_from_joint)

@@ -326,7 +326,7 @@ REVOLUTE = 1
 """Coordinate, velocity."""
 PRISMATIC = 2
 SPHERICAL = 3
-"""Rotation xyzw, velocity in the child's axes."""
+"""Rotation xyzw, velocity in the child's axes; both about those of its inertial frame."""
 FLOATING = 4
 """Centre of mass, rotation xyzw of the inertial frame, its velocity, its spin; world."""
 ANCHOR = 5

@@ -67,6 +67,18 @@ def multiply(a: FloatArray, i: int, b: FloatArray, j: int, target: FloatArray, t
 
 
 @kernel
+def multiply_back(a: FloatArray, i: int, b: FloatArray, j: int, target: FloatArray, t: int) -> None:
+    """``target = a @ b.T`` of matrices [3, 3]; the target is neither of them."""
+    for row in range(3):
+        for column in range(3):
+            target[t + 3 * row + column] = (
+                a[i + 3 * row] * b[j + 3 * column]
+                + a[i + 3 * row + 1] * b[j + 3 * column + 1]
+                + a[i + 3 * row + 2] * b[j + 3 * column + 2]
+            )
+
+
+@kernel
 def place_frames(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> None:
     """Poses of all frames and motions of all degrees of freedom, from the coordinates."""
     count = ints[a + arena.FRAME_COUNT]
@@ -94,13 +106,7 @@ def place_frames(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -
         if joint == FLOATING:
             # The engine tells the pose of the inertial frame.
             rotation_from_quat(floats, s + 3, work, scratch)
-            for i in range(3):
-                for j in range(3):
-                    work[rotation + 3 * i + j] = (
-                        work[scratch + 3 * i] * floats[link + LINK_INERTIAL + 3 * j]
-                        + work[scratch + 3 * i + 1] * floats[link + LINK_INERTIAL + 3 * j + 1]
-                        + work[scratch + 3 * i + 2] * floats[link + LINK_INERTIAL + 3 * j + 2]
-                    )
+            multiply_back(work, scratch, floats, link + LINK_INERTIAL, work, rotation)
             for k in range(3):
                 work[com + k] = floats[s + k] - work[reference + k]
             for k in range(3):
@@ -169,7 +175,13 @@ def _place_link(
         work[scratch + 12] = math.cos(half)
         rotation_from_quat(work, scratch + 9, work, scratch + 13)
     else:
+        # A ball turns about the axes of its link's inertia: R q R^T.
+        inertial = link + LINK_INERTIAL
         rotation_from_quat(floats, s, work, scratch + 13)
+        multiply(work, scratch, floats, inertial, work, rotation)
+        multiply(work, rotation, work, scratch + 13, work, scratch)
+        multiply_back(work, scratch, floats, inertial, work, rotation)
+        return
     multiply(work, scratch, work, scratch + 13, work, rotation)
 
 
@@ -217,7 +229,11 @@ def _write_motions(
     for n in range(count):
         at = axis + 6 * n
         if joint == SPHERICAL:
-            x, y, z = work[rotation + n], work[rotation + 3 + n], work[rotation + 6 + n]
+            column = link + LINK_INERTIAL + n
+            u, v, w = floats[column], floats[column + 3], floats[column + 6]
+            x = work[rotation] * u + work[rotation + 1] * v + work[rotation + 2] * w
+            y = work[rotation + 3] * u + work[rotation + 4] * v + work[rotation + 5] * w
+            z = work[rotation + 6] * u + work[rotation + 7] * v + work[rotation + 8] * w
         else:
             u, v, w = (
                 floats[link + LINK_AXIS],

@@ -50,8 +50,7 @@ def test_link_poses_are_between_link_frames_and_reports_are_inertial(client: int
             parent_from_link=random_pose(),
             mass=1.0,
             inertia_diagonal=(1.0, 1.0, 1.0),
-            # The engine reads a spherical position in the inertial frame.
-            link_from_inertial=IDENTITY_POSE if joint is LinkJoint.SPHERICAL else random_pose(),
+            link_from_inertial=random_pose(),
         )
         for parent, joint in zip((-1, 0, 1, 0), joints, strict=True)
     ]
@@ -67,11 +66,13 @@ def test_link_poses_are_between_link_frames_and_reports_are_inertial(client: int
     pybullet.resetJointState(body, 1, 0.4, physicsClientId=client)
     ball = quat_from_rotation_vector(np.array([0.3, -0.5, 0.9]))
     pybullet.resetJointStateMultiDof(body, 3, ball, physicsClientId=client)
+    # The engine has a ball's position about the axes of its inertial frame.
+    inertia_turn = Pose(links[3].link_from_inertial.rotation_xyzw, (0.0, 0.0, 0.0))
     moved = [
         turn([0.0, 0.7 * 0.6, 0.7 * 0.8]),
         Pose.from_translation((0.0, 0.4 * 0.6, 0.4 * 0.8)),
         IDENTITY_POSE,
-        turn([0.3, -0.5, 0.9]),
+        inertia_turn @ turn([0.3, -0.5, 0.9]) @ inertia_turn.inverse(),
     ]
     world_from_link = {-1: spec.world_from_base}
     for index, link in enumerate(links):

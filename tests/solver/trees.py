@@ -54,8 +54,6 @@ def random_tree(seed: int, count: int, *, floats: bool, balls: bool = True) -> T
         joint = kinds[int(rng.integers(len(kinds)))]
         axis = rng.normal(size=3)
         mass, inertia, inertial = random_inertia(rng)
-        if joint is LinkJoint.SPHERICAL:
-            inertial = Pose((0, 0, 0, 1), (0, 0, 0))  # the engine's rule
         links.append(
             LinkSpec(
                 parent=stack[-1],
@@ -121,6 +119,13 @@ def _pin_model(base: MultibodySpec, floats: bool) -> pinocchio.Model:
     model = pinocchio.Model()
     model.gravity.linear = np.zeros(3)
     joint_of = {-1: 0}
+    # A ball's coordinates are about the axes of its link's inertia.
+    turns = [
+        Pose(link.link_from_inertial.rotation_xyzw, (0.0, 0.0, 0.0))
+        if link.joint is LinkJoint.SPHERICAL
+        else Pose.identity()
+        for link in base.links
+    ] + [Pose.identity()]
     if floats:
         root = model.addJoint(0, pinocchio.JointModelFreeFlyer(), pinocchio.SE3.Identity(), "base")
         model.appendBodyToJoint(
@@ -134,10 +139,12 @@ def _pin_model(base: MultibodySpec, floats: bool) -> pinocchio.Model:
             LinkJoint.PRISMATIC: lambda a=axis: pinocchio.JointModelPrismaticUnaligned(a),
             LinkJoint.SPHERICAL: pinocchio.JointModelSpherical,
         }[link.joint]()
-        placement = _se3(link.parent_from_link)
+        placement = _se3(turns[link.parent].inverse() @ link.parent_from_link @ turns[k])
         joint_of[k] = model.addJoint(joint_of[link.parent], joint, placement, f"joint{k}")
         model.appendBodyToJoint(
-            joint_of[k], _inertia(link, link.link_from_inertial), pinocchio.SE3.Identity()
+            joint_of[k],
+            _inertia(link, turns[k].inverse() @ link.link_from_inertial),
+            pinocchio.SE3.Identity(),
         )
     return model
 

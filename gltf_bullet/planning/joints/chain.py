@@ -21,8 +21,8 @@ _NOWHERE: Vec3 = (0.0, 0.0, 0.0)
 _COINCIDENT = 1e-9
 """[m] Two origins closer than this may share a link frame."""
 
-_ALIGNED = 1e-15
-"""Two frames that differ by rounding only are one."""
+_ALIGNED = 1e-9
+"""Half of the angle [rad] by which frames that are one may differ in a file of decimals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,18 +184,26 @@ def _body_on_dof(
     """The last dof and the body as one link, where their frames allow it.
 
     A slide may be measured at any point; a turn needs the body's origin on its pivot. A ball's
-    position is in the inertial frame, which must not be turned against the joint's.
+    position is in the inertial frame, which must not be turned against the joint's: converted
+    robots have their joints' frames there.
     """
     turns = element.kind is DofKind.ANGULAR
     if turns and max(map(abs, end.translation)) > _COINCIDENT:
         return None
-    if element.is_ball:
-        x, y, z, _ = end.rotation_xyzw
-        frames = (*end.translation, x, y, z, *body.link_from_inertial.rotation_xyzw[:3])
-        if max(map(abs, frames)) > _ALIGNED:
-            return None
-        return replace(body, parent=parent, joint=LinkJoint.SPHERICAL, parent_from_link=pending)
     turn_only = Pose(end.rotation_xyzw, (0.0, 0.0, 0.0))
+    if element.is_ball:
+        inertial = body.link_from_inertial
+        x, y, z, _ = (end @ inertial).rotation_xyzw
+        if max(map(abs, (x, y, z))) > _ALIGNED:
+            return None
+        return replace(
+            body,
+            parent=parent,
+            joint=LinkJoint.SPHERICAL,
+            parent_from_link=pending @ turn_only,
+            # Without the rest, the joint's frame is where the file has it.
+            link_from_inertial=Pose(turn_only.inverse().rotation_xyzw, inertial.translation),
+        )
     return replace(
         body,
         parent=parent,

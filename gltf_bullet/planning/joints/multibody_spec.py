@@ -44,8 +44,8 @@ class LinkSpec:
     inertia_diagonal: Vec3 = (0.0, 0.0, 0.0)
     """Principal moments [kg m^2] about the axes of the inertial frame."""
     link_from_inertial: Pose = IDENTITY_POSE
-    """Centre of mass and principal axes. A spherical joint's position and velocity are expressed
-    in the inertial frame by the engine (measured): keep it the identity there."""
+    """Centre of mass and principal axes. The engine has a spherical joint's position and velocity
+    about those axes (measured): the joint's frame is turned like them."""
     shape_id: int = -1
     """Engine collision shape, placed relative to the link frame; -1 for none."""
     visual_id: int = -1
