@@ -189,6 +189,9 @@ class LinkJointDescription:
     lower: float = -math.inf
     """[rad] or [m]"""
     upper: float = math.inf
+    swings: Vec3 | None = None
+    """[rad] Of a spherical joint the largest turns about X, Y and Z of the child's axes of inertia,
+    to both sides; ``None``: it is free."""
     max_force: float = 0.0
     """Effort [N m] or [N]; 0: not stated."""
     max_velocity: float = 0.0

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
+from gltf_bullet.convert.ball_limits import ball_limits
 from gltf_bullet.convert.description import (
     ConstraintDescription,
     ConstraintKind,
@@ -78,6 +79,8 @@ def describe_joint(joint: LinkJointDescription, axis: int) -> JointDescription:
         locked = tuple(k for k in range(3) if k not in free)
         if locked:
             limits.append(JointLimit(kind=kind, axes=locked, minimum=0.0, maximum=0.0))
+    if joint.swings is not None:
+        limits += ball_limits(joint.swings)
     drives: list[JointDrive] = []
     if joint.kind in (JointKind.REVOLUTE, JointKind.PRISMATIC):
         kind = DofKind.ANGULAR if joint.kind is JointKind.REVOLUTE else DofKind.LINEAR

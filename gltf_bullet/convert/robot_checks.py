@@ -33,7 +33,7 @@ _ATTRIBUTES: Final[dict[str, dict[str, str]]] = {
         "mesh": "scale:1@",
         "color": "rgba:4",
         "axis": "xyz:3",
-        "limit": "lower:1~ upper:1~ effort:1~ velocity:1",
+        "limit": "lower:1~ upper:1~ effort:1~ velocity:1 twist:1~",
         "dynamics": "damping:1 friction:1",
         "mimic": "multiplier:1 offset:1",
         **dict.fromkeys(CONTACT_VALUES, "value:1"),

@@ -53,9 +53,9 @@ _READ: Final[dict[str, dict[str, str]]] = {
         "parent": "link|",
         "child": "link|",
         "axis": "xyz|",
-        "limit": "lower upper effort velocity|",
+        # Twists and mimic rules are read by ourselves.
+        "limit": "lower upper effort velocity twist|",
         "dynamics": "damping friction|",
-        # Read by ourselves.
         "mimic": "joint multiplier offset|",
     },
     "sdf": {

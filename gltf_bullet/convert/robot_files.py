@@ -49,6 +49,8 @@ class RobotText:
     """With the paths of its files made absolute, without what needs files that nobody finds."""
     mimic: dict[str, MimicRule]
     """By joint."""
+    twists: dict[str, float]
+    """[rad] Of limits of spherical joints, by joint; 0: there is none, so that none acts."""
     links: tuple[str, ...]
     """Names of the links or bodies that it has."""
 
@@ -75,6 +77,7 @@ def read_robot_text(path: str | os.PathLike[str], diagnostics: Diagnostics) -> R
         kind,
         edited(text, edits),
         dict(_mimic_rules(root, diagnostics)) if kind == "urdf" else {},
+        dict(_twists(root, diagnostics)) if kind == "urdf" else {},
         tuple(_link_names(root, kind)),
     )
 
@@ -267,3 +270,18 @@ def _mimic_rules(robot: XmlElement, diagnostics: Diagnostics) -> Iterator[tuple[
             for name, stated in (("multiplier", "1"), ("offset", "0"))
         )
         yield joint.name, MimicRule(leader, multiplier, offset)
+
+
+def _twists(robot: XmlElement, diagnostics: Diagnostics) -> Iterator[tuple[str, float]]:
+    """Largest twists of spherical joints, the only ones that PyBullet limits by them."""
+    unused = []
+    for joint in robot.named("joint"):
+        limit = joint.first("limit")
+        twist = "" if limit is None else limit.get("twist")
+        if joint.get("type") == "spherical":
+            yield joint.name, c_number(twist) if twist else 0.0
+        elif limit is not None and twist:
+            unused.append(limit)
+    if unused:
+        what = "twist of <limit> of joints that are not spherical"
+        diagnostics.report(ROBOT_ELEMENT_IGNORED, ROOT, what=what, where=places(unused))

@@ -81,6 +81,7 @@ def read_robot(
             diagnostics,
             self_collision=self_collision,
             mimic=robot.mimic,
+            twists=robot.twists,
             with_gravity=False,
         )
     made = Counter(link.name for body in world.bodies for link in body.links)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pybullet
 
@@ -13,6 +14,7 @@ from gltf_bullet.bullet.reading.bullet_file import Record
 from gltf_bullet.bullet.reading.constraints import read_constraints
 from gltf_bullet.bullet.reading.issues import (
     BODIES_UNLISTED,
+    CONSTRAINT_NOT_IN_GLTF,
     LINKS_UNREADABLE,
     MOTOR_UNREADABLE,
     SAVED_BODY_UNCERTAIN,
@@ -28,6 +30,7 @@ from gltf_bullet.bullet.reading.saved_contacts import (
     has_friction_anchor,
 )
 from gltf_bullet.bullet.session import known_session
+from gltf_bullet.convert.ball_limits import swing_gap
 from gltf_bullet.convert.description import (
     BodyDescription,
     JointKind,
@@ -36,6 +39,7 @@ from gltf_bullet.convert.description import (
     MimicRule,
     WorldDescription,
 )
+from gltf_bullet.convert.issues import NOT_IN_GLTF
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.errors import EngineError
 from gltf_bullet.transforms import Pose, Vec3
@@ -61,6 +65,7 @@ def read_world(
     *,
     self_collision: SelfCollision = None,
     mimic: Mapping[str, MimicRule] | None = None,
+    twists: Mapping[str, float] | None = None,
     with_gravity: bool = True,
     without: Collection[int] = (),
     idle_axes: Collection[EngineLink] = (),
@@ -73,6 +78,7 @@ def read_world(
         diagnostics: Receives what is lost.
         self_collision: PyBullet does not tell it; ``None``: bodies whose links touch one another.
         mimic: Rules by joint name, which PyBullet does not read.
+        twists: Of limits of spherical joints, by joint name, which PyBullet does not tell.
         with_gravity: Whether the description states the world's gravity.
         without: Constraints that are described otherwise.
         idle_axes: Axes of which it is known that no motor acts on them.
@@ -90,7 +96,9 @@ def read_world(
     bodies: list[BodyDescription] = []
     index_of: dict[int, int] = {}
     shapes = LinkShapes(client_id, saved.file, diagnostics)
-    reader = _BodyReader(client_id, saved, shapes, diagnostics, mimic or {}, idle_axes)
+    reader = _BodyReader(
+        client_id, saved, shapes, diagnostics, mimic or {}, twists or {}, idle_axes
+    )
     for body in ids:
         if _is_soft(client_id, body):
             diagnostics.report(SOFT_BODY_NOT_IN_GLTF, ROOT, body=body)
@@ -163,11 +171,13 @@ class _BodyReader:
         shapes: LinkShapes,
         diagnostics: Diagnostics,
         mimic: Mapping[str, MimicRule],
+        twists: Mapping[str, float],
         idle_axes: Collection[EngineLink],
     ) -> None:
         self._client = client_id
         self._diagnostics = diagnostics
         self._mimic = mimic
+        self._twists = twists
         self._idle_axes = idle_axes
         self._saved = saved
         self._shapes = shapes
@@ -284,6 +294,7 @@ class _BodyReader:
                 axis=axis,
                 lower=lower,
                 upper=upper,
+                swings=self._swings(info, name) if kind is JointKind.SPHERICAL else None,
                 max_force=info[10],
                 max_velocity=info[11],
                 damping=damping,
@@ -292,6 +303,30 @@ class _BodyReader:
                 mimic=self._mimic.get(name),
             ),
         )
+
+    def _swings(self, info: Sequence[Any], name: str) -> Vec3 | None:
+        """Largest turns about X, Y and Z; without one of them, PyBullet makes no limit."""
+        about_x, about_y, effort = info[8:11]
+        if min(about_x, about_y, effort) <= 0.0:
+            return None
+        twist = self._twists.get(name)
+        if twist is None:
+            self._diagnostics.report(
+                CONSTRAINT_NOT_IN_GLTF, ROOT, got=f"of joint {name!r}",
+                what=f"a limit of swings ({about_x:.3g} and {about_y:.3g} rad), if it has one of "
+                "the twist, which PyBullet does not tell",
+            )  # fmt: skip
+            return None
+        if twist <= 0.0:
+            return None
+        largest = (float(about_x), float(about_y), twist)
+        self._diagnostics.report(
+            NOT_IN_GLTF, ROOT, what="how PyBullet measures swings about slanted axes",
+            owner=f"joint {name!r}",
+            done=f"their limits are up to {swing_gap(largest):.2g} rad away, those about X, Y and "
+            "Z alone are the same",
+        )  # fmt: skip
+        return largest
 
     def _check_motor(self, body: int, link: int, name: str, kind: JointKind) -> None:
         """Name a motor that exerted something in the last step; nothing tells of others."""
