@@ -354,3 +354,17 @@ def test_a_mimic_rule_that_means_nothing_is_ignored_and_named(rule: object) -> N
     follower["extras"] = {"gltf_bullet": {"mimic": rule}}
     asset = gb.read_asset(json.dumps(root).encode())
     assert [issue.code for issue in asset.issues] == ["JOINT_MIMIC_UNUSABLE"]
+
+
+def test_a_mesh_from_memory_is_called_that(tmp_path: Path) -> None:
+    """Also where no visual was given: PyBullet draws the collider then, and tells the same."""
+    points = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    with headless_world() as client:
+        hull = pybullet.createCollisionShape(
+            pybullet.GEOM_MESH, vertices=points, physicsClientId=client
+        )
+        pybullet.createMultiBody(1.0, hull, physicsClientId=client)
+        (issue,) = gb.export_world(tmp_path / "world.glb", client)
+    assert issue.code == "VISUAL_UNREADABLE"
+    assert issue.message.startswith("the mesh from memory of link 'link0' of body 0 cannot be read")
+    assert "Errno" not in issue.message

@@ -43,7 +43,8 @@ class LinkShapes:
         self._client = client_id
         self._saved = saved
         self._diagnostics = diagnostics
-        self._files: dict[str, MeshFile | str] = {}
+        # Also what no visual was given for, if its collider is a mesh (measured).
+        self._files: dict[str, MeshFile | str] = {"": "PyBullet does not tell it"}
         self._meshes: dict[int, list[list[MeshShape]]] = {}
 
     def colliders(
@@ -213,8 +214,9 @@ class LinkShapes:
                 self._files[path] = str(error) or type(error).__name__
         found = self._files[path]
         if isinstance(found, str):
+            got = repr(path)[-60:] if path else "from memory"
             self._diagnostics.report(
-                VISUAL_UNREADABLE, ROOT, got=repr(path)[-60:], link=shown, why=found[:100],
+                VISUAL_UNREADABLE, ROOT, got=got, link=shown, why=found[:100],
                 done="its colliders are shown where there are any, else nothing",
             )  # fmt: skip
             return None
