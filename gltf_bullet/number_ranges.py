@@ -1,4 +1,4 @@
-"""What every number of a file may be: the one table of ranges that the engine can carry.
+"""What every number of a file, and of steps, may be: the one table of what the engine can carry.
 
 JSON holds numbers up to 1e308 and beyond; the engine squares lengths, multiplies them by masses and
 divides by what comes out. Each property below has the largest magnitude that is carried, and what
@@ -10,10 +10,21 @@ engine can show). Names are the same in all dialects, so the table is by name.
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-__all__ = ["GENERAL", "PLACE", "PLACED_SIZE", "SIZE", "WORLD", "NumberRange", "carried", "range_of"]
+__all__ = [
+    "GENERAL",
+    "PLACE",
+    "PLACED_SIZE",
+    "SIZE",
+    "WORLD",
+    "NumberRange",
+    "carried",
+    "range_of",
+    "step_count",
+]
 
 SINGLE_PRECISION_LARGEST: Final = 3.4028234663852886e38
 SINGLE_PRECISION_SMALLEST: Final = 1.1754943508222875e-38
@@ -111,3 +122,19 @@ def carried(name: str, value: float) -> float | None:
         # A tiny mass must not become 0, which means infinite.
         return math.copysign(allowed.smallest, value) if allowed.beyond == "limited" else 0.0
     return value
+
+
+def step_count(count: object) -> int:
+    """How many steps somebody asks for.
+
+    Raises:
+        TypeError: No whole number.
+        ValueError: Less than none.
+    """
+    try:
+        found = operator.index(count)  # type: ignore[arg-type]
+    except TypeError:
+        raise TypeError(f"count is {count!r}; must be a whole number of steps") from None
+    if found < 0:
+        raise ValueError(f"count is {found}; must be 0 or more steps")
+    return found

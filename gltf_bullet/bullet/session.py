@@ -11,8 +11,8 @@ import secrets
 import threading
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
-from typing import Any, NoReturn, Protocol, TypeAlias, TypeVar
+from operator import index, itemgetter
+from typing import Any, NoReturn, Protocol, SupportsIndex, TypeAlias, TypeVar
 
 import pybullet
 
@@ -79,10 +79,11 @@ def require_client(physics_client: PhysicsClient) -> int:
         TypeError: Neither an id nor a ``BulletClient``.
     """
     client_id = getattr(physics_client, "_client", physics_client)
-    if not isinstance(client_id, int) or isinstance(client_id, bool):
+    if not isinstance(client_id, SupportsIndex) or isinstance(client_id, bool):
         raise TypeError(
             f"physics_client is {physics_client!r}; must be a client id or a BulletClient"
         )
+    client_id = index(client_id)
     if client_id < 0 or not pybullet.isConnected(client_id):
         raise EngineError(
             f"physics client {client_id} is not connected; call pybullet.connect() first"

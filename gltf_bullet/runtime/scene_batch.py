@@ -8,6 +8,7 @@ from gltf_bullet.bullet.contacts.fast_watch import FastWatch
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.bullet.joints.solver_batch import SolverBatch
 from gltf_bullet.bullet.session import EngineSettings
+from gltf_bullet.number_ranges import step_count
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
 
@@ -32,7 +33,7 @@ class SceneBatch:
         Raises:
             WorldChangedError: The world is not the one that the scenes were loaded into.
         """
-        cores, session = self._cores, self._session
+        cores, session, count = self._cores, self._session, step_count(count)
         events: dict[SceneCore, tuple[TriggerEvent, ...]] = {}
         with session.lock:
             done = 0

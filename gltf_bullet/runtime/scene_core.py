@@ -19,6 +19,7 @@ from gltf_bullet.diagnostics import Issue
 from gltf_bullet.errors import SceneRemovedError
 from gltf_bullet.later import Later
 from gltf_bullet.model import PhysicsScene
+from gltf_bullet.number_ranges import step_count
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.runtime.followers import Followers
@@ -156,6 +157,8 @@ class SceneCore:
 
     def step(self, count: int = 1) -> None:
         """Advance the world by ``count`` time steps of the engine; see ``Scene.step``."""
+        if count.__class__ is not int or count < 0:
+            count = step_count(count)
         events: tuple[TriggerEvent, ...] = ()
         done = 0
         while done < count:
