@@ -247,3 +247,30 @@ def test_only_what_does_not_end_as_it_begins_jumps_back() -> None:
             scene.step()
             spins.append(scene.bodies["Table"].angular_velocity[1])
         assert [spin for spin in spins if spin != pytest.approx(np.pi, abs=1e-3)] == [0.0]
+
+
+def test_a_body_keeps_its_filter_when_its_animation_ends() -> None:
+    """It goes on through what refuses it, while its like without a filter lands."""
+    builder = GltfBuilder()
+    sizes = [20, 1, 20], [1, 1, 1]
+    shapes = [{"type": "box", "box": {"size": size}} for size in sizes]
+    builder.root_extension("KHR_implicit_shapes", {"shapes": shapes})
+    alone = {"collisionSystems": ["a"], "notCollideWithSystems": ["a"]}
+    builder.root_extension(KHR, {"collisionFilters": [alone]})
+    floor = {"geometry": {"shape": 0}, "collisionFilter": 0}
+    builder.node("Floor", translation=(0, -0.5, 0), extensions={KHR: {"collider": floor}})
+    channels = []
+    for x, name, rule in ((0.0, "Loner", {"collisionFilter": 0}), (3.0, "Other", {})):
+        solid = {"geometry": {"shape": 1}, **rule}
+        node = builder.node(
+            name, translation=(x, 2, 0), extensions={KHR: {"motion": {}, "collider": solid}}
+        )
+        channels.append((node, "translation", [0, 1], [(x, 2, 0), (x, 2, 0)]))
+    builder.animation("Hang", channels)
+    with world(builder.glb()) as scene:
+        scene.step()
+        scene.animations["Hang"].stop()
+        scene.step(240)
+        loner, other = (scene.world_from_node(name)[1, 3] for name in ("Loner", "Other"))
+        assert loner == pytest.approx(2.0 - G / 2.0, abs=0.05)
+        assert other == pytest.approx(0.5, abs=2e-3)

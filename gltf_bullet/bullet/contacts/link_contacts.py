@@ -126,12 +126,19 @@ class LinkContacts:
         """Note which surfaces slide."""
         self._slip.after_step(settings.time_step, settings.gravity)
 
-    def renew(self, bodies: Iterable[int] | None = None) -> None:
-        """Let pairs be made anew, of all bodies or some, under the bits that they have."""
-        if bodies is None:
-            bodies = dict.fromkeys(body_id for body_id, _ in self._kind_of)
-        for body_id in bodies:
+    def renew(self) -> None:
+        """Let all pairs be made anew, under the bits that the links have."""
+        for body_id in dict.fromkeys(body_id for body_id, _ in self._kind_of):
             self._classes.renew(body_id)
+
+    def rewrite(self, links: Iterable[EngineLink]) -> None:
+        """Give links their bits again, of a body that is fixed now or no longer.
+
+        The engine gave it those of any such body when its mass crossed zero.
+        """
+        for link in links:
+            if link in self._kind_of:
+                self._classes.write(link, self._kind_of[link])
 
     def settle(self, link: EngineLink) -> None:
         """Let a fixed link that was made anew meet others as its predecessor did."""

@@ -36,7 +36,7 @@ class KinematicTargets:
         plan: BodyPlans,
         static_ids: Mapping[int, int],
         free: FreeBodies,
-        renew: Callable[[int], None],
+        rewrite: Callable[[int], None],
     ) -> None:
         """Prescribe nothing yet.
 
@@ -45,13 +45,13 @@ class KinematicTargets:
             plan: Of all bodies of the scene.
             static_ids: Body of each static collider's node.
             free: Bodies that are no links of an articulation.
-            renew: Makes the contacts of a motion node's body anew.
+            rewrite: Gives the links of a motion node's body their collision bits again.
         """
         self._client_id = client_id
         self._plan = plan
         self._static_ids = static_ids
         self._free = free
-        self._renew = renew
+        self._rewrite = rewrite
         self._id_of_body = free.id_of_node
         self._offset_of = {s.node: s.shape.body_from_shape for s in plan.statics}
         self.nodes: KinematicNodes = ((), ())
@@ -78,7 +78,7 @@ class KinematicTargets:
         for node in sorted(released | taken):
             if self._plan.bodies[node].kind is MotionKind.DYNAMIC:
                 self._free.set_kinematic(node, kinematic=node in taken)
-                self._renew(node)
+                self._rewrite(node)
         for node in old_statics - set(static_nodes):
             set_base_velocity(self._client_id, self._static_ids[node], ZERO, ZERO)
         for node in released:

@@ -104,7 +104,7 @@ class WorldParts:
             self.plan.bodies,
             self.static_ids,
             self.free,
-            lambda node: self._links.renew({body_id for body_id, _ in self.links_of(node)}),
+            lambda node: self._links.rewrite(self.links_of(node)),
         )
 
     @cached_property
