@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Iterator
 
 import pybullet
@@ -75,3 +77,15 @@ def test_filters_of_two_scenes_hold_and_leave_nothing_to_others(client: int) -> 
     box.restore_state(start)
     box.step(480)
     assert height(box) == pytest.approx(1.0, abs=0.02)
+
+
+def test_a_slab_that_stays_keeps_nothing_of_the_boxes_that_go(client: int) -> None:
+    load(roped(), client).remove()
+    slab = load(loners("Slab"), client)
+    box = load(loners("Box"), client)
+    rules = weakref.ref(box.core.world.pair_rules)
+    box.remove()
+    del box
+    gc.collect()
+    assert rules() is None
+    assert slab.bodies == {}

@@ -26,8 +26,8 @@ class LeftRules:
 
     def __init__(self) -> None:
         self._partners: dict[EngineLink, set[EngineLink]] = {}
-        self._across: dict[int, list[tuple[PairRules, tuple[EngineLink, EngineLink]]]] = {}
-        """Rules of scenes against bodies of others, by these."""
+        self._across: dict[int, dict[PairRules, list[tuple[EngineLink, EngineLink]]]] = {}
+        """Pairs of scenes with bodies of others, by these."""
 
     def add(self, one: EngineLink, other: EngineLink) -> None:
         """A rule was turned back."""
@@ -48,13 +48,22 @@ class LeftRules:
     def forbid_across(self, rules: PairRules, own: EngineLink, other: EngineLink) -> None:
         """Forbid what ``rules`` has to forget when the body of ``other`` goes."""
         rules.forbid([(own, other)])
-        self._across.setdefault(other[0], []).append((rules, (own, other)))
+        self._across.setdefault(other[0], {}).setdefault(rules, []).append((own, other))
 
-    def part(self, body_ids: Collection[int]) -> None:
-        """Bodies go: whoever gets their ids has nothing to do with the rules against them."""
-        for body_id in self._across.keys() & set(body_ids) if self._across else ():
-            for rules, pair in self._across.pop(body_id):
-                rules.allow([pair])
+    def part(self, rules: PairRules, body_ids: Collection[int]) -> None:
+        """The bodies of a scene go, and its ``rules`` with them.
+
+        Whoever gets the ids has nothing to do with the rules of others against them.
+        """
+        if not self._across:
+            return
+        for body_id in body_ids:
+            for others, pairs in self._across.pop(body_id, {}).items():
+                others.allow(pairs)
+        for body_id, known in tuple(self._across.items()):
+            known.pop(rules, None)
+            if not known:
+                del self._across[body_id]
 
 
 def left_rules(_session: EngineSession) -> LeftRules:

@@ -378,5 +378,5 @@ class EngineWorld(WorldParts):
         session.remove_bodies(created, int(is_first_held))
         if self.pair_rules.are_any:
             self.pair_rules.release()
-        self.pair_rules.left.part(created)
+        self.pair_rules.left.part(self.pair_rules, created)
         created.clear()
