@@ -7,6 +7,7 @@ of them for anything fills them all, and from then on they are what they would h
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import is_dataclass
 from functools import cache
@@ -19,15 +20,27 @@ _SLEEPERS = "_sleepers"
 """Where a value without slots has those that it sleeps among."""
 _lock = RLock()
 """Threads may ask at the same time."""
+_half_awake: list[Sleepers] = []
+"""Those that are being filled; one that stays was interrupted, as by ctrl-C."""
+
+if hasattr(os, "register_at_fork"):  # a child has no other thread that would go on waking
+    os.register_at_fork(
+        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+    )
 
 
 class Sleepers:
     """The sleeping values of one pickle."""
 
     def __init__(self, contents: Callable[[], list[Any]]) -> None:
-        """``contents`` makes what :func:`content_of` was of each of them, in order."""
-        self._contents: Callable[[], list[Any]] | None = contents
+        """``contents`` makes what :func:`content_of` was of each of them, in order.
+
+        It is called again if it does not come to its end.
+        """
+        self._read: Callable[[], list[Any]] | None = contents
+        self._contents: list[Any] | None = None
         self._values: list[Any] = []
+        self._kinds: list[type] = []
 
     def value(self, name: type | int) -> Any:
         """A further one of a class, or again the one that has a number."""
@@ -37,17 +50,26 @@ class Sleepers:
         value: Any = object.__new__(empty)
         hide(value, self)
         self._values.append(value)
+        self._kinds.append(name)
         return value
 
+    def values(self) -> Sequence[Any]:
+        """All of them in order, as long as they sleep."""
+        return self._values
+
     def wake(self) -> None:
-        """Fill all of them."""
-        if self._contents is not None:
-            contents, values = self._contents(), self._values
-            self._contents, self._values = None, []
-            for value, content in zip(values, contents, strict=True):
-                kind = type(value).__base__
-                _fill(value, slot_setters(kind), content)
-                object.__setattr__(value, "__class__", kind)
+        """Fill all of them; goes on where it was interrupted."""
+        if self._read is not None:
+            if self._contents is None:
+                self._contents = self._read()
+            _half_awake[:] = [self]
+            for value, kind, content in zip(self._values, self._kinds, self._contents, strict=True):
+                if type(value) is not kind:
+                    _fill(value, slot_setters(kind), content)
+                    object.__setattr__(value, "__class__", kind)
+            self._read = None
+        self._contents, self._values, self._kinds = None, [], []
+        _half_awake.clear()
 
 
 def may_sleep(*kinds: type) -> frozenset[type]:
@@ -89,7 +111,7 @@ def _fill(value: Any, setters: Sequence[Callable[[object, object], None]], conte
     if not setters:
         state = object.__getattribute__(value, "__dict__")
         state.update(content)
-        del state[_SLEEPERS]
+        state.pop(_SLEEPERS, None)
         return
     for put, part in zip(setters, content, strict=True):
         put(value, part)
@@ -115,6 +137,8 @@ def _sleeping(kind: type) -> tuple[type, Callable[[object, Sleepers], None]]:
 
     def wake(value: object) -> None:
         with _lock:
+            for interrupted in tuple(_half_awake):
+                interrupted.wake()
             if type(value) is empty:  # else another thread was first
                 sleepers_of(value).wake()
 

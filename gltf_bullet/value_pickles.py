@@ -56,7 +56,7 @@ def loaded(data: bytes | memoryview) -> Any:
     Raises:
         Exception: Of any kind; the bytes are none of :func:`dumped`, or of other sources.
     """
-    return _Unpickler(io.BytesIO(data)).load()
+    return _Unpickler(data).load()
 
 
 class _BoundedFile(io.BytesIO):
@@ -143,12 +143,29 @@ def _value_class(module: str, name: str) -> Any:
 
 class _Unpickler(pickle.Unpickler):
     find_class = staticmethod(_value_class)  # no Python in between
-    _sleepers: Sleepers | None = None
+
+    def __init__(self, data: bytes | memoryview, sleepers: Sleepers | None = None) -> None:
+        """With ``sleepers``, the data is read once more, and these are those in it."""
+        super().__init__(io.BytesIO(data))
+        self._data, self._sleepers = data, sleepers
+        self._again = None if sleepers is None else iter(sleepers.values())
+        self._has_gone_on = False
 
     def persistent_load(self, name: type | int) -> Any:
+        if self._again is not None and not isinstance(name, int):
+            return next(self._again)
         if self._sleepers is None:
-            self._sleepers = Sleepers(self.load)
+            self._sleepers = Sleepers(self._contents)
         return self._sleepers.value(name)
+
+    def _contents(self) -> Any:
+        """What the sleepers hold, which comes second; after an interruption from the beginning."""
+        reader = self
+        if self._has_gone_on:
+            reader = _Unpickler(self._data, self._sleepers)
+            reader.load()
+        self._has_gone_on = True
+        return reader.load()
 
 
 def _array(code: str, shape: tuple[int, ...], data: bytes, order: Literal["C", "F"]) -> Any:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
+import sys
+import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import FrozenInstanceError, replace
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -14,7 +19,7 @@ import pytest
 
 from gltf_bullet.planning.contacts.pair_factors import Factors
 from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
-from gltf_bullet.sleeping_values import is_asleep, may_sleep
+from gltf_bullet.sleeping_values import Sleepers, content_of, is_asleep, may_sleep
 from gltf_bullet.transforms import Pose
 from gltf_bullet.value_pickles import dumped, loaded
 
@@ -97,6 +102,79 @@ def test_many_threads_may_ask_at_once() -> None:
         poses = slept([replace(POSE, translation=way) for way in ways], Pose)
         with ThreadPoolExecutor(8) as threads:
             assert list(threads.map(lambda pose: pose.translation, poses)) == ways
+
+
+class _Interrupted(BaseException):
+    """As ctrl-C."""
+
+
+def interrupted(look: Callable[[], object], lines: int) -> bool:
+    """Whether ``look`` was still at work after so many lines of the package; then it ends there."""
+    left = lines
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal left
+        code = frame.f_code
+        # Python itself is never interrupted between a lock and what it guards.
+        if "gltf_bullet" not in code.co_filename or "_lock" in code.co_names:
+            return None
+        left -= event == "line"
+        if left < 0:
+            sys.settrace(None)
+            raise _Interrupted
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        look()
+    except _Interrupted:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+def test_waking_goes_on_where_it_was_interrupted() -> None:
+    poses, lines = [POSE, Pose.identity()], 0
+    while True:
+        again = slept([*poses, SPEC], Pose, MultibodySpec)
+        if not interrupted(lambda: again[1].translation, lines):  # noqa: B023  # called at once
+            break
+        assert [*again] == [*poses, SPEC], lines
+        assert not any(map(is_asleep, again)), lines
+        lines += 1
+    assert lines > 20
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_child_that_is_forked_while_a_thread_wakes_them_does_not_wait_for_ever() -> None:
+    begun = threading.Event()
+
+    def contents() -> list[Any]:
+        begun.set()
+        time.sleep(0.2)
+        return [content_of(POSE)]
+
+    may_sleep(Pose)
+    pose = Sleepers(contents).value(Pose)
+    thread = threading.Thread(target=repr, args=(pose,))
+    thread.start()
+    begun.wait()
+    child = os.fork()
+    if not child:
+        try:
+            os._exit(0 if pose.translation == POSE.translation else 1)
+        finally:
+            os._exit(2)
+    thread.join()
+    until = time.monotonic() + 10.0
+    while (ended := os.waitpid(child, os.WNOHANG)) == (0, 0) and time.monotonic() < until:
+        time.sleep(0.01)
+    if ended == (0, 0):
+        os.kill(child, 9)
+        os.waitpid(child, 0)
+    assert ended == (child, 0)
 
 
 def test_a_frozen_one_is_frozen_while_it_sleeps() -> None:
