@@ -131,3 +131,23 @@ def test_a_restitution_that_is_set_counts_more_than_one_of_before() -> None:
         scene.set("/extensions/KHR_physics_rigid_bodies/physicsMaterials/0/restitution", wanted)
         found = effective_restitution(scene, rate, height)
     assert found == pytest.approx(wanted, abs=0.05)
+
+
+@pytest.mark.parametrize(("at_load", "later"), [(0.75, None), (0.0, 0.75), (0.75, 0.0)])
+def test_bodies_bounce_for_who_only_calls_step_simulation(
+    at_load: float, later: float | None
+) -> None:
+    """After a fall from 2 m a ball comes e^2 of it up again."""
+    rate, height = 480.0, 2.0
+    with world(drop("sphere", "slab", at_load, height), rate=rate) as scene:
+        if later is not None:
+            pointer = "/extensions/KHR_physics_rigid_bodies/physicsMaterials/0/restitution"
+            scene.set(pointer, later)
+        mover, heights = scene.bodies["Mover"].body_id, []
+        for _ in range(int(1.2 * rate)):
+            pybullet.stepSimulation(scene.client_id)
+            heights.append(pybullet.getBasePositionAndOrientation(mover, scene.client_id)[0][1])
+        landed = int(math.sqrt(2.0 * height / G) * rate) + 2
+        found = max(heights[landed:]) - 0.5
+    wanted = at_load if later is None else later
+    assert math.sqrt(max(found, 0.0) / height) == pytest.approx(wanted, abs=0.05)

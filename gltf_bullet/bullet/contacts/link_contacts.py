@@ -70,9 +70,12 @@ class LinkContacts:
             )
         self._apply(contacts, links)
         if any(part.surface.key.material.restitution > 0.0 for _, part in links):
-            # For those who only ever call stepSimulation; the others would be told in time.
-            self.before_step(session.settings())
+            self._tell_restitution()
         self._overrule()
+
+    def _tell_restitution(self) -> None:
+        """For those who only ever call stepSimulation; the others would be told in time."""
+        self.before_step(self._session.settings())
 
     def _overrule(self) -> None:
         """Forbid pairs that must not meet although a rule about earlier bodies says they do."""
@@ -89,6 +92,7 @@ class LinkContacts:
     def change(self, contacts: ContactPlan, links: Iterable[SolidLink]) -> None:
         """Give the same links other surfaces."""
         self._apply(contacts, list(links), self._restitution)
+        self._tell_restitution()
         # Cached contacts of resting hulls keep the old numbers otherwise (measured).
         self.renew()
 
