@@ -19,7 +19,7 @@ from gltf_bullet.runtime.first_translations import first_translation
 from gltf_bullet.runtime.kept_assets import kept_asset
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.scene_core import SceneCore
-from gltf_bullet.runtime.scene_state import SceneState
+from gltf_bullet.runtime.scene_state import SceneState, require_own
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
 from gltf_bullet.runtime.views.bodies import Body
 from gltf_bullet.runtime.views.export import write_pose
@@ -291,16 +291,9 @@ class Scene(SceneViews):
             TypeError: It is something else, as a number of ``pybullet.saveState``.
             ValueError: It is of another asset.
         """
-        if not isinstance(state, SceneState):
-            raise TypeError(f"state is {state!r}; must be what save_state returned")
-        physics, now = state.physics, self.core.model.now
-        if (
-            physics.motions.keys() != now.motions.keys()
-            or physics.joints.keys() != now.joints.keys()
-        ):
-            raise ValueError("state is of another asset; its bodies and joints are at other nodes")
+        require_own(state, self.core.model.now, len(self.core.asset.tree))
         with self.core.session.lock:
-            self.core.return_to(state, physics)
+            self.core.return_to(state, state.physics)
 
     def reset(self) -> None:
         """Go back to the state at the first step (or, before any step, do nothing).
@@ -326,11 +319,13 @@ class Scene(SceneViews):
 
         Raises:
             KeyError: As of :meth:`set`; then values may be set in part.
-            TypeError: A value is of another type.
-            ValueError: A value is out of range.
+            TypeError: A value is of another type, or the state is none.
+            ValueError: A value is out of range, or the state is of another asset.
         """
         self.core.require_alive()
-        restart(self.core, state, values)
+        require_own(state, self.core.model.now, len(self.core.asset.tree))
+        with self.core.session.lock:
+            restart(self.core, state, values)
 
     # --- pointers -----------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from gltf_bullet.runtime.animation.animator import AnimatorState
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["SceneState"]
+__all__ = ["SceneState", "require_own"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -39,3 +39,26 @@ class SceneState:
     def physics(self) -> PhysicsScene:
         """The model, changes by pointer and drive targets included."""
         return self.model()
+
+
+def require_own(state: object, physics: PhysicsScene, node_count: int) -> None:
+    """Refuse what a scene cannot go back to, before it changes anything.
+
+    Args:
+        state: What was handed in.
+        physics: The model of the scene.
+        node_count: Of its nodes.
+
+    Raises:
+        TypeError: It is no state.
+        ValueError: It is one of another asset.
+    """
+    if not isinstance(state, SceneState):
+        raise TypeError(f"state is {state!r}; must be what save_state returned")
+    of_state = state.physics
+    if (
+        len(state.matrices) != node_count
+        or of_state.motions.keys() != physics.motions.keys()
+        or of_state.joints.keys() != physics.joints.keys()
+    ):
+        raise ValueError("state is of another asset; its bodies and joints are at other nodes")

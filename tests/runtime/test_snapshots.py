@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
@@ -225,17 +226,26 @@ def test_a_state_of_other_bodies_is_refused() -> None:
         assert np.isfinite(scene.node_matrices).all()
 
 
-def test_what_is_no_state_of_the_asset_is_refused_and_changes_nothing() -> None:
+@pytest.mark.parametrize("is_restart", [False, True])
+@pytest.mark.parametrize("motion", [{"mass": 1.0}, None])
+def test_what_is_no_state_of_the_asset_is_refused_and_changes_nothing(
+    motion: dict[str, object] | None, *, is_restart: bool
+) -> None:
     """A number of pybullet.saveState, and a state of an asset with other nodes."""
     scenery = Scenery()
     ball = scenery.shape("sphere", radius=0.3)
-    scenery.node("Ball", at=(0, 5, 0), shape=ball, motion={"mass": 1.0})
-    with world(busy_scene()) as scene, world(scenery.bytes()) as other:
+    scenery.node("Ball", at=(0, 5, 0), shape=ball, motion=motion)
+    source = busy_scene() if motion else Scenery().bytes()
+    with world(source) as scene, world(scenery.bytes()) as other:
         scene.step(10)
         before = scene.node_matrices.copy()
         number = pybullet.saveState(physicsClientId=scene.client_id)
+
+        def go(state: Any) -> None:
+            scene.restart(state, {}) if is_restart else scene.restore_state(state)
+
         with pytest.raises(TypeError, match=r"state is \d+; must be what save_state returned"):
-            scene.restore_state(number)  # type: ignore[arg-type]
+            go(number)
         with pytest.raises(ValueError, match="state is of another asset"):
-            scene.restore_state(other.save_state())
+            go(other.save_state())
         assert np.array_equal(scene.node_matrices, before)
