@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from functools import cache
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,8 @@ _Function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.c_void_
 """What ``METH_FASTCALL`` stands for."""
 _kept: list[Any] = []
 """What lives as long as the process."""
+_loading = RLock()
+"""Of code that two threads load, one forgets what the other runs."""
 
 
 @cache
@@ -74,8 +77,12 @@ class Entry:
 
     def load(self) -> None:
         """Have the machine code in this process."""
-        if self.address:
-            return
+        if not self.address:
+            with _loading:
+                if not self.address:  # else another thread was first
+                    self._load()
+
+    def _load(self) -> None:
         llvm = _llvm()
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine())
         engine.add_object_file(llvm.ObjectFileRef.from_data(self._code()))
