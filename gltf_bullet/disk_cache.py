@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 import zlib
 from collections.abc import Iterable
 from contextlib import suppress
@@ -22,6 +23,8 @@ _MOST_BYTES = 512 << 20
 """Of all entries of a folder; the oldest go first."""
 _LOOK_EVERY = 2 << 20
 """[bytes] that are written between two times that the folder is measured, on average."""
+_OFTEN = 60.0
+"""[s] As often as that a file is noted to be in use: it takes as long as to open one."""
 _CHECK = 4
 """Bytes of the checksum in front of an entry, against damage: five times as fast as a digest."""
 
@@ -62,10 +65,11 @@ def write_entry(path: Path, parts: Iterable[bytes | memoryview]) -> None:
 
 def is_kept(path: str | os.PathLike[str]) -> bool:
     """Whether a file is there to read; as one in use it is among the last to go."""
-    try:
-        os.utime(path)
-    except OSError:  # gone, or somebody else's
-        return os.access(path, os.R_OK)
+    if not os.access(path, os.R_OK):
+        return False
+    with suppress(OSError):  # gone, or somebody else's
+        if time.time() - os.stat(path).st_mtime > _OFTEN:
+            os.utime(path)
     return True
 
 

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from operator import index, itemgetter
-from typing import Any, NoReturn, Protocol, SupportsIndex, TypeAlias, TypeVar
+from typing import Any, NoReturn, Protocol, TypeAlias, TypeVar
 
 import pybullet
 
@@ -78,12 +78,15 @@ def require_client(physics_client: PhysicsClient) -> int:
         EngineError: There is no such connection.
         TypeError: Neither an id nor a ``BulletClient``.
     """
-    client_id = getattr(physics_client, "_client", physics_client)
-    if not isinstance(client_id, SupportsIndex) or isinstance(client_id, bool):
+    known: Any = getattr(physics_client, "_client", physics_client)
+    try:
+        client_id = known if known.__class__ is int else index(known)
+    except TypeError:
+        client_id = None
+    if client_id is None or isinstance(known, bool):
         raise TypeError(
             f"physics_client is {physics_client!r}; must be a client id or a BulletClient"
         )
-    client_id = index(client_id)
     if client_id < 0 or not pybullet.isConnected(client_id):
         raise EngineError(
             f"physics client {client_id} is not connected; call pybullet.connect() first"
