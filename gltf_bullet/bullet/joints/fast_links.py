@@ -237,7 +237,7 @@ class FastLinks:
         low, high = move.box(3.0 * furthest)
         bodies = self._articulations[number].body_ids
         near = pybullet.getOverlappingObjects(low, high, physicsClientId=self._client_id) or ()
-        others = {o for o in near if o[0] not in bodies} if near else set()
+        others = {o for o in near if o[0] not in bodies}
         if len(others) > _FEW:
             return True
         for other in others:

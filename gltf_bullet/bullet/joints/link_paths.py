@@ -98,7 +98,8 @@ class ArticulationPath:
         now = _kinetic_energy(articulation)
         if now > energy:
             velocity = articulation.arena.table(articulation.record, slots.VELOCITY, len(gain))
-            articulation.set_velocities(math.sqrt(energy / now) * velocity)
+            # Of masses 1e12 apart rounding makes it negative.
+            articulation.set_velocities(math.sqrt(max(energy, 0.0) / now) * velocity)
         articulation.note_places()
 
 
