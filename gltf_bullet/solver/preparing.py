@@ -23,9 +23,9 @@ from gltf_bullet.solver.last_step.foreign_motors import (
     hear_before_saving,
     hear_motors,
 )
+from gltf_bullet.solver.last_step.link_moves import note_moves
 from gltf_bullet.solver.last_step.thrown_steps import fastest_body, is_thrown, undo_step
 from gltf_bullet.solver.last_step.unknown_loads import add_contact_forces, find_unknown_load
-from gltf_bullet.solver.link_moves import note_moves
 from gltf_bullet.solver.row_metrics import measure_rows
 from gltf_bullet.solver.tree_dynamics import evaluate_tree
 from gltf_bullet.solver.tree_kinematics import is_hurried

@@ -10,15 +10,14 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
+from gltf_bullet.bullet.headless import headless_world
 from tests.physics.scenes import G, Scenery
 
 
 @pytest.fixture
 def client() -> Iterator[int]:
-    client_id = pybullet.connect(pybullet.DIRECT)
-    pybullet.setGravity(0.0, -G, 0.0, physicsClientId=client_id)
-    yield client_id
-    pybullet.disconnect(client_id)
+    with headless_world(gravity=(0.0, -G, 0.0)) as client_id:
+        yield client_id
 
 
 def roped() -> bytes:

@@ -13,7 +13,7 @@ import pybullet
 from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.articulation_state import NO_STATE, ArticulationState
-from gltf_bullet.bullet.joints.fast_links import FastLinks, MayMeet, none_meet
+from gltf_bullet.bullet.joints.fast.fast_links import FastLinks, MayMeet, none_meet
 from gltf_bullet.bullet.joints.joint_controls import JointControls
 from gltf_bullet.bullet.joints.loop_constraints import NO_LOOPS, LoopConstraints
 from gltf_bullet.bullet.joints.scene_arena import AnchorMotion, Arena

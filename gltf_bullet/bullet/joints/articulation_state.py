@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.bullet.joints.fast_links import Pair
+from gltf_bullet.bullet.joints.fast.fast_links import Pair
 from gltf_bullet.model import JointDrive
 from gltf_bullet.transforms import FloatArray
 

@@ -19,8 +19,8 @@ import pybullet
 
 from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.joints.articulation import Articulation
-from gltf_bullet.bullet.joints.link_moves import LinkMoves, Motion
-from gltf_bullet.bullet.joints.link_paths import ArticulationPath, FreePath, Path
+from gltf_bullet.bullet.joints.fast.link_moves import LinkMoves, Motion
+from gltf_bullet.bullet.joints.fast.link_paths import ArticulationPath, FreePath, Path
 from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader
 from gltf_bullet.transforms import Vec3
 
