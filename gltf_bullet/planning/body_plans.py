@@ -119,6 +119,11 @@ class StaticPlan:
     """Whether skins or morph targets may change the shape."""
 
     @property
+    def shapes(self) -> tuple[PlacedShape, ...]:
+        """As those of a :class:`ColliderGroup`."""
+        return (self.shape,)
+
+    @property
     def kind(self) -> MotionKind:
         """What it is to users."""
         return MotionKind.STATIC if self.owner < 0 else MotionKind.KINEMATIC

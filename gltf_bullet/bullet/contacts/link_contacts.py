@@ -8,19 +8,16 @@ from typing import NamedTuple
 
 from gltf_bullet.bullet.contacts.collision_classes import LinkKind, collision_classes
 from gltf_bullet.bullet.contacts.pair_rules import PairRules
-from gltf_bullet.bullet.contacts.restitution_tuning import RestitutionTuning
+from gltf_bullet.bullet.contacts.restitution_tuning import RestitutionTuning, is_to_be_written
 from gltf_bullet.bullet.contacts.slip_friction import SlipFriction, SlipState
-from gltf_bullet.bullet.engine_link import EngineLink
+from gltf_bullet.bullet.engine_link import EngineLink, SolidLink
 from gltf_bullet.bullet.session import EngineSession, EngineSettings
 from gltf_bullet.planning.body_plans import BodyPlan, ColliderGroup, StaticPlan, SurfaceClass
 from gltf_bullet.planning.contacts.surfaces import ContactPlan
 from gltf_bullet.planning.scene_plan import Derive
-from gltf_bullet.planning.shapes.shape_plans import BoxPlan, BvhPlan, SpherePlan
+from gltf_bullet.planning.shapes.shape_plans import BoxPlan, SpherePlan
 
-__all__ = ["LinkContacts", "SolidLink", "solid_links"]
-
-SolidLink = tuple[EngineLink, ColliderGroup | StaticPlan]
-"""A link and what is in it."""
+__all__ = ["LinkContacts", "solid_links"]
 
 _FOUND_ANEW = frozenset({BoxPlan, SpherePlan})
 """Kinds of which the engine finds all contact points among each other anew in each step; those of
@@ -54,10 +51,9 @@ class LinkContacts:
         self._client_id = session.client_id
         self._has_slip_friction = slip_friction
         self._pair_rules = pair_rules
-        links = list(links)
+        self._solid = links = list(links)
         found: _Found = derive("link kinds", lambda: _found(contacts, links))
-        self._shapes = found.shapes
-        self._kind_of = dict(zip((link for link, _ in links), found.kinds, strict=True))
+        self._kind_of = dict(zip([link for link, _ in links], found.kinds, strict=True))
         self._kinds = found.distinct
         self._split_pairs = found.split_pairs
         self._classes = session.shared(collision_classes)
@@ -68,8 +64,8 @@ class LinkContacts:
             self.crowded_classes = self._classes.add(
                 self._kind_of, self._kinds, self._split_pairs, pair_rules
             )
-        self._apply(contacts, links)
-        if any(part.surface.key.material.restitution > 0.0 for _, part in links):
+        self._apply(contacts, links, found.surfaces)
+        if found.surfaces.bounce:
             self._tell_restitution()
         self._overrule()
 
@@ -91,7 +87,8 @@ class LinkContacts:
 
     def change(self, contacts: ContactPlan, links: Iterable[SolidLink]) -> None:
         """Give the same links other surfaces."""
-        self._apply(contacts, list(links), self._restitution)
+        self._solid = list(links)
+        self._apply(contacts, self._solid, _surfaces(self._solid), self._restitution)
         self._tell_restitution()
         # Cached contacts of resting hulls keep the old numbers otherwise (measured).
         self.renew()
@@ -100,22 +97,26 @@ class LinkContacts:
         self,
         contacts: ContactPlan,
         links: list[SolidLink],
+        surfaces: _Surfaces,
         former: RestitutionTuning | None = None,
     ) -> None:
-        surfaces = [(link, part.surface) for link, part in links]
-        shapes = dict(zip((link for link, _ in links), self._shapes, strict=True))
-        triangles = {link for link, own in shapes.items() if BvhPlan in own}
         self._restitution = RestitutionTuning(
-            self._client_id, contacts, surfaces, triangles, former
+            self._client_id, contacts, links, surfaces.to_write, former
         )
+        slips = surfaces.slip and self._has_slip_friction
         self._slip = SlipFriction(
-            self._client_id,
-            contacts,
-            surfaces if self._has_slip_friction else [],
-            self._kind_of,
-            self._classes,
-            lambda link, partner: _keeps_points(shapes[link], shapes[partner]),
-        )
+            self._client_id, contacts, links if slips else [], self._kind_of, self._classes,
+            self._keep_points,
+        )  # fmt: skip
+
+    def _keep_points(self, link: EngineLink, partner: EngineLink) -> bool:
+        """Whether the engine keeps contact points of two links while they rest."""
+        kinds, others = self._shapes_of[link], self._shapes_of[partner]
+        return kinds != {SpherePlan} and others != {SpherePlan} and not kinds | others <= _FOUND_ANEW
+
+    @cached_property
+    def _shapes_of(self) -> dict[EngineLink, frozenset[type]]:
+        return {link: _shapes(part) for link, part in self._solid}
 
     @property
     def slips(self) -> bool:
@@ -217,16 +218,30 @@ def solid_links(
         yield from zip(links, plan.groups, strict=False)
 
 
-def _keeps_points(kinds: frozenset[type], partner: frozenset[type]) -> bool:
-    """Whether the engine keeps contact points of links of these kinds of shapes."""
-    return kinds != {SpherePlan} and partner != {SpherePlan} and not kinds | partner <= _FOUND_ANEW
+class _Surfaces(NamedTuple):
+    """What is the same for the surfaces of all copies of a scene."""
+
+    bounce: bool
+    """Whether any of them does."""
+    slip: bool
+    """Whether the friction of any of them follows its slip."""
+    to_write: list[int]
+    """Numbers of the links whose surface is not as the engine makes it."""
+
+
+def _surfaces(links: Sequence[SolidLink]) -> _Surfaces:
+    surfaces = [part.surface for _, part in links]
+    return _Surfaces(
+        any(surface.key.material.restitution > 0.0 for surface in surfaces),
+        any(surface.slips for surface in surfaces),
+        [k for k, surface in enumerate(surfaces) if is_to_be_written(surface)],
+    )
 
 
 class _Found(NamedTuple):
     """What is the same for the links of all copies of a scene."""
 
-    shapes: list[frozenset[type]]
-    """Kinds of them in each link."""
+    surfaces: _Surfaces
     kinds: list[LinkKind]
     """Of each link; equal ones are one object."""
     distinct: tuple[LinkKind, ...]
@@ -246,10 +261,9 @@ def _found(contacts: ContactPlan, links: Sequence[SolidLink]) -> _Found:
         kinds.append(distinct.setdefault(kind, kind))
     apart = contacts.split_pairs
     is_plain = not apart and all(kind.is_plain for kind in distinct)
-    return _Found([_shapes(part) for _, part in links], kinds, tuple(distinct), apart, is_plain)
+    return _Found(_surfaces(links), kinds, tuple(distinct), apart, is_plain)
 
 
 def _shapes(part: ColliderGroup | StaticPlan) -> frozenset[type]:
     """Of the shapes in a link."""
-    placed = part.shapes if isinstance(part, ColliderGroup) else (part.shape,)
-    return frozenset(type(shape.shape) for shape in placed)
+    return frozenset(type(placed.shape) for placed in part.shapes)

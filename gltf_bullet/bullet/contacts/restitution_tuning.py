@@ -13,18 +13,19 @@ triangle meshes push out faster.
 from __future__ import annotations
 
 import math
-from collections.abc import Container
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.engine_link import EngineLink
-from gltf_bullet.planning.body_plans import SurfacePlan
+from gltf_bullet.bullet.engine_link import EngineLink, SolidLink
+from gltf_bullet.planning.body_plans import ColliderGroup, StaticPlan, SurfacePlan
 from gltf_bullet.planning.contacts.pair_factors import aimed_factor, restitution_factors
 from gltf_bullet.planning.contacts.surfaces import ContactPlan
+from gltf_bullet.planning.shapes.shape_plans import BvhPlan
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["RestitutionTuning", "pushing_out"]
+__all__ = ["RestitutionTuning", "is_to_be_written", "pushing_out"]
 
 _FIXED_EXCESS, _PUSHED_EXCESS = 0.02, 0.04
 """Restitution that recovery from penetration adds against fixed and pushed partners (measured)."""
@@ -53,9 +54,23 @@ def pushing_out(time_step: float) -> float:
     return min(_MOST_ERP, _TRIANGLE_ERP * math.sqrt(time_step))
 
 
-def _restitution(surface: SurfacePlan) -> float:
+def is_to_be_written(surface: SurfacePlan) -> bool:
+    """Whether a new link with such a surface is not as the engine has made it."""
+    return surface.friction != _ENGINE_FRICTION or _must_not_wait(surface)
+
+
+def _must_not_wait(surface: SurfacePlan) -> bool:
+    """Whether contacts may only be made of what touches.
+
+    Must be set before the link first meets anything (measured). Over triangles, contacts made while
+    apart are held by edges that the body only passes.
+    """
+    return (surface.bounces or surface.on_triangles) and surface.key.is_dynamic
+
+
+def _restitution(part: ColliderGroup | StaticPlan) -> float:
     """What its material says."""
-    return surface.key.material.restitution
+    return part.surface.key.material.restitution
 
 
 class RestitutionTuning:
@@ -65,8 +80,8 @@ class RestitutionTuning:
         self,
         client_id: int,
         contacts: ContactPlan,
-        links: list[tuple[EngineLink, SurfacePlan]],
-        triangles: Container[EngineLink] = (),
+        links: Sequence[SolidLink],
+        to_write: Iterable[int],
         former: RestitutionTuning | None = None,
     ) -> None:
         """Give links their friction, and bouncing ones what must be set before they meet anything.
@@ -74,36 +89,38 @@ class RestitutionTuning:
         Args:
             client_id: The world.
             contacts: The pairs of surfaces.
-            links: All links of the scene with their surfaces.
-            triangles: Links that are triangle meshes.
+            links: All links of the scene with what is in them.
+            to_write: Numbers of those with :func:`is_to_be_written`.
             former: How the same links were tuned before their materials changed.
         """
         self._client_id = client_id
         self.tuned: set[EngineLink] = set() if former is None else former.tuned
         """Fixed links whose error reduction is not, or once was not, the engine's own."""
-        self._triangles = triangles
         self._contacts = contacts
         self.links = links
-        """With their surfaces."""
+        """With what is in them."""
         self._restitution_of: dict[EngineLink, float] = {}
         self.told: dict[EngineLink, float] = {} if former is None else former.told
         """Restitution that the engine was given; another one is the user's."""
-        known = {} if former is None else dict(former.links)
-        self._renewed = {
-            link
-            for link, surface in links
-            if link in known and _restitution(known[link]) != _restitution(surface)
-        }
+        self._renewed: set[EngineLink] = set()
         """Links whose material says another one since: that counts, not the user's."""
+        if former is not None:
+            known = dict(former.links)
+            self._renewed = {
+                link
+                for link, part in links
+                if link in known and _restitution(known[link]) != _restitution(part)
+            }
+            to_write = range(len(links))
         self._time_step = 0.0
-        for (body_id, link_index), surface in links:
+        for k in to_write:
+            (body_id, link_index), part = links[k]
+            surface = part.surface
             if surface.friction != _ENGINE_FRICTION or former is not None:
                 pybullet.changeDynamics(
                     body_id, link_index, lateralFriction=surface.friction, physicsClientId=client_id
                 )
-            if (surface.bounces or surface.on_triangles) and surface.key.is_dynamic:
-                # Must be set before the link first meets anything (measured). Over triangles,
-                # contacts made while apart are held by edges that the body only passes.
+            if _must_not_wait(surface):
                 pybullet.changeDynamics(
                     body_id, link_index, contactProcessingThreshold=0.0, physicsClientId=client_id
                 )
@@ -117,37 +134,38 @@ class RestitutionTuning:
         wanted = self._engine_restitution(targets.restitution, time_step)
         most = self._engine_restitution(np.maximum(targets.restitution, 1.0), time_step)
         factors = restitution_factors(targets, contacts.factors, wanted, most)
-        for (body_id, link_index), surface in self.links:
+        for (body_id, link_index), part in self.links:
+            surface = part.surface
             row = contacts.index_of[surface.key]
             factor = float(factors[row])
             if surface.only_against is not None:
                 partner = contacts.index_of[surface.only_against.key]
                 factor = aimed_factor(wanted[row, partner], factors[partner])
             self._restitution_of[body_id, link_index] = factor
-            self._write((body_id, link_index), surface)
+            self._write((body_id, link_index), part)
 
     def settle(self, link: EngineLink) -> None:
         """Give a fixed link that was made anew what its predecessor had."""
         self.told.pop(link, None)
-        surface = next(surface for other, surface in self.links if other == link)
+        part = next(part for other, part in self.links if other == link)
         pybullet.changeDynamics(
-            *link, lateralFriction=surface.friction, physicsClientId=self._client_id
+            *link, lateralFriction=part.surface.friction, physicsClientId=self._client_id
         )
         if self._time_step > 0.0:
-            self._write(link, surface)
+            self._write(link, part)
 
     def is_untouched(self, link: EngineLink) -> bool:
         """Whether the engine has what it was given; friction that follows slip is not looked at."""
-        surface = next(surface for other, surface in self.links if other == link)
+        surface = next(part.surface for other, part in self.links if other == link)
         info = pybullet.getDynamicsInfo(*link, physicsClientId=self._client_id)
         if not surface.slips and info[1] != surface.friction:
             return False
         return bool(info[10] != _MULTIBODY or info[5] == self.told.get(link, 0.0))
 
-    def _write(self, link: EngineLink, surface: SurfacePlan) -> None:
+    def _write(self, link: EngineLink, part: ColliderGroup | StaticPlan) -> None:
         """Restitution, and the error reduction where it is not the engine's own."""
         softness = {}
-        erp = self._error_reduction(link, surface)
+        erp = self._error_reduction(part)
         if erp != _ENGINE_ERP or link in self.tuned:
             self.tuned.add(link)
             softness = {
@@ -164,12 +182,13 @@ class RestitutionTuning:
         if softness:
             pybullet.changeDynamics(*link, physicsClientId=self._client_id, **softness)
 
-    def _error_reduction(self, link: EngineLink, surface: SurfacePlan) -> float:
+    def _error_reduction(self, part: ColliderGroup | StaticPlan) -> float:
+        surface = part.surface
         if surface.key.is_dynamic:
             return _ENGINE_ERP
         if surface.bounces:
             return _BOUNCING_ERP
-        if link in self._triangles:
+        if any(isinstance(placed.shape, BvhPlan) for placed in part.shapes):
             return pushing_out(self._time_step)
         return _ENGINE_ERP
 

@@ -16,9 +16,8 @@ import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.contacts.collision_classes import CollisionClasses, LinkKind
-from gltf_bullet.bullet.engine_link import EngineLink
+from gltf_bullet.bullet.engine_link import EngineLink, SolidLink
 from gltf_bullet.bullet.state.link_states import LinkState, link_state, velocity_at
-from gltf_bullet.planning.body_plans import SurfacePlan
 from gltf_bullet.planning.contacts.surfaces import ContactPlan
 from gltf_bullet.transforms import FloatArray, Vec3
 
@@ -70,7 +69,7 @@ class SlipFriction:
         self,
         client_id: int,
         contacts: ContactPlan,
-        links: list[tuple[EngineLink, SurfacePlan]],
+        links: Sequence[SolidLink],
         kind_of: Mapping[EngineLink, LinkKind],
         classes: CollisionClasses,
         keeps_points: Callable[[EngineLink, EngineLink], bool],
@@ -80,7 +79,7 @@ class SlipFriction:
         Args:
             client_id: The world.
             contacts: The pairs of surfaces.
-            links: All links of the scene with their surfaces.
+            links: All links of the scene, if the friction of any follows its slip.
             kind_of: What each of them may meet.
             classes: Of the world.
             keeps_points: Whether the engine keeps contact points of two links while they rest.
@@ -88,7 +87,7 @@ class SlipFriction:
         self._keeps_points = keeps_points
         self._client_id = client_id
         self._kind_of, self._classes = kind_of, classes
-        self._surface_of = {link: surface for link, surface in links if surface.slips}
+        self._surface_of = {link: part.surface for link, part in links if part.surface.slips}
         self._place_of = {link: k for k, (link, _) in enumerate(links) if link in self._surface_of}
         self._links_of: dict[int, list[EngineLink]] = {}
         for link in self._surface_of:
@@ -105,7 +104,7 @@ class SlipFriction:
         if not self.is_any:
             return
         row = contacts.index_of
-        self._row_of = {link: row[surface.key] for link, surface in links}
+        self._row_of = {link: row[part.surface.key] for link, part in links}
         self._at_rest = _rest_gains(contacts)
         counts = Counter(body_id for body_id, _ in kind_of)
         self._single = {body_id for body_id, count in counts.items() if count == 1}

@@ -63,13 +63,7 @@ class ArticulationSet:
         self._anchors = anchors
         ids = self.body_ids
         self._bases = [(anchor, ids[number]) for anchor, number in places.bases]
-        self.link_of = {node: (ids[number], link) for node, (number, link) in places.bodies.items()}
-        """(body id, link index) by motion node; -1 is a base."""
-        self._group_links_of = {
-            node: [(ids[number], link) for number, link in links]
-            for node, links in places.groups.items()
-        }
-        """Of the fixed links that carry a body's further collider groups, where it has some."""
+        self._places = places
         self.own_shapes: frozenset[int] = frozenset()
         """Bodies that do not share their shapes."""
         self.apart: Sequence[tuple[int, Sequence[tuple[int, int]]]] = ()
@@ -87,6 +81,12 @@ class ArticulationSet:
             self.contacts.own_constraints = set(self.loop_constraints.constraint_ids)
 
     # Made when they are asked for: many scenes have no joint.
+
+    @cached_property
+    def link_of(self) -> dict[int, EngineLink]:
+        """(body id, link index) by motion node; -1 is a base."""
+        ids = self.body_ids
+        return {node: (ids[k], link) for node, (k, link) in self._places.bodies.items()}
 
     @cached_property
     def solver(self) -> JointSolver:
@@ -143,11 +143,20 @@ class ArticulationSet:
 
     def links_of(self, node: int) -> list[tuple[int, int]]:
         """All links that carry a body's colliders."""
-        return [self.link_of[node], *self._group_links_of.get(node, ())]
+        ids, places = self.body_ids, self._places
+        found = (places.bodies[node], *places.groups.get(node, ()))
+        return [(ids[number], link) for number, link in found]
+
+    def sharers(self) -> Iterator[int]:
+        """The motion nodes of bodies that share their shapes with others."""
+        if not self.own_shapes.issuperset(self.body_ids):
+            for node, (body, _) in self.link_of.items():
+                if body not in self.own_shapes:
+                    yield node
 
     def pairs_within_bodies(self) -> Iterator[tuple[EngineLink, EngineLink]]:
         """Links that carry colliders of one body, and must not collide."""
-        for node in self._group_links_of:
+        for node in self._places.groups:
             yield from combinations(self.links_of(node), 2)
 
     @property
@@ -156,7 +165,7 @@ class ArticulationSet:
         for body, pairs in self.apart:
             yield from (((body, link), (body, other)) for link, other in pairs)
 
-    @property
+    @cached_property
     def body_ids(self) -> tuple[int, ...]:
         """Every multibody of the articulations."""
         return tuple(body for articulation in self.articulations for body in articulation.body_ids)

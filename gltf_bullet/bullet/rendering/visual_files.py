@@ -27,7 +27,7 @@ from gltf_bullet.transforms import FloatArray
 
 __all__ = ["MeshFiles", "link_file", "load_texture", "mesh_file"]
 
-_RECIPE = "-1"
+_RECIPE = "-2"
 """Raise it when the same mesh becomes another file."""
 _TEXELS_WORTH_IT = 1 << 14
 """From which on a texture is kept for other processes."""
@@ -142,14 +142,21 @@ def _stl(mesh: VisualMesh) -> bytes:
 
 
 def _obj(mesh: VisualMesh) -> bytes:
-    corners, corner = np.repeat(mesh.triangles.reshape(-1) + 1, 2), "%d//%d"
-    rows = [_lines(b"v ", mesh.points), _lines(b"vn ", mesh.normals)]
+    """Each row once: PyBullet reads the text again for every copy, and edges repeat points."""
+    rows = [("v", mesh.points)]
     if mesh.texture is not None:
-        corners, corner = np.repeat(mesh.triangles.reshape(-1) + 1, 3), "%d/%d/%d"
         # The v of OBJ files grows upwards.
-        rows.append(_lines(b"vt ", np.stack([mesh.uvs[:, 0], 1.0 - mesh.uvs[:, 1]], axis=1)))
-    faces = (f"f {corner} {corner} {corner}\n" * len(mesh.triangles)) % tuple(corners.tolist())
-    return b"".join([*rows, faces.encode()])
+        rows.append(("vt", np.stack([mesh.uvs[:, 0], 1.0 - mesh.uvs[:, 1]], axis=1)))
+    rows.append(("vn", mesh.normals))
+    texts, places = [], []
+    for word, values in rows:
+        once, place = np.unique(values, axis=0, return_inverse=True)
+        texts.append(_lines(f"{word} ".encode(), once))
+        places.append(place.reshape(-1)[mesh.triangles.reshape(-1)] + 1)
+    corner = "%d/%d/%d" if mesh.texture is not None else "%d//%d"
+    faces = f"f {corner} {corner} {corner}\n" * len(mesh.triangles)
+    corners = np.stack(places, axis=1).reshape(-1).tolist()
+    return b"".join([*texts, (faces % tuple(corners)).encode()])
 
 
 def _lines(word: bytes, rows: FloatArray) -> bytes:

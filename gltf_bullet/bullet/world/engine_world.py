@@ -137,10 +137,9 @@ class EngineWorld(WorldParts):
         factors = {free[node]: kinds[node].gravity_factor for node in free}
         self.articulations.contacts.join(self.session.shared(owners), factors)
         self._undo.append(self.articulations.contacts.leave)
-        for node, (body_id, _) in self.articulations.link_of.items():
-            if body_id not in self.articulations.own_shapes:
-                for group, link in zip(kinds[node].groups, self.links_of(node), strict=False):
-                    shapes.settle_margin(shapes.shape_id(group.shapes), group.shapes, *link)
+        for node in self.articulations.sharers():
+            for group, link in zip(kinds[node].groups, self.links_of(node), strict=False):
+                shapes.settle_margin(shapes.shape_id(group.shapes), group.shapes, *link)
         visuals.create_scenery(self._created)
         self.deforming, deforming_ids = create_deforming(
             self.session, self.plan.bodies.statics, visuals, lambda link: self._links.settle(link)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import pybullet
 
-from gltf_bullet.bullet.contacts.link_contacts import SolidLink, solid_links
-from gltf_bullet.bullet.engine_link import EngineLink
+from gltf_bullet.bullet.contacts.link_contacts import solid_links
+from gltf_bullet.bullet.engine_link import EngineLink, SolidLink
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.bullet.shapes.collider_index import LinkColliders
 from gltf_bullet.model import MotionKind

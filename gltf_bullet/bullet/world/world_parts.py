@@ -12,9 +12,9 @@ import numpy as np
 
 from gltf_bullet.bullet.bodies.free_bodies import FreeBodies
 from gltf_bullet.bullet.contacts.fast_bodies import FastBodies
-from gltf_bullet.bullet.contacts.link_contacts import LinkContacts, SolidLink
+from gltf_bullet.bullet.contacts.link_contacts import LinkContacts
 from gltf_bullet.bullet.contacts.load_overlaps import LoadOverlap
-from gltf_bullet.bullet.engine_link import EngineLink
+from gltf_bullet.bullet.engine_link import EngineLink, SolidLink
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.bullet.joints.moving_anchors import MovingAnchors
 from gltf_bullet.bullet.session import EngineSession
