@@ -7,9 +7,9 @@ class refuses, and that refuse none, keep the bits that PyBullet gives every bod
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import pybullet
 
@@ -55,11 +55,21 @@ class LinkKind(NamedTuple):
         return self.contact_class == ANYTHING and self.only_against is None
 
 
+class ClassedLinks(Protocol):
+    """The links of one scene; most copies are never asked for them."""
+
+    @property
+    def kind_of(self) -> Mapping[EngineLink, LinkKind]:
+        """What each of them may meet."""
+        ...
+
+
 @dataclass(slots=True, eq=False)
 class _Registered:
     bit: int | None
     """:data:`NEEDS_NONE`, or ``None``: no bit was left; pairs are forbidden one by one."""
-    links: dict[EngineLink, LinkKind] = field(default_factory=dict)
+    scenes: set[ClassedLinks] = field(default_factory=set)
+    """Those with links of the class."""
 
 
 class CollisionClasses:
@@ -69,19 +79,23 @@ class CollisionClasses:
         self._client_id = client_id
         self._classes: dict[ContactClass, _Registered] = {}
         self._apart: dict[frozenset[SurfaceClass], int] = {}
+        self._scene_of: dict[int, ClassedLinks] = {}
+        """By body id, in the order in which the scenes came."""
 
     def add(
         self,
-        links: Mapping[EngineLink, LinkKind],
-        kinds: Iterable[LinkKind],
+        scene: ClassedLinks,
+        body_ids: Sequence[int],
+        kinds: Sequence[LinkKind],
         apart: frozenset[frozenset[SurfaceClass]],
         pair_rules: PairRules,
     ) -> int:
         """Set group and mask of new links, and of older ones that must know the new classes.
 
         Args:
-            links: Of one scene, with their kinds.
-            kinds: All of them, each once.
+            scene: The new links.
+            body_ids: Of all its bodies.
+            kinds: All that its links have, each once: the same objects.
             apart: Pairs of surface classes whose main links must not meet.
             pair_rules: Of that scene; takes the pairs for which no bit is left.
 
@@ -95,43 +109,42 @@ class CollisionClasses:
         for contact_class in in_order:
             self._classes[contact_class] = _Registered(NEEDS_NONE)
         fresh = self._give_bits() if fresh else fresh
-        # Kinds are few and their classes dear to look up.
-        classed = {kind: self._classes.get(kind.contact_class) for kind in kinds}
-        members = {id(kind): found.links for kind, found in classed.items() if found is not None}
-        for link, kind in links.items():
-            if id(kind) in members:
-                members[id(kind)][link] = kind
-        plain = {
-            kind
-            for kind, found in classed.items()
-            if kind.is_plain or (found is not None and found.bit == NEEDS_NONE)
-        }
-        bits = {id(kind): self.bits_of(kind) for kind in kinds if kind not in plain}
-        for link, kind in links.items():
+        self._scene_of.update(dict.fromkeys(body_ids, scene))
+        bits = {}
+        for kind in kinds:
+            found = self._classes.get(kind.contact_class)
+            if found is not None:
+                found.scenes.add(scene)
             # New bodies have the bits of ``ANYTHING`` already.
-            if id(kind) in bits:
-                self._write(link, bits[id(kind)])
-        self._refresh(fresh, links)
+            if not (kind.is_plain or (found is not None and found.bit == NEEDS_NONE)):
+                bits[id(kind)] = self.bits_of(kind)  # equal ones are one object, and dear to hash
+        if bits:
+            for link, kind in scene.kind_of.items():
+                if id(kind) in bits:
+                    self._write(link, bits[id(kind)])
+        self._refresh(fresh, scene)
         crowded = {c for c in fresh if self._classes[c].bit is None}
         if crowded:
-            self._forbid(links, pair_rules)
+            self._forbid(scene.kind_of, pair_rules)
         return len(crowded)
 
     def discard(
         self,
-        links: Iterable[EngineLink],
+        scene: ClassedLinks,
+        body_ids: Iterable[int],
         kinds: Iterable[LinkKind],
         apart: frozenset[frozenset[SurfaceClass]],
     ) -> None:
         """Forget the links of a scene that goes; classes without links free their bits."""
-        links = tuple(links)
+        for body_id in body_ids:
+            if self._scene_of.get(body_id) is scene:
+                del self._scene_of[body_id]
         for contact_class in {kind.contact_class for kind in kinds}:
             registered = self._classes.get(contact_class)
             if registered is None:
                 continue
-            for link in links:
-                registered.links.pop(link, None)
-            if not registered.links:
+            registered.scenes.discard(scene)
+            if not registered.scenes:
                 del self._classes[contact_class]
         for pair in apart:
             self._apart[pair] -= 1
@@ -202,10 +215,9 @@ class CollisionClasses:
 
     def kind_at(self, link: EngineLink) -> LinkKind | None:
         """What a link of any scene was given; ``None`` where it meets all."""
-        for registered in self._classes.values():
-            if link in registered.links:
-                return registered.links[link]
-        return None
+        scene = self._scene_of.get(link[0])
+        kind = None if scene is None else scene.kind_of.get(link)
+        return kind if kind is not None and kind.contact_class in self._classes else None
 
     def write(self, link: EngineLink, kind: LinkKind) -> None:
         """Set group and mask of a link; the same ones again renew its cached contacts."""
@@ -224,13 +236,13 @@ class CollisionClasses:
     def _write(self, link: EngineLink, bits: tuple[int, int]) -> None:
         pybullet.setCollisionFilterGroupMask(*link, *bits, physicsClientId=self._client_id)
 
-    def _refresh(self, fresh: set[ContactClass], done: Mapping[EngineLink, LinkKind]) -> None:
+    def _refresh(self, fresh: set[ContactClass], done: ClassedLinks) -> None:
         """Tell the links of older scenes about new classes."""
         if not fresh:
             return
-        for registered in self._classes.values():
-            for link, kind in registered.links.items():
-                if link not in done:
+        for scene in dict.fromkeys(self._scene_of.values()):
+            for link, kind in () if scene is done else scene.kind_of.items():
+                if kind.contact_class in self._classes:
                     self.write(link, kind)
 
     def _forbid(self, links: Mapping[EngineLink, LinkKind], pair_rules: PairRules) -> None:

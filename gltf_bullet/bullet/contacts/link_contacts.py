@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -31,7 +31,8 @@ class LinkContacts:
         self,
         session: EngineSession,
         contacts: ContactPlan,
-        links: Iterable[SolidLink],
+        links: Callable[[], list[SolidLink]],
+        body_ids: Sequence[int],
         pair_rules: PairRules,
         derive: Derive,
         *,
@@ -42,7 +43,8 @@ class LinkContacts:
         Args:
             session: The world, whose scenes share the collision classes.
             contacts: The pairs of surfaces.
-            links: All links with colliders.
+            links: All links with colliders; of most copies nobody ever asks for them.
+            body_ids: Of all bodies of the scene.
             pair_rules: Of the scene; takes the pairs for which no collision bit is left.
             derive: Keeps what is the same for all copies of the plan; see ``ScenePlan.derive``.
             slip_friction: Whether friction follows slip.
@@ -51,9 +53,10 @@ class LinkContacts:
         self._client_id = session.client_id
         self._has_slip_friction = slip_friction
         self._pair_rules = pair_rules
-        self._solid = links = list(links)
-        found: _Found = derive("link kinds", lambda: _found(contacts, links))
-        self._kind_of = dict(zip([link for link, _ in links], found.kinds, strict=True))
+        self._solid = links
+        self._body_ids = body_ids
+        found: _Found = derive("link kinds", lambda: _found(contacts, links()))
+        self._kind_of_link = found.kinds
         self._kinds = found.distinct
         self._split_pairs = found.split_pairs
         self._classes = session.shared(collision_classes)
@@ -62,12 +65,19 @@ class LinkContacts:
         """Filter classes for which no collision bit was left; they are kept apart pair by pair."""
         if not self._is_plain:
             self.crowded_classes = self._classes.add(
-                self._kind_of, self._kinds, self._split_pairs, pair_rules
+                self, body_ids, self._kinds, self._split_pairs, pair_rules
             )
-        self._apply(contacts, links, found.surfaces)
+        self._apply(contacts, found.surfaces)
         if found.surfaces.bounce:
             self._tell_restitution()
         self._overrule()
+
+    @cached_property
+    def kind_of(self) -> Mapping[EngineLink, LinkKind]:
+        """What each link may meet."""
+        return {
+            link: kind for (link, _), kind in zip(self._solid(), self._kind_of_link, strict=True)
+        }
 
     def _tell_restitution(self) -> None:
         """For those who only ever call stepSimulation; the others would be told in time."""
@@ -76,19 +86,20 @@ class LinkContacts:
     def _overrule(self) -> None:
         """Forbid pairs that must not meet although a rule about earlier bodies says they do."""
         left = self._pair_rules.left
-        for link, other in left.of(self._kind_of):
-            kind = self._kind_of.get(other) or self._classes.kind_at(other)
-            if kind is None or self._classes.meet(self._kind_of[link], kind):
+        for link, other in left.of(self.kind_of) if left.are_any else ():
+            kind = self.kind_of.get(other) or self._classes.kind_at(other)
+            if kind is None or self._classes.meet(self.kind_of[link], kind):
                 continue
-            if other in self._kind_of:
+            if other in self.kind_of:
                 self._pair_rules.forbid([(link, other)])
             else:
                 left.forbid_across(self._pair_rules, link, other)
 
     def change(self, contacts: ContactPlan, links: Iterable[SolidLink]) -> None:
         """Give the same links other surfaces."""
-        self._solid = list(links)
-        self._apply(contacts, self._solid, _surfaces(self._solid), self._restitution)
+        links = list(links)
+        self._solid = lambda: links
+        self._apply(contacts, _surfaces(links), self._restitution)
         self._tell_restitution()
         # Cached contacts of resting hulls keep the old numbers otherwise (measured).
         self.renew()
@@ -96,27 +107,28 @@ class LinkContacts:
     def _apply(
         self,
         contacts: ContactPlan,
-        links: list[SolidLink],
         surfaces: _Surfaces,
         former: RestitutionTuning | None = None,
     ) -> None:
         self._restitution = RestitutionTuning(
-            self._client_id, contacts, links, surfaces.to_write, former
+            self._client_id, contacts, self._solid, surfaces.to_write, former
         )
         slips = surfaces.slip and self._has_slip_friction
+        links, kinds = (self._solid(), self.kind_of) if slips else ((), {})
         self._slip = SlipFriction(
-            self._client_id, contacts, links if slips else [], self._kind_of, self._classes,
-            self._keep_points,
-        )  # fmt: skip
+            self._client_id, contacts, links, kinds, self._classes, self._keep_points
+        )
 
     def _keep_points(self, link: EngineLink, partner: EngineLink) -> bool:
         """Whether the engine keeps contact points of two links while they rest."""
         kinds, others = self._shapes_of[link], self._shapes_of[partner]
-        return kinds != {SpherePlan} and others != {SpherePlan} and not kinds | others <= _FOUND_ANEW
+        if {SpherePlan} in (kinds, others):
+            return False
+        return not kinds | others <= _FOUND_ANEW
 
     @cached_property
     def _shapes_of(self) -> dict[EngineLink, frozenset[type]]:
-        return {link: _shapes(part) for link, part in self._solid}
+        return {link: _shapes(part) for link, part in self._solid()}
 
     @property
     def slips(self) -> bool:
@@ -133,7 +145,7 @@ class LinkContacts:
 
     def renew(self) -> None:
         """Let all pairs be made anew, under the bits that the links have."""
-        for body_id in dict.fromkeys(body_id for body_id, _ in self._kind_of):
+        for body_id in dict.fromkeys(body_id for body_id, _ in self.kind_of):
             self._classes.renew(body_id)
 
     def rewrite(self, links: Iterable[EngineLink]) -> None:
@@ -142,14 +154,14 @@ class LinkContacts:
         The engine gave it those of any such body when its mass crossed zero.
         """
         for link in links:
-            if link in self._kind_of:
-                self._classes.write(link, self._kind_of[link])
+            if link in self.kind_of:
+                self._classes.write(link, self.kind_of[link])
 
     def settle(self, link: EngineLink) -> None:
         """Let a fixed link that was made anew meet others as its predecessor did."""
         self._restitution.settle(link)
         self._slip.settle(link)
-        self._classes.write(link, self._kind_of[link])
+        self._classes.write(link, self.kind_of[link])
 
     def renew_in_order(self) -> None:
         """Make all collision pairs of the scene anew, in one fixed order.
@@ -179,13 +191,13 @@ class LinkContacts:
     @cached_property
     def _kinds_of_body(self) -> dict[int, set[LinkKind]]:
         kinds: dict[int, set[LinkKind]] = {}
-        for (body_id, _), kind in self._kind_of.items():
+        for (body_id, _), kind in self.kind_of.items():
             kinds.setdefault(body_id, set()).add(kind)
         return kinds
 
     def bits_of(self, link: EngineLink) -> tuple[int, int]:
         """Group and mask that a link with colliders was given."""
-        return self._classes.bits_of(self._kind_of[link])
+        return self._classes.bits_of(self.kind_of[link])
 
     def is_untouched(self, link: EngineLink) -> bool:
         """Whether friction and restitution are those that a link with colliders was given."""
@@ -195,15 +207,16 @@ class LinkContacts:
         """Whether rules and classes let two links collide; other people's links meet all."""
         if self._pair_rules.forbids(one, other):
             return False
-        first, second = self._kind_of.get(one), self._kind_of.get(other)
+        first, second = self.kind_of.get(one), self.kind_of.get(other)
         return first is None or second is None or self._classes.meet(first, second)
 
     def release(self) -> None:
         """Give the collision bits back."""
         if not self._is_plain:
-            self._classes.discard(self._kind_of, self._kinds, self._split_pairs)
-            self._kind_of, self._kinds = {}, ()
-            self.__dict__.pop("_kinds_of_body", None)
+            self._classes.discard(self, self._body_ids, self._kinds, self._split_pairs)
+            self._solid, self._kind_of_link, self._kinds = list, [], ()
+            for name in ("kind_of", "_kinds_of_body"):
+                self.__dict__.pop(name, None)
 
 
 def solid_links(

@@ -39,10 +39,13 @@ class LeftRules:
         self._partners.get(one, set()).discard(other)
         self._partners.get(other, set()).discard(one)
 
+    @property
+    def are_any(self) -> bool:
+        """Whether there ever was one."""
+        return bool(self._partners)
+
     def of(self, links: Iterable[EngineLink]) -> list[tuple[EngineLink, EngineLink]]:
         """Pairs of one of some links and any other."""
-        if not self._partners:
-            return []
         return [(link, other) for link in links for other in sorted(self._partners.get(link, ()))]
 
     def forbid_across(self, rules: PairRules, own: EngineLink, other: EngineLink) -> None:

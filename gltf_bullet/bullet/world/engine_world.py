@@ -152,14 +152,16 @@ class EngineWorld(WorldParts):
         self.pair_rules.trust(self.articulations.kept_apart, self.free.kept_apart)
         if self.plan.derive("needs pair rules", partial(self._needs_rules, tree)):
             self.pair_rules.forbid(self._pairs_apart(tree))
-        solid, slips = self._table.solid_links(), options.slip_friction
+        solid, slips = self._table.solid_links, options.slip_friction
         self._links = LinkContacts(
-            self.session, self.plan.contacts, solid, self.pair_rules, self.plan.derive,
-            slip_friction=slips,
+            self.session, self.plan.contacts, solid, self._created, self.pair_rules,
+            self.plan.derive, slip_friction=slips,
         )  # fmt: skip
         self._undo.append(self._links.release)
         look = partial(find_overlaps, self.client_id, solid, self.pair_rules.forbids)
-        self._overlaps = [overlap.of(solid) for overlap in self.plan.derive("load overlaps", look)]
+        overlaps = self.plan.derive("load overlaps", look)
+        links = solid() if overlaps else ()
+        self._overlaps = [overlap.of(links) for overlap in overlaps]
         self.issues = (*gear_issues, *overlap_issues(self._overlaps, self._table.owners))
         """Findings that only the engine makes."""
 
