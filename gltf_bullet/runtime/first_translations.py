@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -46,8 +46,9 @@ def first_translation(
         while len(kept) >= _KEPT_TRANSLATIONS:
             del kept[next(iter(kept))]
         kept[key] = found
-    frames = found.plan.frames.moved(placement.offset)
-    farthest = found.plan.derive("farthest", lambda: _farthest(found.plan.frames))
+    plan = found.plan
+    frames = plan.frames.moved(placement.offset)
+    farthest = plan.derive("farthest", partial(_farthest, plan.frames))
     if farthest + max(map(abs, frames.offset)) > WORLD:
         too_far = Diagnostics()
         if within_reach(frames, too_far) is not frames:

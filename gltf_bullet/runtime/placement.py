@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -36,27 +35,38 @@ def _numbers(values: Sequence[float]) -> tuple[float, ...]:
     return numbers if all(map(math.isfinite, numbers)) else ()
 
 
+class _Turn(NamedTuple):
+    """How copies stand that differ in where they stand alone."""
+
+    xyzw: FloatArray
+    key: tuple[bytes, float]
+
+
 @lru_cache(64)
-def _turn(orientation: tuple[float, ...], *, stands_up: bool) -> FloatArray:
-    """The turn of some checked numbers, read-only: copies of an asset are turned alike."""
+def _turn(orientation: tuple[float, ...], scale: float, up_axis: UpAxis) -> _Turn:
+    """Check how an asset stands; its numbers are read-only."""
+    if len(orientation) != 4 or math.hypot(*orientation) < 1e-6:
+        raise ValueError(f"orientation is {orientation!r}; must be a quaternion (x, y, z, w)")
+    if not (math.isfinite(scale) and scale > 0.0):
+        raise ValueError(f"scale is {scale!r}; must be a finite number > 0")
+    if up_axis not in ("y", "z"):
+        raise ValueError(f"up_axis is {up_axis!r}; must be 'y' or 'z'")
     turn = quat_normalize(np.array(orientation))
-    if stands_up:
+    if up_axis == "z":
         turn = quat_multiply(turn, _STAND_UP)
     turn.setflags(write=False)
-    return turn
+    return _Turn(turn, (turn.tobytes(), scale))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Placement:
+class Placement(NamedTuple):
     """world_from_asset: applied once, to the roots; acts like a parent node of the whole scene."""
 
-    position: FloatArray
-    """[m], shape [3]."""
+    offset: Vec3
+    """Where the origin of the asset is [m]."""
     rotation_xyzw: FloatArray
     """Shape [4], the turn from Y up to Z up included."""
-    scale: float
-    scene_index: int | None = None
-    """Index into the file's ``scenes``; ``None``: its default."""
+    key_at_origin: tuple[bytes, float, int | None]
+    """Hashable; equal for placements that differ in :attr:`offset` at most."""
 
     @staticmethod
     def of(
@@ -74,29 +84,24 @@ class Placement:
         place, turn = _numbers(position), _numbers(orientation)
         if len(place) != 3:
             raise ValueError(f"position is {position!r}; must be three finite numbers")
-        if len(turn) != 4 or math.hypot(*turn) < 1e-6:
+        if not turn:
             raise ValueError(f"orientation is {orientation!r}; must be a quaternion (x, y, z, w)")
-        if not (math.isfinite(scale) and scale > 0.0):
-            raise ValueError(f"scale is {scale!r}; must be a finite number > 0")
-        if up_axis not in ("y", "z"):
-            raise ValueError(f"up_axis is {up_axis!r}; must be 'y' or 'z'")
-        standing = _turn(turn, stands_up=up_axis == "z")
-        return Placement(np.array(place), standing, float(scale), scene_index)
+        xyzw, key = _turn(turn, 1.0 * scale, up_axis)
+        return Placement(place, xyzw, (*key, scene_index))
 
     @property
-    def key_at_origin(self) -> tuple[bytes, float, int | None]:
-        """Hashable; equal for placements that differ in :attr:`position` at most."""
-        return self.rotation_xyzw.tobytes(), self.scale, self.scene_index
+    def scale(self) -> float:
+        """Of the whole asset."""
+        return self.key_at_origin[1]
 
     @property
-    def offset(self) -> Vec3:
-        """:attr:`position` as plain numbers [m]."""
-        x, y, z = self.position.tolist()
-        return x, y, z
+    def scene_index(self) -> int | None:
+        """Index into the file's ``scenes``; ``None``: its default."""
+        return self.key_at_origin[2]
 
     def at_origin(self) -> Placement:
         """The same with the asset's origin in that of the world."""
-        return replace(self, position=np.zeros(3))
+        return self._replace(offset=(0.0, 0.0, 0.0))
 
     @property
     def up(self) -> FloatArray:
@@ -106,4 +111,4 @@ class Placement:
     @property
     def matrix(self) -> FloatArray:
         """world_from_asset, scale included, shape [4, 4]."""
-        return matrices_from_trs(self.position, self.rotation_xyzw, np.full(3, self.scale))
+        return matrices_from_trs(np.array(self.offset), self.rotation_xyzw, np.full(3, self.scale))

@@ -30,7 +30,7 @@ from gltf_bullet.transforms import (
     rotation_vector_from_quat,
 )
 
-__all__ = ["BuiltSurface", "DeformingBodies", "SurfaceMotion", "create_deforming"]
+__all__ = ["BuiltSurface", "DeformingBodies", "SurfaceMotion", "create_deforming", "none_deforming"]
 
 _TOLERANCE = 0.01
 """Of its extent that a shape may be off."""
@@ -298,7 +298,7 @@ def create_deforming(
     visuals: BodyVisuals,
     settle: Callable[[tuple[int, int]], object],
 ) -> tuple[DeformingBodies, dict[int, int]]:
-    """Create those colliders of a scene that deform; their body ids by node as well.
+    """Create those colliders of a scene that deform, if any; their body ids by node as well.
 
     Args:
         session: The world.
@@ -307,8 +307,6 @@ def create_deforming(
         settle: Lets a link that was made anew meet others as its predecessor did.
     """
     plans = [plan for plan in statics if plan.deforms]
-    if not plans:
-        return DeformingBodies(session, (), (), _none_created), {}
 
     def create(plan: StaticPlan) -> int:
         made: list[int] = []
@@ -324,6 +322,11 @@ def create_deforming(
 
     id_of = {plan.node: create(plan) for plan in plans}
     return DeformingBodies(session, plans, list(id_of.values()), create_anew), id_of
+
+
+def none_deforming(session: EngineSession) -> DeformingBodies:
+    """Those of all scenes of a world that have none: to be shared."""
+    return DeformingBodies(session, (), (), _none_created)
 
 
 def _none_created(plan: StaticPlan) -> int:

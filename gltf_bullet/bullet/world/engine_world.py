@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from gltf_bullet.bullet.bodies.deforming_bodies import create_deforming
+from gltf_bullet.bullet.bodies.deforming_bodies import create_deforming, none_deforming
 from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies, no_free_bodies
 from gltf_bullet.bullet.bodies.free_table import FreeTable
 from gltf_bullet.bullet.bodies.static_bodies import create_statics
@@ -98,12 +98,14 @@ class EngineWorld(WorldParts):
         self, visuals: BodyVisuals, tree: Callable[[], NodeTree], options: LoadOptions
     ) -> None:
         shapes, bodies = self.session.shapes, self.plan.bodies.bodies
-        kinds = self.plan.bodies.anywhere
+        kinds, statics = self.plan.bodies.anywhere, self.plan.bodies.statics
         jointed = self.plan.articulations.jointed_bodies
-        rigid = [plan for plan in self.plan.bodies.statics if not plan.deforms]
-        self.static_ids = create_statics(
-            self.client_id, rigid, shapes, visuals, self._created, self.plan.animated.moved
-        )
+        self.static_ids = {}
+        if statics:
+            rigid = [plan for plan in statics if not plan.deforms]
+            self.static_ids = create_statics(
+                self.client_id, rigid, shapes, visuals, self._created, self.plan.animated.moved
+            )
         if len(jointed) == len(bodies):
             self.free = self.session.shared(no_free_bodies)
         else:
@@ -141,11 +143,13 @@ class EngineWorld(WorldParts):
             for group, link in zip(kinds[node].groups, self.links_of(node), strict=False):
                 shapes.settle_margin(shapes.shape_id(group.shapes), group.shapes, *link)
         visuals.create_scenery(self._created)
-        self.deforming, deforming_ids = create_deforming(
-            self.session, self.plan.bodies.statics, visuals, lambda link: self._links.settle(link)
-        )
-        self.static_ids |= deforming_ids
-        self._created += deforming_ids.values()  # the last bodies of the scene
+        self.deforming = self.session.shared(none_deforming)
+        if any(plan.deforms for plan in statics):
+            self.deforming, deforming_ids = create_deforming(
+                self.session, statics, visuals, lambda link: self._links.settle(link)
+            )
+            self.static_ids |= deforming_ids
+            self._created += deforming_ids.values()  # the last bodies of the scene
         self.shown_links = visuals.finish(kinds, self.links_of)
         if self.shown_links.are_any:
             self._undo.append(visuals.show(self.shown_links, self._created))

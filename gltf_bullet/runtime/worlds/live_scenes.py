@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.session import EngineSession, known_session
@@ -30,12 +31,11 @@ class LiveScene:
     body_ids: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Entry:
+class _Entry(NamedTuple):
     core: weakref.ref[SceneCore]
     model_at_load: Later[PhysicsScene]
     body_ids: tuple[int, ...]
-    origins: tuple[str, ...] = field(repr=False)
+    origins: tuple[str, ...]
     path: str
 
 
