@@ -47,7 +47,7 @@ ANIMATED_COLLIDER_APART = IssueKind(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class BodyPlans:
     """All bodies of a scene."""
 

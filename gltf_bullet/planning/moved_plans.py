@@ -31,13 +31,14 @@ def moved_plan(plan: ScenePlan, frames: NodeFrames) -> ScenePlan:
 
 
 def _moved_bodies(plans: BodyPlans, offset: Vec3) -> BodyPlans:
-    return BodyPlans(
-        bodies=MovedBodies(plans.bodies, offset),
-        statics=tuple(
-            replace(plan, world_from_collider=plan.world_from_collider.moved(offset))
-            for plan in plans.statics
-        ),
+    moved = changed(plans, bodies=MovedBodies(plans.bodies, offset))
+    if not plans.statics:
+        return moved
+    statics = (
+        replace(plan, world_from_collider=plan.world_from_collider.moved(offset))
+        for plan in plans.statics
     )
+    return changed(moved, statics=tuple(statics))
 
 
 def _moved_articulations(plans: ArticulationPlans, offset: Vec3) -> ArticulationPlans:

@@ -160,9 +160,9 @@ class VisualPlans:
     """What no body carries."""
 
     @cached_property
-    def textured(self) -> frozenset[int]:
+    def textured(self) -> tuple[int, ...]:
         """Motion nodes whose mesh has a texture."""
-        return frozenset(k for k, v in self.bodies.items() if v.mesh.texture is not None)
+        return tuple(k for k, v in self.bodies.items() if v.mesh.texture is not None)
 
     def moved(self, offset: Vec3) -> VisualPlans:
         """The same elsewhere in the world [m]."""

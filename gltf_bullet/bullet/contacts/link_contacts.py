@@ -23,6 +23,8 @@ _FOUND_ANEW = frozenset({BoxPlan, SpherePlan})
 """Kinds of which the engine finds all contact points among each other anew in each step; those of
 others it finds one by one and keeps (measured). Spheres have one with anything."""
 
+_NO_SLIPS = SlipState({}, {}, {}, frozenset())
+
 
 class LinkContacts:
     """Groups, masks, friction and restitution of all solid links of one scene."""
@@ -113,11 +115,12 @@ class LinkContacts:
         self._restitution = RestitutionTuning(
             self._client_id, contacts, self._solid, surfaces.to_write, former
         )
-        slips = surfaces.slip and self._has_slip_friction
-        links, kinds = (self._solid(), self.kind_of) if slips else ((), {})
-        self._slip = SlipFriction(
-            self._client_id, contacts, links, kinds, self._classes, self._keep_points
-        )
+        self._slip: SlipFriction | None = None
+        if surfaces.slip and self._has_slip_friction:
+            self._slip = SlipFriction(
+                self._client_id, contacts, self._solid(), self.kind_of, self._classes,
+                self._keep_points,
+            )  # fmt: skip
 
     def _keep_points(self, link: EngineLink, partner: EngineLink) -> bool:
         """Whether the engine keeps contact points of two links while they rest."""
@@ -133,7 +136,7 @@ class LinkContacts:
     @property
     def slips(self) -> bool:
         """Whether the friction of some surface follows its slip."""
-        return self._slip.is_any
+        return self._slip is not None
 
     def before_step(self, settings: EngineSettings) -> None:
         """Make restitution right for the time step, where that has changed."""
@@ -141,7 +144,8 @@ class LinkContacts:
 
     def after_step(self, settings: EngineSettings) -> None:
         """Note which surfaces slide."""
-        self._slip.after_step(settings.time_step, settings.gravity)
+        if self._slip is not None:
+            self._slip.after_step(settings.time_step, settings.gravity)
 
     def renew(self) -> None:
         """Let all pairs be made anew, under the bits that the links have."""
@@ -160,7 +164,8 @@ class LinkContacts:
     def settle(self, link: EngineLink) -> None:
         """Let a fixed link that was made anew meet others as its predecessor did."""
         self._restitution.settle(link)
-        self._slip.settle(link)
+        if self._slip is not None:
+            self._slip.settle(link)
         self._classes.write(link, self.kind_of[link])
 
     def renew_in_order(self) -> None:
@@ -175,11 +180,12 @@ class LinkContacts:
 
     def state(self) -> SlipState:
         """What ``pybullet.saveState`` leaves out."""
-        return self._slip.state()
+        return _NO_SLIPS if self._slip is None else self._slip.state()
 
     def restore(self, state: SlipState) -> None:
         """Take back a :meth:`state`."""
-        self._slip.restore(state)
+        if self._slip is not None:
+            self._slip.restore(state)
 
     def mask_of(self, body_id: int) -> int:
         """What the links of a body may meet, as the mask of a ray."""

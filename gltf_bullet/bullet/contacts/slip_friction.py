@@ -79,7 +79,7 @@ class SlipFriction:
         Args:
             client_id: The world.
             contacts: The pairs of surfaces.
-            links: All links of the scene, if the friction of any follows its slip.
+            links: All links of the scene; the friction of some follows their slip.
             kind_of: What each of them may meet.
             classes: Of the world.
             keeps_points: Whether the engine keeps contact points of two links while they rest.
@@ -92,8 +92,6 @@ class SlipFriction:
         self._links_of: dict[int, list[EngineLink]] = {}
         for link in self._surface_of:
             self._links_of.setdefault(link[0], []).append(link)
-        self.is_any = bool(self._links_of)
-        """Whether there is anything to look at."""
         self._gain: dict[EngineLink, float] = dict.fromkeys(self._surface_of, 1.0)
         self._slid: dict[int, float] = dict.fromkeys(self._links_of, 0.0)
         """[s] for which a body has slid; negative: for which it may still settle."""
@@ -101,8 +99,6 @@ class SlipFriction:
         """[s] for which a body has touched something; negative: for which it has not."""
         self._stale: set[EngineLink] = set()
         """Links some of whose kept contact points have an earlier coefficient."""
-        if not self.is_any:
-            return
         row = contacts.index_of
         self._row_of = {link: row[part.surface.key] for link, part in links}
         self._at_rest = _rest_gains(contacts)

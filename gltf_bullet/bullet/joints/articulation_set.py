@@ -73,7 +73,7 @@ class ArticulationSet:
         self.contacts = ContactReader(client_id, self.articulations, solid)
         """The scene's view of the contacts in its world."""
         self.loop_constraints = NO_LOOPS
-        if self.articulations:
+        if plans.cut_constraints or any(a.plan.loop_constraints for a in self.articulations):
             self.loop_constraints = LoopConstraints(
                 client_id, self.articulations, anchors, created, plans.cut_constraints,
                 plans.world_anchor,
@@ -146,6 +146,11 @@ class ArticulationSet:
         ids, places = self.body_ids, self._places
         found = (places.bodies[node], *places.groups.get(node, ()))
         return [(ids[number], link) for number, link in found]
+
+    def link_at(self, node: int) -> EngineLink:
+        """The same as :attr:`link_of` has, for few of many nodes."""
+        number, link = self._places.bodies[node]
+        return self.body_ids[number], link
 
     def sharers(self) -> Iterator[int]:
         """The motion nodes of bodies that share their shapes with others."""

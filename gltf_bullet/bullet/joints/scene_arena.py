@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gltf_bullet.planning.changed_values import changed
 from gltf_bullet.solver import arena
 from gltf_bullet.solver.compiling import IntTable
 from gltf_bullet.solver.island_layout import row_of
@@ -154,16 +155,14 @@ class Arena:
         anchor_states: dict[int, int],
         state_end: int,
         commands: CommandRoom,
-        world_from_anchor: Mapping[int, Pose] | None = None,
     ) -> None:
         self._start = start
-        self._world_from_anchor = world_from_anchor or {}
+        self._world_from_anchor: Mapping[int, Pose] = {}
         self.records = records
         self.anchor_states = anchor_states
         """Where each anchor's 19 numbers are in the floats, by node."""
         self.state_end = state_end
         """The engine's part of the state is ``floats[:state_end]``."""
-        self._commands = commands
         forces, targets, bounds, exerted = (
             slice(commands.work + k * commands.size, commands.work + (k + 1) * commands.size)
             for k in range(4)
@@ -195,10 +194,8 @@ class Arena:
 
     def copied(self, world_from_anchor: Mapping[int, Pose]) -> Arena:
         """One more of the same before its first step, its anchors elsewhere, by node."""
-        return Arena(
-            self._start, self.records, self.anchor_states, self.state_end, self._commands,
-            world_from_anchor,
-        )  # fmt: skip
+        # One that is copied has made no arrays.
+        return changed(self, _world_from_anchor=world_from_anchor)
 
     @cached_property
     def alone(self) -> IntTable:

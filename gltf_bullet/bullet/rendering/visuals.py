@@ -130,12 +130,16 @@ class BodyVisuals:
             self._give_texture(visual, body_id, -1)
 
     def finish(
-        self, plans: Mapping[int, BodyPlan], links_of: Callable[[int], Sequence[EngineLink]]
+        self,
+        plans: Mapping[int, BodyPlan],
+        link_of: Callable[[int], EngineLink],
+        links_of: Callable[[int], Sequence[EngineLink]],
     ) -> ShownLinks:
         """Paint the bodies, which exist: what their visual shapes could not say.
 
         Args:
             plans: Of all bodies of the scene.
+            link_of: A body's own link.
             links_of: The links of a body's collider groups; the first is the body's own.
 
         Returns:
@@ -145,13 +149,14 @@ class BodyVisuals:
             for node, plan in plans.items():
                 for group, (body_id, link) in zip(plan.groups, links_of(node), strict=False):
                     self._paint(group.shapes, body_id, link, COLOR_OF_KIND[plan.kind])
-            return ShownLinks({}, lambda node: links_of(node)[0], self._scenery)
-        visuals = {node: self._plans.bodies[node] for node in plans if node in self._plans.bodies}
-        textured = self._plans.textured
-        for node in visuals:
-            if node in textured:
-                self._give_texture(visuals[node], *links_of(node)[0])
-        return ShownLinks(visuals, lambda node: links_of(node)[0], self._scenery)
+            return ShownLinks({}, link_of, self._scenery)
+        visuals = self._plans.bodies
+        if not visuals.keys() <= plans.keys():
+            visuals = {node: visuals[node] for node in plans if node in visuals}
+        for node in self._plans.textured:
+            if node in visuals:
+                self._give_texture(visuals[node], *link_of(node))
+        return ShownLinks(visuals, link_of, self._scenery)
 
     def show(self, shown: ShownLinks, body_ids: Iterable[int]) -> Callable[[], None]:
         """Let :func:`shown_mesh` know a scene's bodies; returns what ends it."""

@@ -14,7 +14,7 @@ from gltf_bullet.bullet.bodies.free_table import FreeTable
 from gltf_bullet.bullet.bodies.static_bodies import create_statics
 from gltf_bullet.bullet.contacts.contact_points import Contacts, read_contacts
 from gltf_bullet.bullet.contacts.link_contacts import LinkContacts
-from gltf_bullet.bullet.contacts.load_overlaps import find_overlaps, overlap_issues
+from gltf_bullet.bullet.contacts.load_overlaps import LoadOverlap, find_overlaps, overlap_issues
 from gltf_bullet.bullet.contacts.pair_rules import PairRules
 from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.gravity.forces import gravity_forces
@@ -150,7 +150,7 @@ class EngineWorld(WorldParts):
             )
             self.static_ids |= deforming_ids
             self._created += deforming_ids.values()  # the last bodies of the scene
-        self.shown_links = visuals.finish(kinds, self.links_of)
+        self.shown_links = visuals.finish(kinds, self._table.link_of, self.links_of)
         if self.shown_links.are_any:
             self._undo.append(visuals.show(self.shown_links, self._created))
         self.pair_rules.trust(self.articulations.kept_apart, self.free.kept_apart)
@@ -164,10 +164,13 @@ class EngineWorld(WorldParts):
         self._undo.append(self._links.release)
         look = partial(find_overlaps, self.client_id, solid, self.pair_rules.forbids)
         overlaps = self.plan.derive("load overlaps", look)
-        links = solid() if overlaps else ()
-        self._overlaps = [overlap.of(links) for overlap in overlaps]
-        self.issues = (*gear_issues, *overlap_issues(self._overlaps, self._table.owners))
+        self._overlaps: list[LoadOverlap] = []
+        self.issues = gear_issues
         """Findings that only the engine makes."""
+        if overlaps:
+            links = solid()
+            self._overlaps = [overlap.of(links) for overlap in overlaps]
+            self.issues += overlap_issues(self._overlaps, self._table.owners)
 
     def _pairs_apart(self, tree: Callable[[], NodeTree]) -> Iterator[tuple[EngineLink, EngineLink]]:
         yield from self.articulations.pairs_within_bodies()

@@ -55,7 +55,7 @@ class LinkIndex:
         """The engine link of a motion node's body."""
         if node in self._id_of_free:
             return self._id_of_free[node], -1
-        return self._articulations.link_of[node]
+        return self._articulations.link_at(node)
 
     def links_of(self, node: int) -> list[EngineLink]:
         """The engine links of a body's collider groups, in the order of the plan's groups."""
