@@ -186,7 +186,7 @@ class EngineSession:
 
     def origins_of(self, body_ids: Iterable[int]) -> tuple[str, ...]:
         """What names bodies of ours for good."""
-        return tuple(self.origins[body_id] for body_id in body_ids)
+        return tuple([self.origins[body_id] for body_id in body_ids])
 
     def rename(self, body_ids: Sequence[int], origins: Sequence[str]) -> None:
         """Let bodies be those that others were, if they are as many and those are gone."""

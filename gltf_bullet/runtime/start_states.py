@@ -43,7 +43,7 @@ class StartStates:
 
     def expect(self, core: _Scene) -> None:
         """A scene that may take its first step soon."""
-        self.forget(core)
+        self._prepared.pop(id(core), None)
         self._waiting[id(core)] = weakref.ref(core)
 
     def forget(self, core: _Scene) -> None:

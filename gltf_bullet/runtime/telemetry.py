@@ -55,7 +55,7 @@ class Telemetry:
                 kinetic += 0.5 * float(np.array(plan.inertia_diagonal) @ spin**2)
                 potential -= plan.mass * plan.gravity_factor * float(gravity @ position)
         self.kinetic.append(kinetic)
-        self.potential.append(potential if scene.core.world.gravity.is_idle else float("nan"))
+        self.potential.append(potential if scene.core.world.gravity is None else float("nan"))
         self._sample_joints()
 
     def _sample_joints(self) -> None:

@@ -69,7 +69,7 @@ class NodeFrames:
         """
         if offset == (0.0, 0.0, 0.0):
             return self
-        return NodeFrames(self.world_from_node, self.rotations_xyzw, self, offset)
+        return NodeFrames(self._world_from_node, self.rotations_xyzw, self, offset)
 
     @property
     def world_from_node(self) -> FloatArray:

@@ -104,7 +104,8 @@ class CollisionClasses:
         """
         for pair in apart:
             self._apart[pair] = self._apart.get(pair, 0) + 1
-        fresh = {kind.contact_class for kind in kinds} - set(self._classes) - {ANYTHING}
+        classes = [kind.contact_class for kind in kinds]
+        fresh = {c for c in classes if c not in self._classes and c != ANYTHING}
         in_order = sorted(fresh, key=repr) if len(fresh) > 1 else fresh  # words are dear
         for contact_class in in_order:
             self._classes[contact_class] = _Registered(NEEDS_NONE)
@@ -116,7 +117,7 @@ class CollisionClasses:
             if found is not None:
                 found.scenes.add(scene)
             # New bodies have the bits of ``ANYTHING`` already.
-            if not (kind.is_plain or (found is not None and found.bit == NEEDS_NONE)):
+            if not ((found is not None and found.bit == NEEDS_NONE) or kind.is_plain):
                 bits[id(kind)] = self.bits_of(kind)  # equal ones are one object, and dear to hash
         if bits:
             for link, kind in scene.kind_of.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -33,7 +33,7 @@ class LinkContacts:
         self,
         session: EngineSession,
         contacts: ContactPlan,
-        links: Callable[[], list[SolidLink]],
+        links: Sequence[SolidLink],
         body_ids: Sequence[int],
         pair_rules: PairRules,
         derive: Derive,
@@ -57,7 +57,7 @@ class LinkContacts:
         self._pair_rules = pair_rules
         self._solid = links
         self._body_ids = body_ids
-        found: _Found = derive("link kinds", lambda: _found(contacts, links()))
+        found: _Found = derive("link kinds", lambda: _found(contacts, links))
         self._kind_of_link = found.kinds
         self._kinds = found.distinct
         self._split_pairs = found.split_pairs
@@ -77,9 +77,7 @@ class LinkContacts:
     @cached_property
     def kind_of(self) -> Mapping[EngineLink, LinkKind]:
         """What each link may meet."""
-        return {
-            link: kind for (link, _), kind in zip(self._solid(), self._kind_of_link, strict=True)
-        }
+        return {link: kind for (link, _), kind in zip(self._solid, self._kind_of_link, strict=True)}
 
     def _tell_restitution(self) -> None:
         """For those who only ever call stepSimulation; the others would be told in time."""
@@ -97,10 +95,9 @@ class LinkContacts:
             else:
                 left.forbid_across(self._pair_rules, link, other)
 
-    def change(self, contacts: ContactPlan, links: Iterable[SolidLink]) -> None:
+    def change(self, contacts: ContactPlan, links: Sequence[SolidLink]) -> None:
         """Give the same links other surfaces."""
-        links = list(links)
-        self._solid = lambda: links
+        self._solid = links
         self._apply(contacts, _surfaces(links), self._restitution)
         self._tell_restitution()
         # Cached contacts of resting hulls keep the old numbers otherwise (measured).
@@ -118,7 +115,7 @@ class LinkContacts:
         self._slip: SlipFriction | None = None
         if surfaces.slip and self._has_slip_friction:
             self._slip = SlipFriction(
-                self._client_id, contacts, self._solid(), self.kind_of, self._classes,
+                self._client_id, contacts, self._solid, self.kind_of, self._classes,
                 self._keep_points,
             )  # fmt: skip
 
@@ -131,7 +128,7 @@ class LinkContacts:
 
     @cached_property
     def _shapes_of(self) -> dict[EngineLink, frozenset[type]]:
-        return {link: _shapes(part) for link, part in self._solid()}
+        return {link: _shapes(part) for link, part in self._solid}
 
     @property
     def slips(self) -> bool:
@@ -220,7 +217,7 @@ class LinkContacts:
         """Give the collision bits back."""
         if not self._is_plain:
             self._classes.discard(self, self._body_ids, self._kinds, self._split_pairs)
-            self._solid, self._kind_of_link, self._kinds = list, [], ()
+            self._solid, self._kind_of_link, self._kinds = (), [], ()
             for name in ("kind_of", "_kinds_of_body"):
                 self.__dict__.pop(name, None)
 

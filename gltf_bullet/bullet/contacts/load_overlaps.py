@@ -52,7 +52,7 @@ class LoadOverlap:
 
 def find_overlaps(
     client_id: int,
-    links: Callable[[], Sequence[SolidLink]],
+    links: Sequence[SolidLink],
     are_apart: Callable[[EngineLink, EngineLink], bool],
 ) -> list[LoadOverlap]:
     """All pairs that may collide and overlap by more than :data:`DEEP`.
@@ -64,7 +64,7 @@ def find_overlaps(
     """
     solid = [
         (number, link, part.surface)
-        for number, (link, part) in enumerate(links())
+        for number, (link, part) in enumerate(links)
         if part.surface.only_against is None
     ]
     if len(solid) < 2 or not any(surface.key.is_dynamic for _, _, surface in solid):

@@ -13,8 +13,7 @@ triangle meshes push out faster.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import cached_property
+from collections.abc import Sequence
 
 import numpy as np
 import pybullet
@@ -81,7 +80,7 @@ class RestitutionTuning:
         self,
         client_id: int,
         contacts: ContactPlan,
-        links: Callable[[], Sequence[SolidLink]],
+        links: Sequence[SolidLink],
         to_write: Sequence[int],
         former: RestitutionTuning | None = None,
     ) -> None:
@@ -98,7 +97,8 @@ class RestitutionTuning:
         self.tuned: set[EngineLink] = set() if former is None else former.tuned
         """Fixed links whose error reduction is not, or once was not, the engine's own."""
         self._contacts = contacts
-        self._links = links
+        self.links = links
+        """With what is in them."""
         self._restitution_of: dict[EngineLink, float] = {}
         self.told: dict[EngineLink, float] = {} if former is None else former.told
         """Restitution that the engine was given; another one is the user's."""
@@ -108,13 +108,13 @@ class RestitutionTuning:
             known = dict(former.links)
             self._renewed = {
                 link
-                for link, part in self.links
+                for link, part in links
                 if link in known and _restitution(known[link]) != _restitution(part)
             }
-            to_write = range(len(self.links))
+            to_write = range(len(links))
         self._time_step = 0.0
         for k in to_write:
-            (body_id, link_index), part = self.links[k]
+            (body_id, link_index), part = links[k]
             surface = part.surface
             if surface.friction != _ENGINE_FRICTION or former is not None:
                 pybullet.changeDynamics(
@@ -124,11 +124,6 @@ class RestitutionTuning:
                 pybullet.changeDynamics(
                     body_id, link_index, contactProcessingThreshold=0.0, physicsClientId=client_id
                 )
-
-    @cached_property
-    def links(self) -> Sequence[SolidLink]:
-        """With what is in them."""
-        return self._links()
 
     def adapt(self, time_step: float) -> None:
         """Make restitution right for a time step [s]; nothing happens while it stays the same."""

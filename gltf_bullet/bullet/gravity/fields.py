@@ -33,8 +33,6 @@ class GravityFields:
             frames: Of all nodes at load.
             asset_xyzw: Rotation of the asset in the world, shape [4].
         """
-        self.is_idle = plan.is_idle
-        """Whether the engine's own gravity is all there is."""
         self._world = None if plan.world is None else quat_rotate(asset_xyzw, np.array(plan.world))
         self._volumes = [
             _Volume(volume, frames.linear_maps(), frames.world_from_node) for volume in plan.volumes

@@ -24,8 +24,10 @@ def gravity_forces(
     free: FreeBodies,
     articulations: ArticulationSet,
     world_from_asset_xyzw: FloatArray,
-) -> GravityForces:
-    """The file's gravity, of an asset that is turned."""
+) -> GravityForces | None:
+    """The file's gravity, of an asset that is turned; ``None``: it is left to the engine."""
+    if plan.gravity.is_idle:
+        return None
     fields = GravityFields(plan.gravity, plan.frames, world_from_asset_xyzw)
     return GravityForces(client_id, fields, plan.bodies.bodies, free, articulations)
 
@@ -45,8 +47,6 @@ class GravityForces:
         self._fields = fields
         self._free = free
         self._engine: Vec3 = (0.0, 0.0, 0.0)
-        if fields.is_idle:
-            return
         self._factor_of = {
             node: plan.gravity_factor
             for node, plan in bodies.items()
@@ -66,15 +66,8 @@ class GravityForces:
 
     def weigh(self) -> None:
         """Note what the free bodies weigh, now and whenever that has changed."""
-        if self._fields.is_idle:
-            return
         mass_of = dict(zip(self._free.ids, (plan.mass for plan in self._free.plans), strict=True))
         self._masses = np.array([mass_of[body_id] for body_id in self._ids])
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether the file leaves gravity to the engine."""
-        return self._fields.is_idle
 
     def before_step(self, engine: Vec3, world_from_node: FloatArray) -> None:
         """Apply the forces.
@@ -83,8 +76,6 @@ class GravityForces:
             engine: Gravity of the engine [m/s^2].
             world_from_node: Of all nodes now, shape [node_count, 4, 4].
         """
-        if self._fields.is_idle:
-            return
         self._engine = engine
         self._fields.follow(world_from_node)
         read, push, client_id = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +36,17 @@ UNLIMITED = 1e10
 SLACK = 1e-3
 """[m, rad] by which the engine's own limits are wider: it backs the solve up, and leaves loads to
 it (measured: of what rested on an arm at its stop the solve held a fifth, and said so)."""
+
+
+class _NativeLimit(NamedTuple):
+    """What the engine's own limits of an axis are to be."""
+
+    velocity: int
+    """Of the axis."""
+    multibody: int
+    link: int
+    lower: float
+    upper: float
 
 
 class Articulation:
@@ -72,14 +84,6 @@ class Articulation:
         """Begins with what :meth:`append_state` reads."""
         state: FloatArray = self.arena.floats[self.record.state_start :]
         return state
-
-    @cached_property
-    def _link_of_axis(self) -> dict[int, tuple[int, int]]:
-        return {
-            index: (self.body_ids[f.multibody], f.link)
-            for f, index in zip(self.plan.dofs, self.record.dof_index, strict=True)
-            if f.dof.axis != BALL
-        }
 
     @cached_property
     def rows(self) -> RowTable:
@@ -221,32 +225,36 @@ class Articulation:
 
         They act only once violated, but they see contacts as they come out in the end.
         """
-        for limits in self._native_limits():
-            self._set_native(*limits)
+        for limit in self._native_limits():
+            self._set_native(limit)
         self._recovering = self.rows.recovering.tobytes()
         self.is_watching = bool(self.rows.recovering.any())
 
-    def _native_limits(self) -> list[tuple[int, float, float]]:
-        """Velocity of an axis and what the engine's own limits are to be."""
+    def _native_limits(self) -> list[_NativeLimit]:
         rows, found = self.rows, []
+        link_of_axis = {
+            index: (planned.multibody, planned.link)
+            for planned, index in zip(self.plan.dofs, self.record.dof_index, strict=True)
+            if planned.dof.axis != BALL
+        }
         for r in self.record.hard_rows:
             lower, upper = float(rows.lower[r]), float(rows.upper[r])
             if rows.recovering[r]:
                 lower, upper = -UNLIMITED, UNLIMITED
             index = int(rows.coordinate[r])
             native = max(lower - SLACK, -UNLIMITED), min(upper + SLACK, UNLIMITED)
-            found.append((index, *native))
+            found.append(_NativeLimit(index, *link_of_axis[index], *native))
         return found
 
-    def _set_native(self, index: int, lower: float, upper: float) -> None:
+    def _set_native(self, limit: _NativeLimit) -> None:
         # An unlimited one is set at load as well: a row that comes into being later would be there
         # in a replay from the start, and move its last bits (measured).
-        if self._native.get(index) == (lower, upper):
+        velocity, multibody, link, lower, upper = limit
+        if self._native.get(velocity) == (lower, upper):
             return
-        self._native[index] = (lower, upper)
-        body, link = self._link_of_axis[index]
+        self._native[velocity] = (lower, upper)
         pybullet.changeDynamics(
-            body,
+            self.body_ids[multibody],
             link,
             jointLowerLimit=lower,
             jointUpperLimit=max(lower, upper),
@@ -278,11 +286,11 @@ class Articulation:
             self.refresh_native_limits()
         else:
             for limit in limits:
-                self._set_native(*limit)
+                self._set_native(limit)
 
     def _limits_at_load(
         self,
-    ) -> tuple[npt.NDArray[np.bool_] | None, list[tuple[int, float, float]]]:
+    ) -> tuple[npt.NDArray[np.bool_] | None, list[_NativeLimit]]:
         """Which hard limits are violated, if any; and the engine's own if none is."""
         violated = self.violated_limits()
         return (violated, []) if violated.any() else (None, self._native_limits())

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 import pybullet
 
-from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.articulation_state import NO_STATE, ArticulationState
 from gltf_bullet.bullet.joints.fast.fast_links import FastLinks, MayMeet, none_meet
 from gltf_bullet.bullet.joints.joint_controls import JointControls
+from gltf_bullet.bullet.joints.jointed_links import JointedLinks
 from gltf_bullet.bullet.joints.loop_constraints import NO_LOOPS, LoopConstraints
 from gltf_bullet.bullet.joints.scene_arena import AnchorMotion, Arena
 from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader
@@ -41,7 +40,7 @@ from gltf_bullet.transforms import (
 __all__ = ["ArticulationSet"]
 
 
-class ArticulationSet:
+class ArticulationSet(JointedLinks):
     """The jointed bodies of one scene in motion."""
 
     def __init__(
@@ -55,19 +54,15 @@ class ArticulationSet:
         created: list[int],
         places: LinkPlaces,
     ) -> None:
+        ids = tuple([body for articulation in articulations for body in articulation.body_ids])
+        super().__init__(places, ids)
         self.client_id = client_id
         self.plans = plans
         self.arena = arena
         self.articulations = tuple(articulations)
         self._body_plans = body_plans
         self._anchors = anchors
-        ids = self.body_ids
         self._bases = [(anchor, ids[number]) for anchor, number in places.bases]
-        self._places = places
-        self.own_shapes: frozenset[int] = frozenset()
-        """Bodies that do not share their shapes."""
-        self.apart: Sequence[tuple[int, Sequence[tuple[int, int]]]] = ()
-        """Bodies, and pairs of links within them that the engine keeps apart by itself."""
         self._connection: tuple[EngineSession, Sequence[int], MayMeet, Derive] | None = None
         solid = {ids[number] for number in places.solid}
         self.contacts = ContactReader(client_id, self.articulations, solid)
@@ -81,12 +76,6 @@ class ArticulationSet:
             self.contacts.own_constraints = set(self.loop_constraints.constraint_ids)
 
     # Made when they are asked for: many scenes have no joint.
-
-    @cached_property
-    def link_of(self) -> dict[int, EngineLink]:
-        """(body id, link index) by motion node; -1 is a base."""
-        ids = self.body_ids
-        return {node: (ids[k], link) for node, (k, link) in self._places.bodies.items()}
 
     @cached_property
     def solver(self) -> JointSolver:
@@ -140,40 +129,6 @@ class ArticulationSet:
     def frame_of(self, node: int) -> tuple[int, int]:
         """Number of a body's articulation, and its frame there."""
         return self._frame_of[node]
-
-    def links_of(self, node: int) -> list[tuple[int, int]]:
-        """All links that carry a body's colliders."""
-        ids, places = self.body_ids, self._places
-        found = (places.bodies[node], *places.groups.get(node, ()))
-        return [(ids[number], link) for number, link in found]
-
-    def link_at(self, node: int) -> EngineLink:
-        """The same as :attr:`link_of` has, for few of many nodes."""
-        number, link = self._places.bodies[node]
-        return self.body_ids[number], link
-
-    def sharers(self) -> Iterator[int]:
-        """The motion nodes of bodies that share their shapes with others."""
-        if not self.own_shapes.issuperset(self.body_ids):
-            for node, (body, _) in self.link_of.items():
-                if body not in self.own_shapes:
-                    yield node
-
-    def pairs_within_bodies(self) -> Iterator[tuple[EngineLink, EngineLink]]:
-        """Links that carry colliders of one body, and must not collide."""
-        for node in self._places.groups:
-            yield from combinations(self.links_of(node), 2)
-
-    @property
-    def kept_apart(self) -> Iterator[tuple[EngineLink, EngineLink]]:
-        """All pairs that the engine keeps apart: a robot of 26 links has 325."""
-        for body, pairs in self.apart:
-            yield from (((body, link), (body, other)) for link, other in pairs)
-
-    @cached_property
-    def body_ids(self) -> tuple[int, ...]:
-        """Every multibody of the articulations."""
-        return tuple(body for articulation in self.articulations for body in articulation.body_ids)
 
     def connect(
         self, session: EngineSession, body_ids: Sequence[int], may_meet: MayMeet, derive: Derive

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from weakref import WeakValueDictionary
+from weakref import ref
 
 import numpy as np
 import pybullet
@@ -58,7 +58,7 @@ class _EngineVisuals:
         self.id_by_content: dict[object, int] = {}
         self.id_by_texture: dict[bytes, int] = {}
         self.files = MeshFiles()
-        self.shown_by_body: WeakValueDictionary[int, ShownLinks] = WeakValueDictionary()
+        self.shown_by_body: dict[int, ref[ShownLinks]] = {}
         """By body id, as long as their scenes are there: PyBullet does not tell it."""
 
 
@@ -71,7 +71,8 @@ def shown_mesh(client_id: int, body_id: int, link: int) -> VisualMesh | None:
     """The mesh of its file that a scene of ours shows with a link."""
     session = known_session(client_id)
     shown = session and session.shared(_EngineVisuals).shown_by_body.get(body_id)
-    return shown.mesh_of((body_id, link)) if shown else None
+    links = shown and shown()
+    return links.mesh_of((body_id, link)) if links else None
 
 
 class BodyVisuals:
@@ -160,14 +161,13 @@ class BodyVisuals:
 
     def show(self, shown: ShownLinks, body_ids: Iterable[int]) -> Callable[[], None]:
         """Let :func:`shown_mesh` know a scene's bodies; returns what ends it."""
-        known = self._known.shown_by_body
+        known, own = self._known.shown_by_body, ref(shown)
         bodies = tuple(body_ids)
-        for body in bodies:
-            known[body] = shown
+        known.update(dict.fromkeys(bodies, own))
 
         def forget() -> None:
             for body in bodies:
-                if known.get(body) is shown:  # else the id was given out again
+                if known.get(body) is own:  # else the id was given out again
                     del known[body]
 
         return forget

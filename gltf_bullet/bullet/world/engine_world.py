@@ -90,7 +90,7 @@ class EngineWorld(WorldParts):
             painter.close()
         self.is_jointed = bool(self.articulations.articulations)
         self.articulations.connect(session, self._created, self._links.may_meet, plan.derive)
-        self._is_unforced = self.gravity.is_idle and self.free.is_idle
+        self._is_unforced = self.gravity is None and self.free.is_idle
         """Whether free bodies are given nothing before a step."""
         self._is_plain = self._is_unforced and not plan.derive("may be fast", self._may_be_fast)
 
@@ -156,7 +156,7 @@ class EngineWorld(WorldParts):
         self.pair_rules.trust(self.articulations.kept_apart, self.free.kept_apart)
         if self.plan.derive("needs pair rules", partial(self._needs_rules, tree)):
             self.pair_rules.forbid(self._pairs_apart(tree))
-        solid, slips = self._table.solid_links, options.slip_friction
+        solid, slips = self._table.solid_links(), options.slip_friction
         self._links = LinkContacts(
             self.session, self.plan.contacts, solid, self._created, self.pair_rules,
             self.plan.derive, slip_friction=slips,
@@ -168,8 +168,7 @@ class EngineWorld(WorldParts):
         self.issues = gear_issues
         """Findings that only the engine makes."""
         if overlaps:
-            links = solid()
-            self._overlaps = [overlap.of(links) for overlap in overlaps]
+            self._overlaps = [overlap.of(solid) for overlap in overlaps]
             self.issues += overlap_issues(self._overlaps, self._table.owners)
 
     def _pairs_apart(self, tree: Callable[[], NodeTree]) -> Iterator[tuple[EngineLink, EngineLink]]:
@@ -216,7 +215,8 @@ class EngineWorld(WorldParts):
             return False
         self.free.weigh(free, table)
         self.fast.know(table)
-        self.gravity.weigh()
+        if self.gravity is not None:
+            self.gravity.weigh()
         self.plan, self._table.bodies, self.motion.plans = plan, plan.bodies, bodies
         return True
 
@@ -266,7 +266,7 @@ class EngineWorld(WorldParts):
             self.articulations.count_substeps(settings.substeps)
         if not self._is_plain:
             if not self._is_unforced:
-                if not self.gravity.is_idle:
+                if self.gravity is not None:
                     self.gravity.before_step(settings.gravity, world_from_node())
                 self.free.before_step(settings.time_step, settings.gravity, self.fast.state.lively)
             self.fast.before_step(settings.time_step, settings.gravity)

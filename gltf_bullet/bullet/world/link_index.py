@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import overload
 
 import pybullet
 
@@ -21,6 +22,32 @@ __all__ = ["LinkIndex"]
 
 _NEAR = 0.01
 """[m] between boxes that count as touching."""
+
+
+class _LinksOfCopy(Sequence[SolidLink]):
+    """Of most copies nobody ever asks for them all."""
+
+    def __init__(
+        self, places: list[tuple[int, int, ColliderGroup | StaticPlan]], ids: Sequence[int]
+    ) -> None:
+        """Take ``places`` by numbers of multibodies, and the ids of these."""
+        self._places, self._ids = places, ids
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, place: int) -> SolidLink: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[SolidLink]: ...
+    def __getitem__(self, place: int | slice) -> SolidLink | list[SolidLink]:
+        if isinstance(place, slice):
+            return list(self)[place]
+        number, link, part = self._places[place]
+        return (self._ids[number], link), part
+
+    def __iter__(self) -> Iterator[SolidLink]:
+        return (((self._ids[number], link), part) for number, link, part in self._places)
 
 
 class LinkIndex:
@@ -205,15 +232,14 @@ class LinkIndex:
                 )
                 yield (body_id, link), colliders
 
-    def solid_links(self) -> list[SolidLink]:
+    def solid_links(self) -> Sequence[SolidLink]:
         """Every link that others can touch, with its material and filter."""
         plan = self._plan
         if self.bodies is not plan.bodies or self._static_ids or self._id_of_free:
             return list(self._solid_links())
         # All on joints: copies differ in the ids of bodies alone.
         places = plan.derive("solid places", self._solid_places)
-        ids = self._articulations.body_ids
-        return [((ids[number], link), part) for number, link, part in places]
+        return _LinksOfCopy(places, self._articulations.body_ids)
 
     def _solid_places(self) -> list[tuple[int, int, ColliderGroup | StaticPlan]]:
         """The same by numbers of multibodies."""

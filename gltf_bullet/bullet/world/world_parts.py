@@ -48,7 +48,7 @@ class WorldParts:
     gear_ids: Sequence[int] = ()
     """Constraints of joints that follow others."""
 
-    def solid_links(self) -> list[SolidLink]:
+    def solid_links(self) -> Sequence[SolidLink]:
         """Every link with colliders, with their materials and filters."""
         return self._table.solid_links()
 
