@@ -177,8 +177,8 @@ class SceneCore:
 
     def note_steps(self, time_step: float, made: int) -> None:
         """The world has moved: all that :meth:`finish_step` does for most steps."""
-        for _ in range(made):
-            self.time += time_step
+        while made:
+            self.time, made = self.time + time_step, made - 1
         self._start.note_step()
         self.followers.has_moved = True
         self.events = ()

@@ -27,9 +27,15 @@ def mesh(*, scale: float = 1.0, is_flat: bool = True, texture: Texture | None = 
     return VisualMesh(points, normals, TRIANGLES, texture=texture, uvs=uvs)
 
 
-def lines(content: bytes, word: str) -> FloatArray:
-    rows = [line.split()[1:] for line in content.decode().splitlines() if line.split()[0] == word]
-    return np.array(rows, dtype=np.float64)
+def rows(content: bytes, word: str) -> list[list[str]]:
+    return [row[1:] for line in content.decode().splitlines() if (row := line.split())[0] == word]
+
+
+def corners(content: bytes, word: str, place: int) -> FloatArray:
+    """What the faces' corners have of a kind of row, by its place between the slashes."""
+    values = np.array(rows(content, word), dtype=np.float64)
+    numbers = [int(corner.split("/")[place]) for face in rows(content, "f") for corner in face]
+    return values[np.array(numbers) - 1]
 
 
 def test_flat_triangles_are_stl() -> None:
@@ -52,10 +58,9 @@ def test_bent_triangles_are_obj_with_nine_digits(scale: float) -> None:
     assert suffix == ".obj"
     # Half a unit of the ninth digit of the largest number.
     digit = 10.0 ** (np.floor(np.log10(np.abs(bent.points).max())) - 8)
-    assert np.abs(lines(data, "v") - bent.points).max() <= 0.5001 * digit
-    assert np.abs(lines(data, "vn") - bent.normals).max() <= 1e-8
+    assert np.abs(corners(data, "v", 0) - bent.points).max() <= 0.5001 * digit
+    assert np.abs(corners(data, "vn", 2) - bent.normals).max() <= 1e-8
     assert b"vt" not in data
-    assert data.splitlines()[-2:] == [b"f 1//1 2//2 3//3", b"f 4//4 5//5 6//6"]
 
 
 def test_textured_triangles_are_obj_with_v_upwards() -> None:
@@ -65,8 +70,21 @@ def test_textured_triangles_are_obj_with_v_upwards() -> None:
     data = content()
     assert suffix == ".obj"
     u, v = textured.uvs.T
-    assert lines(data, "vt") == pytest.approx(np.stack([u, 1.0 - v], axis=1), abs=1e-8)
-    assert data.splitlines()[-1] == b"f 4/4/4 5/5/5 6/6/6"
+    assert corners(data, "vt", 1) == pytest.approx(np.stack([u, 1.0 - v], axis=1), abs=1e-8)
+    assert np.abs(corners(data, "v", 0) - textured.points).max() <= 1e-8
+    assert np.abs(corners(data, "vn", 2) - textured.normals).max() <= 1e-8
+
+
+def test_corners_that_share_a_point_or_a_normal_share_its_row() -> None:
+    """PyBullet reads the text again for every copy of a robot."""
+    points = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 1.0]])
+    up, aside = [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]
+    folded = VisualMesh(
+        points[[0, 1, 2, 2, 1, 3]], np.array([up, up, up, up, aside, aside]), TRIANGLES
+    )
+    _, content = mesh_file(folded)
+    assert len(rows(content(), "v")) == len(points)
+    assert len(rows(content(), "vn")) == len([up, aside])
 
 
 @pytest.mark.parametrize("as_files", [False, True])

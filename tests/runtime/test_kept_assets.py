@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.baselines.worlds import robot_file
+from gltf_bullet.bullet.baselines.robots import robot_file
 from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.cli.robots import read_source
 from gltf_bullet.runtime import asset as asset_module

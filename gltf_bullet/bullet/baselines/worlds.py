@@ -1,18 +1,17 @@
-"""Many bodies in one world by bare PyBullet calls, and robots as PyBullet loads them."""
+"""Many bodies in one world by bare PyBullet calls."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pybullet
-import pybullet_data
 
 from gltf_bullet.transforms import Vec3
 
-__all__ = ["BareWorld", "bare_world", "robot_file", "robot_loads"]
+__all__ = ["BareWorld", "bare_world"]
 
 
 def _link(name: str, mass: float, size: str, height: float = 0.0) -> str:
@@ -91,17 +90,3 @@ class BareWorld:
         """All bodies, one after the other."""
         for body in self._bodies:
             pybullet.removeBody(body, physicsClientId=self._client_id)
-
-
-def robot_file(name: str) -> Path:
-    """A robot that ``pybullet_data`` ships, by its path without suffix."""
-    return Path(pybullet_data.getDataPath()) / f"{name}.urdf"
-
-
-def robot_loads(client_id: int, path: Path) -> Callable[[Vec3], int]:
-    """``loadURDF`` of a robot at a place [m]."""
-
-    def load(place: Vec3) -> int:
-        return int(pybullet.loadURDF(str(path), place, physicsClientId=client_id))
-
-    return load

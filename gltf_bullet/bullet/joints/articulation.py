@@ -25,13 +25,11 @@ from gltf_bullet.transforms import FloatArray, cross
 
 __all__ = ["Articulation"]
 
-
 NATIVE_LIMIT_FORCE = 1e9
 """[N, N m]; the engine's default of about 1000 gives way."""
 
 UNLIMITED = 1e10
 """A bound that no coordinate reaches, where only the other side is limited."""
-
 
 SLACK = 1e-3
 """[m, rad] by which the engine's own limits are wider: it backs the solve up, and leaves loads to
@@ -39,10 +37,9 @@ it (measured: of what rested on an arm at its stop the solve held a fifth, and s
 
 
 class _NativeLimit(NamedTuple):
-    """What the engine's own limits of an axis are to be."""
+    """What the engine's own limits of the axis of a velocity are to be."""
 
     velocity: int
-    """Of the axis."""
     multibody: int
     link: int
     lower: float

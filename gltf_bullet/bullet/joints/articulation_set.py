@@ -204,7 +204,8 @@ class ArticulationSet(JointedLinks):
     @property
     def needs_every_step(self) -> bool:
         """Whether :meth:`after_step` has something to do after every step."""
-        if self.fast_links.held or self.solver.is_mistrustful or self.solver.is_hurried:
+        solver = self.solver
+        if solver.is_mistrustful or solver.is_hurried or self.fast_links.held:
             return True
         for articulation in self.articulations:  # noqa: SIM110  # asked in every step
             if articulation.is_watching:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from gltf_bullet.bullet.baselines.worlds import robot_file, robot_loads
+from gltf_bullet.bullet.baselines.robots import HeldRobot, robot_file, robot_loads
 from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.cli.benches.assets import cart_pole_gltf
 from gltf_bullet.cli.benches.rows import BenchRow, Measurement, milliseconds, ratio
@@ -17,6 +17,12 @@ from gltf_bullet.cli.robots import read_source
 __all__ = ["ROBOT_ROWS"]
 
 _COPIES = 5
+_ARMS = ("kuka_iiwa/model", "franka_panda/panda", "xarm/xarm6_robot")
+"""Bolted to the floor."""
+_DROP = 0.6
+"""[m] above the floor, for all others."""
+_SETTLE, _STEPS = 480, 10
+"""Steps until they stand or lie, and steps that are timed as one."""
 _FIRST = """
 import gc, sys, time
 import pybullet, gltf_bullet as gb
@@ -64,6 +70,36 @@ def _further(robot: str, repeats: int) -> Measurement:
     return ratio(ours, theirs)
 
 
+def _step(robot: str, repeats: int) -> Measurement:
+    """A robot that PyBullet's motors hold on a floor, by turns with the same one of ``loadURDF``.
+
+    Both are given a command in every step; what ours does is in the arrays of its scene already.
+    """
+    source, is_arm = robot_file(robot), robot in _ARMS
+    asset = read_source(source, fixed_base=is_arm)
+    place = (0.0, 0.0, 0.0 if is_arm else _DROP)
+    with headless_world() as ours, headless_world() as theirs:
+        scene = asset.instantiate(ours, position=place)
+        (body,) = {body.body_id for body in scene.bodies.values()}
+        own = HeldRobot(ours, body)
+        native = HeldRobot(theirs, robot_loads(theirs, source, fixed_base=is_arm)(place))
+        for client in () if is_arm else (ours, theirs):
+            robot_loads(client, robot_file("plane"))((0.0, 0.0, 0.0))
+
+        def steps(count: int) -> None:
+            for _ in range(count):
+                own.command()
+                scene.step()
+
+        steps(_SETTLE)
+        native.steps(_SETTLE)
+        pairs = [
+            (milliseconds(partial(steps, _STEPS)), milliseconds(partial(native.steps, _STEPS)))
+            for _ in range(2 * repeats)
+        ]
+    return ratio(*zip(*pairs, strict=True))
+
+
 ROBOT_ROWS = tuple(
     BenchRow(
         name=f"{robot.rpartition('/')[2]}-{kind}", what=what, goal=goal,
@@ -77,6 +113,7 @@ ROBOT_ROWS = tuple(
     for kind, what, goal, measure in (
         ("first", "first load in a process / loadURDF", 3.0, _first),
         ("further", "a further copy / loadURDF", 1.0, _further),
+        ("step", "a step with a command / with a state read too", 1.5, _step),
     )
 )  # fmt: skip
 """In the order of the table."""
