@@ -27,7 +27,7 @@ from gltf_bullet.gltf.fields import JsonObject
 from gltf_bullet.gltf.images import image_bytes
 from gltf_bullet.later import Later
 from gltf_bullet.options import LoadOptions
-from gltf_bullet.planning.body_plans import BodyPlan
+from gltf_bullet.planning.body_plans import BodyPlan, ColliderGroup
 from gltf_bullet.planning.changed_values import changed
 from gltf_bullet.planning.contacts.surfaces import ContactPlan
 from gltf_bullet.planning.joints.articulation_plan import JointPlan, MultibodyPlan, RowPlan
@@ -47,8 +47,8 @@ _MOST_TRANSLATIONS = 4
 _MOST_BYTES = 16 << 20
 """Of an entry: what is larger is mostly pictures, and takes as long to read as to make."""
 _NOT_LOOKED_AT = may_sleep(
-    BodyPlan, ContactPlan, JointPlan, LinkSpec, MultibodyNames, MultibodyPlan, NodeVisual,
-    PlacedShape, RowPlan,
+    BodyPlan, ColliderGroup, ContactPlan, JointPlan, LinkSpec, MultibodyNames, MultibodyPlan,
+    NodeVisual, PlacedShape, RowPlan,
 )  # fmt: skip
 """What is planned of a robot and plays no part where its translation is put into a world again."""
 _FAST = 1
