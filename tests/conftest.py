@@ -14,7 +14,7 @@ from hypothesis import settings
 
 from gltf_bullet.diagnostics import Diagnostics
 
-pytest_plugins = ["tests.issue_code_census"]
+pytest_plugins = ["tests.figures", "tests.issue_code_census"]
 
 # Timings are no assertions: the machine may be busy.
 settings.register_profile("gltf_bullet", deadline=None)
