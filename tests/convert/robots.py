@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pybullet
 import pybullet_data
 
@@ -29,10 +31,7 @@ ROBOTS = (
 )
 
 WITHOUT_BALLS = tuple(robot for robot in ROBOTS if "humanoid" not in robot)
-"""PyBullet's own IK, Jacobian and mass matrix are wrong with spherical joints (DESIGN, 7)."""
-
-WITHOUT_MASS = 1e-6
-"""[kg, kg m^2] Links without mass get so little at most."""
+"""With spherical joints PyBullet has no Jacobian, and its inverse kinematics end the process."""
 
 
 @cache
@@ -62,3 +61,9 @@ def axes(client: int, body: int) -> list[int]:
         for j in range(count)
         if pybullet.getJointInfo(body, j, physicsClientId=client)[2] in kinds
     ]
+
+
+def angle_between(one: npt.ArrayLike, other: npt.ArrayLike) -> float:
+    """[rad] between two unit quaternions, exact for small ones."""
+    apart = min(np.linalg.norm(np.subtract(one, other)), np.linalg.norm(np.add(one, other)))
+    return float(4.0 * np.arcsin(min(0.5 * apart, 1.0)))
