@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import pybullet
 
+from gltf_bullet.bullet.shapes.hull_grid import on_hull_grid
 from gltf_bullet.errors import EngineError
 from gltf_bullet.planning.shapes.shape_plans import (
     BoxPlan,
@@ -234,7 +235,8 @@ def _vertex_lists(mesh: PointSet | TriangleSet) -> tuple[list[list[float]], list
                 f"a mesh of {len(mesh.points)} vertices and {len(indices)} indices; the engine "
                 f"holds {MAX_VERTICES} and {MAX_INDICES}"
             )
-        known = (mesh.points.tolist(), indices)
+        is_hull = not isinstance(mesh, TriangleSet)
+        known = (on_hull_grid(mesh.points) if is_hull else mesh.points).tolist(), indices
         _VERTEX_LISTS[mesh] = known
     return known
 
@@ -261,7 +263,8 @@ def parts_obj(parts: Sequence[FloatArray]) -> str:
     first = 1
     for number, points in enumerate(parts):
         lines.append(f"o part{number}")
-        lines += [f"v {x} {y} {z}" for x, y, z in points.astype(np.float32).astype(str)]
+        kept = on_hull_grid(points, np.float32).astype(np.float32)
+        lines += [f"v {x} {y} {z}" for x, y, z in kept.astype(str)]
         # The loader keeps only vertices that a face names; the hull is made of all of them.
         count = len(points)
         lines += [
