@@ -14,6 +14,10 @@ Visuals: TypeAlias = Literal["mesh", "collider", "none"]
 """What a scene shows of its bodies."""
 
 
+_STAND_IN_POINTS = 256
+"""Of hulls that are no more than an approximation anyway."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadOptions:
     """How an asset is translated. The defaults follow the specifications."""
@@ -26,9 +30,9 @@ class LoadOptions:
     """Moving concave meshes. ``auto``: triangles where every partner that the filters admit is
     convex (Bullet collides those well), else convex parts. ``decompose``: always convex parts.
     ``hull``: one convex hull. ``bvh``: always triangles, which fall through planes and meshes."""
-    max_hull_points: int = 256
-    """Vertices of a convex hull at most; Bullet's cost per contact grows with them. Of round shapes
-    a dozen at least, and four times as many where they stand still."""
+    max_hull_points: int = 1024
+    """Vertices of a convex hull at most; Bullet's cost per contact grows with them. Of convex parts
+    256 at most; of round shapes that, a dozen at least, and four times as many where they rest."""
     max_convex_parts: int = 32
     """Convex parts of one decomposed mesh at most."""
     decomposition_threshold: float = 0.05
@@ -69,6 +73,11 @@ class LoadOptions:
     slip_friction: bool = True
     """Switch each body between static and dynamic friction by its slip where the two differ;
     ``False``: the dynamic value always."""
+
+    @property
+    def stand_in_points(self) -> int:
+        """Vertices of a hull that stands for a part of a concave mesh, or a moving round shape."""
+        return min(self.max_hull_points, _STAND_IN_POINTS)
 
     def __post_init__(self) -> None:
         if not 0.0 < self.density < math.inf:

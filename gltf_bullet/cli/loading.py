@@ -67,7 +67,7 @@ LOADING: dict[str, tuple[Any, Any]] = {
         Annotated[bool, typer.Option("--strict", help="Refuse what would be approximated.")],
         False,
     ),
-    "max_hull_points": (Annotated[int, typer.Option(help="Of a convex hull.")], 256),
+    "max_hull_points": (Annotated[int, typer.Option(help="Of a convex hull.")], 1024),
     "max_convex_parts": (Annotated[int, typer.Option(help="Of one decomposed mesh.")], 32),
     "decomposition_threshold": (
         Annotated[float, typer.Option(help="Concavity to tolerate, by the mesh's size.")],

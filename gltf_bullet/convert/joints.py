@@ -153,6 +153,7 @@ def place_stated_joint(result: WorldNodes, stated: StatedJoint, diagnostics: Dia
     note_rest(
         result, ends[0], stated.name, diagnostics,
         max_velocity=stated.joint.max_velocity,
+        max_force=stated.joint.max_force,
         friction=stated.joint.friction,
         mimic=None if coupling is None else (stated.leader, coupling.multiplier, coupling.offset),
         on_fixed_base=stated.joint.on_fixed_base,
@@ -166,14 +167,20 @@ def note_rest(
     diagnostics: Diagnostics,
     *,
     max_velocity: float,
+    max_force: float,
     friction: float,
     mimic: tuple[str, float, float] | None,
     on_fixed_base: bool,
 ) -> None:
-    """Keep what KHR cannot say of a joint in ``extras``; ``mimic``: joint, multiplier, offset."""
+    """Keep what KHR cannot say of a joint in ``extras``.
+
+    ``max_force``: of one that cannot move; ``mimic``: joint, multiplier, offset.
+    """
     kept: dict[str, Any] = {}
     if max_velocity > 0.0:
         kept["maxVelocity"] = max_velocity
+    if max_force > 0.0:
+        kept["maxForce"] = max_force
     if friction > 0.0:
         kept["friction"] = friction
     if on_fixed_base:

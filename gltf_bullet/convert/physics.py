@@ -150,7 +150,8 @@ class _Placer:
         rule = joint.mimic
         note_rest(
             self._result, joint_node, joint.name, self._diagnostics,
-            max_velocity=0.0 if joint.kind is JointKind.FIXED else joint.max_velocity,
+            max_velocity=joint.max_velocity,
+            max_force=joint.max_force if joint.kind is JointKind.FIXED else 0.0,
             friction=joint.friction,
             mimic=None if rule is None else (rule.joint, rule.multiplier, rule.offset),
             on_fixed_base=link.parent == 0 and parent not in self._result.motions,

@@ -4,6 +4,8 @@ Written by ``gltf-bullet convert``; any file may have it::
 
     "extras": {"gltf_bullet": {"maxVelocity": 2.6, "friction": 0.1, "fixedBase": true,
                                "mimic": {"joint": "finger_1", "multiplier": 1, "offset": 0}}}
+
+Joints that cannot move may have a ``maxForce``, which is for drives otherwise.
 """
 
 from __future__ import annotations
@@ -47,6 +49,7 @@ def with_extras(
             joint,
             coupling=coupling,
             max_velocity=_number(own.get("maxVelocity")) or 0.0,
+            max_force=_number(own.get("maxForce")) or 0.0,
             friction=_number(own.get("friction")) or 0.0,
             on_fixed_base=own.get("fixedBase") is True,
         )

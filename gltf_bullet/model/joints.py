@@ -117,6 +117,8 @@ class Joint:
     """Mimic rule of a robot; no dialect has such, ``extras`` do."""
     max_velocity: float = 0.0
     """[m/s] or [rad/s] as robots state it, for information; 0: not stated."""
+    max_force: float = 0.0
+    """[N] or [N m] as robots state it of what cannot move, for information; 0: not stated."""
     friction: float = 0.0
     """As robots state it, for information: Bullet does not simulate it."""
     on_fixed_base: bool = False

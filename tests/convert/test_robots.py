@@ -67,12 +67,10 @@ def test_names_limits_effort_masses_and_inertias_are_those_of_load_urdf(
     figure("names, types, parents that differ", 0, most=0)
     figure("masses", worst(*([i[0] for i in infos] for infos in links)), most=1e-6, unit="kg")
     figure("inertias", worst(*([i[2] for i in infos] for infos in links)), most=1e-6, unit="kg m^2")
-    # Effort and speed limit of a joint that cannot move have no place in glTF.
-    moving = [[info for info in infos if info[2] != pybullet.JOINT_FIXED] for infos in joints]
     for name, places, infos, unit in (
         ("limits", LIMITS, joints, "rad, m"),
-        ("efforts", EFFORT, moving, "N m, N"),
-        ("speed limits", SPEED_LIMIT, moving, "rad/s, m/s"),
+        ("efforts", EFFORT, joints, "N m, N"),
+        ("speed limits", SPEED_LIMIT, joints, "rad/s, m/s"),
         ("damping, friction", DAMPING, joints, "N m s"),
         ("axes", AXIS, joints, ""),
     ):

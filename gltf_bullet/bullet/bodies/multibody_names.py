@@ -52,7 +52,7 @@ def names_of_multibody(
         else:
             own = _name(tree, node) if group == 0 else f"{_name(tree, node)} group {group}"
         links.append(own)
-        facts = _facts(plan, dof, name or f"{own} fixed")
+        facts = _facts(plan, joint, dof, name or f"{own} fixed")
         if dof is not None and dof_counts[joint] > 1:
             # The engine's limits of a ragdoll's axes broke replays to the bit (measured).
             facts = replace(facts, lower=-math.inf, upper=math.inf)
@@ -105,10 +105,12 @@ def _fixed_joints(plan: ArticulationPlan, index: int, multibody: MultibodyPlan) 
     return found
 
 
-def _facts(plan: ArticulationPlan, dof: DofPlan | None, name: str) -> JointFacts:
-    if dof is None or dof.dof.axis == BALL:
+def _facts(plan: ArticulationPlan, node: int, dof: DofPlan | None, name: str) -> JointFacts:
+    if node < 0 or (dof is not None and dof.dof.axis == BALL):
         return JointFacts(name=name)
-    joint = next(j.joint for j in plan.joints if j.joint.node == dof.joint_node)
+    joint = next(j.joint for j in plan.joints if j.joint.node == node)
+    if dof is None:
+        return JointFacts(name=name, max_force=joint.max_force, max_velocity=joint.max_velocity)
     drives = [
         d for d in joint.description.drives if d.kind is dof.dof.kind and d.axis == dof.dof.axis
     ]

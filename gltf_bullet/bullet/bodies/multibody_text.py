@@ -16,6 +16,7 @@ from gltf_bullet.bullet.kept_files import kept_file
 from gltf_bullet.bullet.rendering.link_looks import NOTHING, LinkLook
 from gltf_bullet.bullet.shapes.cylinder_prisms import prism_size
 from gltf_bullet.bullet.shapes.engine_shapes import hulls_of, parts_obj
+from gltf_bullet.bullet.shapes.hull_grid import OBJ_SCALE
 from gltf_bullet.planning.joints.multibody_spec import LinkJoint, LinkSpec, MultibodySpec
 from gltf_bullet.planning.shapes.shape_plans import (
     BoxPlan,
@@ -29,7 +30,7 @@ from gltf_bullet.planning.shapes.shape_plans import (
     SpherePlan,
     engine_pose,
 )
-from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3, matrices_from_quats
+from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose, Vec3, matrices_from_quats
 
 __all__ = [
     "JointFacts", "MultibodyNames", "can_be_named", "has_cylinders", "is_sayable", "mesh_files",
@@ -173,14 +174,13 @@ def _geometries(shapes: Sequence[PlacedShape], folder: Path, *, may_be_prisms: b
     prisms = {k: size for k, placed in enumerate(shapes) if (size := _prism_size(placed))}
     if not may_be_prisms:
         prisms = {}
-    hulls = [
-        points for k, placed in enumerate(shapes) if k not in prisms for points in hulls_of(placed)
-    ]
-    if hulls:
-        content = parts_obj(hulls).encode()
-        digest = hashlib.blake2b(content, digest_size=16).digest()
-        path = kept_file(folder, digest, ".obj", lambda: content)
-        found.append(f"<geometry><mesh filename={_quoted(path)}/></geometry>")
+    # Each in its own frame: Bullet's grid for corners follows the axes.
+    hulls: dict[Pose, list[FloatArray]] = {}
+    for k, placed in enumerate(shapes):
+        if k not in prisms and (corners := hulls_of(placed.shape)):
+            hulls.setdefault(placed.body_from_shape, []).extend(corners)
+    for pose, parts in hulls.items():
+        found.append(f"{_origin(pose)}<geometry>{_hull_mesh(parts, folder)}</geometry>")
     for k, placed in enumerate(shapes):
         match placed.shape:
             case BoxPlan(half_extents=half):
@@ -200,6 +200,14 @@ def _geometries(shapes: Sequence[PlacedShape], folder: Path, *, may_be_prisms: b
                 raise ValueError(f"{placed.shape} has no word in URDF")
         found.append(f"{_origin(engine_pose(placed))}{shape}")
     return found
+
+
+def _hull_mesh(parts: Sequence[FloatArray], folder: Path) -> str:
+    content = parts_obj(parts).encode()
+    digest = hashlib.blake2b(content, digest_size=16).digest()
+    path = kept_file(folder, digest, ".obj", lambda: content)
+    scale = f"{OBJ_SCALE!r} {OBJ_SCALE!r} {OBJ_SCALE!r}"
+    return f'<mesh filename={_quoted(path)} scale="{scale}"/>'
 
 
 def _prism_size(placed: PlacedShape) -> tuple[float, float] | None:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.shapes.hull_grid import on_hull_grid
+from gltf_bullet.bullet.shapes.hull_grid import OBJ_SCALE, in_obj, on_hull_grid
 from gltf_bullet.errors import EngineError
 from gltf_bullet.planning.shapes.shape_plans import (
     BoxPlan,
@@ -147,7 +147,7 @@ class EngineShapes:
             "collisionFrameOrientation": pose.rotation_xyzw,
         }
         if isinstance(shape, ConvexPartsPlan):
-            return self._create_from_file(parts_obj([p.points for p in shape.parts]), **frame)
+            return self._create_hulls([part.points for part in shape.parts], **frame)
         if isinstance(shape, BvhPlan) and _is_large(shape.mesh):
             # Without the first flag a file is taken as a hull.
             flags = pybullet.GEOM_FORCE_CONCAVE_TRIMESH | pybullet.GEOM_CONCAVE_INTERNAL_EDGE
@@ -155,15 +155,18 @@ class EngineShapes:
         geometry, values = self._arguments(shape)
         return self._create(geometry, **frame, **values)
 
+    def _create_hulls(self, hulls: Sequence[FloatArray], **values: Any) -> int:
+        return self._create_from_file(parts_obj(hulls), meshScale=[OBJ_SCALE] * 3, **values)
+
     def _create_from_file(self, obj: str, **values: Any) -> int:
         with _temporary_file(obj) as path:
             return self._create(pybullet.GEOM_MESH, fileName=path, **values)
 
     def _create_compound(self, shapes: tuple[PlacedShape, ...]) -> int:
-        hulls = [point for placed in shapes for point in hulls_of(placed)]
+        hulls = [point for placed in shapes for point in _hulls_in_body(placed)]
         others = [placed for placed in shapes if not isinstance(placed.shape, _HULLS)]
         if not others:
-            return self._create_from_file(parts_obj(hulls))
+            return self._create_hulls(hulls)
         poses = [engine_pose(placed) for placed in others]
         described = [self._arguments(placed.shape) for placed in others]
         with _temporary_file(parts_obj(hulls)) as path:
@@ -172,6 +175,7 @@ class EngineShapes:
                 names.append(path)
                 poses.append(IDENTITY_POSE)
                 described.append((pybullet.GEOM_MESH, {}))
+            scales = [[OBJ_SCALE] * 3] * len(names)
             shape_id = pybullet.createCollisionShapeArray(
                 shapeTypes=[geometry for geometry, _ in described],
                 halfExtents=[values.get("halfExtents", [1.0, 1.0, 1.0]) for _, values in described],
@@ -180,7 +184,7 @@ class EngineShapes:
                 collisionFramePositions=[pose.translation for pose in poses],
                 collisionFrameOrientations=[pose.rotation_xyzw for pose in poses],
                 physicsClientId=self._client_id,
-                **({"fileNames": names, "meshScales": [[1.0] * 3] * len(names)} if hulls else {}),
+                **({"fileNames": names, "meshScales": scales} if hulls else {}),
             )
         return _checked(shape_id)
 
@@ -256,15 +260,15 @@ def _mesh_obj(mesh: TriangleSet) -> str:
 def parts_obj(parts: Sequence[FloatArray]) -> str:
     """Parts as OBJ objects, which load as one compound of hulls, without the 16-child limit.
 
-    PyBullet reads single precision, and each copy of a robot makes its hulls anew of all corners of
-    all faces: short numbers and few faces are half of the price (measured).
+    To be read with a scale of ``OBJ_SCALE``. PyBullet reads single precision, and each copy of a
+    robot makes its hulls anew of all corners of all faces: short numbers and few faces are half of
+    the price (measured).
     """
     lines: list[str] = []
     first = 1
     for number, points in enumerate(parts):
         lines.append(f"o part{number}")
-        kept = on_hull_grid(points, np.float32).astype(np.float32)
-        lines += [f"v {x} {y} {z}" for x, y, z in kept.astype(str)]
+        lines += [f"v {x} {y} {z}" for x, y, z in in_obj(points).astype(np.float32).astype(str)]
         # The loader keeps only vertices that a face names; the hull is made of all of them.
         count = len(points)
         lines += [
@@ -275,19 +279,20 @@ def parts_obj(parts: Sequence[FloatArray]) -> str:
     return "\n".join(lines)
 
 
-def hulls_of(placed: PlacedShape) -> list[FloatArray]:
-    """Corners of the hulls of a shape in the body's frame; none of a primitive."""
-    shape = placed.shape
+def hulls_of(shape: ShapePlan) -> list[FloatArray]:
+    """Corners of the hulls of a shape in its own frame; none of a primitive."""
     if isinstance(shape, HullPlan):
-        parts: tuple[PointSet, ...] = (shape.vertices,)
-    elif isinstance(shape, ConvexPartsPlan):
-        parts = shape.parts
-    else:
-        return []
+        return [shape.vertices.points]
+    if isinstance(shape, ConvexPartsPlan):
+        return [part.points for part in shape.parts]
+    return []
+
+
+def _hulls_in_body(placed: PlacedShape) -> list[FloatArray]:
     if placed.body_from_shape == IDENTITY_POSE:
-        return [part.points for part in parts]
+        return hulls_of(placed.shape)
     matrix = placed.body_from_shape.matrix()
-    return [part.points @ matrix[:3, :3].T + matrix[:3, 3] for part in parts]
+    return [points @ matrix[:3, :3].T + matrix[:3, 3] for points in hulls_of(placed.shape)]
 
 
 @contextmanager

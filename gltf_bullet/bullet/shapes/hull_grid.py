@@ -14,11 +14,14 @@ import numpy as np
 
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["on_hull_grid"]
+__all__ = ["OBJ_SCALE", "in_obj", "on_hull_grid"]
+
+OBJ_SCALE = 1.0000001
+"""By which PyBullet multiplies the single precision of an OBJ file. Of 1 both ends of an axis would
+be rounded alike, and a hull that has lost a step at one of them could not be made again."""
 
 _END = 5108
-"""Steps from the middle to either end; by rounding Bullet loses the last of them in half of all
-cases."""
+"""Steps from the middle to either end; half of all ends lose one by rounding."""
 _ON_GRID = 0.02
 """Of a step: the single precision of a file."""
 _TRIES = 24
@@ -27,17 +30,22 @@ _TRIES = 24
 _Kind = type[np.float32] | type[np.float64]
 
 
-def on_hull_grid(points: FloatArray, kind: _Kind = np.float64) -> FloatArray:
+def on_hull_grid(points: FloatArray) -> FloatArray:
     """What to hand over for a hull with its corners at ``points``, or within half a step of them.
 
     Args:
         points: In any frame, shape [n, 3].
-        kind: The numbers that the engine reads.
     """
-    return np.stack([_on_axis(values, kind) for values in points.T], axis=1)
+    return np.stack([_on_axis(values, np.float64, 1.0) for values in points.T], axis=1)
 
 
-def _on_axis(values: FloatArray, kind: _Kind) -> FloatArray:
+def in_obj(points: FloatArray) -> FloatArray:
+    """The same for a file that is read with a scale of :data:`OBJ_SCALE`."""
+    handed = [_on_axis(values, np.float32, OBJ_SCALE) for values in points.T]
+    return np.stack(handed, axis=1) / OBJ_SCALE
+
+
+def _on_axis(values: FloatArray, kind: _Kind, scale: float) -> FloatArray:
     low, high = float(values.min()), float(values.max())
     if not high > low:
         return values
@@ -46,37 +54,26 @@ def _on_axis(values: FloatArray, kind: _Kind) -> FloatArray:
         step = (high - low) / (2 * _END - lost_low - lost_high)
         numbers = (values - low) / step + (lost_low - _END)
         if np.abs(numbers - np.rint(numbers)).max() < _ON_GRID:
-            handed = _handed(numbers, low, high, (lost_low, lost_high), step, kind)
-            if handed is not None:
-                return handed
-    step = (high - low) / (2 * _END)
-    handed = _handed((values - low) / step - _END, low, high, (0, 0), step, kind)
-    return values if handed is None else handed
-
-
-def _handed(
-    numbers: FloatArray,
-    low: float,
-    high: float,
-    lost: tuple[int, int],
-    step: float,
-    kind: _Kind,
-) -> FloatArray | None:
-    """Coordinates for steps from the middle; ``None``: no numbers are rounded as it takes."""
-    ends = _ends(low - lost[0] * step, high + lost[1] * step, (not lost[0], not lost[1]), kind)
-    if ends is None:  # of single precision both ends are kept, or both are lost
-        return None
+            break
+    else:
+        lost_low, lost_high = 0, 0
+        step = (high - low) / (2 * _END)
+        numbers = (values - low) / step - _END
+    keeps = not lost_low, not lost_high
+    ends = _ends(low - lost_low * step, high + lost_high * step, keeps, kind, scale)
+    if ends is None:
+        return values
     whole = np.rint(numbers)
     handed = 0.5 * (ends[0] + ends[1]) + (whole + 0.5 * np.sign(whole)) * step
-    handed[whole <= lost[0] - _END], handed[whole >= _END - lost[1]] = ends
+    handed[whole <= lost_low - _END], handed[whole >= _END - lost_high] = ends
     return handed
 
 
 def _ends(
-    low: float, high: float, keeps: tuple[bool, bool], kind: _Kind
+    low: float, high: float, keeps: tuple[bool, bool], kind: _Kind, scale: float
 ) -> tuple[float, float] | None:
     """Numbers next to the ends of an axis of which Bullet keeps the last step, or does not."""
-    lows, highs = _next_to(low, kind), _next_to(high, kind)
+    lows, highs = _next_to(low, kind, scale), _next_to(high, kind, scale)
     for total in range(2 * _TRIES - 1):
         for k in range(max(0, total - _TRIES + 1), min(total, _TRIES - 1) + 1):
             ends = lows[k], highs[total - k]
@@ -85,14 +82,14 @@ def _ends(
     return None
 
 
-def _next_to(end: float, kind: _Kind) -> list[float]:
-    """An end and its neighbours, the nearest first."""
-    above = below = kind(end)
-    numbers = [float(above)]
+def _next_to(end: float, kind: _Kind, scale: float) -> list[float]:
+    """An end and its neighbours as the engine gets them, the nearest first."""
+    above = below = kind(end / scale)
+    numbers = [above]
     for _ in range(_TRIES // 2):
         above, below = np.nextafter(above, kind(np.inf)), np.nextafter(below, kind(-np.inf))
-        numbers += float(above), float(below)
-    return numbers[:_TRIES]
+        numbers += above, below
+    return [float(number) * scale for number in numbers[:_TRIES]]
 
 
 def _are_kept(low: float, high: float) -> tuple[bool, bool]:

@@ -74,7 +74,7 @@ COVERAGE: Final = covers(
         "convexHull",
         "convex",
         shown_by=f"{_PLANNER}::test_a_moving_convex_mesh_becomes_a_hull",
-        when="up to `LoadOptions.max_hull_points` (256) vertices",
+        when="up to `LoadOptions.max_hull_points` (1024) vertices",
     ),
     approximated("convexHull", "convex", when="more vertices", by=HULL_REDUCED),
     exact(

@@ -89,7 +89,7 @@ def _name_in_cache(mesh: TriangleSet, options: LoadOptions) -> str:
             _RECIPE,
             options.decomposition_threshold,
             options.max_convex_parts,
-            options.max_hull_points,
+            options.stand_in_points,
         )
     )
     content = (mesh.digest + settings).encode()
@@ -115,7 +115,7 @@ def _run(
     parts = tuple(
         hull
         for points in result.parts
-        if (hull := _hull_or_none(points * size + center, options.max_hull_points)) is not None
+        if (hull := _hull_or_none(points * size + center, options.stand_in_points)) is not None
     )
     outcome: Outcome = "none" if not parts else "full" if result.is_full else "draft"
     used = min(draft_seconds, result.seconds or time.monotonic() - begin)

@@ -220,7 +220,7 @@ class ShapePlanner:
                 )
             return PlannedShape(PlacedShape(plan, tidy(turn)), moments)
         try:
-            points = self._options.max_hull_points * (1 if moving else _FINER_AT_REST)
+            points = self._options.stand_in_points * (1 if moving else _FINER_AT_REST)
             hull = self._solid_hull(shape, linear, _describe(shape, size, float(shear)), points, at)
         except ValueError as error:
             self._diagnostics.report(SHAPE_EMPTY, at, what=f"volume ({error})")
