@@ -104,16 +104,14 @@ class CollisionClasses:
         """
         for pair in apart:
             self._apart[pair] = self._apart.get(pair, 0) + 1
-        classes = [kind.contact_class for kind in kinds]
-        fresh = {c for c in classes if c not in self._classes and c != ANYTHING}
-        in_order = sorted(fresh, key=repr) if len(fresh) > 1 else fresh  # words are dear
-        for contact_class in in_order:
-            self._classes[contact_class] = _Registered(NEEDS_NONE)
-        fresh = self._give_bits() if fresh else fresh
+        known = [self._classes.get(kind.contact_class) for kind in kinds]
+        fresh: set[ContactClass] = set()
+        if None in known:
+            fresh = self._register({kind.contact_class for kind in kinds} - {ANYTHING})
+            known = [self._classes.get(kind.contact_class) for kind in kinds]
         self._scene_of.update(dict.fromkeys(body_ids, scene))
         bits = {}
-        for kind in kinds:
-            found = self._classes.get(kind.contact_class)
+        for kind, found in zip(kinds, known, strict=True):
             if found is not None:
                 found.scenes.add(scene)
             # New bodies have the bits of ``ANYTHING`` already.
@@ -123,11 +121,21 @@ class CollisionClasses:
             for link, kind in scene.kind_of.items():
                 if id(kind) in bits:
                     self._write(link, bits[id(kind)])
-        self._refresh(fresh, scene)
+        if not fresh:
+            return 0
+        self._refresh(scene)
         crowded = {c for c in fresh if self._classes[c].bit is None}
         if crowded:
             self._forbid(scene.kind_of, pair_rules)
         return len(crowded)
+
+    def _register(self, classes: set[ContactClass]) -> set[ContactClass]:
+        """Take in those that are new; which classes, old ones too, have a bit since, or need one."""
+        fresh = classes - set(self._classes)
+        in_order = sorted(fresh, key=repr) if len(fresh) > 1 else fresh  # words are dear
+        for contact_class in in_order:
+            self._classes[contact_class] = _Registered(NEEDS_NONE)
+        return self._give_bits() if fresh else fresh
 
     def discard(
         self,
@@ -237,10 +245,8 @@ class CollisionClasses:
     def _write(self, link: EngineLink, bits: tuple[int, int]) -> None:
         pybullet.setCollisionFilterGroupMask(*link, *bits, physicsClientId=self._client_id)
 
-    def _refresh(self, fresh: set[ContactClass], done: ClassedLinks) -> None:
+    def _refresh(self, done: ClassedLinks) -> None:
         """Tell the links of older scenes about new classes."""
-        if not fresh:
-            return
         for scene in dict.fromkeys(self._scene_of.values()):
             for link, kind in () if scene is done else scene.kind_of.items():
                 if kind.contact_class in self._classes:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gltf_bullet.bullet.contacts.collision_classes import LinkKind, collision_classes
 from gltf_bullet.bullet.contacts.pair_rules import PairRules
-from gltf_bullet.bullet.contacts.restitution_tuning import RestitutionTuning, is_to_be_written
+from gltf_bullet.bullet.contacts.restitution_tuning import RestitutionTuning, surface_values
 from gltf_bullet.bullet.contacts.slip_friction import SlipFriction, SlipState
 from gltf_bullet.bullet.engine_link import EngineLink, SolidLink
 from gltf_bullet.bullet.session import EngineSession, EngineSettings
@@ -241,8 +241,8 @@ class _Surfaces(NamedTuple):
     """Whether any of them does."""
     slip: bool
     """Whether the friction of any of them follows its slip."""
-    to_write: list[int]
-    """Numbers of the links whose surface is not as the engine makes it."""
+    to_write: list[tuple[int, dict[str, float]]]
+    """Numbers of the links whose surface is not as the engine makes it, and what to change."""
 
 
 def _surfaces(links: Sequence[SolidLink]) -> _Surfaces:
@@ -250,7 +250,7 @@ def _surfaces(links: Sequence[SolidLink]) -> _Surfaces:
     return _Surfaces(
         any(surface.key.material.restitution > 0.0 for surface in surfaces),
         any(surface.slips for surface in surfaces),
-        [k for k, surface in enumerate(surfaces) if is_to_be_written(surface)],
+        [(k, found) for k, surface in enumerate(surfaces) if (found := surface_values(surface))],
     )
 
 

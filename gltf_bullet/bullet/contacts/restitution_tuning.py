@@ -25,7 +25,7 @@ from gltf_bullet.planning.contacts.surfaces import ContactPlan
 from gltf_bullet.planning.shapes.shape_plans import BvhPlan
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["RestitutionTuning", "is_to_be_written", "pushing_out"]
+__all__ = ["RestitutionTuning", "pushing_out", "surface_values"]
 
 _FIXED_EXCESS, _PUSHED_EXCESS = 0.02, 0.04
 """Restitution that recovery from penetration adds against fixed and pushed partners (measured)."""
@@ -54,18 +54,16 @@ def pushing_out(time_step: float) -> float:
     return min(_MOST_ERP, _TRIANGLE_ERP * math.sqrt(time_step))
 
 
-def is_to_be_written(surface: SurfacePlan) -> bool:
-    """Whether a new link with such a surface is not as the engine has made it."""
-    return surface.friction != _ENGINE_FRICTION or _must_not_wait(surface)
-
-
-def _must_not_wait(surface: SurfacePlan) -> bool:
-    """Whether contacts may only be made of what touches.
-
-    Must be set before the link first meets anything (measured). Over triangles, contacts made while
-    apart are held by edges that the body only passes.
-    """
-    return (surface.bounces or surface.on_triangles) and surface.key.is_dynamic
+def surface_values(surface: SurfacePlan) -> dict[str, float]:
+    """What to change of a new link for a surface, where the engine makes it otherwise."""
+    values = {}
+    if surface.friction != _ENGINE_FRICTION:
+        values["lateralFriction"] = surface.friction
+    if (surface.bounces or surface.on_triangles) and surface.key.is_dynamic:
+        # Must be set before the link first meets anything (measured). Over triangles, contacts made
+        # while apart are held by edges that the body only passes.
+        values["contactProcessingThreshold"] = 0.0
+    return values
 
 
 def _restitution(part: ColliderGroup | StaticPlan) -> float:
@@ -81,7 +79,7 @@ class RestitutionTuning:
         client_id: int,
         contacts: ContactPlan,
         links: Sequence[SolidLink],
-        to_write: Sequence[int],
+        to_write: Sequence[tuple[int, dict[str, float]]],
         former: RestitutionTuning | None = None,
     ) -> None:
         """Give links their friction, and bouncing ones what must be set before they meet anything.
@@ -90,7 +88,7 @@ class RestitutionTuning:
             client_id: The world.
             contacts: The pairs of surfaces.
             links: All links of the scene with what is in them.
-            to_write: Numbers of those with :func:`is_to_be_written`.
+            to_write: Numbers of those with :func:`surface_values`, and these.
             former: How the same links were tuned before their materials changed.
         """
         self._client_id = client_id
@@ -111,19 +109,14 @@ class RestitutionTuning:
                 for link, part in links
                 if link in known and _restitution(known[link]) != _restitution(part)
             }
-            to_write = range(len(links))
+            to_write = [
+                (k, {"lateralFriction": part.surface.friction, **surface_values(part.surface)})
+                for k, (_, part) in enumerate(links)
+            ]
         self._time_step = 0.0
-        for k in to_write:
-            (body_id, link_index), part = links[k]
-            surface = part.surface
-            if surface.friction != _ENGINE_FRICTION or former is not None:
-                pybullet.changeDynamics(
-                    body_id, link_index, lateralFriction=surface.friction, physicsClientId=client_id
-                )
-            if _must_not_wait(surface):
-                pybullet.changeDynamics(
-                    body_id, link_index, contactProcessingThreshold=0.0, physicsClientId=client_id
-                )
+        for k, values in to_write:
+            body_id, link_index = links[k][0]
+            pybullet.changeDynamics(body_id, link_index, **values, physicsClientId=client_id)
 
     def adapt(self, time_step: float) -> None:
         """Make restitution right for a time step [s]; nothing happens while it stays the same."""

@@ -144,7 +144,7 @@ class EngineWorld(WorldParts):
                 shapes.settle_margin(shapes.shape_id(group.shapes), group.shapes, *link)
         visuals.create_scenery(self._created)
         self.deforming = self.session.shared(none_deforming)
-        if any(plan.deforms for plan in statics):
+        if statics and any(plan.deforms for plan in statics):
             self.deforming, deforming_ids = create_deforming(
                 self.session, statics, visuals, lambda link: self._links.settle(link)
             )
