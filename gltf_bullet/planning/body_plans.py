@@ -16,6 +16,7 @@ from gltf_bullet.planning.shapes.shape_plans import PlacedShape
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3
 
 __all__ = [
+    "ENGINE_FRICTION",
     "VELOCITY_CLAMP",
     "BodyPlan",
     "ColliderGroup",
@@ -25,6 +26,9 @@ __all__ = [
     "SurfaceKey",
     "SurfacePlan",
 ]
+
+ENGINE_FRICTION = 0.5
+"""Of new links in PyBullet (measured)."""
 
 VELOCITY_CLAMP = 1e5
 """[m/s, rad/s] More the engine cuts off; its default of 100 stops fast bodies (measured)."""

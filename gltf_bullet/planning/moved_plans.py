@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gltf_bullet.planning.bodies import BodyPlans
+from gltf_bullet.planning.body_plans import StaticPlan
 from gltf_bullet.planning.changed_values import changed
-from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans
 from gltf_bullet.planning.moved_bodies import MovedBodies
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.scene import NodeFrames
@@ -21,27 +20,18 @@ __all__ = ["moved_plan"]
 
 def moved_plan(plan: ScenePlan, frames: NodeFrames) -> ScenePlan:
     """The plan with all nodes at ``frames``, which were moved from those of ``plan``."""
-    offset = frames.offset
-    return changed(
-        plan,
-        frames=frames,
-        bodies=_moved_bodies(plan.bodies, offset),
-        articulations=_moved_articulations(plan.articulations, offset),
-    )
+    offset, bodies, joints = frames.offset, plan.bodies, plan.articulations
+    # Calls are dear here: they are made once per copy, when nothing of them is near the processor.
+    statics = bodies.statics and _moved_statics(bodies.statics, offset)
+    bodies = changed(bodies, bodies=MovedBodies(bodies.bodies, offset), statics=statics)
+    if joints.articulations:
+        anchor = joints.world_anchor.moved(offset)
+        joints = changed(joints, offset=offset, world_anchor=anchor)
+    return changed(plan, frames=frames, bodies=bodies, articulations=joints)
 
 
-def _moved_bodies(plans: BodyPlans, offset: Vec3) -> BodyPlans:
-    moved = changed(plans, bodies=MovedBodies(plans.bodies, offset))
-    if not plans.statics:
-        return moved
-    statics = (
+def _moved_statics(statics: tuple[StaticPlan, ...], offset: Vec3) -> tuple[StaticPlan, ...]:
+    return tuple(
         replace(plan, world_from_collider=plan.world_from_collider.moved(offset))
-        for plan in plans.statics
+        for plan in statics
     )
-    return changed(moved, statics=tuple(statics))
-
-
-def _moved_articulations(plans: ArticulationPlans, offset: Vec3) -> ArticulationPlans:
-    if not plans.articulations:
-        return plans
-    return changed(plans, offset=offset, world_anchor=plans.world_anchor.moved(offset))

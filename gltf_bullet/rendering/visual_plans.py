@@ -166,8 +166,6 @@ class VisualPlans:
 
     def moved(self, offset: Vec3) -> VisualPlans:
         """The same elsewhere in the world [m]."""
-        if not self.scenery:
-            return self
         scenery = (
             replace(visual, world_from_mesh=visual.world_from_mesh.moved(offset))
             for visual in self.scenery

@@ -42,11 +42,10 @@ class Translation:
         """The same elsewhere: ``frames`` are those of the plan, moved."""
         if frames.unmoved is None:
             return self
-        return changed(
-            self,
-            plan=moved_plan(self.plan, frames),
-            visuals=self.visuals.moved(frames.offset),
-        )
+        visuals = self.visuals
+        if visuals.scenery:
+            visuals = visuals.moved(frames.offset)
+        return changed(self, plan=moved_plan(self.plan, frames), visuals=visuals)
 
     def require_usable(self, *, strict: bool) -> Translation:
         """This translation, if a scene can be made of it.

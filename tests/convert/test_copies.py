@@ -101,7 +101,7 @@ def test_moments_reach_the_engine_to_the_bit_by_text_or_afterwards(
     names = MultibodyNames(
         body="body", base="base", links=("link",), joints=(JointFacts(name="hinge"),)
     )
-    described = describe_multibody(spec, names, [(), ()], {}, tmp_path)
+    described = describe_multibody(spec, names, [(), ()], {}, {}, tmp_path)
     body = create_named_multibody(client, spec, described, IDENTITY_POSE)
     for index, moments in ((-1, base), (0, child)):
         told = pybullet.getDynamicsInfo(body, index, physicsClientId=client)

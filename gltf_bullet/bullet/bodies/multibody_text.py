@@ -17,6 +17,7 @@ from gltf_bullet.bullet.rendering.link_looks import NOTHING, LinkLook
 from gltf_bullet.bullet.shapes.cylinder_prisms import prism_size
 from gltf_bullet.bullet.shapes.engine_shapes import hulls_of, parts_obj
 from gltf_bullet.bullet.shapes.hull_grid import OBJ_SCALE
+from gltf_bullet.planning.body_plans import ENGINE_FRICTION
 from gltf_bullet.planning.joints.multibody_spec import LinkJoint, LinkSpec, MultibodySpec
 from gltf_bullet.planning.shapes.shape_plans import (
     BoxPlan,
@@ -99,6 +100,7 @@ def multibody_text(
     names: MultibodyNames,
     shapes: Sequence[Sequence[PlacedShape]],
     looks: Mapping[int, LinkLook],
+    frictions: Mapping[int, float],
     folder: Path,
 ) -> str:
     """The text; its meshes are kept files.
@@ -108,38 +110,42 @@ def multibody_text(
         names: Of the body.
         shapes: Per link, the base first, in link frames.
         looks: By link index, -1 for the base; links without one show nothing.
+        frictions: By link index; of others it is the engine's own.
         folder: Of its meshes.
     """
     lines = [f"<robot name={_quoted(names.body)}>"]
     places = [_geometries(link, folder, may_be_prisms=not has_cylinders(shapes)) for link in shapes]
     mass, inertial = mass_at_first(spec), spec.base_from_inertial
     moments = spec.inertia_diagonal if spec.mass else (mass, mass, mass)
-    lines += _link(names.base, mass, moments, inertial, places[0], looks.get(-1, NOTHING))
+    lines += _link(
+        names.base, _body(mass, moments, inertial), frictions.get(-1), places[0], looks.get(-1)
+    )
     for k, link in enumerate(spec.links):
-        moments, inertial = link.inertia_diagonal, link.link_from_inertial
-        look = looks.get(k, NOTHING)
-        lines += _link(names.links[k], link.mass, moments, inertial, places[k + 1], look)
+        body = _body(link.mass, link.inertia_diagonal, link.link_from_inertial)
+        lines += _link(names.links[k], body, frictions.get(k), places[k + 1], looks.get(k))
         parent = names.base if link.parent < 0 else names.links[link.parent]
         lines += _joint(link, names.joints[k], parent, names.links[k])
     lines.append("</robot>")
     return "\n".join(lines)
 
 
-def _link(
-    name: str,
-    mass: float,
-    moments: Vec3,
-    inertial: Pose,
-    geometries: Sequence[str],
-    look: LinkLook,
-) -> list[str]:
+def _body(mass: float, moments: Vec3, inertial: Pose) -> str:
     # Any that a body can have, where the true ones are set afterwards.
     ixx, iyy, izz = moments if mass and is_sayable(moments) else (mass, mass, mass)
-    lines = [
-        f'<link name={_quoted(name)}><inertial>{_origin(inertial)}<mass value="{mass!r}"/>'
+    return (
+        f'<inertial>{_origin(inertial)}<mass value="{mass!r}"/>'
         f'<inertia ixx="{ixx!r}" iyy="{iyy!r}" izz="{izz!r}" ixy="0" ixz="0" iyz="0"/>'
         "</inertial>"
-    ]
+    )
+
+
+def _link(
+    name: str, body: str, friction: float | None, geometries: Sequence[str], look: LinkLook | None
+) -> list[str]:
+    look = look or NOTHING
+    lines = [f"<link name={_quoted(name)}>{body}"]
+    if friction is not None and friction != ENGINE_FRICTION:
+        lines.append(f'<contact><lateral_friction value="{friction!r}"/></contact>')
     for geometry in geometries:
         lines.append(f"<collision>{geometry}</collision>")
         if look.as_colliders:

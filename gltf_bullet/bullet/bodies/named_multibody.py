@@ -8,7 +8,6 @@ its text says. Measured: motion equals that of the other way to 1e-14 over 600 s
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
@@ -90,6 +89,7 @@ def describe_multibody(
     names: MultibodyNames,
     shapes: Sequence[Sequence[PlacedShape]],
     looks: Mapping[int, LinkLook],
+    frictions: Mapping[int, float],
     folder: Path,
 ) -> NamedDescription:
     """Put a multibody into words.
@@ -99,9 +99,10 @@ def describe_multibody(
         names: Of the body.
         shapes: Per link, the base first, in link frames.
         looks: By link index, -1 for the base; links without one show nothing.
+        frictions: By link index; of others it is the engine's own.
         folder: Where files are kept.
     """
-    text = multibody_text(spec, names, shapes, looks, folder)
+    text = multibody_text(spec, names, shapes, looks, frictions, folder)
     flags = pybullet.URDF_USE_INERTIA_FROM_FILE
     if has_cylinders(shapes):
         # By itself loadURDF makes prisms of cylinders: a car lost 7 % of its thrust (measured).
@@ -124,9 +125,7 @@ def _changes(
     names: MultibodyNames, shapes: Sequence[Sequence[PlacedShape]]
 ) -> Iterator[tuple[int, dict[str, float]]]:
     for link, joint in enumerate(names.joints):
-        # The solve does both; getJointInfo goes on showing the authored values (measured).
-        if joint.lower <= joint.upper and joint.lower > -math.inf:
-            yield link, {"jointLowerLimit": -1e30, "jointUpperLimit": 1e30}
+        # The solve does it; getJointInfo goes on showing the authored value (measured).
         if joint.damping:
             yield link, {"jointDamping": 0.0}
     for index, link_shapes in enumerate(shapes):

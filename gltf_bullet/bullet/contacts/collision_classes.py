@@ -130,7 +130,7 @@ class CollisionClasses:
         return len(crowded)
 
     def _register(self, classes: set[ContactClass]) -> set[ContactClass]:
-        """Take in those that are new; which classes, old ones too, have a bit since, or need one."""
+        """Take in those that are new; which classes, older ones too, others must know of now."""
         fresh = classes - set(self._classes)
         in_order = sorted(fresh, key=repr) if len(fresh) > 1 else fresh  # words are dear
         for contact_class in in_order:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -12,7 +12,13 @@ from gltf_bullet.bullet.contacts.restitution_tuning import RestitutionTuning, su
 from gltf_bullet.bullet.contacts.slip_friction import SlipFriction, SlipState
 from gltf_bullet.bullet.engine_link import EngineLink, SolidLink
 from gltf_bullet.bullet.session import EngineSession, EngineSettings
-from gltf_bullet.planning.body_plans import BodyPlan, ColliderGroup, StaticPlan, SurfaceClass
+from gltf_bullet.planning.body_plans import (
+    ENGINE_FRICTION,
+    BodyPlan,
+    ColliderGroup,
+    StaticPlan,
+    SurfaceClass,
+)
 from gltf_bullet.planning.contacts.surfaces import ContactPlan
 from gltf_bullet.planning.scene_plan import Derive
 from gltf_bullet.planning.shapes.shape_plans import BoxPlan, SpherePlan
@@ -35,6 +41,7 @@ class LinkContacts:
         contacts: ContactPlan,
         links: Sequence[SolidLink],
         body_ids: Sequence[int],
+        told: Container[int],
         pair_rules: PairRules,
         derive: Derive,
         *,
@@ -47,6 +54,7 @@ class LinkContacts:
             contacts: The pairs of surfaces.
             links: All links with colliders; of most copies nobody ever asks for them.
             body_ids: Of all bodies of the scene.
+            told: Those of them that were made with their friction.
             pair_rules: Of the scene; takes the pairs for which no collision bit is left.
             derive: Keeps what is the same for all copies of the plan; see ``ScenePlan.derive``.
             slip_friction: Whether friction follows slip.
@@ -57,7 +65,7 @@ class LinkContacts:
         self._pair_rules = pair_rules
         self._solid = links
         self._body_ids = body_ids
-        found: _Found = derive("link kinds", lambda: _found(contacts, links))
+        found: _Found = derive("link kinds", lambda: _found(contacts, links, told))
         self._kind_of_link = found.kinds
         self._kinds = found.distinct
         self._split_pairs = found.split_pairs
@@ -98,7 +106,7 @@ class LinkContacts:
     def change(self, contacts: ContactPlan, links: Sequence[SolidLink]) -> None:
         """Give the same links other surfaces."""
         self._solid = links
-        self._apply(contacts, _surfaces(links), self._restitution)
+        self._apply(contacts, _surfaces(links, ()), self._restitution)
         self._tell_restitution()
         # Cached contacts of resting hulls keep the old numbers otherwise (measured).
         self.renew()
@@ -245,12 +253,17 @@ class _Surfaces(NamedTuple):
     """Numbers of the links whose surface is not as the engine makes it, and what to change."""
 
 
-def _surfaces(links: Sequence[SolidLink]) -> _Surfaces:
+def _surfaces(links: Sequence[SolidLink], told: Container[int]) -> _Surfaces:
     surfaces = [part.surface for _, part in links]
+    to_write = []
+    for k, ((body_id, _), part) in enumerate(links):
+        friction = part.surface.friction if body_id in told else ENGINE_FRICTION
+        if values := surface_values(part.surface, friction):
+            to_write.append((k, values))
     return _Surfaces(
         any(surface.key.material.restitution > 0.0 for surface in surfaces),
         any(surface.slips for surface in surfaces),
-        [(k, found) for k, surface in enumerate(surfaces) if (found := surface_values(surface))],
+        to_write,
     )
 
 
@@ -268,7 +281,7 @@ class _Found(NamedTuple):
     """Whether all links are as the engine makes them, so that no class has to be known."""
 
 
-def _found(contacts: ContactPlan, links: Sequence[SolidLink]) -> _Found:
+def _found(contacts: ContactPlan, links: Sequence[SolidLink], told: Container[int]) -> _Found:
     distinct: dict[LinkKind, LinkKind] = {}
     kinds = []
     for _, part in links:
@@ -277,7 +290,7 @@ def _found(contacts: ContactPlan, links: Sequence[SolidLink]) -> _Found:
         kinds.append(distinct.setdefault(kind, kind))
     apart = contacts.split_pairs
     is_plain = not apart and all(kind.is_plain for kind in distinct)
-    return _Found(_surfaces(links), kinds, tuple(distinct), apart, is_plain)
+    return _Found(_surfaces(links, told), kinds, tuple(distinct), apart, is_plain)
 
 
 def _shapes(part: ColliderGroup | StaticPlan) -> frozenset[type]:

@@ -41,8 +41,8 @@ mesh gives a body one contact point per step, so it sinks between them, and what
 the edges inside of flat floors (measured, of 80 random slides of boxes, plates and hulls at 3 to 9
 m/s on a flat grid off by more than 3 %: at 60 Hz 40 with 0.3, 22 with 0.7, 12 with 0.9; at 120 Hz
 31, 1, 2; at 240 Hz 1, 0, 0; bare PyBullet 79)."""
-_ENGINE_ERP, _ENGINE_FRICTION = 0.08, 0.5
-"""What contacts and new bodies have in PyBullet by default (measured)."""
+_ENGINE_ERP = 0.08
+"""What contacts have in PyBullet by default (measured)."""
 _MULTIBODY = 2
 """The kind that ``getDynamicsInfo`` says of bodies in joint coordinates."""
 _RIGID = 1e12
@@ -54,10 +54,10 @@ def pushing_out(time_step: float) -> float:
     return min(_MOST_ERP, _TRIANGLE_ERP * math.sqrt(time_step))
 
 
-def surface_values(surface: SurfacePlan) -> dict[str, float]:
-    """What to change of a new link for a surface, where the engine makes it otherwise."""
+def surface_values(surface: SurfacePlan, friction: float) -> dict[str, float]:
+    """What to change for a surface of a new link, which has some ``friction``."""
     values = {}
-    if surface.friction != _ENGINE_FRICTION:
+    if surface.friction != friction:
         values["lateralFriction"] = surface.friction
     if (surface.bounces or surface.on_triangles) and surface.key.is_dynamic:
         # Must be set before the link first meets anything (measured). Over triangles, contacts made
@@ -110,8 +110,7 @@ class RestitutionTuning:
                 if link in known and _restitution(known[link]) != _restitution(part)
             }
             to_write = [
-                (k, {"lateralFriction": part.surface.friction, **surface_values(part.surface)})
-                for k, (_, part) in enumerate(links)
+                (k, surface_values(part.surface, math.nan)) for k, (_, part) in enumerate(links)
             ]
         self._time_step = 0.0
         for k, values in to_write:

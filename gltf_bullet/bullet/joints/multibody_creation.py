@@ -171,16 +171,18 @@ def _described(
     tree: NodeTree,
 ) -> NamedDescription:
     looks: dict[int, LinkLook] = {}
+    frictions: dict[int, float] = {}
     for link, (node, group) in enumerate([(multibody.root_node, 0), *multibody.owners], -1):
-        if node >= 0:
-            looks[link] = (
-                LinkLook(as_colliders=True)
-                if visuals is None
-                else visuals.look_of(body_plans[node], group)
-            )
+        if node < 0:
+            continue
+        body = body_plans[node]
+        as_colliders = LinkLook(as_colliders=True)
+        looks[link] = as_colliders if visuals is None else visuals.look_of(body, group)
+        if group < len(body.groups):
+            frictions[link] = body.groups[group].surface.friction
     names = names_of_multibody(plan, index, tree, body_plans.keys())
     folder = cache_folder(None) if visuals is None else visuals.kept
-    return describe_multibody(multibody.spec, names, shapes, looks, folder)
+    return describe_multibody(multibody.spec, names, shapes, looks, frictions, folder)
 
 
 def _shapes(

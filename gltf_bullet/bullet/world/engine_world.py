@@ -158,8 +158,8 @@ class EngineWorld(WorldParts):
             self.pair_rules.forbid(self._pairs_apart(tree))
         solid, slips = self._table.solid_links(), options.slip_friction
         self._links = LinkContacts(
-            self.session, self.plan.contacts, solid, self._created, self.pair_rules,
-            self.plan.derive, slip_friction=slips,
+            self.session, self.plan.contacts, solid, self._created, self.articulations.own_shapes,
+            self.pair_rules, self.plan.derive, slip_friction=slips,
         )  # fmt: skip
         self._undo.append(self._links.release)
         look = partial(find_overlaps, self.client_id, solid, self.pair_rules.forbids)
