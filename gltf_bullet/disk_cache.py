@@ -25,9 +25,6 @@ _LOOK_EVERY = 2 << 20
 """[bytes] that are written between two times that the folder is measured, on average."""
 _OFTEN = 60.0
 """[s] As often as that a file is noted to be in use: it takes as long as to open one."""
-_NOTED_UNTIL: dict[str | os.PathLike[str], float] = {}
-"""By path, on the monotonic clock [s]: until when a file is noted to be in use."""
-_MOST_NOTED = 4096
 _CHECK = 4
 """Bytes of the checksum in front of an entry, against damage: five times as fast as a digest."""
 
@@ -70,19 +67,10 @@ def is_kept(path: str | os.PathLike[str]) -> bool:
     """Whether a file is there to read; as one in use it is among the last to go."""
     if not os.access(path, os.R_OK):
         return False
-    now = time.monotonic()
-    if now >= _NOTED_UNTIL.get(path, now):  # asked for by every copy of a robot
-        _note_use(path)
-        if len(_NOTED_UNTIL) >= _MOST_NOTED:
-            _NOTED_UNTIL.clear()
-        _NOTED_UNTIL[path] = now + _OFTEN
-    return True
-
-
-def _note_use(path: str | os.PathLike[str]) -> None:
     with suppress(OSError):  # gone, or somebody else's
         if time.time() - os.stat(path).st_mtime > _OFTEN:
             os.utime(path)
+    return True
 
 
 def write_file(path: Path, parts: Iterable[bytes | memoryview]) -> bool:

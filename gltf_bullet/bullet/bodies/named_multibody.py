@@ -8,7 +8,9 @@ its text says. Measured: motion equals that of the other way to 1e-14 over 600 s
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -48,6 +50,11 @@ __all__ = ["NamedDescription", "create_named_multibody", "describe_multibody"]
 
 
 _NOWHERE, _UPRIGHT = IDENTITY_POSE.translation, IDENTITY_POSE.rotation_xyzw
+
+_SEEN: dict[tuple[str, bytes], tuple[str, float]] = {}
+"""The file of a text, by its folder and digest, and until when it is taken to be there [s]."""
+_TRUST = 30.0
+"""[s]"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,23 +164,17 @@ def create_named_multibody(
         # Meshes for a window that is not there are made once only: a fifth of a robot's price. In
         # a window, bodies that share them would also share what changeVisualShape gives to one.
         flags |= pybullet.URDF_ENABLE_CACHED_GRAPHICS_SHAPES
-    path = kept_file(description.folder, description.digest, ".urdf", description.text.encode)
     is_centred = description.is_centred
     place = world_from_base if is_centred else world_from_base @ spec.base_from_inertial
     # What loadURDF is told of a turn it makes a matrix of, and not to the last bit (measured).
     is_turned = not is_centred or place.rotation_xyzw != _UPRIGHT
-    try:
-        body = int(
-            pybullet.loadURDF(
-                path,
-                _NOWHERE if is_turned else place.translation,
-                useFixedBase=mass_at_first(spec) == 0.0,
-                flags=flags,
-                physicsClientId=client_id,
-            )
-        )
-    except pybullet.error as error:
-        raise EngineError(f"loadURDF of a jointed body: {error}") from error
+    body = _loaded(
+        description,
+        _NOWHERE if is_turned else place.translation,
+        useFixedBase=mass_at_first(spec) == 0.0,
+        flags=flags,
+        physicsClientId=client_id,
+    )
     try:
         # Equal texts are numbered alike.
         others = derive(
@@ -195,6 +196,21 @@ def create_named_multibody(
         pybullet.removeBody(body, physicsClientId=client_id)
         raise EngineError(f"loadURDF of a jointed body: {error}") from error
     return body
+
+
+def _loaded(description: NamedDescription, place: Vec3, **options: int) -> int:
+    key = description.folder, description.digest
+    # To ask whether a file is there takes as long as a tenth of a cart-pole.
+    path, until = _SEEN.get(key, ("", 0.0))
+    if time.monotonic() < until:
+        with suppress(pybullet.error):  # somebody has tidied up
+            return int(pybullet.loadURDF(path, place, **options))
+    path = kept_file(*key, ".urdf", description.text.encode)
+    _SEEN[key] = path, time.monotonic() + _TRUST
+    try:
+        return int(pybullet.loadURDF(path, place, **options))
+    except pybullet.error as error:
+        raise EngineError(f"loadURDF of a jointed body: {error}") from error
 
 
 def _other_links(client_id: int, body: int, names: MultibodyNames) -> list[str] | None:
