@@ -75,7 +75,8 @@ def merged(
         texture, color = paints[0].texture, (*WHITE[:3], alpha)
         within = [found for found in uvs if found is not None]
         if texture is not None and len(within) == len(paints):
-            texture, within = cropped(texture, within)
+            triangles = [piece.part.triangles for piece in pieces]
+            texture, within = cropped(texture, within, triangles)
             return _joined(pieces, [*within], ordinals, texture, color)
         if paints[0].wraps == REPEATED:
             uvs = [paint.uvs if found is None else found

@@ -23,7 +23,7 @@ from gltf_bullet.rendering.visual_plans import Texture, VisualMesh
 
 __all__ = ["BakedFiles"]
 
-_RECIPE = "2"
+_RECIPE = "3"
 """Raise it when the same content is baked to other meshes."""
 _WORTH_IT = 1 << 16
 """[bytes] A file with less data than that is baked as fast as its meshes are read."""
