@@ -34,7 +34,7 @@ def bench(
             "formulas. 'solve' alone: joints against a loop by hand. 'drops' alone: limbs "
             "thrown on a floor; --repeats times ten of each. 'start' alone: compiling, and the "
             "first step of a new process. 'worlds' alone: 300 scenes in one world. 'robots' "
-            "alone: first loads and further copies of robots of pybullet_data."
+            "alone: first loads, further copies and steps of robots of pybullet_data."
         ),
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Pairs of measurements per row.")] = 5,

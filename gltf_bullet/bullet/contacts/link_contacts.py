@@ -70,10 +70,11 @@ class LinkContacts:
         self._kinds = found.distinct
         self._split_pairs = found.split_pairs
         self._classes = session.shared(collision_classes)
-        self._is_plain = found.is_plain
+        self.is_plain = found.is_plain
+        """Whether no collision class has to be known, and none to be given back."""
         self.crowded_classes = 0
         """Filter classes for which no collision bit was left; they are kept apart pair by pair."""
-        if not self._is_plain:
+        if not self.is_plain:
             self.crowded_classes = self._classes.add(
                 self, body_ids, self._kinds, self._split_pairs, pair_rules
             )
@@ -223,11 +224,10 @@ class LinkContacts:
 
     def release(self) -> None:
         """Give the collision bits back."""
-        if not self._is_plain:
-            self._classes.discard(self, self._body_ids, self._kinds, self._split_pairs)
-            self._solid, self._kind_of_link, self._kinds = (), [], ()
-            for name in ("kind_of", "_kinds_of_body"):
-                self.__dict__.pop(name, None)
+        self._classes.discard(self, self._body_ids, self._kinds, self._split_pairs)
+        self._solid, self._kind_of_link, self._kinds = (), [], ()
+        for name in ("kind_of", "_kinds_of_body"):
+            self.__dict__.pop(name, None)
 
 
 def solid_links(

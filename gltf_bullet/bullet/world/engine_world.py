@@ -161,7 +161,8 @@ class EngineWorld(WorldParts):
             self.session, self.plan.contacts, solid, self._created, self.articulations.own_shapes,
             self.pair_rules, self.plan.derive, slip_friction=slips,
         )  # fmt: skip
-        self._undo.append(self._links.release)
+        if not self._links.is_plain:
+            self._undo.append(self._links.release)
         look = partial(find_overlaps, self.client_id, solid, self.pair_rules.forbids)
         overlaps = self.plan.derive("load overlaps", look)
         self._overlaps: list[LoadOverlap] = []
@@ -384,7 +385,5 @@ class EngineWorld(WorldParts):
         while undo:
             undo.pop()()
         session.remove_bodies(created, int(is_first_held))
-        if self.pair_rules.are_any:
-            self.pair_rules.release()
-        self.pair_rules.left.part(self.pair_rules, created)
+        self.pair_rules.release(created)
         created.clear()
