@@ -156,8 +156,7 @@ def test_a_minute_of_20_bodies_is_a_fifth_of_a_key_per_frame(
 ) -> None:
     """Falling bodies come to rest, and are compared with 30 frames per second.
 
-    Bodies that are thrown every 3 s need a key each 1/35 s in the air, as 9.81 m/s^2 are within
-    1 mm of straight lines only so long: they are compared with all frames there are.
+    Bodies that are thrown every 3 s never rest: they are compared with all frames there are.
     """
     chance = np.random.default_rng(3)
     with headless_world() as client:

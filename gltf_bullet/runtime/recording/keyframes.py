@@ -10,7 +10,9 @@ import numpy as np
 from gltf_bullet.transforms import FloatArray, IntArray, quat_conjugate, quat_multiply
 
 __all__ = [
+    "angles_between",
     "ascending_times",
+    "before_rounding",
     "continuous_rotations",
     "next_due",
     "reduce_rotations",
@@ -69,7 +71,7 @@ def reduce_vectors(times: FloatArray, values: FloatArray, tolerance: float) -> I
         Indices of the kept keys, ascending; the first always, a single one where nothing moves.
     """
     steps = np.linalg.norm(np.diff(values, axis=0), axis=1)
-    allowed = _before_rounding(tolerance, times, steps, float(np.abs(values).max(initial=0.0)))
+    allowed = before_rounding(tolerance, times, steps, float(np.abs(values).max(initial=0.0)))
     if _farthest(values) <= allowed:
         return np.zeros(1, dtype=np.intp)
 
@@ -90,15 +92,15 @@ def reduce_rotations(times: FloatArray, rotations_xyzw: FloatArray, tolerance: f
         rotations_xyzw: Unit quaternions, shape [key_count, 4].
         tolerance: Largest turn between a dropped key and the arc [rad].
     """
-    steps = _angles(rotations_xyzw[1:], rotations_xyzw[:-1])
-    allowed = _before_rounding(tolerance, times, steps, 1.0)
-    if float(_angles(rotations_xyzw, rotations_xyzw[:1]).max(initial=0.0)) <= allowed:
+    steps = angles_between(rotations_xyzw[1:], rotations_xyzw[:-1])
+    allowed = before_rounding(tolerance, times, steps, 1.0)
+    if float(angles_between(rotations_xyzw, rotations_xyzw[:1]).max(initial=0.0)) <= allowed:
         return np.zeros(1, dtype=np.intp)
 
     def errors(first: int, last: int) -> FloatArray:
         share = _shares(times, first, last)
         arc = _slerp(rotations_xyzw[first], rotations_xyzw[last], share)
-        return _angles(rotations_xyzw[first + 1 : last], arc)
+        return angles_between(rotations_xyzw[first + 1 : last], arc)
 
     return _split(len(times), errors, allowed)
 
@@ -127,7 +129,7 @@ def _split(count: int, errors: Callable[[int, int], FloatArray], tolerance: floa
     return np.array(sorted(kept), dtype=np.intp)
 
 
-def _before_rounding(
+def before_rounding(
     tolerance: float, times: FloatArray, steps: FloatArray, largest: float
 ) -> float:
     """What is left of a tolerance after what a file's floats take; nine tenths at least.
@@ -156,7 +158,8 @@ def _shares(times: FloatArray, first: int, last: int) -> FloatArray:
     return shares
 
 
-def _angles(a: FloatArray, b: FloatArray) -> FloatArray:
+def angles_between(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Turns from unit quaternions to others [rad], shape [k]."""
     turn = quat_multiply(a, np.broadcast_to(quat_conjugate(b), a.shape))
     angles: FloatArray = 2.0 * np.arctan2(np.linalg.norm(turn[:, :3], axis=1), np.abs(turn[:, 3]))
     return angles

@@ -17,6 +17,7 @@ from gltf_bullet.runtime.recording.keyframes import (
     reduce_rotations,
     reduce_vectors,
 )
+from gltf_bullet.runtime.recording.splines import spline_of_rotations, spline_of_vectors
 from gltf_bullet.runtime.views.export import Track
 from gltf_bullet.transforms import (
     IDENTITY_POSE,
@@ -28,6 +29,10 @@ from gltf_bullet.transforms import (
 
 __all__ = ["body_tracks"]
 
+_FEW = 4
+"""Keys that no spline does without."""
+_WORTH_BENDING = 0.8
+"""Share of the size from which on a spline stands for lines, which more programs play."""
 _STILL = 1e-6
 """Share of the tolerance below which a link does not move in its joint: it takes no part."""
 
@@ -41,6 +46,8 @@ def body_tracks(
     times: FloatArray,
     frames: FloatArray,
     tolerance: float,
+    *,
+    is_dense: bool,
 ) -> list[Track]:
     """Tracks that keep every link of a body within a tolerance in the world.
 
@@ -50,6 +57,7 @@ def body_tracks(
         times: Of the frames, ascending [s].
         frames: World from inertial frame, shape [frame_count, link_count, 7].
         tolerance: Of the links' origins [m], and of what turns with them at a distance of 1 m.
+        is_dense: Whether the frames are all steps, so that curves may join them.
     """
     world = [_link_course(frames[:, k], link) for k, link in enumerate(body.links)]
     local = [world[0]]
@@ -61,13 +69,24 @@ def body_tracks(
     shares = _shares([link.parent for link in body.links], world, local, tolerance)
     tracks: list[Track] = []
     for node, (position, rotation), (offset, turn) in zip(nodes, local, shares, strict=True):
-        for path, values, keys in (
-            ("translation", position, reduce_vectors(times, position, offset)),
-            ("rotation", rotation, reduce_rotations(times, rotation, turn)),
+        for path, values, allowed, reduce, spline_of in (
+            ("translation", position, offset, reduce_vectors, spline_of_vectors),
+            ("rotation", rotation, turn, reduce_rotations, spline_of_rotations),
         ):
-            if len(keys) > 1:
-                tracks.append(Track(node, path, times[keys], values[keys]))
+            keys = reduce(times, values, allowed)
+            if len(keys) < 2:
+                continue
+            tracks.append(Track(node, path, times[keys], values[keys]))
+            if is_dense and len(keys) > _FEW:
+                spline = spline_of(times, values, allowed)
+                shorter = Track(node, path, times[spline.keys], spline.values, "CUBICSPLINE")
+                if _size(shorter) < _WORTH_BENDING * _size(tracks[-1]):
+                    tracks[-1] = shorter
     return tracks
+
+
+def _size(track: Track) -> int:
+    return track.times.size + track.values.size
 
 
 def _shares(

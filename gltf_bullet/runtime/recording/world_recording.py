@@ -197,5 +197,6 @@ class WorldRecording:
             frames = every_frame[: self._frame_counts.get(number), links]
             nodes = [node_of[number, index] for index in range(len(body.links))]
             times = np.array(self._times[: len(frames)])
-            tracks += body_tracks(body, nodes, times, frames, tolerance)
+            is_dense = self._tolerance is not None
+            tracks += body_tracks(body, nodes, times, frames, tolerance, is_dense=is_dense)
         return tracks

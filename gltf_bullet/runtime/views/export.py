@@ -102,8 +102,8 @@ class Track:
     times: FloatArray
     """[s], shape [key_count]."""
     values: FloatArray
-    """Shape [key_count, width]."""
-    interpolation: Literal["LINEAR", "STEP"] = "LINEAR"
+    """Shape [key_count, width]; of splines three rows per key: in-tangent, value, out-tangent."""
+    interpolation: Literal["LINEAR", "STEP", "CUBICSPLINE"] = "LINEAR"
 
 
 def write_posed(
