@@ -12,7 +12,7 @@ from scipy.spatial import ConvexHull, cKDTree
 from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.bullet.reading.world_reader import read_world
 from gltf_bullet.bullet.shapes.engine_shapes import parts_obj
-from gltf_bullet.bullet.shapes.hull_grid import OBJ_SCALE, on_hull_grid
+from gltf_bullet.bullet.shapes.hull_grid import OBJ_SCALE, in_obj, on_hull_grid
 from gltf_bullet.convert.description import MeshShape
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.transforms import FloatArray
@@ -83,3 +83,12 @@ def test_flat_and_single_points_are_left_alone() -> None:
     assert np.allclose(on_hull_grid(flat), flat, atol=1.0 / STEPS)
     assert (on_hull_grid(flat)[:, 2] == 0.5).all()
     assert (on_hull_grid(flat[:1]) == flat[:1]).all()
+
+
+@pytest.mark.parametrize("thickness", [2e-6, 2e-5])
+def test_what_single_precision_makes_flat_stays_where_it_is(thickness: float) -> None:
+    """Of a plate 300 m out both sides are one number: its hull was a division by zero."""
+    sides = (300.0, 300.0 + thickness)
+    plate = np.array([(x, y, z) for x in (-0.5, 0.5) for y in sides for z in (-0.5, 0.5)])
+    for handed in (in_obj(plate), on_hull_grid(plate)):
+        assert np.abs(handed - plate).max() <= 1.0 / STEPS

@@ -94,5 +94,8 @@ def _next_to(end: float, kind: _Kind, scale: float) -> list[float]:
 
 def _are_kept(low: float, high: float) -> tuple[bool, bool]:
     """Whether both ends are whole steps from the middle, in the arithmetic of Bullet."""
-    per_unit, middle = 1.0 / ((high - low) * (1.0 / (2 * _END))), (low + high) * 0.5
+    step = (high - low) * (1.0 / (2 * _END))
+    if not step > 0.0:  # to single precision a thin plate far out is flat
+        return False, False
+    per_unit, middle = 1.0 / step, (low + high) * 0.5
     return (low - middle) * per_unit <= -_END, (high - middle) * per_unit >= _END
