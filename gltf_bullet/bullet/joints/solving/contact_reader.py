@@ -200,8 +200,7 @@ class ContactReader:
         self.held = None
         if not self._starts:
             return None
-        if rows is None:
-            rows = self._read()
+        rows = self._read() if rows is None else self._left_of(rows)
         if held := self.foreign.rows():
             rows = np.concatenate([rows, np.array(held).ravel()])
         if not len(rows):
@@ -217,6 +216,24 @@ class ContactReader:
         if learns:
             self.robot_loads.turn_over()
         return found if is_any else None
+
+    def _left_of(self, rows: FloatArray) -> FloatArray:
+        """Held contacts without those of bodies that somebody has removed meanwhile."""
+        table = rows.reshape(-1, ROW_SIZE)
+        ends = table[:, :4].astype(int)
+        links = {tuple(link) for link in np.concatenate([ends[:, ::2], ends[:, 1::2]]).tolist()}
+        gone = {link for link in links if not self._is_there(*link)}
+        if not gone:
+            return rows
+        stays = [(a, b) not in gone and (c, d) not in gone for a, c, b, d in ends.tolist()]
+        return table[stays].ravel()
+
+    def _is_there(self, body: int, link: int) -> bool:
+        try:
+            pybullet.getDynamicsInfo(body, link, self.client_id)
+        except pybullet.error:
+            return body < 0
+        return True
 
 
 class Touching:
