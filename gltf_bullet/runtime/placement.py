@@ -35,6 +35,12 @@ def _numbers(values: Sequence[float]) -> tuple[float, ...]:
     return numbers if all(map(math.isfinite, numbers)) else ()
 
 
+def _plain(number: float) -> float:
+    """A number of numpy, or of any other kind, as Python's own."""
+    math.isfinite(number)  # refuses what is no number, text that float() would read as well
+    return float(number)
+
+
 class _Turn(NamedTuple):
     """How copies stand that differ in where they stand alone."""
 
@@ -49,8 +55,6 @@ def _turn(orientation: tuple[float, ...], scale: float, up_axis: UpAxis) -> _Tur
         raise ValueError(f"orientation is {orientation!r}; must be a quaternion (x, y, z, w)")
     if not (math.isfinite(scale) and scale > 0.0):
         raise ValueError(f"scale is {scale!r}; must be a finite number > 0")
-    if up_axis not in ("y", "z"):
-        raise ValueError(f"up_axis is {up_axis!r}; must be 'y' or 'z'")
     turn = quat_normalize(np.array(orientation))
     if up_axis == "z":
         turn = quat_multiply(turn, _STAND_UP)
@@ -86,7 +90,10 @@ class Placement(NamedTuple):
             raise ValueError(f"position is {position!r}; must be three finite numbers")
         if not turn:
             raise ValueError(f"orientation is {orientation!r}; must be a quaternion (x, y, z, w)")
-        xyzw, key = _turn(turn, 1.0 * scale, up_axis)
+        if up_axis not in ("y", "z"):
+            raise ValueError(f"up_axis is {up_axis!r}; must be 'y' or 'z'")
+        size = scale if scale.__class__ is float else _plain(scale)
+        xyzw, key = _turn(turn, size, up_axis)
         return Placement(place, xyzw, (*key, scene_index))
 
     @property

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -63,3 +65,25 @@ def test_what_is_no_world_is_refused(wrong: object) -> None:
 def test_a_number_of_no_world_is_refused() -> None:
     with pytest.raises(gb.EngineError, match="physics client 991 is not connected"):
         gb.load_gltf(FALLING, np.int32(991))
+
+
+@pytest.mark.parametrize("scale", [2, np.float32(2.0), np.array(2.0), Decimal(2), Fraction(2)])
+def test_any_real_number_is_a_scale(client: int, scale: float) -> None:
+    scene = gb.load_gltf(FALLING, client, scale=scale)
+    same = gb.load_gltf(FALLING, client, scale=2.0)
+    assert (scene.world_from_node(0) == same.world_from_node(0)).all()
+
+
+@pytest.mark.parametrize("scale", ["1", None, 1 + 0j, (1,), [1.0]])
+def test_what_is_no_number_is_no_scale_whatever_was_loaded_before(
+    client: int, scale: object
+) -> None:
+    gb.load_gltf(FALLING, client, scale=1.0)
+    with pytest.raises(TypeError, match="must be real number, not"):
+        gb.load_gltf(FALLING, client, scale=scale)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("up_axis", ["x", None, [], {}])
+def test_an_axis_that_is_neither_is_refused(client: int, up_axis: object) -> None:
+    with pytest.raises(ValueError, match="must be 'y' or 'z'"):
+        gb.load_gltf(FALLING, client, up_axis=up_axis)  # type: ignore[arg-type]
