@@ -10,7 +10,7 @@ Joints that cannot move may have a ``maxForce``, which is for drives otherwise.
 
 from __future__ import annotations
 
-import math
+import sys
 from dataclasses import replace
 from typing import Any, Final
 
@@ -70,6 +70,7 @@ def _coupling(
 
 
 def _number(value: Any) -> float | None:
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
-        return float(value)
-    return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    # JSON has whole numbers of any length, which float() refuses.
+    return float(value) if abs(value) <= sys.float_info.max else None
