@@ -43,7 +43,7 @@ class StartStates:
 
     def expect(self, core: _Scene) -> None:
         """A scene that may take its first step soon."""
-        self._prepared.pop(id(core), None)
+        self.forget(core)  # one that is gone may have had its address, and its place in the order
         self._waiting[id(core)] = weakref.ref(core)
 
     def forget(self, core: _Scene) -> None:
