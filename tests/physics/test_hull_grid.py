@@ -92,3 +92,15 @@ def test_what_single_precision_makes_flat_stays_where_it_is(thickness: float) ->
     plate = np.array([(x, y, z) for x in (-0.5, 0.5) for y in sides for z in (-0.5, 0.5)])
     for handed in (in_obj(plate), on_hull_grid(plate)):
         assert np.abs(handed - plate).max() <= 1.0 / STEPS
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_hull_of_five_cells_is_no_grid_of_the_engine(seed: int) -> None:
+    """Of 10215 steps, as of a hull that has lost one, five cells are 2043 each."""
+    chance = np.random.default_rng(seed)
+    rim = [(1, 0), (4, 0), (5, 2), (4, 5), (1, 5), (0, 2)]
+    corners = np.array([(x, y, z) for x, y in rim for z in (0, 1)], float)
+    corners = 10.0 ** chance.uniform(-2, 2) * (corners + chance.normal(size=3))
+    made = from_memory(corners)
+    assert np.ptp(made, axis=0) == pytest.approx(np.ptp(corners, axis=0), rel=0.01 / STEPS)
+    assert steps_apart(made, corners).max() <= 0.51

@@ -8,8 +8,6 @@ down to the nearest step; and what lies on such a grid, as all that Bullet has m
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 
 from gltf_bullet.transforms import FloatArray
@@ -50,21 +48,39 @@ def _on_axis(values: FloatArray, kind: _Kind, scale: float) -> FloatArray:
     if not high > low:
         return values
     # Where the last step of an end was lost, the grid goes one further.
-    for lost_low, lost_high in product((0, 1), repeat=2):
-        step = (high - low) / (2 * _END - lost_low - lost_high)
-        numbers = (values - low) / step + (lost_low - _END)
-        if np.abs(numbers - np.rint(numbers)).max() < _ON_GRID:
-            break
-    else:
-        lost_low, lost_high = 0, 0
-        step = (high - low) / (2 * _END)
-        numbers = (values - low) / step - _END
+    for lost in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        handed = _handed(values, lost, kind, scale, _ON_GRID)
+        # Others look like that by chance, and have no ends of which the engine makes it.
+        if handed is not None:
+            return handed
+    handed = _handed(values, (0, 0), kind, scale, 1.0)
+    return values if handed is None else handed
+
+
+def _handed(
+    values: FloatArray, lost: tuple[int, int], kind: _Kind, scale: float, tolerance: float
+) -> FloatArray | None:
+    """For a grid that lost a step at either end or did not, if the values are on it.
+
+    Args:
+        values: Of one axis.
+        lost: Steps at the lower and at the upper end: 0 or 1.
+        kind: Of number that the engine is given.
+        scale: By which it multiplies them.
+        tolerance: How far values may be from the grid, in steps.
+    """
+    low, high = float(values.min()), float(values.max())
+    lost_low, lost_high = lost
+    step = (high - low) / (2 * _END - lost_low - lost_high)
+    numbers = (values - low) / step + (lost_low - _END)
+    whole = np.rint(numbers)
+    if np.abs(numbers - whole).max() > tolerance:
+        return None
     keeps = not lost_low, not lost_high
     ends = _ends(low - lost_low * step, high + lost_high * step, keeps, kind, scale)
     if ends is None:
-        return values
-    whole = np.rint(numbers)
-    handed = 0.5 * (ends[0] + ends[1]) + (whole + 0.5 * np.sign(whole)) * step
+        return None
+    handed: FloatArray = 0.5 * (ends[0] + ends[1]) + (whole + 0.5 * np.sign(whole)) * step
     handed[whole <= lost_low - _END], handed[whole >= _END - lost_high] = ends
     return handed
 
