@@ -74,3 +74,22 @@ def test_a_state_is_restored_without_the_bodies_that_touched_then(client: int, b
     take_away(other, by, client)
     robot.restore_state(state)
     robot.step(10)
+
+
+def test_a_body_of_fewer_links_may_get_the_id(client: int) -> None:
+    """PyBullet tells of a link that a body lacks whatever memory holds, or ends the process."""
+    robot = load(arm(), client)
+    other = gb.load_gltf(
+        arm(), client, up_axis="y", position=(0.3, 0.19, 0.0),
+        options=gb.LoadOptions(visuals="none"),
+    )  # fmt: skip
+    robot.step(5)
+    found = robot.contacts("Lever")
+    state = robot.save_state(own_bodies_only=True)
+    body = other.bodies["Lever"].body_id
+    assert body in {*found.body_a.tolist(), *found.body_b.tolist()}
+    other.remove()
+    while load(weight(), client).bodies["Weight"].body_id < body:
+        pass
+    robot.restore_state(state)
+    robot.step(10)

@@ -218,7 +218,7 @@ class ContactReader:
         return found if is_any else None
 
     def _left_of(self, rows: FloatArray) -> FloatArray:
-        """Held contacts without those of bodies that somebody has removed meanwhile."""
+        """Held contacts without those of links that are no longer there."""
         table = rows.reshape(-1, ROW_SIZE)
         ends = table[:, :4].astype(int)
         links = {tuple(link) for link in np.concatenate([ends[:, ::2], ends[:, 1::2]]).tolist()}
@@ -229,10 +229,14 @@ class ContactReader:
         return table[stays].ravel()
 
     def _is_there(self, body: int, link: int) -> bool:
+        if body < 0:
+            return True
+        if link >= 0:  # of one that a body lacks PyBullet ends the process (measured)
+            return link < int(pybullet.getNumJoints(body, self.client_id))
         try:
             pybullet.getDynamicsInfo(body, link, self.client_id)
         except pybullet.error:
-            return body < 0
+            return False
         return True
 
 
