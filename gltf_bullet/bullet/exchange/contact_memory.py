@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pybullet
 
 from gltf_bullet.solver import contact_following as following
 from gltf_bullet.solver.contact_following import PASSES_ON, ROW_SIZE, SORT
@@ -14,7 +15,9 @@ from gltf_bullet.solver.entries import follow_contacts
 from gltf_bullet.solver.island_layout import FREE_GAIN, FREE_SIZE
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["NO_CONTACTS", "FoundContacts", "TouchMemory", "remember", "renamed"]
+__all__ = [
+    "NO_CONTACTS", "FoundContacts", "TouchMemory", "between_links", "remember", "renamed",
+]  # fmt: skip
 
 TouchMemory = tuple[IntArray, FloatArray]
 """As of ``solver.engine.touching``."""
@@ -83,3 +86,29 @@ def renamed(rows: FloatArray, code: Mapping[int, int]) -> FloatArray:
     for column in (0, 1):
         table[:, column] = [code.get(int(body), int(body)) for body in table[:, column].tolist()]
     return table.ravel()
+
+
+def between_links(client_id: int, rows: FloatArray) -> FloatArray:
+    """Of contacts that were kept those between links that are still there."""
+    if not len(rows):
+        return rows
+    table = rows.reshape(-1, ROW_SIZE)
+    ends = table[:, :4].astype(int)
+    links = {tuple(link) for link in np.concatenate([ends[:, ::2], ends[:, 1::2]]).tolist()}
+    gone = {link for link in links if not _is_there(client_id, *link)}
+    if not gone:
+        return rows
+    stays = [(a, b) not in gone and (c, d) not in gone for a, c, b, d in ends.tolist()]
+    return table[stays].ravel()
+
+
+def _is_there(client_id: int, body: int, link: int) -> bool:
+    if body < 0:
+        return True
+    if link >= 0:  # of one that a body lacks PyBullet ends the process (measured)
+        return link < int(pybullet.getNumJoints(body, client_id))
+    try:
+        pybullet.getDynamicsInfo(body, link, client_id)
+    except pybullet.error:
+        return False
+    return True

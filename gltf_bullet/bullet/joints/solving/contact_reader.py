@@ -15,7 +15,7 @@ import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.contacts.robot_loads import LoadMemory, RobotLoads
-from gltf_bullet.bullet.exchange.contact_memory import FoundContacts, renamed
+from gltf_bullet.bullet.exchange.contact_memory import FoundContacts, between_links, renamed
 from gltf_bullet.bullet.exchange.native_calls import python_contacts
 from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.solving.foreign_constraints import ForeignConstraints
@@ -200,7 +200,7 @@ class ContactReader:
         self.held = None
         if not self._starts:
             return None
-        rows = self._read() if rows is None else self._left_of(rows)
+        rows = self._read() if rows is None else between_links(self.client_id, rows)
         if held := self.foreign.rows():
             rows = np.concatenate([rows, np.array(held).ravel()])
         if not len(rows):
@@ -216,28 +216,6 @@ class ContactReader:
         if learns:
             self.robot_loads.turn_over()
         return found if is_any else None
-
-    def _left_of(self, rows: FloatArray) -> FloatArray:
-        """Held contacts without those of links that are no longer there."""
-        table = rows.reshape(-1, ROW_SIZE)
-        ends = table[:, :4].astype(int)
-        links = {tuple(link) for link in np.concatenate([ends[:, ::2], ends[:, 1::2]]).tolist()}
-        gone = {link for link in links if not self._is_there(*link)}
-        if not gone:
-            return rows
-        stays = [(a, b) not in gone and (c, d) not in gone for a, c, b, d in ends.tolist()]
-        return table[stays].ravel()
-
-    def _is_there(self, body: int, link: int) -> bool:
-        if body < 0:
-            return True
-        if link >= 0:  # of one that a body lacks PyBullet ends the process (measured)
-            return link < int(pybullet.getNumJoints(body, self.client_id))
-        try:
-            pybullet.getDynamicsInfo(body, link, self.client_id)
-        except pybullet.error:
-            return False
-        return True
 
 
 class Touching:
