@@ -96,8 +96,9 @@ class Scene(SceneViews):
             SceneRemovedError: After :meth:`remove`.
             WorldChangedError: The world is not the one that the scene was loaded into.
         """
-        with self.core.session.lock:
-            self.core.step(count)
+        core = self.core
+        with core.session.lock:
+            core.step(count)
 
     def before_step(self) -> None:
         """Apply forces, motors and kinematic velocities for the coming ``stepSimulation``."""
