@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import gc
+from contextlib import AbstractContextManager
 
 __all__ = ["no_collection"]
 
 
-class no_collection:  # noqa: N801  # used as a function
+def no_collection() -> AbstractContextManager[None]:
     """Collect no garbage meanwhile.
 
     A robot's first load in a process was interrupted for 15 of its 30 ms, to look at everything
     that had been imported (measured); a big file is nothing but new containers, and looking at them
-    takes two to three times as long as to decode it. No generator: the exception that ends one
-    would be what sets the collection off, before the caller goes on.
+    takes two to three times as long as to decode it.
     """
+    return _NoCollection()
+
+
+class _NoCollection(AbstractContextManager[None]):
+    """No generator: the exception that ends one would set the collection off, before it returns."""
 
     __slots__ = ("_is_collecting",)
 
     def __enter__(self) -> None:
-        """Begin."""
         self._is_collecting = gc.isenabled()
         gc.disable()
 
     def __exit__(self, *_: object) -> None:
-        """Go on as before."""
         if self._is_collecting:
             gc.enable()

@@ -18,7 +18,12 @@ from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
 from gltf_bullet.gltf.materials import Wrap
 from gltf_bullet.rendering.mesh_parts import Part
 from gltf_bullet.rendering.paints import REPEATED, Paint
-from gltf_bullet.rendering.texture_sampling import cropped, near_origin, region_of
+from gltf_bullet.rendering.texture_sampling import (
+    FLAT_CELL,
+    cropped,
+    near_origin,
+    region_of,
+)
 from gltf_bullet.rendering.visual_plans import WHITE, Color, Texture, VisualMesh
 from gltf_bullet.transforms import FloatArray
 
@@ -34,8 +39,6 @@ TEXTURE_REDUCED = IssueKind(
 
 MAX_SIDE = 2048
 """[pixels] of a texture that several parts share."""
-FLAT_CELL = 8
-"""[pixels] Side of the cell of a part that has one colour."""
 MARGIN = 2
 """[pixels] of a cell's own edge around it, so that filtering cannot mix neighbours."""
 

@@ -11,15 +11,15 @@ from gltf_bullet.gltf.materials import Wrap
 from gltf_bullet.rendering.visual_plans import Texture
 from gltf_bullet.transforms import BoolArray, FloatArray, IntArray
 
-__all__ = ["cropped", "near_origin", "region_of", "sampled", "wrapped"]
+__all__ = ["FLAT_CELL", "cropped", "near_origin", "region_of", "sampled", "wrapped"]
 
 _MARGIN = 2
 """[texels] around what coordinates touch: filtering mixes neighbours."""
 _CELLS = 16
 """Of a side, about, in multiples of four texels as rows of OpenGL begin: meshes that show nearly
 the same share it."""
-_CELL = 8
-"""[texels] Side of what shows one colour."""
+FLAT_CELL = 8
+"""[texels] Side of the cell of a part that has one colour."""
 _SAME_PLACE = 1e-2
 """[texels]"""
 _WORTH_CUTTING = 0.9
@@ -105,9 +105,9 @@ def cropped(
     if len(shown) and len(others):
         inner, outer = _box(others, sides)
         spans = outer - inner
-        is_smaller = spans.prod() + spans[0] * _CELL < _WORTH_CUTTING * (high - low).prod()
-        if is_smaller and len(shown) * _CELL <= spans[0]:
-            low, high, strip = inner, outer, _CELL
+        is_smaller = spans.prod() + spans[0] * FLAT_CELL < _WORTH_CUTTING * (high - low).prod()
+        if is_smaller and len(shown) * FLAT_CELL <= spans[0]:
+            low, high, strip = inner, outer, FLAT_CELL
     spans = high - low
     if spans.prod() > _WORTH_CUTTING * sides.prod():
         return texture, uvs
@@ -116,11 +116,11 @@ def cropped(
     size = np.array([spans[0], spans[1] + strip])
     placed = [(own - low) / size for own in texels]
     if strip:
-        pixels[spans[1] :, : len(shown) * _CELL] = np.repeat(shown, _CELL, axis=0)
+        pixels[spans[1] :, : len(shown) * FLAT_CELL] = np.repeat(shown, FLAT_CELL, axis=0)
         cells = np.split(number.reshape(-1), np.cumsum([len(found) for found in colors])[:-1])
         for own, spot, cell in zip(placed, spots, cells, strict=True):
-            own[spot, 0] = (cell + 0.5) * _CELL / size[0]
-            own[spot, 1] = (spans[1] + 0.5 * _CELL) / size[1]
+            own[spot, 0] = (cell + 0.5) * FLAT_CELL / size[0]
+            own[spot, 1] = (spans[1] + 0.5 * FLAT_CELL) / size[1]
     return Texture(pixels), placed
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pybullet
 import pytest
 
+import gltf_bullet as gb
 from gltf_bullet.bullet.bodies.multibody_text import JointFacts, MultibodyNames
 from gltf_bullet.bullet.bodies.named_multibody import (
     create_named_multibody,
@@ -149,3 +150,28 @@ def test_a_scene_that_goes_takes_no_mesh_from_whoever_has_its_ids_now(client: in
     assert [link for link in range(-1, 20) if shown_mesh(client, body, link)] == shown
     heir.remove()
     assert not [link for link in range(-1, 20) if shown_mesh(client, body, link)]
+
+
+def _remember_files() -> None:
+    with headless_world() as client:
+        pybullet.setPhysicsEngineParameter(enableFileCaching=1, physicsClientId=client)
+
+
+def test_a_copy_is_made_where_somebody_has_tidied_up_since(
+    client: int, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """The text of a robot is not looked for by each copy; one that is gone is written again."""
+    asset, options = converted("cartpole.urdf"), gb.LoadOptions(cache_folder=tmp_path)
+    # PyBullet would remember the text, for all clients of the process.
+    pybullet.setPhysicsEngineParameter(enableFileCaching=0, physicsClientId=client)
+    request.addfinalizer(_remember_files)
+    first = asset.instantiate(client, options=options)
+    (text,) = tmp_path.glob("*.urdf")
+    text.unlink()
+    second = asset.instantiate(client, position=(0.0, 3.0, 0.0), options=options)
+    names = [
+        [pybullet.getJointInfo(body_of(scene), k, physicsClientId=client)[1] for k in range(2)]
+        for scene in (first, second)
+    ]
+    assert names[0] == names[1]
+    assert text.exists()

@@ -107,7 +107,8 @@ class LinkContacts:
     def change(self, contacts: ContactPlan, links: Sequence[SolidLink]) -> None:
         """Give the same links other surfaces."""
         self._solid = links
-        self._apply(contacts, _surfaces(links, ()), self._restitution)
+        unknown = [None] * len(links)
+        self._apply(contacts, _surfaces(links, unknown), self._restitution)
         self._tell_restitution()
         # Cached contacts of resting hulls keep the old numbers otherwise (measured).
         self.renew()
@@ -253,17 +254,14 @@ class _Surfaces(NamedTuple):
     """Numbers of the links whose surface is not as the engine makes it, and what to change."""
 
 
-def _surfaces(links: Sequence[SolidLink], told: Container[int]) -> _Surfaces:
+def _surfaces(links: Sequence[SolidLink], frictions: Sequence[float | None]) -> _Surfaces:
+    """Of links that have some friction now; ``None``: any."""
     surfaces = [part.surface for _, part in links]
-    to_write = []
-    for k, ((body_id, _), part) in enumerate(links):
-        friction = part.surface.friction if body_id in told else ENGINE_FRICTION
-        if values := surface_values(part.surface, friction):
-            to_write.append((k, values))
+    changes = map(surface_values, surfaces, frictions)
     return _Surfaces(
         any(surface.key.material.restitution > 0.0 for surface in surfaces),
         any(surface.slips for surface in surfaces),
-        to_write,
+        [(k, values) for k, values in enumerate(changes) if values],
     )
 
 
@@ -290,7 +288,11 @@ def _found(contacts: ContactPlan, links: Sequence[SolidLink], told: Container[in
         kinds.append(distinct.setdefault(kind, kind))
     apart = contacts.split_pairs
     is_plain = not apart and all(kind.is_plain for kind in distinct)
-    return _Found(_surfaces(links, told), kinds, tuple(distinct), apart, is_plain)
+    frictions = [
+        part.surface.friction if body_id in told else ENGINE_FRICTION
+        for (body_id, _), part in links
+    ]
+    return _Found(_surfaces(links, frictions), kinds, tuple(distinct), apart, is_plain)
 
 
 def _shapes(part: ColliderGroup | StaticPlan) -> frozenset[type]:

@@ -54,8 +54,8 @@ def pushing_out(time_step: float) -> float:
     return min(_MOST_ERP, _TRIANGLE_ERP * math.sqrt(time_step))
 
 
-def surface_values(surface: SurfacePlan, friction: float) -> dict[str, float]:
-    """What to change for a surface of a new link, which has some ``friction``."""
+def surface_values(surface: SurfacePlan, friction: float | None) -> dict[str, float]:
+    """What to change for a surface of a link that has some ``friction``; ``None``: any."""
     values = {}
     if surface.friction != friction:
         values["lateralFriction"] = surface.friction
@@ -109,9 +109,6 @@ class RestitutionTuning:
                 for link, part in links
                 if link in known and _restitution(known[link]) != _restitution(part)
             }
-            to_write = [
-                (k, surface_values(part.surface, math.nan)) for k, (_, part) in enumerate(links)
-            ]
         self._time_step = 0.0
         for k, values in to_write:
             body_id, link_index = links[k][0]
