@@ -99,6 +99,7 @@ class SceneBatch:
             settings.gravity,
             is_next=is_next,
         )
+        self._cores[0].world.softness.before_step(settings)
         session.step()
         if drifting:
             self._finish_drifting(drifting, settings)

@@ -200,13 +200,16 @@ class SceneCore:
             self.require_alive()
             settings = self.world.learn()
         self.begin_step(settings, is_next=is_next)
+        self.world.softness.before_step(settings)
         self.session.step()
         return settings
 
     def before_step(self) -> None:
         """See ``Scene.before_step``."""
         self.require_alive()
-        self.begin_step(self.session.settings())
+        settings = self.session.settings()
+        self.begin_step(settings)
+        self.world.softness.before_step(settings)
 
     @property
     def is_interfered(self) -> bool:
@@ -305,6 +308,7 @@ class SceneCore:
         frames = self.nodes.frames_with(node, parent_from_node)
         is_free = node in self.world.plan.bodies.bodies and self.nodes.keeps_size(node, frames)
         if is_free and self.world.motion.teleport(node, frames.pose(node)):
+            self.world.softness.expect()
             self.refresh()
             self.followers.settle()
         else:

@@ -21,8 +21,6 @@ import pybullet
 from gltf_bullet.bullet.bodies.free_table import WARY, FreeTable
 from gltf_bullet.bullet.contacts.false_edges import any_false_edge
 from gltf_bullet.bullet.contacts.fast_paths import FastPath, near_others
-from gltf_bullet.bullet.contacts.load_overlaps import LoadOverlap
-from gltf_bullet.bullet.contacts.soft_exits import Rising, SoftExits
 from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.planning.body_sizes import BodySize
 from gltf_bullet.transforms import (
@@ -77,11 +75,9 @@ class FastState(NamedTuple):
     """... and made no contact there: somebody has told the engine to let it through."""
     lively: Mapping[int, _Velocities]
     """Of bodies that were fast, or turned fast, in the last step, by row."""
-    rising: tuple[Rising, ...]
-    """Bodies that are let out of something without a kick."""
 
 
-NOTHING = FastState((), frozenset(), {}, ())
+NOTHING = FastState((), frozenset(), {})
 
 
 class FastBodies:
@@ -94,7 +90,6 @@ class FastBodies:
         ids: Sequence[int],
         mask_of: Callable[[int], int],
         may_meet: Callable[[EngineLink, EngineLink], bool],
-        overlaps: Sequence[LoadOverlap],
     ) -> None:
         """Measure the bodies.
 
@@ -104,7 +99,6 @@ class FastBodies:
             ids: Their body ids.
             mask_of: The collision mask of a body.
             may_meet: Whether rules and filters of the scene let two links collide.
-            overlaps: What is inside of each other now.
         """
         self._client_id = client_id
         self.ids = ids
@@ -113,7 +107,7 @@ class FastBodies:
         self.know(table)
         self.is_any = self._pace.thinnest < math.inf
         """Whether any body can ever be too fast."""
-        self.state = NOTHING._replace(rising=tuple(self._exits.inside(overlaps)))
+        self.state = NOTHING
         self.last: Sequence[Vec3] | None = None
         """Where the bodies were when they were read."""
         self._steps = 0
@@ -123,8 +117,7 @@ class FastBodies:
     def know(self, table: FreeTable) -> None:
         """Note what the bodies are like, now and whenever masses or surfaces have changed."""
         self._table = table
-        self._sizes, self._bounces = table.sizes, table.bounces
-        self._exits = SoftExits(self._client_id, table.masses, table.moments, self.ids)
+        self._sizes = table.sizes
         self._pace = table.pace(self._time_step)
 
     def restore(self, state: FastState) -> None:
@@ -166,7 +159,7 @@ class FastBodies:
     @property
     def is_calm(self) -> bool:
         """Whether there are a handful of bodies, of which none was fast before the step."""
-        return len(self.ids) <= _FEW and not (self.state.rising or self.state.lively)
+        return len(self.ids) <= _FEW and not self.state.lively
 
     @property
     def reach(self) -> list[float]:
@@ -189,10 +182,6 @@ class FastBodies:
         """
         if not self.is_any or not self._steps:
             return
-        if self.state.rising:
-            self.state = self.state._replace(
-                rising=self._exits.rise(self.state.rising, self._pace.furthest, self._time_step)
-            )
         rows = set(self._candidates(positions).tolist()) | self.state.lively.keys()
         rows -= set(kinematic)
         if rows:
@@ -240,9 +229,6 @@ class FastBodies:
         fast = [self._path(row, moving[row], lively, positions, rotations) for row in near]
         held: dict[Held, int] = {}
         former = dict(self.state.held)
-        landing = {path.row for path in fast if not self._bounces[path.row]}
-        landed = {row for row, _, _ in self.state.rising}
-        rising = [entry for entry in self.state.rising if entry[0] not in landing]
         for path, hits in zip(fast, self._cast(fast), strict=True):
             share, first = 1.0, None
             for hit in hits:
@@ -256,12 +242,7 @@ class FastBodies:
                 # What is put back to its start again and again hangs there: the engine lets it out.
                 if share > 0.0 or held[met] < _IN_VAIN:
                     self._put_back(path, share, first, positions, rotations)
-            if path.row in landing:
-                x, y, z = path.travel.tolist()
-                # What has landed tilts, and its other corners land; what slides only rocks.
-                a, b, c = path.turn.tolist() if path.row in landed else (0.0, 0.0, 0.0)
-                rising.append((path.row, (x, y, z), (a, b, c)))
-        self.state = FastState(tuple(held.items()), self.state.passes, lively, tuple(rising))
+        self.state = FastState(tuple(held.items()), self.state.passes, lively)
 
     def _near_others(
         self,
@@ -297,7 +278,7 @@ class FastBodies:
     def _was_held_wrongly(self, row: int) -> bool:
         """Whether an edge that is none has stopped a body that was fast before the step."""
         # What holds a body up is less.
-        least = _HELD_UP * self._exits.masses[row] * math.hypot(*self._gravity)
+        least = _HELD_UP * self._table.masses[row] * math.hypot(*self._gravity)
         return row in self.state.lively and any_false_edge(self._client_id, self.ids[row], least)
 
     def _groups_that_meet(self, row: int, body: int, link: int) -> list[int]:

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 import pybullet
 
+from gltf_bullet.bullet.contacts.contact_softness import ENGINE_ERP, fixed_softness
 from gltf_bullet.bullet.engine_link import EngineLink, SolidLink
 from gltf_bullet.planning.body_plans import ColliderGroup, StaticPlan, SurfacePlan
 from gltf_bullet.planning.contacts.pair_factors import aimed_factor, restitution_factors
@@ -41,12 +42,8 @@ mesh gives a body one contact point per step, so it sinks between them, and what
 the edges inside of flat floors (measured, of 80 random slides of boxes, plates and hulls at 3 to 9
 m/s on a flat grid off by more than 3 %: at 60 Hz 40 with 0.3, 22 with 0.7, 12 with 0.9; at 120 Hz
 31, 1, 2; at 240 Hz 1, 0, 0; bare PyBullet 79)."""
-_ENGINE_ERP = 0.08
-"""What contacts have in PyBullet by default (measured)."""
 _MULTIBODY = 2
 """The kind that ``getDynamicsInfo`` says of bodies in joint coordinates."""
-_RIGID = 1e12
-"""[N s/m] ``ERP = dt k / (dt k + d)``; with a sum so large the softness is nil."""
 
 
 def pushing_out(time_step: float) -> float:
@@ -155,12 +152,9 @@ class RestitutionTuning:
         """Restitution, and the error reduction where it is not the engine's own."""
         softness = {}
         erp = self._error_reduction(part)
-        if erp != _ENGINE_ERP or link in self.tuned:
+        if erp != ENGINE_ERP or link in self.tuned:
             self.tuned.add(link)
-            softness = {
-                "contactStiffness": erp * _RIGID / self._time_step,
-                "contactDamping": (1.0 - erp) * _RIGID,
-            }
+            softness = fixed_softness(erp, self._time_step)
         known = self.told.get(link, 0.0)
         info = pybullet.getDynamicsInfo(*link, physicsClientId=self._client_id)
         # Of others, many fixed colliders among them, the engine tells what memory holds (measured).
@@ -174,12 +168,12 @@ class RestitutionTuning:
     def _error_reduction(self, part: ColliderGroup | StaticPlan) -> float:
         surface = part.surface
         if surface.key.is_dynamic:
-            return _ENGINE_ERP
+            return ENGINE_ERP
         if surface.bounces:
             return _BOUNCING_ERP
         if any(isinstance(placed.shape, BvhPlan) for placed in part.shapes):
             return pushing_out(self._time_step)
-        return _ENGINE_ERP
+        return ENGINE_ERP
 
     def _engine_restitution(self, restitution: FloatArray, time_step: float) -> FloatArray:
         """What Bullet must be told per pair for this to come out, shape [count, count]."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -13,10 +13,11 @@ from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies, no_free_bo
 from gltf_bullet.bullet.bodies.free_table import FreeTable
 from gltf_bullet.bullet.bodies.static_bodies import create_statics
 from gltf_bullet.bullet.contacts.contact_points import Contacts, read_contacts
+from gltf_bullet.bullet.contacts.contact_softness import ContactSoftness
 from gltf_bullet.bullet.contacts.link_contacts import LinkContacts
-from gltf_bullet.bullet.contacts.load_overlaps import LoadOverlap, find_overlaps, overlap_issues
+from gltf_bullet.bullet.contacts.load_overlaps import find_overlaps, overlap_issues
 from gltf_bullet.bullet.contacts.pair_rules import PairRules
-from gltf_bullet.bullet.engine_link import EngineLink
+from gltf_bullet.bullet.engine_link import EngineLink, SolidLink
 from gltf_bullet.bullet.gravity.forces import gravity_forces
 from gltf_bullet.bullet.joints.articulation_creation import create_articulations
 from gltf_bullet.bullet.joints.mimic_gears import MimicGears, are_any_coupled
@@ -69,6 +70,8 @@ class EngineWorld(WorldParts):
         self._created: list[int] = []
         self._undo: list[Callable[[], None]] = []
         painter = BodyVisuals(session, options, visuals)
+        self.softness = session.shared(ContactSoftness)
+        """How hard bodies push each other apart."""
         try:
             self._create(painter, tree, options)
             self.triggers = Triggers(
@@ -163,14 +166,18 @@ class EngineWorld(WorldParts):
         )  # fmt: skip
         if not self._links.is_plain:
             self._undo.append(self._links.release)
+        numbers = self.plan.derive("moving links", partial(_moving, solid))
+        moving = {solid[number][0] for number in numbers}
+        if moving:
+            self.softness.join(moving)
+            self._undo.append(lambda: self.softness.leave(moving))
         look = partial(find_overlaps, self.client_id, solid, self.pair_rules.forbids)
         overlaps = self.plan.derive("load overlaps", look)
-        self._overlaps: list[LoadOverlap] = []
         self.issues = gear_issues
         """Findings that only the engine makes."""
         if overlaps:
-            self._overlaps = [overlap.of(solid) for overlap in overlaps]
-            self.issues += overlap_issues(self._overlaps, self._table.owners)
+            found = [overlap.of(solid) for overlap in overlaps]
+            self.issues += overlap_issues(found, self._table.owners)
 
     def _pairs_apart(self, tree: Callable[[], NodeTree]) -> Iterator[tuple[EngineLink, EngineLink]]:
         yield from self.articulations.pairs_within_bodies()
@@ -350,6 +357,7 @@ class EngineWorld(WorldParts):
             slip=self._links.state(),
             spins=self.free.state(),
             fast=self.fast.state,
+            softness=self.softness.state(self._created),
             kinematic_nodes=self.kinematic_targets.nodes,
             contacts=self.articulations.contacts.memory(self._created),
             deforming=self.deforming.built,
@@ -372,6 +380,7 @@ class EngineWorld(WorldParts):
         self.articulations.restore(state.articulations)
         self.free.restore(state.spins)
         self.fast.restore(state.fast)
+        self.softness.restore(state.softness, self._created)
         self.articulations.contacts.recall(state.contacts, self._created)
 
     def remove(self) -> None:
@@ -387,3 +396,8 @@ class EngineWorld(WorldParts):
         session.remove_bodies(created, int(is_first_held))
         self.pair_rules.release(created)
         created.clear()
+
+
+def _moving(links: Sequence[SolidLink]) -> list[int]:
+    """Numbers of the links that move."""
+    return [k for k, (_, part) in enumerate(links) if part.surface.key.is_dynamic]

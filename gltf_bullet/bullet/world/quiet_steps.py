@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from gltf_bullet.bullet.bodies.free_bodies import FreeBodies
+from gltf_bullet.bullet.contacts.contact_softness import ContactSoftness
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.bullet.joints.moving_anchors import MovingAnchors
 from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
@@ -26,6 +27,7 @@ class QuietSteps:
         anchors: MovingAnchors,
         triggers: Triggers,
         free: FreeBodies,
+        softness: ContactSoftness,
         *,
         is_unforced: bool,
         looks: bool,
@@ -38,6 +40,7 @@ class QuietSteps:
             anchors: What joints hang on, where that moves.
             triggers: Its triggers.
             free: Its other bodies.
+            softness: Of the world's contacts.
             is_unforced: Whether these, gravity and friction need nothing but the engine, and ...
             looks: ... whether some of them may be too fast for it.
         """
@@ -57,6 +60,7 @@ class QuietSteps:
         )
         self._is_unwatched = triggers.is_idle
         self._free = free
+        self._softness = softness
         self._is_possible = (
             self._is_plain and articulations.stands_alone and bool(articulations.articulations)
         )
@@ -115,6 +119,7 @@ class QuietSteps:
         contacts = solver.contacts
         return not (
             settings is not self.settings
+            or not self._softness.is_idle
             or contacts.held is not None
             or contacts.foreign.ids
             or contacts.robot_loads.memory

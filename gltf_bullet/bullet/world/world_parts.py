@@ -11,9 +11,9 @@ from functools import cached_property
 import numpy as np
 
 from gltf_bullet.bullet.bodies.free_bodies import FreeBodies
+from gltf_bullet.bullet.contacts.contact_softness import ContactSoftness
 from gltf_bullet.bullet.contacts.fast_bodies import FastBodies
 from gltf_bullet.bullet.contacts.link_contacts import LinkContacts
-from gltf_bullet.bullet.contacts.load_overlaps import LoadOverlap
 from gltf_bullet.bullet.engine_link import EngineLink, SolidLink
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.bullet.joints.moving_anchors import MovingAnchors
@@ -41,9 +41,9 @@ class WorldParts:
     free: FreeBodies
     articulations: ArticulationSet
     triggers: Triggers
+    softness: ContactSoftness
     _links: LinkContacts
     _table: LinkIndex
-    _overlaps: Sequence[LoadOverlap]
     _is_unforced: bool
     gear_ids: Sequence[int] = ()
     """Constraints of joints that follow others."""
@@ -90,7 +90,6 @@ class WorldParts:
             self.free.ids,
             self._links.mask_of,
             self._links.may_meet,
-            self._overlaps,
         )
 
     def _may_be_fast(self) -> bool:
@@ -123,7 +122,8 @@ class WorldParts:
         """Steps that need nothing of the scene but its joints."""
         return QuietSteps(
             self.articulations, self.kinematic_targets, self.anchors, self.triggers, self.free,
-            is_unforced=self._is_unforced and not self._links.slips, looks=self.fast.is_any,
+            self.softness, is_unforced=self._is_unforced and not self._links.slips,
+            looks=self.fast.is_any,
         )  # fmt: skip
 
     @cached_property

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from gltf_bullet.bullet.bodies.deforming_bodies import BuiltSurface
 from gltf_bullet.bullet.bodies.gyroscopic_bodies import SpinState
+from gltf_bullet.bullet.contacts.contact_softness import SoftState
 from gltf_bullet.bullet.contacts.fast_bodies import FastState
 from gltf_bullet.bullet.contacts.slip_friction import SlipState
 from gltf_bullet.bullet.joints.articulation_state import ArticulationState
@@ -26,6 +27,7 @@ class EngineWorldState:
     slip: SlipState
     spins: SpinState
     fast: FastState
+    softness: SoftState
     kinematic_nodes: KinematicNodes
     contacts: ContactMemory
     deforming: tuple[BuiltSurface, ...]
