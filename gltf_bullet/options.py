@@ -70,6 +70,10 @@ class LoadOptions:
     """World gravity where the file states one (OMI). ``file``: it acts on this scene's bodies as a
     force that makes up for the engine's setting, which stays yours. ``engine``: your setting acts
     everywhere. Files that state none always get the engine's."""
+    substeps: int | Literal["auto"] = "auto"
+    """Engine steps in a step, solve of the joints included. ``auto``: as many as the step needs, at
+    most eight: where joints or bodies go far in it, forces that were found before it come too late.
+    The most of all scenes in the world counts."""
     slip_friction: bool = True
     """Switch each body between static and dynamic friction by its slip where the two differ;
     ``False``: the dynamic value always."""
@@ -95,6 +99,9 @@ class LoadOptions:
             raise ValueError(f"visuals is {self.visuals!r}; must be mesh, collider or none")
         if self.world_gravity not in ("file", "engine"):
             raise ValueError(f"world_gravity is {self.world_gravity!r}; must be file or engine")
+        is_number = isinstance(self.substeps, int) and not isinstance(self.substeps, bool)
+        if self.substeps != "auto" and not (is_number and 1 <= self.substeps <= 100):
+            raise ValueError(f"substeps is {self.substeps!r}; must be auto or an int in 1..100")
         for name in ("visual_vertices", "visual_texels"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; must be > 0")

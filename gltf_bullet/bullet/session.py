@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from operator import index, itemgetter
 from typing import Any, NoReturn, Protocol, TypeAlias, TypeVar
@@ -135,6 +136,8 @@ class EngineSession:
         """As they were read last."""
         self._numbers: tuple[Any, ...] = ()
         """What they were made of."""
+        self._undivided: int | None = None
+        """The world's number of substeps, while the caller's next step has another one."""
         self._unsigned: set[int] = set()
         """Bodies that PyBullet takes no mark for: those of a batch, before ``syncBodyInfo``."""
         self._shared: dict[object, Any] = {}
@@ -230,6 +233,7 @@ class EngineSession:
         Raises:
             EngineError: The client was disconnected.
         """
+        self.restore_substeps()
         try:
             values = pybullet.getPhysicsEngineParameters(self.client_id)
         except pybullet.error as error:
@@ -243,6 +247,37 @@ class EngineSession:
             )
         return self.known_settings
 
+    @contextmanager
+    def divided(self, settings: EngineSettings, parts: int) -> Iterator[EngineSettings]:
+        """Let the engine make steps of a part of the world's time step; how it does meanwhile."""
+        part = settings.time_step / parts
+        pybullet.setPhysicsEngineParameter(fixedTimeStep=part, physicsClientId=self.client_id)
+        try:
+            yield EngineSettings(part, settings.substeps, settings.gravity)
+        finally:
+            if pybullet.isConnected(self.client_id):
+                pybullet.setPhysicsEngineParameter(
+                    fixedTimeStep=settings.time_step, physicsClientId=self.client_id
+                )
+
+    def divide_next(self, settings: EngineSettings, parts: int) -> EngineSettings:
+        """Let the caller's next step be one of so many substeps; how the engine will step.
+
+        It is undivided again after :meth:`restore_substeps`.
+        """
+        if self._undivided is None:
+            self._undivided = settings.substeps
+        pybullet.setPhysicsEngineParameter(numSubSteps=parts, physicsClientId=self.client_id)
+        return EngineSettings(settings.time_step, parts, settings.gravity)
+
+    def restore_substeps(self) -> None:
+        """Undo :meth:`divide_next`."""
+        if self._undivided is not None:
+            pybullet.setPhysicsEngineParameter(
+                numSubSteps=self._undivided, physicsClientId=self.client_id
+            )
+            self._undivided = None
+
     def step(self) -> None:
         """Advance the world by one time step.
 
@@ -253,6 +288,13 @@ class EngineSession:
             pybullet.stepSimulation(self.client_id)
         except pybullet.error as error:
             raise EngineError(f"stepSimulation: {error}") from error
+
+    def last_body(self) -> tuple[int, int]:
+        """How many bodies the world has, and the id of the last one; other ones have come or gone
+        where it is another.
+        """
+        count = pybullet.getNumBodies(self.client_id)
+        return count, pybullet.getBodyUniqueId(count - 1, self.client_id) if count else -1
 
     def detect_collisions(self) -> None:
         """Find pairs and contacts for the poses as they are; nothing moves."""

@@ -18,7 +18,6 @@ from gltf_bullet.bullet.owned_world import close_world, extent, forbid_contacts,
 from gltf_bullet.envs.config import EnvConfig
 from gltf_bullet.envs.episode import Episode, instantiate, outline_of
 from gltf_bullet.runtime.asset import read_asset
-from gltf_bullet.runtime.scene_batch import SceneBatch
 from gltf_bullet.transforms import BoolArray, FloatArray, Vec3
 
 __all__ = ["GltfVectorEnv", "make_vector_env"]
@@ -64,7 +63,6 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         self._client_id: int | None = None
         self._episodes: list[Episode] = []
         self._body_ids: list[tuple[int, ...]] = []
-        self._batch: SceneBatch | None = None
         if count < 1:
             raise ValueError(f"count is {count}; must be >= 1")
         self.path = os.fspath(path)
@@ -146,9 +144,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         for k, numbers in enumerate(values.tolist()):
             if not ended[k]:
                 self._episodes[k].act(clipped[k], numbers)
-        batch = self._batch or SceneBatch([episode.scene.core for episode in self._episodes])
-        self._batch = batch
-        batch.step(self.config.frame_skip)
+        self._episodes[0].scene.step(self.config.frame_skip)
         for episode in self._episodes:
             episode.latch()
         return self._judge(ended)
@@ -196,7 +192,6 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         self._client_id = None
         self._episodes = []
         self._body_ids = []
-        self._batch = None
 
     def _open(self) -> None:
         config, self.closed = self.config, False  # gymnasium's close() is over once it says so
@@ -252,8 +247,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         return concatenate(space, observed, empty)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_client_id": None, "_episodes": [], "_body_ids": [],
-                "_batch": None}  # fmt: skip
+        return {**self.__dict__, "_client_id": None, "_episodes": [], "_body_ids": []}
 
 
 def make_vector_env(

@@ -30,6 +30,7 @@ from gltf_bullet.runtime.views.pointers import get_value, set_value
 from gltf_bullet.runtime.views.ray_casts import cast_filtered_rays
 from gltf_bullet.runtime.views.restart import restart
 from gltf_bullet.runtime.views.scene_views import SceneViews
+from gltf_bullet.runtime.step_program import StepProgram
 from gltf_bullet.runtime.worlds.live_scenes import LiveScenes
 from gltf_bullet.transforms import FloatArray
 
@@ -60,6 +61,8 @@ class Scene(SceneViews):
             if (kept := kept_asset(asset)) is not None:
                 kept.keep(asset)
             session.shared(LiveScenes).add(core)
+            self._program = session.shared(StepProgram)
+            self._program.join(core)
         self.core = core
         self.asset = asset
         """The file."""
@@ -85,12 +88,17 @@ class Scene(SceneViews):
         """Simulated time since load [s]."""
         return self.core.time
 
-    def step(self, count: int = 1) -> None:
-        """Advance the world by ``count`` time steps of the engine, in sync with the nodes.
+    def step(self, count: int = 1, *, alone: bool = False) -> None:
+        """Advance the world by ``count`` of its time steps, in sync with the nodes.
 
-        Everything in the world advances; with several scenes in one world, or bodies of your own
-        to steer, call :meth:`before_step` and :meth:`after_step` around your own
-        ``stepSimulation``.
+        Everything in the world advances, and all its scenes take part, in the order of their
+        loading. With bodies of your own to steer, call :meth:`before_step` and :meth:`after_step`
+        around your own ``stepSimulation``. A step that is too long for the speeds of joints is made
+        of several of the engine's: see ``LoadOptions.substeps``.
+
+        Args:
+            count: How many.
+            alone: Whether the drives, limits and animations of all other scenes do nothing.
 
         Raises:
             SceneRemovedError: After :meth:`remove`.
@@ -98,17 +106,20 @@ class Scene(SceneViews):
         """
         core = self.core
         with core.session.lock:
-            core.step(count)
+            self._program.step(core, count, alone=alone)
 
     def before_step(self) -> None:
-        """Apply forces, motors and kinematic velocities for the coming ``stepSimulation``."""
+        """Apply forces, motors and kinematic velocities for the coming ``stepSimulation``.
+
+        Those of all scenes in the world: calls of the others in the same step change nothing.
+        """
         with self.core.session.lock:
-            self.core.before_step()
+            self._program.before_step(self.core)
 
     def after_step(self) -> None:
-        """Read the bodies, refresh all node transforms, advance :attr:`time`."""
+        """Read the bodies, refresh all node transforms, advance :attr:`time`; of all scenes."""
         with self.core.session.lock:
-            self.core.after_step()
+            self._program.after_step(self.core)
 
     # --- triggers -----------------------------------------------------------------------------
 

@@ -19,7 +19,6 @@ from gltf_bullet.diagnostics import Issue
 from gltf_bullet.errors import SceneRemovedError
 from gltf_bullet.later import Later
 from gltf_bullet.model import PhysicsScene
-from gltf_bullet.number_ranges import step_count
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.runtime.followers import Followers
@@ -64,7 +63,7 @@ class SceneCore:
         self._issues = (*asset.issues, *translation.issues)
         self.time = 0.0  # [s] since load
         self.events: tuple[TriggerEvent, ...] = ()
-        """What triggers noticed in the last call of :meth:`step` or :meth:`after_step`."""
+        """What triggers noticed in the last call of a step."""
         self.is_removed = False
         self._write_pointer = write_pointer
         self._start = SceneStart(self, session)
@@ -155,26 +154,6 @@ class SceneCore:
 
     # --- stepping -----------------------------------------------------------------------------
 
-    def step(self, count: int = 1) -> None:
-        """Advance the world by ``count`` time steps of the engine; see ``Scene.step``."""
-        if count.__class__ is not int or count < 0:
-            count = step_count(count)
-        events: tuple[TriggerEvent, ...] = ()
-        done = 0
-        while done < count:
-            settings, quiet, made = self.session.known_settings, self.world.quiet_steps, 0
-            if not (self._is_busy or self._start.is_wanted or self.is_removed):
-                made = quiet.make(settings, 1 if self._listeners else count - done)
-            if not made:
-                settings = self._step_in_python(is_next=done > 0 and not self.is_interfered)
-            if made and quiet.are_over and not self._listeners:
-                self.note_steps(settings.time_step, made)
-            else:
-                self.finish_step(settings, made)
-                events += self.events
-            done += made or 1
-        self.events = events
-
     def note_steps(self, time_step: float, made: int) -> None:
         """The world has moved: all that :meth:`finish_step` does for most steps."""
         while made:
@@ -183,56 +162,56 @@ class SceneCore:
         self.followers.has_moved = True
         self.events = ()
 
-    def is_quiet(self, settings: EngineSettings) -> bool:
-        """Whether :meth:`begin_step` has nothing to do but to solve the joints."""
-        is_moved = self._is_busy or self._start.is_wanted
-        return not is_moved and self.world.quiet_steps.need_joints_only(settings)
+    @property
+    def may_be_compiled(self) -> bool:
+        """Whether kernels may make the next step, as far as nodes and animations are concerned."""
+        return not (self._is_busy or self._start.is_wanted or self.is_removed)
+
+    @property
+    def may_divide(self) -> bool:
+        """Whether a step may be made of several of the engine's."""
+        return self.options.substeps == "auto"
+
+    @property
+    def is_listened_to(self) -> bool:
+        """Whether somebody is called at the end of each step."""
+        return bool(self._listeners)
 
     @property
     def is_unattended(self) -> bool:
         """Whether nobody but its bodies and joints wants to know of the next step."""
         return not (self._is_busy or self._start.is_wanted or self._listeners or self.is_removed)
 
-    def _step_in_python(self, *, is_next: bool) -> EngineSettings:
-        """Everything up to the engine's step, call by call."""
-        settings = self.session.known_settings
-        if not is_next:
-            self.require_alive()
-            settings = self.world.learn()
-        self.begin_step(settings, is_next=is_next)
-        self.world.softness.before_step(settings)
-        self.session.step()
-        return settings
-
-    def before_step(self) -> None:
-        """See ``Scene.before_step``."""
-        self.require_alive()
-        settings = self.session.settings()
-        self.begin_step(settings)
-        self.world.softness.before_step(settings)
-
     @property
     def is_interfered(self) -> bool:
         """Whether anybody may have changed the world within the last step, as who watches may."""
         return bool(self._is_busy or self._listeners or self.events)
 
-    def begin_step(
-        self, settings: EngineSettings, *, is_next: bool = False, solves: bool = True
-    ) -> None:
-        """:meth:`before_step` of a scene that is alive; see ``EngineWorld.before_step``."""
+    def begin_step(self, settings: EngineSettings) -> None:
+        """What comes once in a step: the state to reset to, animations, the world's settings."""
         if self._start.is_wanted:
             self._start.take()
         if self.followers.are_busy:
             self._follow_animations(settings.time_step)
-        self.world.before_step(settings, self.followers.place, is_next=is_next, solves=solves)
+        self.world.learn_settings(settings)
 
-    def after_step(self) -> None:
-        """Take in a step; see ``Scene.after_step``."""
-        self.require_alive()
-        self.finish_step(self.session.settings())
+    def push(self, settings: EngineSettings, part: int, parts: int) -> None:
+        """Apply what the engine does not know of the coming engine step; joints come after it.
 
-    def finish_step(self, settings: EngineSettings, made: int = 0) -> None:
-        """:meth:`after_step` of a scene that is alive, once for ``made`` of ``quiet_steps``."""
+        Args:
+            settings: Of that step.
+            part: Its number among ...
+            parts: ... those that the step is made of.
+        """
+        self.world.before_step(settings, self.followers.place, part, parts)
+
+    def finish_step(
+        self, settings: EngineSettings, made: int = 0, *, is_last: bool = True
+    ) -> None:
+        """Take in an engine step, or ``made`` of those that kernels have made.
+
+        ``is_last``: it ends a step, so that listeners want to know.
+        """
         self.note_steps(settings.time_step, made or 1)
         if not (made and self.world.quiet_steps.are_over):
             self.world.after_step(settings)
@@ -245,7 +224,7 @@ class SceneCore:
             self.events = self.reports.notify()
         elif not is_watched:
             self.world.put_back_fast()
-        if self._listeners:
+        if self._listeners and is_last:
             for listener in tuple(self._listeners):
                 listener()
 

@@ -172,6 +172,8 @@ HEAR = 5
 """Let the memory hold what the engine tells of motors, for a snapshot."""
 MOVES = 6
 """Note how far the frames of the articulation ``number`` went in the step that was just made."""
+DIVIDE = 7
+"""Say how many engine steps the coming step needs: see ``step_division``."""
 CLOSE = 4
 """Close the loops that the step which was just made has left open; JUDGE does so as well."""
 
@@ -246,7 +248,9 @@ PAIRS = 24
 """How many pairs the triggers of a scene have found, where they were asked."""
 STEPS = 25
 """How many steps are to be made at once, and were."""
-ROW_WIDTH = 26
+PARTS = 26
+"""How many engine steps the coming step needs, where it needs several."""
+ROW_WIDTH = 27
 
 _NO_INTS: IntArray = np.zeros(0, dtype=np.int64)
 _NO_FLOATS: FloatArray = np.zeros(0)
@@ -268,7 +272,7 @@ def row_of(
     """
     arena, islands = addresses(ints, floats, work), addresses(index, values)
     known = [*addresses(*engine), *addresses(*touch)]
-    return np.array([[*arena, *islands, *known, 0, 0, *addresses(sense), 0, 0]], dtype=np.int64)
+    return np.array([[*arena, *islands, *known, 0, 0, *addresses(sense), 0, 0, 1]], dtype=np.int64)
 
 
 def allocate(

@@ -8,6 +8,7 @@ from gltf_bullet.solver.articulation_step import prepare_articulation
 from gltf_bullet.solver.compiling import IntTable, entry, floats_at, ints_at, kernel
 from gltf_bullet.solver.island_layout import (
     CLOSE,
+    DIVIDE,
     EVALUATE,
     HEAR,
     JUDGE,
@@ -27,6 +28,7 @@ from gltf_bullet.solver.last_step.link_moves import note_moves
 from gltf_bullet.solver.last_step.thrown_steps import fastest_body, is_thrown, undo_step
 from gltf_bullet.solver.last_step.unknown_loads import add_contact_forces, find_unknown_load
 from gltf_bullet.solver.row_metrics import measure_rows
+from gltf_bullet.solver.step_division import steps_needed
 from gltf_bullet.solver.tree_dynamics import evaluate_tree
 from gltf_bullet.solver.tree_kinematics import is_hurried
 from gltf_bullet.transforms import FloatArray, IntArray
@@ -61,6 +63,8 @@ def _prepare_one(
         for k in range(ints[arena.ARTICULATIONS]):
             hear_before_saving(ints, floats, work, ints[ints[arena.RECORDS] + k], dt)
         return 0
+    if stage == DIVIDE:
+        return int(steps_needed(ints, floats, dt))
     slowed = 0
     if stage == JUDGE or stage == CLOSE:
         for k in range(ints[arena.ARTICULATIONS]):
@@ -132,7 +136,7 @@ def prepare(
 
     Args:
         scenes: Their arrays, a row each: see ``island_layout.row_of``.
-        stage: PREPARE, JUDGE, CLOSE, HEAR, EVALUATE or MOVES.
+        stage: PREPARE, JUDGE, CLOSE, DIVIDE, HEAR, EVALUATE or MOVES.
         number: By which the sides of contacts call this arena; of the articulation for EVALUATE
             and MOVES.
         contacts: How many were filled in.
@@ -145,10 +149,11 @@ def prepare(
         WAS_SLOWED where the engine must be given velocities that were taken back, WAS_MOVED where
         places as well, WAS_TORN where a loop stays open, WAS_HURRIED where a link went further in
         the step than it is thick, and WAS_THROWN where an articulation is where it was before it.
+        For DIVIDE the largest number of engine steps that any articulation needs.
     """
     found = 0
     for row in range(len(scenes)):
-        found |= _prepare_one(
+        one = _prepare_one(
             ints_at(scenes, row, layout.INTS),
             floats_at(scenes, row, layout.FLOATS),
             floats_at(scenes, row, layout.WORK),
@@ -156,4 +161,5 @@ def prepare(
             floats_at(scenes, row, layout.VALUES),
             stage, number, contacts, dt, gx, gy, gz,
         )  # fmt: skip
+        found = max(found, one) if stage == DIVIDE else found | one
     return found

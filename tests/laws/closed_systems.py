@@ -75,7 +75,7 @@ def ledger(scene: gb.Scene) -> Ledger:
     return found
 
 
-# --- how a scene is stepped -------------------------------------------------------------------------
+# --- how a scene is stepped ---------------------------------------------------------------------
 
 Stepper = Callable[[gb.Scene], None]
 
@@ -128,7 +128,7 @@ def follow(
     return found
 
 
-# --- free bodies ------------------------------------------------------------------------------------
+# --- free bodies --------------------------------------------------------------------------------
 
 
 def _random_shape(scenery: Scenery, rng: np.random.Generator, size: float) -> int:
@@ -229,7 +229,7 @@ def gas(seed: int) -> bytes:
     return free_bodies(seed, spread=1.2, speed=8.0, spin=5.0)
 
 
-# --- jointed bodies ---------------------------------------------------------------------------------
+# --- jointed bodies -----------------------------------------------------------------------------
 
 
 def doll(seed: int, *, limits: bool = True, speed: float = 1.0, spin: float = 3.0) -> bytes:

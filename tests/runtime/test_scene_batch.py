@@ -22,7 +22,6 @@ from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
 from gltf_bullet.cli.benches.assets import without_static_parts
 from gltf_bullet.runtime.asset import read_asset
 from gltf_bullet.runtime.scene import Scene
-from gltf_bullet.runtime.scene_batch import SceneBatch
 from gltf_bullet.solver.engine import stepping
 from tests.physics.scenes import G, Jointed, Scenery
 
@@ -79,7 +78,7 @@ def test_scenes_stepped_together_move_as_one_by_one(
         client = fresh_world()
         pybullet.setTimeStep(1.0 / rate, physicsClientId=client)
         scenes = copies(client, names)
-        step = SceneBatch([s.core for s in scenes]).step if together else one_by_one(scenes)
+        step = scenes[0].step if together else one_by_one(scenes)
         for _ in range(rate // 2):
             step()
         found.append(states(scenes))
@@ -105,7 +104,7 @@ def test_steps_at_once_are_steps_one_after_the_other(
     pybullet.setPhysicsEngineParameter(deterministicOverlappingPairs=1, physicsClientId=client)
     scenes = copies(client, names)
     batch, pushed = (
-        SceneBatch([scene.core for scene in scenes]),
+        scenes[0],
         next(iter(scenes[0].bodies.values())),
     )
     alone = one_by_one(scenes)
@@ -152,7 +151,7 @@ def test_what_touches_nothing_is_solved_in_one_call(
 
     count("advance", stepping.SOLVE)
     count("solve", scene_islands.SOLVE)
-    SceneBatch([scene.core for scene in scenes]).step(3)
+    scenes[0].step(3)
     # Contacts of the first step were kept for its replay: Python knows them. The others are one.
     assert tables == ({"advance": [6], "solve": [6]} if is_native else
                       {"advance": [], "solve": [6, 6, 6]})  # fmt: skip
@@ -187,7 +186,7 @@ def test_scenes_that_touch_are_solved_once_and_carry_each_other(
     # The lowest one holds all three; the others' drives only brake.
     contents = [lift(0.0, 1e4), lift(0.2, 0.0), lift(0.4, 0.0)]
     scenes = [gb.load_gltf(content, client, up_axis="y") for content in contents]
-    batch = SceneBatch([scene.core for scene in scenes])
+    batch = scenes[0]
     batch.step(480)
     solve, solved = scene_islands.solve, list[int]()
 
@@ -211,7 +210,7 @@ def test_limits_of_all_scenes_are_asked_before_any_takes_its_forces(
     pybullet.setGravity(0.0, -G, 0.0, physicsClientId=client)
     contents = [lift(0.0, 1e4), lift(0.2, 0.0), lift(0.4, 0.0)]
     scenes = [gb.load_gltf(content, client, up_axis="y") for content in contents]
-    batch = SceneBatch([scene.core for scene in scenes])
+    batch = scenes[0]
     batch.step(4)
     solve, calls = scene_islands.solve, list[tuple[int, int]]()
 
@@ -275,7 +274,7 @@ def test_scenes_that_touch_move_as_if_they_were_one(
             for add in part:
                 add(scenery)
             scenes.append(gb.load_gltf(scenery.bytes(), client, up_axis="y"))
-        batch = SceneBatch([scene.core for scene in scenes])
+        batch = scenes[0]
         bodies = {body.name: body for scene in scenes for body in scene.bodies.values()}
         seen = []
         for _ in range(42):  # they touch from the 35th on, the rope pulls from the 37th on
@@ -323,7 +322,7 @@ def test_one_look_at_the_contacts_judges_each_scene_as_its_own_look_does(
         judged.append(len(waiting))
 
     monkeypatch.setattr(SolverBatch, "judge", both_ways)
-    SceneBatch([scene.core for scene in scenes]).step(90)
+    scenes[0].step(90)
     assert max(judged) == len(scenes)
 
 
@@ -331,7 +330,7 @@ def test_a_force_that_is_not_finite_is_told_before_anything_moves(
     fresh_world: Callable[[], int],
 ) -> None:
     scenes = copies(fresh_world(), ("cart_pole",) * 3)
-    batch = SceneBatch([scene.core for scene in scenes])
+    batch = scenes[0]
     batch.step(5)
     rows = scenes[1].core.world.articulations.articulations[0].rows
     rows.max_force[:] = np.nan
@@ -354,7 +353,7 @@ def test_a_change_of_the_substeps_is_known_to_all(
         pybullet.setTimeStep(1.0 / 60.0, physicsClientId=client)
         scenes = copies(client, ["six_axis_arm"] * count)
         last = scenes[-1]
-        step = SceneBatch([s.core for s in scenes]).step if together else one_by_one(scenes)
+        step = scenes[0].step if together else one_by_one(scenes)
         hand = last.bodies["Hand"]
         course = []
         for k in range(120):
@@ -391,7 +390,7 @@ def test_free_bodies_of_many_scenes_are_watched_together(
         pybullet.GEOM_BOX, halfExtents=[20.0, 20.0, 0.01], physicsClientId=client
     )
     pybullet.createMultiBody(0.0, floor, physicsClientId=client)
-    step = SceneBatch([s.core for s in scenes]).step if together else one_by_one(scenes)
+    step = scenes[0].step if together else one_by_one(scenes)
     balls = [body.body_id for scene in scenes for body in scene.bodies.values()]
     step()
     for k, body in enumerate(balls):
@@ -416,5 +415,5 @@ def test_scenes_of_which_nothing_moves_are_stepped_together(
     scenery = Scenery()
     scenery.node("Wall", shape=scenery.shape("box", size=[1.0, 1.0, 1.0]))
     walls = [gb.load_gltf(scenery.bytes(), client) for _ in range(2)]
-    SceneBatch([scene.core for scene in walls]).step(5)
+    walls[0].step(5)
     assert [scene.time for scene in walls] == pytest.approx([5 / 240] * 2)

@@ -13,7 +13,6 @@ import pytest
 import gltf_bullet as gb
 from gltf_bullet.bullet.exchange.library import SWITCH
 from gltf_bullet.bullet.headless import headless_world
-from gltf_bullet.runtime.scene_batch import SceneBatch
 
 
 def speck_on_springs(radius: float) -> bytes:
@@ -70,7 +69,7 @@ def test_a_step_beyond_all_numbers_is_refused_and_the_world_stays_finite(
     with headless_world() as client:
         pybullet.setTimeStep(1 / rate, client)
         scene = gb.load_gltf(speck_on_springs(1e-6), client)
-        step = SceneBatch([scene.core]).step if is_batch else scene.step
+        step = scene.step if is_batch else scene.step
         raised = 0
         for _ in range(30):
             raised += is_refused(step)

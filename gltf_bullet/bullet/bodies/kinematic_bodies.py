@@ -46,14 +46,16 @@ class KinematicBodies:
         positions: FloatArray,
         rotations_xyzw: FloatArray,
         time_step: float,
+        parts: int,
         is_jump: BoolArray,
     ) -> None:
-        """Set velocities that bring the frames to their targets within the step.
+        """Set velocities that bring the frames to their targets within some steps.
 
         Args:
             positions: Where the frames shall be after the step [m], shape [k, 3].
             rotations_xyzw: How they shall be turned, shape [k, 4].
-            time_step: [s]
+            time_step: [s] of each.
+            parts: How many they are.
             is_jump: Which are put there at once, and rest, shape [k].
         """
         if not self._ids:
@@ -66,10 +68,10 @@ class KinematicBodies:
         ]
         now = np.array([pose[0] for pose in poses])
         turned = np.array([pose[1] for pose in poses])
-        linear = (inertial_positions - now) / time_step
+        linear = (inertial_positions - now) / (parts * time_step)
         angular = (
             rotation_vector_from_quat(quat_multiply(inertial_rotations, quat_conjugate(turned)))
-            / time_step
+            / (parts * time_step)
         )
         linear[is_jump], angular[is_jump] = 0.0, 0.0
         for index in np.flatnonzero(is_jump).tolist():

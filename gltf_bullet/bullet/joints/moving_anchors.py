@@ -11,7 +11,12 @@ from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.bullet.state.link_states import link_state, velocity_after_turn
 from gltf_bullet.planning.scene_plan import ScenePlan
-from gltf_bullet.transforms import FloatArray, Pose
+from gltf_bullet.transforms import (
+    FloatArray,
+    Pose,
+    quat_from_rotation_vector,
+    quat_multiply,
+)
 
 __all__ = ["MovingAnchors"]
 
@@ -61,14 +66,21 @@ class MovingAnchors:
         """
         self._motion[node] = (position, rotation_xyzw, velocity, spin)
 
-    def before_step(self, time_step: float) -> None:
-        """Announce a step of ``time_step`` [s]."""
+    def before_step(self, time_step: float, part: int = 0) -> None:
+        """Announce an engine step of ``time_step`` [s], the ``part``-th of a step."""
         for node in self._nodes:
             if node in self._bodies:
                 motion = self._body_motion(node, time_step)
                 self._articulations.set_anchor(node, *motion, time_step)
             elif node in self._motion:
-                self._articulations.set_anchor(node, *self._motion[node], time_step)
+                position, rotation, velocity, spin = self._motion[node]
+                if part:
+                    position = position + part * time_step * velocity
+                    turn = quat_from_rotation_vector(part * time_step * spin)
+                    rotation = quat_multiply(turn, rotation)
+                self._articulations.set_anchor(
+                    node, position, rotation, velocity, spin, time_step
+                )
 
     def _body_motion(self, node: int, time_step: float) -> _Motion:
         com, rotation, linear, angular = link_state(self._client_id, *self._link_of(node))

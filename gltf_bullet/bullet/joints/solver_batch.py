@@ -19,6 +19,8 @@ from gltf_bullet.solver.contact_following import ROW_SIZE
 from gltf_bullet.solver.engine.stepping import (
     ASK,
     AT_ONCE,
+    DIVIDE,
+    DIVIDES,
     EACH,
     FORCES,
     LOOK,
@@ -34,6 +36,7 @@ from gltf_bullet.solver.engine.stepping import (
 from gltf_bullet.solver.entries import prepare, solve
 from gltf_bullet.solver.island_layout import (
     NEEDS_ROOM,
+    PARTS,
     PREPARE,
     ROW_WIDTH,
     STATUS,
@@ -207,9 +210,20 @@ class SolverBatch:
             solver.take(status | untold, dt, gravity)
         return set(solvers)
 
+    def steps_needed(self, scenes: Sequence[ArticulationSet], dt: float) -> int:
+        """How many engine steps a step of ``dt`` seconds needs, as the scenes' joints move now."""
+        solvers = [scene.solver for scene in scenes]
+        if all(solver.is_native for solver in solvers):
+            table = self._table_of(solvers)
+            found = int(advance(table, READ | DIVIDE, dt, 0.0, 0.0, 0.0))
+            if not found & (REFUSED | LOST):  # whose, comes out when each is read
+                return int(table[0, PARTS]) if found & DIVIDES else 1
+        return max(solver.steps_needed(dt) for solver in solvers)
+
     def make_steps(
-        self, scenes: Sequence[ArticulationSet], settings: EngineSettings, count: int
-    ) -> MadeSteps:
+        self, scenes: Sequence[ArticulationSet], settings: EngineSettings, count: int, *,
+        may_divide: bool,
+    ) -> MadeSteps:  # fmt: skip
         """Make the world's next steps in one call, as long as nothing in them needs Python.
 
         Each scene's :meth:`ArticulationSet.after_step` has nothing to do for those that are over.
@@ -218,9 +232,10 @@ class SolverBatch:
         dt, gravity = settings.time_step, settings.gravity
         table = self._table_of(solvers)
         table[0, STEPS] = 1 if any(solver.is_pushed for solver in solvers) else min(count, AT_ONCE)
-        found = int(advance(table, WHOLE_STEP | EACH, dt, *gravity))
+        stages = WHOLE_STEP | EACH if may_divide else (WHOLE_STEP | EACH) & ~DIVIDE
+        found = int(advance(table, stages, dt, *gravity))
         steps = int(table[0, STEPS])
-        if found & (REFUSED | LOST | TOUCHES):  # whose, comes out when each is read
+        if found & (REFUSED | LOST | TOUCHES | DIVIDES):  # whose, comes out when each is read
             # Unless a body is lost, such a step was the first.
             return MadeSteps(over=steps - 1 if found & LOST else 0)
         is_open, untold = found != STEPPED, found & UNTOLD

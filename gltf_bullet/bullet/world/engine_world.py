@@ -251,27 +251,29 @@ class EngineWorld(WorldParts):
 
     # --- the step -----------------------------------------------------------------------------
 
-    def before_step(
-        self,
-        settings: EngineSettings,
-        world_from_node: Callable[[], FloatArray],
-        *,
-        is_next: bool,
-        solves: bool = True,
-    ) -> None:
-        """Apply what the engine does not know for the coming step.
-
-        Args:
-            settings: Of the world, as they are now.
-            world_from_node: Tells where all nodes stand, shape [node_count, 4, 4].
-            is_next: Nobody but the engine had a say since the last step.
-            solves: Whether joints are solved now, or by a :class:`SolverBatch` right after.
-        """
+    def learn_settings(self, settings: EngineSettings) -> None:
+        """Make surfaces right for the world as it is set now."""
         if settings is not self.quiet_steps.settings:
             # The session gives the same object as long as nothing in it changes.
             self._links.before_step(settings)
             self.quiet_steps.settings = settings
-            self.articulations.count_substeps(settings.substeps)
+
+    def before_step(
+        self,
+        settings: EngineSettings,
+        world_from_node: Callable[[], FloatArray],
+        part: int = 0,
+        parts: int = 1,
+    ) -> None:
+        """Apply what the engine does not know for the coming engine step, forces of joints apart.
+
+        Args:
+            settings: Of that step.
+            world_from_node: Tells where all nodes stand, shape [node_count, 4, 4].
+            part: Its number among ...
+            parts: ... those that the step is made of.
+        """
+        self.articulations.count_substeps(settings.substeps)
         if not self._is_plain:
             if not self._is_unforced:
                 if self.gravity is not None:
@@ -279,19 +281,14 @@ class EngineWorld(WorldParts):
                 self.free.before_step(settings.time_step, settings.gravity, self.fast.state.lively)
             self.fast.before_step(settings.time_step, settings.gravity)
         if self.kinematic_targets.is_aimed:
-            self.kinematic_targets.before_step(settings.time_step)
+            self.kinematic_targets.before_step(settings.time_step, parts - part)
         if self.is_jointed:
-            self.anchors.before_step(settings.time_step)
-        if self.is_jointed and solves:
-            dt, gravity = settings.time_step, settings.gravity
-            self.articulations.before_step(dt, gravity, is_next=is_next)
+            self.anchors.before_step(settings.time_step, part)
 
-    def learn(self) -> EngineSettings:
-        """The world is as it should be, with these settings; :meth:`advance` compares with it."""
-        settings = self.session.settings()
+    def learn(self) -> None:
+        """The world is as it should be: steps that kernels make compare with it."""
         if self.is_jointed:
             self.articulations.solver.learn()
-        return settings
 
     def after_step(self, settings: EngineSettings) -> None:
         """Note where the step has brought joints, and which surfaces slide."""

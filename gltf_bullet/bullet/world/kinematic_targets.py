@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
+import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.bodies.free_bodies import FreeBodies
@@ -135,10 +136,15 @@ class KinematicTargets:
         """Whether the coming step has targets."""
         return self.targets is not None
 
-    def before_step(self, time_step: float) -> None:
-        """Set the velocities that reach the targets within the step [s]."""
+    def before_step(self, time_step: float, parts: int = 1) -> None:
+        """Set the velocities that reach the targets.
+
+        Args:
+            time_step: [s] of the coming engine step.
+            parts: How many of these, that one included, are left to get there.
+        """
         if self.targets is None:
             return
         positions, rotations, is_jump = self.targets
-        self._bodies.drive(positions, rotations, time_step, is_jump)
-        self.targets = None
+        self._bodies.drive(positions, rotations, time_step, parts, is_jump)
+        self.targets = (positions, rotations, np.zeros_like(is_jump)) if parts > 1 else None

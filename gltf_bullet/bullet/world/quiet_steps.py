@@ -84,7 +84,7 @@ class QuietSteps:
         """Whether nothing is to be done in a step, or after it, but to look for fast bodies."""
         return self._drifts and settings is self.settings and not self._targets.is_aimed
 
-    def make(self, settings: EngineSettings, count: int) -> int:
+    def make(self, settings: EngineSettings, count: int, *, may_divide: bool) -> int:
         """Make the world's next steps, at most ``count``; how many, 0 where they need Python.
 
         Raises:
@@ -96,7 +96,7 @@ class QuietSteps:
         if count > 1:
             is_asked = self._triggers.overlap or self._articulations.needs_every_step
             count = 1 if is_asked else min(count, AT_ONCE)
-        made = solver.advance(settings, count)
+        made = solver.advance(settings, count, may_divide=may_divide)
         self.are_over = not self._articulations.needs_every_step and (
             self._is_unwatched or (solver.pairs_seen == 0 and not self._triggers.overlap)
         )

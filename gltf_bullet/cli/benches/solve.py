@@ -17,7 +17,6 @@ from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.cli.benches.assets import ASSETS, lift_gltf, without_static_parts
 from gltf_bullet.runtime.asset import Asset, read_asset
 from gltf_bullet.runtime.scene import Scene
-from gltf_bullet.runtime.scene_batch import SceneBatch
 from gltf_bullet.transforms import Vec3
 
 __all__ = ["SOLVE_ROWS", "Comparison", "SolveRow"]
@@ -112,7 +111,7 @@ class SolveRow:
             return scenes, scenes[0].step
         for scene in scenes:
             scene.core.disable_reset()
-        return scenes, SceneBatch([scene.core for scene in scenes]).step
+        return scenes, scenes[0].step
 
 
 def _pushes(scene: Scene) -> Pushes:

@@ -12,7 +12,6 @@ from gltf_bullet.cli.benches.assets import bodies_gltf, cart_pole_gltf, grid
 from gltf_bullet.cli.benches.rows import BenchRow, Measurement, milliseconds, ratio
 from gltf_bullet.runtime.asset import Asset, read_asset
 from gltf_bullet.runtime.scene import Scene
-from gltf_bullet.runtime.scene_batch import SceneBatch
 from gltf_bullet.transforms import Vec3
 
 __all__ = ["WORLD_ROWS"]
@@ -35,9 +34,8 @@ def _ours(asset: Asset) -> tuple[float, float, float]:
             scenes.extend(asset.instantiate(client, position=place) for place in _PLACES)
 
         def run() -> None:
-            batch = SceneBatch([scene.core for scene in scenes])
             for _ in range(STEPS):
-                batch.step()
+                scenes[0].step()
 
         def remove() -> None:
             for scene in scenes:

@@ -58,11 +58,13 @@ CLOSE = 512
 LAND = 1024
 """Say MISTRUSTED where the step that was made let something touch that flew; nothing else."""
 
+DIVIDE = 4096
+"""With READ: go no further where the step needs several engine steps, and say DIVIDES."""
 EACH = 2048
 """With STEP: judge and close nothing and let no trigger watch, but let each scene do so itself."""
 FORCES = READ | LOOK | STATE | SOLVE | TELL
 """Everything but the engine's step."""
-WHOLE_STEP = ASK | FORCES | STEP
+WHOLE_STEP = ASK | FORCES | DIVIDE | STEP
 AT_ONCE = 50
 """Steps that are made before Python can hear Ctrl-C."""
 
@@ -75,6 +77,8 @@ JUDGED = 1 << 24
 """What the judgement says is to be multiplied by JUDGED_UNIT."""
 JUDGED_UNIT = 1 << 25
 """Its judgements are less than JUDGEMENTS."""
+DIVIDES = 1 << 30
+"""The step needs several engine steps, as PARTS in the first row says; nothing was done."""
 SENSED = 1 << 29
 """Triggers have watched the step: how many pairs they found is in each scene's row."""
 
@@ -246,6 +250,17 @@ def _go_through(
         found = _read(scenes, engine, client)
         if found:
             return found
+    if stages & DIVIDE:
+        needed = call(
+            engine[calls.PREPARE],
+            (
+                scenes.ctypes.data, len(scenes), scenes.shape[1], layout.DIVIDE, 0, 0,
+                dt, gx, gy, gz,
+            ),
+        )  # fmt: skip
+        if needed > 1:
+            scenes[0, layout.PARTS] = needed
+            return DIVIDES
     if stages & LOOK:
         found = _look(scenes, engine, client, dt, gx, gy, gz)
         if found:
@@ -332,7 +347,7 @@ def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: 
 
     Returns:
         What the solve says, or'ed, with REFUSED, LOST, TOUCHES, UNTOLD, STEPPED, JUDGED and
-        SENSED.
+        SENSED; DIVIDES alone.
     """
     engine = ints_at(scenes, 0, layout.ENGINE)
     client = engine_client(engine)
@@ -345,7 +360,7 @@ def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: 
     steps, made, last = scenes[0, layout.STEPS], 0, 0
     while made == 0 or (made < steps and _is_quiet(scenes, last)):
         found = _go_through(scenes, engine, client, stages, dt, gx, gy, gz)
-        if made > 0 and found & (REFUSED | TOUCHES) and not found & LOST:
+        if made > 0 and found & (REFUSED | TOUCHES | DIVIDES) and not found & LOST:
             break  # a step that Python shall make
         made, last, stages = made + 1, found, stages & ~ASK
     scenes[0, layout.STEPS] = made

@@ -38,7 +38,8 @@ _EVENTFUL = ~(
     layout.MISTRUSTED | layout.HURRIED | stepping.STEPPED | stepping.JUDGED | stepping.SENSED
 )
 """What a kernel says where Python has to do something about it."""
-_STOPPED = stepping.REFUSED | stepping.TOUCHES | stepping.LOST
+_STOPPED = stepping.REFUSED | stepping.TOUCHES | stepping.LOST | stepping.DIVIDES
+_FIXED_STEP = stepping.WHOLE_STEP & ~stepping.DIVIDE
 _STEPPED, _STEPS = stepping.STEPPED, layout.STEPS
 
 
@@ -224,12 +225,17 @@ class JointSolver:
         if status & layout.NOT_FINITE:
             raise EngineError(self.findings.explain())
 
-    def advance(self, settings: EngineSettings, count: int) -> int:
+    def steps_needed(self, dt: float) -> int:
+        """How many engine steps a step of ``dt`` seconds needs, as its joints move now."""
+        self.read()
+        return int(prepare(self.row, layout.DIVIDE, 0, 0, dt, 0.0, 0.0, 0.0))
+
+    def advance(self, settings: EngineSettings, count: int, *, may_divide: bool) -> int:
         """Make the world's next steps, all in one call where nothing in them needs Python.
 
         Nobody may want a say in them, after :meth:`learn`. How many were made, at most ``count``,
         fewer where something has happened; 0: the world or what touches is another one than
-        before.
+        before, or ``may_divide`` and the next one needs several engine steps.
 
         Raises:
             EngineError: A force came out that is not finite; the engine was given nothing.
@@ -238,7 +244,8 @@ class JointSolver:
         gx, gy, gz = gravity
         cells = self.islands.cells
         cells[_STEPS] = 1 if self._pushed else count
-        found = advance(self.islands.row, stepping.WHOLE_STEP, dt, gx, gy, gz)
+        stages = stepping.WHOLE_STEP if may_divide else _FIXED_STEP
+        found = advance(self.islands.row, stages, dt, gx, gy, gz)
         made = cells[_STEPS]
         if found & _STOPPED:
             self.require_found(found)

@@ -1,0 +1,322 @@
+"""What a step does, in order: the one program of all scenes of a world.
+
+::
+
+    begin      first step: the state that reset() goes back to; animations; settings of the world
+    divide     how far things can go in the step says of how many engine steps it is made
+    each part  forces and targets of the scenes -> joint-space solve -> contact softness
+               -> the engine's step -> what it left behind: loops, surfaces, fast bodies
+               -> nodes, triggers
+    end        time, events, who listens
+
+Steps that need nothing of Python are made by kernels, many in one call; they go through the same
+stages. It is the step of a *world*: whoever's ``step()`` is called, all its scenes take part, in the
+order of their loading.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+
+from gltf_bullet.bullet.contacts.contact_softness import ContactSoftness
+from gltf_bullet.bullet.contacts.fast_watch import FastWatch
+from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
+from gltf_bullet.bullet.joints.solver_batch import SolverBatch
+from gltf_bullet.bullet.session import EngineSession, EngineSettings
+from gltf_bullet.errors import WorldChangedError
+from gltf_bullet.number_ranges import step_count
+from gltf_bullet.runtime.scene_core import SceneCore
+from gltf_bullet.runtime.trigger_reports import TriggerEvent
+
+__all__ = ["StepProgram"]
+
+_COMPILED = ("auto", 1)
+"""``LoadOptions.substeps`` of scenes whose steps kernels may make."""
+
+
+class StepProgram:
+    """Of one world; ask for it by ``session.shared``."""
+
+    def __init__(self, session: EngineSession) -> None:
+        self._session = session
+        self._scenes: dict[int, weakref.ref[SceneCore]] = {}
+        """By identity, in the order of loading."""
+        self._solvers = SolverBatch()
+        self._softness = session.shared(ContactSoftness)
+        self._watch: FastWatch | None = None
+        self._bodies: tuple[int, int] = (-1, -1)
+        """How many bodies the world had, and the last one, when the scenes were looked at."""
+        self._broken: set[int] = set()
+        """Scenes that somebody has taken bodies from."""
+        self._next = 0
+        self._begun: list[SceneCore] = []
+        """Scenes whose step was begun in the caller's own loop, and is not over ..."""
+        self._asked: list[SceneCore] = []
+        """... those of them that were told so, and ..."""
+        self._finished: list[SceneCore] = []
+        """... those that need not be told that it is over."""
+
+    def join(self, core: SceneCore) -> None:
+        """Let a scene take part, after all that were loaded before it."""
+        number, scenes = id(core), self._scenes
+        scenes.pop(number, None)
+        scenes[number] = weakref.ref(core, lambda _: scenes.pop(number, None))
+        core.on_remove(lambda: scenes.pop(number, None))
+
+    # --- steps --------------------------------------------------------------------------------
+
+    def step(self, caller: SceneCore, count: int = 1, *, alone: bool = False) -> None:
+        """Advance the world by some time steps; ``events`` of scenes are those of all of them.
+
+        Args:
+            caller: Whose user asks for it.
+            count: Steps of the caller.
+            alone: Whether no other scene takes part: its joints and animations do nothing.
+
+        Raises:
+            SceneRemovedError: The caller's scene was removed.
+            WorldChangedError: The world is not the one that it was loaded into.
+        """
+        if count.__class__ is not int or count < 0:
+            count = step_count(count)
+        cores = (caller,) if alone or len(self._scenes) < 2 else self._others_and(caller)
+        events: dict[SceneCore, tuple[TriggerEvent, ...]] = {}
+        done = 0
+        while done < count:
+            made = self._make_compiled(cores, count - done)
+            if not made:
+                is_next = done > 0 and not any(core.is_interfered for core in cores)
+                self._make_one(cores, caller, is_next=is_next)
+                made = 1
+            for core in cores:
+                if core.events:
+                    events[core] = events.get(core, ()) + core.events
+            done += made
+        for core in cores:
+            core.events = events.get(core, ())
+
+    def before_step(self, caller: SceneCore) -> None:
+        """Everything up to the engine's step, of all scenes, where the caller makes that step.
+
+        Each scene may ask for it: only the first one of a step is heard.
+        """
+        caller.require_alive()
+        if caller in self._begun and caller not in self._asked:
+            self._asked.append(caller)
+            return
+        cores = self._others_and(caller)
+        settings = self._session.settings()
+        self._begin(cores, settings)
+        parts = self._parts(cores, settings)
+        if parts > 1:
+            settings = self._session.divide_next(settings, parts)
+        self._push(cores, settings, is_next=False)
+        self._begun, self._asked, self._finished = list(cores), [caller], []
+
+    def after_step(self, caller: SceneCore) -> None:
+        """Take in the step that the caller has made, for all scenes that have begun it."""
+        caller.require_alive()
+        self._session.restore_substeps()
+        if caller in self._finished:
+            self._finished.remove(caller)
+            return
+        cores = [core for core in self._begun if not core.is_removed]
+        if caller not in cores:
+            cores = [caller]
+        self._begun, self._asked = [], []
+        self._finish(cores, self._session.settings())
+        self._finished = [core for core in cores if core is not caller]
+
+    # --- one step -----------------------------------------------------------------------------
+
+    def _make_one(self, cores: Sequence[SceneCore], caller: SceneCore, *, is_next: bool) -> None:
+        """One step of the caller, call by call."""
+        session = self._session
+        settings = session.known_settings if is_next else self._settings_now(cores, caller)
+        self._begin(cores, settings)
+        parts = self._parts(cores, settings)
+        if parts == 1:
+            self._make_part(cores, settings, is_next=is_next)
+            return
+        events: dict[SceneCore, tuple[TriggerEvent, ...]] = {}
+        times = [core.time + settings.time_step for core in cores]
+        with session.divided(settings, parts) as part_settings:
+            for part in range(parts):
+                self._make_part(
+                    cores, part_settings, part=part, parts=parts, is_next=is_next or part > 0
+                )
+                for core in cores:
+                    events[core] = events.get(core, ()) + core.events
+        for core, time in zip(cores, times, strict=True):
+            core.time, core.events = time, events[core]
+
+    def _begin(self, cores: Sequence[SceneCore], settings: EngineSettings) -> None:
+        for core in cores:
+            core.begin_step(settings)
+
+    def _parts(self, cores: Sequence[SceneCore], settings: EngineSettings) -> int:
+        """Of how many engine steps the coming step is made."""
+        if settings.substeps > 1:  # somebody has divided it already
+            return 1
+        wanted, asks = 1, []
+        for core in cores:
+            if core.options.substeps != "auto":
+                wanted = max(wanted, core.options.substeps)
+            elif core.world.is_jointed:
+                asks.append(core.world.articulations)
+        return max(wanted, self._solvers.steps_needed(asks, settings.time_step) if asks else 1)
+
+    def _make_part(
+        self,
+        cores: Sequence[SceneCore],
+        settings: EngineSettings,
+        *,
+        part: int = 0,
+        parts: int = 1,
+        is_next: bool,
+    ) -> None:
+        """One step of the engine."""
+        drifting = [] if len(cores) == 1 or parts > 1 else _drifting(cores, settings)
+        if drifting:
+            cores = [core for core in cores if core not in drifting]
+        self._push(cores, settings, part=part, parts=parts, is_next=is_next)
+        self._session.step()
+        if drifting:
+            self._finish_drifting(drifting, settings)
+        self._finish(cores, settings, is_last=part == parts - 1)
+
+    def _push(
+        self,
+        cores: Sequence[SceneCore],
+        settings: EngineSettings,
+        *,
+        part: int = 0,
+        parts: int = 1,
+        is_next: bool,
+    ) -> None:
+        """Everything that the engine must know before it steps."""
+        for core in cores:
+            core.push(settings, part, parts)
+        dt, gravity = settings.time_step, settings.gravity
+        jointed = _jointed(cores)
+        if len(jointed) == 1:
+            jointed[0].before_step(dt, gravity, is_next=is_next)
+        elif jointed:
+            self._solvers.before_step(jointed, dt, gravity, is_next=is_next)
+        self._softness.before_step(settings)
+
+    def _finish(
+        self, cores: Sequence[SceneCore], settings: EngineSettings, *, is_last: bool = True
+    ) -> None:
+        """Everything that the engine's step leaves to be done."""
+        if len(cores) > 1:
+            self._solvers.judge(_jointed(cores))
+        for core in cores:
+            core.finish_step(settings, is_last=is_last)
+
+    def _settings_now(self, cores: Sequence[SceneCore], caller: SceneCore) -> EngineSettings:
+        """Make sure that the world is as it was; how it steps."""
+        if len(cores) > 1:
+            jointed = _jointed(cores)
+            if jointed and self._solvers.is_as_known(jointed):
+                return self._session.known_settings
+            self._next = (self._next + 1) % len(cores)
+            cores[self._next].require_alive()
+        caller.require_alive()
+        for core in cores:
+            core.world.learn()
+        return self._session.settings()
+
+    # --- steps that kernels make ----------------------------------------------------------------
+
+    def _make_compiled(self, cores: Sequence[SceneCore], count: int) -> int:
+        """Make the next steps in one call where nothing in them needs Python; how many."""
+        settings = self._session.known_settings
+        if len(cores) > 1:
+            return self._make_compiled_together(cores, settings, count)
+        core = cores[0]
+        if not core.may_be_compiled or core.options.substeps not in _COMPILED:
+            return 0
+        compiled = core.world.quiet_steps
+        steps = 1 if core.is_listened_to else count
+        made = compiled.make(settings, steps, may_divide=core.may_divide)
+        if made and compiled.are_over and not core.is_listened_to:
+            core.note_steps(settings.time_step, made)
+        elif made:
+            core.finish_step(settings, made)
+        return made
+
+    def _make_compiled_together(
+        self, cores: Sequence[SceneCore], settings: EngineSettings, count: int
+    ) -> int:
+        for core in cores:
+            if core.options.substeps not in _COMPILED:
+                return 0
+            if not (core.is_unattended and core.world.quiet_steps.may_join(settings)):
+                return 0
+        may_divide = any(core.may_divide for core in cores)
+        made = self._solvers.make_steps(_jointed(cores), settings, count, may_divide=may_divide)
+        if made.over:
+            for core in cores:
+                core.note_steps(settings.time_step, made.over)
+        if not made.is_open:
+            return made.over
+        if not made.is_stepped:
+            self._session.step()
+        for core in cores:
+            core.finish_step(settings)
+        return made.over + 1
+
+    # --- scenes -------------------------------------------------------------------------------
+
+    def _others_and(self, caller: SceneCore) -> tuple[SceneCore, ...]:
+        """All scenes that take part; those whose bodies somebody has removed do not."""
+        bodies = self._session.last_body()
+        if bodies != self._bodies:
+            self._bodies, self._broken = bodies, set()
+            for number, known in list(self._scenes.items()):
+                core = known()
+                if core is not None and not _is_whole(core):
+                    self._broken.add(number)
+        alive = [known() for known in self._scenes.values()]
+        return tuple([
+            core
+            for core in alive
+            if core is not None and (core is caller or id(core) not in self._broken)
+        ])
+
+    def _finish_drifting(self, cores: Sequence[SceneCore], settings: EngineSettings) -> None:
+        """Note that scenes have moved, and take back bodies that went through something."""
+        seen = []
+        for core in cores:
+            core.note_steps(settings.time_step, 1)
+            if core.world.fast.is_any:
+                seen.append(core)
+        if not seen:
+            return
+        watched = [core.world.fast for core in seen]
+        if self._watch is None or self._watch.watched != watched:
+            self._watch = FastWatch(self._session.client_id, watched)
+        for number in self._watch.look():
+            watched[number].before_step(settings.time_step, settings.gravity)
+            seen[number].world.put_back_fast()
+
+
+def _jointed(cores: Sequence[SceneCore]) -> list[ArticulationSet]:
+    return [core.world.articulations for core in cores if core.world.is_jointed]
+
+
+def _drifting(cores: Sequence[SceneCore], settings: EngineSettings) -> list[SceneCore]:
+    """Scenes that need nothing before or after a step but a look at their fast bodies."""
+    return [
+        core for core in cores if core.is_unattended and core.world.quiet_steps.drift(settings)
+    ]
+
+
+def _is_whole(core: SceneCore) -> bool:
+    try:
+        core.world.lease.require()
+    except WorldChangedError:
+        return False
+    return True
