@@ -11,6 +11,7 @@ from gltf_bullet.solver.articulation_step import BAUMGARTE, CLOSURE_GAP, HARD
 from gltf_bullet.solver.cholesky import forward_dense
 from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.island import add_row, take
+from gltf_bullet.solver.momentum import keep_momentum
 from gltf_bullet.solver.row_metrics import add_path, place_point, prescribed_rate
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -162,6 +163,7 @@ def take_results(
         a = ints[ints[arena.RECORDS] + number]
         if ints[a + arena.ACTS] == 1 and ints[a + arena.BLOCK] >= 0:
             _take_rows(ints, floats, work, index, values, a, dt)
+            keep_momentum(ints, floats, work, a, dt)
             commands, dofs = ints[a + arena.COMMAND], ints[a + arena.COMMAND_DOF]
             targets, bounds = ints[a + arena.MOTOR_TARGET], ints[a + arena.MOTOR_BOUND]
             for k in range(ints[a + arena.DOF_COUNT]):

@@ -86,15 +86,6 @@ def _prepare_one(
                 notice_misses(ints, floats, work, a)
                 # Before the guard takes anything from the velocities: that is nobody's load.
                 find_unknown_load(ints, floats, work, a)
-                fastest = fastest_body(ints, floats, work, a) if stage == JUDGE else 0.0
-                energy = floats[ints[a + arena.LAST_ENERGY]]
-                judge_step(ints, floats, work, a, dt)
-                is_slowed = stage == JUDGE and ints[a + arena.SLOWED] != 0
-                if is_slowed and is_thrown(ints, floats, work, a, fastest):
-                    undo_step(ints, floats, work, a, energy, fastest)
-                    ints[a + arena.THROWN] = 1
-                elif stage == JUDGE:
-                    floats[ints[a + arena.UNDONE]] = 0.0
     else:
         for k in range(ints[arena.ARTICULATIONS]):
             a = ints[ints[arena.RECORDS] + k]

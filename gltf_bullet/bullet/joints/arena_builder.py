@@ -181,7 +181,7 @@ def _write_record(
         (arena.CLOSURE_FACTOR, q * q),
         (arena.CLOSURE_PULL, q),
         (arena.CLOSURE_WAY, n if q else 0),
-        (arena.OPEN_STATE, header[arena.STATE_SIZE] if q else 0),
+        (arena.OPEN_STATE, header[arena.STATE_SIZE] if q or b else 0),
         (arena.WHIP, 1),
         (arena.MOVES, arena.MOVES_HEAD + arena.MOVE_SIZE * f),
         (arena.MAY_PAY, 1),

@@ -77,7 +77,7 @@ def close_loops(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt
             break
         _aim(ints, work, a, count)
         _find_way(ints, work, a, count, pull, way)
-        _move(ints, floats, work, a, way)
+        move_joints(ints, floats, work, a, way)
         found = WAS_MOVED
         evaluate_tree(ints, floats, work, a)
         measure_closures(ints, floats, work, a)
@@ -199,7 +199,7 @@ def _find_way(ints: IntArray, work: FloatArray, a: int, count: int, wanted: int,
 
 
 @kernel
-def _move(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, way: int) -> None:
+def move_joints(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, way: int) -> None:
     """Put joints and floating bases elsewhere, ``way`` in m and rad."""
     for f in range(ints[a + arena.FRAME_COUNT]):
         joint = ints[ints[a + arena.FRAME_JOINT] + f]
