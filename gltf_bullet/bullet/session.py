@@ -290,9 +290,7 @@ class EngineSession:
             raise EngineError(f"stepSimulation: {error}") from error
 
     def last_body(self) -> tuple[int, int]:
-        """How many bodies the world has, and the id of the last one; other ones have come or gone
-        where it is another.
-        """
+        """How many bodies the world has, and the id of the last one."""
         count = pybullet.getNumBodies(self.client_id)
         return count, pybullet.getBodyUniqueId(count - 1, self.client_id) if count else -1
 

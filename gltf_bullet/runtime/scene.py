@@ -20,6 +20,7 @@ from gltf_bullet.runtime.kept_assets import kept_asset
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.scene_state import SceneState, require_own
+from gltf_bullet.runtime.step_program import StepProgram
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
 from gltf_bullet.runtime.views.bodies import Body
 from gltf_bullet.runtime.views.export import write_pose
@@ -30,7 +31,6 @@ from gltf_bullet.runtime.views.pointers import get_value, set_value
 from gltf_bullet.runtime.views.ray_casts import cast_filtered_rays
 from gltf_bullet.runtime.views.restart import restart
 from gltf_bullet.runtime.views.scene_views import SceneViews
-from gltf_bullet.runtime.step_program import StepProgram
 from gltf_bullet.runtime.worlds.live_scenes import LiveScenes
 from gltf_bullet.transforms import FloatArray
 

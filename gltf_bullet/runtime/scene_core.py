@@ -205,9 +205,7 @@ class SceneCore:
         """
         self.world.before_step(settings, self.followers.place, part, parts)
 
-    def finish_step(
-        self, settings: EngineSettings, made: int = 0, *, is_last: bool = True
-    ) -> None:
+    def finish_step(self, settings: EngineSettings, made: int = 0, *, is_last: bool = True) -> None:
         """Take in an engine step, or ``made`` of those that kernels have made.
 
         ``is_last``: it ends a step, so that listeners want to know.
@@ -235,7 +233,10 @@ class SceneCore:
                 self._write_pointer(self, pointer, value)
         watch = self.followers.watch
         if not watch.is_idle and watch.has_changed(self.nodes.world_from_node):
+            softness, is_unseen = self.world.softness, self.world.softness.is_unseen
             self._rebuild(self.model.now)
+            # What shapes get into as they move pushes them out as fast as they came.
+            softness.is_unseen = is_unseen
         driver = self.followers.driver
         if driver.has_work:
             self.followers.has_moved |= driver.carries  # users may have put bodies elsewhere

@@ -10,8 +10,8 @@
     end        time, events, who listens
 
 Steps that need nothing of Python are made by kernels, many in one call; they go through the same
-stages. It is the step of a *world*: whoever's ``step()`` is called, all its scenes take part, in the
-order of their loading.
+stages. It is the step of a *world*: whoever's ``step()`` is called, all its scenes take part, in
+the order of their loading.
 """
 
 from __future__ import annotations
@@ -210,8 +210,6 @@ class StepProgram:
         self, cores: Sequence[SceneCore], settings: EngineSettings, *, is_last: bool = True
     ) -> None:
         """Everything that the engine's step leaves to be done."""
-        if len(cores) > 1:
-            self._solvers.judge(_jointed(cores))
         for core in cores:
             core.finish_step(settings, is_last=is_last)
 
@@ -280,11 +278,13 @@ class StepProgram:
                 if core is not None and not _is_whole(core):
                     self._broken.add(number)
         alive = [known() for known in self._scenes.values()]
-        return tuple([
-            core
-            for core in alive
-            if core is not None and (core is caller or id(core) not in self._broken)
-        ])
+        return tuple(
+            [
+                core
+                for core in alive
+                if core is not None and (core is caller or id(core) not in self._broken)
+            ]
+        )
 
     def _finish_drifting(self, cores: Sequence[SceneCore], settings: EngineSettings) -> None:
         """Note that scenes have moved, and take back bodies that went through something."""
@@ -309,9 +309,7 @@ def _jointed(cores: Sequence[SceneCore]) -> list[ArticulationSet]:
 
 def _drifting(cores: Sequence[SceneCore], settings: EngineSettings) -> list[SceneCore]:
     """Scenes that need nothing before or after a step but a look at their fast bodies."""
-    return [
-        core for core in cores if core.is_unattended and core.world.quiet_steps.drift(settings)
-    ]
+    return [core for core in cores if core.is_unattended and core.world.quiet_steps.drift(settings)]
 
 
 def _is_whole(core: SceneCore) -> bool:

@@ -28,8 +28,6 @@ CUT_LOCAL = 4
 """[cuts, 6], floats: the point in the first frame, then in the second."""
 CUT_IMPULSE = 5
 """[cuts, 6], floats: what its rows did in the last step; memory."""
-JUDGED = 6
-"""Switch: 1 where the last step was judged already, right after it."""
 SUBSTEPS = 7
 """Steps that the engine makes of one."""
 ARENA_HEADER = 8
@@ -134,17 +132,13 @@ LATELY = 88
 TOUCHED = 89
 """[n], generalized force of the contacts that the last solve foresaw."""
 LAST_VELOCITY = 95
-"""[n], before the last step."""
+"""[n], velocities when the last step began."""
 LAST_MASS = 106
 """[n, n], mass matrix at the beginning of the last step."""
-LAST_ENERGY = 96
-"""[1], kinetic, before the last step, J."""
-LEGITIMATE = 97
-"""[n], generalized force of the last step that may do work, however its way went."""
+NEEDED = 96
+"""[1] Engine steps that the last step needed, as a number: see ``step_division``."""
 GIVING = 104
 """[n], that of drives and soft limits, which give way: they push less where they are outrun."""
-GIVING_RATE = 105
-"""[n], how much less per velocity that was not foreseen."""
 LAST_STATE = 107
 """[s], coordinates and velocities as they were known last."""
 PLACED = 108
@@ -153,8 +147,6 @@ TAKEN = 109
 """[n], 1 for axes that somebody else's motor has."""
 QUIET = 110
 """[n], steps in which that motor seems to be off."""
-MISTRUST = 98
-"""[1], for how long steps are still taken for mispredicted, s."""
 MEMORY_END = 48
 
 # --- header slots: tables of work -----------------------------------------------------------------
@@ -243,14 +235,8 @@ MOTOR_BOUND = 93
 """[n], work: their largest force, 0 for none."""
 ROW_SUM = 94
 """[n], work: force of all rows, loop and cut constraints included."""
-MOVING_FORCE = 100
-"""[n], work: the part of CONTACT_FORCE that comes from bodies that move."""
-SLOWED = 101
-"""Switch: 1 where velocities were taken back because they held energy from nowhere."""
 MOTORS = 102
 """Switch: 1 where the engine's velocity motors shall bring the rows about."""
-LIMITED = 103
-"""1 + a frame whose joint turned faster than a step can follow; Python names it and clears it."""
 SET_BY_OTHERS = 112
 """Switch: 1 where others have set joints, bases or their velocities since the last step."""
 STRANDED = 113
@@ -276,8 +262,6 @@ ROW_BEND = 119
 """[m], work: what a step adds to the values beyond their rates if no row does anything."""
 AHEAD = 120
 """[n], work: velocities at which a row looks ahead."""
-SURPRISE = 121
-"""[n], work: generalized force of the last step that nothing that is known accounts for."""
 LOOKS_AHEAD = 122
 """Switch: 1 where rows reckon with how far their metrics bend in the step."""
 CLOSURE_HALF = 123
@@ -292,12 +276,6 @@ CLOSURE_WAY = 127
 """[n], work: and the coordinates, so that they do."""
 TORN = 128
 """1 + a loop that nothing can close; 0 for none."""
-FASTEST = 132
-"""[1], memory: speed of the fastest body when the last step began, m/s."""
-PUSHER = 133
-"""[1], work: the same of the scenes that may push."""
-PUSHED_BY = 134
-"""[1], work: speed of the fastest of what moves and touches the articulation, m/s."""
 OVERSHOT = 135
 """1 + a row of several axes whose limit a body has left, going round; Python names it."""
 OVERSHOT_NAMED = 136
@@ -306,14 +284,8 @@ ROW_RELIEF = 137
 """[m], work: what a row may ask less of for the bend of its metric, so that this pays nothing."""
 MAY_PAY = 138
 """[1], work: energy that all rows may pay in the step for bends, J."""
-THROWN = 139
-"""Switch: 1 where the last step was taken back."""
 OPEN_STATE = 140
 """[s], work: coordinates before loops are closed."""
-UNDONE = 141
-"""[1], memory: how many of the last steps were taken back, without one between that was not."""
-MOVES = 142
-"""[9 + 8 f], work: how all frames moved in the last step; see MOVES_HEAD."""
 HEADER_SIZE = 143
 
 SCRATCH_SIZE = 128
@@ -352,26 +324,6 @@ LINK_HALF_THICKNESS = 32
 LINK_HALF_LENGTH = 33
 """Of the whole body [m]."""
 LINK_SIZE = 34
-
-MOVES_FURTHEST = 0
-"""How far any point of a frame that was hurried may have gone [m]; 0: none was."""
-MOVES_SPREAD = 1
-"""How far any point of a link may have moved against the first one [m]."""
-MOVES_THINNEST = 2
-"""Half thickness of the thinnest frame that was hurried [m]."""
-MOVES_LOW = 3
-"""[3], lowest and ..."""
-MOVES_HIGH = 6
-"""[3], highest coordinates of those frames [m], or further out."""
-MOVES_HEAD = 9
-MOVE_TRAVEL = 0
-"""[3], of a frame's centre of mass [m]."""
-MOVE_TURNING = 3
-"""[3], of the frame about it, times half of its length [m]."""
-MOVE_HALF_THICKNESS = 6
-MOVE_IS_HURRIED = 7
-"""1 where it went further than it is thick, and not out of the world."""
-MOVE_SIZE = 8
 
 # --- fields of POSE -------------------------------------------------------------------------------
 

@@ -53,7 +53,7 @@ def centre_bias(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt
     work[whip] = 0.0
     if _largest_speed(ints, floats, work, a) * dt < CALM:
         return
-    if ints[a + arena.MISPREDICTED] or floats[ints[a + arena.MISTRUST]] > 0.0:
+    if ints[a + arena.MISPREDICTED]:
         # The mean is one of velocities that will not come about; of limbs that an impact has thrown
         # the passes do not converge (measured: a ragdoll at 41 rad/s and 60 Hz, 2e8 N m).
         _stop_whip(ints, floats, work, a, dt)

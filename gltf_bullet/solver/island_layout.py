@@ -164,28 +164,20 @@ LEAST_MOMENT = 1e-12
 
 PREPARE = 1
 """State the rows of all articulations of the arena that take part in the step."""
-JUDGE = 2
-"""Judge the step that was just made, and take back energy that came from nowhere."""
 EVALUATE = 3
 """Poses, velocities, mass matrix and row values of the articulation ``number``."""
 HEAR = 5
 """Let the memory hold what the engine tells of motors, for a snapshot."""
-MOVES = 6
-"""Note how far the frames of the articulation ``number`` went in the step that was just made."""
 DIVIDE = 7
 """Say how many engine steps the coming step needs: see ``step_division``."""
 CLOSE = 4
-"""Close the loops that the step which was just made has left open; JUDGE does so as well."""
+"""Close the loops that the step which was just made has left open"""
 
-WAS_SLOWED = 1
-WAS_HURRIED = 2
 WAS_MOVED = 4
 """Loops were closed; the engine must be given places and velocities."""
 WAS_TORN = 8
 """A loop stays open."""
-WAS_THROWN = 16
-"""An articulation was put back to where it was before the step."""
-JUDGEMENTS = 32
+FOUND_OF_LOOPS = 16
 """What they all are less than."""
 
 OPEN = 1
@@ -204,18 +196,12 @@ NOT_CONVERGED = 2
 NOT_FINITE = 4
 MISPREDICTED = 8
 """The last step went otherwise than foreseen; motors are asked for."""
-SLOWED = 16
-"""Velocities were taken back; the engine must be given them."""
-HURRIED = 64
-"""A link goes further in the step than it is thick."""
 STRANDED = 128
 """Others have put an axis beyond a limit."""
 TAKEN_OVER = 256
 """A motor of theirs has taken an axis over."""
 OVERSHOT = 512
 """A body went round so fast that it left a limit across several axes."""
-MISTRUSTED = 32
-"""Contacts turn out otherwise than foreseen: the step should be judged right after it."""
 
 
 # --- columns of the table of scenes ---------------------------------------------------------------

@@ -148,9 +148,7 @@ def take_results(
                 - work[ints[a + arena.CENTRED] + k]
                 + work[ints[a + arena.HANDED] + k]
             )
-            floats[ints[a + arena.LEGITIMATE] + k] = work[ints[a + arena.APPLIED] + k]
             floats[ints[a + arena.GIVING] + k] = 0.0
-            floats[ints[a + arena.GIVING_RATE] + k] = 0.0
         for r in range(total):
             floats[ints[a + arena.LAST_IMPULSE] + r] = 0.0
         floats[ints[a + arena.LAST_DT]] = dt
@@ -207,8 +205,6 @@ def _take_rows(
         slot = layout.ROW_FIRST_JACOBIAN if is_first else layout.ROW_SECOND_JACOBIAN
         row, unit = index[index[slot] + r], index[index[layout.ROW_UNIT] + r]
         if source >= layout.HELD_SOURCE:
-            for k in range(n):
-                floats[ints[a + arena.LEGITIMATE] + k] += values[row + k] * x / dt
             continue
         if source >= layout.CONTACT_SOURCE:
             for k in range(n):
@@ -220,11 +216,9 @@ def _take_rows(
         # Of the next step only what lasts can be foretold: a one-sided limit that chatters made
         # light bodies on long levers gain energy without end.
         lasts = low != 0.0 and high != 0.0
-        is_soft, rate = False, 0.0
+        is_soft = False
         if 0 <= source < ints[a + arena.ROW_COUNT]:
             is_soft = not math.isinf(floats[ints[a + arena.ROW_STIFFNESS] + source])
-            if is_soft and low < x < high:
-                rate = 1.0 / (dt * values[index[layout.ROW_SOFTNESS] + r])
             if is_soft and not ints[ints[a + arena.ROW_IS_DRIVE] + source]:
                 # Taken to last, it quadruples the error of a light body's swing (measured).
                 lasts = False
@@ -242,7 +236,5 @@ def _take_rows(
                 work[forces + k] += part
             if is_soft:
                 floats[ints[a + arena.GIVING] + k] += part
-                share = 1.0 if unit >= 0 else values[row + k]
-                floats[ints[a + arena.GIVING_RATE] + k] += rate * share * share
             if lasts:
                 floats[lasting + k] += part

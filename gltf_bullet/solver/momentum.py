@@ -11,7 +11,14 @@ whole as to one rigid body, so that joints move as they were found to.
 from __future__ import annotations
 
 from gltf_bullet.solver import arena
-from gltf_bullet.solver.arena import FLOATING, LINK_MASS, LINK_SIZE, POSE_COM, POSE_INERTIA, POSE_SIZE
+from gltf_bullet.solver.arena import (
+    FLOATING,
+    LINK_MASS,
+    LINK_SIZE,
+    POSE_COM,
+    POSE_INERTIA,
+    POSE_SIZE,
+)
 from gltf_bullet.solver.cholesky import factor_dense, solve_dense
 from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.last_step.closing import move_joints
@@ -164,6 +171,11 @@ def _give_back(
     _shift(work, gain, -work[com], -work[com + 1], -work[com + 2])
     factor_dense(work, block, 6, block + 36)
     solve_dense(work, block + 36, 6, gain)
+    total = 0.0
+    for i in range(6):
+        total += 0.0 * work[gain + i]
+    if total != 0.0:  # of masses whose momenta no number holds
+        return
     for k in range(n):
         total = 0.0
         for i in range(6):

@@ -1,4 +1,4 @@
-"""The kernel that reads, judges the last step and states the rows of the coming one."""
+"""The kernel that reads what became of the last step and states the rows of the coming one."""
 
 from __future__ import annotations
 
@@ -11,26 +11,19 @@ from gltf_bullet.solver.island_layout import (
     DIVIDE,
     EVALUATE,
     HEAR,
-    JUDGE,
-    MOVES,
-    WAS_HURRIED,
-    WAS_THROWN,
 )
 from gltf_bullet.solver.last_step.closing import close_loops
-from gltf_bullet.solver.last_step.energy_guard import judge_step, note_speed, notice_misses
 from gltf_bullet.solver.last_step.foreign_hands import note_places, notice_hands
 from gltf_bullet.solver.last_step.foreign_motors import (
     compare_motors,
     hear_before_saving,
     hear_motors,
 )
-from gltf_bullet.solver.last_step.link_moves import note_moves
-from gltf_bullet.solver.last_step.thrown_steps import fastest_body, is_thrown, undo_step
+from gltf_bullet.solver.last_step.mispredictions import notice_misses
 from gltf_bullet.solver.last_step.unknown_loads import add_contact_forces, find_unknown_load
 from gltf_bullet.solver.row_metrics import measure_rows
 from gltf_bullet.solver.step_division import steps_needed
 from gltf_bullet.solver.tree_dynamics import evaluate_tree
-from gltf_bullet.solver.tree_kinematics import is_hurried
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["prepare"]
@@ -56,58 +49,34 @@ def _prepare_one(
         evaluate_tree(ints, floats, work, a)
         measure_rows(ints, floats, work, a)
         return 0
-    if stage == MOVES:
-        note_moves(ints, floats, work, ints[ints[arena.RECORDS] + number], dt)
-        return 0
     if stage == HEAR:
         for k in range(ints[arena.ARTICULATIONS]):
             hear_before_saving(ints, floats, work, ints[ints[arena.RECORDS] + k], dt)
         return 0
     if stage == DIVIDE:
         return int(steps_needed(ints, floats, dt))
-    slowed = 0
-    if stage == JUDGE or stage == CLOSE:
+    if stage == CLOSE:
+        found = 0
         for k in range(ints[arena.ARTICULATIONS]):
             a = ints[ints[arena.RECORDS] + k]
             if ints[a + arena.CLOSURE_COUNT]:
-                slowed |= close_loops(ints, floats, work, a, dt)
-    if stage == CLOSE:
-        return int(slowed)
+                found |= close_loops(ints, floats, work, a, dt)
+        return int(found)
+    for k in range(ints[arena.ARTICULATIONS]):
+        evaluate_tree(ints, floats, work, ints[ints[arena.RECORDS] + k])
+    add_contact_forces(ints, work, index, values, number, contacts, dt)
     for k in range(ints[arena.ARTICULATIONS]):
         a = ints[ints[arena.RECORDS] + k]
-        ints[a + arena.THROWN] = 0
-        evaluate_tree(ints, floats, work, a)
-    if ints[arena.JUDGED] == 0:
-        add_contact_forces(ints, floats, work, index, values, number, contacts, dt)
-        for k in range(ints[arena.ARTICULATIONS]):
-            a = ints[ints[arena.RECORDS] + k]
-            if ints[a + arena.ACTS] == 1 and not notice_hands(ints, floats, work, a):
-                compare_motors(ints, floats, work, a, dt)
-                notice_misses(ints, floats, work, a)
-                # Before the guard takes anything from the velocities: that is nobody's load.
-                find_unknown_load(ints, floats, work, a)
-    else:
-        for k in range(ints[arena.ARTICULATIONS]):
-            a = ints[ints[arena.RECORDS] + k]
-            if ints[a + arena.ACTS] == 1:
-                notice_hands(ints, floats, work, a)
-    if stage == JUDGE:
-        ints[arena.JUDGED] = 1
-        for k in range(ints[arena.ARTICULATIONS]):
-            a = ints[ints[arena.RECORDS] + k]
-            slowed |= WAS_THROWN if ints[a + arena.THROWN] else 0
-            note_places(ints, floats, a, True)
-            slowed |= ints[a + arena.SLOWED]
-            if is_hurried(ints, floats, work, a, ints[a + arena.VELOCITY], dt):
-                slowed |= WAS_HURRIED
-        return int(slowed)
+        if ints[a + arena.ACTS] == 1 and not notice_hands(ints, floats, a):
+            compare_motors(ints, floats, work, a, dt)
+            notice_misses(ints, floats, work, a)
+            find_unknown_load(ints, floats, work, a)
     for k in range(ints[arena.ARTICULATIONS]):
         a = ints[ints[arena.RECORDS] + k]
         if ints[a + arena.ACTS] != 0:
             if ints[a + arena.ACTS] == 1:
                 hear_motors(ints, floats, work, a, dt)
                 note_places(ints, floats, a, False)
-                note_speed(ints, floats, work, a)
             prepare_articulation(ints, floats, work, a, dt, gx, gy, gz)
     return 0
 
@@ -127,9 +96,8 @@ def prepare(
 
     Args:
         scenes: Their arrays, a row each: see ``island_layout.row_of``.
-        stage: PREPARE, JUDGE, CLOSE, DIVIDE, HEAR, EVALUATE or MOVES.
-        number: By which the sides of contacts call this arena; of the articulation for EVALUATE
-            and MOVES.
+        stage: PREPARE, CLOSE, DIVIDE, HEAR or EVALUATE.
+        number: By which the sides of contacts call this arena; of the articulation for EVALUATE.
         contacts: How many were filled in.
         dt: [s]
         gx: Gravity that the engine applies [m/s^2], world axes.
@@ -137,9 +105,8 @@ def prepare(
         gz: Likewise.
 
     Returns:
-        WAS_SLOWED where the engine must be given velocities that were taken back, WAS_MOVED where
-        places as well, WAS_TORN where a loop stays open, WAS_HURRIED where a link went further in
-        the step than it is thick, and WAS_THROWN where an articulation is where it was before it.
+        WAS_MOVED where the engine must be given places and velocities, WAS_TORN where a loop stays
+        open.
         For DIVIDE the largest number of engine steps that any articulation needs.
     """
     found = 0

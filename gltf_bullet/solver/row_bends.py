@@ -59,8 +59,6 @@ def _may_look_ahead(ints: IntArray, floats: FloatArray, work: FloatArray, a: int
     What contacts will do a row does not know: of 60 pairs of ragdolls dropped at 60 Hz one gained
     34 times its energy, and of 12 heaps of five one half of it, which do not without (measured).
     """
-    if floats[ints[a + arena.MISTRUST]] > 0.0:
-        return False
     for i in range(ints[a + arena.DOF_COUNT]):
         touched = floats[ints[a + arena.TOUCHED] + i]
         if touched != 0.0 or work[ints[a + arena.CONTACT_FORCE] + i] != 0.0:

@@ -14,16 +14,13 @@ from gltf_bullet.solver.island_contacts import (
 from gltf_bullet.solver.island_layout import (
     FINISH,
     GATHER,
-    HURRIED,
     MISPREDICTED,
-    MISTRUSTED,
     NEEDS_ROOM,
     NOT_CONVERGED,
     NOT_FINITE,
     OPEN,
     OVERSHOT,
     RELIEVE,
-    SLOWED,
     SOLVE,
     STRANDED,
     TAKEN_OVER,
@@ -31,7 +28,6 @@ from gltf_bullet.solver.island_layout import (
 from gltf_bullet.solver.joining import add_cut_constraints, take_results
 from gltf_bullet.solver.newton import solve_islands
 from gltf_bullet.solver.row_payments import relieve_rows
-from gltf_bullet.solver.tree_kinematics import is_hurried
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["solve"]
@@ -85,25 +81,9 @@ def _solve_one(
             index[layout.RELIEVED] = 0
         status = 0 if take_results(ints, floats, work, index, values, dt) else NOT_FINITE
         status |= MISPREDICTED if _is_any(ints, arena.MOTORS) else 0
-        if ints[arena.JUDGED] == 0:
-            status |= SLOWED if _is_any(ints, arena.SLOWED) else 0
-        ints[arena.JUDGED] = 0
         status |= STRANDED if _is_any(ints, arena.STRANDED) else 0
         status |= TAKEN_OVER if _is_any(ints, arena.TAKES_OVER) else 0
         status |= OVERSHOT if _is_any(ints, arena.OVERSHOT) else 0
-        for k in range(ints[arena.ARTICULATIONS]):
-            a = ints[ints[arena.RECORDS] + k]
-            if floats[ints[a + arena.MISTRUST]] > 0.0:
-                status |= MISTRUSTED
-            if ints[a + arena.ACTS] == 1:
-                velocity = ints[a + arena.SCRATCH]
-                for i in range(ints[a + arena.DOF_COUNT]):
-                    work[velocity + i] = floats[ints[a + arena.EXPECTED] + i]
-                if is_hurried(ints, floats, work, a, velocity, dt):
-                    status |= HURRIED
-        if ints[arena.SUBSTEPS] > 1:
-            # Their velocities do not tell what others have set: the state is read at the end.
-            status |= MISTRUSTED
         return status | (NOT_CONVERGED if index[layout.UNCONVERGED] else 0)
     return NEEDS_ROOM if index[layout.NEEDED] else 0
 
@@ -132,8 +112,8 @@ def solve(
         dt: [s]
 
     Returns:
-        0, or a sum of NEEDS_ROOM, NOT_CONVERGED, NOT_FINITE, MISPREDICTED, SLOWED, STRANDED,
-        TAKEN_OVER, OVERSHOT, MISTRUSTED and HURRIED; of several scenes what is true of any.
+        0, or a sum of NEEDS_ROOM, NOT_CONVERGED, NOT_FINITE, MISPREDICTED, STRANDED,
+        TAKEN_OVER and OVERSHOT; of several scenes what is true of any.
     """
     found = 0
     for row in range(len(scenes)):

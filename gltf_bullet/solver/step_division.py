@@ -19,38 +19,51 @@ LARGEST_TURN = 0.15
 """[rad] of a joint within one engine step."""
 LARGEST_WAY = 0.03
 """[m] of a joint or a floating base within one engine step."""
-MOST_STEPS = 8
+MOST_STEPS = 16
 """Engine steps in a step at most."""
-
-
-@kernel
-def _largest(floats: FloatArray, start: int, count: int) -> float:
-    largest = 0.0
-    for k in range(start, start + count):
-        largest = max(largest, abs(floats[k]))
-    return largest
+LASTING = 0.8
+"""Share of what a step needed that the next one needs at least: impacts of many limbs, and springs
+that they have pressed, take some steps."""
 
 
 @kernel
 def steps_needed(ints: IntArray, floats: FloatArray, dt: float) -> int:
-    """Engine steps for a step of ``dt`` seconds of all articulations, whose state was read."""
-    most = 0.0
+    """Engine steps for a step of ``dt`` seconds of all articulations, whose state was read.
+
+    What changed the velocities in the last step, as contacts and springs do, may do so again.
+    """
+    most = 1
     for k in range(ints[arena.ARTICULATIONS]):
         a = ints[ints[arena.RECORDS] + k]
         if ints[a + arena.ACTS] == 0:
             continue
+        fastest = 0.0
         for f in range(ints[a + arena.FRAME_COUNT]):
             joint = ints[ints[a + arena.FRAME_JOINT] + f]
-            state = ints[ints[a + arena.FRAME_STATE] + f]
+            speeds = ints[ints[a + arena.FRAME_STATE] + f]
+            lately = ints[a + arena.LAST_VELOCITY] + ints[ints[a + arena.FRAME_FIRST_DOF] + f]
             if joint == REVOLUTE:
-                most = max(most, abs(floats[state + 1]) / LARGEST_TURN)
+                fastest = max(fastest, _fastest(floats, speeds + 1, lately, 1) / LARGEST_TURN)
             elif joint == PRISMATIC:
-                most = max(most, abs(floats[state + 1]) / LARGEST_WAY)
+                fastest = max(fastest, _fastest(floats, speeds + 1, lately, 1) / LARGEST_WAY)
             elif joint == SPHERICAL:
-                most = max(most, _largest(floats, state + 4, 3) / LARGEST_TURN)
+                fastest = max(fastest, _fastest(floats, speeds + 4, lately, 3) / LARGEST_TURN)
             elif joint == FLOATING:
-                most = max(most, _largest(floats, state + 7, 3) / LARGEST_WAY)
-    needed = most * dt
-    if not needed > 1.0:
-        return 1
-    return int(min(needed, MOST_STEPS - 1.0)) + 1
+                fastest = max(fastest, _fastest(floats, speeds + 7, lately, 3) / LARGEST_WAY)
+                fastest = max(fastest, _fastest(floats, speeds + 10, lately + 3, 3) / LARGEST_TURN)
+        needed = ints[a + arena.NEEDED]
+        floats[needed] = max(dt * fastest, LASTING * floats[needed])
+        if floats[needed] > 1.0:
+            most = max(most, int(min(floats[needed], MOST_STEPS - 1.0)) + 1)
+    return most
+
+
+@kernel
+def _fastest(floats: FloatArray, speeds: int, lately: int, count: int) -> float:
+    """Of some velocities, with what they have changed by since the last step; they are noted."""
+    fastest = 0.0
+    for k in range(count):
+        speed = floats[speeds + k]
+        fastest = max(fastest, abs(speed) + abs(speed - floats[lately + k]))
+        floats[lately + k] = speed
+    return fastest

@@ -11,8 +11,6 @@ from gltf_bullet.solver.arena import (
     FLOATING,
     LINK_AXIS,
     LINK_COM,
-    LINK_HALF_LENGTH,
-    LINK_HALF_THICKNESS,
     LINK_INERTIA,
     LINK_INERTIAL,
     LINK_MASS,
@@ -308,27 +306,6 @@ def move_frames(
             rate = work[velocity + n]
             for k in range(6):
                 work[at + k] += rate * work[axes + 6 * n + k]
-
-
-@kernel
-def is_hurried(
-    ints: IntArray, floats: FloatArray, work: FloatArray, a: int, velocity: int, dt: float
-) -> bool:
-    """Whether some frame goes further in a step than it is thick, at the work's velocities."""
-    twist = ints[a + arena.TWIST_MEAN]
-    move_frames(ints, floats, work, a, velocity, twist)
-    for f in range(ints[a + arena.FRAME_COUNT]):
-        link, t = ints[a + arena.LINK] + LINK_SIZE * f, twist + 6 * f
-        c = ints[a + arena.POSE] + POSE_SIZE * f + POSE_COM
-        wx, wy, wz = work[t], work[t + 1], work[t + 2]
-        x = work[t + 3] + wy * work[c + 2] - wz * work[c + 1]
-        y = work[t + 4] + wz * work[c] - wx * work[c + 2]
-        z = work[t + 5] + wx * work[c + 1] - wy * work[c]
-        way = math.sqrt(x * x + y * y + z * z)
-        way += math.sqrt(wx * wx + wy * wy + wz * wz) * floats[link + LINK_HALF_LENGTH]
-        if way * dt > floats[link + LINK_HALF_THICKNESS]:
-            return True
-    return False
 
 
 @kernel

@@ -232,8 +232,13 @@ def gas(seed: int) -> bytes:
 # --- jointed bodies -----------------------------------------------------------------------------
 
 
-def doll(seed: int, *, limits: bool = True, speed: float = 1.0, spin: float = 3.0) -> bytes:
-    """A tree of three to seven bodies on balls and hinges that flies and turns freely."""
+def doll(
+    seed: int, *, limits: bool = True, solid: bool = True, speed: float = 1.0, spin: float = 3.0
+) -> bytes:
+    """A tree of three to seven bodies on balls and hinges that flies and turns freely.
+
+    ``solid``: its bodies collide with each other, but for those that a joint connects.
+    """
     rng = np.random.default_rng(seed)
     scenery = Jointed()
     count = int(rng.integers(3, 8))
@@ -248,9 +253,11 @@ def doll(seed: int, *, limits: bool = True, speed: float = 1.0, spin: float = 3.
         moved = velocity + np.cross(turning, places[k])
         shape = scenery.shape("capsule", radiusBottom=0.05, radiusTop=0.05, height=0.2)
         bodies.append(scenery.node(
-            f"Body{k}", at=places[k].tolist(), shape=shape,
+            f"Body{k}", at=places[k].tolist(), shape=shape if solid else None,
             motion={
-                "mass": float(10 ** rng.uniform(-0.5, 0.7)), "linearVelocity": moved.tolist(),
+                "mass": (mass := float(10 ** rng.uniform(-0.5, 0.7))),
+                "inertiaDiagonal": (mass * rng.uniform(0.008, 0.012, 3)).tolist(),
+                "linearVelocity": moved.tolist(),
                 "angularVelocity": (turning + rng.uniform(-1, 1, 3)).tolist(),
             },
         ))  # fmt: skip

@@ -69,10 +69,9 @@ class KinematicBodies:
         now = np.array([pose[0] for pose in poses])
         turned = np.array([pose[1] for pose in poses])
         linear = (inertial_positions - now) / (parts * time_step)
-        angular = (
-            rotation_vector_from_quat(quat_multiply(inertial_rotations, quat_conjugate(turned)))
-            / (parts * time_step)
-        )
+        angular = rotation_vector_from_quat(
+            quat_multiply(inertial_rotations, quat_conjugate(turned))
+        ) / (parts * time_step)
         linear[is_jump], angular[is_jump] = 0.0, 0.0
         for index in np.flatnonzero(is_jump).tolist():
             pybullet.resetBasePositionAndOrientation(

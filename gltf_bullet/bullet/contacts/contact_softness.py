@@ -2,10 +2,10 @@
 
 The engine turns a share of a depth into speed, ``ERP depth / dt``, and the speed stays: a box of
 0.4 m that begins 0.1 m deep in the ground leaves it at 1.9 m/s at 240 Hz (measured). What bodies
-that move get into in a step is small, and pushed out so. But where they were put into each other, by
-a file, ``set``, a reset or a new neighbour, the share is made so small, before the engine solves,
-that nobody leaves faster than EXIT_SPEED, until they are out. The solve that follows knows it:
-momentum is exact, whoever takes part.
+that move get into in a step is small, and pushed out so. But where they were put into each other,
+by a file, ``set``, a reset or a new neighbour, the share is made so small, before the engine
+solves, that nobody leaves faster than EXIT_SPEED, until they are out. The solve that follows knows
+it: momentum is exact, whoever takes part.
 
 What a link was once told cannot be untold. The engine combines the numbers of two links, springs in
 series and dampers side by side; what was never told counts as 1e30 N/m without a damper. All that
@@ -22,7 +22,7 @@ from typing import TypeAlias
 import pybullet
 
 from gltf_bullet.bullet.engine_link import EngineLink
-from gltf_bullet.bullet.exchange.native_calls import NativeWorld
+from gltf_bullet.bullet.exchange.native_calls import python_contacts
 from gltf_bullet.bullet.session import EngineSession, EngineSettings
 from gltf_bullet.solver.contact_following import ROW_SIZE
 from gltf_bullet.transforms import Vec3
@@ -34,7 +34,8 @@ ENGINE_ERP = 0.08
 EXIT_SPEED = 0.1
 """[m/s] at most that an overlap gives."""
 DEEP = 2e-3
-"""[m] from which on bodies that were put somewhere overlap: meshes are 1 mm thicker than they look."""
+"""[m] from which on bodies that were put somewhere overlap: meshes are 1 mm thicker than they
+look."""
 SHALLOW = 1e-3
 """[m] of depth from which on the engine lets out as it does."""
 _ABSENT = 8
@@ -96,14 +97,13 @@ class ContactSoftness:
     def __init__(self, session: EngineSession) -> None:
         """Of a world: get it by ``session.shared``."""
         self._session = session
-        self._contacts = session.shared(NativeWorld).contacts
         self._links: set[EngineLink] = set()
         self._told: dict[EngineLink, float] = {}
         """Share of each moving link that is not as the engine makes it."""
         self._pairs: dict[_Pair, int] = {}
         """Who is let out of whom, and for how many steps they have had no deep contact."""
         self._time_step = 0.0
-        self._is_unseen = True
+        self.is_unseen = True
         """Whether bodies were put somewhere since the engine looked for contacts."""
         self.is_idle = False
         """Whether :meth:`before_step` has nothing to do."""
@@ -127,7 +127,7 @@ class ContactSoftness:
 
     def expect(self) -> None:
         """Bodies were put somewhere: the engine looks for contacts before its next step."""
-        self._is_unseen, self.is_idle = True, False
+        self.is_unseen, self.is_idle = True, False
 
     def before_step(self, settings: EngineSettings) -> None:
         """Soften the contacts of who was put into others, and harden those of who has come out."""
@@ -136,11 +136,11 @@ class ContactSoftness:
         time_step = settings.time_step / max(settings.substeps, 1)
         # The contacts that the coming step finds, not those of the last one.
         self._session.detect_collisions()
-        rows = self._contacts().reshape(-1, ROW_SIZE)
+        rows = python_contacts(self._session.client_id).reshape(-1, ROW_SIZE)
         rows = rows[rows[:, _DISTANCE] < -SHALLOW]
         depths: dict[EngineLink, float] = {}
         ways: dict[int, list[Vec3]] = {}
-        begins, self._is_unseen = self._is_unseen, False
+        begins, self.is_unseen = self.is_unseen, False
         fields = [0, 1, 2, 3, *range(_NORMAL, _NORMAL + 3), _DISTANCE]
         seen: set[_Pair] = set()
         for body, other, on_body, on_other, x, y, z, distance in rows[:, fields].tolist():
@@ -215,7 +215,7 @@ class ContactSoftness:
                 self._told[link] = erp
                 if self._time_step > 0.0:
                     self._tell(link, erp, self._time_step)
-        self.is_idle = not (self._pairs or self._is_unseen)
+        self.is_idle = not (self._pairs or self.is_unseen)
 
     def _tell(self, link: EngineLink, erp: float, time_step: float) -> None:
         self._told[link] = erp

@@ -62,11 +62,6 @@ class JointCommands:
         self._motor_axes: set[tuple[int, int]] = set()
         """Axes (body, link) whose motor is ours at present; others may be the user's."""
 
-    @property
-    def pushes_bases(self) -> bool:
-        """Whether any of the bodies floats."""
-        return any(floats for *_, floats in self.targets)
-
     def tell(self) -> None:
         """Give the engine what the solve has found."""
         commands: list[float] = self._commands.tolist()

@@ -323,12 +323,6 @@ class Articulation:
         self.arena.model(self.record, slots.LAST_STATE, size)[:] = self.state[:size]
         self.arena.model(self.record, slots.PLACED, 1)[:] = 1.0
 
-    def give_back_velocities(self) -> None:
-        """Give the engine the velocities of the solve, where it took energy out of them."""
-        if self.arena.ints[self.record.offset + slots.SLOWED]:
-            velocity = self.arena.table(self.record, slots.VELOCITY, self.record.dof_count)
-            self.set_velocities(velocity)
-
     def project_velocities(
         self, linear: Mapping[int, FloatArray], angular: Mapping[int, FloatArray]
     ) -> None:

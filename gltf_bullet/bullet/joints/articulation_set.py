@@ -11,7 +11,6 @@ import pybullet
 
 from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.articulation_state import NO_STATE, ArticulationState
-from gltf_bullet.bullet.joints.fast.fast_links import FastLinks, MayMeet, none_meet
 from gltf_bullet.bullet.joints.joint_controls import JointControls
 from gltf_bullet.bullet.joints.jointed_links import JointedLinks
 from gltf_bullet.bullet.joints.loop_constraints import NO_LOOPS, LoopConstraints
@@ -63,7 +62,7 @@ class ArticulationSet(JointedLinks):
         self._body_plans = body_plans
         self._anchors = anchors
         self._bases = [(anchor, ids[number]) for anchor, number in places.bases]
-        self._connection: tuple[EngineSession, Sequence[int], MayMeet, Derive] | None = None
+        self._connection: tuple[EngineSession, Sequence[int], Derive] | None = None
         solid = {ids[number] for number in places.solid}
         self.contacts = ContactReader(client_id, self.articulations, solid)
         """The scene's view of the contacts in its world."""
@@ -82,7 +81,7 @@ class ArticulationSet(JointedLinks):
         """The joint-space solve, coupled where contacts carry forces."""
         solver = JointSolver(self.client_id, self.arena, self.articulations, self.contacts)
         if self._connection is not None and self.articulations:
-            session, body_ids, _, derive = self._connection
+            session, body_ids, derive = self._connection
             solver.connect(session, body_ids, self.loop_constraints.records, derive)
         return solver
 
@@ -105,12 +104,6 @@ class ArticulationSet(JointedLinks):
         )
 
     @cached_property
-    def fast_links(self) -> FastLinks:
-        """Keeps links from passing through others."""
-        may_meet = self._connection[2] if self._connection is not None else none_meet
-        return FastLinks(self.client_id, self.articulations, self.links_of, self.contacts, may_meet)
-
-    @cached_property
     def _inertial(self) -> tuple[FloatArray, FloatArray]:
         """Inertial frames in those of the bodies: positions [m] (k, 3), rotations (k, 4)."""
         inertial = [self._body_plans[node].body_from_inertial for node in self.link_of]
@@ -130,18 +123,15 @@ class ArticulationSet(JointedLinks):
         """Number of a body's articulation, and its frame there."""
         return self._frame_of[node]
 
-    def connect(
-        self, session: EngineSession, body_ids: Sequence[int], may_meet: MayMeet, derive: Derive
-    ) -> None:
+    def connect(self, session: EngineSession, body_ids: Sequence[int], derive: Derive) -> None:
         """Let kernels call the engine from the first step on, where they can.
 
         Args:
             session: The world.
             body_ids: All bodies of the scene, marked.
-            may_meet: Whether rules and filters of the scene let two links collide.
             derive: Of the scene's plan.
         """
-        self._connection = session, body_ids, may_meet, derive
+        self._connection = session, body_ids, derive
 
     # --- the step -----------------------------------------------------------------------------
 
@@ -179,19 +169,10 @@ class ArticulationSet(JointedLinks):
             self.loop_constraints.tighten()
 
     def after_step(self) -> None:
-        """Take back energy from nowhere, and ways through others; give native limits back."""
-        solver = self.solver
-        if not solver.is_judged:
-            solver.look_for_landing()
-            if self.loop_constraints.is_any and not solver.is_mistrustful:
-                solver.close_loops()
-            if solver.is_mistrustful:
-                solver.judge()
-        solver.is_judged = False
-        if solver.is_hurried or self.fast_links.held:
-            self.fast_links.put_back(*solver.last)
-            if self.loop_constraints.is_any:
-                solver.close_loops()
+        """Close loops that the step has opened; give native limits back."""
+        if self.loop_constraints.is_any and not self.solver.has_closed:
+            self.solver.close_loops()
+        self.solver.has_closed = False
         for articulation in self.articulations:
             if articulation.is_watching:
                 articulation.after_step()
@@ -204,9 +185,6 @@ class ArticulationSet(JointedLinks):
     @property
     def needs_every_step(self) -> bool:
         """Whether :meth:`after_step` has something to do after every step."""
-        solver = self.solver
-        if solver.is_mistrustful or solver.is_hurried or self.fast_links.held:
-            return True
         for articulation in self.articulations:  # noqa: SIM110  # asked in every step
             if articulation.is_watching:
                 return True
@@ -343,7 +321,6 @@ class ArticulationSet(JointedLinks):
                 )
                 for node, anchor in self._anchors.items()
             },
-            held_links=self.fast_links.held,
         )
 
     def restore(self, state: ArticulationState) -> None:
@@ -359,7 +336,6 @@ class ArticulationSet(JointedLinks):
         for articulation in self.articulations:
             articulation.refresh_native_limits()
         self.controls.restore_drives(state.drives)
-        self.fast_links.held = state.held_links
         for node, values in state.anchors.items():
             anchor = self._anchors[node]
             anchor.position[:], anchor.rotation_xyzw[:] = values[:2]

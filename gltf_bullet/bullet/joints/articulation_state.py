@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gltf_bullet.bullet.joints.fast.fast_links import Pair
 from gltf_bullet.model import JointDrive
 from gltf_bullet.transforms import FloatArray
 
@@ -22,8 +21,7 @@ class ArticulationState:
     drives: tuple[JointDrive, ...]
     """Targets and gains as they acted."""
     anchors: dict[int, tuple[FloatArray, FloatArray, FloatArray, FloatArray]]
-    held_links: frozenset[Pair]
 
 
-NO_STATE = ArticulationState((np.zeros(0), np.zeros(0, dtype=np.int64)), (), {}, frozenset())
+NO_STATE = ArticulationState((np.zeros(0), np.zeros(0, dtype=np.int64)), (), {})
 """Of a scene without joints."""

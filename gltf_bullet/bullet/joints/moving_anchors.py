@@ -78,9 +78,7 @@ class MovingAnchors:
                     position = position + part * time_step * velocity
                     turn = quat_from_rotation_vector(part * time_step * spin)
                     rotation = quat_multiply(turn, rotation)
-                self._articulations.set_anchor(
-                    node, position, rotation, velocity, spin, time_step
-                )
+                self._articulations.set_anchor(node, position, rotation, velocity, spin, time_step)
 
     def _body_motion(self, node: int, time_step: float) -> _Motion:
         com, rotation, linear, angular = link_state(self._client_id, *self._link_of(node))

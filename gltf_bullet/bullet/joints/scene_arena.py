@@ -25,7 +25,6 @@ __all__ = [
 IntArray = npt.NDArray[np.int64]
 
 
-_JUDGED = slice(arena.JUDGED, arena.JUDGED + 1)
 """The one switch of the whole arena that a step leaves to the next."""
 
 
@@ -207,17 +206,6 @@ class Arena:
         """Those that the kernels take: integers, floats, work."""
         return self.ints, self.floats, self.work
 
-    @property
-    def fastest(self) -> float:
-        """How fast the fastest body was when the last step began [m/s]."""
-        starts = [int(self.ints[record.offset + arena.FASTEST]) for record in self.records]
-        return max((float(self.floats[start]) for start in starts), default=0.0)
-
-    def expect_pushes(self, speed: float) -> None:
-        """Say how fast other scenes are that may push [m/s]."""
-        for record in self.records:
-            self.work[self.ints[record.offset + arena.PUSHER]] = speed
-
     def table(self, record: Record, slot: int, *shape: int) -> FloatArray:
         """A view of a table of work, such as POSE or VELOCITY."""
         start = int(self.ints[record.offset + slot])
@@ -244,7 +232,7 @@ class Arena:
         cut = self.floats[cuts : cuts + 6 * int(self.ints[arena.CUTS])]
         return (
             np.concatenate([*(floats for floats, _ in parts), cut]),
-            np.concatenate([*(flags for _, flags in parts), self.ints[_JUDGED]]),
+            np.concatenate([flags for _, flags in parts]),
         )
 
     def recall(self, memory: tuple[FloatArray, IntArray]) -> None:
@@ -254,7 +242,6 @@ class Arena:
             own, flags = self._memory_of(record)
             own[:], floats = floats[: len(own)], floats[len(own) :]
             flags[:], ints = ints[: len(flags)], ints[len(flags) :]
-        self.ints[_JUDGED] = ints
         cuts = int(self.ints[arena.CUT_IMPULSE])
         self.floats[cuts : cuts + len(floats)] = floats
 

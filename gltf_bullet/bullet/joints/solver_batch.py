@@ -282,36 +282,6 @@ class SolverBatch:
         if alone:
             self._solve(alone, dt, gravity)
 
-    def judge(self, scenes: Sequence[ArticulationSet]) -> None:
-        """Judge the step that was just made, where scenes have to that hang together with others.
-
-        Before any scene's :meth:`ArticulationSet.after_step`: who keeps links from passing through
-        others moves these, too, and they must have been judged by then.
-        """
-        waiting = {
-            solver.contacts: solver
-            for solver in _passive_last(scene.solver for scene in scenes)
-            if solver.is_mistrustful and not solver.is_known
-        }
-        if not waiting:
-            return
-        for solver in waiting.values():
-            solver.read()
-        bodies = frozenset(chain(*(reader.where for reader in waiting)))
-        contacts = WorldContacts(next(iter(waiting)).client_id, bodies)
-        judged: list[tuple[JointSolver, int]] = []
-        while waiting:
-            reader, solver = next(iter(waiting.items()))
-            del waiting[reader]
-            contacts.give(reader)
-            dt, gravity = solver.last
-            touching = reader.read(dt, gravity, learns=False)
-            own, others = solver.islands.judge(touching, waiting, dt, gravity)
-            judged += [(solver, own), *((waiting.pop(other), k) for other, k in others.items())]
-        for solver, status in judged:
-            solver.take_judgement(status)
-            solver.is_judged = True
-
     def _table_of(self, solvers: Sequence[JointSolver]) -> IntTable:
         rows = [solver.row for solver in solvers]
         if list(map(id, rows)) != list(map(id, self._rows)):

@@ -92,7 +92,7 @@ class EngineWorld(WorldParts):
         finally:
             painter.close()
         self.is_jointed = bool(self.articulations.articulations)
-        self.articulations.connect(session, self._created, self._links.may_meet, plan.derive)
+        self.articulations.connect(session, self._created, plan.derive)
         self._is_unforced = self.gravity is None and self.free.is_idle
         """Whether free bodies are given nothing before a step."""
         self._is_plain = self._is_unforced and not plan.derive("may be fast", self._may_be_fast)

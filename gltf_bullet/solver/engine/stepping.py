@@ -30,7 +30,7 @@ from gltf_bullet.solver.engine.calls import (
 )
 from gltf_bullet.solver.engine.sensing import sense
 from gltf_bullet.solver.engine.telling import tell
-from gltf_bullet.solver.engine.touching import FREE, lands, recognise, touches
+from gltf_bullet.solver.engine.touching import FREE, recognise, touches
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["LOST", "REFUSED", "advance", "copy_contacts"]
@@ -51,17 +51,13 @@ STEP = 64
 """Make the engine's step, where everything was told."""
 LEARN = 128
 """Take the world's settings for known ones; nothing else."""
-JUDGE = 256
-"""Judge the step that was made, and close what it has opened; with READ and LOOK only."""
 CLOSE = 512
-"""Close what it has opened; with READ only."""
-LAND = 1024
-"""Say MISTRUSTED where the step that was made let something touch that flew; nothing else."""
+"""Close what the step that was made has opened; with READ only."""
 
 DIVIDE = 4096
 """With READ: go no further where the step needs several engine steps, and say DIVIDES."""
 EACH = 2048
-"""With STEP: judge and close nothing and let no trigger watch, but let each scene do so itself."""
+"""With STEP: close nothing and let no trigger watch, but let each scene do so itself."""
 FORCES = READ | LOOK | STATE | SOLVE | TELL
 """Everything but the engine's step."""
 WHOLE_STEP = ASK | FORCES | DIVIDE | STEP
@@ -73,19 +69,16 @@ TOUCHES = 1 << 21
 UNTOLD = 1 << 22
 """Solved, but the engine was told nothing."""
 STEPPED = 1 << 23
-JUDGED = 1 << 24
-"""What the judgement says is to be multiplied by JUDGED_UNIT."""
-JUDGED_UNIT = 1 << 25
-"""Its judgements are less than JUDGEMENTS."""
+CLOSED = 1 << 24
+"""Loops were looked at; what came of it is in the bits from CLOSED_UNIT on."""
+CLOSED_UNIT = 1 << 25
+"""Factor of what the kernel says of loops: less than FOUND_OF_LOOPS."""
 DIVIDES = 1 << 30
 """The step needs several engine steps, as PARTS in the first row says; nothing was done."""
 SENSED = 1 << 29
 """Triggers have watched the step: how many pairs they found is in each scene's row."""
 
 _STAGES_OF_SOLVE = layout.OPEN | layout.GATHER | layout.SOLVE | layout.RELIEVE | layout.FINISH
-_MISTRUSTED, _HURRIED = layout.MISTRUSTED, layout.HURRIED
-_GOOD = _MISTRUSTED | _HURRIED
-"""They are for after the step."""
 
 # --- slots of a lease -----------------------------------------------------------------------------
 
@@ -178,17 +171,11 @@ def _free_bodies(scenes: IntTable, row: int) -> int:
 
 
 @kernel
-def _judge(
-    scenes: IntTable, engine: IntArray, stage: int, dt: float, gx: float, gy: float, gz: float
-) -> int:
-    """What becomes of a step that was made: all of that, or open loops alone."""
-    found = 0
-    for row in range(len(scenes)):
-        contacts = scenes[row, layout.TOUCHING]
-        one, width = _address_of_row(scenes, row), scenes.shape[1]
-        judge = (one, 1, width, stage, 0, contacts, dt, gx, gy, gz)
-        found |= call(engine[calls.PREPARE], judge)
-    return int(found)
+def _close(scenes: IntTable, engine: IntArray, dt: float) -> int:
+    """Close what a step that was made has opened."""
+    width = scenes.shape[1]
+    close = (scenes.ctypes.data, len(scenes), width, layout.CLOSE, 0, 0, dt, 0.0, 0.0, 0.0)
+    return int(call(engine[calls.PREPARE], close))
 
 
 @kernel
@@ -279,7 +266,7 @@ def _go_through(
             status = call(engine[calls.SOLVE], solved)
             scenes[row, layout.STATUS] = status
             found |= status
-        if found & ~_GOOD:
+        if found:
             return found | UNTOLD
     if stages & TELL:
         for row in range(len(scenes)):
@@ -294,26 +281,18 @@ def _go_through(
         if not make_step(engine, client):
             return found | REFUSED
         found |= STEPPED
-        if not found & _MISTRUSTED and lands(scenes, engine, client):
-            found |= _MISTRUSTED
         if stages & EACH:
             return found
-        if found & _MISTRUSTED:
-            lost = _read(scenes, engine, client)
-            if lost or _look(scenes, engine, client, dt, gx, gy, gz):
-                return found | (lost & LOST)
-            stages |= JUDGE
-        elif _have_loops(scenes):
+        if _have_loops(scenes):
             lost = _read(scenes, engine, client)
             if lost:
                 return found | (lost & LOST)
             stages |= CLOSE
-    judged = 0
-    if stages & (JUDGE | CLOSE):
-        stage = layout.JUDGE if stages & JUDGE else layout.CLOSE
-        judged = _judge(scenes, engine, stage, dt, gx, gy, gz)
-        found |= JUDGED | JUDGED_UNIT * judged
-    if stages & STEP and not (judged or found & _HURRIED) and _sense(scenes, engine, client, dt):
+    closed = 0
+    if stages & CLOSE:
+        closed = _close(scenes, engine, dt)
+        found |= CLOSED | CLOSED_UNIT * closed
+    if stages & STEP and not closed and _sense(scenes, engine, client, dt):
         found |= SENSED
     return found
 
@@ -321,9 +300,7 @@ def _go_through(
 @kernel
 def _is_quiet(scenes: IntTable, found: int) -> bool:
     """Whether nobody has to know of a step before the next one."""
-    if found & ~(_MISTRUSTED | STEPPED | JUDGED | SENSED) or not found & STEPPED:
-        return False
-    if found & _MISTRUSTED and not found & JUDGED:
+    if found & ~(STEPPED | CLOSED | SENSED) or not found & STEPPED:
         return False
     for row in range(len(scenes)):
         if found & SENSED and scenes[row, layout.PAIRS] != 0:
@@ -346,7 +323,7 @@ def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: 
         gz: Likewise.
 
     Returns:
-        What the solve says, or'ed, with REFUSED, LOST, TOUCHES, UNTOLD, STEPPED, JUDGED and
+        What the solve says, or'ed, with REFUSED, LOST, TOUCHES, UNTOLD, STEPPED, CLOSED and
         SENSED; DIVIDES alone.
     """
     engine = ints_at(scenes, 0, layout.ENGINE)
@@ -355,8 +332,6 @@ def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: 
         return REFUSED
     if stages & LEARN:
         return _learn(scenes, engine, client)
-    if stages & LAND:
-        return _MISTRUSTED if lands(scenes, engine, client) else 0
     steps, made, last = scenes[0, layout.STEPS], 0, 0
     while made == 0 or (made < steps and _is_quiet(scenes, last)):
         found = _go_through(scenes, engine, client, stages, dt, gx, gy, gz)

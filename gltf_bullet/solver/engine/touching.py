@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver.compiling import IntTable, doubles_at, ints_at, kernel, words_at
+from gltf_bullet.solver.compiling import doubles_at, kernel, words_at
 from gltf_bullet.solver.contact_following import (
     BODIES,
     NUMBERS,
@@ -24,14 +24,13 @@ from gltf_bullet.solver.contact_following import (
 from gltf_bullet.solver.engine import calls
 from gltf_bullet.solver.engine.calls import (
     copy_point,
-    find_contacts,
     low_half,
     read_dynamics,
     read_pose,
 )
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["lands", "memory", "recognise", "touches"]
+__all__ = ["memory", "recognise", "touches"]
 
 # --- slots of the memory's integers ---------------------------------------------------------------
 
@@ -222,29 +221,5 @@ def touches(engine: IntArray, plan: IntArray) -> bool:
         if 0 <= first < known and plan[starts + first]:
             return True
         if 0 <= second < known and plan[starts + second]:
-            return True
-    return False
-
-
-@kernel
-def lands(scenes: IntTable, engine: IntArray, client: int) -> bool:
-    """Whether something touches by now, of scenes that float and touched nothing before the step.
-
-    Who hits something first is not foreseen, and a step that throws a limb may gain energy: such
-    a step is judged at once.
-    """
-    may_land = False
-    for row in range(len(scenes)):
-        if scenes[row, layout.TOUCHING] != 0:
-            continue
-        plan = ints_at(scenes, row, layout.PLAN)
-        for k in range(plan[calls.BODIES] if plan[calls.START_COUNT] else 0):
-            body = plan[calls.BODY] + calls.BODY_SIZE * k
-            may_land |= plan[body + calls.IS_PUSHED] != 0
-    if not may_land or find_contacts(engine, client) <= 0:
-        return False
-    for row in range(len(scenes)):
-        is_flying = scenes[row, layout.TOUCHING] == 0
-        if is_flying and touches(engine, ints_at(scenes, row, layout.PLAN)):
             return True
     return False

@@ -17,11 +17,10 @@ from gltf_bullet.solver.arena import ANCHOR, FLOATING, PRISMATIC, REVOLUTE, SPHE
 from gltf_bullet.solver.cholesky import factor_dense, forward_dense, solve_dense
 from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.island_layout import WAS_MOVED, WAS_TORN
-from gltf_bullet.solver.last_step.energy_guard import kinetic_energy, scale_velocities
 from gltf_bullet.solver.last_step.foreign_hands import note_places
 from gltf_bullet.solver.row_metrics import measure_closures
 from gltf_bullet.solver.tree_dynamics import compose_inertias, evaluate_tree, fill_mass_matrix
-from gltf_bullet.solver.tree_kinematics import follow_state
+from gltf_bullet.solver.tree_kinematics import follow_state, move_frames
 from gltf_bullet.transforms import FloatArray, IntArray
 
 WORTH_CLOSING = 2e-4
@@ -68,7 +67,7 @@ def close_loops(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt
         return 0
     compose_inertias(ints, floats, work, a)
     fill_mass_matrix(ints, work, a)
-    energy = kinetic_energy(ints, work, a)
+    energy = _kinetic_energy(ints, work, a)
     widest, found, is_led = first, 0, False
     _remember(ints, floats, work, a)
     pull, way = ints[a + arena.CLOSURE_PULL], ints[a + arena.CLOSURE_WAY]
@@ -99,10 +98,10 @@ def close_loops(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt
         for i in range(n):
             work[ints[a + arena.VELOCITY] + i] += work[way + i]
     if found & WAS_MOVED:
-        left, factor = kinetic_energy(ints, work, a), 1.0
+        left, factor = _kinetic_energy(ints, work, a), 1.0
         if left > energy and not is_led:
             factor = math.sqrt(energy / left)  # turned links hold more at the same velocities
-        scale_velocities(ints, floats, work, a, factor)
+        _scale_velocities(ints, floats, work, a, factor)
         note_places(ints, floats, a, True)
     return found
 
@@ -231,3 +230,42 @@ def _turn(floats: FloatArray, q: int, x: float, y: float, z: float, is_in_world:
     floats[q + 1] = w * j + r * y + sign * (z * i - x * k)
     floats[q + 2] = w * k + r * z + sign * (x * j - y * i)
     floats[q + 3] = w * r - x * i - y * j - z * k
+
+
+@kernel
+def _kinetic_energy(ints: IntArray, work: FloatArray, a: int) -> float:
+    """Of an articulation as it moves now [J]."""
+    n, mass = ints[a + arena.DOF_COUNT], ints[a + arena.MASS]
+    velocity, total = ints[a + arena.VELOCITY], 0.0
+    for i in range(n):
+        momentum = 0.0
+        for k in range(n):
+            momentum += work[mass + n * i + k] * work[velocity + k]
+        total += 0.5 * momentum * work[velocity + i]
+    return total
+
+
+@kernel
+def _scale_velocities(
+    ints: IntArray, floats: FloatArray, work: FloatArray, a: int, factor: float
+) -> None:
+    """Scale all velocities."""
+    velocity = ints[a + arena.VELOCITY]
+    for f in range(ints[a + arena.FRAME_COUNT]):
+        dof, joint = (
+            ints[ints[a + arena.FRAME_FIRST_DOF] + f],
+            ints[ints[a + arena.FRAME_JOINT] + f],
+        )
+        if dof < 0 or joint == ANCHOR:
+            continue
+        state = ints[ints[a + arena.FRAME_STATE] + f]
+        size, start = 1, state + 1
+        if joint == SPHERICAL:
+            size, start = 3, state + 4
+        elif joint == FLOATING:
+            size, start = 6, state + 7
+        for k in range(size):
+            speed = factor * work[velocity + dof + k]
+            work[velocity + dof + k] = speed
+            floats[start + k] = speed
+    move_frames(ints, floats, work, a, velocity, ints[a + arena.TWIST])

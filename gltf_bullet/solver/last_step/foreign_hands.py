@@ -11,7 +11,6 @@ import math
 from gltf_bullet.solver import arena
 from gltf_bullet.solver.arena import FLOATING, PRISMATIC, REVOLUTE, SPHERICAL
 from gltf_bullet.solver.compiling import kernel
-from gltf_bullet.solver.last_step.energy_guard import kinetic_energy
 from gltf_bullet.transforms import FloatArray, IntArray
 
 SAME = 1e-9
@@ -106,7 +105,7 @@ def _is_set(ints: IntArray, floats: FloatArray, a: int) -> bool:
 
 
 @kernel
-def notice_hands(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> bool:
+def notice_hands(ints: IntArray, floats: FloatArray, a: int) -> bool:
     """Take what others have set as it is; whether they have.
 
     Its energy is nobody's mistake, and its change of momentum nobody's load.
@@ -115,9 +114,5 @@ def notice_hands(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -
     if not _is_set(ints, floats, a):
         return False
     ints[a + arena.SET_BY_OTHERS] = 1
-    ints[a + arena.MISPREDICTED], ints[a + arena.MOTORS], ints[a + arena.SLOWED] = 0, 0, 0
-    floats[ints[a + arena.LAST_ENERGY]] = kinetic_energy(ints, work, a)
-    velocity, before = ints[a + arena.VELOCITY], ints[a + arena.LAST_VELOCITY]
-    for i in range(ints[a + arena.DOF_COUNT]):
-        floats[before + i] = work[velocity + i]
+    ints[a + arena.MISPREDICTED], ints[a + arena.MOTORS] = 0, 0
     return True

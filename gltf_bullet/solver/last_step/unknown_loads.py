@@ -8,8 +8,6 @@ coming step too, as far as it lasts: an impact is over by then.
 
 from __future__ import annotations
 
-import math
-
 from gltf_bullet.solver import arena
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.arena import POSE_COM, POSE_SIZE
@@ -21,10 +19,6 @@ from gltf_bullet.solver.island_layout import (
     CONTACT_OTHER,
     CONTACT_POSITION,
     CONTACT_SIZE,
-    FREE_COM,
-    FREE_MASS,
-    FREE_SIZE,
-    FREE_VELOCITY,
     SIDE_ARENA,
     SIDE_FRAME,
     SIDE_RECORD,
@@ -32,10 +26,6 @@ from gltf_bullet.solver.island_layout import (
 )
 from gltf_bullet.solver.row_metrics import add_path
 from gltf_bullet.transforms import FloatArray, IntArray
-
-RECOIL = 3.5
-"""Times its impulse through its mass, by which a body may have been faster where it hit: that of a
-ball which rolls; longer ones have more."""
 
 AGREEMENT = 0.1
 """Share by which a load may change from step to step, and be believed, while contacts turn out
@@ -45,7 +35,6 @@ otherwise than foreseen."""
 @kernel
 def add_contact_forces(
     ints: IntArray,
-    floats: FloatArray,
     work: FloatArray,
     index: IntArray,
     values: FloatArray,
@@ -58,8 +47,6 @@ def add_contact_forces(
         a = ints[ints[arena.RECORDS] + k]
         for i in range(ints[a + arena.DOF_COUNT]):
             work[ints[a + arena.CONTACT_FORCE] + i] = 0.0
-            work[ints[a + arena.MOVING_FORCE] + i] = 0.0
-        work[ints[a + arena.PUSHED_BY]] = 0.0
     since = dt / max(ints[arena.SUBSTEPS], 1)
     for c in range(contacts):
         contact = index[layout.CONTACT] + CONTACT_SIZE * c
@@ -98,40 +85,6 @@ def add_contact_forces(
                 force = work[wrench + 3 + q]
                 work[wrench + k] = work[arm + p] * force - work[arm + q] * work[wrench + 3 + p]
             add_path(ints, work, a, frame, wrench, sign, ints[a + arena.CONTACT_FORCE])
-            other_side = index[layout.CONTACT_SIDES] + SIDE_SIZE * (2 * c + 1 - which)
-            scene, record = index[other_side + SIDE_ARENA], index[other_side + SIDE_RECORD]
-            speed = 0.0
-            if scene < 0:
-                body, impulse = index[layout.FREE] + FREE_SIZE * record, 0.0
-                for k in range(3):
-                    impulse += (dt * work[wrench + 3 + k]) ** 2
-                speed = _speed_of_free(values, body, contact, math.sqrt(impulse))
-                if values[body + FREE_MASS] == 0.0 and speed == 0.0:
-                    continue
-            elif scene != number:
-                speed = work[ints[a + arena.PUSHER]]
-            elif record != a:
-                speed = floats[ints[record + arena.FASTEST]]
-            else:
-                continue
-            # It may do work.
-            add_path(ints, work, a, frame, wrench, sign, ints[a + arena.MOVING_FORCE])
-            pushed_by = ints[a + arena.PUSHED_BY]
-            work[pushed_by] = max(work[pushed_by], speed)
-
-
-@kernel
-def _speed_of_free(values: FloatArray, body: int, contact: int, impulse: float) -> float:
-    """How fast a free body was at most where a contact was, before the step [m/s]."""
-    square, spin = 0.0, body + FREE_VELOCITY + 3
-    for k in range(3):
-        p, q = (k + 1) % 3, (k + 2) % 3
-        arm_p = values[contact + CONTACT_POSITION + p] - values[body + FREE_COM + p]
-        arm_q = values[contact + CONTACT_POSITION + q] - values[body + FREE_COM + q]
-        speed = values[body + FREE_VELOCITY + k]
-        square += (speed + values[spin + p] * arm_q - values[spin + q] * arm_p) ** 2
-    mass = values[body + FREE_MASS]
-    return math.sqrt(square) + (RECOIL * impulse / mass if mass > 0.0 else 0.0)
 
 
 @kernel
@@ -147,8 +100,6 @@ def find_unknown_load(ints: IntArray, floats: FloatArray, work: FloatArray, a: i
     velocity, expected = ints[a + arena.VELOCITY], ints[a + arena.EXPECTED]
     mass, found = ints[a + arena.LAST_MASS], ints[a + arena.CONTACT_FORCE]
     touched = ints[a + arena.TOUCHED]
-    for i in range(n):
-        work[ints[a + arena.SURPRISE] + i] = 0.0
     # Constraints of the engine that close loops exert forces that nobody reports.
     if last_dt <= 0.0 or ints[a + arena.CLOSURE_COUNT] or ints[arena.CUTS]:
         return
@@ -164,7 +115,6 @@ def find_unknown_load(ints: IntArray, floats: FloatArray, work: FloatArray, a: i
         raw = floats[unknown + i] + change / last_dt
         raw -= work[found + i] - floats[touched + i]
         raw -= floats[ints[a + arena.MOTOR_CHANGE] + i]
-        work[ints[a + arena.SURPRISE] + i] = raw - floats[unknown + i]
         before = floats[lately + i]
         floats[lately + i] = raw
         believed = 0.0

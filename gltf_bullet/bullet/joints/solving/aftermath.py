@@ -1,4 +1,4 @@
-"""What the engine is given after a step: velocities taken back, loops that were closed."""
+"""What the engine is given after a step: loops that were closed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.joint_places import JointPlaces
 from gltf_bullet.bullet.joints.solving.step_findings import StepFindings
 from gltf_bullet.solver import arena as slots
-from gltf_bullet.solver.island_layout import WAS_MOVED, WAS_SLOWED, WAS_THROWN, WAS_TORN
+from gltf_bullet.solver.island_layout import WAS_MOVED, WAS_TORN
 
 __all__ = ["Aftermath"]
 
@@ -30,25 +30,13 @@ class Aftermath:
             if articulation.arena.ints[articulation.record.offset + slots.CLOSURE_COUNT]
         ]
 
-    def take(self, status: int, dt: float) -> None:
-        """What the kernels say of a step of ``dt`` seconds that was made."""
-        if status & WAS_SLOWED:
-            self.give_back_velocities(dt)
-        if status & WAS_THROWN:
-            for articulation in self._articulations:
-                if articulation.arena.ints[articulation.record.offset + slots.THROWN]:
-                    JointPlaces(articulation).restore()
+    def take(self, status: int) -> None:
+        """What the kernels say of a step that was made."""
         if status & WAS_MOVED:
             for places in self._looped:
                 places.tell()
         if status & WAS_TORN:
             self._findings.name_torn()
-
-    def give_back_velocities(self, dt: float) -> None:
-        """Give the engine those of the solve, where it took energy out of them."""
-        self._findings.name_slowed(dt)
-        for articulation in self._articulations:
-            articulation.give_back_velocities()
 
     def restore(self) -> None:
         """Put everything back to where it was before a step that the engine has lost."""

@@ -171,11 +171,6 @@ class ContactReader:
         """Whether the next :meth:`read` asks the engine."""
         return self.held is None and self._is_solid
 
-    def touches(self) -> bool:
-        """Whether the engine tells of any contact that is the solve's business."""
-        rows = self._read().reshape(-1, ROW_SIZE)
-        return bool(np.isin(rows[:, :2], list(self._starts)).any())
-
     def take(self, rows: FloatArray) -> None:
         """Reckon with these contacts in the next :meth:`read`."""
         self.held = rows
@@ -190,11 +185,10 @@ class ContactReader:
             return np.zeros(0)
         return self.fetch()
 
-    def read(self, dt: float, gravity: Sequence[float], *, learns: bool = True) -> Touching | None:
+    def read(self, dt: float, gravity: Sequence[float]) -> Touching | None:
         """Everything that touches the scene's articulations, directly or through others.
 
-        ``None`` where nothing does. ``learns``: for the solve, once a step: loads on others are
-        taken to heart, and what rubs; a step that was made is judged without.
+        ``None`` where nothing does.
         """
         rows = self.held
         self.held = None
@@ -204,17 +198,15 @@ class ContactReader:
         if held := self.foreign.rows():
             rows = np.concatenate([rows, np.array(held).ravel()])
         if not len(rows):
-            if learns:
-                self.robot_loads.turn_over()
+            self.robot_loads.turn_over()
             return None
         count = len(rows) // ROW_SIZE
         if 2 * count > len(self.frictions):
             self.marks = following.places(_SPARE * count)
             self.frictions = np.zeros(2 * _SPARE * count)
-        found = Touching(self, rows, dt, gravity, rubs=learns)
+        found = Touching(self, rows, dt, gravity)
         is_any = found.follow(self._starts)
-        if learns:
-            self.robot_loads.turn_over()
+        self.robot_loads.turn_over()
         return found if is_any else None
 
 
@@ -222,16 +214,14 @@ class Touching:
     """The contacts of one step that matter to a scene."""
 
     def __init__(
-        self, reader: ContactReader, rows: FloatArray, dt: float, gravity: Sequence[float],
-        *, rubs: bool,
-    ) -> None:  # fmt: skip
+        self, reader: ContactReader, rows: FloatArray, dt: float, gravity: Sequence[float]
+    ) -> None:
         self.readers: list[ContactReader] = []
         """Other scenes that take part, in the order of their numbers, from 1 on."""
         self.articulations: set[tuple[int, int]] = set()
         """(number of the scene, number of the articulation) that are reached."""
         self._reader = reader
         self._client_id = reader.client_id
-        self._rubs = rubs
         load = partial(reader.robot_loads.find, rows, dt)
         self._free = FreeSides(reader.client_id, [dt * g for g in gravity], load)
         marks = self._marks = reader.marks
@@ -336,8 +326,7 @@ class Touching:
                     continue
                 states[one] = PASSES_ON
                 numbers[3 * one : 3 * one + 3] = scene, record, frame
-                if self._rubs:
-                    self._frictions[one] = info(part, links[one], client)[1]
+                self._frictions[one] = info(part, links[one], client)[1]
 
     def _take_free(self, side: int) -> None:
         body = self._body_of[side]
@@ -366,7 +355,7 @@ class Touching:
     ) -> None:
         self._states[side] = state
         self._numbers[3 * side : 3 * side + 3] = scene, record, frame
-        if friction is None and self._body_of[side] >= 0 and self._rubs:
+        if friction is None and self._body_of[side] >= 0:
             friction = self._friction_of(side)
         self._frictions[side] = friction or 0.0
 

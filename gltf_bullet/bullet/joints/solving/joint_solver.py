@@ -34,9 +34,7 @@ __all__ = ["JointSolver"]
 Pull = Callable[[FloatArray, npt.NDArray[np.intp]], FloatArray]
 """Accelerations [m/s^2] from centres of mass in the world [k, 3] and motion nodes [k]."""
 
-_EVENTFUL = ~(
-    layout.MISTRUSTED | layout.HURRIED | stepping.STEPPED | stepping.JUDGED | stepping.SENSED
-)
+_EVENTFUL = ~(stepping.STEPPED | stepping.CLOSED | stepping.SENSED)
 """What a kernel says where Python has to do something about it."""
 _STOPPED = stepping.REFUSED | stepping.TOUCHES | stepping.LOST | stepping.DIVIDES
 _FIXED_STEP = stepping.WHOLE_STEP & ~stepping.DIVIDE
@@ -84,11 +82,10 @@ class JointSolver:
         )
         """What the engine is given."""
         self._pushed: list[FloatArray] = []
-        self.is_mistrustful = False  # whether :meth:`judge` has something to do
-        self.is_judged = False  # whether the last step is already, with those of neighbours
+        self.has_closed = False
+        """Whether kernels have closed the loops that the last step has opened."""
         self.is_known = False
         """Whether kernels know what touches, or would in the next step, if it stays as it is."""
-        self.is_hurried = False  # whether a link goes further in the step than it is thick
         self.last: tuple[float, Sequence[float]] = (0.0, ())
         """The step's length [s], and gravity."""
         self.islands = SceneIslands(arena)
@@ -252,34 +249,31 @@ class JointSolver:
             return 0
         self.is_known = True
         if found == _STEPPED and not self._pushed:
-            self.is_mistrustful = self.is_hurried = False
             self.last, self.pairs_seen = (dt, gravity), None
             return made
         if found & _EVENTFUL:
             self._take_eventful(int(found), dt, gravity)
         else:
-            self._note(found, dt, gravity)
+            self._note(dt, gravity)
+            self.has_closed = bool(found & stepping.CLOSED)
         if found & stepping.SENSED:
             self.pairs_seen = cells[layout.PAIRS]
         return made
 
     def _take_eventful(self, found: int, dt: float, gravity: Sequence[float]) -> None:
-        self.take(found % stepping.JUDGED_UNIT & ~stepping.JUDGED, dt, gravity)
-        is_judged = found & stepping.JUDGED and found & layout.MISTRUSTED  # not only its loops
+        self.take(found % stepping.CLOSED_UNIT & ~stepping.CLOSED, dt, gravity)
         if not found & stepping.STEPPED:
             found = int(advance(self.row, stepping.STEP, dt, *gravity))
             if not found & stepping.STEPPED:
                 raise EngineError("stepSimulation: the engine does not answer")
-        if found & stepping.JUDGED:
-            self._take_judgement(found // stepping.JUDGED_UNIT % layout.JUDGEMENTS, dt)
-        self.is_mistrustful &= not is_judged
+        if found & stepping.CLOSED:
+            self.has_closed = True
+            self._aftermath.take(found // stepping.CLOSED_UNIT % layout.FOUND_OF_LOOPS)
 
-    def _note(self, status: int, dt: float, gravity: Sequence[float]) -> None:
+    def _note(self, dt: float, gravity: Sequence[float]) -> None:
         """What a step that was told leaves behind."""
-        self.is_mistrustful = status & (layout.MISTRUSTED | stepping.JUDGED) == layout.MISTRUSTED
-        self.is_hurried = status & layout.HURRIED > 0
         self.last = (dt, gravity)
-        self.pairs_seen, self.is_judged = None, False
+        self.pairs_seen, self.has_closed = None, False
         if self._pushed:
             for external in self._pushed:
                 external[:] = 0.0
@@ -299,7 +293,7 @@ class JointSolver:
         """
         self.is_known = True
         if not (found & _EVENTFUL or self.commands.has_motors):
-            self._note(found, dt, gravity)
+            self._note(dt, gravity)
             return
         while found & layout.NEEDS_ROOM:
             self.islands.make_room()
@@ -315,8 +309,6 @@ class JointSolver:
         self, status: int, dt: float, gravity: Sequence[float], *, is_told: bool = False
     ) -> None:
         """Give the engine what the solve has found, unless it was told."""
-        if status & layout.SLOWED:
-            self._aftermath.give_back_velocities(dt)
         if status & layout.STRANDED:
             for articulation in self.articulations:
                 articulation.refresh_native_limits()
@@ -325,39 +317,9 @@ class JointSolver:
             not self.is_native or advance(self.row, stepping.TELL, dt, *gravity) & stepping.REFUSED
         ):
             self.commands.tell()
-        self._note(status, dt, gravity)
+        self._note(dt, gravity)
         if status & layout.MISPREDICTED or self.commands.has_motors:
             self.commands.set_motors()
-
-    def look_for_landing(self) -> None:
-        """Let a step that was just made be judged where it let something touch that flew."""
-        if self.is_mistrustful or not self.is_known:
-            return
-        if self.is_native:
-            found = advance(self.row, stepping.LAND, 0.0, 0.0, 0.0, 0.0)
-            self.is_mistrustful = bool(found & layout.MISTRUSTED)
-        elif not self.islands.cells[layout.TOUCHING] and self.commands.pushes_bases:
-            self.is_mistrustful = self.contacts.touches()
-
-    def judge(self) -> None:
-        """Take back what the step that was just made has thrown, and close loops."""
-        self.take_judgement(self._judge(*self.last))
-
-    def _judge(self, dt: float, gravity: Sequence[float]) -> int:
-        if self.is_undisturbed and not self.contacts.has_foreign_constraints():
-            stages = stepping.READ | stepping.LOOK | stepping.JUDGE
-            status = int(advance(self.row, stages, dt, *gravity))
-            self.require_found(status)
-            if not status & (stepping.REFUSED | stepping.TOUCHES):
-                return status // stepping.JUDGED_UNIT % layout.JUDGEMENTS
-        self.read()
-        touching = self.contacts.read(dt, gravity, learns=False)
-        return self.islands.judge(touching, (), dt, gravity)[0]
-
-    def take_judgement(self, status: int) -> None:
-        """Do what the kernels say about the step that was just made."""
-        self._take_judgement(status, self.last[0])
-        self.is_mistrustful = False
 
     def close_loops(self) -> None:
         """Close those that the step that was just made has opened."""
@@ -369,19 +331,12 @@ class JointSolver:
             self.read()
             status = prepare(self.row, layout.CLOSE, 0, 0, dt, 0.0, 0.0, 0.0)
         else:
-            status = status // stepping.JUDGED_UNIT % layout.JUDGEMENTS
-        self._take_judgement(status, dt)
-
-    def _take_judgement(self, status: int, dt: float) -> None:
-        self.is_hurried |= bool(status & layout.WAS_HURRIED)
-        # What the engine does to a loop that it lets open may have thrown its links.
-        self.is_mistrustful |= bool(status & layout.WAS_MOVED)
-        self._aftermath.take(status, dt)
+            status = status // stepping.CLOSED_UNIT % layout.FOUND_OF_LOOPS
+        self._aftermath.take(status)
 
     def forget_motors(self) -> None:
         """The engine's motors are not as this solve left them: set them anew."""
         self.commands.has_motors = True
-        self.is_mistrustful = False
         self.forget_bases()
 
     def solve_touching(

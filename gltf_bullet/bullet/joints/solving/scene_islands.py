@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from gltf_bullet.bullet.exchange.contact_memory import NO_CONTACTS, remember
 from gltf_bullet.bullet.exchange.native_calls import NO_NATIVE
 from gltf_bullet.bullet.joints.scene_arena import Arena
-from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader, Touching
+from gltf_bullet.bullet.joints.solving.contact_reader import Touching
 from gltf_bullet.solver import arena as slots
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.compiling import IntTable
@@ -18,7 +18,6 @@ from gltf_bullet.solver.entries import prepare, solve
 from gltf_bullet.solver.island_layout import (
     FINISH,
     GATHER,
-    JUDGE,
     NEEDS_ROOM,
     OPEN,
     PREPARE,
@@ -111,10 +110,6 @@ class SceneIslands:
         ]
         free = len(touching.free_bodies) // layout.FREE_SIZE
         contacts = self.fill(touching, others)
-        if touching.readers:
-            speed = max(arena.fastest for arena in _arenas(self.arena, touching))
-            for arena in (self.arena, *others):
-                arena.expect_pushes(speed)
         prepare(self.row, PREPARE, 0, contacts, dt, *gravity)
         for k, arena in joined.items():
             prepare(self._row_of(arena), PREPARE, k, contacts, dt, *gravity)
@@ -135,46 +130,6 @@ class SceneIslands:
         for other in others:
             other.ints[[record.offset + slots.ACTS for record in other.records]] = 1
         return status, found
-
-    def judge(
-        self,
-        touching: Touching | None,
-        others: Collection[ContactReader],
-        dt: float,
-        gravity: Sequence[float],
-    ) -> tuple[int, dict[ContactReader, int]]:
-        """What is to be said of the step that was just made, after the engine was read.
-
-        ``others``: scenes whose judgement is wanted as well, as far as they take part in whole.
-        """
-        if touching is None:
-            return int(prepare(self.row, JUDGE, 0, 0, dt, *gravity)), {}
-        contacts = self.fill(touching, [])
-        near = self._near(contacts) if touching.readers else {}
-        arenas = _arenas(self.arena, touching)
-        speeds = [arena.fastest for arena in arenas] if near else []
-        found: list[int] = []
-        judged = [k for k, reader in enumerate(touching.readers, 1) if reader in others]
-        judged = [0, *(k for k in judged if touching.reaches_all(k))]
-        for k in judged:
-            if k in near:
-                arenas[k].expect_pushes(max(speeds[other] for other in (k, *near[k])))
-            row = self._row_of(arenas[k]) if k else self.row
-            found.append(int(prepare(row, JUDGE, k, contacts, dt, *gravity)))
-        readers = [touching.readers[k - 1] for k in judged[1:]]
-        return found[0], dict(zip(readers, found[1:], strict=True))
-
-    def _near(self, contacts: int) -> dict[int, set[int]]:
-        """Which scenes touch each other, by their numbers."""
-        start = int(self.index[layout.CONTACT_SIDES])
-        sides = self.index[start : start + 2 * layout.SIDE_SIZE * contacts]
-        scenes = sides.reshape(-1, 2, layout.SIDE_SIZE)[:, :, layout.SIDE_ARENA].tolist()
-        near: dict[int, set[int]] = {}
-        for one, other in scenes:
-            if one >= 0 <= other and one != other:
-                near.setdefault(one, set()).add(other)
-                near.setdefault(other, set()).add(one)
-        return near
 
     def _remember(self, touching: Touching) -> None:
         """Spare Python the next step, if the same links touch each other."""
@@ -241,11 +196,6 @@ class SceneIslands:
         self.index, self._values = layout.allocate(*self._room, floats)
         self._guests.clear()
         self._renew_row()
-
-
-def _arenas(own: Arena, touching: Touching) -> list[Arena]:
-    """Of the scenes that touch each other, by their numbers in ``touching``."""
-    return [own, *(reader.articulations[0].arena for reader in touching.readers)]
 
 
 def _cells(row: IntTable) -> memoryview:

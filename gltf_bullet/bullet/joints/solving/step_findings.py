@@ -12,17 +12,10 @@ from gltf_bullet.diagnostics import Diagnostics, Issue, IssueKind, JsonPointer, 
 from gltf_bullet.planning.joints.rows import RowMetric
 from gltf_bullet.solver import arena as slots
 from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver.last_step.energy_guard import FOLLOWED
 from gltf_bullet.transforms import IntArray
 
 __all__ = ["StepFindings"]
 
-JOINT_TOO_FAST = IssueKind(
-    "JOINT_TOO_FAST",
-    Severity.WARNING,
-    "at {time_step:.3g} s per step a joint can be followed up to {most:.3g} rad/s; the one that "
-    "carries this body turned faster after an impact and was slowed down to that",
-)
 FORCES_NOT_FOUND = IssueKind(
     "FORCES_NOT_FOUND",
     Severity.WARNING,
@@ -84,16 +77,6 @@ class StepFindings:
                 if articulation.is_taken(row):
                     planned = articulation.plan.joints[articulation.plan.rows[row].joint]
                     self._tell(DRIVE_TAKEN_OVER, planned.joint.node)
-
-    def name_slowed(self, dt: float) -> None:
-        """Name the joints that were slowed down in a step of ``dt`` seconds."""
-        for articulation in self._articulations:
-            record, ints = articulation.record, articulation.arena.ints
-            frame = int(ints[record.offset + slots.LIMITED]) - 1
-            ints[record.offset + slots.LIMITED] = 0
-            if frame >= 0:
-                node = _body_at(articulation, frame)
-                self._tell(JOINT_TOO_FAST, node, time_step=dt, most=FOLLOWED / dt)
 
     def _name_left(self) -> None:
         """Name the joints whose limits do not hold."""

@@ -1,1 +1,0 @@
-"""Links that move further in a step than they are thick, and how they went."""
