@@ -137,17 +137,18 @@ def take_results(
             continue
         n, total = ints[a + arena.DOF_COUNT], ints[a + arena.TOTAL_ROWS]
         place = index[index[layout.BLOCK_PLACE] + ints[a + arena.BLOCK]]
+        is_loop = ints[a + arena.ROW_COUNT] == 0 and ints[a + arena.CLOSURE_COUNT] > 0
         for k in range(n):
             floats[ints[a + arena.EXPECTED] + k] = values[index[layout.V] + place + k]
             floats[ints[a + arena.LASTING] + k] = 0.0
             floats[ints[a + arena.TOUCHED] + k] = 0.0
             work[ints[a + arena.ROW_FORCE] + k] = 0.0
             work[ints[a + arena.ROW_SUM] + k] = 0.0
-            work[ints[a + arena.TAU] + k] = (
-                work[ints[a + arena.BIAS] + k]
-                - work[ints[a + arena.CENTRED] + k]
-                + work[ints[a + arena.HANDED] + k]
-            )
+            work[ints[a + arena.TAU] + k] = work[ints[a + arena.HANDED] + k]
+            if not is_loop:
+                work[ints[a + arena.TAU] + k] += (
+                    work[ints[a + arena.BIAS] + k] - work[ints[a + arena.CENTRED] + k]
+                )
             floats[ints[a + arena.GIVING] + k] = 0.0
         for r in range(total):
             floats[ints[a + arena.LAST_IMPULSE] + r] = 0.0
@@ -161,7 +162,8 @@ def take_results(
         a = ints[ints[arena.RECORDS] + number]
         if ints[a + arena.ACTS] == 1 and ints[a + arena.BLOCK] >= 0:
             _take_rows(ints, floats, work, index, values, a, dt)
-            keep_momentum(ints, floats, work, a, dt)
+            if ints[a + arena.CLOSURE_COUNT] == 0:
+                keep_momentum(ints, floats, work, a, dt)
             commands, dofs = ints[a + arena.COMMAND], ints[a + arena.COMMAND_DOF]
             targets, bounds = ints[a + arena.MOTOR_TARGET], ints[a + arena.MOTOR_BOUND]
             for k in range(ints[a + arena.DOF_COUNT]):
@@ -229,6 +231,8 @@ def _take_rows(
             else:
                 part *= values[row + k]
             if part == 0.0:
+                continue
+            if source >= ints[a + arena.ROW_COUNT]:
                 continue
             work[tau + k] += part
             work[ints[a + arena.ROW_SUM] + k] += part

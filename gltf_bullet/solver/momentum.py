@@ -49,8 +49,8 @@ def keep_momentum(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, 
         dt: [s]
     """
     n, expected = ints[a + arena.DOF_COUNT], ints[a + arena.EXPECTED]
-    if ints[a + arena.BASE_DOF_COUNT] == 0:
-        return
+    if ints[a + arena.BASE_DOF_COUNT] == 0 or ints[a + arena.MISPREDICTED]:
+        return  # Nobody knows how it will move.
     fastest = 0.0
     for i in range(n):
         fastest = max(fastest, abs(floats[expected + i]))
