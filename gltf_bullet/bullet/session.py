@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from operator import index, itemgetter
 from typing import Any, NoReturn, Protocol, TypeAlias, TypeVar
@@ -136,8 +135,10 @@ class EngineSession:
         """As they were read last."""
         self._numbers: tuple[Any, ...] = ()
         """What they were made of."""
-        self._undivided: int | None = None
-        """The world's number of substeps, while the caller's next step has another one."""
+        self._undivided: float | None = None
+        """The world's time step [s], while the engine makes parts of it."""
+        self.divided_settings: EngineSettings | None = None
+        """How the engine steps meanwhile."""
         self._unsigned: set[int] = set()
         """Bodies that PyBullet takes no mark for: those of a batch, before ``syncBodyInfo``."""
         self._shared: dict[object, Any] = {}
@@ -233,7 +234,7 @@ class EngineSession:
         Raises:
             EngineError: The client was disconnected.
         """
-        self.restore_substeps()
+        self.undivide()
         try:
             values = pybullet.getPhysicsEngineParameters(self.client_id)
         except pybullet.error as error:
@@ -247,36 +248,25 @@ class EngineSession:
             )
         return self.known_settings
 
-    @contextmanager
-    def divided(self, settings: EngineSettings, parts: int) -> Iterator[EngineSettings]:
-        """Let the engine make steps of a part of the world's time step; how it does meanwhile."""
+    def divide(self, settings: EngineSettings, parts: int) -> EngineSettings:
+        """Let the engine's steps be parts of the world's time step, until :meth:`undivide`.
+
+        Returns:
+            How the engine steps meanwhile.
+        """
         part = settings.time_step / parts
         pybullet.setPhysicsEngineParameter(fixedTimeStep=part, physicsClientId=self.client_id)
-        try:
-            yield EngineSettings(part, settings.substeps, settings.gravity)
-        finally:
-            if pybullet.isConnected(self.client_id):
-                pybullet.setPhysicsEngineParameter(
-                    fixedTimeStep=settings.time_step, physicsClientId=self.client_id
-                )
+        self._undivided = settings.time_step
+        self.divided_settings = EngineSettings(part, settings.substeps, settings.gravity)
+        return self.divided_settings
 
-    def divide_next(self, settings: EngineSettings, parts: int) -> EngineSettings:
-        """Let the caller's next step be one of so many substeps; how the engine will step.
-
-        It is undivided again after :meth:`restore_substeps`.
-        """
-        if self._undivided is None:
-            self._undivided = settings.substeps
-        pybullet.setPhysicsEngineParameter(numSubSteps=parts, physicsClientId=self.client_id)
-        return EngineSettings(settings.time_step, parts, settings.gravity)
-
-    def restore_substeps(self) -> None:
-        """Undo :meth:`divide_next`."""
-        if self._undivided is not None:
+    def undivide(self) -> None:
+        """Give the world its time step back; harmless where it has it."""
+        if self._undivided is not None and pybullet.isConnected(self.client_id):
             pybullet.setPhysicsEngineParameter(
-                numSubSteps=self._undivided, physicsClientId=self.client_id
+                fixedTimeStep=self._undivided, physicsClientId=self.client_id
             )
-            self._undivided = None
+        self._undivided = self.divided_settings = None
 
     def step(self) -> None:
         """Advance the world by one time step.

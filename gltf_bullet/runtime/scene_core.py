@@ -165,7 +165,8 @@ class SceneCore:
     @property
     def may_be_compiled(self) -> bool:
         """Whether kernels may make the next step, as far as nodes and animations are concerned."""
-        return not (self._is_busy or self._start.is_wanted or self.is_removed)
+        is_moved = self._is_busy or self._start.is_wanted or self.world.free.pushes
+        return not (is_moved or self.is_removed)
 
     @property
     def may_divide(self) -> bool:

@@ -56,6 +56,8 @@ class StepProgram:
         """... those of them that were told so, and ..."""
         self._finished: list[SceneCore] = []
         """... those that need not be told that it is over."""
+        self._events: dict[SceneCore, tuple[TriggerEvent, ...]] = {}
+        """Of the parts of the step that is going on."""
 
     def join(self, core: SceneCore) -> None:
         """Let a scene take part, after all that were loaded before it."""
@@ -99,7 +101,8 @@ class StepProgram:
     def before_step(self, caller: SceneCore) -> None:
         """Everything up to the engine's step, of all scenes, where the caller makes that step.
 
-        Each scene may ask for it: only the first one of a step is heard.
+        Each scene may ask for it: only the first one of a step is heard. Of a step that is made of
+        several of the engine's, the caller makes the last one.
         """
         caller.require_alive()
         if caller in self._begun and caller not in self._asked:
@@ -109,15 +112,18 @@ class StepProgram:
         settings = self._session.settings()
         self._begin(cores, settings)
         parts = self._parts(cores, settings)
-        if parts > 1:
-            settings = self._session.divide_next(settings, parts)
-        self._push(cores, settings, is_next=False)
         self._begun, self._asked, self._finished = list(cores), [caller], []
+        self._events = {}
+        if parts > 1:
+            settings = self._session.divide(settings, parts)
+            for part in range(parts - 1):
+                self._make_part(cores, settings, part=part, parts=parts, is_next=part > 0)
+                self._collect(cores)
+        self._push(cores, settings, part=parts - 1, parts=parts, is_next=parts > 1)
 
     def after_step(self, caller: SceneCore) -> None:
         """Take in the step that the caller has made, for all scenes that have begun it."""
         caller.require_alive()
-        self._session.restore_substeps()
         if caller in self._finished:
             self._finished.remove(caller)
             return
@@ -125,7 +131,14 @@ class StepProgram:
         if caller not in cores:
             cores = [caller]
         self._begun, self._asked = [], []
-        self._finish(cores, self._session.settings())
+        settings = self._session.divided_settings or self._session.settings()
+        self._finish(cores, settings)
+        self._session.undivide()
+        self._collect(cores)
+        for core in cores:
+            core.events = self._events.get(core, ())
+            core.world.end_step()
+        self._events = {}
         self._finished = [core for core in cores if core is not caller]
 
     # --- one step -----------------------------------------------------------------------------
@@ -138,18 +151,29 @@ class StepProgram:
         parts = self._parts(cores, settings)
         if parts == 1:
             self._make_part(cores, settings, is_next=is_next)
+            for core in cores:
+                core.world.end_step()
             return
-        events: dict[SceneCore, tuple[TriggerEvent, ...]] = {}
         times = [core.time + settings.time_step for core in cores]
-        with session.divided(settings, parts) as part_settings:
+        self._events = {}
+        part_settings = session.divide(settings, parts)
+        try:
             for part in range(parts):
                 self._make_part(
                     cores, part_settings, part=part, parts=parts, is_next=is_next or part > 0
                 )
-                for core in cores:
-                    events[core] = events.get(core, ()) + core.events
+                self._collect(cores)
+        finally:
+            session.undivide()
         for core, time in zip(cores, times, strict=True):
-            core.time, core.events = time, events[core]
+            core.time, core.events = time, self._events.get(core, ())
+            core.world.end_step()
+
+    def _collect(self, cores: Sequence[SceneCore]) -> None:
+        """Add what a part of a step has shown to what the others have."""
+        for core in cores:
+            if core.events:
+                self._events[core] = self._events.get(core, ()) + core.events
 
     def _begin(self, cores: Sequence[SceneCore], settings: EngineSettings) -> None:
         for core in cores:
@@ -165,7 +189,13 @@ class StepProgram:
                 wanted = max(wanted, core.options.substeps)
             elif core.world.is_jointed:
                 asks.append(core.world.articulations)
-        return max(wanted, self._solvers.steps_needed(asks, settings.time_step) if asks else 1)
+        if asks:
+            needed = self._solvers.steps_needed(asks, settings.time_step)
+            if needed > 1:
+                for articulations in asks:
+                    articulations.solver.findings.name_divided(settings.time_step)
+            wanted = max(wanted, needed)
+        return wanted
 
     def _make_part(
         self,

@@ -30,6 +30,8 @@ CUT_IMPULSE = 5
 """[cuts, 6], floats: what its rows did in the last step; memory."""
 SUBSTEPS = 7
 """Steps that the engine makes of one."""
+PART = 6
+"""Number of the coming engine step among those that a step is made of."""
 ARENA_HEADER = 8
 CUT_SIZE = 5
 
@@ -127,6 +129,8 @@ EXPECTED = 46
 """[n], velocities that the last solve expected after its step."""
 UNKNOWN = 47
 """[n], generalized force that others apply, found by the balance of momentum."""
+PULSE = 97
+"""[n], generalized force that others have given for one step, which is divided."""
 LATELY = 88
 """[n], the estimate of UNKNOWN before what does not last was taken out of it."""
 TOUCHED = 89

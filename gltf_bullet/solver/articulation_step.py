@@ -311,6 +311,7 @@ def _apply_known_forces(
         work[out + 3], work[out + 4], work[out + 5] = x, y, z
     project_wrenches(ints, work, a, handed)
     for i in range(n):
+        work[handed + i] += floats[ints[a + arena.PULSE] + i]
         f = ints[frames + i]
         s, h = axes + 6 * i, composites + 10 * f
         m, hx, hy, hz = work[h], work[h + 1], work[h + 2], work[h + 3]

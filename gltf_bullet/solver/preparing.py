@@ -63,7 +63,10 @@ def _prepare_one(
                 found |= close_loops(ints, floats, work, a, dt)
         return int(found)
     for k in range(ints[arena.ARTICULATIONS]):
-        evaluate_tree(ints, floats, work, ints[ints[arena.RECORDS] + k])
+        a = ints[ints[arena.RECORDS] + k]
+        evaluate_tree(ints, floats, work, a)
+        for i in range(ints[a + arena.DOF_COUNT] if ints[arena.PART] == 0 else 0):
+            floats[ints[a + arena.PULSE] + i] = 0.0
     add_contact_forces(ints, work, index, values, number, contacts, dt)
     for k in range(ints[arena.ARTICULATIONS]):
         a = ints[ints[arena.RECORDS] + k]

@@ -92,7 +92,10 @@ def _stiffest(ints: IntArray, floats: FloatArray, a: int) -> float:
             for k in range(3):
                 least = min(least, floats[link + LINK_INERTIA + k])
     for r in range(ints[a + arena.ROW_COUNT]):
-        stiffness, dof = floats[ints[a + arena.ROW_STIFFNESS] + r], ints[ints[a + arena.ROW_DOF] + r]
+        stiffness, dof = (
+            floats[ints[a + arena.ROW_STIFFNESS] + r],
+            ints[ints[a + arena.ROW_DOF] + r],
+        )
         if math.isinf(stiffness):
             continue
         if ints[ints[a + arena.ROW_BY_ACCELERATION] + r] == 0:

@@ -29,7 +29,7 @@ from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes
-from gltf_bullet.bullet.state.link_states import velocity_before_turn
+from gltf_bullet.bullet.state.link_states import apply_base_force, velocity_before_turn
 from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.body_plans import VELOCITY_CLAMP, BodyPlan
 from gltf_bullet.planning.scene_plan import Derive
@@ -224,6 +224,8 @@ class FreeBodies:
             if plan.kind is MotionKind.KINEMATIC
             and (any(plan.linear_velocity) or any(plan.angular_velocity))
         ]
+        self.pushes: list[tuple[int, list[float], list[float]]] = []
+        """Forces [N] and torques [N m] on bodies during the coming step, which may be divided."""
         self.poses: FloatArray = np.zeros(7 * len(self.ids))
         """As they were read last."""
         self._held: set[int] = set()
@@ -334,6 +336,16 @@ class FreeBodies:
                 physicsClientId=self._client_id,
             )
         self._gyroscopic.steady(time_step, lively)
+
+    def push(self, body_id: int, force: list[float], torque: list[float]) -> None:
+        """Push and turn a body during the coming step, world axes."""
+        self.pushes.append((body_id, force, torque))
+        apply_base_force(self._client_id, body_id, force, torque)
+
+    def push_again(self) -> None:
+        """The engine forgets forces after each step of its own."""
+        for body_id, force, torque in self.pushes:
+            apply_base_force(self._client_id, body_id, force, torque)
 
     def set_kinematic(self, node: int, *, kinematic: bool) -> None:
         """Take a dynamic body out of the simulation, or give it back; its velocity stays.

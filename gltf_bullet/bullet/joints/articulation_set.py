@@ -133,6 +133,11 @@ class ArticulationSet(JointedLinks):
         """
         self._connection = session, body_ids, derive
 
+    @property
+    def is_any(self) -> bool:
+        """Whether there is a joint at all."""
+        return bool(self.articulations)
+
     # --- the step -----------------------------------------------------------------------------
 
     def set_anchor(
@@ -190,9 +195,22 @@ class ArticulationSet(JointedLinks):
                 return True
         return False
 
-    def count_substeps(self, count: int) -> None:
-        """The world's setting; with some, velocities do not tell what others have set."""
-        self.arena.ints[slots.SUBSTEPS] = count
+    def begin_part(self, substeps: int, part: int, parts: int) -> None:
+        """Say what the coming engine step is.
+
+        Args:
+            substeps: That the engine makes of it.
+            part: Its number among ...
+            parts: ... those that the step is made of.
+        """
+        self.arena.ints[slots.SUBSTEPS] = substeps
+        self.arena.ints[slots.PART] = part
+        if self.is_any:
+            self.solver.is_last_part = part == parts - 1
+
+    def end_parts(self) -> None:
+        """The step is over: the next one is one engine step."""
+        self.arena.ints[slots.PART] = 0
 
     def move_anchors(self, dt: float) -> None:
         """Put the bodies of moving anchors where they were announced: before the solve."""

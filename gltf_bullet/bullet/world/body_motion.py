@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from gltf_bullet.bullet.bodies.free_bodies import FreeBodies
 from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.bullet.state.link_states import (
-    apply_base_force,
     apply_base_impulse,
     link_state,
     set_base_pose,
@@ -33,6 +33,7 @@ class BodyMotion:
         plans: Mapping[int, BodyPlan],
         link_of: Callable[[int], EngineLink],
         articulations: ArticulationSet,
+        free: FreeBodies,
         targets: KinematicTargets,
     ) -> None:
         """Know the bodies.
@@ -42,6 +43,7 @@ class BodyMotion:
             plans: Of all bodies, by motion node.
             link_of: The engine link of a motion node's body.
             articulations: The jointed ones among them.
+            free: The others.
             targets: Which of them follow given poses at present.
         """
         self._client_id = client_id
@@ -49,6 +51,7 @@ class BodyMotion:
         """Of all bodies, by motion node."""
         self._link_of = link_of
         self._articulations = articulations
+        self._free = free
         self._targets = targets
 
     def is_free(self, node: int) -> bool:
@@ -118,7 +121,7 @@ class BodyMotion:
         if not self.is_free(node):
             self._articulations.apply_force(node, force, torque)
             return
-        apply_base_force(self._client_id, self._link_of(node)[0], force.tolist(), torque.tolist())
+        self._free.push(self._link_of(node)[0], force.tolist(), torque.tolist())
 
     def set_velocity(self, node: int, linear_in_node: Vec3, angular_in_node: Vec3) -> bool:
         """Set a free body's velocity [m/s] and spin [rad/s]; ``False`` for links of chains.

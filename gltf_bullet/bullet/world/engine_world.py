@@ -273,7 +273,10 @@ class EngineWorld(WorldParts):
             part: Its number among ...
             parts: ... those that the step is made of.
         """
-        self.articulations.count_substeps(settings.substeps)
+        if self.is_jointed:
+            self.articulations.begin_part(settings.substeps, part, parts)
+        if part:
+            self.free.push_again()
         if not self._is_plain:
             if not self._is_unforced:
                 if self.gravity is not None:
@@ -284,6 +287,12 @@ class EngineWorld(WorldParts):
             self.kinematic_targets.before_step(settings.time_step, parts - part)
         if self.is_jointed:
             self.anchors.before_step(settings.time_step, part)
+
+    def end_step(self) -> None:
+        """The step is over, with all its parts."""
+        self.free.pushes.clear()
+        if self.is_jointed:
+            self.articulations.end_parts()
 
     def learn(self) -> None:
         """The world is as it should be: steps that kernels make compare with it."""

@@ -114,6 +114,7 @@ class WorldParts:
             self.plan.bodies.bodies,
             self.link_of,
             self.articulations,
+            self.free,
             self.kinematic_targets,
         )
 

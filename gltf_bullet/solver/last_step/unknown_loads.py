@@ -27,6 +27,15 @@ from gltf_bullet.solver.island_layout import (
 from gltf_bullet.solver.row_metrics import add_path
 from gltf_bullet.transforms import FloatArray, IntArray
 
+PUSH = 3.0
+"""Times what contacts did otherwise than foreseen, from which on the rest is somebody's push."""
+
+NOTICED = 1e-3
+"""[m/s, rad/s] That a push must have given to be one."""
+
+LASTS = 0.3
+"""Share of a push by which the next part may differ, where it goes on by itself."""
+
 AGREEMENT = 0.1
 """Share by which a load may change from step to step, and be believed, while contacts turn out
 otherwise than foreseen."""
@@ -97,11 +106,11 @@ def find_unknown_load(ints: IntArray, floats: FloatArray, work: FloatArray, a: i
     """
     n, last_dt = ints[a + arena.DOF_COUNT], floats[ints[a + arena.LAST_DT]]
     unknown, lately = ints[a + arena.UNKNOWN], ints[a + arena.LATELY]
-    velocity, expected = ints[a + arena.VELOCITY], ints[a + arena.EXPECTED]
-    mass, found = ints[a + arena.LAST_MASS], ints[a + arena.CONTACT_FORCE]
-    touched = ints[a + arena.TOUCHED]
+    found, touched = ints[a + arena.CONTACT_FORCE], ints[a + arena.TOUCHED]
     # Constraints of the engine that close loops exert forces that nobody reports.
     if last_dt <= 0.0 or ints[a + arena.CLOSURE_COUNT] or ints[arena.CUTS]:
+        return
+    if ints[arena.PART] > 0 and _is_pulse(ints, floats, work, a, last_dt):
         return
     unsteady = False
     if ints[a + arena.MISPREDICTED]:
@@ -109,12 +118,7 @@ def find_unknown_load(ints: IntArray, floats: FloatArray, work: FloatArray, a: i
             if work[found + i] != 0.0 or floats[touched + i] != 0.0:
                 unsteady = True
     for i in range(n):
-        change = 0.0
-        for k in range(n):
-            change += floats[mass + n * i + k] * (work[velocity + k] - floats[expected + k])
-        raw = floats[unknown + i] + change / last_dt
-        raw -= work[found + i] - floats[touched + i]
-        raw -= floats[ints[a + arena.MOTOR_CHANGE] + i]
+        raw = _raw_load(ints, floats, work, a, i, last_dt)
         before = floats[lately + i]
         floats[lately + i] = raw
         believed = 0.0
@@ -124,3 +128,61 @@ def find_unknown_load(ints: IntArray, floats: FloatArray, work: FloatArray, a: i
             # Contacts that come and go scatter by far more than any load.
             believed = 0.0
         floats[unknown + i] = believed
+
+
+@kernel
+def _raw_load(
+    ints: IntArray, floats: FloatArray, work: FloatArray, a: int, i: int, last_dt: float
+) -> float:
+    """What the last engine step owes to others, of one degree of freedom."""
+    n, mass = ints[a + arena.DOF_COUNT], ints[a + arena.LAST_MASS]
+    velocity, expected = ints[a + arena.VELOCITY], ints[a + arena.EXPECTED]
+    change = 0.0
+    for k in range(n):
+        change += floats[mass + n * i + k] * (work[velocity + k] - floats[expected + k])
+    raw = floats[ints[a + arena.UNKNOWN] + i] + change / last_dt
+    raw -= work[ints[a + arena.CONTACT_FORCE] + i] - floats[ints[a + arena.TOUCHED] + i]
+    return float(raw - floats[ints[a + arena.MOTOR_CHANGE] + i])
+
+
+@kernel
+def _is_pulse(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, last_dt: float) -> bool:
+    """Whether others have pushed in the first part of a divided step, for all of that step.
+
+    The engine forgets what it is given by ``applyExternalForce`` after each step of its own, so the
+    push is given again in the parts that follow. One that goes on by itself is a load.
+    """
+    n, pulse = ints[a + arena.DOF_COUNT], ints[a + arena.PULSE]
+    pushed, other, told, fastest, lasting, left = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(n):
+        inertia = max(floats[ints[a + arena.LAST_MASS] + (n + 1) * i], 1e-30)
+        raw, known = _raw_load(ints, floats, work, a, i, last_dt), ints[a + arena.UNKNOWN] + i
+        push = raw - floats[known]
+        lasting += floats[known] ** 2 / inertia
+        left += raw * raw / inertia
+        contact = work[ints[a + arena.CONTACT_FORCE] + i] - floats[ints[a + arena.TOUCHED] + i]
+        pushed += push * push / inertia
+        other += contact * contact / inertia
+        told += (push - floats[pulse + i]) ** 2 / inertia
+        fastest = max(fastest, abs(push) / inertia * last_dt)
+    if ints[arena.PART] == 1:
+        if not (fastest > NOTICED and pushed > PUSH * PUSH * other):
+            return False
+        for i in range(n):
+            push = _raw_load(ints, floats, work, a, i, last_dt)
+            floats[pulse + i] = push - floats[ints[a + arena.UNKNOWN] + i]
+        return True
+    if ints[arena.PART] == 2 and fastest > NOTICED and left < LASTS * LASTS * lasting:
+        # What has lasted from step to step was given anew in each: it acts in the rest of this one.
+        for i in range(n):
+            floats[pulse + i] += floats[ints[a + arena.UNKNOWN] + i]
+            floats[ints[a + arena.UNKNOWN] + i] = 0.0
+            floats[ints[a + arena.LATELY] + i] = 0.0
+        return True
+    if fastest > NOTICED and told < LASTS * LASTS * pushed:
+        for i in range(n):
+            floats[ints[a + arena.UNKNOWN] + i] += floats[pulse + i]
+            floats[ints[a + arena.LATELY] + i] = floats[ints[a + arena.UNKNOWN] + i]
+            floats[pulse + i] = 0.0
+        return True
+    return False

@@ -82,6 +82,8 @@ class JointSolver:
         )
         """What the engine is given."""
         self._pushed: list[FloatArray] = []
+        self.is_last_part = True
+        """Whether the coming engine step ends a step."""
         self.parts = 0
         """Engine steps that the coming step needs, where kernels have found it; 0: unknown."""
         self.has_closed = False
@@ -277,7 +279,7 @@ class JointSolver:
         """What a step that was told leaves behind."""
         self.last = (dt, gravity)
         self.pairs_seen, self.has_closed = None, False
-        if self._pushed:
+        if self._pushed and self.is_last_part:
             for external in self._pushed:
                 external[:] = 0.0
             self._pushed.clear()
