@@ -1,4 +1,4 @@
-"""Random closed systems, what they hold of momentum and energy, and how the engine alone moves them.
+"""Random closed systems, what they hold of momentum and energy, and what the engine makes of them.
 
 Nothing is fixed and nothing pulls: what such a system has, it keeps. Places are in m, glTF axes.
 """
@@ -98,6 +98,8 @@ class Course:
     """Largest change, of all that moves (at the start, or then if that is more)."""
     angular_error: float
     """Likewise of the angular momentum."""
+    angular_change: float
+    """Largest change of that [kg m^2/s]."""
     energy_ratio: float
     """Largest energy, of that at the start; infinite where that was nil and something moves."""
     fastest: float
@@ -110,16 +112,17 @@ def follow(
     """Step a closed system and compare what it holds with what it began with."""
     with world(source, rate=rate, gravity=0.0, **placement) as scene:
         start = ledger(scene)
-        found = Course(0.0, 0.0, 0.0, start.fastest)
+        found = Course(0.0, 0.0, 0.0, 0.0, start.fastest)
         for _ in range(round(duration * rate)):
             step(scene)
             now = ledger(scene)
             moving = max(start.moving, now.moving, 1e-3)
             turning = max(start.turning, now.turning, 1e-3)
             change = float(np.linalg.norm(now.momentum - start.momentum)) / moving
-            turned = float(np.linalg.norm(now.angular_momentum - start.angular_momentum)) / turning
+            turned = float(np.linalg.norm(now.angular_momentum - start.angular_momentum))
             found.momentum_error = max(found.momentum_error, change)
-            found.angular_error = max(found.angular_error, turned)
+            found.angular_error = max(found.angular_error, turned / turning)
+            found.angular_change = max(found.angular_change, turned)
             if start.energy > 0.0:
                 found.energy_ratio = max(found.energy_ratio, now.energy / start.energy)
             elif now.energy > 1e-9:

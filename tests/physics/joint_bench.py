@@ -26,10 +26,6 @@ from gltf_bullet.planning.joints.articulations import plan_articulations
 from gltf_bullet.transforms import (
     IDENTITY_POSE,
     Pose,
-    matrices_from_quats,
-    quat_from_rotation_vector,
-    quats_from_matrices,
-    rotation_vector_from_quat,
 )
 
 LINEAR, ANGULAR = DofKind.LINEAR, DofKind.ANGULAR
@@ -255,33 +251,16 @@ class Bench:
                 total -= mass * np.array(self.gravity) @ state.com[frame]
         return float(total)
 
-    def momentum_of_step(self) -> tuple[np.ndarray, np.ndarray]:
-        """Linear and angular momentum by the displacement of one step.
-
-        Velocities of the engine belong to the middle between two steps, so poses must as well.
-        """
-        before = self._snapshot()
-        self.step()
+    def momentum(self) -> tuple[np.ndarray, np.ndarray]:
+        """Linear and angular momentum of all bodies, about the origin, as the engine tells them."""
         linear, angular = np.zeros(3), np.zeros(3)
-        for (mass, c0, inertia, r0), (_, c1, _, r1) in zip(before, self._snapshot(), strict=True):
-            v = (c1 - c0) / self.dt
-            q = quats_from_matrices(r1 @ r0.T)
-            w = rotation_vector_from_quat(q) / self.dt
-            half = matrices_from_quats(quat_from_rotation_vector(0.5 * self.dt * w))
-            linear += mass * v
-            angular += mass * np.cross(0.5 * (c0 + c1), v) + half @ inertia @ half.T @ w
-        return linear, angular
-
-    def _snapshot(self):
-        result = []
         for articulation in self.art.articulations:
             state = articulation.read()
-            for frame, node in enumerate(articulation.record.frames.node):
-                if node >= 0:
-                    mass = state.masses[frame]
-                    inertia = state.inertia_in_world[frame].copy()
-                    result.append((mass, state.com[frame], inertia, state.rotation[frame]))
-        return result
+            momenta = state.masses[:, None] * state.linear_velocity
+            turning = np.einsum("fij,fj->fi", state.inertia_in_world, state.angular_velocity)
+            linear += momenta.sum(axis=0)
+            angular += (turning + np.cross(state.com, momenta)).sum(axis=0)
+        return linear, angular
 
     def close(self) -> None:
         pybullet.disconnect(self.client)

@@ -156,16 +156,14 @@ def test_a_ring_that_falls_on_its_edge_stays_closed(rate: int) -> None:
     assert lowest > -0.07
 
 
-def test_a_joint_too_fast_for_its_step_is_slowed_down_and_named_once() -> None:
+def test_steps_that_are_too_long_are_divided_and_named_once() -> None:
     """A light bar on a ball joint, thrown about by a heavy one that hits it at 30 Hz."""
     content, _ = even_ring()
     with world(content, rate=30) as scene:
         scene.step(90)
-        found = [issue for issue in scene.issues if issue.code == "JOINT_TOO_FAST"]
-    assert found
-    assert len({issue.pointer for issue in found}) == len(found)
-    # One radian per step.
-    assert "30 rad/s" in found[0].message
+        found = [issue for issue in scene.issues if issue.code == "STEP_DIVIDED"]
+    assert len(found) == 1
+    assert "0.0333 s" in found[0].message
 
 
 def test_forces_that_were_not_found_are_named_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,12 +28,16 @@ def joined(side: str, lever: float, limits: list[dict[str, object]], **motion: o
 def test_what_slides_freely_flies_freely(
     limits: list[dict[str, object]], spin: float, side: str
 ) -> None:
-    """Held at its middle: v t and g t^2 / 2, by steps of which each has the velocity at its end."""
+    """Held at its middle: v t and g t^2 / 2, by steps of which each has the velocity at its end.
+
+    Those are at most as long as the world's: fast bodies get finer ones.
+    """
     source = joined(side, 0.0, limits, linearVelocity=[1, 0, 0], angularVelocity=[0, 0, spin])
     with world(source, rate=240.0) as scene:
         scene.step(240)
         place, velocity = scene.world_from_node("Body")[:3, 3], scene.bodies[0].linear_velocity
-    np.testing.assert_allclose(place, [1.0, -0.5 * G * (1.0 + 1.0 / 240.0), 0.0], atol=1e-3)
+    np.testing.assert_allclose(place[[0, 2]], [1.0, 0.0], atol=1e-3)
+    assert 0.5 * G - 1e-3 <= -place[1] <= 0.5 * G * (1.0 + 1.0 / 240.0) + 1e-3
     np.testing.assert_allclose(velocity, [1.0, -G, 0.0], atol=1e-3)
 
 

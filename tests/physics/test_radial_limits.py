@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
 
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+import gltf_bullet as gb
 from gltf_bullet.model import JointLimit
 from tests.physics.joint_bench import ANGULAR, BALL, LINEAR, Bench, span
 from tests.physics.scenes import Jointed, world
@@ -271,8 +273,12 @@ def test_an_angle_that_is_left_is_named(rate: float, is_held: bool) -> None:
         assert len(named) == (0 if is_held else 1)
 
 
-@pytest.mark.parametrize(("speed", "is_held"), [(10.0, True), (80.0, False)])
-def test_a_limit_that_is_left_is_named_once(speed: float, is_held: bool) -> None:
+@pytest.mark.parametrize(
+    ("speed", "substeps", "is_held"), [(10.0, 1, True), (80.0, 1, False), (80.0, "auto", True)]
+)
+def test_a_limit_that_is_left_is_named_once(
+    speed: float, substeps: int | Literal["auto"], is_held: bool
+) -> None:
     """At 80 m/s and 240 Hz a body goes 1.2 radians round a radius of 0.28 m in a step."""
     radius = 0.28
     scenery = Jointed()
@@ -283,7 +289,8 @@ def test_a_limit_that_is_left_is_named_once(speed: float, is_held: bool) -> None
     pivot = scenery.node("Pivot")
     end = scenery.attachment(body, (0.0, 0.0, 0.0))
     scenery.join(pivot, end, limits=[{"linearAxes": [0, 1], "min": 0.0, "max": radius}])
-    with world(scenery.bytes(), gravity=0.0) as scene:
+    options = gb.LoadOptions(substeps=substeps)
+    with world(scenery.bytes(), gravity=0.0, options=options) as scene:
         farthest = 0.0
         for _ in range(240):
             scene.step()

@@ -53,8 +53,8 @@ class Run:
             self.is_native = solver.is_native
             advance = solver.advance
 
-            def counted(settings: EngineSettings, count: int) -> int:
-                made = advance(settings, count)
+            def counted(settings: EngineSettings, count: int, *, may_divide: bool) -> int:
+                made = advance(settings, count, may_divide=may_divide)
                 self.by_kernels += made
                 return made
 

@@ -155,6 +155,8 @@ def _is_pulse(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, last
     n, pulse = ints[a + arena.DOF_COUNT], ints[a + arena.PULSE]
     pushed, other, told, fastest, lasting, left = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(n):
+        if ints[a + arena.BASE_DOF_COUNT] and not ints[ints[a + arena.IS_BASE_DOF] + i]:
+            continue  # Of the whole, what limbs do to each other cancels.
         inertia = max(floats[ints[a + arena.LAST_MASS] + (n + 1) * i], 1e-30)
         raw, known = _raw_load(ints, floats, work, a, i, last_dt), ints[a + arena.UNKNOWN] + i
         push = raw - floats[known]
