@@ -18,6 +18,7 @@ from gltf_bullet.scene import NodeTree
 
 __all__ = [
     "COVERAGE",
+    "GRAVITY_ON_BODY",
     "GRAVITY_WITHOUT_TRIGGER",
     "JOINT_MOVES_NOTHING",
     "JOINT_WITHIN_BODY",
@@ -67,6 +68,12 @@ GRAVITY_WITHOUT_TRIGGER = IssueKind(
     Severity.WARNING,
     "node {node} has no trigger; should have one to bound its gravity; the field acts nowhere",
 )
+GRAVITY_ON_BODY = IssueKind(
+    "GRAVITY_ON_BODY",
+    Severity.WARNING,
+    "node {node} has a {got} beside its gravity; must not have one; both are read, and the field "
+    "moves with the node",
+)
 
 COVERAGE: Final = covers(
     "Joints",
@@ -89,11 +96,15 @@ def resolve_references(
         world_gravity=parts.world_gravity,
         gravity_volumes=parts.gravity_volumes,
         collision_filters=parts.collision_filters,
+        tables=tuple(parts.tables),
     )
     _check_joints(scene, tree, diagnostics)
     for node, volume in scene.gravity_volumes.items():
         if node not in triggers:
             diagnostics.report(GRAVITY_WITHOUT_TRIGGER, volume.pointer, node=node)
+        for what, owners in (("motion", scene.motions), ("collider", scene.colliders)):
+            if node in owners:
+                diagnostics.report(GRAVITY_ON_BODY, volume.pointer, node=node, got=what)
     return scene
 
 

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import math
 import reprlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Final
 
 from gltf_bullet.model.colliders import Collider, Trigger
+from gltf_bullet.model.gravity import GravityVolume, WorldGravity
 from gltf_bullet.model.joints import Joint, JointDescription, JointDrive, JointLimit
 from gltf_bullet.model.materials import PhysicsMaterial
 from gltf_bullet.model.motion import Motion, MotionKind
 from gltf_bullet.model.physics_scene import PhysicsScene
-from gltf_bullet.model.shapes import Box, Capsule, Cylinder, MeshShape, Plane, Sphere
+from gltf_bullet.model.shapes import Box, Capsule, Cylinder, MeshShape, Plane, Shape, Sphere
 from gltf_bullet.number_ranges import carried, range_of
 
 __all__ = ["PointerTarget", "edited", "find_target", "written"]
@@ -30,6 +31,7 @@ class _Property:
     """One JSON member of a model value."""
 
     field: str
+    """Its field, in dots that of a value within it."""
     read: Callable[[Any], Any]
     write: Callable[[Any], Any]
 
@@ -91,6 +93,30 @@ def _quaternion(value: Any) -> tuple[float, ...]:
     if not 1e-6 < length < math.inf:
         raise ValueError(f"{_shown(value)} is no rotation")
     return (x / length, y / length, z / length, w / length)
+
+
+def _direction(value: Any) -> tuple[float, ...]:
+    x, y, z = _vector(3)(value)
+    length = math.hypot(x, y, z)
+    if not 1e-6 < length < math.inf:
+        raise ValueError(f"{_shown(value)} is no direction")
+    return (x / length, y / length, z / length)
+
+
+def _whole(value: object) -> int:
+    number = _number(value)
+    if number != round(number):
+        raise ValueError(f"{_shown(value)} is no whole number")
+    return round(number)
+
+
+def _points(value: Any) -> tuple[tuple[float, ...], ...]:
+    """The points of a polyline, from a flat list of their coordinates."""
+    plain = value.tolist() if hasattr(value, "tolist") else value
+    if not isinstance(plain, (list, tuple)) or len(plain) < 6 or len(plain) % 3:
+        raise ValueError(f"{_shown(value)} must have at least 6 numbers, three a point")
+    numbers = tuple(map(_number, plain))
+    return tuple(zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True))
 
 
 def _infinite_from_zero(value: object) -> float:
@@ -174,12 +200,36 @@ _SHAPES: Final[Mapping[type, Mapping[str, _Property]]] = {
     },
 }
 _JOINT: Final = {"enableCollision": _plain("enable_collision", _boolean)}
+_WORLD_GRAVITY: Final = {
+    "gravity": _plain("gravity", _number),
+    "direction": _plain("direction", _direction),
+}
+_GRAVITY: Final = {
+    "gravity": _plain("source.gravity", _number),
+    "priority": _plain("priority", _whole),
+    "replace": _plain("replace", _boolean),
+    "stop": _plain("stop", _boolean),
+    "directional/direction": _plain("source.direction", _direction),
+    "disc/radius": _plain("source.radius", _at_least_zero),
+    "disc/unitDistance": _plain("source.unit_distance", _at_least_zero),
+    "line/points": _Property(
+        "source.points", lambda points: tuple(x for point in points for x in point), _points
+    ),
+    "line/unitDistance": _plain("source.unit_distance", _at_least_zero),
+    "point/unitDistance": _plain("source.unit_distance", _at_least_zero),
+    "shaped/unitDistance": _plain("source.unit_distance", _at_least_zero),
+    "torus/radius": _plain("source.radius", _at_least_zero),
+    "torus/unitDistance": _plain("source.unit_distance", _at_least_zero),
+}
+"""Of OMI_physics_gravity; a block has members in fields of its own kind only."""
 _TABLES: Final[Mapping[type, Mapping[str, _Property]]] = {
     Motion: _MOTION,
     PhysicsMaterial: _MATERIAL,
     JointLimit: _LIMIT,
     JointDrive: _DRIVE,
     Joint: _JOINT,
+    WorldGravity: _WORLD_GRAVITY,
+    GravityVolume: _GRAVITY,
     **_SHAPES,
 }
 
@@ -195,6 +245,8 @@ class PointerTarget:
     member: _Property
     key: str = ""
     """Its name in the JSON."""
+    is_used: bool = True
+    """Whether anything of the scene is made of it."""
 
     @property
     def value(self) -> object:
@@ -202,20 +254,37 @@ class PointerTarget:
 
         ``None`` where it is left to the engine, infinities where the file states no bound.
         """
-        value: object = self.member.read(getattr(self.item, self.field))
-        return value
+        value = self.item
+        for name in self.field.split("."):
+            value = getattr(value, name)
+        read: object = self.member.read(value)
+        return read
 
 
 def find_target(scene: PhysicsScene, pointer: str) -> PointerTarget | None:
     """What a pointer names in the model; ``None`` where the model has no such item."""
-    place, _, key = pointer.rpartition("/")
     # OMI_physics_joint's own list of pointers writes one level more than its schema has.
-    places = {place, place.removesuffix("/joint")} if key == "enableCollision" else {place}
-    for item in _items(scene):
-        if item.pointer in places:
-            property_ = _TABLES.get(type(item), {}).get(key)
-            if property_ is not None:
-                return PointerTarget(item, property_.field, property_, key)
+    places = {pointer}
+    if pointer.endswith("/joint/enableCollision"):
+        places.add(pointer.replace("/joint/enableCollision", "/enableCollision"))
+    for items, is_used in ((_items(scene), True), (_entries(scene.tables), False)):
+        for item in items:
+            if item.pointer and any(place.startswith(f"{item.pointer}/") for place in places):
+                found = _target_in(item, places, is_used=is_used)
+                if found is not None:
+                    return found
+    return None
+
+
+def _target_in(item: Any, places: set[str], *, is_used: bool) -> PointerTarget | None:
+    members = _TABLES.get(type(item), {})
+    for place in places:
+        key = place.removeprefix(f"{item.pointer}/")
+        kind, _, rest = key.rpartition("/")
+        if isinstance(item, GravityVolume) and kind and kind != item.source.kind.value:
+            continue
+        if (property_ := members.get(key)) is not None:
+            return PointerTarget(item, property_.field, property_, rest, is_used)
     return None
 
 
@@ -246,14 +315,20 @@ def edited(scene: PhysicsScene, target: PointerTarget, value: object) -> Physics
         TypeError: The value is of another type.
         ValueError: The value is out of range.
     """
-    new = replace(target.item, **{target.field: written(target, value)})
-    if isinstance(new, JointLimit) and new.minimum > new.maximum:
-        raise ValueError(f"min {new.minimum:g} would be above max {new.maximum:g}")
-    old_place = target.item.pointer
+    new = written(target, value)
+    place, kind = target.item.pointer, type(target.item)
 
     def swap(item: Any) -> Any:
-        same = item is not None and type(item) is type(new) and item.pointer == old_place
-        return new if same else item
+        # Several items may have come from one place: OMI's limit of linear and angular axes.
+        if item is None or type(item) is not kind or item.pointer != place:
+            return item
+        changed = _with(item, target.field, new)
+        if isinstance(changed, JointLimit) and changed.minimum > changed.maximum:
+            raise ValueError(f"min {changed.minimum:g} would be above max {changed.maximum:g}")
+        return changed
+
+    def swap_joint(joint: Joint) -> Joint:
+        return swap(replace(joint, description=_swapped(joint.description, swap)))
 
     return replace(
         scene,
@@ -263,13 +338,26 @@ def edited(scene: PhysicsScene, target: PointerTarget, value: object) -> Physics
             for k, v in scene.colliders.items()
         },
         triggers={k: replace(v, shape=swap(v.shape)) for k, v in scene.triggers.items()},
-        joints={
-            k: swap(replace(v, description=_swapped(v.description, swap)))
-            if not isinstance(new, Joint)
-            else swap(v)
-            for k, v in scene.joints.items()
-        },
+        joints={k: swap_joint(v) for k, v in scene.joints.items()},
+        world_gravity=swap(scene.world_gravity),
+        gravity_volumes={k: swap(_with_source(v, swap)) for k, v in scene.gravity_volumes.items()},
+        tables=tuple(
+            _swapped(v, swap) if isinstance(v, JointDescription) else swap(v) for v in scene.tables
+        ),
     )
+
+
+def _with(item: Any, field: str, value: object) -> Any:
+    """An item with another value in a field, or in a field of a value within it."""
+    name, _, inner = field.partition(".")
+    return replace(item, **{name: _with(getattr(item, name), inner, value) if inner else value})
+
+
+def _with_source(volume: GravityVolume, swap: Callable[[Any], Any]) -> GravityVolume:
+    shape = swap(volume.source.shape)
+    if shape is volume.source.shape:
+        return volume
+    return replace(volume, source=replace(volume.source, shape=shape))
 
 
 def _carried(value: Any, key: str) -> Any:
@@ -307,6 +395,23 @@ def _items(scene: PhysicsScene) -> Iterator[Any]:
         yield joint
         yield from joint.description.limits
         yield from joint.description.drives
+    if scene.world_gravity is not None:
+        yield scene.world_gravity
+    for volume in scene.gravity_volumes.values():
+        yield volume
+        if isinstance(volume.source.shape, Shape) and not isinstance(
+            volume.source.shape, MeshShape
+        ):
+            yield volume.source.shape
+
+
+def _entries(tables: Iterable[Any]) -> Iterator[Any]:
+    for item in tables:
+        if isinstance(item, JointDescription):
+            yield from item.limits
+            yield from item.drives
+        else:
+            yield item
 
 
 def _of_volume(volume: Collider | Trigger) -> Iterator[Any]:

@@ -8,21 +8,25 @@ from __future__ import annotations
 
 import re
 import reprlib
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from gltf_bullet.model import (
+    GravityVolume,
     JointDrive,
     JointLimit,
     Motion,
     MotionKind,
     PhysicsMaterial,
     PhysicsScene,
+    WorldGravity,
 )
 from gltf_bullet.model.pointers import PointerTarget, edited, find_target
 from gltf_bullet.number_ranges import range_of
+from gltf_bullet.planning.gravity import changed_gravity
 from gltf_bullet.runtime.followers import Jump
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.transforms import FloatArray, matrices_from_trs
@@ -47,6 +51,8 @@ _LISTS_OF_ITEMS = re.compile(
     "|/extensions/[A-Z]+_physics_(rigid_bodies|joint)/physicsJoints/[0-9]+/(limits|drives)"
 )
 """The same for lists of what the file has."""
+_GRAVITY = (WorldGravity, GravityVolume)
+_IN_PLACE = (PhysicsMaterial, JointLimit, *_GRAVITY)
 _VELOCITIES = ("linear_velocity", "angular_velocity")
 
 
@@ -89,11 +95,14 @@ def set_value(core: SceneCore, pointer: str, value: Any) -> None:
     target = find_target(core.model_now(), pointer)
     if target is None:
         _from_document(core, pointer)  # raises where the pointer leads nowhere
-        raise KeyError(f"{pointer} is used by nothing in this scene, or cannot be changed")
-    if isinstance(target.item, JointDrive):
+        raise KeyError(f"{pointer} cannot be changed")
+    if isinstance(target.item, JointDrive) and target.is_used:
         _set_drive(core, target, pointer, value)
         return
     physics = edited_at(core.model.now, target, pointer, value)
+    if not target.is_used:  # remembered: nothing is made of it
+        core.model.edit(physics)
+        return
     if physics == core.model.now and not isinstance(target.item, Motion):
         return
     changed = find_target(physics, pointer)
@@ -248,7 +257,7 @@ def is_set_in_place(target: PointerTarget) -> bool:
     item = target.item
     if isinstance(item, Motion):
         return item.kind is MotionKind.DYNAMIC and target.field in _VELOCITIES
-    return isinstance(item, (PhysicsMaterial, JointDrive, JointLimit))
+    return not target.is_used or isinstance(item, (*_IN_PLACE, JointDrive))
 
 
 def _changed_in_place(core: SceneCore, new: PointerTarget, physics: PhysicsScene) -> bool:
@@ -270,8 +279,14 @@ def _changed_in_place(core: SceneCore, new: PointerTarget, physics: PhysicsScene
             )
             for node, joint in physics.joints.items()
             for index, limit in enumerate(joint.description.limits)
-            if limit is item and node in core.joint_controls
+            if limit.pointer == item.pointer and node in core.joint_controls
         )
+    if isinstance(item, _GRAVITY) and core.world.gravity is not None:
+        plan = core.world.plan
+        gravity = changed_gravity(plan.gravity, physics, plan.frames.linear_maps(), core.options)
+        core.world.plan = replace(plan, gravity=gravity)
+        core.world.gravity.change(core.world.plan)
+        return True
     # Whether jointed bodies meet is planned, also for a joint that holds nothing.
     return False
 
