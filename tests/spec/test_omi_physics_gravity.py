@@ -52,7 +52,7 @@ FIELDS = {
 
 @pytest.mark.parametrize("kind", FIELDS)
 def test_each_type_pulls_towards_its_nearest_point(kind: str) -> None:
-    """The ball is 2 m above the node; of the torus, 3 m out and 1 m up, 2 m and 1 m from the rim."""
+    """The ball is 2 m above the node; of the torus 3 m out and 1 m up."""
     block, wanted = FIELDS[kind]
     at = (3.0, 1.0, 0.0) if kind == "torus" else (0.0, 2.0, 0.0)
     with loaded(field(kind, at, block=block)) as scene:

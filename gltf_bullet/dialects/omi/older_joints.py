@@ -91,7 +91,7 @@ def _read_parts(
 
 
 def _limit(constraint: JsonObject) -> JsonObject:
-    """A constraint as a limit; the first form's defaults: held at 0, springs with a damping of 1."""
+    """A constraint as a limit; the first form's defaults: 0, and 1 for a spring's damping."""
     named = {_PRESENT_KEYS.get(key, key): value for key, value in constraint.items()}
     damping = {"damping": 1.0} if "stiffness" in named else {}
     return {"min": 0.0, "max": 0.0, **damping, **named}
