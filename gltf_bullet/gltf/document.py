@@ -245,9 +245,9 @@ def _check_version(root: JsonObject, path: str, diagnostics: Diagnostics) -> Non
         diagnostics.report(ASSET_VERSION_MISSING, at)
     version = _read_version(asset, "version", diagnostics)
     minimum = _read_version(asset, "minVersion", diagnostics)
-    for key, got, accepted in (
-        ("version", version, version is None or version[0] == 2),
-        ("minVersion", minimum, minimum in (None, (2, 0), (2, 1))),
+    for key, accepted in (
+        ("version", version is None or version[0] == 2),
+        ("minVersion", minimum in (None, (2, 0), (2, 1))),
     ):
         if not accepted:
             diagnostics.report(ASSET_VERSION, at / key, key=key, got=repr(asset[key])[:60])

@@ -188,7 +188,7 @@ def plan_scene(
         frames=frames,
         mesh_of=mesh_of,
         options=options,
-        moving_nodes=animated.moved,
+        moving_nodes=animated.moved | frames.placed,
         diagnostics=diagnostics,
         decomposer=decomposer,
     )

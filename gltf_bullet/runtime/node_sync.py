@@ -51,7 +51,7 @@ class NodeSync:
         """
         self._tree = tree
         self._body_nodes = body_nodes
-        self._node_maps = frames.linear_maps()
+        self._node_maps, self._placed = frames.linear_maps(), frames.placed
         self._maps = self._node_maps[body_nodes]
         self._local = local
         self._world_from_asset = world_from_asset
@@ -180,7 +180,7 @@ class NodeSync:
 
     def frames_now(self) -> NodeFrames:
         """Where the nodes stand, to plan from."""
-        return self._frames_of(self.world_from_node.copy())
+        return self._frames_of(self.world_from_node.copy(), self._placed)
 
     def frames_with(self, node: int, parent_from_node: FloatArray) -> NodeFrames:
         """Where the nodes stand when one gets another local transform, shape [4, 4].
@@ -192,16 +192,18 @@ class NodeSync:
         parent = int(self._tree.parents[node])
         above = self._world_from_asset if parent < 0 else world[parent]
         world[node] = above @ parent_from_node
+        placed = {node}
         for below in self._tree.descendants(node):
             if below not in bodies:
                 world[below] = world[self._tree.parents[below]] @ self._local[below]
-        return self._frames_of(world)
+                placed.add(below)
+        return self._frames_of(world, self._placed | placed)
 
     def keeps_size(self, node: int, frames: NodeFrames) -> bool:
         """Whether a node has the scale and shear in ``frames`` that it has here."""
         return np.allclose(frames.linear_maps()[node], self._node_maps[node], atol=1e-6)
 
-    def _frames_of(self, world_from_node: FloatArray) -> NodeFrames:
+    def _frames_of(self, world_from_node: FloatArray, placed: frozenset[int]) -> NodeFrames:
         rotated = world_from_node[:, :3, :3] @ np.linalg.pinv(self._node_maps)
         rotations, _, _ = split_linear(rotated)
-        return NodeFrames(world_from_node, rotations)
+        return NodeFrames(world_from_node, rotations, placed=placed)

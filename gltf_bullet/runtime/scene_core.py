@@ -18,7 +18,7 @@ from gltf_bullet.bullet.world.engine_world import EngineWorld
 from gltf_bullet.diagnostics import Issue
 from gltf_bullet.errors import SceneRemovedError
 from gltf_bullet.later import Later
-from gltf_bullet.model import PhysicsScene
+from gltf_bullet.model import MotionKind, PhysicsScene
 from gltf_bullet.number_ranges import step_count
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.content import AssetContent
@@ -147,11 +147,12 @@ class SceneCore:
             # Made once beside the old ones: where the engine refuses one, nothing has changed.
             self._engine_world(translation).remove()
         self._issues, origins = self.issues, self.session.origins_of(self.world.body_ids)
+        before = self.nodes.world_from_node
         self.world.remove()
         self.model.edit(physics)
         self._take_over(self._engine_world(translation))
         self.session.rename(self.world.body_ids, origins)
-        self.reports.replace_triggers(self.world.triggers, self.nodes.world_from_node)
+        self.reports.replace_triggers(self.world.triggers, self.nodes.world_from_node, before)
 
     # --- stepping -----------------------------------------------------------------------------
 
@@ -303,7 +304,10 @@ class SceneCore:
         """Give a node another local transform at once, shape [4, 4]; bodies keep their velocity."""
         self.followers.animator.place(node, parent_from_node)
         frames = self.nodes.frames_with(node, parent_from_node)
-        is_free = node in self.world.plan.bodies.bodies and self.nodes.keeps_size(node, frames)
+        body = self.world.plan.bodies.bodies.get(node)
+        is_free = body is not None and self.nodes.keeps_size(node, frames)
+        if body is not None and body.kind is MotionKind.STATIC and self.model.now.triggers:
+            is_free &= node in self.world.plan.frames.placed  # triggers know from the first time on
         if is_free and self.world.motion.teleport(node, frames.pose(node)):
             self.refresh()
             self.followers.settle()
