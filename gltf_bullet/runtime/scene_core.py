@@ -351,6 +351,8 @@ class SceneCore:
         is_alike = state.frames.equals(self.world.plan.frames)
         if not is_alike or (physics != self.model.now and not self.change_masses(physics)):
             self._remake(physics, physics, state.frames, on_trial=False)
+        elif physics.tables != self.model.now.tables:  # of what nothing is made of
+            self.model.edit(physics)
         self.world.restore(state.world, state.engine)
         self.time = state.time
         self.followers.take(state.matrices)
