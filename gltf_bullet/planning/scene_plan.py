@@ -209,6 +209,7 @@ def plan_scene(
         motion_node_of=motion_node_of,
         world_from_node=frames.world_from_node,
         world_rotations_xyzw=frames.rotations_xyzw,
+        linear_maps=frames.linear_maps(),
         diagnostics=diagnostics,
         kept_apart=apart.values(),
         moving_nodes=[n for n in animated.moved if n in inside or motion_node_of[n] < 0],

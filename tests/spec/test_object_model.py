@@ -107,9 +107,7 @@ def test_enable_collision_is_mutable() -> None:
 
 @pytest.mark.parametrize("used", [True, False])
 @pytest.mark.parametrize(("pointer", "default", "value"), JOINTS)
-def test_omi_joints_are_mutable(
-    pointer: str, default: object, value: object, used: bool
-) -> None:
+def test_omi_joints_are_mutable(pointer: str, default: object, value: object, used: bool) -> None:
     tables = {OMI_JOINT: {"physicsJoints": [JOINT]}}
     dynamic = {"OMI_physics_body": {"motion": {"type": "dynamic"}}}
     nodes = [
@@ -156,7 +154,9 @@ def test_what_nothing_uses_is_remembered_without_new_bodies() -> None:
         KHR: {"physicsMaterials": [{}]},
         "KHR_implicit_shapes": {"shapes": [{"type": "box"}, {"type": "sphere"}]},
     }
-    with loaded(file([node({KHR: {"motion": {}, "collider": {"geometry": {"shape": 0}}}})], tables)) as scene:
+    with loaded(
+        file([node({KHR: {"motion": {}, "collider": {"geometry": {"shape": 0}}}})], tables)
+    ) as scene:
         ids, state = scene.bodies[0].body_id, scene.save_state()
         scene.set("/extensions/KHR_implicit_shapes/shapes/1/sphere/radius", 2.0)
         scene.set(f"/extensions/{KHR}/physicsMaterials/0/restitution", 0.25)
