@@ -13,7 +13,7 @@ from gltf_bullet.coverage import covers, ignored
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
 from gltf_bullet.dialects.parts import PhysicsParts
 from gltf_bullet.gltf.document import Document
-from gltf_bullet.model import Joint, MotionKind, PhysicsScene, Trigger
+from gltf_bullet.model import Joint, MeshPart, MeshShape, MotionKind, PhysicsScene, Shape, Trigger
 from gltf_bullet.scene import NodeTree
 
 __all__ = [
@@ -87,6 +87,8 @@ def resolve_references(
 ) -> PhysicsScene:
     """The scene of all dialects, with consistent references."""
     tree = document.tree
+    if parts.motions:
+        _hold_simulated_parts(parts, tree)
     triggers = _resolve_compounds(parts, tree, diagnostics)
     scene = PhysicsScene(
         motions=parts.motions,
@@ -106,6 +108,34 @@ def resolve_references(
             if node in owners:
                 diagnostics.report(GRAVITY_ON_BODY, volume.pointer, node=node, got=what)
     return scene
+
+
+def _hold_simulated_parts(parts: PhysicsParts, tree: NodeTree) -> None:
+    """Let meshes below a collider's geometry stay where the file has them if physics moves them.
+
+    The text has "any child nodes" in a geometry; those that are bodies would make it anew in every
+    step.
+    """
+
+    def held(shape: Shape | None) -> Shape | None:
+        if not isinstance(shape, MeshShape) or all(part.node is None for part in shape.parts):
+            return shape
+        return dataclasses.replace(shape, parts=tuple(map(held_part, shape.parts)))
+
+    def held_part(part: MeshPart) -> MeshPart:
+        node = part.node
+        while node is not None and node != part.frame_node:
+            if node in parts.motions:
+                return dataclasses.replace(part, node=None, frame_node=None, is_animated=False)
+            node = int(tree.parents[node])
+        return part
+
+    for node, collider in parts.colliders.items():
+        if (shape := held(collider.shape)) is not None and shape is not collider.shape:
+            parts.colliders[node] = dataclasses.replace(collider, shape=shape)
+    for node, trigger in parts.triggers.items():
+        if (shape := held(trigger.shape)) is not trigger.shape:
+            parts.triggers[node] = dataclasses.replace(trigger, shape=shape)
 
 
 def _resolve_compounds(

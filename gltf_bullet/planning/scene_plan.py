@@ -16,7 +16,7 @@ from gltf_bullet.planning.bodies import BodyPlans, plan_bodies
 from gltf_bullet.planning.contacts.self_exclusions import self_exclusions
 from gltf_bullet.planning.contacts.surfaces import ContactPlan, plan_contacts
 from gltf_bullet.planning.gravity import GravityPlan, plan_gravity
-from gltf_bullet.planning.inner_motion import InnerNode, plan_inner_nodes
+from gltf_bullet.planning.inner_motion import InnerNode, plan_inner_nodes, report_animated_sizes
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans
 from gltf_bullet.planning.joints.articulations import plan_articulations
 from gltf_bullet.planning.joints.fixed_bases import with_fixed_bases
@@ -219,6 +219,7 @@ def plan_scene(
             if not any(above in physics.motions for above in tree.ancestors(node))
         ],
     )
+    report_animated_sizes(physics, tree, motion_node_of, animated.scaled, diagnostics)
     pushed = animated.within_bodies(tree, motion_node_of, by_scale=False)
     return ScenePlan(
         frames=frames,

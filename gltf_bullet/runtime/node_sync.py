@@ -37,6 +37,8 @@ class NodeSync:
         animated: BoolArray,
         world_from_asset: FloatArray,
         read: Callable[[], tuple[FloatArray, FloatArray]],
+        scaled: BoolArray,
+        maps_of: Callable[[IntArray], FloatArray],
     ) -> None:
         """Prepare the index arrays.
 
@@ -48,11 +50,16 @@ class NodeSync:
             animated: Nodes whose local transform animations set, shape [node_count].
             world_from_asset: Frame of the roots, shape [4, 4].
             read: Reads the bodies: yields the arguments of :meth:`update`.
+            scaled: Nodes whose size animations change, shape [node_count].
+            maps_of: Scale and shear of such nodes now, shape [k, 3, 3].
         """
         self._tree = tree
         self._body_nodes = body_nodes
         self._node_maps, self._placed = frames.linear_maps(), frames.placed
         self._maps = self._node_maps[body_nodes]
+        self._scaled_rows: IntArray = np.flatnonzero(scaled[body_nodes])
+        """Of bodies with a size that changes."""
+        self._maps_of = maps_of
         self._local = local
         self._world_from_asset = world_from_asset
         self.moving_nodes: IntArray = np.union1d(body_nodes, np.flatnonzero(animated))
@@ -92,6 +99,8 @@ class NodeSync:
         """
         self.is_stale = False
         world = self._world
+        if len(self._scaled_rows):
+            self._maps[self._scaled_rows] = self._maps_of(self._body_nodes[self._scaled_rows])
         if len(self._body_nodes):
             placed = np.zeros((len(self._body_nodes), 4, 4))
             placed[:, :3, :3] = np.matmul(matrices_from_quats(rotations_xyzw), self._maps)

@@ -1,6 +1,6 @@
-"""Object models: the pointers that 000, 001, 002, KHR_implicit_shapes and KHR_collision_shapes list.
+"""Object models: the pointers that 000, 001, 002 and the extensions of shapes list.
 
-A property has its default where the file does not write it, and is there also where nothing uses it.
+A property has its default where the file does not write it, and is there where nothing uses it.
 """
 
 from __future__ import annotations

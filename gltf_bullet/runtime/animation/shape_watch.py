@@ -13,6 +13,7 @@ import numpy as np
 
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import MeshShape, PhysicsScene, Shape
+from gltf_bullet.planning.inner_motion import SIZE_TOLERANCE
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.planning.shapes.collision_meshes import collision_mesh
 from gltf_bullet.runtime.animation.animator import Animator
@@ -21,9 +22,6 @@ from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["ShapeWatch"]
-
-TOLERANCE = 0.01
-"""Of the collider's size (scale) or its extent (deformation)."""
 
 
 class ShapeWatch:
@@ -71,12 +69,14 @@ class ShapeWatch:
             return True
         if len(self._scaled):
             sizes = _sizes(world_from_node[self._scaled])
-            if (np.abs(sizes - self._sizes) > TOLERANCE * self._sizes.max(1, keepdims=True)).any():
+            if (
+                np.abs(sizes - self._sizes) > SIZE_TOLERANCE * self._sizes.max(1, keepdims=True)
+            ).any():
                 return True
         for shape, built in self._deformable.items():
             now = self._vertices(shape, world_from_node)
             extent = float(np.ptp(built, axis=0).max()) if len(built) else 0.0
-            if len(now) == len(built) and np.abs(now - built).max() > TOLERANCE * extent:
+            if len(now) == len(built) and np.abs(now - built).max() > SIZE_TOLERANCE * extent:
                 return True
         return False
 
