@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity
 from gltf_bullet.errors import ContainerError, InvalidAssetError
@@ -282,11 +282,12 @@ def _report_external_assets(
 ) -> None:
     """Name what nodes hold of other files, as the draft of glTF 2.1 has it."""
     table = root.get("externalAssets")
+    entries = table if isinstance(table, list) else []
     for index, node in enumerate(nodes):
         if "externalAsset" in node:
-            number = node["externalAsset"]
-            is_there = type(number) is int and isinstance(table, list) and 0 <= number < len(table)
-            entry = table[number] if is_there and isinstance(table, list) else None
+            number: Any = node["externalAsset"]
+            is_there = type(number) is int and 0 <= number < len(entries)
+            entry = entries[number] if is_there else None
             uri = entry.get("uri") if isinstance(entry, dict) else None
             at = ROOT / "nodes" / index / "externalAsset"
             got = repr(uri if isinstance(uri, str) else number)[:60]

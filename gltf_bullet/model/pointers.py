@@ -8,10 +8,8 @@ and KHR_implicit_shapes). What acts on an engine is in the ``runtime`` room.
 from __future__ import annotations
 
 import math
-import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any, Final
 
 from gltf_bullet.model.colliders import Collider, Trigger
@@ -20,209 +18,114 @@ from gltf_bullet.model.joints import Joint, JointDescription, JointDrive, JointL
 from gltf_bullet.model.materials import PhysicsMaterial
 from gltf_bullet.model.motion import Motion, MotionKind
 from gltf_bullet.model.physics_scene import PhysicsScene
+from gltf_bullet.model.pointer_values import (
+    Property,
+    above_zero,
+    as_boolean,
+    as_direction,
+    as_number,
+    as_points,
+    as_quaternion,
+    as_whole,
+    at_least_zero,
+    infinite_from_zero,
+    plain_property,
+    vector_of,
+    zero_from_infinite,
+)
 from gltf_bullet.model.shapes import Box, Capsule, Cylinder, MeshShape, Plane, Shape, Sphere
 from gltf_bullet.number_ranges import carried, range_of
 
 __all__ = ["PointerTarget", "edited", "find_target", "written"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Property:
-    """One JSON member of a model value."""
-
-    field: str
-    """Its field, in dots that of a value within it."""
-    read: Callable[[Any], Any]
-    write: Callable[[Any], Any]
-
-
-def _number(value: object) -> float:
-    # numpy's scalars are Real as well; its booleans are not.
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{_shown(value)} is no number")
-    try:
-        number = float(value)
-    except OverflowError:  # an integer of more than 308 digits
-        number = math.inf
-    if not math.isfinite(number):
-        raise ValueError(f"{_shown(value)} is not finite")
-    return number
-
-
-def _shown(value: object) -> str:
-    return reprlib.repr(value)
-
-
-def _at_least_zero(value: object) -> float:
-    number = _number(value)
-    if number < 0.0:
-        raise ValueError(f"{_shown(value)} must be >= 0")
-    return number
-
-
-def _above_zero(value: object) -> float:
-    number = _number(value)
-    if number <= 0.0:
-        raise ValueError(f"{_shown(value)} must be > 0")
-    return number
-
-
-def _boolean(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError(f"{_shown(value)} is not true or false")
-    return value
-
-
-def _vector(count: int, each: Callable[[object], float] = _number) -> Callable[[Any], Any]:
-    def write(value: Any) -> tuple[float, ...]:
-        # Lists, tuples and arrays: a string, a dictionary or a number is no vector.
-        plain = value.tolist() if hasattr(value, "tolist") else value
-        if not isinstance(plain, (list, tuple)):
-            raise TypeError(f"{_shown(value)} is no list of {count} numbers")
-        items = tuple(plain)
-        if len(items) != count:
-            raise ValueError(f"{_shown(value)} must have {count} numbers")
-        return tuple(each(item) for item in items)
-
-    return write
-
-
-def _quaternion(value: Any) -> tuple[float, ...]:
-    x, y, z, w = _vector(4)(value)
-    length = math.hypot(x, y, z, w)
-    if not 1e-6 < length < math.inf:
-        raise ValueError(f"{_shown(value)} is no rotation")
-    return (x / length, y / length, z / length, w / length)
-
-
-def _direction(value: Any) -> tuple[float, ...]:
-    x, y, z = _vector(3)(value)
-    length = math.hypot(x, y, z)
-    if not 1e-6 < length < math.inf:
-        raise ValueError(f"{_shown(value)} is no direction")
-    return (x / length, y / length, z / length)
-
-
-def _whole(value: object) -> int:
-    number = _number(value)
-    if number != round(number):
-        raise ValueError(f"{_shown(value)} is no whole number")
-    return round(number)
-
-
-def _points(value: Any) -> tuple[tuple[float, ...], ...]:
-    """The points of a polyline, from a flat list of their coordinates."""
-    plain = value.tolist() if hasattr(value, "tolist") else value
-    if not isinstance(plain, (list, tuple)) or len(plain) < 6 or len(plain) % 3:
-        raise ValueError(f"{_shown(value)} must have at least 6 numbers, three a point")
-    numbers = tuple(map(_number, plain))
-    return tuple(zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True))
-
-
-def _infinite_from_zero(value: object) -> float:
-    """0 in the file means infinite."""
-    return _at_least_zero(value) or math.inf
-
-
-def _zero_from_infinite(value: float | None) -> float | None:
-    return 0.0 if value == math.inf else value
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
-def _plain(field: str, write: Callable[[Any], Any]) -> _Property:
-    return _Property(field, _same, write)
-
-
 _MOTION: Final = {
-    "isKinematic": _Property(
+    "isKinematic": Property(
         "kind",
         lambda kind: kind is MotionKind.KINEMATIC,
-        lambda value: MotionKind.KINEMATIC if _boolean(value) else MotionKind.DYNAMIC,
+        lambda value: MotionKind.KINEMATIC if as_boolean(value) else MotionKind.DYNAMIC,
     ),
-    "mass": _Property("mass", _zero_from_infinite, _infinite_from_zero),
-    "centerOfMass": _plain("center_of_mass", _vector(3)),
-    "inertiaDiagonal": _Property(
+    "mass": Property("mass", zero_from_infinite, infinite_from_zero),
+    "centerOfMass": plain_property("center_of_mass", vector_of(3)),
+    "inertiaDiagonal": Property(
         "inertia_diagonal",
-        lambda value: None if value is None else tuple(map(_zero_from_infinite, value)),
-        _vector(3, _infinite_from_zero),
+        lambda value: None if value is None else tuple(map(zero_from_infinite, value)),
+        vector_of(3, infinite_from_zero),
     ),
-    "inertiaOrientation": _plain("inertia_orientation_xyzw", _quaternion),
-    "linearVelocity": _plain("linear_velocity", _vector(3)),
-    "angularVelocity": _plain("angular_velocity", _vector(3)),
-    "gravityFactor": _plain("gravity_factor", _number),
+    "inertiaOrientation": plain_property("inertia_orientation_xyzw", as_quaternion),
+    "linearVelocity": plain_property("linear_velocity", vector_of(3)),
+    "angularVelocity": plain_property("angular_velocity", vector_of(3)),
+    "gravityFactor": plain_property("gravity_factor", as_number),
 }
 _MATERIAL: Final = {
-    "staticFriction": _plain("static_friction", _at_least_zero),
-    "dynamicFriction": _plain("dynamic_friction", _at_least_zero),
-    "restitution": _plain("restitution", _at_least_zero),
+    "staticFriction": plain_property("static_friction", at_least_zero),
+    "dynamicFriction": plain_property("dynamic_friction", at_least_zero),
+    "restitution": plain_property("restitution", at_least_zero),
 }
 _LIMIT: Final = {
-    "min": _plain("minimum", _number),
-    "max": _plain("maximum", _number),
-    "stiffness": _plain("stiffness", _at_least_zero),
-    "damping": _plain("damping", _at_least_zero),
+    "min": plain_property("minimum", as_number),
+    "max": plain_property("maximum", as_number),
+    "stiffness": plain_property("stiffness", at_least_zero),
+    "damping": plain_property("damping", at_least_zero),
     # The MSFT dialects' words for the last two.
-    "springConstant": _plain("stiffness", _at_least_zero),
-    "springDamping": _plain("damping", _at_least_zero),
+    "springConstant": plain_property("stiffness", at_least_zero),
+    "springDamping": plain_property("damping", at_least_zero),
 }
 _DRIVE: Final = {
-    "maxForce": _plain("max_force", _at_least_zero),
-    "positionTarget": _plain("position_target", _number),
-    "velocityTarget": _plain("velocity_target", _number),
-    "stiffness": _plain("stiffness", _at_least_zero),
-    "damping": _plain("damping", _at_least_zero),
+    "maxForce": plain_property("max_force", at_least_zero),
+    "positionTarget": plain_property("position_target", as_number),
+    "velocityTarget": plain_property("velocity_target", as_number),
+    "stiffness": plain_property("stiffness", at_least_zero),
+    "damping": plain_property("damping", at_least_zero),
 }
 _ENDLESS: Final[Mapping[type, tuple[str, ...]]] = {
     JointLimit: ("stiffness",),
     JointDrive: ("max_force",),
 }
 """Fields that are infinite where a file states none; OMI says so by a negative number, too."""
-_SHAPES: Final[Mapping[type, Mapping[str, _Property]]] = {
-    Box: {"size": _plain("size", _vector(3, _above_zero))},
-    Sphere: {"radius": _plain("radius", _above_zero)},
+_SHAPES: Final[Mapping[type, Mapping[str, Property]]] = {
+    Box: {"size": plain_property("size", vector_of(3, above_zero))},
+    Sphere: {"radius": plain_property("radius", above_zero)},
     Capsule: {
-        "height": _plain("mid_height", _above_zero),
-        "radiusBottom": _plain("radius_bottom", _at_least_zero),
-        "radiusTop": _plain("radius_top", _at_least_zero),
+        "height": plain_property("mid_height", above_zero),
+        "radiusBottom": plain_property("radius_bottom", at_least_zero),
+        "radiusTop": plain_property("radius_top", at_least_zero),
     },
     Cylinder: {
-        "height": _plain("height", _above_zero),
-        "radiusBottom": _plain("radius_bottom", _at_least_zero),
-        "radiusTop": _plain("radius_top", _at_least_zero),
+        "height": plain_property("height", above_zero),
+        "radiusBottom": plain_property("radius_bottom", at_least_zero),
+        "radiusTop": plain_property("radius_top", at_least_zero),
     },
     Plane: {
-        "sizeX": _plain("size_x", _above_zero),
-        "sizeZ": _plain("size_z", _above_zero),
-        "doubleSided": _plain("double_sided", _boolean),
+        "sizeX": plain_property("size_x", above_zero),
+        "sizeZ": plain_property("size_z", above_zero),
+        "doubleSided": plain_property("double_sided", as_boolean),
     },
 }
-_JOINT: Final = {"enableCollision": _plain("enable_collision", _boolean)}
+_JOINT: Final = {"enableCollision": plain_property("enable_collision", as_boolean)}
 _WORLD_GRAVITY: Final = {
-    "gravity": _plain("gravity", _number),
-    "direction": _plain("direction", _direction),
+    "gravity": plain_property("gravity", as_number),
+    "direction": plain_property("direction", as_direction),
 }
 _GRAVITY: Final = {
-    "gravity": _plain("source.gravity", _number),
-    "priority": _plain("priority", _whole),
-    "replace": _plain("replace", _boolean),
-    "stop": _plain("stop", _boolean),
-    "directional/direction": _plain("source.direction", _direction),
-    "disc/radius": _plain("source.radius", _at_least_zero),
-    "disc/unitDistance": _plain("source.unit_distance", _at_least_zero),
-    "line/points": _Property(
-        "source.points", lambda points: tuple(x for point in points for x in point), _points
+    "gravity": plain_property("source.gravity", as_number),
+    "priority": plain_property("priority", as_whole),
+    "replace": plain_property("replace", as_boolean),
+    "stop": plain_property("stop", as_boolean),
+    "directional/direction": plain_property("source.direction", as_direction),
+    "disc/radius": plain_property("source.radius", at_least_zero),
+    "disc/unitDistance": plain_property("source.unit_distance", at_least_zero),
+    "line/points": Property(
+        "source.points", lambda points: tuple(x for point in points for x in point), as_points
     ),
-    "line/unitDistance": _plain("source.unit_distance", _at_least_zero),
-    "point/unitDistance": _plain("source.unit_distance", _at_least_zero),
-    "shaped/unitDistance": _plain("source.unit_distance", _at_least_zero),
-    "torus/radius": _plain("source.radius", _at_least_zero),
-    "torus/unitDistance": _plain("source.unit_distance", _at_least_zero),
+    "line/unitDistance": plain_property("source.unit_distance", at_least_zero),
+    "point/unitDistance": plain_property("source.unit_distance", at_least_zero),
+    "shaped/unitDistance": plain_property("source.unit_distance", at_least_zero),
+    "torus/radius": plain_property("source.radius", at_least_zero),
+    "torus/unitDistance": plain_property("source.unit_distance", at_least_zero),
 }
 """Of OMI_physics_gravity; a block has members in fields of its own kind only."""
-_TABLES: Final[Mapping[type, Mapping[str, _Property]]] = {
+_TABLES: Final[Mapping[type, Mapping[str, Property]]] = {
     Motion: _MOTION,
     PhysicsMaterial: _MATERIAL,
     JointLimit: _LIMIT,
@@ -242,7 +145,7 @@ class PointerTarget:
     """The value as it is in the scene: a Motion, PhysicsMaterial, JointLimit, ..."""
     field: str
     """Its field."""
-    member: _Property
+    member: Property
     key: str = ""
     """Its name in the JSON."""
     is_used: bool = True
@@ -328,7 +231,8 @@ def edited(scene: PhysicsScene, target: PointerTarget, value: object) -> Physics
         return changed
 
     def swap_joint(joint: Joint) -> Joint:
-        return swap(replace(joint, description=_swapped(joint.description, swap)))
+        swapped: Joint = swap(replace(joint, description=_swapped(joint.description, swap)))
+        return swapped
 
     return replace(
         scene,

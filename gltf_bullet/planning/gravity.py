@@ -48,7 +48,7 @@ GRAVITY_SCALED_UNEVENLY = IssueKind(
 )
 
 COVERAGE: Final = covers(
-    "Gravity",
+    "Gravity (OMI)",
     approximated(
         "unitDistance", "radius", when="below an uneven scale", by=GRAVITY_SCALED_UNEVENLY,
         how="scaled by the cube root of the volume's",

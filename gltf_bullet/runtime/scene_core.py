@@ -18,12 +18,12 @@ from gltf_bullet.bullet.world.engine_world import EngineWorld
 from gltf_bullet.diagnostics import Issue
 from gltf_bullet.errors import SceneRemovedError
 from gltf_bullet.later import Later
-from gltf_bullet.model import MotionKind, PhysicsScene
+from gltf_bullet.model import PhysicsScene
 from gltf_bullet.number_ranges import step_count
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.runtime.followers import Followers
-from gltf_bullet.runtime.moving_model import with_cruises, with_velocities
+from gltf_bullet.runtime.moving_model import begins_to_move, with_cruises, with_velocities
 from gltf_bullet.runtime.node_sync import NodeSync
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.scene_model import SceneModel
@@ -217,7 +217,7 @@ class SceneCore:
     def begin_step(
         self, settings: EngineSettings, *, is_next: bool = False, solves: bool = True
     ) -> None:
-        """:meth:`before_step` of a scene that is alive; see ``EngineWorld.before_step``."""
+        """:meth:`before_step` of a scene that is alive."""
         if self._start.is_wanted:
             self._start.take()
         if self.followers.are_busy:
@@ -304,10 +304,8 @@ class SceneCore:
         """Give a node another local transform at once, shape [4, 4]; bodies keep their velocity."""
         self.followers.animator.place(node, parent_from_node)
         frames = self.nodes.frames_with(node, parent_from_node)
-        body = self.world.plan.bodies.bodies.get(node)
-        is_free = body is not None and self.nodes.keeps_size(node, frames)
-        if body is not None and body.kind is MotionKind.STATIC and self.model.now.triggers:
-            is_free &= node in self.world.plan.frames.placed  # triggers know from the first time on
+        is_free = node in self.world.plan.bodies.bodies and self.nodes.keeps_size(node, frames)
+        is_free &= not begins_to_move(node, self.model.now, self.world.plan.frames)
         if is_free and self.world.motion.teleport(node, frames.pose(node)):
             self.refresh()
             self.followers.settle()
@@ -318,8 +316,6 @@ class SceneCore:
         """Morph a node's mesh; colliders made of it follow."""
         self.followers.animator.weights[node] = np.array(weights, dtype=np.float64)
         self.rebuild(self.model.now)
-
-    # --- state --------------------------------------------------------------------------------
 
     def save_state(self, *, own_bodies_only: bool = False) -> SceneState:
         """Everything that changes, of the whole world or of this scene's bodies."""
@@ -351,8 +347,7 @@ class SceneCore:
         is_alike = state.frames.equals(self.world.plan.frames)
         if not is_alike or (physics != self.model.now and not self.change_masses(physics)):
             self._remake(physics, physics, state.frames, on_trial=False)
-        elif physics.tables != self.model.now.tables:  # of what nothing is made of
-            self.model.edit(physics)
+        self.model.take_tables(physics)
         self.world.restore(state.world, state.engine)
         self.time = state.time
         self.followers.take(state.matrices)
@@ -371,8 +366,6 @@ class SceneCore:
     def disable_reset(self) -> None:
         """Disable :meth:`reset`: saving the world at the first step renews all its contacts."""
         self._start.disable()
-
-    # --- life ---------------------------------------------------------------------------------
 
     def remove(self) -> None:
         """Take every body of this scene out of the world; later use raises. Twice is harmless."""
