@@ -94,7 +94,8 @@ MOTIONS: Final = covers(
         shown_by="tests/spec/test_omi_physics_body.py"
         "::test_inertia_is_calculated_about_the_center_of_mass",
         when="absent",
-        how="from the shapes, about the body's centre of mass",
+        how="from the shapes, about the body's centre of mass; a stated centre moves mass along "
+        "that is absent, too",
     ),
     approximated(
         "inertiaDiagonal",

@@ -13,7 +13,19 @@ import pybullet
 
 import gltf_bullet as gb
 
-__all__ = ["G", "Json", "codes", "file", "loaded", "node", "slowing", "world_of"]
+__all__ = [
+    "KHR",
+    "REVISIONS",
+    "G",
+    "Json",
+    "Khr",
+    "codes",
+    "file",
+    "loaded",
+    "node",
+    "slowing",
+    "world_of",
+]
 
 Json = dict[str, Any]
 G = 9.81
@@ -81,3 +93,40 @@ def slowing(scene: gb.Scene, body: int, *, steps: int = 60) -> float:
     after = float(np.linalg.norm(scene.bodies[body].linear_velocity))
     time = steps * pybullet.getPhysicsEngineParameters(scene.client_id)["fixedTimeStep"]
     return (before - after) / (G * time) if math.isfinite(after) else math.nan
+
+
+KHR = "KHR_physics_rigid_bodies"
+REVISIONS = {
+    "000": ("KHR_collision_shapes", lambda shape: {"shape": shape}),
+    "001": ("KHR_implicit_shapes", lambda shape: {"geometry": {"shape": shape}}),
+}
+"""Shape extension, and how a collider or trigger names a shape, by the number of the text."""
+
+
+class Khr:
+    """Writes scenes of KHR_physics_rigid_bodies in the words of one of its two texts."""
+
+    def __init__(self, revision: str) -> None:
+        self._shapes, self._names = REVISIONS[revision]
+        self._table: list[Json] = []
+
+    def box(self, x: float, y: float, z: float) -> Json:
+        """What names a box."""
+        return self.shape("box", size=[x, y, z])
+
+    def ball(self, radius: float) -> Json:
+        """What names a sphere."""
+        return self.shape("sphere", radius=radius)
+
+    def shape(self, kind: str, **values: Any) -> Json:
+        """What names a shape."""
+        entry = {"type": kind, kind: values}
+        if entry not in self._table:
+            self._table.append(entry)
+        named: Json = self._names(self._table.index(entry))
+        return named
+
+    def file(self, nodes: Sequence[Json], **tables: Any) -> bytes:
+        """A file; ``tables`` are those of KHR_physics_rigid_bodies."""
+        shapes = {self._shapes: {"shapes": self._table}} if self._table else {}
+        return file(nodes, {**shapes, **({KHR: tables} if tables else {})})
