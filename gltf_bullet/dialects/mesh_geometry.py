@@ -67,6 +67,13 @@ class MeshTemplate:
     convex_hull: bool
     pointer: JsonPointer = field(default=ROOT, compare=False)
 
+    def on_no_node(self) -> MeshShape | None:
+        """The shape as pointers know it that no node uses; ``None``: its weights are a node's."""
+        if self.use_node_weights:
+            return None
+        part = MeshPart(mesh=self.mesh, weights=self.weights)
+        return MeshShape(parts=(part,), convex_hull=self.convex_hull, pointer=self.pointer)
+
     def on_node(self, node: int, document: Document, diagnostics: Diagnostics) -> MeshShape:
         """The shape as a collider or trigger on ``node`` has it."""
         weights = self.weights

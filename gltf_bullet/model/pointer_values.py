@@ -15,6 +15,7 @@ __all__ = [
     "as_boolean",
     "as_direction",
     "as_number",
+    "as_numbers",
     "as_points",
     "as_quaternion",
     "as_whole",
@@ -109,6 +110,14 @@ def as_direction(value: Any) -> tuple[float, ...]:
     if not 1e-6 < length < math.inf:
         raise ValueError(f"{_shown(value)} is no direction")
     return (x / length, y / length, z / length)
+
+
+def as_numbers(value: Any) -> tuple[float, ...]:
+    """A list of numbers, however many."""
+    plain = value.tolist() if hasattr(value, "tolist") else value
+    if not isinstance(plain, (list, tuple)):
+        raise TypeError(f"{_shown(value)} is no list of numbers")
+    return tuple(map(as_number, plain))
 
 
 def as_whole(value: object) -> int:

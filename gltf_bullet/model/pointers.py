@@ -24,6 +24,7 @@ from gltf_bullet.model.pointer_values import (
     as_boolean,
     as_direction,
     as_number,
+    as_numbers,
     as_points,
     as_quaternion,
     as_whole,
@@ -36,7 +37,7 @@ from gltf_bullet.model.pointer_values import (
 from gltf_bullet.model.shapes import Box, Capsule, Cylinder, MeshShape, Plane, Shape, Sphere
 from gltf_bullet.number_ranges import carried, range_of
 
-__all__ = ["PointerTarget", "edited", "find_target", "written"]
+__all__ = ["PointerTarget", "edited", "find_target", "has_weights", "written"]
 
 
 _MOTION: Final = {
@@ -101,6 +102,8 @@ _SHAPES: Final[Mapping[type, Mapping[str, Property]]] = {
         "sizeZ": plain_property("size_z", above_zero),
         "doubleSided": plain_property("double_sided", as_boolean),
     },
+    # Of KHR_collision_shapes; other meshes have no numbers of their own.
+    MeshShape: {"weights": plain_property("parts.weights", as_numbers)},
 }
 _JOINT: Final = {"enableCollision": plain_property("enable_collision", as_boolean)}
 _WORLD_GRAVITY: Final = {
@@ -159,7 +162,7 @@ class PointerTarget:
         """
         value = self.item
         for name in self.field.split("."):
-            value = getattr(value, name)
+            value = getattr(value[0] if isinstance(value, tuple) else value, name)
         read: object = self.member.read(value)
         return read
 
@@ -253,8 +256,16 @@ def edited(scene: PhysicsScene, target: PointerTarget, value: object) -> Physics
 
 def _with(item: Any, field: str, value: object) -> Any:
     """An item with another value in a field, or in a field of a value within it."""
+    if isinstance(item, tuple):
+        return tuple(_with(each, field, value) for each in item)
     name, _, inner = field.partition(".")
     return replace(item, **{name: _with(getattr(item, name), inner, value) if inner else value})
+
+
+def has_weights(shape: MeshShape) -> bool:
+    """Whether a mesh has weights of its own: it does in KHR_collision_shapes, but for a node's."""
+    is_stated = shape.pointer.startswith("/extensions/KHR_collision_shapes/")
+    return is_stated and shape.parts[0].weights_node is None
 
 
 def _with_source(volume: GravityVolume, swap: Callable[[Any], Any]) -> GravityVolume:
@@ -319,7 +330,8 @@ def _entries(tables: Iterable[Any]) -> Iterator[Any]:
 
 
 def _of_volume(volume: Collider | Trigger) -> Iterator[Any]:
-    if volume.shape is not None and not isinstance(volume.shape, MeshShape):
-        yield volume.shape
+    shape = volume.shape
+    if shape is not None and (not isinstance(shape, MeshShape) or has_weights(shape)):
+        yield shape
     if isinstance(volume, Collider) and volume.material is not None:
         yield volume.material

@@ -42,7 +42,7 @@ def test_shapes_have_their_sizes_and_defaults(
 
 
 def test_a_plane_has_one_side() -> None:
-    """A ball that begins below it falls on."""
+    """A ball lands on it."""
     entries = [{"type": "plane"}, {"type": "sphere"}]
     ball = {KHR: {"motion": {}, "collider": {"geometry": {"shape": 1}}}}
     nodes = [

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import gltf_bullet as gb
-from tests.spec.files import Json, file, loaded, node
+from tests.spec.files import Json, Khr, codes, file, loaded, node
 
 KHR = "KHR_physics_rigid_bodies"
 SHAPES: Json = {
@@ -144,3 +144,90 @@ def test_a_trigger_does_not_see_another_trigger() -> None:
     with loaded(content) as scene:
         scene.set("/nodes/1/translation", (0, 0, 0))
         assert events(scene, 2) == []
+
+
+# --- volumes --------------------------------------------------------------------------------------
+
+
+def passing(scene: gb.Scene, steps: int = 240) -> list[tuple[str, int]]:
+    return [(kind, trigger) for kind, trigger, *_ in events(scene, steps)]
+
+
+def test_a_trigger_generates_no_impulses(khr: Khr) -> None:
+    """A ball falls through it as it falls beside it."""
+    ball = {KHR: {"motion": {}, "collider": khr.ball(0.25)}}
+    nodes = [
+        node({KHR: {"trigger": khr.box(1, 1, 1)}}),
+        node(ball, translation=[0, 2, 0]),
+        node(ball, translation=[9, 2, 0]),
+    ]
+    with loaded(khr.file(nodes)) as scene:
+        scene.step(240)
+        heights = [scene.world_from_node(k)[1, 3] for k in (1, 2)]
+        assert heights[0] == pytest.approx(heights[1], abs=1e-9)
+
+
+def compound(khr: Khr) -> list[Json]:
+    """A compound (0) of two boxes, the lower 0.5 m below the upper one, and a ball above."""
+    return [
+        node({KHR: {"trigger": {"nodes": [1, 2]}}}, children=[1, 2]),
+        node({KHR: {"trigger": khr.box(1, 0.5, 1)}}, translation=[0, 0.5, 0]),
+        node({KHR: {"trigger": khr.box(1, 0.5, 1)}}, translation=[0, 0, 0]),
+        node({KHR: {"motion": {}, "collider": khr.ball(0.25)}}, translation=[0, 2, 0]),
+    ]
+
+
+def test_a_compound_of_nodes_is_one_trigger(khr: Khr) -> None:
+    with loaded(khr.file(compound(khr))) as scene:
+        assert passing(scene) == [("entered", 0), ("exited", 0)]
+
+
+def test_the_nodes_of_a_compound_must_be_descendents_with_triggers(khr: Khr) -> None:
+    nodes = compound(khr)
+    nodes[0]["extensions"][KHR]["trigger"]["nodes"] = [1, 2, 3]
+    assert codes(khr.file(nodes)) == {"TRIGGER_NODE_NOT_BELOW"}
+    nodes = [*compound(khr), node()]
+    nodes[0]["extensions"][KHR]["trigger"]["nodes"] = [1, 2, 4]
+    nodes[0]["children"] = [1, 2, 4]
+    assert codes(khr.file(nodes)) == {"TRIGGER_NODE_WITHOUT_TRIGGER"}
+
+
+def test_an_empty_list_of_nodes_is_no_compound(khr: Khr) -> None:
+    nodes = [node({KHR: {"trigger": {**khr.box(1, 1, 1), "nodes": []}}}), *compound(khr)[3:]]
+    content = khr.file(nodes)
+    with loaded(content) as scene:
+        assert passing(scene) == [("entered", 0), ("exited", 0)]
+    assert codes(content) == {"LIST_EMPTY"}
+
+
+@pytest.mark.parametrize(("systems", "senses"), [(["a"], True), (["b"], False)])
+def test_a_filter_says_what_a_trigger_senses(khr: Khr, systems: list[str], senses: bool) -> None:
+    filters = [{"collisionSystems": ["a"]}, {"collideWithSystems": systems}]
+    ball = {"motion": {}, "collider": {**khr.ball(0.25), "collisionFilter": 0}}
+    nodes = [
+        node({KHR: {"trigger": {**khr.box(1, 1, 1), "collisionFilter": 1}}}),
+        node({KHR: ball}, translation=[0, 2, 0]),
+    ]
+    with loaded(khr.file(nodes, collisionFilters=filters)) as scene:
+        assert bool(passing(scene)) is senses
+
+
+def test_a_trigger_on_a_body_moves_with_it_and_does_not_sense_it(khr: Khr) -> None:
+    body = {"motion": {"gravityFactor": 0, "linearVelocity": [2, 0, 0]}}
+    nodes = [
+        node({KHR: {**body, "collider": khr.ball(0.25), "trigger": khr.box(1, 1, 1)}}),
+        node({KHR: {"collider": khr.ball(0.25)}}, translation=[1.5, 0.6, 0]),
+    ]
+    with loaded(khr.file(nodes)) as scene:
+        assert events(scene, 300) == [("entered", 0, 1, -1), ("exited", 0, 1, -1)]
+
+
+def test_a_collider_that_passes_within_one_step_enters_and_exits(khr: Khr) -> None:
+    """At 240 m/s a ball goes 1 m in a step."""
+    ball = {"motion": {"gravityFactor": 0, "linearVelocity": [240, 0, 0]}}
+    nodes = [
+        node({KHR: {"trigger": khr.box(0.1, 1, 1)}}),
+        node({KHR: {**ball, "collider": khr.ball(0.05)}}, translation=[-2.5, 0, 0]),
+    ]
+    with loaded(khr.file(nodes)) as scene:
+        assert passing(scene, 6) == [("entered", 0), ("exited", 0)]

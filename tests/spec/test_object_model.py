@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.spec.files import Json, file, loaded, node
+from tests.spec.files import Json, codes, file, loaded, node
+from tools.gltf_builder import GltfBuilder
 
 KHR = "KHR_physics_rigid_bodies"
 OMI_JOINT = "OMI_physics_joint"
@@ -192,3 +193,34 @@ def test_an_omi_limit_of_linear_and_angular_axes_keeps_both_when_it_is_edited() 
         assert np.linalg.norm(pose[:3, 3]) == pytest.approx(0.1, abs=1e-3)
         angle = math.acos(min(1.0, (np.trace(pose[:3, :3]) - 1) / 2))
         assert angle == pytest.approx(0.1, abs=5e-3)
+
+
+@pytest.mark.parametrize("used", [True, False])
+@pytest.mark.parametrize("stated", [{}, {"weights": [0.0]}])
+def test_weights_of_collision_shapes_are_mutable(used: bool, stated: Json) -> None:
+    """The only morph target lifts the square by 1 m."""
+    builder = GltfBuilder()
+    points = [(-1, 0, -1), (1, 0, -1), (1, 0, 1), (-1, 0, 1)]
+    mesh = builder.mesh(points, [(0, 2, 1), (0, 3, 2)], targets=[[(0, 1, 0)] * 4])
+    builder.root_extension(
+        "KHR_collision_shapes", {"shapes": [{"type": "mesh", "mesh": {"mesh": mesh, **stated}}]}
+    )
+    builder.node("Square", extensions={KHR: {"collider": {"shape": 0}}} if used else None)
+    pointer = "/extensions/KHR_collision_shapes/shapes/0/mesh/weights"
+    with loaded(builder.glb()) as scene:
+        check(scene, pointer, [0.0], [0.75])
+        hit = scene.ray_cast((0.1, 5, 0.2), (0.1, -5, 0.2))
+        if used:
+            assert hit is not None
+            assert hit.position[1] == pytest.approx(0.75, abs=1e-4)
+        with pytest.raises(ValueError, match="must have 1 numbers"):
+            scene.set(pointer, [0.1, 0.2])
+
+
+def test_an_animation_of_what_nothing_uses_has_no_effect_and_that_is_said() -> None:
+    builder = GltfBuilder()
+    builder.root_extension("KHR_implicit_shapes", {"shapes": [{"type": "sphere"}]})
+    builder.node("Empty")
+    pointer = "/extensions/KHR_implicit_shapes/shapes/0/sphere/radius"
+    builder.animation("Grow", [(pointer, "pointer", [0.0, 1.0], [1.0, 2.0], "LINEAR")])
+    assert codes(builder.glb()) == {"ANIMATION_WITHOUT_EFFECT"}

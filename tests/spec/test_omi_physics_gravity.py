@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.spec.files import Json, codes, file, loaded, node
+from tools.gltf_builder import GltfBuilder
 
 BODY = "OMI_physics_body"
 SHAPE = "OMI_physics_shape"
@@ -140,14 +141,40 @@ def test_replace_by_pointer_replaces_what_higher_priorities_gave() -> None:
         assert pull(scene)[1] == pytest.approx(-3, abs=1e-3)
 
 
-def test_a_pointer_is_animated() -> None:
-    content = field("directional", (0, 0, 0), world={"gravity": 1})
-    with loaded(content) as scene:
+def test_a_snapshot_has_the_gravity_of_its_moment() -> None:
+    with loaded(field("directional", (0, 0, 0), world={"gravity": 1})) as scene:
         state = scene.save_state()
         scene.set(f"{WORLD}/gravity", 4.0)
         scene.restore_state(state)
         assert scene.get(f"{WORLD}/gravity") == 1.0
         assert pull(scene)[1] == pytest.approx(-4.0, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("pointer", "values", "wanted"),
+    [
+        (f"{WORLD}/gravity", [0.0, 2.0], -3 - 1),
+        (f"{AT}/gravity", [0.0, 8.0], -4),
+        (f"{AT}/stop", [1.0, 1.0], -3),
+        (f"{AT}/directional/direction", [(0, 1, 0), (0, 1, 0)], 3),
+    ],
+)
+def test_a_pointer_is_animated(pointer: str, values: list[object], wanted: float) -> None:
+    """Half way between two keys, without new bodies."""
+    builder = GltfBuilder()
+    for name, table in {**SHAPES, GRAVITY: {"gravity": 0}}.items():
+        builder.root_extension(name, table)
+    gravity = {"type": "directional", "gravity": 3, "directional": {}}
+    builder.node("Field", extensions={BODY: {"trigger": {"shape": 0}}, GRAVITY: gravity})
+    builder.node("Ball", extensions=BALL)
+    how = "STEP" if pointer.endswith("stop") else "LINEAR"
+    builder.animation("Change", [(pointer, "pointer", [0.0, 2.0], values, how)])
+    assert codes(builder.glb()) == set()
+    with loaded(builder.glb()) as scene:
+        body_id = scene.bodies[1].body_id
+        scene.step(240)
+        assert pull(scene)[1] == pytest.approx(wanted, abs=0.05)
+        assert scene.bodies[1].body_id == body_id
 
 
 # --- rules for nodes ------------------------------------------------------------------------------

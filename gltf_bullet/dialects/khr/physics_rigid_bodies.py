@@ -26,6 +26,7 @@ from gltf_bullet.dialects.mass_properties import (
     read_mass,
 )
 from gltf_bullet.dialects.materials import parse_material
+from gltf_bullet.dialects.mesh_geometry import MeshTemplate
 from gltf_bullet.dialects.parts import MemberReader, PhysicsParts, read_node_members
 from gltf_bullet.dialects.properties import (
     AS_ABSENT,
@@ -134,6 +135,8 @@ def parse(
     parts.collision_filters = parts.collision_filters or tables.filters
     shapes = tables.shapes
     parts.note_tables(shapes.implicit, shapes.collision, tables.materials, tables.joints)
+    templates = [entry for entry in shapes.collision if isinstance(entry, MeshTemplate)]
+    parts.tables += filter(None, (template.on_no_node() for template in templates))
 
     def read_motion(motion: JsonObject, node: int, at: JsonPointer) -> None:
         parts.motions[node] = parse_motion(motion, at, diagnostics, default_center_of_mass=None)

@@ -14,10 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from gltf_bullet.diagnostics import Diagnostics
+from gltf_bullet.gltf.meshes import read_mesh
 from gltf_bullet.model import (
     GravityVolume,
     JointDrive,
     JointLimit,
+    MeshShape,
     Motion,
     MotionKind,
     PhysicsMaterial,
@@ -74,7 +77,21 @@ def get_value(core: SceneCore, pointer: str) -> Any:
     if isinstance(target.item, Motion):
         return _get_motion(core, target)
     value = target.value
+    if isinstance(target.item, MeshShape):
+        value = _mesh_weights(core, target.item)
     return np.array(value) if isinstance(value, tuple) else value
+
+
+def _mesh_weights(core: SceneCore, shape: MeshShape) -> tuple[float, ...]:
+    """Weights of a mesh shape: its own, the mesh's, or 0 for each morph target."""
+    (part,) = shape.parts
+    mesh = read_mesh(core.asset.document, part.mesh, Diagnostics())
+    if mesh is None:
+        return ()
+    targets = [p.morph_positions for p in mesh.primitives if p.morph_positions is not None]
+    count = max(map(len, targets), default=0)
+    stated = part.weights if part.weights is not None else mesh.weights
+    return (*stated, *(0.0,) * (count - len(stated)))[:count]
 
 
 def set_value(core: SceneCore, pointer: str, value: Any) -> None:
@@ -100,6 +117,10 @@ def set_value(core: SceneCore, pointer: str, value: Any) -> None:
         _set_drive(core, target, pointer, value)
         return
     physics = edited_at(core.model.now, target, pointer, value)
+    if isinstance(target.item, MeshShape):
+        count = len(_mesh_weights(core, target.item))
+        if len(value) != count:
+            raise ValueError(f"{pointer}: {reprlib.repr(value)} must have {count} numbers")
     if not target.is_used:  # remembered: nothing is made of it
         core.model.edit(physics)
         return
