@@ -198,3 +198,87 @@ def test_without_a_connected_node_a_joint_holds_on_to_a_fixed_point(spelling: st
         scene.step(240)
         assert scene.world_from_node(0)[:3, 3] == pytest.approx((0, 0, 0), abs=1e-3)
     assert "LIMIT_WITHOUT_RANGE_LOCKED" in codes(content)
+
+
+# --- bodies and joints, as the text of 004 has them ------------------------------------------------
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_descendant_with_properties_of_its_own_is_independent(spelling: str) -> None:
+    shapes = [{"sphere": {"radius": 0.25}}]
+    nodes: list[Json] = [
+        {"motion": {"mass": 1, "linearVelocity": [1, 0, 0]}, "shape": 0, "material": 0,
+         "children": [1]},
+        {"motion": {"mass": 1}, "shape": 0, "material": 0, "translation": [0, 3, 0]},
+    ]  # fmt: skip
+    with loaded(written(spelling, nodes, shapes, [{}]), gravity=0.0) as scene:
+        scene.step(240)
+        assert scene.world_from_node(0)[:3, 3] == pytest.approx((1, 0, 0), abs=1e-5)
+        assert scene.world_from_node(1)[:3, 3] == pytest.approx((0, 3, 0), abs=1e-9)
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_collider_without_a_body_is_static(spelling: str) -> None:
+    shapes = [{"box": {"size": [4, 1, 4]}}, {"sphere": {"radius": 0.5}}]
+    nodes: list[Json] = [
+        {"shape": 0, "material": 0},
+        {"motion": {"mass": 50}, "shape": 1, "material": 0, "translation": [0, 2, 0]},
+    ]
+    with loaded(written(spelling, nodes, shapes, [{}])) as scene:
+        scene.step(360)
+        assert scene.world_from_node(0)[:3, 3].tolist() == [0, 0, 0]
+        assert scene.world_from_node(1)[1, 3] == pytest.approx(1.0, abs=0.01)
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("axes", [[0], [0, 1], [0, 1, 2]])
+def test_constraints_keep_a_distance_from_a_plane_a_line_or_a_point(
+    spelling: str, axes: list[int]
+) -> None:
+    limits = [
+        {"angularAxes": [0, 1, 2], "min": 0, "max": 0},
+        {"linearAxes": axes, "min": 0, "max": 0.2},
+    ]
+    key = "constraints" if spelling == "camel" else "limits"
+    motion: Json = {"mass": 1}
+    nodes: list[Json] = [
+        {"joint": {"connectedNode": 1, "jointLimits": 0}},
+        {"motion": motion, "shape": 0, "material": 0},
+    ]
+    content = written(spelling, nodes, [{"sphere": {"radius": 0.25}}], [{}],
+                      physicsJointLimits=[{key: limits}])  # fmt: skip
+    with loaded(content, gravity=0.0) as scene:
+        for _ in range(480):
+            body = scene.bodies[1]
+            body.apply_force(np.array((3.0, 3.0, 3.0)) - 2.0 * np.array(body.linear_velocity))
+            scene.step()
+        at = scene.world_from_node(1)[:3, 3]
+        assert np.linalg.norm(at[axes]) == pytest.approx(0.2, abs=1e-3)
+        free = [k for k in range(3) if k not in axes]
+        assert not free or at[free].min() > 0.5
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_one_of_the_nodes_should_have_a_body(spelling: str) -> None:
+    key = "constraints" if spelling == "camel" else "limits"
+    limit = {"linearAxes": [0], "min": 0, "max": 0}
+    nodes: list[Json] = [{"joint": {"connectedNode": 1, "jointLimits": 0}}, {}]
+    content = written(spelling, nodes, [], [], physicsJointLimits=[{key: [limit]}])
+    assert codes(content) == {"JOINT_MOVES_NOTHING"}
+
+
+def test_a_limit_with_neither_word_for_its_softness_is_hard() -> None:
+    limits = [
+        {"linearAxes": [0, 2], "min": 0, "max": 0},
+        {"angularAxes": [0, 1, 2], "min": 0, "max": 0},
+        {"linearAxes": [1], "min": -0.3, "max": 0.3},
+    ]
+    nodes: list[Json] = [
+        {"joint": {"connectedNode": 1, "jointLimits": 0}},
+        {"motion": {"mass": 1}, "shape": 0, "material": 0},
+    ]
+    content = written("camel", nodes, [{"sphere": {"radius": 0.25}}], [{}],
+                      physicsJointLimits=[{"constraints": limits}])  # fmt: skip
+    with loaded(content) as scene:
+        scene.step(480)
+        assert scene.world_from_node(1)[1, 3] == pytest.approx(-0.3, abs=1e-3)

@@ -130,3 +130,33 @@ def test_003_gives_the_shape_of_a_body_of_its_days() -> None:
         carrier = scene.body_of(1)
         assert carrier is not None
         assert carrier.mass == 2.0
+
+
+def test_003_shapes_inherit_the_transform_of_their_node() -> None:
+    half = np.sqrt(0.5)
+    entry = {"type": "capsule", "radius": 0.25, "height": 2}
+    turned = node({OLDER: {"collider": 0}}, translation=[0, 3, 0], rotation=[0, 0, half, half])
+    with loaded(file([turned], {OLDER: {"colliders": [entry]}})) as scene:
+        hit = scene.ray_cast((5, 3, 0), (-5, 3, 0))
+        assert hit is not None
+        assert hit.position[0] == pytest.approx(1.0, abs=2e-3)
+
+
+def test_003_siblings_of_a_body_are_its_colliders() -> None:
+    tables = {OLDER: {"colliders": [{"type": "sphere", "radius": 0.25}]}}
+    nodes = [
+        node({BODY: {"motion": {"type": "dynamic"}}}, children=[1, 2]),
+        node({OLDER: {"collider": 0}}, translation=[-1, 0, 0]),
+        node({OLDER: {"collider": 0}}, translation=[1, 0, 0]),
+    ]
+    with loaded(file(nodes, tables)) as scene:
+        scene.step(60)
+        for x in (-1, 1):
+            hit = scene.ray_cast((x, 9, 0), (x, -9, 0))
+            assert hit is not None
+            assert hit.position[1] < -0.05
+
+
+def test_003_type_is_required() -> None:
+    content = file([node({OLDER: {"collider": 0}})], {OLDER: {"colliders": [{"size": [1, 1, 1]}]}})
+    assert "ABSENCE_MENDED" in codes(content)
