@@ -200,7 +200,7 @@ def test_without_a_connected_node_a_joint_holds_on_to_a_fixed_point(spelling: st
     assert "LIMIT_WITHOUT_RANGE_LOCKED" in codes(content)
 
 
-# --- bodies and joints, as the text of 004 has them ------------------------------------------------
+# --- bodies and joints, as 004 has them -----------------------------------------------------------
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
