@@ -169,29 +169,32 @@ class PointerTarget:
 
 def find_target(scene: PhysicsScene, pointer: str) -> PointerTarget | None:
     """What a pointer names in the model; ``None`` where the model has no such item."""
-    # OMI_physics_joint's own list of pointers writes one level more than its schema has.
-    places = {pointer}
-    if pointer.endswith("/joint/enableCollision"):
-        places.add(pointer.replace("/joint/enableCollision", "/enableCollision"))
+    key_at = _keys_by_place(pointer)
     for items, is_used in ((_items(scene), True), (_entries(scene.tables), False)):
         for item in items:
-            if item.pointer and any(place.startswith(f"{item.pointer}/") for place in places):
-                found = _target_in(item, places, is_used=is_used)
-                if found is not None:
-                    return found
+            key = key_at.get(item.pointer)
+            member = None if key is None else _member(item, key)
+            if key is not None and member is not None:
+                return PointerTarget(item, member.field, member, key.rpartition("/")[2], is_used)
     return None
 
 
-def _target_in(item: Any, places: set[str], *, is_used: bool) -> PointerTarget | None:
-    members = _TABLES.get(type(item), {})
-    for place in places:
-        key = place.removeprefix(f"{item.pointer}/")
-        kind, _, rest = key.rpartition("/")
-        if isinstance(item, GravityVolume) and kind and kind != item.source.kind.value:
-            continue
-        if (property_ := members.get(key)) is not None:
-            return PointerTarget(item, property_.field, property_, rest, is_used)
-    return None
+def _keys_by_place(pointer: str) -> dict[str, str]:
+    """Where an item may stand that has the rest of a pointer for a member."""
+    place, _, key = pointer.rpartition("/")
+    above, _, block = place.rpartition("/")
+    found = {place: key, above: f"{block}/{key}"}
+    if key == "enableCollision" and block == "joint":
+        # OMI_physics_joint's own list of pointers writes one level more than its schema has.
+        found[above] = key
+    return {place: key for place, key in found.items() if place}
+
+
+def _member(item: Any, key: str) -> Property | None:
+    kind, _, _ = key.rpartition("/")
+    if isinstance(item, GravityVolume) and kind and kind != item.source.kind.value:
+        return None  # a block of another type
+    return _TABLES.get(type(item), {}).get(key)
 
 
 def written(target: PointerTarget, value: object) -> Any:

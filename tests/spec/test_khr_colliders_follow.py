@@ -257,3 +257,51 @@ def test_a_child_that_is_a_body_stays_in_the_geometry_as_authored() -> None:
         scene.step(240)
         assert scene.world_from_node(child)[1, 3] < -1.0
         assert top(scene) == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["kinematic", "dynamic"])
+def test_a_child_of_a_bodys_geometry_is_animated(kind: str) -> None:
+    """A box whose mesh stands on a child, which rises by 1 m within the body."""
+    builder = GltfBuilder()
+    points = [(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]
+    faces = [
+        (0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1),
+        (2, 3, 7), (2, 7, 6), (0, 2, 6), (0, 6, 4), (1, 5, 7), (1, 7, 3),
+    ]  # fmt: skip
+    mesh = builder.mesh(points, faces)
+    collider = {"geometry": {"node": 1, "convexHull": True}}
+    builder.node(
+        "Body", children=[1], extensions={KHR: {"motion": MOTIONS[kind], "collider": collider}}
+    )
+    builder.node("Geometry", children=[2])
+    builder.node("Child", mesh=mesh)
+    moves = ([0.0, 1.0, 2.0], [(0, 0, 0), (0, 1, 0), (0, 1, 0)], "LINEAR")
+    builder.animation("Lift", [(2, "translation", *moves)])
+    with playing(builder) as scene:
+        scene.step(360)
+        assert top(scene) == pytest.approx(1.5, abs=0.03)
+        assert scene.world_from_node(0)[1, 3] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_child_of_a_triggers_geometry_is_animated() -> None:
+    builder = GltfBuilder()
+    points = [(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]
+    faces = [
+        (0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1),
+        (2, 3, 7), (2, 7, 6), (0, 2, 6), (0, 6, 4), (1, 5, 7), (1, 7, 3),
+    ]  # fmt: skip
+    mesh = builder.mesh(points, faces)
+    trigger = {"geometry": {"node": 0, "convexHull": True}}
+    builder.node("Trigger", children=[1], extensions={KHR: {"trigger": trigger}})
+    builder.node("Child", mesh=mesh)
+    builder.root_extension("KHR_implicit_shapes", {"shapes": [{"type": "box"}]})
+    body = {"motion": {"gravityFactor": 0}, "collider": {"geometry": {"shape": 0}}}
+    builder.node("Box", translation=(0, 1.5, 0), extensions={KHR: body})
+    moves = ([0.0, 1.0, 2.0], [(0, 0, 0), (0, 1, 0), (0, 1, 0)], "LINEAR")
+    builder.animation("Lift", [(1, "translation", *moves)])
+    with playing(builder) as scene:
+        found = []
+        for _ in range(360):
+            scene.step()
+            found += [(event.kind, event.collider_node) for event in scene.events]
+        assert found == [("entered", 2)]
