@@ -305,3 +305,17 @@ def test_a_child_of_a_triggers_geometry_is_animated() -> None:
             scene.step()
             found += [(event.kind, event.collider_node) for event in scene.events]
         assert found == [("entered", 2)]
+
+
+@pytest.mark.parametrize("kind", MOTIONS)
+def test_a_collider_has_its_exact_size_when_its_scale_comes_to_rest(kind: str) -> None:
+    builder, extension = builder_of(MOTIONS[kind])
+    node = builder.node("Body", extensions=extension)
+    keys = ([0.0, 1.003, 2.0], [(1, 1, 1), (1.777, 1.777, 1.777), (1.777, 1.777, 1.777)], "LINEAR")
+    builder.animation("Grow", [(node, "scale", *keys)])
+    with playing(builder) as scene:
+        scene.step(300)
+        assert top(scene) == pytest.approx(1.777 / 2, abs=1e-5)
+        body_ids = scene.core.world.body_ids
+        scene.step(300)
+        assert scene.core.world.body_ids == body_ids

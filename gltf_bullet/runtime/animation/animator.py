@@ -134,6 +134,23 @@ class Animator:
             ahead[free] = above @ self.local[free]
         return ahead
 
+    def rests(self, nodes: IntArray) -> bool:
+        """Whether the coming step leaves some nodes, and their weights, as they are.
+
+        Between :meth:`advance` and :meth:`move`; told by nothing but what a :meth:`state` has.
+        """
+        now = self.translations, self.rotations_xyzw, self.scales
+        ahead = now[0].copy(), now[1].copy(), now[2].copy()
+        looked_at = set(nodes.tolist())
+        for player in self.animations:
+            if player.is_active or player.is_ending:
+                player.sampler.sample_into(player.time, *ahead)
+                for node, weights in player.sampler.sample_weights(player.time).items():
+                    before = self.weights.get(node, ())
+                    if node in looked_at and not np.array_equal(weights, before):
+                        return False
+        return all(np.array_equal(a[nodes], b[nodes]) for a, b in zip(now, ahead, strict=True))
+
     def linear_maps(self, nodes: IntArray) -> FloatArray:
         """Scale and shear of some nodes as the animations say, shape [k, 3, 3].
 
