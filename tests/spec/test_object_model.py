@@ -224,3 +224,15 @@ def test_an_animation_of_what_nothing_uses_has_no_effect_and_that_is_said() -> N
     pointer = "/extensions/KHR_implicit_shapes/shapes/0/sphere/radius"
     builder.animation("Grow", [(pointer, "pointer", [0.0, 1.0], [1.0, 2.0], "LINEAR")])
     assert codes(builder.glb()) == {"ANIMATION_WITHOUT_EFFECT"}
+
+
+def test_what_is_in_another_scene_is_read_as_the_file_has_it_and_not_set() -> None:
+    body = {KHR: {"motion": {"gravityFactor": 0.5}, "collider": {"geometry": {"shape": 0}}}}
+    tables = {"KHR_implicit_shapes": {"shapes": [{"type": "box"}]}}
+    scenes = [{"nodes": [0]}, {"nodes": [1]}]
+    with loaded(file([node(), node(body)], tables, scenes=scenes)) as scene:
+        at = f"/nodes/1/extensions/{KHR}/motion"
+        assert scene.get(f"{at}/gravityFactor") == 0.5
+        assert scene.get(f"{at}/linearVelocity") == pytest.approx((0, 0, 0))
+        with pytest.raises(KeyError, match="not in the scene"):
+            scene.set(f"{at}/gravityFactor", 1.0)

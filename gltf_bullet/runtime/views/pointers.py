@@ -73,7 +73,11 @@ def get_value(core: SceneCore, pointer: str) -> Any:
         return _get_node(core, *node)
     target = find_target(core.model_now(), pointer)
     if target is None:
-        return _from_document(core, pointer)
+        # Of nodes that are in no scene, or in another one than is loaded: as the file has it.
+        elsewhere = find_target(core.asset.physics, pointer)
+        if elsewhere is None or (value := elsewhere.value) is None:
+            return _from_document(core, pointer)
+        return np.array(value) if isinstance(value, tuple) else value
     if isinstance(target.item, Motion):
         return _get_motion(core, target)
     value = target.value
@@ -111,6 +115,8 @@ def set_value(core: SceneCore, pointer: str, value: Any) -> None:
         return
     target = find_target(core.model_now(), pointer)
     if target is None:
+        if find_target(core.asset.physics, pointer) is not None:
+            raise KeyError(f"{pointer} is of a node that is not in the scene that is loaded")
         _from_document(core, pointer)  # raises where the pointer leads nowhere
         raise KeyError(f"{pointer} cannot be changed")
     if isinstance(target.item, JointDrive) and target.is_used:
