@@ -140,14 +140,18 @@ class Triggers:
         volumes, colliders = self.plans.volumes, self.plans.colliders
         resting = {(v.trigger, v.node) for v in plans.volumes if v.rests}
         moving = {c.node for c in plans.colliders if not c.rests}
+        rested = [v for v, one in enumerate(volumes) if (one.trigger, one.node) in resting]
+        lain = [c for c, one in enumerate(colliders) if one.node not in moving]
+        woken = (
+            {v for v in rested if not volumes[v].rests},
+            {c for c in lain if not colliders[c].rests},
+        )
         pairs = [
             (v, c)
-            for v, volume in enumerate(volumes)
-            if (volume.trigger, volume.node) in resting
-            for c, collider in enumerate(colliders)
-            if collider.node not in moving and collider.owner not in volume.own_bodies
-            and volume.admits(collider)
-        ]  # fmt: skip
+            for v in rested
+            for c in (lain if v in woken[0] else woken[1])
+            if colliders[c].owner not in volumes[v].own_bodies and volumes[v].admits(colliders[c])
+        ]
         if not pairs:
             return []
         arrays = self._arrays
