@@ -68,11 +68,12 @@ class LoadOptions:
     """Whether the file's animations run from the first step on, looping."""
     world_gravity: Literal["file", "engine"] = "file"
     """World gravity where the file states one (OMI). ``file``: it acts on this scene's bodies as a
-    force that makes up for the engine's setting, which stays yours. ``engine``: your setting acts
-    everywhere. Files that state none always get the engine's."""
+    force that makes up for the engine's setting, which stays yours: of several files in one world
+    each has its own, and other bodies have yours. ``engine``: your setting acts everywhere. Files
+    that state none always get the engine's."""
     substeps: int | Literal["auto"] = "auto"
-    """Engine steps in a step, solve of the joints included. ``auto``: as many as the step needs, at
-    most eight: where joints or bodies go far in it, forces that were found before it come too late.
+    """Engine steps in a step, solve of the joints included. ``auto``: as many as the step needs,
+    mostly one, at most 32: where joints or bodies go far in it, forces that were found before it come too late.
     The most of all scenes in the world counts."""
     slip_friction: bool = True
     """Switch each body between static and dynamic friction by its slip where the two differ;

@@ -19,10 +19,13 @@ def bake(
     file: Annotated[Path, typer.Argument(help="A .gltf or .glb file.")],
     out: Annotated[Path, typer.Argument(help="Where to write; .gltf or .glb.")],
     seconds: Annotated[float, typer.Option(min=0.0, help="How long to simulate [s].")] = 5.0,
-    fps: Annotated[float, typer.Option(help="Keyframes per second at most.")] = 30.0,
+    fps: Annotated[
+        float | None, typer.Option(help="Look so often a second instead of at every step.")
+    ] = None,
     tolerance: Annotated[
-        float, typer.Option(min=0.0, help="How far a dropped keyframe may be off [m].")
-    ] = 1e-4,
+        float | None,
+        typer.Option(min=0.0, help="How far off playback may be [m]: 0.001, with --fps 0.0001."),
+    ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Write over the file that was read, too.")
     ] = False,
@@ -34,7 +37,7 @@ def bake(
     Example: gltf-bullet bake examples/assets/shape_zoo.gltf out/zoo.glb --seconds 4
     """
     require(math.isfinite(seconds), "--seconds", "a finite number")
-    require(0.0 < fps < math.inf, "--fps", "above 0")
+    require(fps is None or 0.0 < fps < math.inf, "--fps", "above 0")
     require(out.suffix.lower() in (".gltf", ".glb"), "OUT", "a .gltf or .glb file")
     require_another_file(file, out, force=force)
     from gltf_bullet.bullet.headless import headless_world
@@ -58,6 +61,7 @@ def bake(
             moved = recording.export_glb(out, tolerance=tolerance, force=force)
     if scene.issues:
         print_issues(console(), scene.issues)
-    typer.echo(f"{out}: {recording.frame_count} frames, {recording.duration:g} s")
+    size = out.stat().st_size / 1e3
+    typer.echo(f"{out}: {recording.frame_count} frames, {recording.duration:g} s, {size:.1f} kB")
     if not moved:
         typer.echo("Nothing in it moves: there is no animation in the written file.")

@@ -12,8 +12,10 @@ __all__ = [
     "ROBOT_ELEMENT_IGNORED",
     "ROBOT_ENGINE_LINES",
     "ROBOT_FILE_MISSING",
+    "ROBOT_FILE_UNREADABLE",
     "ROBOT_INVALID",
     "ROBOT_LINK_LOST",
+    "ROBOT_MESH_CONVERTED",
     "ROBOT_MISREAD",
     "ROBOT_REFUSED",
     "ROBOT_UNREADABLE",
@@ -35,6 +37,18 @@ ROBOT_FILE_MISSING: Final = IssueKind(
     Severity.ERROR,
     "{owner} names the file {got} ({where}), which is neither beside the robot, nor above it, nor "
     "in a ROS package; left out: its {what}",
+)
+ROBOT_FILE_UNREADABLE: Final = IssueKind(
+    "ROBOT_FILE_UNREADABLE",
+    Severity.ERROR,
+    "{owner} names the file {got} ({where}), whose meshes cannot be read ({why}); left out: its "
+    "{what}",
+)
+ROBOT_MESH_CONVERTED: Final = IssueKind(
+    "ROBOT_MESH_CONVERTED",
+    Severity.INFO,
+    "{owner} names the file {got} ({where}), of a kind that PyBullet does not read; it gets the "
+    "triangles and the first texture as OBJ, without the file's colours",
 )
 ROBOT_UNREADABLE: Final = IssueKind(
     "ROBOT_UNREADABLE",

@@ -1,4 +1,4 @@
-"""Mesh files of robots (OBJ, STL, COLLADA), as PyBullet draws them: one mesh, one texture."""
+"""Mesh files of robots (OBJ, STL, COLLADA, glTF), as PyBullet draws them: one mesh, one texture."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ import numpy as np
 from gltf_bullet.convert.description import MeshGeometry
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["MeshFile", "read_mesh_file"]
+__all__ = ["MeshFile", "read_mesh_file", "write_obj"]
 
+_PLACED = (".dae", ".glb", ".gltf", ".3mf")
+"""Kinds of files that place their parts."""
 _IMAGE_MAGIC = (b"\x89PNG", b"\xff\xd8\xff")
 
 
@@ -44,8 +46,8 @@ def read_mesh_file(path: str) -> MeshFile:
         arguments |= {"skip_materials": True, "group_material": False}
     try:
         loaded = trimesh.load_scene(path, **arguments)
-        # Only COLLADA places its parts; a dump would lose the normals of the others.
-        parts = loaded.dump() if file.suffix.lower() == ".dae" else loaded.geometry.values()
+        # A dump would lose the normals of those that are not placed.
+        parts = loaded.dump() if file.suffix.lower() in _PLACED else loaded.geometry.values()
         meshes = [m for m in parts if len(getattr(m, "faces", ()))]
     except (OSError, ValueError, ImportError):
         raise
@@ -70,7 +72,48 @@ def read_mesh_file(path: str) -> MeshFile:
         np.concatenate(coordinates) * (1.0, -1.0) + (0.0, 1.0) if has_uvs else None,
         name=file.stem,
     )
-    return MeshFile(geometry, _texture(file) if has_uvs else None)
+    texture = None
+    if has_uvs:
+        texture = _texture(file) or next(filter(None, map(_own_texture, meshes)), None)
+    return MeshFile(geometry, texture)
+
+
+def write_obj(mesh: MeshFile, path: Path) -> None:
+    """Write a mesh, and its texture beside it, as an OBJ file that PyBullet reads."""
+    geometry, lines = mesh.geometry, []
+    if mesh.texture is not None:
+        library = path.with_suffix(".mtl")
+        image = path.with_suffix(".png" if mesh.texture.startswith(_IMAGE_MAGIC[0]) else ".jpg")
+        image.write_bytes(mesh.texture)
+        text = f"newmtl texture\nKd 1 1 1\nmap_Kd {image.name}\n"
+        library.write_text(text, encoding="utf-8")
+        lines += [f"mtllib {library.name}", "usemtl texture"]
+    lines += [f"v {x:.9g} {y:.9g} {z:.9g}" for x, y, z in geometry.points.tolist()]
+    if geometry.uvs is not None:
+        lines += [f"vt {u:.9g} {1.0 - v:.9g}" for u, v in geometry.uvs.tolist()]
+    if geometry.normals is not None:
+        lines += [f"vn {x:.9g} {y:.9g} {z:.9g}" for x, y, z in geometry.normals.tolist()]
+    has_uvs, has_normals = geometry.uvs is not None, geometry.normals is not None
+    for corners in (geometry.triangles + 1).tolist():
+        words = (
+            f"{k}/{k if has_uvs else ''}/{k}" if has_normals else f"{k}/{k}" if has_uvs else f"{k}"
+            for k in corners
+        )
+        lines.append("f " + " ".join(words))
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _own_texture(mesh: Any) -> bytes | None:
+    """The picture within a file, as PNG."""
+    material = getattr(mesh.visual, "material", None)
+    image = getattr(material, "baseColorTexture", None) or getattr(material, "image", None)
+    if image is None:
+        return None
+    import io
+
+    out = io.BytesIO()
+    image.convert("RGBA").save(out, "PNG")
+    return out.getvalue()
 
 
 def _uvs(mesh: Any) -> FloatArray:

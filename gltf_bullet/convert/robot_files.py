@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -13,9 +13,12 @@ from gltf_bullet.convert.description import MimicRule
 from gltf_bullet.convert.issues import (
     ROBOT_ELEMENT_IGNORED,
     ROBOT_FILE_MISSING,
+    ROBOT_FILE_UNREADABLE,
     ROBOT_INVALID,
+    ROBOT_MESH_CONVERTED,
     ROBOT_UNREADABLE,
 )
+from gltf_bullet.convert.mesh_files import MeshFile, read_mesh_file, write_obj
 from gltf_bullet.convert.robot_checks import c_number, check_robot
 from gltf_bullet.convert.robot_elements import read_elements, report_ignored
 from gltf_bullet.convert.robot_misreadings import report_misread
@@ -53,6 +56,16 @@ class RobotText:
     """[rad] Of limits of spherical joints, by joint; 0: there is none, so that none acts."""
     links: tuple[str, ...]
     """Names of the links or bodies that it has."""
+    meshes: dict[str, MeshFile] = field(default_factory=dict)
+    """By the name in the text that stands for a file of a kind that PyBullet does not read."""
+
+    def write(self, path: Path) -> None:
+        """Write the text, and beside it the meshes that are for it alone."""
+        text = self.text
+        for name, mesh in self.meshes.items():
+            write_obj(mesh, path.parent / name)
+            text = text.replace(name, escaped((path.parent / name).as_posix()))
+        path.write_text(text, encoding="utf-8")
 
 
 def read_robot_text(path: str | os.PathLike[str], diagnostics: Diagnostics) -> RobotText:
@@ -70,7 +83,8 @@ def read_robot_text(path: str | os.PathLike[str], diagnostics: Diagnostics) -> R
     if findings.has_errors:
         diagnostics.extend(findings.issues)
         raise ContainerError(str(path), diagnostics.issues)
-    edits = list(_FILE_EDITS[kind](root, file.parent, diagnostics))
+    meshes: dict[str, MeshFile] = {}
+    edits = list(_FILE_EDITS[kind](root, file.parent, meshes, diagnostics))
     report_ignored(root, kind, diagnostics)
     report_misread(root, kind, diagnostics)
     return RobotText(
@@ -79,6 +93,7 @@ def read_robot_text(path: str | os.PathLike[str], diagnostics: Diagnostics) -> R
         dict(_mimic_rules(root, diagnostics)) if kind == "urdf" else {},
         dict(_twists(root, diagnostics)) if kind == "urdf" else {},
         tuple(_link_names(root, kind)),
+        meshes,
     )
 
 
@@ -135,36 +150,79 @@ def _link_names(root: XmlElement, kind: str) -> Iterator[str]:
         yield from (link.name for link in owner.named(tag) if link.name)
 
 
-def _edits_of_urdf(robot: XmlElement, folder: Path, diagnostics: Diagnostics) -> Iterator[Edit]:
-    yield from _edits_of_named_files(robot, "urdf", folder, diagnostics)
+def _edits_of_urdf(
+    robot: XmlElement, folder: Path, meshes: dict[str, MeshFile], diagnostics: Diagnostics
+) -> Iterator[Edit]:
+    yield from _edits_of_named_files(robot, "urdf", folder, meshes, diagnostics)
 
 
-def _edits_of_sdf(sdf: XmlElement, folder: Path, diagnostics: Diagnostics) -> Iterator[Edit]:
+def _edits_of_sdf(
+    sdf: XmlElement, folder: Path, meshes: dict[str, MeshFile], diagnostics: Diagnostics
+) -> Iterator[Edit]:
     for element in sdf.all_below():
         if element.tag == "static" and element.text.lower() == "true":
             # PyBullet reads a number.
             yield Edit(element.text_start, element.text_end, "1")
-    yield from _edits_of_named_files(sdf, "sdf", folder, diagnostics)
+    yield from _edits_of_named_files(sdf, "sdf", folder, meshes, diagnostics)
 
 
 def _edits_of_named_files(
-    root: XmlElement, kind: str, folder: Path, diagnostics: Diagnostics
+    root: XmlElement,
+    kind: str,
+    folder: Path,
+    meshes: dict[str, MeshFile],
+    diagnostics: Diagnostics,
 ) -> Iterator[Edit]:
     """Of URDF and SDF: paths as they are found; without it the visual or collider."""
     missing: dict[tuple[str, str], list[XmlElement]] = {}
+    converted: dict[tuple[str, str], list[XmlElement]] = {}
+    stand_ins: dict[Path, str] = {}
     for _, element in read_elements(root, kind):
         name, start, end = _file_of(element)
         if not name:
             continue
         found = _find(name, folder)
-        if found is not None:
-            yield Edit(start, end, escaped(found.as_posix()))
-            continue
         part, link = (_above(element, tags) for tags in (("visual", "collision"), ("link",)))
-        yield Edit(part.start, part.end)
-        missing.setdefault((link.name, name), []).append(part)
+        if found is None:
+            yield Edit(part.start, part.end)
+            missing.setdefault((link.name, name), []).append(part)
+        elif _is_known(found) or _above(element, ("mesh",)).tag != "mesh":
+            yield Edit(start, end, escaped(found.as_posix()))
+        else:
+            if found not in stand_ins and (read := _read(found, name, link, part, diagnostics)):
+                stand_ins[found] = f"gltf_bullet_mesh_{len(meshes)}.obj"
+                meshes[stand_ins[found]] = read
+            if found in stand_ins:
+                yield Edit(start, end, stand_ins[found])
+                converted.setdefault((link.name, name), []).append(part)
+            else:
+                yield Edit(part.start, part.end)
     for (link_name, name), parts in missing.items():
         _report_missing(parts, f"link {link_name!r}", name, diagnostics)
+    for (link_name, name), parts in converted.items():
+        diagnostics.report(
+            ROBOT_MESH_CONVERTED, ROOT,
+            owner=f"link {link_name!r}", got=repr(name[:120]), where=places(parts),
+        )  # fmt: skip
+
+
+def _read(
+    file: Path, name: str, link: XmlElement, part: XmlElement, diagnostics: Diagnostics
+) -> MeshFile | None:
+    """A mesh that PyBullet does not read; ``None`` was reported."""
+    try:
+        return read_mesh_file(str(file))
+    except (OSError, ValueError, ImportError) as error:
+        diagnostics.report(
+            ROBOT_FILE_UNREADABLE, ROOT, owner=f"link {link.name!r}", got=repr(name[:120]),
+            where=places([part]), why=str(error)[:120], what=part.tag,
+        )  # fmt: skip
+        return None
+
+
+def _is_known(file: Path) -> bool:
+    """Whether PyBullet reads files of that kind; it refuses robots that have others (measured)."""
+    return file.suffix.lower() in (".obj", ".stl", ".dae", ".vtk", ".cdf")
 
 
 def _file_of(element: XmlElement) -> tuple[str, int, int]:
@@ -184,7 +242,9 @@ def _above(element: XmlElement, tags: tuple[str, ...]) -> XmlElement:
     return found
 
 
-def _edits_of_mjcf(root: XmlElement, folder: Path, diagnostics: Diagnostics) -> Iterator[Edit]:
+def _edits_of_mjcf(
+    root: XmlElement, folder: Path, _meshes: dict[str, MeshFile], diagnostics: Diagnostics
+) -> Iterator[Edit]:
     """Meshes by absolute paths; without them the geoms that show them."""
     directories = []
     for compiler in root.named("compiler"):

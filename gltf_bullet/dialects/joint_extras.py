@@ -51,7 +51,7 @@ def with_extras(
             max_velocity=_number(own.get("maxVelocity")) or 0.0,
             max_force=_number(own.get("maxForce")) or 0.0,
             friction=_number(own.get("friction")) or 0.0,
-            on_fixed_base=own.get("fixedBase") is True,
+            on_fixed_base=own.get("fixedBase") in (True, 1),
         )
     return found
 

@@ -6,7 +6,9 @@ differs (child transforms, skins, morph weights) is kept.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 import numpy as np
 
@@ -50,6 +52,10 @@ WEIGHTS_COUNT = IssueKind(
 )
 
 
+_POINTER: Final = "KHR_animation_pointer"
+_NODE_POINTER: Final = re.compile("/nodes/([0-9]{1,9})/(?:translation|rotation|scale)$")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeshTemplate:
     """An entry of a shape table whose meaning depends on the node that uses it."""
@@ -60,6 +66,13 @@ class MeshTemplate:
     use_node_weights: bool
     convex_hull: bool
     pointer: JsonPointer = field(default=ROOT, compare=False)
+
+    def on_no_node(self) -> MeshShape | None:
+        """The shape as pointers know it that no node uses; ``None``: its weights are a node's."""
+        if self.use_node_weights:
+            return None
+        part = MeshPart(mesh=self.mesh, weights=self.weights)
+        return MeshShape(parts=(part,), convex_hull=self.convex_hull, pointer=self.pointer)
 
     def on_node(self, node: int, document: Document, diagnostics: Diagnostics) -> MeshShape:
         """The shape as a collider or trigger on ``node`` has it."""
@@ -126,23 +139,45 @@ def mesh_of_node(
     """
     tree = document.tree
     parts: list[MeshPart] = []
-    stack: list[tuple[int, FloatArray | None]] = [(node, None)]
+    animated = _animated_nodes(document) if tree.children[node] else frozenset()
+    stack: list[tuple[int, FloatArray | None, bool]] = [(node, None, False)]
     while stack:
-        current, shape_from_current = stack.pop()
+        current, shape_from_current, is_animated = stack.pop()
         mesh = tree.mesh_of[current]
         if mesh is not None:
-            parts.append(_part(current, mesh, shape_from_current, node, document))
+            part = _part(current, mesh, shape_from_current, node, document)
+            parts.append(replace(part, is_animated=is_animated and part.node is not None))
         for child in reversed(tree.children[current]):
             local = matrices_from_trs(
                 tree.translations[child], tree.rotations_xyzw[child], tree.scales[child]
             )
-            stack.append(
-                (child, local if shape_from_current is None else shape_from_current @ local)
-            )
+            below = local if shape_from_current is None else shape_from_current @ local
+            stack.append((child, below, is_animated or child in animated))
     if not parts:
         diagnostics.report(GEOMETRY_NODE_WITHOUT_MESH, at, got=node)
         return None
     return MeshShape(parts=tuple(parts), convex_hull=convex_hull, pointer=at)
+
+
+def _animated_nodes(document: Document) -> frozenset[int]:
+    """Nodes whose place an animation of the file sets; wrong channels are reported elsewhere."""
+    found: set[int] = set()
+    for animation in document.objects("animations"):
+        channels = animation.get("channels")
+        for channel in channels if isinstance(channels, list) else ():
+            target = channel.get("target") if isinstance(channel, dict) else None
+            if not isinstance(target, dict):
+                continue
+            if target.get("path") != "pointer":
+                node = target.get("node")
+                found |= {node} if isinstance(node, int) else set()
+                continue
+            extensions = target.get("extensions")
+            extension = extensions.get(_POINTER) if isinstance(extensions, dict) else None
+            pointer = extension.get("pointer") if isinstance(extension, dict) else None
+            match = _NODE_POINTER.match(pointer) if isinstance(pointer, str) else None
+            found |= {int(match[1])} if match else set()
+    return frozenset(found)
 
 
 def _part(
@@ -154,6 +189,7 @@ def _part(
     is_morphed = weights is not None or _target_count(mesh, document) > 0
     shape_from_part: tuple[float, ...] | None = None
     # glTF: the transform of a skinned mesh's node is ignored, the joints place the vertices.
+    may_part = skin is None and node != frame_node
     if (
         skin is None
         and shape_from_node is not None
@@ -163,6 +199,8 @@ def _part(
     return MeshPart(
         mesh=mesh,
         shape_from_part=shape_from_part,
+        node=node if may_part else None,
+        frame_node=frame_node if may_part else None,
         skin=skin,
         skin_frame_node=None if skin is None else frame_node,
         weights=weights,

@@ -15,6 +15,8 @@ from gltf_bullet.model import (
     CollisionFilter,
     GravityVolume,
     Joint,
+    JointDescription,
+    MeshShape,
     Motion,
     PhysicsMaterial,
     Shape,
@@ -46,6 +48,18 @@ class PhysicsParts:
     gravity_volumes: dict[int, GravityVolume] = field(default_factory=dict)
     collision_filters: tuple[CollisionFilter, ...] = ()
     """The table of the newest dialect that has one, for queries by index."""
+    tables: list[PhysicsMaterial | Shape | JointDescription] = field(default_factory=list)
+    """The entries of all tables, for pointers to what nothing uses."""
+
+    def note_tables(self, *tables: Sequence[object]) -> None:
+        """Take note of tables; meshes have no properties that change."""
+        self.tables += (
+            entry
+            for table in tables
+            for entry in table
+            if isinstance(entry, (PhysicsMaterial, JointDescription, Shape))
+            and not isinstance(entry, MeshShape)
+        )
 
     def add_collider(
         self,

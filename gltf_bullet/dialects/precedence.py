@@ -21,6 +21,7 @@ DIALECT_SHADOWED = IssueKind(
 )
 
 _BODY: Final = "OMI_physics_body"
+_SHAPE: Final = "OMI_physics_shape"
 
 
 def claim_nodes(document: Document, diagnostics: Diagnostics) -> dict[Dialect, list[int]]:
@@ -48,6 +49,8 @@ def claim_nodes(document: Document, diagnostics: Diagnostics) -> dict[Dialect, l
 
 def _lacks_shape(document: Document, node: int, winner: Dialect) -> bool:
     if winner is not Dialect.OMI:
+        return False
+    if document.node_extension(node, _SHAPE) is not None:
         return False
     body = document.node_extension(node, _BODY) or {}
     return "collider" not in body and "trigger" not in body

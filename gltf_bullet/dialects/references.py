@@ -13,11 +13,12 @@ from gltf_bullet.coverage import covers, ignored
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
 from gltf_bullet.dialects.parts import PhysicsParts
 from gltf_bullet.gltf.document import Document
-from gltf_bullet.model import Joint, MotionKind, PhysicsScene, Trigger
+from gltf_bullet.model import Joint, MeshPart, MeshShape, MotionKind, PhysicsScene, Shape, Trigger
 from gltf_bullet.scene import NodeTree
 
 __all__ = [
     "COVERAGE",
+    "GRAVITY_ON_BODY",
     "GRAVITY_WITHOUT_TRIGGER",
     "JOINT_MOVES_NOTHING",
     "JOINT_WITHIN_BODY",
@@ -67,6 +68,12 @@ GRAVITY_WITHOUT_TRIGGER = IssueKind(
     Severity.WARNING,
     "node {node} has no trigger; should have one to bound its gravity; the field acts nowhere",
 )
+GRAVITY_ON_BODY = IssueKind(
+    "GRAVITY_ON_BODY",
+    Severity.WARNING,
+    "node {node} has a {got} beside its gravity; must not have one; both are read, and the field "
+    "moves with the node",
+)
 
 COVERAGE: Final = covers(
     "Joints",
@@ -80,6 +87,8 @@ def resolve_references(
 ) -> PhysicsScene:
     """The scene of all dialects, with consistent references."""
     tree = document.tree
+    if parts.motions:
+        _hold_simulated_parts(parts, tree)
     triggers = _resolve_compounds(parts, tree, diagnostics)
     scene = PhysicsScene(
         motions=parts.motions,
@@ -89,12 +98,44 @@ def resolve_references(
         world_gravity=parts.world_gravity,
         gravity_volumes=parts.gravity_volumes,
         collision_filters=parts.collision_filters,
+        tables=tuple(parts.tables),
     )
     _check_joints(scene, tree, diagnostics)
     for node, volume in scene.gravity_volumes.items():
         if node not in triggers:
             diagnostics.report(GRAVITY_WITHOUT_TRIGGER, volume.pointer, node=node)
+        for what, owners in (("motion", scene.motions), ("collider", scene.colliders)):
+            if node in owners:
+                diagnostics.report(GRAVITY_ON_BODY, volume.pointer, node=node, got=what)
     return scene
+
+
+def _hold_simulated_parts(parts: PhysicsParts, tree: NodeTree) -> None:
+    """Let meshes below a collider's geometry stay where the file has them if physics moves them.
+
+    The text has "any child nodes" in a geometry; those that are bodies would make it anew in every
+    step.
+    """
+
+    def held(shape: Shape | None) -> Shape | None:
+        if not isinstance(shape, MeshShape) or all(part.node is None for part in shape.parts):
+            return shape
+        return dataclasses.replace(shape, parts=tuple(map(held_part, shape.parts)))
+
+    def held_part(part: MeshPart) -> MeshPart:
+        node = part.node
+        while node is not None and node != part.frame_node:
+            if node in parts.motions:
+                return dataclasses.replace(part, node=None, frame_node=None, is_animated=False)
+            node = int(tree.parents[node])
+        return part
+
+    for node, collider in parts.colliders.items():
+        if (shape := held(collider.shape)) is not None and shape is not collider.shape:
+            parts.colliders[node] = dataclasses.replace(collider, shape=shape)
+    for node, trigger in parts.triggers.items():
+        if (shape := held(trigger.shape)) is not trigger.shape:
+            parts.triggers[node] = dataclasses.replace(trigger, shape=shape)
 
 
 def _resolve_compounds(

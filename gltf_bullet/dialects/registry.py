@@ -44,7 +44,7 @@ class Dialect(enum.Enum):
     """The physics dialects, newest first; the value lists the node extensions of each."""
 
     KHR = ("KHR_physics_rigid_bodies",)
-    OMI = ("OMI_physics_body", "OMI_physics_joint")
+    OMI = ("OMI_physics_body", "OMI_physics_joint", "OMI_physics_shape")
     OMI_COLLIDER = ("OMI_collider",)
     MSFT_LATER = ("MSFT_rigid_bodies",)
     MSFT_CAMEL = ("MSFT_RigidBodies", "MSFT_CollisionPrimitives")

@@ -15,6 +15,7 @@ __all__ = [
     "TRIGGER_NODE_REPEATED",
     "TRIGGER_SHAPE_AND_NODES",
     "TRIGGER_WITHOUT_SHAPE",
+    "is_compound",
     "read_part_nodes",
 ]
 
@@ -40,6 +41,14 @@ TRIGGER_NODE_REPEATED = IssueKind(
 )
 
 
+def is_compound(trigger: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> bool:
+    """Whether a trigger lists nodes; an empty list, which is reported, names none."""
+    if trigger.get("nodes") == []:
+        diagnostics.report(LIST_EMPTY, at / "nodes", key="nodes", got="empty")
+        return False
+    return "nodes" in trigger
+
+
 def read_part_nodes(
     trigger: JsonObject, at: JsonPointer, diagnostics: Diagnostics, document: Document
 ) -> tuple[int, ...]:
@@ -47,8 +56,6 @@ def read_part_nodes(
     nodes = read_indices(
         trigger, "nodes", at, diagnostics, count=len(document.tree), instead="it is left out"
     )
-    if trigger.get("nodes") == []:
-        diagnostics.report(LIST_EMPTY, at / "nodes", key="nodes", got="empty")
     distinct = tuple(dict.fromkeys(nodes or ()))
     if nodes and len(distinct) != len(nodes):
         repeated = next(node for node in nodes if nodes.count(node) > 1)

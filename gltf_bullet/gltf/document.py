@@ -6,10 +6,11 @@ of this room read from the document on demand.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity
 from gltf_bullet.errors import ContainerError, InvalidAssetError
@@ -28,10 +29,29 @@ from gltf_bullet.scene import NodeTree
 __all__ = ["AssetSource", "Document", "ReadLimits", "read_document"]
 
 ASSET_VERSION = IssueKind(
-    "ASSET_VERSION", Severity.ERROR, "asset.{key} is {got}; this reader knows glTF 2.0"
+    "ASSET_VERSION",
+    Severity.ERROR,
+    "asset.{key} is {got}; this reader knows glTF 2.0 and what the draft of 2.1 adds to physics",
 )
 ASSET_VERSION_MISSING = IssueKind(
     "ASSET_VERSION_MISSING", Severity.WARNING, "asset.version is missing; 2.0 is assumed"
+)
+ASSET_VERSION_FORM = IssueKind(
+    "ASSET_VERSION_FORM",
+    Severity.WARNING,
+    "asset.{key} is {got}; must be two numbers and a point, such as 2.0; it is read as {used}",
+)
+ASSET_VERSION_ORDER = IssueKind(
+    "ASSET_VERSION_ORDER",
+    Severity.WARNING,
+    "asset.minVersion is {minimum} and asset.version is {version}; must not be greater; the file "
+    "is read all the same",
+)
+EXTERNAL_ASSET_LEFT_OUT = IssueKind(
+    "EXTERNAL_ASSET_LEFT_OUT",
+    Severity.WARNING,
+    "node {node} holds the external asset {got} (glTF 2.1 draft), which is not read; all that it "
+    "contains is left out",
 )
 EXTENSION_NOT_IN_USED = IssueKind(
     "EXTENSION_NOT_IN_USED",
@@ -48,6 +68,8 @@ DISPENSABLE = frozenset({"animations", "cameras", "images", "materials", "sample
 """Those that the simulation can do without."""
 
 T = TypeVar("T")
+_VERSION: Final = re.compile(r"([0-9]{1,9})\.([0-9]{1,9})")
+_LOOSE_VERSION: Final = re.compile(r"\s*([0-9]{1,9})(?:\.([0-9]{1,9}))?")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -176,6 +198,7 @@ def read_document(
             diagnostics.report(EXTENSION_NOT_IN_USED, ROOT / "extensionsRequired", got=name)
     if "extensions" in root:
         extension_names(root["extensions"], ROOT, diagnostics)
+    _report_external_assets(root, nodes, diagnostics)
     nodes_by_extension = index_extensions(nodes, diagnostics)
     tree = read_node_tree(root, nodes, counts, diagnostics)
     if tree is None:
@@ -215,17 +238,57 @@ def _objects(root: JsonObject, name: str, diagnostics: Diagnostics) -> tuple[Jso
 
 
 def _check_version(root: JsonObject, path: str, diagnostics: Diagnostics) -> None:
-    """Accept every 2.x whose ``minVersion`` is 2.0 (glTF 2.0, "Asset")."""
+    """Accept every 2.x whose ``minVersion`` is 2.0 or 2.1 (glTF 2.0, "Asset")."""
     at = ROOT / "asset"
     asset = read_object(root, "asset", ROOT, diagnostics, instead="it is ignored") or {}
-    version = read_string(asset, "version", at, diagnostics, instead="2.0 is assumed")
-    minimum = read_string(asset, "minVersion", at, diagnostics)
     if "version" not in asset:
         diagnostics.report(ASSET_VERSION_MISSING, at)
-    for key, got, accepted in (
-        ("version", version, version is None or version.split(".")[0] == "2"),
-        ("minVersion", minimum, minimum in (None, "2.0", "2")),
+    version = _read_version(asset, "version", diagnostics)
+    minimum = _read_version(asset, "minVersion", diagnostics)
+    for key, accepted in (
+        ("version", version is None or version[0] == 2),
+        ("minVersion", minimum in (None, (2, 0), (2, 1))),
     ):
         if not accepted:
-            diagnostics.report(ASSET_VERSION, at / key, key=key, got=repr(got)[:60])
+            diagnostics.report(ASSET_VERSION, at / key, key=key, got=repr(asset[key])[:60])
             raise ContainerError(path, diagnostics.issues)
+    if minimum is not None and minimum > (version or (2, 0)):
+        diagnostics.report(
+            ASSET_VERSION_ORDER, at / "minVersion",
+            minimum=asset["minVersion"], version=asset.get("version", "2.0"),
+        )  # fmt: skip
+
+
+def _read_version(asset: JsonObject, key: str, diagnostics: Diagnostics) -> tuple[int, int] | None:
+    """Major and minor number; a word that holds none is (0, 0)."""
+    at = ROOT / "asset"
+    stated = read_string(asset, key, at, diagnostics, instead="2.0 is assumed")
+    if stated is None:
+        return None
+    if exact := _VERSION.fullmatch(stated):
+        return int(exact[1]), int(exact[2])
+    loose = _LOOSE_VERSION.match(stated)
+    if loose is None:
+        return (0, 0)
+    major, minor = int(loose[1]), int(loose[2] or 0)
+    diagnostics.report(
+        ASSET_VERSION_FORM, at / key, key=key, got=repr(stated)[:60], used=f"{major}.{minor}"
+    )
+    return major, minor
+
+
+def _report_external_assets(
+    root: JsonObject, nodes: tuple[JsonObject, ...], diagnostics: Diagnostics
+) -> None:
+    """Name what nodes hold of other files, as the draft of glTF 2.1 has it."""
+    table = root.get("externalAssets")
+    entries = table if isinstance(table, list) else []
+    for index, node in enumerate(nodes):
+        if "externalAsset" in node:
+            number: Any = node["externalAsset"]
+            is_there = type(number) is int and 0 <= number < len(entries)
+            entry = entries[number] if is_there else None
+            uri = entry.get("uri") if isinstance(entry, dict) else None
+            at = ROOT / "nodes" / index / "externalAsset"
+            got = repr(uri if isinstance(uri, str) else number)[:60]
+            diagnostics.report(EXTERNAL_ASSET_LEFT_OUT, at, node=index, got=got)

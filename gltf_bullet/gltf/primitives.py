@@ -174,7 +174,7 @@ def _denormalized(
 ) -> AccessorArray:
     """Draco keeps raw integers; whether they mean fractions stands in the accessor."""
     accessor = _accessor_of(document, indices, name) or {}
-    is_fraction = accessor.get("normalized") is True and array.dtype.itemsize <= 2
+    is_fraction = accessor.get("normalized") in (True, 1) and array.dtype.itemsize <= 2
     return denormalize(array) if is_fraction else array
 
 

@@ -12,8 +12,10 @@ import numpy as np
 from gltf_bullet.model.colliders import Collider, Trigger
 from gltf_bullet.model.filters import CollisionFilter
 from gltf_bullet.model.gravity import GravityVolume, WorldGravity
-from gltf_bullet.model.joints import Joint
+from gltf_bullet.model.joints import Joint, JointDescription
+from gltf_bullet.model.materials import PhysicsMaterial
 from gltf_bullet.model.motion import Motion
+from gltf_bullet.model.shapes import Shape
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.transforms import IntArray
 
@@ -42,6 +44,10 @@ class PhysicsScene:
     gravity_volumes: Mapping[int, GravityVolume] = field(default_factory=dict)
     collision_filters: tuple[CollisionFilter, ...] = field(default=(), compare=False)
     """The file's table, for queries that name a filter by its index."""
+    tables: tuple[PhysicsMaterial | Shape | JointDescription, ...] = field(
+        default=(), compare=False
+    )
+    """All entries of the file's tables, for pointers to what nothing uses."""
 
     def __post_init__(self) -> None:
         for name in ("motions", "colliders", "triggers", "joints", "gravity_volumes"):
@@ -55,6 +61,7 @@ class PhysicsScene:
         return (
             self.motions, self.colliders, self.triggers,
             self.joints, self.world_gravity, self.gravity_volumes, self.collision_filters,
+            self.tables,
         )  # fmt: skip
 
     def motion_node_of(self, tree: NodeTree) -> IntArray:
@@ -75,6 +82,7 @@ def _rebuild(
     world_gravity: WorldGravity | None,
     gravity_volumes: dict[int, GravityVolume],
     collision_filters: tuple[CollisionFilter, ...],
+    tables: tuple[PhysicsMaterial | Shape | JointDescription, ...],
 ) -> PhysicsScene:
     return PhysicsScene(
         motions=motions,
@@ -84,4 +92,5 @@ def _rebuild(
         world_gravity=world_gravity,
         gravity_volumes=gravity_volumes,
         collision_filters=collision_filters,
+        tables=tables,
     )

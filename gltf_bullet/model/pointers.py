@@ -8,178 +8,134 @@ and KHR_implicit_shapes). What acts on an engine is in the ``runtime`` room.
 from __future__ import annotations
 
 import math
-import reprlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from numbers import Real
 from typing import Any, Final
 
 from gltf_bullet.model.colliders import Collider, Trigger
+from gltf_bullet.model.gravity import GravityVolume, WorldGravity
 from gltf_bullet.model.joints import Joint, JointDescription, JointDrive, JointLimit
 from gltf_bullet.model.materials import PhysicsMaterial
 from gltf_bullet.model.motion import Motion, MotionKind
 from gltf_bullet.model.physics_scene import PhysicsScene
-from gltf_bullet.model.shapes import Box, Capsule, Cylinder, MeshShape, Plane, Sphere
+from gltf_bullet.model.pointer_values import (
+    Property,
+    above_zero,
+    as_boolean,
+    as_direction,
+    as_number,
+    as_numbers,
+    as_points,
+    as_quaternion,
+    as_whole,
+    at_least_zero,
+    infinite_from_zero,
+    plain_property,
+    vector_of,
+    zero_from_infinite,
+)
+from gltf_bullet.model.shapes import Box, Capsule, Cylinder, MeshShape, Plane, Shape, Sphere
 from gltf_bullet.number_ranges import carried, range_of
 
-__all__ = ["PointerTarget", "edited", "find_target", "written"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Property:
-    """One JSON member of a model value."""
-
-    field: str
-    read: Callable[[Any], Any]
-    write: Callable[[Any], Any]
-
-
-def _number(value: object) -> float:
-    # numpy's scalars are Real as well; its booleans are not.
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{_shown(value)} is no number")
-    try:
-        number = float(value)
-    except OverflowError:  # an integer of more than 308 digits
-        number = math.inf
-    if not math.isfinite(number):
-        raise ValueError(f"{_shown(value)} is not finite")
-    return number
-
-
-def _shown(value: object) -> str:
-    return reprlib.repr(value)
-
-
-def _at_least_zero(value: object) -> float:
-    number = _number(value)
-    if number < 0.0:
-        raise ValueError(f"{_shown(value)} must be >= 0")
-    return number
-
-
-def _above_zero(value: object) -> float:
-    number = _number(value)
-    if number <= 0.0:
-        raise ValueError(f"{_shown(value)} must be > 0")
-    return number
-
-
-def _boolean(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise TypeError(f"{_shown(value)} is not true or false")
-    return value
-
-
-def _vector(count: int, each: Callable[[object], float] = _number) -> Callable[[Any], Any]:
-    def write(value: Any) -> tuple[float, ...]:
-        # Lists, tuples and arrays: a string, a dictionary or a number is no vector.
-        plain = value.tolist() if hasattr(value, "tolist") else value
-        if not isinstance(plain, (list, tuple)):
-            raise TypeError(f"{_shown(value)} is no list of {count} numbers")
-        items = tuple(plain)
-        if len(items) != count:
-            raise ValueError(f"{_shown(value)} must have {count} numbers")
-        return tuple(each(item) for item in items)
-
-    return write
-
-
-def _quaternion(value: Any) -> tuple[float, ...]:
-    x, y, z, w = _vector(4)(value)
-    length = math.hypot(x, y, z, w)
-    if not 1e-6 < length < math.inf:
-        raise ValueError(f"{_shown(value)} is no rotation")
-    return (x / length, y / length, z / length, w / length)
-
-
-def _infinite_from_zero(value: object) -> float:
-    """0 in the file means infinite."""
-    return _at_least_zero(value) or math.inf
-
-
-def _zero_from_infinite(value: float | None) -> float | None:
-    return 0.0 if value == math.inf else value
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
-def _plain(field: str, write: Callable[[Any], Any]) -> _Property:
-    return _Property(field, _same, write)
+__all__ = ["PointerTarget", "edited", "find_target", "has_weights", "written"]
 
 
 _MOTION: Final = {
-    "isKinematic": _Property(
+    "isKinematic": Property(
         "kind",
         lambda kind: kind is MotionKind.KINEMATIC,
-        lambda value: MotionKind.KINEMATIC if _boolean(value) else MotionKind.DYNAMIC,
+        lambda value: MotionKind.KINEMATIC if as_boolean(value) else MotionKind.DYNAMIC,
     ),
-    "mass": _Property("mass", _zero_from_infinite, _infinite_from_zero),
-    "centerOfMass": _plain("center_of_mass", _vector(3)),
-    "inertiaDiagonal": _Property(
+    "mass": Property("mass", zero_from_infinite, infinite_from_zero),
+    "centerOfMass": plain_property("center_of_mass", vector_of(3)),
+    "inertiaDiagonal": Property(
         "inertia_diagonal",
-        lambda value: None if value is None else tuple(map(_zero_from_infinite, value)),
-        _vector(3, _infinite_from_zero),
+        lambda value: None if value is None else tuple(map(zero_from_infinite, value)),
+        vector_of(3, infinite_from_zero),
     ),
-    "inertiaOrientation": _plain("inertia_orientation_xyzw", _quaternion),
-    "linearVelocity": _plain("linear_velocity", _vector(3)),
-    "angularVelocity": _plain("angular_velocity", _vector(3)),
-    "gravityFactor": _plain("gravity_factor", _number),
+    "inertiaOrientation": plain_property("inertia_orientation_xyzw", as_quaternion),
+    "linearVelocity": plain_property("linear_velocity", vector_of(3)),
+    "angularVelocity": plain_property("angular_velocity", vector_of(3)),
+    "gravityFactor": plain_property("gravity_factor", as_number),
 }
 _MATERIAL: Final = {
-    "staticFriction": _plain("static_friction", _at_least_zero),
-    "dynamicFriction": _plain("dynamic_friction", _at_least_zero),
-    "restitution": _plain("restitution", _at_least_zero),
+    "staticFriction": plain_property("static_friction", at_least_zero),
+    "dynamicFriction": plain_property("dynamic_friction", at_least_zero),
+    "restitution": plain_property("restitution", at_least_zero),
 }
 _LIMIT: Final = {
-    "min": _plain("minimum", _number),
-    "max": _plain("maximum", _number),
-    "stiffness": _plain("stiffness", _at_least_zero),
-    "damping": _plain("damping", _at_least_zero),
+    "min": plain_property("minimum", as_number),
+    "max": plain_property("maximum", as_number),
+    "stiffness": plain_property("stiffness", at_least_zero),
+    "damping": plain_property("damping", at_least_zero),
     # The MSFT dialects' words for the last two.
-    "springConstant": _plain("stiffness", _at_least_zero),
-    "springDamping": _plain("damping", _at_least_zero),
+    "springConstant": plain_property("stiffness", at_least_zero),
+    "springDamping": plain_property("damping", at_least_zero),
 }
 _DRIVE: Final = {
-    "maxForce": _plain("max_force", _at_least_zero),
-    "positionTarget": _plain("position_target", _number),
-    "velocityTarget": _plain("velocity_target", _number),
-    "stiffness": _plain("stiffness", _at_least_zero),
-    "damping": _plain("damping", _at_least_zero),
+    "maxForce": plain_property("max_force", at_least_zero),
+    "positionTarget": plain_property("position_target", as_number),
+    "velocityTarget": plain_property("velocity_target", as_number),
+    "stiffness": plain_property("stiffness", at_least_zero),
+    "damping": plain_property("damping", at_least_zero),
 }
 _ENDLESS: Final[Mapping[type, tuple[str, ...]]] = {
     JointLimit: ("stiffness",),
     JointDrive: ("max_force",),
 }
 """Fields that are infinite where a file states none; OMI says so by a negative number, too."""
-_SHAPES: Final[Mapping[type, Mapping[str, _Property]]] = {
-    Box: {"size": _plain("size", _vector(3, _above_zero))},
-    Sphere: {"radius": _plain("radius", _above_zero)},
+_SHAPES: Final[Mapping[type, Mapping[str, Property]]] = {
+    Box: {"size": plain_property("size", vector_of(3, above_zero))},
+    Sphere: {"radius": plain_property("radius", above_zero)},
     Capsule: {
-        "height": _plain("mid_height", _above_zero),
-        "radiusBottom": _plain("radius_bottom", _at_least_zero),
-        "radiusTop": _plain("radius_top", _at_least_zero),
+        "height": plain_property("mid_height", above_zero),
+        "radiusBottom": plain_property("radius_bottom", at_least_zero),
+        "radiusTop": plain_property("radius_top", at_least_zero),
     },
     Cylinder: {
-        "height": _plain("height", _above_zero),
-        "radiusBottom": _plain("radius_bottom", _at_least_zero),
-        "radiusTop": _plain("radius_top", _at_least_zero),
+        "height": plain_property("height", above_zero),
+        "radiusBottom": plain_property("radius_bottom", at_least_zero),
+        "radiusTop": plain_property("radius_top", at_least_zero),
     },
     Plane: {
-        "sizeX": _plain("size_x", _above_zero),
-        "sizeZ": _plain("size_z", _above_zero),
-        "doubleSided": _plain("double_sided", _boolean),
+        "sizeX": plain_property("size_x", above_zero),
+        "sizeZ": plain_property("size_z", above_zero),
+        "doubleSided": plain_property("double_sided", as_boolean),
     },
+    # Of KHR_collision_shapes; other meshes have no numbers of their own.
+    MeshShape: {"weights": plain_property("parts.weights", as_numbers)},
 }
-_JOINT: Final = {"enableCollision": _plain("enable_collision", _boolean)}
-_TABLES: Final[Mapping[type, Mapping[str, _Property]]] = {
+_JOINT: Final = {"enableCollision": plain_property("enable_collision", as_boolean)}
+_WORLD_GRAVITY: Final = {
+    "gravity": plain_property("gravity", as_number),
+    "direction": plain_property("direction", as_direction),
+}
+_GRAVITY: Final = {
+    "gravity": plain_property("source.gravity", as_number),
+    "priority": plain_property("priority", as_whole),
+    "replace": plain_property("replace", as_boolean),
+    "stop": plain_property("stop", as_boolean),
+    "directional/direction": plain_property("source.direction", as_direction),
+    "disc/radius": plain_property("source.radius", at_least_zero),
+    "disc/unitDistance": plain_property("source.unit_distance", at_least_zero),
+    "line/points": Property(
+        "source.points", lambda points: tuple(x for point in points for x in point), as_points
+    ),
+    "line/unitDistance": plain_property("source.unit_distance", at_least_zero),
+    "point/unitDistance": plain_property("source.unit_distance", at_least_zero),
+    "shaped/unitDistance": plain_property("source.unit_distance", at_least_zero),
+    "torus/radius": plain_property("source.radius", at_least_zero),
+    "torus/unitDistance": plain_property("source.unit_distance", at_least_zero),
+}
+"""Of OMI_physics_gravity; a block has members in fields of its own kind only."""
+_TABLES: Final[Mapping[type, Mapping[str, Property]]] = {
     Motion: _MOTION,
     PhysicsMaterial: _MATERIAL,
     JointLimit: _LIMIT,
     JointDrive: _DRIVE,
     Joint: _JOINT,
+    WorldGravity: _WORLD_GRAVITY,
+    GravityVolume: _GRAVITY,
     **_SHAPES,
 }
 
@@ -192,9 +148,11 @@ class PointerTarget:
     """The value as it is in the scene: a Motion, PhysicsMaterial, JointLimit, ..."""
     field: str
     """Its field."""
-    member: _Property
+    member: Property
     key: str = ""
     """Its name in the JSON."""
+    is_used: bool = True
+    """Whether anything of the scene is made of it."""
 
     @property
     def value(self) -> object:
@@ -202,21 +160,41 @@ class PointerTarget:
 
         ``None`` where it is left to the engine, infinities where the file states no bound.
         """
-        value: object = self.member.read(getattr(self.item, self.field))
-        return value
+        value = self.item
+        for name in self.field.split("."):
+            value = getattr(value[0] if isinstance(value, tuple) else value, name)
+        read: object = self.member.read(value)
+        return read
 
 
 def find_target(scene: PhysicsScene, pointer: str) -> PointerTarget | None:
     """What a pointer names in the model; ``None`` where the model has no such item."""
-    place, _, key = pointer.rpartition("/")
-    # OMI_physics_joint's own list of pointers writes one level more than its schema has.
-    places = {place, place.removesuffix("/joint")} if key == "enableCollision" else {place}
-    for item in _items(scene):
-        if item.pointer in places:
-            property_ = _TABLES.get(type(item), {}).get(key)
-            if property_ is not None:
-                return PointerTarget(item, property_.field, property_, key)
+    key_at = _keys_by_place(pointer)
+    for items, is_used in ((_items(scene), True), (_entries(scene.tables), False)):
+        for item in items:
+            key = key_at.get(item.pointer)
+            member = None if key is None else _member(item, key)
+            if key is not None and member is not None:
+                return PointerTarget(item, member.field, member, key.rpartition("/")[2], is_used)
     return None
+
+
+def _keys_by_place(pointer: str) -> dict[str, str]:
+    """Where an item may stand that has the rest of a pointer for a member."""
+    place, _, key = pointer.rpartition("/")
+    above, _, block = place.rpartition("/")
+    found = {place: key, above: f"{block}/{key}"}
+    if key == "enableCollision" and block == "joint":
+        # OMI_physics_joint's own list of pointers writes one level more than its schema has.
+        found[above] = key
+    return {place: key for place, key in found.items() if place}
+
+
+def _member(item: Any, key: str) -> Property | None:
+    kind, _, _ = key.rpartition("/")
+    if isinstance(item, GravityVolume) and kind and kind != item.source.kind.value:
+        return None  # a block of another type
+    return _TABLES.get(type(item), {}).get(key)
 
 
 def written(target: PointerTarget, value: object) -> Any:
@@ -246,14 +224,21 @@ def edited(scene: PhysicsScene, target: PointerTarget, value: object) -> Physics
         TypeError: The value is of another type.
         ValueError: The value is out of range.
     """
-    new = replace(target.item, **{target.field: written(target, value)})
-    if isinstance(new, JointLimit) and new.minimum > new.maximum:
-        raise ValueError(f"min {new.minimum:g} would be above max {new.maximum:g}")
-    old_place = target.item.pointer
+    new = written(target, value)
+    place, kind = target.item.pointer, type(target.item)
 
     def swap(item: Any) -> Any:
-        same = item is not None and type(item) is type(new) and item.pointer == old_place
-        return new if same else item
+        # Several items may have come from one place: OMI's limit of linear and angular axes.
+        if item is None or type(item) is not kind or item.pointer != place:
+            return item
+        changed = _with(item, target.field, new)
+        if isinstance(changed, JointLimit) and changed.minimum > changed.maximum:
+            raise ValueError(f"min {changed.minimum:g} would be above max {changed.maximum:g}")
+        return changed
+
+    def swap_joint(joint: Joint) -> Joint:
+        swapped: Joint = swap(replace(joint, description=_swapped(joint.description, swap)))
+        return swapped
 
     return replace(
         scene,
@@ -263,13 +248,34 @@ def edited(scene: PhysicsScene, target: PointerTarget, value: object) -> Physics
             for k, v in scene.colliders.items()
         },
         triggers={k: replace(v, shape=swap(v.shape)) for k, v in scene.triggers.items()},
-        joints={
-            k: swap(replace(v, description=_swapped(v.description, swap)))
-            if not isinstance(new, Joint)
-            else swap(v)
-            for k, v in scene.joints.items()
-        },
+        joints={k: swap_joint(v) for k, v in scene.joints.items()},
+        world_gravity=swap(scene.world_gravity),
+        gravity_volumes={k: swap(_with_source(v, swap)) for k, v in scene.gravity_volumes.items()},
+        tables=tuple(
+            _swapped(v, swap) if isinstance(v, JointDescription) else swap(v) for v in scene.tables
+        ),
     )
+
+
+def _with(item: Any, field: str, value: object) -> Any:
+    """An item with another value in a field, or in a field of a value within it."""
+    if isinstance(item, tuple):
+        return tuple(_with(each, field, value) for each in item)
+    name, _, inner = field.partition(".")
+    return replace(item, **{name: _with(getattr(item, name), inner, value) if inner else value})
+
+
+def has_weights(shape: MeshShape) -> bool:
+    """Whether a mesh has weights of its own: it does in KHR_collision_shapes, but for a node's."""
+    is_stated = shape.pointer.startswith("/extensions/KHR_collision_shapes/")
+    return is_stated and shape.parts[0].weights_node is None
+
+
+def _with_source(volume: GravityVolume, swap: Callable[[Any], Any]) -> GravityVolume:
+    shape = swap(volume.source.shape)
+    if shape is volume.source.shape:
+        return volume
+    return replace(volume, source=replace(volume.source, shape=shape))
 
 
 def _carried(value: Any, key: str) -> Any:
@@ -307,10 +313,28 @@ def _items(scene: PhysicsScene) -> Iterator[Any]:
         yield joint
         yield from joint.description.limits
         yield from joint.description.drives
+    if scene.world_gravity is not None:
+        yield scene.world_gravity
+    for volume in scene.gravity_volumes.values():
+        yield volume
+        if isinstance(volume.source.shape, Shape) and not isinstance(
+            volume.source.shape, MeshShape
+        ):
+            yield volume.source.shape
+
+
+def _entries(tables: Iterable[Any]) -> Iterator[Any]:
+    for item in tables:
+        if isinstance(item, JointDescription):
+            yield from item.limits
+            yield from item.drives
+        else:
+            yield item
 
 
 def _of_volume(volume: Collider | Trigger) -> Iterator[Any]:
-    if volume.shape is not None and not isinstance(volume.shape, MeshShape):
-        yield volume.shape
+    shape = volume.shape
+    if shape is not None and (not isinstance(shape, MeshShape) or has_weights(shape)):
+        yield shape
     if isinstance(volume, Collider) and volume.material is not None:
         yield volume.material

@@ -88,7 +88,13 @@ class MeshPart:
     mesh: int
     """glTF mesh index."""
     shape_from_part: tuple[float, ...] | None = None
-    """Row-major 4x4 matrix from mesh space to shape space; ``None`` is the identity."""
+    """Row-major 4x4 matrix from mesh space to shape space as authored; ``None`` is the identity."""
+    node: int | None = None
+    """Node below :attr:`frame_node` that carries the mesh, where the two may move apart."""
+    frame_node: int | None = None
+    """The node whose frame is shape space for such a part."""
+    is_animated: bool = False
+    """Whether an animation moves the two apart."""
     skin: int | None = None
     """glTF skin index whose joints place the vertices; ``None``: not skinned."""
     skin_frame_node: int | None = None
@@ -110,8 +116,10 @@ class MeshShape:
 
     @property
     def is_deformable(self) -> bool:
-        """Whether skins or animated weights may change the vertices after load."""
-        return any(p.skin is not None or p.weights_node is not None for p in self.parts)
+        """Whether skins, animated weights or animated nodes may change the vertices after load."""
+        return any(
+            p.skin is not None or p.weights_node is not None or p.is_animated for p in self.parts
+        )
 
 
 Shape: TypeAlias = Box | Sphere | Capsule | Cylinder | Plane | MeshShape

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from gltf_bullet.coverage import approximated, covers, exact
-from gltf_bullet.planning.inner_motion import ANIMATED_WITHIN_BODY
+from gltf_bullet.planning.inner_motion import ANIMATED_SIZE, ANIMATED_WITHIN_BODY
 from gltf_bullet.planning.mass_planner import INFINITE_AS_LARGE, VELOCITY_LIMITED
 from gltf_bullet.planning.skewed_axes import AXES_SKEWED
 from gltf_bullet.planning.triggers import TRIGGER_DECOMPOSED, TRIGGER_PLANE
@@ -80,6 +80,29 @@ MOTIONS: Final = covers(
         how="carries what lies on it",
     ),
     approximated("collider", when="animated within a dynamic body", by=ANIMATED_WITHIN_BODY),
+    exact(
+        "collider",
+        shown_by="tests/spec/test_khr_colliders_follow.py"
+        "::test_the_own_scale_of_a_node_is_animated",
+        when="of an animated scale",
+        how="made anew when off by 1 % of its size",
+    ),
+    approximated("motion", when="dynamic, of an animated scale", by=ANIMATED_SIZE),
+    exact(
+        "inertiaDiagonal",
+        "inertiaTensor",
+        shown_by="tests/spec/test_omi_physics_body.py"
+        "::test_inertia_is_calculated_about_the_center_of_mass",
+        when="absent",
+        how="from the shapes, about the body's centre of mass; a stated centre moves mass along "
+        "that is absent, too",
+    ),
+    approximated(
+        "inertiaDiagonal",
+        "inertiaTensor",
+        when="absent in MSFT",
+        how="from the shapes as elsewhere, not the 1 kg m^2 about each axis of its schemas",
+    ),
     exact("gravityFactor", shown_by=f"{_FREE}::test_the_gravity_factor_multiplies_gravity"),
 )
 
@@ -99,6 +122,13 @@ TRIGGERS: Final = covers(
         shown_by=f"{_SENSING}::test_a_trigger_on_a_body_senses_the_floor_that_it_falls_on",
         when="static colliders",
         how="sensed by triggers that move",
+    ),
+    exact(
+        "trigger",
+        shown_by="tests/spec/test_khr_triggers.py::test_without_a_motion_node_it_is_minus_1",
+        when="either set elsewhere, static colliders",
+        how="entering is when an intersection begins: what overlaps at rest from load on is silent "
+        "until it is set apart, and then exits",
     ),
     approximated("trigger", when="concave meshes", by=TRIGGER_DECOMPOSED),
     approximated("trigger", when="planes", by=TRIGGER_PLANE),
@@ -144,5 +174,26 @@ GRAVITY: Final = covers(
         "replace",
         "stop",
         shown_by=f"{_FIELDS}::test_priority_replace_and_stop",
+        how="a stop of negative priority leaves the world's gravity on",
+    ),
+    exact(
+        "directional",
+        "point",
+        "disc",
+        "torus",
+        "line",
+        "shaped",
+        shown_by="tests/spec/test_omi_physics_gravity.py"
+        "::test_a_body_is_in_a_volume_when_its_centre_of_mass_is",
+        when="bodies that are partly inside",
+        how="by their centre of mass",
+    ),
+    exact(
+        "unitDistance",
+        "radius",
+        shown_by="tests/spec/test_omi_physics_gravity.py"
+        "::test_unit_distance_is_a_length_of_the_node_and_scales_with_it",
+        when="below an even scale",
+        how="a length of the node, scaled with it",
     ),
 )

@@ -2,18 +2,20 @@
 
 Where that text is silent: several volumes of one priority act in file order; ``replace`` replaces
 what higher priorities gave, and the world's gravity is added last unless a volume of non-negative
-priority stopped it.
+priority stopped it. A body is in a volume when its centre of mass is: where volumes adjoin it is in
+one of them. Lengths of a field are those of its node, scaled with it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
-from gltf_bullet.diagnostics import Diagnostics
+from gltf_bullet.coverage import approximated, covers
+from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
 from gltf_bullet.model import (
-    GravityField,
     GravityFieldKind,
     GravityVolume,
     MeshShape,
@@ -28,7 +30,30 @@ from gltf_bullet.planning.shapes.shape_plans import PlacedShape
 from gltf_bullet.planning.triggers import TriggerPlans, TriggerVolume
 from gltf_bullet.transforms import FloatArray, IntArray, Vec3
 
-__all__ = ["FieldPlan", "GravityPlan", "GravityVolumePlan", "plan_gravity"]
+__all__ = [
+    "COVERAGE",
+    "GRAVITY_SCALED_UNEVENLY",
+    "FieldPlan",
+    "GravityPlan",
+    "GravityVolumePlan",
+    "changed_gravity",
+    "plan_gravity",
+]
+
+GRAVITY_SCALED_UNEVENLY = IssueKind(
+    "GRAVITY_SCALED_UNEVENLY",
+    Severity.WARNING,
+    "the node of the gravity is scaled by {smallest:.3g} to {largest:.3g} along its axes; "
+    "should be scaled evenly; unitDistance and radius grow by {used:.3g}",
+)
+
+COVERAGE: Final = covers(
+    "Gravity (OMI)",
+    approximated(
+        "unitDistance", "radius", when="below an uneven scale", by=GRAVITY_SCALED_UNEVENLY,
+        how="scaled by the cube root of the volume's",
+    ),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -96,11 +121,6 @@ def plan_gravity(
         options: Whether the file's world gravity counts.
         diagnostics: Receives the findings.
     """
-    world: Vec3 | None = None
-    if physics.world_gravity is not None and options.world_gravity == "file":
-        x, y, z = physics.world_gravity.direction
-        strength = physics.world_gravity.gravity
-        world = (strength * x, strength * y, strength * z)
     shapes = ShapePlanner(mesh_of, options, diagnostics)
     volumes = []
     for node, volume in physics.gravity_volumes.items():
@@ -108,18 +128,66 @@ def plan_gravity(
         if not places:
             # The dialect or the shape planner has said why.
             continue
+        _report_uneven(volume, linear_maps[node], diagnostics)
         volumes.append(
             GravityVolumePlan(
                 node=node,
                 volumes=tuple(_without_passers(place, physics, motion_node_of) for place in places),
-                field=_plan_field(volume, linear_maps[node], shapes),
+                field=_plan_field(
+                    volume, linear_maps[node], _plan_shape(volume, linear_maps[node], shapes)
+                ),
                 priority=volume.priority,
                 replace=volume.replace,
                 stop=volume.stop,
             )
         )
     volumes.sort(key=lambda plan: -plan.priority)
-    return GravityPlan(world=world, volumes=tuple(volumes))
+    return GravityPlan(world=_world(physics, options), volumes=tuple(volumes))
+
+
+def changed_gravity(
+    plan: GravityPlan, physics: PhysicsScene, linear_maps: FloatArray, options: LoadOptions
+) -> GravityPlan:
+    """The plan of a model that differs in numbers of gravity, from that of the one before."""
+    node_order = {node: row for row, node in enumerate(physics.gravity_volumes)}
+    volumes = []
+    for old in sorted(plan.volumes, key=lambda volume: node_order[volume.node]):
+        volume = physics.gravity_volumes[old.node]
+        volumes.append(
+            replace(
+                old,
+                field=_plan_field(volume, linear_maps[old.node], old.field.shape),
+                priority=volume.priority,
+                replace=volume.replace,
+                stop=volume.stop,
+            )
+        )
+    volumes.sort(key=lambda volume: -volume.priority)
+    return GravityPlan(world=_world(physics, options), volumes=tuple(volumes))
+
+
+def _world(physics: PhysicsScene, options: LoadOptions) -> Vec3 | None:
+    if physics.world_gravity is None or options.world_gravity != "file":
+        return None
+    x, y, z = physics.world_gravity.direction
+    strength = physics.world_gravity.gravity
+    return (strength * x, strength * y, strength * z)
+
+
+def _report_uneven(volume: GravityVolume, linear: FloatArray, diagnostics: Diagnostics) -> None:
+    """Lengths below a scale that is another along each axis have no one length."""
+    stretches = np.linalg.svd(linear, compute_uv=False)
+    has_lengths = volume.source.unit_distance > 0.0 or volume.source.radius > 0.0
+    if has_lengths and stretches[0] > (1.0 + 1e-3) * stretches[2]:
+        diagnostics.report(
+            GRAVITY_SCALED_UNEVENLY, volume.pointer, largest=float(stretches[0]),
+            smallest=float(stretches[2]), used=_size_of(linear),
+        )  # fmt: skip
+
+
+def _size_of(linear: FloatArray) -> float:
+    """How much lengths of a field grow with its node; exact for uniform scale."""
+    return float(np.cbrt(abs(np.linalg.det(linear))))
 
 
 def _without_passers(
@@ -135,17 +203,21 @@ def _without_passers(
     return replace(volume, own_bodies=volume.own_bodies | passing)
 
 
-def _plan_field(volume: GravityVolume, linear: FloatArray, shapes: ShapePlanner) -> FieldPlan:
-    source: GravityField = volume.source
-    # Lengths of a field grow with its node; the cube root is exact for uniform scale.
-    size = float(np.cbrt(abs(np.linalg.det(linear))))
-    shape: PlacedShape | None = None
-    if isinstance(source.shape, Shape):
-        is_surface = isinstance(source.shape, (MeshShape, Plane))
-        planned = shapes.plan(
-            source.shape, linear, moving=not is_surface, bvh_allowed=False, at=volume.pointer
-        )
-        shape = None if planned is None else planned.placed
+def _plan_shape(
+    volume: GravityVolume, linear: FloatArray, shapes: ShapePlanner
+) -> PlacedShape | None:
+    shape = volume.source.shape
+    if not isinstance(shape, Shape):
+        return None
+    is_surface = isinstance(shape, (MeshShape, Plane))
+    planned = shapes.plan(
+        shape, linear, moving=not is_surface, bvh_allowed=False, at=volume.pointer
+    )
+    return None if planned is None else planned.placed
+
+
+def _plan_field(volume: GravityVolume, linear: FloatArray, shape: PlacedShape | None) -> FieldPlan:
+    source, size = volume.source, _size_of(linear)
     return FieldPlan(
         kind=source.kind,
         gravity=source.gravity,

@@ -9,14 +9,23 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+import numpy as np
+
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.model import MotionKind, PhysicsScene
 from gltf_bullet.planning.bodies import BodyPlans
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.shapes.extents import extent_of
+from gltf_bullet.scene import NodeTree
 from gltf_bullet.transforms import IntArray
 
-__all__ = ["ANIMATED_WITHIN_BODY", "InnerNode", "plan_inner_nodes"]
+__all__ = [
+    "ANIMATED_SIZE",
+    "ANIMATED_WITHIN_BODY",
+    "InnerNode",
+    "plan_inner_nodes",
+    "report_animated_sizes",
+]
 
 ANIMATED_WITHIN_BODY = IssueKind(
     "ANIMATED_WITHIN_BODY",
@@ -26,6 +35,15 @@ ANIMATED_WITHIN_BODY = IssueKind(
     "nothing is pushed or carried at its speed",
 )
 
+ANIMATED_SIZE = IssueKind(
+    "ANIMATED_SIZE",
+    Severity.WARNING,
+    "an animation scales colliders of the body of node {body}, which physics moves: the scene's "
+    "bodies are made anew whenever one is off by {share:.0%} of its size, with other ids; where "
+    "the body stands and how it moves is left to physics",
+)
+SIZE_TOLERANCE = 0.01
+"""Of a collider's size that it may be off while an animation changes it."""
 _SHARE = 0.02
 """Of its size that something may be off."""
 _POINT_SIZE = 0.5
@@ -89,6 +107,26 @@ def plan_inner_nodes(
                 size = max(_sizes(body).values(), default=_POINT_SIZE)
                 add(end, size, "attachment of a joint", joint.pointer)
     return tuple(found)
+
+
+def report_animated_sizes(
+    physics: PhysicsScene,
+    tree: NodeTree,
+    motion_node_of: IntArray,
+    scaled: Collection[int],
+    diagnostics: Diagnostics,
+) -> None:
+    """Name the dynamic bodies whose colliders, or nodes above them, an animation scales."""
+    if not scaled:
+        return
+    marked = np.zeros(len(tree), dtype=bool)
+    marked[list(scaled)] = True
+    below = tree.nearest_at_or_above(marked) >= 0
+    owners = {int(motion_node_of[node]) for node in physics.colliders if below[node]}
+    for body in sorted(owners - {-1}):
+        motion = physics.motions[body]
+        if motion.kind is MotionKind.DYNAMIC:
+            diagnostics.report(ANIMATED_SIZE, motion.pointer, body=body, share=SIZE_TOLERANCE)
 
 
 def _sizes(body: BodyPlan) -> dict[int, float]:

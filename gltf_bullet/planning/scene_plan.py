@@ -16,7 +16,7 @@ from gltf_bullet.planning.bodies import BodyPlans, plan_bodies
 from gltf_bullet.planning.contacts.self_exclusions import self_exclusions
 from gltf_bullet.planning.contacts.surfaces import ContactPlan, plan_contacts
 from gltf_bullet.planning.gravity import GravityPlan, plan_gravity
-from gltf_bullet.planning.inner_motion import InnerNode, plan_inner_nodes
+from gltf_bullet.planning.inner_motion import InnerNode, plan_inner_nodes, report_animated_sizes
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans
 from gltf_bullet.planning.joints.articulations import plan_articulations
 from gltf_bullet.planning.joints.fixed_bases import with_fixed_bases
@@ -188,7 +188,7 @@ def plan_scene(
         frames=frames,
         mesh_of=mesh_of,
         options=options,
-        moving_nodes=animated.moved,
+        moving_nodes=animated.moved | frames.placed,
         diagnostics=diagnostics,
         decomposer=decomposer,
     )
@@ -209,6 +209,7 @@ def plan_scene(
         motion_node_of=motion_node_of,
         world_from_node=frames.world_from_node,
         world_rotations_xyzw=frames.rotations_xyzw,
+        linear_maps=frames.linear_maps(),
         diagnostics=diagnostics,
         kept_apart=apart.values(),
         moving_nodes=[n for n in animated.moved if n in inside or motion_node_of[n] < 0],
@@ -218,6 +219,7 @@ def plan_scene(
             if not any(above in physics.motions for above in tree.ancestors(node))
         ],
     )
+    report_animated_sizes(physics, tree, motion_node_of, animated.scaled, diagnostics)
     pushed = animated.within_bodies(tree, motion_node_of, by_scale=False)
     return ScenePlan(
         frames=frames,

@@ -117,6 +117,7 @@ class Followers:
         return NodeSync(
             self._asset.tree, world.plan.frames, world.body_nodes, animator.local,
             animator.animated, self._placement.matrix, world.world_from_bodies,
+            animator.scaled, animator.linear_maps,
         )  # fmt: skip
 
     @property

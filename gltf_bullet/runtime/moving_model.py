@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from gltf_bullet.model import MotionKind, PhysicsScene
+from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import Vec3
 
-__all__ = ["with_cruises", "with_velocities"]
+__all__ = ["begins_to_move", "with_cruises", "with_velocities"]
 
 
 def with_velocities(
@@ -52,3 +53,10 @@ def with_cruises(physics: PhysicsScene, moving: PhysicsScene) -> PhysicsScene:
         for node, motion in physics.motions.items()
     }
     return physics if motions == physics.motions else replace(physics, motions=motions)
+
+
+def begins_to_move(node: int, physics: PhysicsScene, frames: NodeFrames) -> bool:
+    """Whether triggers, which take a static body to rest, learn now that it is put elsewhere."""
+    motion = physics.motions.get(node)
+    is_static = motion is not None and motion.kind is MotionKind.STATIC
+    return is_static and bool(physics.triggers) and node not in frames.placed

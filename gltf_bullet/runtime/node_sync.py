@@ -37,6 +37,8 @@ class NodeSync:
         animated: BoolArray,
         world_from_asset: FloatArray,
         read: Callable[[], tuple[FloatArray, FloatArray]],
+        scaled: BoolArray,
+        maps_of: Callable[[IntArray], FloatArray],
     ) -> None:
         """Prepare the index arrays.
 
@@ -48,11 +50,16 @@ class NodeSync:
             animated: Nodes whose local transform animations set, shape [node_count].
             world_from_asset: Frame of the roots, shape [4, 4].
             read: Reads the bodies: yields the arguments of :meth:`update`.
+            scaled: Nodes whose size animations change, shape [node_count].
+            maps_of: Scale and shear of such nodes now, shape [k, 3, 3].
         """
         self._tree = tree
         self._body_nodes = body_nodes
-        self._node_maps = frames.linear_maps()
+        self._node_maps, self._placed = frames.linear_maps(), frames.placed
         self._maps = self._node_maps[body_nodes]
+        self._scaled_rows: IntArray = np.flatnonzero(scaled[body_nodes])
+        """Of bodies with a size that changes."""
+        self._maps_of = maps_of
         self._local = local
         self._world_from_asset = world_from_asset
         self.moving_nodes: IntArray = np.union1d(body_nodes, np.flatnonzero(animated))
@@ -92,6 +99,8 @@ class NodeSync:
         """
         self.is_stale = False
         world = self._world
+        if len(self._scaled_rows):
+            self._maps[self._scaled_rows] = self._maps_of(self._body_nodes[self._scaled_rows])
         if len(self._body_nodes):
             placed = np.zeros((len(self._body_nodes), 4, 4))
             placed[:, :3, :3] = np.matmul(matrices_from_quats(rotations_xyzw), self._maps)
@@ -180,7 +189,7 @@ class NodeSync:
 
     def frames_now(self) -> NodeFrames:
         """Where the nodes stand, to plan from."""
-        return self._frames_of(self.world_from_node.copy())
+        return self._frames_of(self.world_from_node.copy(), self._placed)
 
     def frames_with(self, node: int, parent_from_node: FloatArray) -> NodeFrames:
         """Where the nodes stand when one gets another local transform, shape [4, 4].
@@ -192,16 +201,18 @@ class NodeSync:
         parent = int(self._tree.parents[node])
         above = self._world_from_asset if parent < 0 else world[parent]
         world[node] = above @ parent_from_node
+        placed = {node}
         for below in self._tree.descendants(node):
             if below not in bodies:
                 world[below] = world[self._tree.parents[below]] @ self._local[below]
-        return self._frames_of(world)
+                placed.add(below)
+        return self._frames_of(world, self._placed | placed)
 
     def keeps_size(self, node: int, frames: NodeFrames) -> bool:
         """Whether a node has the scale and shear in ``frames`` that it has here."""
         return np.allclose(frames.linear_maps()[node], self._node_maps[node], atol=1e-6)
 
-    def _frames_of(self, world_from_node: FloatArray) -> NodeFrames:
+    def _frames_of(self, world_from_node: FloatArray, placed: frozenset[int]) -> NodeFrames:
         rotated = world_from_node[:, :3, :3] @ np.linalg.pinv(self._node_maps)
         rotations, _, _ = split_linear(rotated)
-        return NodeFrames(world_from_node, rotations)
+        return NodeFrames(world_from_node, rotations, placed=placed)

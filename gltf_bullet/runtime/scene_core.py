@@ -22,7 +22,7 @@ from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.runtime.followers import Followers
-from gltf_bullet.runtime.moving_model import with_cruises, with_velocities
+from gltf_bullet.runtime.moving_model import begins_to_move, with_cruises, with_velocities
 from gltf_bullet.runtime.node_sync import NodeSync
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.scene_model import SceneModel
@@ -146,11 +146,12 @@ class SceneCore:
             # Made once beside the old ones: where the engine refuses one, nothing has changed.
             self._engine_world(translation).remove()
         self._issues, origins = self.issues, self.session.origins_of(self.world.body_ids)
+        before = self.nodes.world_from_node
         self.world.remove()
         self.model.edit(physics)
         self._take_over(self._engine_world(translation))
         self.session.rename(self.world.body_ids, origins)
-        self.reports.replace_triggers(self.world.triggers, self.nodes.world_from_node)
+        self.reports.replace_triggers(self.world.triggers, self.nodes.world_from_node, before)
 
     # --- stepping -----------------------------------------------------------------------------
 
@@ -288,6 +289,7 @@ class SceneCore:
         self.followers.animator.place(node, parent_from_node)
         frames = self.nodes.frames_with(node, parent_from_node)
         is_free = node in self.world.plan.bodies.bodies and self.nodes.keeps_size(node, frames)
+        is_free &= not begins_to_move(node, self.model.now, self.world.plan.frames)
         if is_free and self.world.motion.teleport(node, frames.pose(node)):
             self.world.softness.expect()
             self.refresh()
@@ -299,8 +301,6 @@ class SceneCore:
         """Morph a node's mesh; colliders made of it follow."""
         self.followers.animator.weights[node] = np.array(weights, dtype=np.float64)
         self.rebuild(self.model.now)
-
-    # --- state --------------------------------------------------------------------------------
 
     def save_state(self, *, own_bodies_only: bool = False) -> SceneState:
         """Everything that changes, of the whole world or of this scene's bodies."""
@@ -332,6 +332,7 @@ class SceneCore:
         is_alike = state.frames.equals(self.world.plan.frames)
         if not is_alike or (physics != self.model.now and not self.change_masses(physics)):
             self._remake(physics, physics, state.frames, on_trial=False)
+        self.model.take_tables(physics)
         self.world.restore(state.world, state.engine)
         self.time = state.time
         self.followers.take(state.matrices)
@@ -350,8 +351,6 @@ class SceneCore:
     def disable_reset(self) -> None:
         """Disable :meth:`reset`: saving the world at the first step renews all its contacts."""
         self._start.disable()
-
-    # --- life ---------------------------------------------------------------------------------
 
     def remove(self) -> None:
         """Take every body of this scene out of the world; later use raises. Twice is harmless."""

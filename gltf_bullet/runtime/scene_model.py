@@ -25,6 +25,11 @@ class SceneModel:
         """Simulate another one from now on."""
         self._edited = physics
 
+    def take_tables(self, physics: PhysicsScene) -> None:
+        """Simulate one that differs at most in what nothing is made of."""
+        if physics.tables != self.now.tables:
+            self.edit(physics)
+
     def later(self) -> Later[PhysicsScene]:
         """:attr:`now`, for those who may never look at it."""
         return self.at_load if self._edited is None else Later.known(self._edited)

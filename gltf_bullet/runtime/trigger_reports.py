@@ -76,10 +76,21 @@ class TriggerReports:
             crossings = self.triggers.after_step(world.read_sensed(), world_from_node, time_step)
         self.events = tuple([_event(crossing, time, time_step) for crossing in crossings])
 
-    def replace_triggers(self, triggers: Triggers, world_from_node: FloatArray) -> None:
-        """Go on with other engine-side triggers of the same nodes; who is inside stays inside."""
+    def replace_triggers(
+        self, triggers: Triggers, world_from_node: FloatArray, before: FloatArray
+    ) -> None:
+        """Go on with other engine-side triggers of the same nodes; who is inside stays inside.
+
+        Args:
+            triggers: The other ones.
+            world_from_node: Where nodes stand now, shape [node_count, 4, 4].
+            before: Where they stood until now: what overlapped there at rest, and rests no more,
+                does not enter, but may leave.
+        """
         # They may stand elsewhere: only who is inside is kept.
-        memory = replace(self.triggers.memory(), places={})
+        memory = self.triggers.memory()
+        overlaps = (*memory.overlaps, *triggers.overlaps_at_rest(self.triggers.plans, before))
+        memory = replace(memory, places={}, overlaps=overlaps)
         self.triggers = triggers
         self.triggers.recall(memory, world_from_node)
         self._inside = None

@@ -23,7 +23,8 @@ class NodeFrames:
     """Global transforms of all nodes in the Bullet world; immutable."""
 
     __slots__ = (
-        "_is_due", "_linear_maps", "_world_from_node", "offset", "rotations_xyzw", "unmoved",
+        "_is_due", "_linear_maps", "_world_from_node", "offset", "placed", "rotations_xyzw",
+        "unmoved",
     )  # fmt: skip
 
     def __init__(
@@ -32,6 +33,7 @@ class NodeFrames:
         rotations_xyzw: FloatArray,
         unmoved: NodeFrames | None = None,
         offset: Vec3 = (0.0, 0.0, 0.0),
+        placed: frozenset[int] = frozenset(),
     ) -> None:
         """Take over the arrays.
 
@@ -40,11 +42,14 @@ class NodeFrames:
             rotations_xyzw: See there.
             unmoved: What :meth:`moved` began with.
             offset: [m] from there to here.
+            placed: See there.
         """
         self._world_from_node, self._is_due = world_from_node, unmoved is not None
         self.rotations_xyzw = rotations_xyzw
         """Global rotations, products of the local ones, shape [node_count, 4]."""
         self.unmoved, self.offset = unmoved, offset
+        self.placed = placed
+        """Nodes that somebody has put elsewhere since load: they do not rest for good."""
         self._linear_maps: FloatArray | None = None
 
     @staticmethod
@@ -69,7 +74,7 @@ class NodeFrames:
         """
         if offset == (0.0, 0.0, 0.0):
             return self
-        return NodeFrames(self._world_from_node, self.rotations_xyzw, self, offset)
+        return NodeFrames(self._world_from_node, self.rotations_xyzw, self, offset, self.placed)
 
     @property
     def world_from_node(self) -> FloatArray:
@@ -84,6 +89,7 @@ class NodeFrames:
         """Whether all numbers are the same, to the last bit, and came about in the same way."""
         return other is self or (
             self.offset == other.offset
+            and self.placed == other.placed
             and np.array_equal(self.world_from_node, other.world_from_node)
             and np.array_equal(self.rotations_xyzw, other.rotations_xyzw)
         )

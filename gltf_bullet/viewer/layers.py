@@ -159,20 +159,24 @@ class SceneLayers:
         return {node: count for node, count in inside.items() if count}
 
     def _joint_strokes(self) -> Strokes:
-        frames = _matrices(self._scene.core.nodes.frames_now())
+        now = self._scene.core.nodes.frames_now()
+        frames = _matrices(now)
+        # Where negative scales mirror a joint, so do they what it allows, seen in both frames.
+        signs = np.where(np.diagonal(now.linear_maps(), axis1=1, axis2=2) < 0.0, -1.0, 1.0)
+        mirrors = np.concatenate([signs, np.ones((len(signs), 1))], axis=1)
         controls = self._scene.joint_controls
         positions, speeds = controls.drive_targets()
         parts = []
         for node, joint in self._scene.joints.items():
-            world_from_a = frames[node]
             connected = joint.model.connected_node
             # Without a connected node attachment frame b is the world, where the joint was built.
             world_from_b = self._fixed_ends[node] if connected is None else frames[connected]
-            parts += _attachment(world_from_a, world_from_b, joint.limits, self.size)
+            ends = frames[node] * mirrors[node], world_from_b * mirrors[node]
+            parts += _attachment(*ends, joint.limits, self.size)
         for drive, position, speed in zip(controls.drives, positions, speeds, strict=True):
             model = self._scene.joints[drive.joint_node].drives[drive.drive]
             lines = drive_segments(model, float(position), float(speed), self.size)
-            world_from_a = frames[drive.joint_node]
+            world_from_a = frames[drive.joint_node] * mirrors[drive.joint_node]
             parts.append(Strokes.of(placed(lines, world_from_a), COLORS["drive"]))
         return Strokes.join(parts)
 

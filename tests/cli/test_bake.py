@@ -22,7 +22,23 @@ def test_bake_writes_the_fall_as_an_animation(tmp_path: Path) -> None:
     assert abs(animation.duration - 1.0) < 1e-6
     (track,) = animation.tracks
     fall = 0.5 * G * (1 + 1 / 240)
-    assert abs(track.values[-1, 1] - (10 - fall)) < 1e-3
+    # Of every step: a flight is one curve, whose keys have tangents on both sides.
+    assert track.values.shape[1:] == (3, 3)
+    assert abs(track.values[-1, 1, 1] - (10 - fall)) < 1e-3
+    assert "241 frames, 1 s, " in result.output
+    assert " kB" in result.output
+
+
+def test_bake_at_a_rate_keeps_lines(tmp_path: Path) -> None:
+    scenery = Scenery()
+    scenery.node("Ball", at=(0, 10, 0), shape=scenery.shape("sphere"), motion={"mass": 1})
+    source, out = tmp_path / "in.gltf", tmp_path / "out.glb"
+    source.write_bytes(scenery.bytes())
+    arguments = ["bake", str(source), str(out), "--seconds", "1", "--fps", "30"]
+    result = CliRunner().invoke(app, arguments)
+    assert "31 frames, 1 s, " in result.output
+    (animation,) = gb.read_asset(str(out)).animations
+    assert animation.tracks[0].values.shape == (31, 3)
 
 
 def test_a_wrong_suffix_is_a_usage_error(tmp_path: Path) -> None:

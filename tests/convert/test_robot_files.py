@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gltf_bullet.bullet.reading.robot_loading import read_robot
 from gltf_bullet.convert.description import MeshShape
-from gltf_bullet.convert.issues import ROBOT_FILE_MISSING
+from gltf_bullet.convert.issues import (
+    ROBOT_FILE_MISSING,
+    ROBOT_FILE_UNREADABLE,
+    ROBOT_MESH_CONVERTED,
+)
 from gltf_bullet.diagnostics import Diagnostics
+from tools.gltf_builder import GltfBuilder
+from tools.stored_png import stored_png
 
 TETRAHEDRON = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
 INERTIA = (
@@ -93,3 +100,66 @@ def test_files_that_pybullet_does_not_ask_for_are_not_missed(tmp_path: Path) -> 
     (body,) = read_robot(path, diagnostics).bodies
     assert [issue.code for issue in diagnostics] == ["ROBOT_ELEMENT_IGNORED"] * 2
     assert body.links[0].visuals[0].surface.color == (1.0, 0.0, 0.0, 1.0)
+
+
+VISUAL_OF_GLB = f"""<robot name="r"><link name="a">{INERTIA}
+<visual>{GEOMETRY}</visual>
+<collision><geometry><sphere radius=".1"/></geometry></collision></link></robot>"""
+
+
+def glb(path: Path) -> None:
+    """A box of 0.2 x 0.4 x 0.6 m, 1 m along X of its file by a node, with a texture of one blue."""
+    texture = stored_png(np.full((2, 2, 3), (0, 0, 255), dtype=np.uint8))
+    builder = GltfBuilder()
+    points = [(x, y, z) for x in (-0.1, 0.1) for y in (-0.2, 0.2) for z in (-0.3, 0.3)]
+    faces = [
+        (0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1),
+        (2, 3, 7), (2, 7, 6), (0, 2, 6), (0, 6, 4), (1, 5, 7), (1, 7, 3),
+    ]  # fmt: skip
+    material = builder.textured(builder.texture(builder.image(texture)))
+    uvs = np.full((len(points), 2), 0.25, dtype=np.float32)
+    mesh = builder.mesh(points, faces, material=material, attributes={"TEXCOORD_0": uvs})
+    builder.node("Box", mesh=mesh, translation=(1, 0, 0))
+    builder.write(path)
+
+
+@pytest.mark.parametrize("suffix", ["urdf", "sdf"])
+def test_a_glb_mesh_is_read_for_pybullet(suffix: str, tmp_path: Path) -> None:
+    """PyBullet refuses the whole robot for one mesh of a kind that it does not read."""
+    glb(tmp_path / "box.glb")
+    path = tmp_path / f"robot.{suffix}"
+    path.write_text(ROBOTS[suffix].replace("{}", "box.glb"))
+    diagnostics = Diagnostics()
+    (body,) = read_robot(path, diagnostics).bodies
+    issue = diagnostics.take(ROBOT_MESH_CONVERTED)
+    assert issue.message.startswith("link 'a' names the file 'box.glb' (lines 2, 3)")
+    (visual,) = body.links[0].visuals
+    assert isinstance(visual.shape, MeshShape)
+    points = visual.shape.geometry.points
+    assert points.min(axis=0) == pytest.approx((0.9, -0.2, -0.3))
+    assert points.max(axis=0) == pytest.approx((1.1, 0.2, 0.3))
+    assert visual.surface.texture is not None
+    assert any(isinstance(c.shape, MeshShape) for c in body.links[0].colliders)
+
+
+def test_one_glb_visual_is_the_only_finding(tmp_path: Path) -> None:
+    glb(tmp_path / "box.glb")
+    path = tmp_path / "robot.urdf"
+    path.write_text(VISUAL_OF_GLB.replace("{}", "box.glb"))
+    diagnostics = Diagnostics()
+    (body,) = read_robot(path, diagnostics).bodies
+    assert len(body.links[0].visuals) == 1
+    assert diagnostics.take(ROBOT_MESH_CONVERTED)
+    assert not diagnostics.issues
+
+
+def test_a_mesh_that_nobody_can_read_is_left_out_alone(tmp_path: Path) -> None:
+    (tmp_path / "box.glb").write_bytes(b"no glb")
+    path = tmp_path / "robot.urdf"
+    path.write_text(VISUAL_OF_GLB.replace("{}", "box.glb"))
+    diagnostics = Diagnostics()
+    (body,) = read_robot(path, diagnostics).bodies
+    assert len(body.links[0].colliders) == 1
+    issue = diagnostics.take(ROBOT_FILE_UNREADABLE)
+    assert issue.message.endswith("left out: its visual")
+    assert not diagnostics.issues

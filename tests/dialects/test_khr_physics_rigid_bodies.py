@@ -333,7 +333,7 @@ def test_a_trigger_has_a_filter(read: Read) -> None:
         ({"nodes": [1], **BOX}, TRIGGER_SHAPE_AND_NODES, ""),
         ({"nodes": [1], "collisionFilter": 0}, TRIGGER_FILTER_UNUSED, "/collisionFilter"),
         ({"nodes": [1, 1]}, TRIGGER_NODE_REPEATED, "/nodes"),
-        ({"nodes": []}, LIST_EMPTY, "/nodes"),
+        ({"nodes": [], **BOX}, LIST_EMPTY, "/nodes"),
         ({"nodes": [7]}, INDEX_MENDED, "/nodes/0"),
         ({"nodes": {}}, TYPE_MENDED, "/nodes"),
         ({"nodes": 1}, TYPE_MENDED, "/nodes"),

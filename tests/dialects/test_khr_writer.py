@@ -6,6 +6,7 @@ import copy
 import json
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -299,6 +300,10 @@ def test_a_mesh_that_no_node_gives_gets_a_data_node_outside_the_scenes(
     scene = PhysicsScene(colliders={0: Collider(node=0, shape=shape)})
     root = write_physics(document, scene, diagnostics)
     assert root["scenes"] == document.json["scenes"]
+    # It is the same but for the nodes that it knows now.
+    known = tuple(replace(part, node=k, frame_node=3) for k, part in enumerate(parts, 1))
+    shape = MeshShape(parts=known, convex_hull=False)
+    scene = PhysicsScene(colliders={0: Collider(node=0, shape=shape)})
     assert reread(root, diagnostics) == scene
 
 

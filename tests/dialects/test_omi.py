@@ -231,7 +231,9 @@ def test_colliders_have_filters_and_minus_one_means_none(read: Read) -> None:
     ]
     scene = read(nodes, tables)
     assert scene.colliders[0].filter == CollisionFilter(not_collide_with=frozenset("x"))
-    assert scene.colliders[0].material is None
+    assert scene.colliders[0].material == PhysicsMaterial(
+        friction_combine=CombineMode.AVERAGE, restitution_combine=CombineMode.AVERAGE
+    )
     assert scene.triggers[1].filter is None
 
 

@@ -8,11 +8,14 @@ from typing import Any
 import pytest
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind
-from gltf_bullet.dialects.omi.physics_gravity import LINE_POINTS, PRIORITY_NOT_WHOLE
+from gltf_bullet.dialects.omi.physics_gravity import (
+    GRAVITY_BLOCK_MISSING,
+    LINE_POINTS,
+    PRIORITY_NOT_WHOLE,
+)
 from gltf_bullet.dialects.references import (
     GRAVITY_WITHOUT_TRIGGER,
 )
-from gltf_bullet.dialects.shape_table import SHAPE_BLOCK_MISSING
 from gltf_bullet.gltf.fields import (
     ABSENCE_MENDED,
     NOT_UNIT_LENGTH,
@@ -101,7 +104,7 @@ def test_a_volume_that_cannot_be_used_is_left_out(
 @pytest.mark.parametrize(
     ("gravity", "kind"),
     [
-        ({"type": "point", "gravity": 1}, SHAPE_BLOCK_MISSING),
+        ({"type": "point", "gravity": 1}, GRAVITY_BLOCK_MISSING),
         ({"type": "point", "gravity": 1, "point": {}, "priority": 1.5}, PRIORITY_NOT_WHOLE),
         ({"type": "disc", "gravity": 1, "disc": {"radius": -1}}, RANGE_MENDED),
         (

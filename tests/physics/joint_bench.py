@@ -160,6 +160,7 @@ class Bench:
             motion_node_of=np.array(self.owners),
             world_from_node=np.array([pose.matrix() for pose in self.poses]),
             world_rotations_xyzw=np.array([pose.rotation_xyzw for pose in self.poses]),
+            linear_maps=np.tile(np.eye(3), (len(self.poses), 1, 1)),
             diagnostics=self.diagnostics,
             moving_nodes=self.moving,
         )

@@ -292,3 +292,22 @@ def test_a_cap_says_what_it_leaves_out(client: int) -> None:
     draw.max_lines, draw.max_texts = total, names
     assert len(draw.picture()[0]) == total
     assert draw.notices == ()
+
+
+def test_limits_below_a_mirroring_scale_are_drawn_as_they_act(client: int) -> None:
+    khr = "KHR_physics_rigid_bodies"
+    limits = [
+        {"linearAxes": [0], "min": -0.2, "max": 1.2},
+        {"linearAxes": [1, 2], "min": 0, "max": 0},
+        {"angularAxes": [0, 1, 2], "min": 0, "max": 0},
+    ]
+    builder = GltfBuilder()
+    builder.root_extension(khr, {"physicsJoints": [{"limits": limits}]})
+    builder.node("Joint", extensions={khr: {"joint": {"connectedNode": 2, "joint": 0}}})
+    builder.node("Mirror", scale=(-1, 1, 1), children=[0])
+    motion = {"mass": 1, "inertiaDiagonal": [1, 1, 1]}
+    builder.node("Body", extensions={khr: {"motion": motion}})
+    scene = gb.load_gltf(builder.glb(), client, up_axis="y")
+    drawn = of_color(SceneLayers(scene).strokes("joints"), "limit")
+    assert drawn[:, :, 0].min() == pytest.approx(-1.2)
+    assert drawn[:, :, 0].max() == pytest.approx(0.2)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 import pybullet
 
@@ -11,7 +9,6 @@ from gltf_bullet.bullet.bodies.free_bodies import FreeBodies
 from gltf_bullet.bullet.gravity.fields import GravityFields
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.model import MotionKind
-from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.transforms import FloatArray, IntArray, Vec3
 
@@ -28,8 +25,7 @@ def gravity_forces(
     """The file's gravity, of an asset that is turned; ``None``: it is left to the engine."""
     if plan.gravity.is_idle:
         return None
-    fields = GravityFields(plan.gravity, plan.frames, world_from_asset_xyzw)
-    return GravityForces(client_id, fields, plan.bodies.bodies, free, articulations)
+    return GravityForces(client_id, plan, world_from_asset_xyzw, free, articulations)
 
 
 class GravityForces:
@@ -38,31 +34,36 @@ class GravityForces:
     def __init__(
         self,
         client_id: int,
-        fields: GravityFields,
-        bodies: Mapping[int, BodyPlan],
+        plan: ScenePlan,
+        world_from_asset_xyzw: FloatArray,
         free: FreeBodies,
         articulations: ArticulationSet,
     ) -> None:
         self._client_id = client_id
-        self._fields = fields
+        self._world_from_asset_xyzw = world_from_asset_xyzw
+        self.change(plan)
         self._free = free
         self._engine: Vec3 = (0.0, 0.0, 0.0)
         self._factor_of = {
-            node: plan.gravity_factor
-            for node, plan in bodies.items()
-            if plan.kind is MotionKind.DYNAMIC
+            node: body.gravity_factor
+            for node, body in plan.bodies.bodies.items()
+            if body.kind is MotionKind.DYNAMIC
         }
         falling = [
-            (body_id, plan)
-            for body_id, plan in zip(free.ids, free.plans, strict=True)
-            if plan.kind is MotionKind.DYNAMIC and plan.gravity_factor != 0.0
+            (body_id, body)
+            for body_id, body in zip(free.ids, free.plans, strict=True)
+            if body.kind is MotionKind.DYNAMIC and body.gravity_factor != 0.0
         ]
         self._ids = [body_id for body_id, _ in falling]
-        self._nodes = np.array([plan.node for _, plan in falling], dtype=np.intp)
-        self._factors = np.array([plan.gravity_factor for _, plan in falling])
+        self._nodes = np.array([body.node for _, body in falling], dtype=np.intp)
+        self._factors = np.array([body.gravity_factor for _, body in falling])
         self.weigh()
         # Joints must know these forces: their solve balances them.
         articulations.solver.field = self._changes_of_links
+
+    def change(self, plan: ScenePlan) -> None:
+        """Take the fields of a plan, from the next step on."""
+        self._fields = GravityFields(plan.gravity, plan.frames, self._world_from_asset_xyzw)
 
     def weigh(self) -> None:
         """Note what the free bodies weigh, now and whenever that has changed."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from gltf_bullet.planning.joints.articulation_plan import (
 )
 from gltf_bullet.planning.joints.rows import RowMetric, limit_range
 from gltf_bullet.solver import arena
+from gltf_bullet.transforms import Pose
 
 __all__ = [
     "ArenaTables",
@@ -102,6 +104,10 @@ def write_rows(
             dof[r] = frames.first_dof[frames.index[carrier.multibody, carrier.link]]
         frame_a[r], frame_b[r] = frames.index_of(joint.frame_a), frames.index_of(joint.frame_b)
         local_a[r], local_b[r] = local_frame(joint.frame_a), local_frame(joint.frame_b)
+        if row.is_mirrored:  # half a turn about another axis negates the one that is watched
+            x, y, z = (1.0 if k == (row.axis + 1) % 3 else 0.0 for k in range(3))
+            turned = joint.frame_a.link_from_frame @ Pose((x, y, z, 0.0), (0.0, 0.0, 0.0))
+            local_a[r] = local_frame(replace(joint.frame_a, link_from_frame=turned))
         description = joint.joint.description
         if row.drive >= 0:
             drive = description.drives[row.drive]

@@ -56,7 +56,7 @@ def read_robot(
     with headless_world() as client, tempfile.TemporaryDirectory(prefix="gltf_bullet_") as folder:
         # PyBullet caches files by path for the life of the process.
         file = Path(folder) / f"robot.{_SUFFIXES[robot.format]}"
-        file.write_text(robot.text, encoding="utf-8")
+        robot.write(file)
         flags = pybullet.URDF_USE_INERTIA_FROM_FILE if inertia_from_file else 0
         try:
             said = try_robot(_CALLS[robot.format], file, fixed_base=fixed_base, flags=flags)

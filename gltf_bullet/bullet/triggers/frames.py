@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from gltf_bullet.transforms import FloatArray, IntArray
+from gltf_bullet.transforms import FloatArray, IntArray, matrices_from_quats, split_linear
 
 __all__ = ["Frames"]
+
+_ROUNDING = 1e-6
+"""By which the squares of a rotation's numbers may miss their sum of 3."""
 
 
 class Frames:
@@ -32,4 +35,8 @@ class Frames:
         linear = matrices[:, :3, :3]
         if self._unscale is not None:
             linear = np.matmul(linear, self._unscale)
+        # What was made of a node stays as large meanwhile where an animation scales it.
+        if np.abs(np.square(linear).sum(axis=(1, 2)) - 3.0).max(initial=0.0) > _ROUNDING:
+            quats, _, _ = split_linear(linear)
+            linear = matrices_from_quats(quats)
         self.rotations = linear

@@ -183,6 +183,20 @@ class TriggerArrays:
         ]
         row[layout.FRAME_BEFORE + 9 : layout.FRAME_BEFORE + 12] = position
 
+    def are_near(self, volume: int, collider: int) -> bool:
+        """Whether the balls around a volume and a collider overlap where their frames are now."""
+        a, b = self._volumes[volume], self._colliders[collider]
+        gap = self._center_in_world(a, len(self.frame_nodes) + volume)
+        gap = gap - self._center_in_world(b, self.frame_of[collider])
+        reach = a[layout.PART_OUTER] + b[layout.PART_OUTER]
+        return not float(np.linalg.norm(gap)) > float(reach)
+
+    def _center_in_world(self, part: FloatArray, frame: int) -> FloatArray:
+        center = part[layout.PART_CENTER : layout.PART_CENTER + 3]
+        place = self.places[frame]
+        found: FloatArray = place[:9].reshape(3, 3) @ center + place[9:]
+        return found
+
     def thickness(self, volume: int, collider: int) -> float:
         """[m] of the thinner one of two."""
         return float(

@@ -18,6 +18,7 @@ from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes
 from gltf_bullet.bullet.triggers.carriers import Carriers
 from gltf_bullet.bullet.triggers.overlap_probe import Probe, ScrewMotion, Solid, passage
 from gltf_bullet.planning.scene_plan import ScenePlan
+from gltf_bullet.planning.triggers import TriggerPlans
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.solver.triggers.layout import PASSES, TOUCHES, UNSURE
 from gltf_bullet.transforms import FloatArray, IntArray
@@ -124,6 +125,41 @@ class Triggers:
             (crossing.trigger_node, crossing.collider_node)
             for crossing in (self._crossing(key, True, 1.0) for key in sorted(self._overlaps))
         ]
+
+    def overlaps_at_rest(
+        self, plans: TriggerPlans, world_from_node: FloatArray
+    ) -> list[tuple[int, int]]:
+        """Pairs of trigger and collider node that overlapped where both rested, and now may not.
+
+        Args:
+            plans: Of these nodes until now.
+            world_from_node: Where they stood, scale included, shape [node_count, 4, 4].
+        """
+        if self.is_idle or plans is self.plans:
+            return []
+        volumes, colliders = self.plans.volumes, self.plans.colliders
+        resting = {(v.trigger, v.node) for v in plans.volumes if v.rests}
+        moving = {c.node for c in plans.colliders if not c.rests}
+        rested = [v for v, one in enumerate(volumes) if (one.trigger, one.node) in resting]
+        lain = [c for c, one in enumerate(colliders) if one.node not in moving]
+        woken = (
+            {v for v in rested if not volumes[v].rests},
+            {c for c in lain if not colliders[c].rests},
+        )
+        pairs = [
+            (v, c)
+            for v in rested
+            for c in (lain if v in woken[0] else woken[1])
+            if colliders[c].owner not in volumes[v].own_bodies and volumes[v].admits(colliders[c])
+        ]
+        if not pairs:
+            return []
+        arrays = self._arrays
+        now = arrays.places.copy()
+        arrays.place_anew(world_from_node)
+        found = self._ask([pair for pair in pairs if arrays.are_near(*pair)])
+        arrays.places[:] = now
+        return [(volumes[v].trigger, colliders[c].node) for v, c in found]
 
     def memory(self) -> TriggerMemory:
         """What a snapshot keeps."""

@@ -26,6 +26,7 @@ from gltf_bullet.dialects.mass_properties import (
     read_mass,
 )
 from gltf_bullet.dialects.materials import parse_material
+from gltf_bullet.dialects.mesh_geometry import MeshTemplate
 from gltf_bullet.dialects.parts import MemberReader, PhysicsParts, read_node_members
 from gltf_bullet.dialects.properties import (
     AS_ABSENT,
@@ -38,6 +39,7 @@ from gltf_bullet.dialects.properties import (
 from gltf_bullet.dialects.triggers import (
     TRIGGER_SHAPE_AND_NODES,
     TRIGGER_WITHOUT_SHAPE,
+    is_compound,
     read_part_nodes,
 )
 from gltf_bullet.gltf.document import Document
@@ -131,6 +133,10 @@ def parse(
     """Read the document's tables and the extension on ``nodes`` into ``parts``."""
     tables = _read_tables(document, diagnostics)
     parts.collision_filters = parts.collision_filters or tables.filters
+    shapes = tables.shapes
+    parts.note_tables(shapes.implicit, shapes.collision, tables.materials, tables.joints)
+    templates = [entry for entry in shapes.collision if isinstance(entry, MeshTemplate)]
+    parts.tables += filter(None, (template.on_no_node() for template in templates))
 
     def read_motion(motion: JsonObject, node: int, at: JsonPointer) -> None:
         parts.motions[node] = parse_motion(motion, at, diagnostics, default_center_of_mass=None)
@@ -255,7 +261,7 @@ def _parse_trigger(
     parts: PhysicsParts,
 ) -> None:
     report_unknown(trigger, _TRIGGER_KEYS, "a trigger", at, diagnostics)
-    if "nodes" in trigger:
+    if is_compound(trigger, at, diagnostics):
         if has_geometry(trigger):
             diagnostics.report(TRIGGER_SHAPE_AND_NODES, at, key="geometry")
         part_nodes = read_part_nodes(trigger, at, diagnostics, tables.document)

@@ -97,6 +97,8 @@ def parse(
         ),
         joints=read_joint_limits(root, at, diagnostics),
     )
+    shapes = [entry.shape for entry in tables.colliders if entry is not None]
+    parts.note_tables(shapes, tables.materials, tables.joints)
     for node in nodes:
         extension = document.node_extension(node, EXTENSION) or {}
         at = node_extension_pointer(node, EXTENSION)

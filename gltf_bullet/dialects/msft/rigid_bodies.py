@@ -61,6 +61,7 @@ def parse(
     """Read the document's tables and the extension on ``nodes`` into ``parts``."""
     tables = _read_tables(document, diagnostics)
     parts.collision_filters = parts.collision_filters or tables.filters
+    parts.note_tables(tables.shapes, tables.materials, tables.joints)
 
     def read_motion(motion: JsonObject, node: int, at: JsonPointer) -> None:
         parts.motions[node] = parse_motion(

@@ -65,6 +65,7 @@ def parse(
     report_unknown(root, known_keys("colliders"), EXTENSION, at, diagnostics)
     parse_entry = partial(_parse_entry, document=document)
     table = read_table(root, "colliders", at, diagnostics, parse_entry, required=True)
+    parts.note_tables([entry.shape for entry in table if entry is not None])
     for node in nodes:
         extension = document.node_extension(node, EXTENSION) or {}
         at = node_extension_pointer(node, EXTENSION)

@@ -91,9 +91,10 @@ def _read_parts(
 
 
 def _limit(constraint: JsonObject) -> JsonObject:
-    """A constraint as a limit; one without a range holds its axes at 0."""
+    """A constraint as a limit; the first form's defaults: 0, and 1 for a spring's damping."""
     named = {_PRESENT_KEYS.get(key, key): value for key, value in constraint.items()}
-    return {"min": 0.0, "max": 0.0, **named}
+    damping = {"damping": 1.0} if "stiffness" in named else {}
+    return {"min": 0.0, "max": 0.0, **damping, **named}
 
 
 @dataclass(slots=True, kw_only=True)

@@ -1,7 +1,8 @@
 """OMI_physics_body: motion with a type, colliders, triggers, materials and filters.
 
 OMI's own meaning: mass defaults to 1 kg, the centre of mass to the node's origin, a zero inertia
-means "compute", an unstated combine mode is "average", and index -1 means none.
+means "compute", an unstated combine mode is "average", and index -1 means none. In files of 2023 a
+node names its shape in OMI_physics_shape itself; below a body that is a trigger it is one, too.
 """
 
 from __future__ import annotations
@@ -30,9 +31,10 @@ from gltf_bullet.dialects.properties import (
     read_table,
     read_vector,
     report_unknown,
+    require,
 )
 from gltf_bullet.dialects.shape_table import SHAPE_LEFT_OUT
-from gltf_bullet.dialects.triggers import TRIGGER_SHAPE_AND_NODES, read_part_nodes
+from gltf_bullet.dialects.triggers import TRIGGER_SHAPE_AND_NODES, is_compound, read_part_nodes
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import (
     JsonObject,
@@ -55,10 +57,13 @@ __all__ = [
     "COVERAGE",
     "EXTENSION",
     "INERTIA_PARTLY_ZERO",
+    "SHAPE_ON_NODE",
+    "SHAPE_ON_NODE_UNUSED",
     "parse",
 ]
 
 EXTENSION: Final = "OMI_physics_body"
+_SHAPE: Final = "OMI_physics_shape"
 
 MOTION_TYPE_MISSING = IssueKind(
     "MOTION_TYPE_MISSING",
@@ -84,6 +89,18 @@ COLLIDER_WITHOUT_SHAPE = IssueKind(
     "COLLIDER_WITHOUT_SHAPE",
     Severity.WARNING,
     "the collider names no shape; should name one; it is left out",
+)
+SHAPE_ON_NODE = IssueKind(
+    "SHAPE_ON_NODE",
+    Severity.INFO,
+    "a node's own OMI_physics_shape is the form of older files; should stand in the {present} of "
+    "OMI_physics_body; it is read as one",
+)
+SHAPE_ON_NODE_UNUSED = IssueKind(
+    "SHAPE_ON_NODE_UNUSED",
+    Severity.WARNING,
+    "node {node} has a {present} with a shape of its own; should name its shape once; this one is "
+    "ignored",
 )
 
 COVERAGE: Final = covers(
@@ -112,6 +129,10 @@ _TRIGGER_KEYS: Final = known_keys("shape", "nodes", "collisionFilter")
 _ZERO: Final[Vec3] = (0.0, 0.0, 0.0)
 _IDENTITY: Final[Quat] = (0.0, 0.0, 0.0, 1.0)
 _KINDS: Final = {kind.value: kind for kind in MotionKind}
+_DEFAULT_MATERIAL: Final = PhysicsMaterial(
+    friction_combine=CombineMode.AVERAGE, restitution_combine=CombineMode.AVERAGE
+)
+"""Of a collider without one: the schema's defaults, of which "average" outranks other modes."""
 
 T = TypeVar("T")
 
@@ -136,6 +157,7 @@ def parse(
     """Read the document's tables and the extension on ``nodes`` into ``parts``."""
     tables = _read_tables(document, shapes, diagnostics)
     parts.collision_filters = parts.collision_filters or tables.filters
+    parts.note_tables(shapes, tables.materials)
 
     def read_motion(motion: JsonObject, node: int, at: JsonPointer) -> None:
         parts.motions[node] = _parse_motion(motion, at, diagnostics)
@@ -157,6 +179,60 @@ def parse(
                 motion = {key: value for key, value in body.items() if key in _FLAT_KEYS}
                 read_motion(motion, node, at)
         read_node_members(document, [node], EXTENSION, known, readers, diagnostics)
+        if document.node_extension(node, _SHAPE) is not None:
+            _parse_shape_on_node(node, diagnostics, tables, parts)
+
+
+def _parse_shape_on_node(
+    node: int, diagnostics: Diagnostics, tables: _Tables, parts: PhysicsParts
+) -> None:
+    """The collider or trigger that a shape on a node stands for, where none is stated."""
+    document = tables.document
+    owner, at = document.node_extension(node, _SHAPE) or {}, node_extension_pointer(node, _SHAPE)
+    report_unknown(owner, known_keys("shape"), _SHAPE, at, diagnostics)
+    body = document.node_extension(node, EXTENSION) or {}
+    for key in ("collider", "trigger"):
+        if isinstance(stated := body.get(key), dict):
+            if _names(stated, "shape") or stated.get("nodes"):
+                diagnostics.report(SHAPE_ON_NODE_UNUSED, at, node=node, present=key)
+            return
+    require(owner, "shape", "the index of a shape", at, diagnostics, instead=SHAPE_LEFT_OUT)
+    is_trigger = _is_trigger_body(_body_above(node, document))
+    shape = _read_shape_on_node(node, "trigger" if is_trigger else "collider", diagnostics, tables)
+    if is_trigger:
+        parts.add_trigger(node, shape, None, at)
+    else:
+        parts.add_collider(node, shape, _DEFAULT_MATERIAL, None, at)
+
+
+def _read_shape_on_node(
+    node: int, present: str, diagnostics: Diagnostics, tables: _Tables
+) -> Shape | None:
+    owner, at = tables.document.node_extension(node, _SHAPE), node_extension_pointer(node, _SHAPE)
+    if owner is None or not _names(owner, "shape"):
+        return None
+    diagnostics.report(SHAPE_ON_NODE, at, present=present)
+    return read_entry(owner, "shape", at, diagnostics, tables.shapes, instead=SHAPE_LEFT_OUT)
+
+
+def _body_above(node: int, document: Document) -> JsonObject:
+    """The nearest body of OMI_physics_body at a node or above it; empty without one."""
+    while node >= 0:
+        body = document.node_extension(node, EXTENSION) or {}
+        if not body.keys().isdisjoint(("type", "motion", "trigger")):
+            return body
+        node = int(document.tree.parents[node])
+    return {}
+
+
+def _is_trigger_body(body: JsonObject) -> bool:
+    """Whether a body is made of triggers: by its older type, or by a trigger without a shape."""
+    if "motion" in body:
+        return False
+    if body.get("type") == "trigger":
+        return True
+    trigger = body.get("trigger")
+    return isinstance(trigger, dict) and not _names(trigger, "shape") and not trigger.get("nodes")
 
 
 def _read_tables(
@@ -234,12 +310,13 @@ def _parse_collider(
     parts: PhysicsParts,
 ) -> None:
     report_unknown(collider, _COLLIDER_KEYS, "a collider", at, diagnostics)
-    if not _names(collider, "shape"):
+    if _names(collider, "shape"):
+        shape = _read_shape(collider, at, diagnostics, tables)
+    elif (shape := _read_shape_on_node(node, "collider", diagnostics, tables)) is None:
         diagnostics.report(COLLIDER_WITHOUT_SHAPE, at)
-    shape = _read_shape(collider, at, diagnostics, tables)
     material = _read_named(collider, "physicsMaterial", at, diagnostics, tables.materials)
     collision_filter = _read_named(collider, "collisionFilter", at, diagnostics, tables.filters)
-    parts.add_collider(node, shape, material, collision_filter, at)
+    parts.add_collider(node, shape, material or _DEFAULT_MATERIAL, collision_filter, at)
 
 
 def _parse_trigger(
@@ -251,16 +328,17 @@ def _parse_trigger(
     parts: PhysicsParts,
 ) -> None:
     report_unknown(trigger, _TRIGGER_KEYS, "a trigger", at, diagnostics)
-    if "nodes" in trigger:
+    if is_compound(trigger, at, diagnostics):
         if _names(trigger, "shape"):
             diagnostics.report(TRIGGER_SHAPE_AND_NODES, at, key="shape")
         part_nodes = read_part_nodes(trigger, at, diagnostics, tables.document)
         parts.add_compound_trigger(node, part_nodes, at)
         return
-    shape = _read_shape(trigger, at, diagnostics, tables)
-    collision_filter = _read_named(trigger, "collisionFilter", at, diagnostics, tables.filters)
-    if not _names(trigger, "shape"):
+    if _names(trigger, "shape"):
+        shape = _read_shape(trigger, at, diagnostics, tables)
+    elif (shape := _read_shape_on_node(node, "trigger", diagnostics, tables)) is None:
         parts.empty_triggers[node] = at
+    collision_filter = _read_named(trigger, "collisionFilter", at, diagnostics, tables.filters)
     parts.add_trigger(node, shape, collision_filter, at)
 
 
@@ -272,8 +350,6 @@ def _names(owner: JsonObject, key: str) -> bool:
 def _read_shape(
     owner: JsonObject, at: JsonPointer, diagnostics: Diagnostics, tables: _Tables
 ) -> Shape | None:
-    if not _names(owner, "shape"):
-        return None
     return read_entry(owner, "shape", at, diagnostics, tables.shapes, instead=SHAPE_LEFT_OUT)
 
 

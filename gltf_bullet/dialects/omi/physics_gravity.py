@@ -16,7 +16,7 @@ from gltf_bullet.dialects.properties import (
     report_unknown,
     require,
 )
-from gltf_bullet.dialects.shape_table import SHAPE_BLOCK_MISSING, SHAPE_BLOCK_UNUSED
+from gltf_bullet.dialects.shape_table import SHAPE_BLOCK_UNUSED
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import (
     NOT_UNIT_LENGTH,
@@ -36,7 +36,7 @@ from gltf_bullet.model import (
 )
 from gltf_bullet.transforms import Vec3
 
-__all__ = ["EXTENSION", "LINE_POINTS", "PRIORITY_NOT_WHOLE", "parse"]
+__all__ = ["EXTENSION", "GRAVITY_BLOCK_MISSING", "LINE_POINTS", "PRIORITY_NOT_WHOLE", "parse"]
 
 EXTENSION: Final = "OMI_physics_gravity"
 
@@ -49,6 +49,11 @@ LINE_POINTS = IssueKind(
     "LINE_POINTS",
     Severity.WARNING,
     "points holds {got} numbers; must hold at least 6 and a multiple of 3; the gravity is left out",
+)
+GRAVITY_BLOCK_MISSING = IssueKind(
+    "GRAVITY_BLOCK_MISSING",
+    Severity.WARNING,
+    'the gravity of type "{type}" has no {type}; must have one; the defaults are used',
 )
 
 _LEFT_OUT: Final = "the gravity is left out"
@@ -163,7 +168,7 @@ def _parse_field(
         if key != kind.value and key in extension:
             diagnostics.report(SHAPE_BLOCK_UNUSED, at / key, key=key, type=kind.value)
     if kind.value not in extension:
-        diagnostics.report(SHAPE_BLOCK_MISSING, at, type=kind.value)
+        diagnostics.report(GRAVITY_BLOCK_MISSING, at, type=kind.value)
     block = read_block(extension, kind.value, at, diagnostics) or {}
     at = at / kind.value
     report_unknown(block, _BLOCK_KEYS[kind], f"a {kind.value} field", at, diagnostics)

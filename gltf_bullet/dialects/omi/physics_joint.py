@@ -47,6 +47,7 @@ def parse(
 ) -> None:
     """Read the document's joint table and the joints on ``nodes`` into ``parts``."""
     table = _read_table(document, diagnostics)
+    parts.note_tables(table)
     for node in nodes:
         at, joint = _find_joint(document, node, diagnostics)
         if joint is None:

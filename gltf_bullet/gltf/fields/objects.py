@@ -47,9 +47,17 @@ def has_required(
 def read_bool(
     owner: JsonObject, key: str, at: JsonPointer, diagnostics: Diagnostics, *, default: bool
 ) -> bool:
-    """A boolean; ``default`` where absent, and with a warning where wrong."""
+    """A boolean; ``default`` where absent, and with a warning where wrong.
+
+    Exporters that know no booleans write 1 and 0, which are read as they are meant, with a warning.
+    """
     value = owner.get(key, default)
     if not isinstance(value, bool):
+        if isinstance(value, (int, float)) and value in (0, 1):
+            meant = bool(value)
+            instead = f"{str(meant).lower()} is meant"
+            wrong_type(key, value, "true or false", at / key, diagnostics, instead)
+            return meant
         instead = f"{str(default).lower()} is used"
         wrong_type(key, value, "true or false", at / key, diagnostics, instead)
         return default

@@ -272,11 +272,12 @@ def _rows(joint: int, layout: JointLayout, dofs: tuple[int, ...]) -> list[RowPla
         elif dofs:
             rows.append(RowPlan(joint=joint, row=row, dof=dofs[row.dof]))
         else:
-            rows.append(RowPlan(joint=joint, row=_as_element(row)))
+            rows.append(RowPlan(joint=joint, row=_as_element(row, layout)))
     return rows
 
 
-def _as_element(row: JointRow) -> JointRow:
+def _as_element(row: JointRow, layout: JointLayout) -> JointRow:
     """The same row where no link measures the coordinate."""
-    linear = row.kind is DofKind.LINEAR
-    return replace(row, metric=RowMetric.OFFSET if linear else RowMetric.TWIST, dof=-1)
+    if row.kind is not DofKind.LINEAR:
+        return replace(row, metric=RowMetric.TWIST, dof=-1)
+    return replace(row, metric=RowMetric.OFFSET, dof=-1, is_mirrored=layout.is_mirrored)

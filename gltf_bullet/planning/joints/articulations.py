@@ -10,6 +10,8 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from itertools import combinations
 
+import numpy as np
+
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
 from gltf_bullet.model import DofKind, Joint, MotionKind
 from gltf_bullet.planning.body_plans import BodyPlan
@@ -31,7 +33,7 @@ from gltf_bullet.planning.joints.graph import (
 from gltf_bullet.planning.joints.layout import JointLayout, plan_joint_layout
 from gltf_bullet.planning.joints.light_links import report_light_links
 from gltf_bullet.planning.joints.multibody_layout import BodyFacts, Side, SidedJoint
-from gltf_bullet.transforms import FloatArray, IntArray, Pose
+from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, IntArray, Pose
 
 __all__ = ["plan_articulations"]
 
@@ -61,6 +63,7 @@ def plan_articulations(
     motion_node_of: IntArray,
     world_from_node: FloatArray,
     world_rotations_xyzw: FloatArray,
+    linear_maps: FloatArray,
     diagnostics: Diagnostics,
     kept_apart: Iterable[Collection[int]] = (),
     moving_nodes: Collection[int] = (),
@@ -75,6 +78,8 @@ def plan_articulations(
         world_from_node: At load, [node_count, 4, 4]; only the translation is read.
         world_rotations_xyzw: Products of local rotations, [node_count, 4]: attachment frames
             have no scale.
+        linear_maps: Scale and shear of all nodes; of these only the signs count, shape
+            [node_count, 3, 3].
         diagnostics: Takes the findings.
         kept_apart: Sets of motion nodes of which no two meet.
         moving_nodes: Nodes that an animation moves, in the world or within the body that they
@@ -98,12 +103,16 @@ def plan_articulations(
     for node in sorted(joints):
         joint = joints[node]
         frame_a = _world_frame(node, world_from_node, world_rotations_xyzw)
-        side_a = _side(node, frame_a, body_plans, motion_node_of, moving, fixed)
+        turn, is_mirrored = _mirroring(linear_maps[node])
+        side_a = _side(node, frame_a, turn, body_plans, motion_node_of, moving, fixed)
         if joint.connected_node is None:
-            side_b = Side(body=-1, anchor=WORLD, frame=frame_a, motion=-1)
+            side_b = Side(
+                body=-1, anchor=WORLD, frame=side_a.frame, anchor_frame=frame_a, motion=-1
+            )
         else:
-            frame_b = _world_frame(joint.connected_node, world_from_node, world_rotations_xyzw)
-            side_b = _side(joint.connected_node, frame_b, body_plans, motion_node_of, moving, fixed)
+            other = joint.connected_node
+            frame_b = _world_frame(other, world_from_node, world_rotations_xyzw)
+            side_b = _side(other, frame_b, turn, body_plans, motion_node_of, moving, fixed)
         if side_a.body == side_b.body or {side_a.body, side_b.body} <= fixed | {-1}:
             continue  # within one body, or between none that move: the reader has said so
         if not joint.enable_collision:
@@ -112,7 +121,9 @@ def plan_articulations(
             diagnostics.report(JOINT_WITHOUT_EFFECT, joint.pointer)
             continue
         _report_sag(joint, (side_a, side_b), bodies, diagnostics)
-        layout = plan_joint_layout(joint, frame_a_from_b(side_a, side_b), diagnostics)
+        layout = plan_joint_layout(
+            joint, frame_a_from_b(side_a, side_b), diagnostics, is_mirrored=is_mirrored
+        )
         sided.append(SidedJoint(joint=joint, layout=layout, a=side_a, b=side_b))
     edges = [_edge(index, joint) for index, joint in enumerate(sided)]
     # A fixed base is the root of its robot, whatever else is heavy; then the outermost node.
@@ -150,7 +161,9 @@ def plan_articulations(
         excluded_pairs=frozenset(pairs),
         excluded_static_pairs=frozenset(static_pairs),
         moving_anchors=frozenset(side.anchor for side in anchored),
-        anchor_poses={side.anchor: side.frame for side in anchored if side.anchor != side.motion},
+        anchor_poses={
+            side.anchor: side.anchor_frame for side in anchored if side.anchor != side.motion
+        },
     )
 
 
@@ -165,23 +178,42 @@ def _world_frame(node: int, world_from_node: FloatArray, rotations_xyzw: FloatAr
     return Pose((qx, qy, qz, qw), (x, y, z))
 
 
+def _mirroring(linear_map: FloatArray) -> tuple[Pose, bool]:
+    """What negative scales make of the axes of a joint's frame, "the columns of the basis".
+
+    A rotation, and whether slides run against the axes that it gives. The scales' signs, times
+    those of their product, are a half turn or none, and are the signs of turns: a mirror turns what
+    spins the other way round.
+    """
+    signs = np.where(np.diag(linear_map) < 0.0, -1.0, 1.0)
+    x, y, z = signs.tolist()
+    is_mirrored = x * y * z < 0.0
+    turned = -signs if is_mirrored else signs
+    if (turned > 0.0).all():
+        return IDENTITY_POSE, is_mirrored
+    qx, qy, qz = (turned > 0.0).astype(float).tolist()
+    return Pose((qx, qy, qz, 0.0), (0.0, 0.0, 0.0)), is_mirrored
+
+
 def _side(
     node: int,
-    frame: Pose,
+    node_frame: Pose,
+    turn: Pose,
     body_plans: Mapping[int, BodyPlan],
     motion_node_of: IntArray,
     moving: frozenset[int],
     fixed: Collection[int],
 ) -> Side:
-    motion = int(motion_node_of[node])
+    motion, frame = int(motion_node_of[node]), node_frame @ turn
     plan = body_plans.get(motion)
     if plan is None:
-        return Side(body=-1, anchor=node if node in moving else WORLD, frame=frame, motion=-1)
+        anchor = node if node in moving else WORLD
+        return Side(body=-1, anchor=anchor, frame=frame, anchor_frame=node_frame, motion=-1)
     if plan.kind is MotionKind.DYNAMIC or motion in fixed:
-        return Side(body=motion, anchor=WORLD, frame=frame, motion=motion)
+        return Side(body=motion, anchor=WORLD, frame=frame, anchor_frame=node_frame, motion=motion)
     anchor = motion if plan.kind is MotionKind.KINEMATIC else WORLD
     anchor = node if node in moving else anchor
-    return Side(body=-1, anchor=anchor, frame=frame, motion=motion)
+    return Side(body=-1, anchor=anchor, frame=frame, anchor_frame=node_frame, motion=motion)
 
 
 def _fixed_bases(

@@ -116,7 +116,8 @@ def _elements(layout: JointLayout) -> list[Pose | _Moving]:
     turning: dict[int, int] = {}
     for index, dof in enumerate(layout.dofs):
         if dof.kind is DofKind.LINEAR:
-            elements.append(_moving(index, dof))
+            moving = _moving(index, dof)
+            elements.append(_against(moving) if layout.is_mirrored else moving)
         else:
             turning[dof.axis] = index
     if layout.rotation.is_ball:
@@ -144,9 +145,14 @@ def _reversed(elements: list[Pose | _Moving]) -> list[Pose | _Moving]:
         if isinstance(element, Pose):
             result.append(element.inverse())
         else:
-            x, y, z = element.axis
-            result.append(replace(element, axis=(-x, -y, -z)))
+            result.append(_against(element))
     return result
+
+
+def _against(element: _Moving) -> _Moving:
+    """The same along the negated axis."""
+    x, y, z = element.axis
+    return replace(element, axis=(-x, -y, -z))
 
 
 def _slides_first(layout: JointLayout, near_from_far: Pose) -> list[Pose | _Moving]:

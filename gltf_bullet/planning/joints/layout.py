@@ -51,6 +51,8 @@ class JointLayout:
     """Slides in axis order, then turns in chain order."""
     rotation: RotationLayout
     rows: tuple[JointRow, ...]
+    is_mirrored: bool = False
+    """Whether slides are measured against the axes of frame a: no rotation has a mirrored basis."""
 
     @property
     def is_undriven_ball(self) -> bool:
@@ -112,8 +114,17 @@ class JointLayout:
         return self.locks_nothing and not any(row.drive >= 0 for row in self.rows)
 
 
-def plan_joint_layout(joint: Joint, a_from_b: Pose, diagnostics: Diagnostics) -> JointLayout:
-    """Decide the chain of one joint from its limits and its pose at load."""
+def plan_joint_layout(
+    joint: Joint, a_from_b: Pose, diagnostics: Diagnostics, *, is_mirrored: bool = False
+) -> JointLayout:
+    """Decide the chain of one joint from its limits and its pose at load.
+
+    Args:
+        joint: With the limits and drives.
+        a_from_b: Frame b in frame a.
+        diagnostics: Takes the findings.
+        is_mirrored: See :attr:`JointLayout.is_mirrored`.
+    """
     limits = joint.description.limits
     ranges = {
         kind: [_checked_range(joint, kind, axis, diagnostics) for axis in range(3)]
@@ -121,11 +132,12 @@ def plan_joint_layout(joint: Joint, a_from_b: Pose, diagnostics: Diagnostics) ->
     }
     offset = [0.0, 0.0, 0.0]
     dofs: list[Dof] = []
-    for axis, (span, start) in enumerate(
+    for axis, (span, across) in enumerate(
         zip(ranges[DofKind.LINEAR], a_from_b.translation, strict=True)
     ):
+        start = -across if is_mirrored else across
         if span.is_locked and abs(start - span.middle) <= START_TOLERANCE:
-            offset[axis] = start
+            offset[axis] = across
             continue
         lower, upper = (span.middle, span.middle) if span.is_locked else (span.lower, span.upper)
         dofs.append(Dof(kind=DofKind.LINEAR, axis=axis, position=start, lower=lower, upper=upper))
@@ -192,6 +204,7 @@ def plan_joint_layout(joint: Joint, a_from_b: Pose, diagnostics: Diagnostics) ->
         dofs=tuple(dofs),
         rotation=rotation,
         rows=tuple(limit_rows(limits, dofs, by_twist) + drive_rows(joint, dofs, diagnostics)),
+        is_mirrored=is_mirrored,
     )
 
 

@@ -61,6 +61,8 @@ class Side:
     """When ``body`` is -1: the moving anchor's node or :data:`WORLD`."""
     frame: Pose
     """Attachment frame in the world at load."""
+    anchor_frame: Pose
+    """The same without a turn that mirrored axes may ask for: where a moving anchor is."""
     motion: int
     """Motion node of any kind, -1 without one."""
 
@@ -95,7 +97,7 @@ class ArticulationParts:
         if side.anchor == WORLD:
             return IDENTITY_POSE
         plan = self.body_plans.get(side.anchor)
-        return plan.world_from_body if plan is not None else side.frame
+        return plan.world_from_body if plan is not None else side.anchor_frame
 
 
 @dataclass(slots=True)

@@ -70,6 +70,8 @@ class JointRow:
     """Indices of the authored limits that this row enforces."""
     drive: int = -1
     """Index of the authored drive that this row enforces, or -1."""
+    is_mirrored: bool = False
+    """Whether an OFFSET is measured against the axis of a."""
 
 
 _LENGTHS = (RowMetric.LINE, RowMetric.POINT, RowMetric.CONE, RowMetric.ANGLE)

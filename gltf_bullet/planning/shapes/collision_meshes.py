@@ -21,6 +21,9 @@ from gltf_bullet.transforms import FloatArray
 
 __all__ = ["Deformation", "collision_mesh"]
 
+_STILL = 1e-6
+"""Share of its numbers by which rounding may move a part in its shape."""
+
 Deformation: TypeAlias = Mapping[int, FloatArray]
 """Morph weights by node."""
 
@@ -97,8 +100,24 @@ def _part_vertices(
         return skinned_positions(
             vertices, primitive.joints, primitive.joint_weights, joint_matrices
         )
-    if part.shape_from_part is None:
+    shape_from_part = _shape_from_part(part, asset_from_node)
+    if shape_from_part is None:
         return vertices
-    shape_from_part = np.array(part.shape_from_part).reshape(4, 4)
     moved: FloatArray = vertices @ shape_from_part[:3, :3].T + shape_from_part[:3, 3]
     return moved
+
+
+def _shape_from_part(part: MeshPart, asset_from_node: FloatArray) -> FloatArray | None:
+    """Where a part stands in its shape, shape [4, 4]; ``None``: its frame is the shape's.
+
+    As authored, to the bit, while the two nodes stand to each other as the file has them.
+    """
+    authored = None
+    if part.shape_from_part is not None:
+        authored = np.array(part.shape_from_part).reshape(4, 4)
+    if part.node is None or part.frame_node is None:
+        return authored
+    now = np.linalg.pinv(asset_from_node[part.frame_node]) @ asset_from_node[part.node]
+    then = np.eye(4) if authored is None else authored
+    is_there = np.abs(now - then).max() <= _STILL * max(1.0, float(np.abs(then).max()))
+    return authored if is_there else now

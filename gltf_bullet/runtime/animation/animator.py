@@ -13,8 +13,14 @@ import numpy as np
 
 from gltf_bullet.runtime.animation.players import Animations, PlayerState
 from gltf_bullet.runtime.animation.pointer_tracks import pointer_value
-from gltf_bullet.scene import NodeTree
-from gltf_bullet.transforms import BoolArray, FloatArray, decompose_trs, matrices_from_trs
+from gltf_bullet.scene import NodeFrames, NodeTree
+from gltf_bullet.transforms import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    decompose_trs,
+    matrices_from_trs,
+)
 
 __all__ = ["Animator", "AnimatorState"]
 
@@ -53,6 +59,11 @@ class Animator:
         """Nodes that any animation of the file moves, active or not."""
         for player in animations:
             self.animated[player.sampler.animated_nodes] = True
+        scaled = np.zeros(len(tree), dtype=bool)
+        for player in animations:
+            scaled[player.sampler.scale_nodes] = True
+        self.scaled = tree.nearest_at_or_above(scaled) >= 0
+        """Nodes whose size any animation of the file changes, active or not."""
         self.moved = tree.nearest_at_or_above(self.animated) >= 0
         """Nodes at or below an animated one."""
         self._levels = [
@@ -122,6 +133,35 @@ class Animator:
             above = self._world_from_asset if depth == 0 else ahead[self._tree.parents[free]]
             ahead[free] = above @ self.local[free]
         return ahead
+
+    def rests(self, nodes: IntArray) -> bool:
+        """Whether the coming step leaves some nodes, and their weights, as they are.
+
+        Between :meth:`advance` and :meth:`move`; told by nothing but what a :meth:`state` has.
+        """
+        now = self.translations, self.rotations_xyzw, self.scales
+        ahead = now[0].copy(), now[1].copy(), now[2].copy()
+        looked_at = set(nodes.tolist())
+        for player in self.animations:
+            if player.is_active or player.is_ending:
+                player.sampler.sample_into(player.time, *ahead)
+                for node, weights in player.sampler.sample_weights(player.time).items():
+                    before = self.weights.get(node, ())
+                    if node in looked_at and not np.array_equal(weights, before):
+                        return False
+        return all(np.array_equal(a[nodes], b[nodes]) for a, b in zip(now, ahead, strict=True))
+
+    def linear_maps(self, nodes: IntArray) -> FloatArray:
+        """Scale and shear of some nodes as the animations say, shape [k, 3, 3].
+
+        Where bodies stand and how they are turned is physics', how large their nodes are is not.
+        """
+        _, asset_xyzw, _ = decompose_trs(self._world_from_asset)
+        frames = NodeFrames(
+            self._tree.compose(self.local, self._world_from_asset),
+            self._tree.compose_rotations(self.rotations_xyzw, asset_xyzw),
+        )
+        return frames.linear_maps()[nodes]
 
     def place(self, node: int, parent_from_node: FloatArray) -> None:
         """Give a node another local transform, shape [4, 4]; active animations may override it."""

@@ -92,7 +92,8 @@ class _Collider:
             if part.skin is not None:
                 skin = read_skin(asset.document, part.skin, Diagnostics())
             nodes += [] if skin is None else skin.joints
-            nodes += [] if part.skin_frame_node is None else [part.skin_frame_node]
+            ends = (part.skin_frame_node, part.node, part.frame_node)
+            nodes += [node for node in ends if node is not None]
         self._movers = np.unique(np.array(nodes, dtype=np.intp))
         self._weights = [p.weights_node for p in shape.parts if p.weights_node is not None]
         self._key = b""

@@ -112,10 +112,14 @@ class AnimationDriver:
     def _choose(self) -> None:
         """Who follows the animations that are active now."""
         animator, bodies = self.animator, self._world.plan.bodies
-        active = np.zeros(len(self._tree), dtype=bool)
+        active, scaled = (np.zeros(len(self._tree), dtype=bool) for _ in range(2))
         for player in animator.animations:
             if player.is_active or player.is_ending:
-                active[player.sampler.animated_nodes] = True
+                sampler = player.sampler
+                active[sampler.translation_nodes] = active[sampler.rotation_nodes] = True
+                scaled[sampler.scale_nodes] = True
+        # A scale moves what is below its node, not the node.
+        active |= (self._tree.parents >= 0) & scaled[self._tree.parents]
         moved = self._tree.nearest_at_or_above(active) >= 0
         statics = [
             static.node

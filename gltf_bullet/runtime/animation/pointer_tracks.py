@@ -28,7 +28,7 @@ ANIMATION_VALUE_REFUSED = IssueKind(
     "keyframe {key} of {got} cannot be set ({why}); such values are passed over",
 )
 
-_BOOLEANS = ("isKinematic", "enableCollision", "doubleSided")
+_BOOLEANS = ("isKinematic", "enableCollision", "doubleSided", "replace", "stop")
 
 
 def pointer_value(pointer: str, numbers: FloatArray) -> object:
@@ -60,7 +60,7 @@ def _check(
     at = ROOT / "animations" / animation
     shown = pointer[:100]
     target = find_target(physics, pointer)
-    if target is None:
+    if target is None or not target.is_used:
         diagnostics.report(ANIMATION_WITHOUT_EFFECT, at, got=shown)
         return
     is_cubic = track.interpolation is Interpolation.CUBICSPLINE

@@ -7,12 +7,13 @@ moved within a dynamic body (inner_watch.py).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import numpy as np
 
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.model import MeshShape, PhysicsScene, Shape
+from gltf_bullet.planning.inner_motion import SIZE_TOLERANCE
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.planning.shapes.collision_meshes import collision_mesh
 from gltf_bullet.runtime.animation.animator import Animator
@@ -22,8 +23,8 @@ from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["ShapeWatch"]
 
-TOLERANCE = 0.01
-"""Of the collider's size (scale) or its extent (deformation)."""
+_STILL = 1e-5
+"""Share of its size by which rounding, and what physics does to skins, may change a collider."""
 
 
 class ShapeWatch:
@@ -42,10 +43,7 @@ class ShapeWatch:
         self._asset = asset
         self._inner = InnerWatch(plan)
         self._animator = animator
-        scaled = np.zeros(len(asset.tree), dtype=bool)
-        for player in animator.animations:
-            scaled[player.sampler.scale_nodes] = True
-        below = asset.tree.nearest_at_or_above(scaled) >= 0
+        below = animator.scaled
         nodes = [*physics.colliders, *physics.triggers]
         self._scaled: IntArray = np.array(
             sorted({node for node in nodes if below[node]}), dtype=np.intp
@@ -62,7 +60,7 @@ class ShapeWatch:
         return not len(self._scaled) and not self._deformable and self._inner.is_idle
 
     def has_changed(self, world_from_node: FloatArray) -> bool:
-        """Whether some collider is off by more than the tolerance.
+        """Whether some collider is off by more than the tolerance, or at all when it comes to rest.
 
         Args:
             world_from_node: Where all nodes stand now, shape [node_count, 4, 4].
@@ -71,14 +69,31 @@ class ShapeWatch:
             return True
         if len(self._scaled):
             sizes = _sizes(world_from_node[self._scaled])
-            if (np.abs(sizes - self._sizes) > TOLERANCE * self._sizes.max(1, keepdims=True)).any():
+            gaps = np.abs(sizes - self._sizes) / np.maximum(
+                self._sizes.max(1, keepdims=True), 1e-12
+            )
+            if self._is_off(float(gaps.max()), self._scaled.tolist()):
                 return True
         for shape, built in self._deformable.items():
             now = self._vertices(shape, world_from_node)
             extent = float(np.ptp(built, axis=0).max()) if len(built) else 0.0
-            if len(now) == len(built) and np.abs(now - built).max() > TOLERANCE * extent:
-                return True
+            if len(now) == len(built) and extent > 0.0:
+                gap = float(np.abs(now - built).max()) / extent
+                if self._is_off(gap, _movers(shape)):
+                    return True
         return False
+
+    def _is_off(self, share: float, nodes: Iterable[int] | None) -> bool:
+        """Whether a difference of a share of the size is too large.
+
+        ``nodes`` whose animation makes it, as far as nothing else does: they may come to rest.
+        """
+        if share <= _STILL:
+            return False
+        if share > SIZE_TOLERANCE or nodes is None:
+            return share > SIZE_TOLERANCE
+        above = {up for node in nodes for up in self._asset.tree.ancestors(node)}
+        return self._animator.rests(np.array(sorted(above.union(nodes)), dtype=np.intp))
 
     def _vertices(self, shape: MeshShape, world_from_node: FloatArray) -> FloatArray:
         mesh = collision_mesh(
@@ -89,6 +104,14 @@ class ShapeWatch:
             self._animator.weights,
         )
         return np.zeros((0, 3)) if mesh is None else mesh.points
+
+
+def _movers(shape: MeshShape) -> list[int] | None:
+    """Nodes that change a mesh; ``None``: joints do, which physics may move."""
+    if any(part.skin is not None for part in shape.parts):
+        return None
+    nodes = ((part.weights_node, part.node, part.frame_node) for part in shape.parts)
+    return [node for three in nodes for node in three if node is not None]
 
 
 def _sizes(matrices: FloatArray) -> FloatArray:

@@ -7,6 +7,7 @@ base, and a turn of one of them counts by the distance. So they share what is al
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from gltf_bullet.transforms import (
     quat_rotate,
 )
 
-__all__ = ["body_tracks"]
+__all__ = ["Chain", "Course", "body_tracks", "chain_tracks"]
 
 _FEW = 4
 """Keys that no spline does without."""
@@ -36,7 +37,7 @@ _WORTH_BENDING = 0.8
 _STILL = 1e-6
 """Share of the tolerance below which a link does not move in its joint: it takes no part."""
 
-_Course = tuple[FloatArray, FloatArray]
+Course = tuple[FloatArray, FloatArray]
 """Positions and rotations over all frames, shapes [frame, 3] and [frame, 4]."""
 
 
@@ -65,10 +66,35 @@ def body_tracks(
         _seen_from_joint(link, *world[link.parent], *course)
         for link, course in zip(body.links[1:], world[1:], strict=True)
     ]
-    local = [(position, continuous_rotations(rotation)) for position, rotation in local]
-    shares = _shares([link.parent for link in body.links], world, local, tolerance)
+    parents = [link.parent for link in body.links]
+    chain = Chain(nodes, parents, world, local, np.ones(len(nodes)), np.zeros(len(nodes)))
+    return chain_tracks(chain, times, tolerance, is_dense=is_dense)
+
+
+class Chain(NamedTuple):
+    """Nodes that hang on each other, each after the one that it hangs on."""
+
+    nodes: Sequence[int]
+    parents: Sequence[int]
+    """By position in ``nodes``; -1 for none."""
+    world: Sequence[Course]
+    """In the world."""
+    local: Sequence[Course]
+    """In the parent's frame."""
+    scales: FloatArray
+    """How long a unit of the parent's frame is [m]."""
+    reaches: FloatArray
+    """How far from each what hangs on it ever is, others of the chain left out [m]."""
+
+
+def chain_tracks(
+    chain: Chain, times: FloatArray, tolerance: float, *, is_dense: bool
+) -> list[Track]:
+    """Tracks that keep every node within a tolerance in the world; see :func:`body_tracks`."""
+    local = [(position, continuous_rotations(rotation)) for position, rotation in chain.local]
+    shares = _shares(chain, local, tolerance)
     tracks: list[Track] = []
-    for node, (position, rotation), (offset, turn) in zip(nodes, local, shares, strict=True):
+    for node, (position, rotation), (offset, turn) in zip(chain.nodes, local, shares, strict=True):
         for path, values, allowed, reduce, spline_of in (
             ("translation", position, offset, reduce_vectors, spline_of_vectors),
             ("rotation", rotation, turn, reduce_rotations, spline_of_rotations),
@@ -89,17 +115,18 @@ def _size(track: Track) -> int:
     return track.times.size + track.values.size
 
 
-def _shares(
-    parents: Sequence[int], world: Sequence[_Course], local: Sequence[_Course], tolerance: float
-) -> list[tuple[float, float]]:
-    """What each joint's position [m] and rotation [rad] may be off.
+def _shares(chain: Chain, local: Sequence[Course], tolerance: float) -> list[tuple[float, float]]:
+    """What each joint's position, in its parent's units, and rotation [rad] may be off.
 
     Down to any link, the offsets and the turns times their distances to it sum up to the tolerance
     at most, and so do the turns.
     """
+    parents = chain.parents
     slides = [_varies(position, tolerance) for position, _ in local]
     turns = [_varies(rotation, tolerance) for _, rotation in local]
-    reaches = _reaches(parents, [position for position, _ in world])
+    reaches = np.maximum(
+        _reaches(parents, [position for position, _ in chain.world]), chain.reaches
+    )
     shifts = [
         a + (b and c) for a, b, c in zip(slides, turns, (reaches > 0.0).tolist(), strict=True)
     ]
@@ -107,6 +134,7 @@ def _shares(
     of_turn = tolerance / _most_on_a_path(parents, turns)
     far = reaches > 0.0
     of_turn[far] = np.minimum(of_turn[far], of_offset[far] / reaches[far])
+    of_offset = of_offset / np.maximum(chain.scales, 1e-12)
     return list(zip(of_offset.tolist(), of_turn.tolist(), strict=True))
 
 
@@ -143,7 +171,7 @@ def _most_on_a_path(parents: Sequence[int], counts: Sequence[int]) -> FloatArray
     return np.maximum(np.array(sums, dtype=np.float64), 1.0)
 
 
-def _link_course(frames: FloatArray, link: LinkDescription) -> _Course:
+def _link_course(frames: FloatArray, link: LinkDescription) -> Course:
     """World from link frame, from those of its inertial frame, [frame, 7]."""
     position, rotation = frames[:, :3], frames[:, 3:]
     if link.link_from_inertial == IDENTITY_POSE:
@@ -160,7 +188,7 @@ def _seen_from_joint(
     parent_rotation: FloatArray,
     position: FloatArray,
     rotation: FloatArray,
-) -> _Course:
+) -> Course:
     """The link's local pose: its node stands below the joint's, which its parent link carries."""
     joint = joint_frame(link)
     offset = np.broadcast_to(np.array(joint.translation), position.shape)

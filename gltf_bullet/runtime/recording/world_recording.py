@@ -31,7 +31,7 @@ __all__ = ["WorldRecording", "record_world"]
 
 def record_world(
     physics_client: PhysicsClient = 0,
-    fps: float = 30.0,
+    fps: float | None = None,
     *,
     bodies: Sequence[int] | None = None,
     tolerance: float | None = None,
@@ -52,10 +52,12 @@ def record_world(
 
     Args:
         physics_client: A client id or a ``BulletClient``.
-        fps: Frames per second of simulated time at most; frames fall on engine steps.
+        fps: Frames per second of simulated time at most, instead of every step; frames fall on
+            engine steps, and what happens between them is not seen.
         bodies: Ids; ``None``: all that there are now.
-        tolerance: [m] Look at every step instead of ``fps``, and keep keys where playback would be
-            further off than this.
+        tolerance: [m] Keep keys where playback would be further off than this at any step, whatever
+            ``fps`` says; ``None``: 1e-3 without ``fps``. Until it is written a link takes 56 bytes
+            for each step.
 
     Raises:
         EngineError: The client is not connected, or a body does not exist.
@@ -64,6 +66,8 @@ def record_world(
     for name, value in (("fps", fps), ("tolerance", tolerance)):
         if value is not None:
             require_number(name, value)
+    if fps is None and tolerance is None:
+        tolerance = 1e-3
     return WorldRecording(require_client(physics_client), fps, bodies, tolerance)
 
 
@@ -71,7 +75,11 @@ class WorldRecording:
     """Frames of a world: where every link of its bodies is."""
 
     def __init__(
-        self, client_id: int, fps: float, bodies: Sequence[int] | None, tolerance: float | None
+        self,
+        client_id: int,
+        fps: float | None,
+        bodies: Sequence[int] | None,
+        tolerance: float | None,
     ) -> None:
         diagnostics = Diagnostics()
         ids = read_bodies(client_id, bodies)
@@ -86,7 +94,7 @@ class WorldRecording:
         # Who names the bodies knows that others are not among them.
         self._newcomers = Newcomers(client_id) if bodies is None else None
         self._diagnostics = diagnostics
-        self._interval = 0.0 if tolerance is not None else 1.0 / fps
+        self._interval = 0.0 if tolerance is not None or fps is None else 1.0 / fps
         self._tolerance = tolerance
         self._now = 0.0
         self._frame_counts: dict[int, int] = {}

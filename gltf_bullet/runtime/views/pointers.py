@@ -8,21 +8,28 @@ from __future__ import annotations
 
 import re
 import reprlib
+from dataclasses import replace
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from gltf_bullet.diagnostics import Diagnostics
+from gltf_bullet.gltf.meshes import read_mesh
 from gltf_bullet.model import (
+    GravityVolume,
     JointDrive,
     JointLimit,
+    MeshShape,
     Motion,
     MotionKind,
     PhysicsMaterial,
     PhysicsScene,
+    WorldGravity,
 )
 from gltf_bullet.model.pointers import PointerTarget, edited, find_target
 from gltf_bullet.number_ranges import range_of
+from gltf_bullet.planning.gravity import changed_gravity
 from gltf_bullet.runtime.followers import Jump
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.transforms import FloatArray, matrices_from_trs
@@ -47,6 +54,8 @@ _LISTS_OF_ITEMS = re.compile(
     "|/extensions/[A-Z]+_physics_(rigid_bodies|joint)/physicsJoints/[0-9]+/(limits|drives)"
 )
 """The same for lists of what the file has."""
+_GRAVITY = (WorldGravity, GravityVolume)
+_IN_PLACE = (PhysicsMaterial, JointLimit, *_GRAVITY)
 _VELOCITIES = ("linear_velocity", "angular_velocity")
 
 
@@ -64,11 +73,29 @@ def get_value(core: SceneCore, pointer: str) -> Any:
         return _get_node(core, *node)
     target = find_target(core.model_now(), pointer)
     if target is None:
-        return _from_document(core, pointer)
+        # Of nodes that are in no scene, or in another one than is loaded: as the file has it.
+        elsewhere = find_target(core.asset.physics, pointer)
+        if elsewhere is None or (value := elsewhere.value) is None:
+            return _from_document(core, pointer)
+        return np.array(value) if isinstance(value, tuple) else value
     if isinstance(target.item, Motion):
         return _get_motion(core, target)
     value = target.value
+    if isinstance(target.item, MeshShape):
+        value = _mesh_weights(core, target.item)
     return np.array(value) if isinstance(value, tuple) else value
+
+
+def _mesh_weights(core: SceneCore, shape: MeshShape) -> tuple[float, ...]:
+    """Weights of a mesh shape: its own, the mesh's, or 0 for each morph target."""
+    (part,) = shape.parts
+    mesh = read_mesh(core.asset.document, part.mesh, Diagnostics())
+    if mesh is None:
+        return ()
+    targets = [p.morph_positions for p in mesh.primitives if p.morph_positions is not None]
+    count = max(map(len, targets), default=0)
+    stated = part.weights if part.weights is not None else mesh.weights
+    return (*stated, *(0.0,) * (count - len(stated)))[:count]
 
 
 def set_value(core: SceneCore, pointer: str, value: Any) -> None:
@@ -88,12 +115,21 @@ def set_value(core: SceneCore, pointer: str, value: Any) -> None:
         return
     target = find_target(core.model_now(), pointer)
     if target is None:
+        if find_target(core.asset.physics, pointer) is not None:
+            raise KeyError(f"{pointer} is of a node that is not in the scene that is loaded")
         _from_document(core, pointer)  # raises where the pointer leads nowhere
-        raise KeyError(f"{pointer} is used by nothing in this scene, or cannot be changed")
-    if isinstance(target.item, JointDrive):
+        raise KeyError(f"{pointer} cannot be changed")
+    if isinstance(target.item, JointDrive) and target.is_used:
         _set_drive(core, target, pointer, value)
         return
     physics = edited_at(core.model.now, target, pointer, value)
+    if isinstance(target.item, MeshShape):
+        count = len(_mesh_weights(core, target.item))
+        if len(value) != count:
+            raise ValueError(f"{pointer}: {reprlib.repr(value)} must have {count} numbers")
+    if not target.is_used:  # remembered: nothing is made of it
+        core.model.edit(physics)
+        return
     if physics == core.model.now and not isinstance(target.item, Motion):
         return
     changed = find_target(physics, pointer)
@@ -248,7 +284,7 @@ def is_set_in_place(target: PointerTarget) -> bool:
     item = target.item
     if isinstance(item, Motion):
         return item.kind is MotionKind.DYNAMIC and target.field in _VELOCITIES
-    return isinstance(item, (PhysicsMaterial, JointDrive, JointLimit))
+    return not target.is_used or isinstance(item, (*_IN_PLACE, JointDrive))
 
 
 def _changed_in_place(core: SceneCore, new: PointerTarget, physics: PhysicsScene) -> bool:
@@ -270,8 +306,14 @@ def _changed_in_place(core: SceneCore, new: PointerTarget, physics: PhysicsScene
             )
             for node, joint in physics.joints.items()
             for index, limit in enumerate(joint.description.limits)
-            if limit is item and node in core.joint_controls
+            if limit.pointer == item.pointer and node in core.joint_controls
         )
+    if isinstance(item, _GRAVITY) and core.world.gravity is not None:
+        plan = core.world.plan
+        gravity = changed_gravity(plan.gravity, physics, plan.frames.linear_maps(), core.options)
+        core.world.plan = replace(plan, gravity=gravity)
+        core.world.gravity.change(core.world.plan)
+        return True
     # Whether jointed bodies meet is planned, also for a joint that holds nothing.
     return False
 
