@@ -73,8 +73,8 @@ class LoadOptions:
     that state none always get the engine's."""
     substeps: int | Literal["auto"] = "auto"
     """Engine steps in a step, solve of the joints included. ``auto``: as many as the step needs,
-    mostly one, at most 32: where joints or bodies go far in it, forces that were found before it come too late.
-    The most of all scenes in the world counts."""
+    mostly one, at most 32: where joints or bodies go far in it, forces that were found before it
+    come too late. The most of all scenes in the world counts."""
     slip_friction: bool = True
     """Switch each body between static and dynamic friction by its slip where the two differ;
     ``False``: the dynamic value always."""
