@@ -97,7 +97,7 @@ class SceneCore:
         self._scenery = [s for s in world.shown_links.scenery if s.owner is not None]
         self._has_triggers = not world.triggers.is_idle
         is_led = self.followers.are_busy or world.triggers.needs_nodes or world.gravity is not None
-        self._is_busy = bool(is_led or world.free.watches_spins or self._scenery)
+        self._is_busy = bool(is_led or self._scenery)
 
     def rebuild(self, physics: PhysicsScene, frames: NodeFrames | None = None) -> None:
         """Put an edited model into the world: :meth:`reset` goes back to here from now on."""

@@ -17,7 +17,7 @@ import pybullet
 
 from gltf_bullet.bullet.bodies.batch_ids import ids_of_batch
 from gltf_bullet.bullet.bodies.free_table import FreeTable
-from gltf_bullet.bullet.bodies.gyroscopic_bodies import GyroscopicBodies, SpinState
+from gltf_bullet.bullet.bodies.gyroscopic_bodies import GyroscopicBodies
 from gltf_bullet.bullet.bodies.multibody import (
     LinkJoint,
     LinkSpec,
@@ -232,7 +232,7 @@ class FreeBodies:
         """Rows of dynamic bodies whose poses are prescribed at present."""
         self._gyroscopic = GyroscopicBodies(client_id, self.ids, table.tumbling, table.moments)
         self._lifted = self._find_lifted()
-        self._is_left_alone = not (self._cruising or self._lifted or self.watches_spins)
+        self._is_left_alone = not (self._cruising or self._lifted or self.are_tumbling)
 
     def _find_lifted(self) -> list[tuple[int, float]]:
         """Bodies that fall otherwise than the engine's gravity has it, and what mass of it."""
@@ -260,7 +260,7 @@ class FreeBodies:
                 weigh_link(self._client_id, body_id, -1, new.mass, new.inertia_diagonal)
         self.plans, self.table = tuple(plans), table
         self._lifted = self._find_lifted()
-        self._gyroscopic.moments = table.moments
+        self._gyroscopic.weigh(table.moments)
 
     def world_from_bodies(self, put_back: PutBack) -> tuple[FloatArray, FloatArray]:
         """Read body frames: positions [m] (k, 3) and rotations xyzw (k, 4), one read per body.
@@ -270,7 +270,6 @@ class FreeBodies:
         """
         flat = self.read(put_back).reshape(-1, 7)
         positions, rotations = flat[:, :3], flat[:, 3:]
-        self._gyroscopic.note(rotations)
         if self.table.body_from_inertial is None:
             return positions, rotations
         offsets, turns = self.table.body_from_inertial
@@ -308,13 +307,12 @@ class FreeBodies:
         self.poses = flat
         return flat
 
-    def before_step(self, time_step: float, gravity: Vec3, lively: Collection[int] = ()) -> None:
+    def before_step(self, time_step: float, gravity: Vec3) -> None:
         """Apply what the engine does not know: gravity factors, kinematic velocities, gyroscopics.
 
         Args:
             time_step: [s] of the coming engine step.
             gravity: [m/s^2] of the world.
-            lively: Rows of bodies that are fast, or turn fast.
         """
         if self._is_left_alone:
             return
@@ -335,7 +333,7 @@ class FreeBodies:
                 pybullet.WORLD_FRAME,
                 physicsClientId=self._client_id,
             )
-        self._gyroscopic.steady(time_step, lively)
+        self._gyroscopic.steady(time_step)
 
     def push(self, body_id: int, force: list[float], torque: list[float]) -> None:
         """Push and turn a body during the coming step, world axes."""
@@ -362,20 +360,12 @@ class FreeBodies:
             weigh_link(self._client_id, body_id, -1, plan.mass, plan.inertia_diagonal)
         pybullet.resetBaseVelocity(body_id, linear, angular, physicsClientId=self._client_id)
 
-    def state(self) -> SpinState:
-        """What the next step remembers of the last one."""
-        return self._gyroscopic.state
-
-    def restore(self, state: SpinState) -> None:
-        """Take back a :meth:`state`."""
-        self._gyroscopic.state = state
-
     @property
     def is_idle(self) -> bool:
         """Whether :meth:`before_step` has nothing to do, ever."""
         return not (self._cruising or self._lifted or self._gyroscopic.are_any)
 
     @property
-    def watches_spins(self) -> bool:
-        """Whether two successive readings tell which bodies tumble fast: read them every step."""
+    def are_tumbling(self) -> bool:
+        """Whether there are dynamic bodies whose principal moments differ."""
         return self._gyroscopic.are_any

@@ -19,7 +19,6 @@ import numpy.typing as npt
 import pybullet
 
 from gltf_bullet.bullet.bodies.free_table import WARY, FreeTable
-from gltf_bullet.bullet.contacts.false_edges import any_false_edge
 from gltf_bullet.bullet.contacts.fast_paths import FastPath, near_others
 from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.planning.body_sizes import BodySize
@@ -40,15 +39,6 @@ _LONGEST_PAUSE = 8
 
 _FEW = 16
 """Bodies that are read after every step at no cost to speak of (20 us)."""
-
-MOST_TURN = 1.5
-"""[rad] per step of a body whose principal moments differ: beyond, the engine's explicit gyroscopic
-term feeds on itself (measured: rods of 10 cm thrown at 50 m/s gained 4e4 times their energy)."""
-_LIVELY_TURN = 0.5
-"""[rad] per step from which on the spin of a body is looked at in every step."""
-
-_HELD_UP = 2.0
-"""Times its weight in a step that a contact must give a sliding body to be looked at."""
 
 _IN_VAIN = 3
 """Times that a body is put back before something without any contact, until it may pass."""
@@ -73,11 +63,9 @@ class FastState(NamedTuple):
     """Who was put back before what, and how often in vain."""
     passes: frozenset[Held]
     """... and made no contact there: somebody has told the engine to let it through."""
-    lively: Mapping[int, _Velocities]
-    """Of bodies that were fast, or turned fast, in the last step, by row."""
 
 
-NOTHING = FastState((), frozenset(), {})
+NOTHING = FastState((), frozenset())
 
 
 class FastBodies:
@@ -158,8 +146,8 @@ class FastBodies:
 
     @property
     def is_calm(self) -> bool:
-        """Whether there are a handful of bodies, of which none was fast before the step."""
-        return len(self.ids) <= _FEW and not self.state.lively
+        """Whether there are only a handful of bodies."""
+        return len(self.ids) <= _FEW
 
     @property
     def reach(self) -> list[float]:
@@ -182,7 +170,7 @@ class FastBodies:
         """
         if not self.is_any or not self._steps:
             return
-        rows = set(self._candidates(positions).tolist()) | self.state.lively.keys()
+        rows = set(self._candidates(positions).tolist())
         rows -= set(kinematic)
         if rows:
             self._trace(sorted(rows), positions, rotations)
@@ -209,7 +197,7 @@ class FastBodies:
 
     def _trace(self, rows: Sequence[int], positions: FloatArray, rotations: FloatArray) -> None:
         step, client_id = self._time_step, self._client_id
-        lively: dict[int, _Velocities] = {}
+        velocities: dict[int, _Velocities] = {}
         moving: dict[int, BodySize] = {}
         for row in rows:
             body, size = self.ids[row], self._sizes[row]
@@ -217,16 +205,10 @@ class FastBodies:
                 continue
             velocity, spin = pybullet.getBaseVelocity(body, client_id)
             speed, turn = math.hypot(*velocity) * step, math.hypot(*spin) * step
-            if turn > MOST_TURN and self._table.is_lopsided[row]:
-                spin = tuple(w * MOST_TURN / turn for w in spin)
-                pybullet.resetBaseVelocity(body, velocity, spin, physicsClientId=client_id)
-            is_fast = speed + turn * size.half_length > self._pace.furthest[row]
-            if is_fast:
-                moving[row] = size
-            if is_fast or turn > _LIVELY_TURN:
-                lively[row] = velocity, spin
-        near = self._near_others(moving, positions, lively) if moving else ()
-        fast = [self._path(row, moving[row], lively, positions, rotations) for row in near]
+            if speed + turn * size.half_length > self._pace.furthest[row]:
+                moving[row], velocities[row] = size, (velocity, spin)
+        near = self._near_others(moving, positions, velocities) if moving else ()
+        fast = [self._path(row, moving[row], velocities, positions, rotations) for row in near]
         held: dict[Held, int] = {}
         former = dict(self.state.held)
         for path, hits in zip(fast, self._cast(fast), strict=True):
@@ -242,7 +224,7 @@ class FastBodies:
                 # What is put back to its start again and again hangs there: the engine lets it out.
                 if share > 0.0 or held[met] < _IN_VAIN:
                     self._put_back(path, share, first, positions, rotations)
-        self.state = FastState(tuple(held.items()), self.state.passes, lively)
+        self.state = FastState(tuple(held.items()), self.state.passes)
 
     def _near_others(
         self,
@@ -260,26 +242,14 @@ class FastBodies:
         self,
         row: int,
         size: BodySize,
-        velocities: dict[int, _Velocities],
+        velocities: Mapping[int, _Velocities],
         positions: FloatArray,
         rotations: FloatArray,
     ) -> FastPath:
-        """Of a body within the step; where an edge that is none has held it, without that."""
+        """Of a body within the step."""
         step, (velocity, spin) = self._time_step, velocities[row]
         travel, turned = step * np.array(velocity), step * np.array(spin)
-        path = FastPath(row, size, positions[row], rotations[row], travel, turned)
-        if self._table.lands_softly[row] and self._was_held_wrongly(row):
-            velocity, spin = velocities[row] = self.state.lively[row]
-            path = path.moved(velocity, spin, step)
-            positions[row], rotations[row] = path.position, path.rotation
-            path.take_to_end(self._client_id, self.ids[row], velocity, spin)
-        return path
-
-    def _was_held_wrongly(self, row: int) -> bool:
-        """Whether an edge that is none has stopped a body that was fast before the step."""
-        # What holds a body up is less.
-        least = _HELD_UP * self._table.masses[row] * math.hypot(*self._gravity)
-        return row in self.state.lively and any_false_edge(self._client_id, self.ids[row], least)
+        return FastPath(row, size, positions[row], rotations[row], travel, turned)
 
     def _groups_that_meet(self, row: int, body: int, link: int) -> list[int]:
         """The colliders of a body that somebody's link stops; each group is on a link of its own.

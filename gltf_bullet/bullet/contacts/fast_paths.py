@@ -12,7 +12,6 @@ from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.planning.body_sizes import BodySize
 from gltf_bullet.transforms import (
     FloatArray,
-    Vec3,
     matrices_from_quats,
     quat_from_rotation_vector,
     quat_multiply,
@@ -61,20 +60,6 @@ class FastPath:
         self._is_turning = any(turn.tolist())
         self.touch = max(TOUCH, TOUCH_SHARE * size.half_thickness)
         """How deep the body is put into what it meets [m]."""
-
-    def moved(self, velocity: Sequence[float], spin: Sequence[float], time_step: float) -> FastPath:
-        """The way from the same start with another velocity [m/s] and spin [rad/s]."""
-        travel, turn = time_step * np.array(velocity), time_step * np.array(spin)
-        start, rotation = self.pose_after(0.0)
-        turned = quat_multiply(quat_from_rotation_vector(turn), rotation)
-        return FastPath(self.row, self.size, start + travel, turned, travel, turn)
-
-    def take_to_end(self, client_id: int, body: int, velocity: Vec3, spin: Vec3) -> None:
-        """Put a body to the end of the way, with a velocity [m/s] and a spin [rad/s]."""
-        pybullet.resetBasePositionAndOrientation(
-            body, self.position.tolist(), self.rotation.tolist(), physicsClientId=client_id
-        )
-        pybullet.resetBaseVelocity(body, velocity, spin, physicsClientId=client_id)
 
     def put_before(
         self, client_id: int, body: int, share: float, other: EngineLink

@@ -281,7 +281,7 @@ class EngineWorld(WorldParts):
             if not self._is_unforced:
                 if self.gravity is not None:
                     self.gravity.before_step(settings.gravity, world_from_node())
-                self.free.before_step(settings.time_step, settings.gravity, self.fast.state.lively)
+                self.free.before_step(settings.time_step, settings.gravity)
             self.fast.before_step(settings.time_step, settings.gravity)
         if self.kinematic_targets.is_aimed:
             self.kinematic_targets.before_step(settings.time_step, parts - part)
@@ -311,8 +311,7 @@ class EngineWorld(WorldParts):
         if self._is_plain or not self.fast.needs_reading():
             return
         with self.lease:
-            is_calm = self.fast.is_calm and not self.free.watches_spins
-            if not (is_calm and self.fast.are_slow(self.free.glance())):
+            if not (self.fast.is_calm and self.fast.are_slow(self.free.glance())):
                 self.free.world_from_bodies(self.fast.put_back)
 
     @property
@@ -361,7 +360,6 @@ class EngineWorld(WorldParts):
             origins=self.session.origins_of(self._created),
             articulations=self.articulations.state(self.session.settings().time_step),
             slip=self._links.state(),
-            spins=self.free.state(),
             fast=self.fast.state,
             softness=self.softness.state(self._created),
             kinematic_nodes=self.kinematic_targets.nodes,
@@ -384,7 +382,6 @@ class EngineWorld(WorldParts):
             self.renew_contacts()
             engine.restore(self.session)
         self.articulations.restore(state.articulations)
-        self.free.restore(state.spins)
         self.fast.restore(state.fast)
         self.softness.restore(state.softness, self._created)
         self.articulations.contacts.recall(state.contacts, self._created)

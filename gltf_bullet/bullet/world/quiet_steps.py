@@ -56,7 +56,7 @@ class QuietSteps:
         self._drifts = (
             is_unforced
             and triggers.is_idle
-            and not (anchors.is_any or articulations.articulations or free.watches_spins)
+            and not (anchors.is_any or articulations.articulations or free.are_tumbling)
         )
         self._is_unwatched = triggers.is_idle
         self._free = free

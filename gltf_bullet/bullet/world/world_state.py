@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gltf_bullet.bullet.bodies.deforming_bodies import BuiltSurface
-from gltf_bullet.bullet.bodies.gyroscopic_bodies import SpinState
 from gltf_bullet.bullet.contacts.contact_softness import SoftState
 from gltf_bullet.bullet.contacts.fast_bodies import FastState
 from gltf_bullet.bullet.contacts.slip_friction import SlipState
@@ -25,7 +24,6 @@ class EngineWorldState:
     """Names of the bodies."""
     articulations: ArticulationState
     slip: SlipState
-    spins: SpinState
     fast: FastState
     softness: SoftState
     kinematic_nodes: KinematicNodes
