@@ -129,6 +129,8 @@ EXPECTED = 46
 """[n], velocities that the last solve expected after its step."""
 UNKNOWN = 47
 """[n], generalized force that others apply, found by the balance of momentum."""
+COMING = 98
+"""[1] The same of the coming step."""
 PULSE = 97
 """[n], generalized force that others have given for one step, which is divided."""
 LATELY = 88

@@ -22,7 +22,7 @@ from gltf_bullet.solver.last_step.foreign_motors import (
 from gltf_bullet.solver.last_step.mispredictions import notice_misses
 from gltf_bullet.solver.last_step.unknown_loads import add_contact_forces, find_unknown_load
 from gltf_bullet.solver.row_metrics import measure_rows
-from gltf_bullet.solver.step_division import steps_needed
+from gltf_bullet.solver.step_division import note_division, steps_needed
 from gltf_bullet.solver.tree_dynamics import evaluate_tree
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -54,7 +54,7 @@ def _prepare_one(
             hear_before_saving(ints, floats, work, ints[ints[arena.RECORDS] + k], dt)
         return 0
     if stage == DIVIDE:
-        return int(steps_needed(ints, floats, dt))
+        return int(steps_needed(ints, floats, work, dt))
     if stage == CLOSE:
         found = 0
         for k in range(ints[arena.ARTICULATIONS]):
@@ -65,8 +65,10 @@ def _prepare_one(
     for k in range(ints[arena.ARTICULATIONS]):
         a = ints[ints[arena.RECORDS] + k]
         evaluate_tree(ints, floats, work, a)
-        for i in range(ints[a + arena.DOF_COUNT] if ints[arena.PART] == 0 else 0):
-            floats[ints[a + arena.PULSE] + i] = 0.0
+        if ints[arena.PART] == 0:
+            note_division(ints, floats, work, a)
+            for i in range(ints[a + arena.DOF_COUNT]):
+                floats[ints[a + arena.PULSE] + i] = 0.0
     add_contact_forces(ints, work, index, values, number, contacts, dt)
     for k in range(ints[arena.ARTICULATIONS]):
         a = ints[ints[arena.RECORDS] + k]

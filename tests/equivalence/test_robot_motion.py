@@ -350,4 +350,5 @@ def test_forces_of_a_robot_that_falls_freely_are_found_at_once() -> None:
         for _ in range(240):
             scene.step()
             assert islands.index[ITERATIONS] <= 4  # each changes the side of one of four limits
-        assert not scene.issues
+        # At 7 m/s it goes 30 mm in a step.
+        assert {issue.code for issue in scene.issues} <= {"STEP_DIVIDED"}

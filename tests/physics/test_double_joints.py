@@ -49,7 +49,9 @@ def swing(joints: list[list[dict[str, Any]]], rate: float) -> list[np.ndarray]:
     with headless_world() as client:
         pybullet.setGravity(0, -9.81, 0, physicsClientId=client)
         pybullet.setTimeStep(1.0 / rate, physicsClientId=client)
-        scene = gb.load_gltf(builder.gltf(), client, up_axis="y")
+        # Loops get finer steps: here both have the same.
+        options = gb.LoadOptions(substeps=1)
+        scene = gb.load_gltf(builder.gltf(), client, up_axis="y", options=options)
         found = []
         for _ in range(10):
             scene.step(round(0.1 * rate))

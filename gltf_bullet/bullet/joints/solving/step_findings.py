@@ -98,7 +98,7 @@ class StepFindings:
         """Name whose joints move too far in a step of ``dt`` seconds, which has more parts."""
         for articulation in self._articulations:
             record, arena = articulation.record, articulation.arena
-            needed = float(arena.floats[arena.ints[record.offset + slots.NEEDED]])
+            needed = float(arena.floats[arena.ints[record.offset + slots.COMING]])
             if needed > 1.0:
                 self._tell(STEP_DIVIDED, _body_at(articulation, 0), time_step=dt)
             if needed > MOST_STEPS:
