@@ -37,10 +37,11 @@ class Delays:
 
     def cancel(self, delay: Value) -> None:
         """Take one back; anything else is no mistake."""
-        number = delay.index if isinstance(delay, Reference) else delay
-        if isinstance(delay, Reference) and delay.collection != DELAYS:
-            return
-        self.waiting.pop(number, None)  # type: ignore[call-overload]
+        if isinstance(delay, Reference):
+            if delay.collection == DELAYS:
+                self.waiting.pop(delay.number, None)
+        elif isinstance(delay, int):  # of an earlier draft
+            self.waiting.pop(delay, None)
 
     def cancel_of(self, node: int) -> None:
         """Take back all of a node."""

@@ -39,7 +39,9 @@ class _Rewriting:
         self.types = types if isinstance(types, list) else []
 
     def whole(self) -> dict[str, Any]:
-        graph = self.without_empty(self.graph, ("types", "variables", "events", "declarations", "nodes"))
+        graph = self.without_empty(
+            self.graph, ("types", "variables", "events", "declarations", "nodes")
+        )
         rules = {"variables": self.variable, "events": self.event, "declarations": self.declaration}
         for key, rule in rules.items():
             if isinstance(graph.get(key), list):

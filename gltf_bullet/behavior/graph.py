@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gltf_bullet.behavior.customs import CustomEvent, Variable
 from gltf_bullet.behavior.operations.declaring import Operation, Variant
 from gltf_bullet.behavior.values import Value
 from gltf_bullet.diagnostics import JsonPointer
@@ -31,25 +32,6 @@ class Link:
 
 
 Source = Constant | Link
-
-
-@dataclass(frozen=True, slots=True)
-class Variable:
-    """A custom variable."""
-
-    name: str
-    """The ``id`` or ``name`` that exporters write beside the text; may be empty."""
-    kind: str
-    value: Value
-
-
-@dataclass(frozen=True, slots=True)
-class CustomEvent:
-    """A custom event, within the graph or to the outside."""
-
-    id: str | None
-    values: Mapping[str, tuple[str, Value]]
-    """Type and initial value by socket id."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a graph needs of the world it acts in: a small protocol, so that it runs without an engine."""
+"""What a graph needs of the world it acts in: so little that it runs without an engine."""
 
 from __future__ import annotations
 

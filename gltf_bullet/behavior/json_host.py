@@ -48,7 +48,10 @@ class JsonHost:
         )
 
     def _matrix(self, pointer: str) -> Property | None:
-        _, _, token, name = (pointer.split("/") + [""])[:4]
+        tokens = pointer.split("/")
+        if len(tokens) != 4:
+            return None
+        token, name = tokens[2:]
         if self.model.find(f"/nodes/{token}/translation") is None:
             return None
         node = int(token)
@@ -110,5 +113,6 @@ class JsonHost:
     def ray_cast(
         self, start: tuple[float, ...], end: tuple[float, ...], collision_filter: int
     ) -> RayHit | None:
-        """See ``Host``."""
+        """See ``Host``: nothing is hit."""
+        del start, end, collision_filter
         return None

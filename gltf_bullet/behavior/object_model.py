@@ -249,7 +249,10 @@ class ObjectModel:
                     return ModelProperty("float3", matrix.value[12:15], is_mutable=True)  # type: ignore[index]
                 return value
             if name in _INDICES:
-                return _index(item.get(name), len(self._list(self.file, f"{name}s" if name != "mesh" else "meshes")))
+                return _index(
+                    item.get(name),
+                    len(self._list(self.file, f"{name}s" if name != "mesh" else "meshes")),
+                )
             if name == "parent" and (parent := self.parents.get(int(tokens[1]))) is not None:
                 return ModelProperty("int", parent)
             return None
@@ -290,7 +293,11 @@ class ObjectModel:
         if owner is None or known is None or len(rest) < 3 or rest[0] != "lights":
             return None
         light, path = _at(self._list(owner, "lights"), rest[1]), "/".join(rest[2:])
-        if light is None or path not in known or (rest[2] == "spot" and light.get("type") != "spot"):
+        if (
+            light is None
+            or path not in known
+            or (rest[2] == "spot" and light.get("type") != "spot")
+        ):
             return None
         return _of_table(light, rest[2:], *known[path])
 
@@ -302,7 +309,9 @@ class ObjectModel:
             is_known = len(parts) == 2 and all(p.isascii() and p.isdigit() for p in parts)
             major, minor = map(int, parts) if is_known else (2, 0)
             # This reader knows 2.0.
-            return ModelProperty("int", (min(major, 2) if path[6:7] == "m" and "major" in path else min(minor, 0)))
+            return ModelProperty(
+                "int", (min(major, 2) if path[6:7] == "m" and "major" in path else min(minor, 0))
+            )
         if path.startswith("asset/extensions/") and path.endswith("/enabled"):
             name = path[17:-8]
             is_there = name in self._list(self.file, "extensionsUsed") and name in self._supported
@@ -334,7 +343,7 @@ class ObjectModel:
 
 def _number(token: str) -> int | None:
     is_index = token.isascii() and token.isdigit() and len(token) < 10
-    return int(token) if is_index and (token == "0" or token[0] != "0") else None
+    return int(token) if is_index and str(int(token)) == token else None
 
 
 def _at(items: Sequence[Any], token: str) -> Mapping[str, Any] | None:

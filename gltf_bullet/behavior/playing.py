@@ -47,7 +47,9 @@ def effective(requested: float, span: float) -> float:
     """Where in the data of an animation a time of its endless line is [s]."""
     if span == 0.0 or not math.isfinite(requested):
         return 0.0
-    number = math.ceil((requested - span) / span) if requested > 0.0 else math.floor(requested / span)
+    number = (
+        math.ceil((requested - span) / span) if requested > 0.0 else math.floor(requested / span)
+    )
     return min(max(requested - number * span, 0.0), span)
 
 

@@ -28,7 +28,7 @@ class PointerTemplate:
             if isinstance(value, Reference):
                 if text != f"{value.collection}/":
                     return None
-                index = value.index
+                index = value.number
             elif isinstance(value, int):
                 index = value
             else:

@@ -8,14 +8,11 @@ into pieces that are asked for in order, so that none is too deep for Python.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from gltf_bullet.behavior.graph import Constant, Graph, GraphNode, Link
 from gltf_bullet.behavior.values import DEFAULTS
-
-if TYPE_CHECKING:
-    from gltf_bullet.behavior.running import Behavior
 
 __all__ = ["NodeMaking", "Preparation"]
 
@@ -66,7 +63,7 @@ class NodeMaking:
         """The same value until something is activated."""
         return self._preparation.remembered(compute, 1)
 
-    def shared(self, name: str, make: Callable[[NodeMaking], Any]) -> Any:
+    def shared(self, name: str, make: Callable[[Any], Any]) -> Any:
         """Something that several outputs use."""
         if name not in self._shared:
             self._shared[name] = make(self)
@@ -76,7 +73,7 @@ class NodeMaking:
 class Preparation:
     """Of one graph for one behavior."""
 
-    def __init__(self, graph: Graph, behavior: Behavior) -> None:
+    def __init__(self, graph: Graph, behavior: Any) -> None:
         self.graph, self.behavior = graph, behavior
         self.states: list[list[Any]] = [_first_state(graph, node) for node in graph.nodes]
         self.entries: dict[tuple[int, str], Callable[[], None]] = {}

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from gltf_bullet.behavior.customs import CustomEvent, Variable
 from gltf_bullet.behavior.earlier_drafts import with_present_spellings
 from gltf_bullet.behavior.findings import (
     BEHAVIOR_CONFIGURATION,
@@ -24,15 +24,13 @@ from gltf_bullet.behavior.findings import (
 )
 from gltf_bullet.behavior.graph import (
     Constant,
-    CustomEvent,
     Graph,
     GraphNode,
     Link,
     Source,
-    Variable,
 )
 from gltf_bullet.behavior.operations.catalogue import find_operation
-from gltf_bullet.behavior.operations.declaring import ANY, Operation, Sockets, Variant
+from gltf_bullet.behavior.operations.declaring import ANY, NodeReading, Operation, Sockets, Variant
 from gltf_bullet.behavior.values import (
     DEFAULTS,
     SIGNATURES,
@@ -45,7 +43,7 @@ from gltf_bullet.behavior.values import (
 )
 from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer
 
-__all__ = ["EXTENSION", "NodeReading", "item_at", "read_graph", "read_graphs"]
+__all__ = ["EXTENSION", "item_at", "read_graph", "read_graphs"]
 
 EXTENSION = "KHR_interactivity"
 _AT = ROOT / "extensions" / EXTENSION
@@ -59,22 +57,6 @@ class _Declaration(NamedTuple):
     operation: Operation | None
     sockets: Sockets | None
     """As declared, of an operation of an extension."""
-
-
-@dataclass
-class NodeReading:
-    """What operations may ask while a node is read."""
-
-    types: tuple[str, ...]
-    variables: tuple[Variable, ...]
-    events: tuple[CustomEvent, ...]
-    file: Mapping[str, Any]
-    """The root of the glTF JSON."""
-    inputs: Mapping[str, str]
-    """Types by socket id, as the node has them."""
-    flow_ids: tuple[str, ...]
-    """Output flows that are connected."""
-    configuration: Mapping[str, Any]
 
 
 def read_graphs(file: Mapping[str, Any], diagnostics: Diagnostics) -> Graph | None:
@@ -508,7 +490,7 @@ class _GraphReader:
             kind = self.nodes[other].outputs.get(name)
             if kind is None:
                 outputs = ", ".join(self.nodes[other].outputs) or "none"
-                self.reject(here / "socket", "socket", name, f"an output of node {other}: {outputs}")
+                self.reject(here / "socket", "socket", name, f"of node {other}: {outputs}")
                 continue
             stated = self.kind_of(item, here) if "type" in item else kind
             if stated is not None and stated != kind:
@@ -585,21 +567,19 @@ class _GraphReader:
         at: JsonPointer,
     ) -> tuple[Variant | None, Sockets | None]:
         """The overload, and the sockets of the node."""
+        sockets = declared.sockets
         if operation.find_sockets is not None:
-            sockets = operation.find_sockets(reading)
-            if isinstance(sockets, str):
-                socket, _, allowed = sockets.partition(": ")
+            found = operation.find_sockets(reading)
+            if isinstance(found, str):
+                socket, _, allowed = found.partition(": ")
                 self.reject(at / "values", socket, reading.inputs.get(socket), allowed)
                 return None, None
-            if len(sockets.inputs) > MOST["sockets"]:
-                self.reject_size(at / "values", "input sockets", len(sockets.inputs))
+            if len(found.inputs) > MOST["sockets"]:
+                self.reject_size(at / "values", "input sockets", len(found.inputs))
                 return None, None
-            return None, sockets if self.has_inputs(sockets, reading.inputs, frozenset(), at) else None
-        if declared.sockets is not None:
-            sockets = declared.sockets
-            if not self.has_inputs(sockets, reading.inputs, frozenset(), at):
-                return None, None
-            return None, sockets
+            sockets = found
+        if sockets is not None:
+            return None, sockets if self.has_inputs(sockets, reading.inputs, at) else None
         for variant in operation.variants:
             needed = variant.sockets.inputs
             if all(
@@ -621,22 +601,17 @@ class _GraphReader:
                 return
         given = ", ".join(f"{socket} {kind}" for socket, kind in inputs.items()) or "nothing"
         options = sorted({" and ".join(v.sockets.inputs.values()) for v in operation.variants})
-        self.reject(at / "values", f"the input of {operation.name}", given, " or ".join(options)[:200])
+        self.reject(
+            at / "values", f"the input of {operation.name}", given, " or ".join(options)[:200]
+        )
 
-    def has_inputs(
-        self,
-        sockets: Sockets,
-        inputs: Mapping[str, str],
-        optional: frozenset[str],
-        at: JsonPointer,
-    ) -> bool:
+    def has_inputs(self, sockets: Sockets, inputs: Mapping[str, str], at: JsonPointer) -> bool:
         is_whole = True
         for socket, kind in sockets.inputs.items():
             got = inputs.get(socket)
-            if (got is None and socket in optional) or got == kind or (got and kind == ANY):
-                continue
-            self.reject(at / "values" / socket, socket, got, f"of the type {kind}")
-            is_whole = False
+            if got != kind and (got is None or kind != ANY):
+                self.reject(at / "values" / socket, socket, got, f"of the type {kind}")
+                is_whole = False
         return is_whole
 
     def refuse_second_triggers(self) -> None:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from gltf_bullet.behavior.delays import DELAYS, MOST_DELAYS, Delays
-from gltf_bullet.behavior.easing import MOST_EASINGS, Easing, Easings
 from gltf_bullet.behavior.graph import Graph
 from gltf_bullet.behavior.host import Host, Property
+from gltf_bullet.behavior.operations.easing import MOST_EASINGS, Easing, Easings
 from gltf_bullet.behavior.playing import MOST_ANIMATIONS, Playing, Track
 from gltf_bullet.behavior.preparing import Preparation
 from gltf_bullet.behavior.values import Reference, Value
@@ -33,6 +33,7 @@ EVENTS = "/extensions/KHR_interactivity/events"
 """The list that references to events refer into."""
 MOST_EVENTS = 256
 """Custom events of one step; more wait for the next one."""
+_OF_ANIMATIONS = ("animations", "extensions", "KHR_interactivity")
 _MOST_LOG = 1000
 """Lines of the log that are kept."""
 
@@ -253,7 +254,7 @@ class Behavior:
     def _dispatch(self, listeners: Sequence[_Listener], values: tuple[Any, ...]) -> None:
         """Activate event nodes one after the other, all with the same values and reference."""
         reference = self._new_event()
-        event = reference.index
+        event = reference.number
         for state, flow, _ in listeners:
             if self._is_halted and self._event == event:
                 break
@@ -326,7 +327,7 @@ class Behavior:
 
     def _line_of(self, node: int) -> list[int]:
         """A node and those above it."""
-        line = []
+        line: list[int] = []
         while 0 <= node < self.node_count and len(line) <= self.node_count:
             line.append(node)
             node = self.host.parent_of(node)
@@ -394,8 +395,8 @@ class Behavior:
             if found is not None:
                 return found
         parts = pointer.split("/")
-        if len(parts) == 6 and parts[1] == "animations" and parts[4] == "KHR_interactivity":
-            return self._animation_property(parts[2], parts[5]) if parts[3] == "extensions" else None
+        if len(parts) == 6 and (parts[1], *parts[3:5]) == _OF_ANIMATIONS:
+            return self._animation_property(parts[2], parts[5])
         return self.host.find(pointer)
 
     def _own_property(self, pointer: str) -> Property | None:

@@ -28,7 +28,7 @@ class Reference(NamedTuple):
 
     collection: str
     """JSON pointer of the list, as ``/nodes``."""
-    index: int
+    number: int
 
 
 Value: TypeAlias = bool | int | float | tuple[float, ...] | Reference | None
@@ -42,11 +42,18 @@ SIZES: Final = {
 }  # fmt: skip
 """Array length of inline values."""
 SIGNATURES: Final = (*SIZES, "custom")
-DEFAULTS: Final[dict[str, Value]] = {
+_UNDEFINED: dict[str, Value] = {
     name: math.nan if size == 1 else (math.nan,) * size
     for name, size in SIZES.items()
     if name.startswith("float")
-} | {"bool": False, "int": 0, "ref": None, "custom": None}
+}
+DEFAULTS: Final[dict[str, Value]] = {
+    **_UNDEFINED,
+    "bool": False,
+    "int": 0,
+    "ref": None,
+    "custom": None,
+}
 
 _POINTER = re.compile(r"(/([^~/]|~[01])*)*")
 
@@ -80,12 +87,12 @@ def shown(value: Value) -> str:
     """A value as ``debug/log`` writes it."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, Reference):
-        return f"{value.collection}/{value.index}"
     if isinstance(value, float):
         return _number(value)
+    if isinstance(value, Reference):
+        return f"{value.collection}/{value.number}"
     if isinstance(value, tuple):
-        return f"({', '.join(map(_number, value))})"
+        return f"({', '.join([_number(float(item)) for item in value])})"
     return "null" if value is None else str(value)
 
 

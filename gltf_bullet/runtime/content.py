@@ -43,11 +43,14 @@ class AssetContent:
     animations: tuple[Animation, ...] = ()
     issues: tuple[Issue, ...]
     """What reading found; translating adds its own to :attr:`Scene.issues`."""
+    acts: bool = False
+    """Whether it has a behavior graph that can be run."""
     derived: dict[object, Any] = field(init=False, default_factory=dict)
     """What others have made of it, by names of theirs; not pickled."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_asset_of, (type(self), self.path, self.content, self.animations, self.issues))
+        parts = self.path, self.content, self.animations, self.issues, self.acts
+        return (_asset_of, (type(self), *parts))
 
     @property
     def document(self) -> Document:
@@ -122,8 +125,9 @@ def _asset_of(
     content: Later[FileContent],
     animations: tuple[Animation, ...],
     issues: tuple[Issue, ...],
+    acts: bool,
 ) -> AssetContent:
-    return kind(path=path, content=content, animations=animations, issues=issues)
+    return kind(path=path, content=content, animations=animations, issues=issues, acts=acts)
 
 
 def read_content(source: AssetSource | SourceFile, diagnostics: Diagnostics) -> AssetContent:
@@ -136,9 +140,18 @@ def read_content(source: AssetSource | SourceFile, diagnostics: Diagnostics) -> 
     check_extensions(document, diagnostics)
     physics = read_physics(document, diagnostics)
     animations = read_animations(document, diagnostics)
+    acts = False
+    if "KHR_interactivity" in document.extensions_used or document.root_extension(
+        "KHR_interactivity"
+    ):
+        # Imported where a file has a graph: all operations take some milliseconds.
+        from gltf_bullet.behavior.reading import read_graphs
+
+        acts = read_graphs(document.json, diagnostics) is not None
     return AssetContent(
         path=document.path,
         content=Later.known(FileContent(document, physics)),
         animations=animations,
         issues=diagnostics.issues,
+        acts=acts,
     )

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
 
 from gltf_bullet.bullet.contacts.contact_points import Contacts
 from gltf_bullet.bullet.joints.joint_controls import JointControls
@@ -33,6 +35,10 @@ from gltf_bullet.runtime.views.scene_views import SceneViews
 from gltf_bullet.runtime.worlds.live_scenes import LiveScenes
 from gltf_bullet.transforms import FloatArray
 
+if TYPE_CHECKING:
+    from gltf_bullet.runtime.acting.acting import Acting
+    from gltf_bullet.runtime.acting.behavior_view import BehaviorView
+
 __all__ = ["Scene"]
 
 
@@ -53,6 +59,9 @@ class Scene(SceneViews):
     ) -> None:
         """Plan and create; see :func:`gltf_bullet.load_gltf` for the arguments and errors."""
         client_id = require_client(physics_client)
+        if is_acting := asset.acts and options.behavior:
+            # "They MUST NOT play automatically": the graph starts them.
+            options = replace(options, play_animations=False)
         translation = first_translation(asset, placement, options)
         session = engine_session(client_id)
         with session.lock:
@@ -60,6 +69,10 @@ class Scene(SceneViews):
             if (kept := kept_asset(asset)) is not None:
                 kept.keep(asset)
             session.shared(LiveScenes).add(core)
+        if is_acting:
+            from gltf_bullet.runtime.acting.acting import acting_of
+
+            core.acting = acting_of(core)
         self.core = core
         self.asset = asset
         """The file."""
@@ -357,6 +370,16 @@ class Scene(SceneViews):
         """
         self.core.require_alive()
         set_value(self.core, pointer, value)
+
+    @cached_property
+    def behavior(self) -> BehaviorView | None:
+        """The file's behavior graph: variables, events, log; ``None`` without one."""
+        acting = self.core.acting
+        if acting is None:
+            return None
+        from gltf_bullet.runtime.acting.behavior_view import BehaviorView
+
+        return BehaviorView(self.core, cast("Acting", acting))
 
     # --- pictures -----------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -35,6 +35,20 @@ from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import FloatArray
 
 __all__ = ["PointerWriter", "SceneCore"]
+
+
+class SceneGraph(Protocol):
+    """What a behavior graph is for a core; its state is opaque."""
+
+    @property
+    def is_idle(self) -> bool: ...
+    @property
+    def issues(self) -> tuple[Issue, ...]: ...
+    def before_step(self, time_step: float) -> None: ...
+    def after_step(self, events: tuple[TriggerEvent, ...]) -> None: ...
+    def state(self) -> object: ...
+    def restore(self, state: Any, time: float) -> None: ...
+
 
 PointerWriter: TypeAlias = Callable[["SceneCore", str, Any], None]
 """Sets an object-model pointer of a scene to a value: how animations change physics."""
@@ -68,6 +82,8 @@ class SceneCore:
         self.is_removed = False
         self._write_pointer = write_pointer
         self._start = SceneStart(self, session)
+        self.acting: SceneGraph | None = None
+        """The file's behavior graph, set by who makes the scene."""
         self._listeners: list[Callable[[], object]] = []
         self._when_removed: list[Callable[[], object]] = []
         self.followers = Followers(asset, placement, options, self.require_alive)
@@ -84,7 +100,8 @@ class SceneCore:
     @property
     def issues(self) -> tuple[Issue, ...]:
         """Findings of reading, translating and stepping, in the order of discovery."""
-        return self._issues + self.world.articulations.issues
+        noticed = () if self.acting is None else self.acting.issues
+        return self._issues + self.world.articulations.issues + noticed
 
     def _engine_world(self, translation: Translation) -> EngineWorld:
         """Put a translation into the world: whole, or with an exception not at all."""
@@ -163,7 +180,7 @@ class SceneCore:
         done = 0
         while done < count:
             settings, quiet, made = self.session.known_settings, self.world.quiet_steps, 0
-            if not (self._is_busy or self._start.is_wanted or self.is_removed):
+            if not (self._is_busy or self._start.is_wanted or self.is_removed or self._acts):
                 made = quiet.make(settings, 1 if self._listeners else count - done)
             if not made:
                 settings = self._step_in_python(is_next=done > 0 and not self.is_interfered)
@@ -185,13 +202,19 @@ class SceneCore:
 
     def is_quiet(self, settings: EngineSettings) -> bool:
         """Whether :meth:`begin_step` has nothing to do but to solve the joints."""
-        is_moved = self._is_busy or self._start.is_wanted
+        is_moved = self._is_busy or self._start.is_wanted or self._acts
         return not is_moved and self.world.quiet_steps.need_joints_only(settings)
 
     @property
     def is_unattended(self) -> bool:
         """Whether nobody but its bodies and joints wants to know of the next step."""
-        return not (self._is_busy or self._start.is_wanted or self._listeners or self.is_removed)
+        is_watched = self._is_busy or self._listeners or self.is_removed
+        return not (is_watched or self._start.is_wanted or self._acts)
+
+    @property
+    def _acts(self) -> bool:
+        """Whether a behavior graph has something to do before the next step."""
+        return self.acting is not None and not self.acting.is_idle
 
     def _step_in_python(self, *, is_next: bool) -> EngineSettings:
         """Everything up to the engine's step, call by call."""
@@ -211,7 +234,7 @@ class SceneCore:
     @property
     def is_interfered(self) -> bool:
         """Whether anybody may have changed the world within the last step, as who watches may."""
-        return bool(self._is_busy or self._listeners or self.events)
+        return bool(self._is_busy or self._listeners or self.events or self.acting is not None)
 
     def begin_step(
         self, settings: EngineSettings, *, is_next: bool = False, solves: bool = True
@@ -219,6 +242,8 @@ class SceneCore:
         """:meth:`before_step` of a scene that is alive; see ``EngineWorld.before_step``."""
         if self._start.is_wanted:
             self._start.take()
+        if self.acting is not None:
+            self.acting.before_step(settings.time_step)
         if self.followers.are_busy:
             self._follow_animations(settings.time_step)
         self.world.before_step(settings, self.followers.place, is_next=is_next, solves=solves)
@@ -245,12 +270,19 @@ class SceneCore:
         if self._listeners:
             for listener in tuple(self._listeners):
                 listener()
+        if self.acting is not None:
+            self.acting.after_step(self.events)
+
+    def act(self, pointer: str, value: Any) -> None:
+        """Set a pointer from within the scene: :meth:`reset` goes back to where it did before."""
+        with self._start.kept():
+            self._write_pointer(self, pointer, value)
 
     def _follow_animations(self, time_step: float) -> None:
         """What animations change: properties by pointer, the shape of colliders, poses."""
         for pointer, value in self.followers.animator.advance(time_step):
-            with self._start.kept(), suppress(KeyError, TypeError, ValueError):  # named at load
-                self._write_pointer(self, pointer, value)
+            with suppress(KeyError, TypeError, ValueError):  # named at load
+                self.act(pointer, value)
         watch = self.followers.watch
         if not watch.is_idle and watch.has_changed(self.nodes.world_from_node):
             self._rebuild(self.model.now)
@@ -332,6 +364,7 @@ class SceneCore:
             time=self.time, model=self.model.later(), engine=engine, world=self.world.state(),
             animations=animations, triggers=self.world.triggers.memory(), matrices=matrices,
             frames=self.world.plan.frames,
+            acting=None if self.acting is None else self.acting.state(),
         )  # fmt: skip
 
     def return_to(self, state: SceneState, physics: PhysicsScene) -> None:
@@ -352,6 +385,8 @@ class SceneCore:
         self.followers.take(state.matrices)
         self._move_scenery()
         self.reports.recall(state.triggers, state.matrices)
+        if self.acting is not None:
+            self.acting.restore(state.acting, self.time)
         self.events = ()
 
     def reset(self) -> None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
+from gltf_bullet.behavior.customs import CustomEvent, Variable
 from gltf_bullet.behavior.values import FLOATS, MATRICES
 
 __all__ = ["ANY", "OPERATIONS", "Operation", "Sockets", "Variant", "declare", "find_operation"]
@@ -37,6 +38,70 @@ class Variant:
     """Inputs in the order of the sockets to the output; to a tuple of all where there are more."""
 
 
+@dataclass
+class NodeReading:
+    """What operations may ask while a node is read."""
+
+    types: tuple[str, ...]
+    variables: tuple[Variable, ...]
+    events: tuple[CustomEvent, ...]
+    file: Mapping[str, Any]
+    """The root of the glTF JSON."""
+    inputs: Mapping[str, str]
+    """Types by socket id, as the node has them."""
+    flow_ids: tuple[str, ...]
+    """Output flows that are connected."""
+    configuration: Mapping[str, Any]
+
+
+class MadeNode(Protocol):
+    """A checked node, as far as its first state depends on it."""
+
+    @property
+    def index(self) -> int: ...
+    @property
+    def configuration(self) -> Mapping[str, Any]: ...
+    @property
+    def inputs(self) -> Mapping[str, Any]: ...
+    @property
+    def outputs(self) -> Mapping[str, str]: ...
+
+
+class NodeMaking(Protocol):
+    """What the closures of one node are made of."""
+
+    state: list[Any]
+    """The internal state."""
+    behavior: Any
+    """The ``Behavior`` that they belong to."""
+
+    @property
+    def node(self) -> MadeNode: ...
+    @property
+    def configuration(self) -> Mapping[str, Any]: ...
+    @property
+    def flow_ids(self) -> tuple[str, ...]:
+        """Connected output flows, in the order of the text."""
+
+    def push(self, flow: Callable[[], None], /) -> None:
+        """Activate this next; what was pushed last runs first."""
+
+    def input(self, socket: str, default: Any = None) -> Callable[[], Any]:
+        """The closure of an input value."""
+
+    def flow(self, name: str) -> Callable[[], None] | None:
+        """What an output flow activates; ``None`` where it is unconnected."""
+
+    def remember_done(self) -> None:
+        """The ``done`` flow of the node is activated by the behavior, by the node's index."""
+
+    def remembered(self, compute: Callable[[], Any]) -> Callable[[], Any]:
+        """The same value until something is activated."""
+
+    def shared(self, name: str, make: Callable[[NodeMaking], Any]) -> Any:
+        """Something that several outputs use."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
     """One operation of the text."""
@@ -53,23 +118,23 @@ class Operation:
     """Property to ``bool``, ``int``, ``int[]`` or ``string``."""
     defaults: Mapping[str, Any] | None = None
     """The default configuration; ``None``: there is none, or nothing to configure."""
-    find_sockets: Callable[[Any], Sockets | str] | None = None
+    find_sockets: Callable[[NodeReading], Sockets | str] | None = None
     """Value sockets that the configuration decides, of a ``NodeReading``; a text says what is
     wrong with it."""
-    find_flows: Callable[[Any], tuple[Sequence[str], Sequence[str]]] | None = None
+    find_flows: Callable[[NodeReading], tuple[Sequence[str], Sequence[str]]] | None = None
     """Input and output flows that the configuration decides, of a ``NodeReading``."""
-    check: Callable[[Any, Any], str] | None = None
+    check: Callable[[NodeReading, dict[str, Any]], str] | None = None
     """What is wrong with a value of the configuration, of a ``NodeReading`` and its values."""
     optional: frozenset[str] = frozenset()
     """Inputs with a default, which the file need not connect."""
     slots: tuple[str, ...] = ()
     """Outputs that show the internal state: the first members of it, in this order."""
-    state: Callable[[Any], list[Any]] | None = None
+    state: Callable[[MadeNode], list[Any]] | None = None
     """The internal state of a ``GraphNode`` as it begins; members never change in themselves."""
-    prepare: Callable[[Any], Mapping[str, Callable[[], None]]] | None = None
+    prepare: Callable[[NodeMaking], Mapping[str, Callable[[], None]]] | None = None
     """The closures of the input flows of a ``NodeMaking``; of an event, none. What a node calls
     itself is there too, under names that no socket has."""
-    make_output: Callable[[Any, str], Callable[[], Any]] | None = None
+    make_output: Callable[[NodeMaking, str], Callable[[], Any]] | None = None
     """The closure of one output value of a ``NodeMaking`` that neither is pure nor state."""
 
     @property

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from gltf_bullet.behavior.operations.declaring import ANY, Sockets, declare
+from gltf_bullet.behavior.operations.declaring import ANY, NodeMaking, NodeReading, Sockets, declare
 from gltf_bullet.behavior.values import as_index, shown
-
-if TYPE_CHECKING:
-    from gltf_bullet.behavior.preparing import NodeMaking
-    from gltf_bullet.behavior.reading import NodeReading
 
 __all__ = ["message_parts"]
 

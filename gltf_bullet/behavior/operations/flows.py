@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gltf_bullet.behavior.operations.declaring import declare
+from gltf_bullet.behavior.operations.declaring import MadeNode, NodeMaking, NodeReading, declare
 from gltf_bullet.behavior.values import wrapped
-
-if TYPE_CHECKING:
-    from gltf_bullet.behavior.graph import GraphNode
-    from gltf_bullet.behavior.preparing import NodeMaking
-    from gltf_bullet.behavior.reading import NodeReading
 
 Closures = Mapping[str, Callable[[], None]]
 
@@ -75,7 +70,12 @@ def _while(node: NodeMaking) -> Closures:
 
 
 def _for(node: NodeMaking) -> Closures:
-    start, end, push, state = node.input("startIndex"), node.input("endIndex"), node.push, node.state
+    start, end, push, state = (
+        node.input("startIndex"),
+        node.input("endIndex"),
+        node.push,
+        node.state,
+    )
     body, completed = node.flow("loopBody"), node.flow("completed")
 
     def check() -> None:
@@ -197,7 +197,7 @@ def _set_delay(node: NodeMaking) -> Closures:
         wait = duration()
         delay = behavior.delays.add(behavior.now + wait, index) if is_duration(wait) else None
         if delay is not None:
-            state[0], state[1] = delay, delay.index
+            state[0], state[1] = delay, delay.number
         target = err if delay is None else out
         if target is not None:
             push(target)
@@ -225,7 +225,7 @@ def _input_flow_count(_: NodeReading, configuration: dict[str, Any]) -> str:
     return "" if 0 <= configuration["inputFlows"] <= 64 else "inputFlows: 0 to 64"
 
 
-def _no_state(*begin: Any) -> Callable[[GraphNode], list[Any]]:
+def _no_state(*begin: Any) -> Callable[[MadeNode], list[Any]]:
     return lambda _: list(begin)
 
 

@@ -313,12 +313,8 @@ for _name, _meaning, _number in (
     ("cbrt", "cube root", _cube_root),
 ):
     declare(f"math/{_name}", _meaning, (_ANGLE, _each(_number)))
-declare(
-    "math/atan2", "angle of (b, a)", ("floatN a, floatN b -> floatN value", _each(atan2))
-)
-declare(
-    "math/pow", "a to the power of b", ("floatN a, floatN b -> floatN value", _each(_power))
-)
+declare("math/atan2", "angle of (b, a)", ("floatN a, floatN b -> floatN value", _each(atan2)))
+declare("math/pow", "a to the power of b", ("floatN a, floatN b -> floatN value", _each(_power)))
 
 
 # --- bits and booleans ------------------------------------------------------------------------
@@ -330,7 +326,9 @@ declare(
 )  # fmt: skip
 declare("math/and", "a and b", (_INT_TWO, lambda a, b: a & b), (_BOOL_TWO, lambda a, b: a and b))
 declare("math/or", "a or b", (_INT_TWO, lambda a, b: a | b), (_BOOL_TWO, lambda a, b: a or b))
-declare("math/xor", "either a or b", (_INT_TWO, lambda a, b: a ^ b), (_BOOL_TWO, lambda a, b: a != b))
+declare(
+    "math/xor", "either a or b", (_INT_TWO, lambda a, b: a ^ b), (_BOOL_TWO, lambda a, b: a != b)
+)
 declare("math/asr", "a shifted right by b bits", (_INT_TWO, lambda a, b: a >> (b & 31)))
 declare("math/lsl", "a shifted left by b bits", (_INT_TWO, lambda a, b: wrapped(a << (b & 31))))
 declare("math/clz", "zero bits in front", (_INT_ONE, lambda a: 32 - (a & 0xFFFFFFFF).bit_length()))
@@ -357,4 +355,6 @@ declare(
     ("float a -> bool value", lambda a: a == a and a != 0.0),
 )  # fmt: skip
 declare("type/floatToInt", "towards zero, modulo 2^32", ("float a -> int value", _to_int))
-declare("ref/eq", "whether both refer to the same", ("ref a, ref b -> bool value", lambda a, b: a == b))
+declare(
+    "ref/eq", "whether both refer to the same", ("ref a, ref b -> bool value", lambda a, b: a == b)
+)

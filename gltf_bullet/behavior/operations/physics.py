@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gltf_bullet.behavior.operations.declaring import declare
+from gltf_bullet.behavior.operations.declaring import MadeNode, NodeMaking, NodeReading, declare
 from gltf_bullet.behavior.values import Reference, as_index
-
-if TYPE_CHECKING:
-    from gltf_bullet.behavior.graph import GraphNode
-    from gltf_bullet.behavior.preparing import NodeMaking
-    from gltf_bullet.behavior.reading import NodeReading
 
 Closures = Mapping[str, Callable[[], None]]
 
@@ -28,7 +23,7 @@ def _node_index(node: NodeMaking) -> Callable[[], int]:
     def find() -> int:
         value = source()
         if isinstance(value, Reference):
-            value = value.index if value.collection == "/nodes" else -1
+            value = value.number if value.collection == "/nodes" else -1
         return value if value is not None and 0 <= value < count else -1
 
     return find
@@ -62,7 +57,7 @@ def _apply_point_impulse(node: NodeMaking) -> Closures:
     return {"in": enter}
 
 
-def _no_node(node: GraphNode) -> int | None:
+def _no_node(node: MadeNode) -> int | None:
     return None if node.outputs.get("hitNodeIndex") == "ref" else -1
 
 

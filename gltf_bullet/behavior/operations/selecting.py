@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gltf_bullet.behavior.operations.declaring import Sockets, declare
-
-if TYPE_CHECKING:
-    from gltf_bullet.behavior.preparing import NodeMaking
-    from gltf_bullet.behavior.reading import NodeReading
+from gltf_bullet.behavior.operations.declaring import NodeMaking, NodeReading, Sockets, declare
 
 
 def _select_sockets(node: NodeReading) -> Sockets | str:

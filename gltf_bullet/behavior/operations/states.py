@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gltf_bullet.behavior.easing import Easing
-from gltf_bullet.behavior.operations.declaring import Sockets, declare
+from gltf_bullet.behavior.operations.declaring import NodeMaking, NodeReading, Sockets, declare
+from gltf_bullet.behavior.operations.easing import Easing
 from gltf_bullet.behavior.operations.flows import is_duration
 from gltf_bullet.behavior.pointer_templates import PointerTemplate, parse_template
 from gltf_bullet.behavior.values import DEFAULTS, Reference
-
-if TYPE_CHECKING:
-    from gltf_bullet.behavior.preparing import NodeMaking
-    from gltf_bullet.behavior.reading import NodeReading
 
 Closures = Mapping[str, Callable[[], None]]
 
@@ -298,7 +294,7 @@ def _animation_index(node: NodeMaking) -> Callable[[], int | None]:
     def find() -> int | None:
         value = source()
         if isinstance(value, Reference):
-            value = value.index if value.collection == "/animations" else -1
+            value = value.number if value.collection == "/animations" else -1
         return None if value is None or value < 0 or span(value) is None else value
 
     return find
@@ -344,15 +340,20 @@ def _stop_animation(node: NodeMaking) -> Closures:
 
 def _stop_animation_at(node: NodeMaking) -> Closures:
     animation, playing, push = _animation_index(node), node.behavior.playing, node.push
-    time, out, err, index = node.input("stopTime"), node.flow("out"), node.flow("err"), node.node.index
+    time, out, err, index = (
+        node.input("stopTime"),
+        node.flow("out"),
+        node.flow("err"),
+        node.node.index,
+    )
     node.remember_done()
 
     def enter() -> None:
         found, stop = animation(), time()
-        is_valid = found is not None and stop == stop
-        if is_valid:
+        flow = err
+        if found is not None and stop == stop:
             playing.stop_at(found, stop, index)
-        flow = out if is_valid else err
+            flow = out
         if flow is not None:
             push(flow)
 

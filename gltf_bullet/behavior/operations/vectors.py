@@ -129,7 +129,6 @@ def _unit_or_nan(a: Floats) -> Floats:
     return tuple([quotient(x, length) for x in a])
 
 
-
 declare(
     "math/length", "length of a",
     ("floatN a -> float value", lambda kind: abs if kind == "float" else _length),
@@ -143,7 +142,9 @@ declare(
     ),
 )  # fmt: skip
 declare("math/cross", "cross product", ("float3 a, float3 b -> float3 value", _cross))
-declare("math/rotate2D", "a turned by an angle", ("float2 a, float angle -> float2 value", _rotate_2d))
+declare(
+    "math/rotate2D", "a turned by an angle", ("float2 a, float angle -> float2 value", _rotate_2d)
+)
 declare(
     "math/rotate3D", "a turned by a quaternion",
     ("float3 a, float4 rotation -> float3 value", _rotate_3d),
@@ -173,15 +174,14 @@ def _transformed(a: Floats, b: Floats) -> Floats:
 
 
 def multiplied(a: Floats, b: Floats) -> Floats:
+    """Matrix product."""
     n = _side(a)
     rows = [a[row::n] for row in range(n)]
     return tuple([_dot(row, b[n * k : n * k + n]) for k in range(n) for row in rows])
 
 
 def _minor(a: Floats, n: int, row: int, column: int) -> Floats:
-    return tuple(
-        [a[r + n * c] for c in range(n) if c != column for r in range(n) if r != row]
-    )
+    return tuple([a[r + n * c] for c in range(n) if c != column for r in range(n) if r != row])
 
 
 def _determinant(a: Floats) -> float:
@@ -213,6 +213,7 @@ def _inverse(a: Floats) -> tuple[Floats, bool]:
 
 
 def composed(translation: Floats, rotation: Floats, scale: Floats) -> Floats:
+    """The matrix of a translation, a rotation xyzw and a scale."""
     (x, y, z, w), (sx, sy, sz) = rotation, scale
     return (
         sx * (1.0 - 2.0 * (y * y + z * z)), sx * 2.0 * (x * y + z * w), sx * 2.0 * (x * z - y * w),

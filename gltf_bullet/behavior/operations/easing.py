@@ -1,4 +1,4 @@
-"""Variables and properties on their way to a value ("Variable Interpolate", "Pointer Interpolate")."""
+"""Values on their way ("Variable Interpolate", "Pointer Interpolate")."""
 
 from __future__ import annotations
 
