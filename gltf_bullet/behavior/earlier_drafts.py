@@ -211,8 +211,9 @@ class _Rewriting:
                 return self.signature(event["values"][socket]["type"])
             if name in ("flow/for", "type/boolToInt", "type/floatToInt", "flow/multiGate"):
                 return "int"
-            if name.startswith("math/"):
-                first = next(v for k, v in owner["values"].items() if k != "condition")
+            if name.startswith("math/") and name[5:] not in ("eq", "lt", "le", "gt", "ge"):
+                chosen = ("condition", "selection")
+                first = next(v for k, v in owner["values"].items() if k not in chosen)
                 return "int" if self.is_integer(first) else ""
         except (KeyError, IndexError, TypeError, StopIteration, AttributeError, RecursionError):
             return ""

@@ -14,6 +14,7 @@ from gltf_bullet.behavior.customs import CustomEvent, Variable
 from gltf_bullet.behavior.earlier_drafts import with_present_spellings
 from gltf_bullet.behavior.findings import (
     BEHAVIOR_CONFIGURATION,
+    BEHAVIOR_EARLIER_SPELLING,
     BEHAVIOR_INVALID,
     BEHAVIOR_REQUIRED,
     BEHAVIOR_TOO_LARGE,
@@ -216,6 +217,7 @@ class _GraphReader:
                 at = self.at / "nodes" / index
                 self.reject(at, "the node", self.raw_nodes[index], "an object")
         flow_order = self.order_of(self.flow_links(), "flows")
+        self.note_backward()
         self.refuse_second_triggers()
         if not self.is_valid:
             return None
@@ -385,7 +387,7 @@ class _GraphReader:
             for item in values.values() if isinstance(values, Mapping) else ():
                 if isinstance(item, Mapping) and "node" in item:
                     other = as_index(item["node"], len(self.raw_nodes))
-                    if other is not None:
+                    if other is not None and other != index:
                         links.setdefault(index, set()).add(other)
         return links
 
@@ -396,6 +398,20 @@ class _GraphReader:
             for index, node in self.nodes.items()
             if node.flows
         }
+
+    def note_backward(self) -> None:
+        """The text has values of lower nodes and flows to higher ones only."""
+        values = sum(max(others) > k for k, others in self.value_links().items())
+        flows = sum(min(others) < k for k, others in self.flow_links().items())
+        for count, got in (
+            (values, "a value of a later node"),
+            (flows, "a flow to an earlier one"),
+        ):
+            if count:
+                self.diagnostics.report(
+                    BEHAVIOR_EARLIER_SPELLING, self.at, got=got,
+                    meaning="any other, as there is no circle", count=count,
+                )  # fmt: skip
 
     def order_of(self, needed: Mapping[int, Iterable[int]], key: str) -> tuple[int, ...]:
         """All nodes, each after those it needs, otherwise by index; a circle is refused."""
@@ -416,7 +432,10 @@ class _GraphReader:
                 if not waiting[user]:
                     heapq.heappush(ready, user)
         if len(order) < count:
-            stuck = min(index for index, others in waiting.items() if others)
+            stuck, seen = min(index for index, others in waiting.items() if others), set[int]()
+            while stuck not in seen:  # from a node that waits into the circle
+                seen.add(stuck)
+                stuck = min(waiting[stuck])
             at = self.at / "nodes" / stuck / key
             self.reject(at, key, "a circle", "free of circles")
             done = set(order)
@@ -457,7 +476,7 @@ class _GraphReader:
         if operation.find_flows is not None:
             more_in, more_out = operation.find_flows(reading)
             flows_in, flows_out = (*flows_in, *more_in), (*flows_out, *more_out)
-        for flow in flows.keys() - set(flows_out):
+        for flow in [flow for flow in flows if flow not in flows_out]:
             self.diagnostics.report(
                 BEHAVIOR_UNUSED, at / "flows" / flow, got=show(flow), operation=declared.name
             )
@@ -524,7 +543,7 @@ class _GraphReader:
     ) -> Mapping[str, Any] | None:
         """Checked; the default where it is wrong, ``None`` where there is no default."""
         at = at / "configuration"
-        for name in raw.keys() - operation.configuration.keys():
+        for name in [name for name in raw if name not in operation.configuration]:
             self.diagnostics.report(
                 BEHAVIOR_UNUSED, at / name, got=show(name), operation=operation.name
             )

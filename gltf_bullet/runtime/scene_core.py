@@ -234,7 +234,7 @@ class SceneCore:
     @property
     def is_interfered(self) -> bool:
         """Whether anybody may have changed the world within the last step, as who watches may."""
-        return bool(self._is_busy or self._listeners or self.events or self.acting is not None)
+        return bool(self._is_busy or self._listeners or self.events or self._acts)
 
     def begin_step(
         self, settings: EngineSettings, *, is_next: bool = False, solves: bool = True
