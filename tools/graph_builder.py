@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 __all__ = ["GraphBuilder", "Out", "Typed"]
@@ -92,7 +93,7 @@ class GraphBuilder:
 
     def chain(self, *nodes: int) -> None:
         """Connect ``out`` of each node to ``in`` of the next one."""
-        for node, target in zip(nodes, nodes[1:], strict=False):
+        for node, target in pairwise(nodes):
             self.flow(node, target)
 
     def graph(self) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def lived(behavior: Behavior, times: range) -> None:
 def test_random_graphs_run_and_replay(part: int) -> None:
     read = 0
     for number in range(COUNT // 4):
-        random = Random(f"{part} {number}")
+        random = Random(f"{part} {number}")  # noqa: S311
         graph = random_graph(random, random.choice((5, 20, 60)))
         if number % 3 == 0:
             graph = damaged(graph, random)

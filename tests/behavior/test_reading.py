@@ -17,6 +17,10 @@ WRONG, UNSUPPORTED = "BEHAVIOR_INVALID", "BEHAVIOR_UNSUPPORTED"
 DEFAULTED, EARLIER = "BEHAVIOR_CONFIGURATION", "BEHAVIOR_EARLIER_SPELLING"
 
 
+INPUTS, OUTPUTS = "inputValueSockets", "outputValueSockets"
+CONFIGURED, AT_2 = ("nodes", 2, "configuration"), "/nodes/2/configuration"
+
+
 def valid() -> dict[str, Any]:
     """A graph with a little of everything."""
     g = GraphBuilder()
@@ -103,22 +107,22 @@ RULES: list[tuple[Edit, str]] = [
     (put("declarations", 0, 3), "/declarations/0"),
     (put("declarations", 0, "op", 3), "/declarations/0/op"),
     (put("declarations", 0, "op", "math/nothing"), "/declarations/0/op"),
-    (put("declarations", 1, "inputValueSockets", {"a": {"type": 0}}), "/declarations/1/inputValueSockets"),
+    (put("declarations", 1, INPUTS, {"a": {"type": 0}}), f"/declarations/1/{INPUTS}"),
     (put("declarations", 5, "extension", 3), "/declarations/5/extension"),
-    (put("declarations", 5, "inputValueSockets", 3), "/declarations/5/inputValueSockets"),
-    (put("declarations", 5, "inputValueSockets", "a", 3), "/declarations/5/inputValueSockets/a"),
-    (put("declarations", 5, "inputValueSockets", "a", "type", 8), "/declarations/5/inputValueSockets/a/type"),
-    (put("declarations", 5, "outputValueSockets", "b", {}), "/declarations/5/outputValueSockets/b/type"),
+    (put("declarations", 5, INPUTS, 3), f"/declarations/5/{INPUTS}"),
+    (put("declarations", 5, INPUTS, "a", 3), f"/declarations/5/{INPUTS}/a"),
+    (put("declarations", 5, INPUTS, "a", "type", 8), f"/declarations/5/{INPUTS}/a/type"),
+    (put("declarations", 5, OUTPUTS, "b", {}), f"/declarations/5/{OUTPUTS}/b/type"),
     (put("declarations", 6, {"op": "math/add"}), "/declarations/6"),
     # Node Object Validation
     (put("nodes", 1, 3), "/nodes/1"),
     (drop("nodes", 1, "declaration"), "/nodes/1/declaration"),
     (put("nodes", 1, "declaration", 77), "/nodes/1/declaration"),
-    (put("nodes", 2, "configuration", 3), "/nodes/2/configuration"),
-    (put("nodes", 2, "configuration", "variables", 3), "/nodes/2/configuration/variables"),
-    (put("nodes", 2, "configuration", "variables", {"value": 0}), "/nodes/2/configuration/variables/value"),
-    (drop("nodes", 2, "configuration"), "/nodes/2/configuration/variables"),
-    (put("nodes", 2, "configuration", "variables", {"value": [1]}), "/nodes/2/configuration/variables"),
+    (put(*CONFIGURED, 3), AT_2),
+    (put(*CONFIGURED, "variables", 3), f"{AT_2}/variables"),
+    (put(*CONFIGURED, "variables", {"value": 0}), f"{AT_2}/variables/value"),
+    (drop(*CONFIGURED), f"{AT_2}/variables"),
+    (put(*CONFIGURED, "variables", {"value": [1]}), f"{AT_2}/variables"),
     (put("nodes", 3, "configuration", "event", {"value": [1]}), "/nodes/3/configuration/event"),
     (put("nodes", 3, "configuration", "event", {"value": [-1]}), "/nodes/3/configuration/event"),
     (put("nodes", 1, "values", []), ""),

@@ -612,7 +612,7 @@ def test_a_state_goes_on_alike_in_another_behavior() -> None:
     one, two = run(g, seed=5), run(g, seed=9)
     times = [k / 60 for k in range(120)]
     ticked(one, *times[:50])
-    two.restore(pickle.loads(pickle.dumps(one.state())))
+    two.restore(pickle.loads(pickle.dumps(one.state())))  # noqa: S301
     assert [ticked(one, t) for t in times[50:]] == [ticked(two, t) for t in times[50:]]
     assert values(one)["delays"] > 5
     assert one.state().chance == two.state().chance

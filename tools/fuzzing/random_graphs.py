@@ -55,10 +55,11 @@ class _Growing:
         self.outputs: dict[str, list[Out]] = {kind: [] for kind in _KINDS}
         self.entries: list[tuple[int, tuple[str, ...]]] = []
         self.starts: list[int] = []
+        self.triggers: set[str] = set()
         self.chosen: dict[str, Sockets] = {}
-        for _ in range(random.randint(1, 6)):
-            self.builder.variable(self.value(random.choice(_KINDS)))
-        self.kinds = [self.builder._types[v["type"]] for v in self.builder._variables]
+        self.kinds = [random.choice(_KINDS) for _ in range(random.randint(1, 6))]
+        for kind in self.kinds:
+            self.builder.variable(self.value(kind))
         self.events = [self.event(k) for k in range(random.randint(1, 3))]
         operations = list(OPERATIONS.values())
         # Graphs need many beginnings and places where values arrive.
@@ -152,8 +153,9 @@ class _Growing:
             inputs = {"a": random.choice(_KINDS)}
         if "rigid_body_trigger" in name:
             configuration = {"nodeIndex": 2}
-            if name in self._seen():
+            if name in self.triggers:
                 return
+            self.triggers.add(name)
         index = builder.add(
             name,
             {socket: self.source(kind) for socket, kind in inputs.items()},
@@ -168,10 +170,6 @@ class _Growing:
             self.starts.append(index)
         elif not operation.is_value:
             self.entries.append((index, operation.flows_in or ("0",)))
-
-    def _seen(self) -> set[str]:
-        declared = self.builder._declarations
-        return {declared[node["declaration"]]["op"] for node in self.builder._nodes}
 
     def connect(self) -> None:
         random = self.random
