@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from gltf_bullet.behavior.customs import CustomEvent, Variable
 from gltf_bullet.behavior.operations.declaring import Operation, Variant
+from gltf_bullet.behavior.pointer_templates import parse_template
 from gltf_bullet.behavior.values import Value
 from gltf_bullet.diagnostics import JsonPointer
 
@@ -32,6 +34,8 @@ class Link:
 
 
 Source = Constant | Link
+
+_PLACE = re.compile("/nodes/([0-9]{1,9})/(?:translation|rotation|scale)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,3 +73,21 @@ class Graph:
     """All nodes, each after those whose values it takes."""
     flow_order: tuple[int, ...]
     """All nodes, each after those that its flows lead to."""
+
+    def moved_nodes(self) -> frozenset[int]:
+        """The glTF nodes that it moves by name: others are computed while it runs."""
+        found: set[int] = set()
+        for node in self.nodes:
+            if node.name not in ("pointer/set", "pointer/interpolate"):
+                continue
+            template = parse_template(str(node.configuration.get("pointer")))
+            if template is None or not all(
+                isinstance(node.inputs.get(name), Constant) for name, _ in template.parameters
+            ):
+                continue
+            values = [node.inputs[name] for name, _ in template.parameters]
+            pointer = template.fill(tuple(v.value for v in values if isinstance(v, Constant)))
+            match = _PLACE.fullmatch(pointer or "")
+            if match is not None:
+                found.add(int(match[1]))
+        return frozenset(found)

@@ -21,6 +21,7 @@ from gltf_bullet.options import Visuals
 from gltf_bullet.planning.scene_plan import AnimatedNodes
 from gltf_bullet.rendering.render_meshes import automatic_visuals
 from gltf_bullet.scene import Animation, AnimationSampler, NodeTree
+from gltf_bullet.scene.animation import AnimationTrack, Interpolation
 
 __all__ = ["AssetContent", "FileContent", "read_content"]
 
@@ -43,13 +44,13 @@ class AssetContent:
     animations: tuple[Animation, ...] = ()
     issues: tuple[Issue, ...]
     """What reading found; translating adds its own to :attr:`Scene.issues`."""
-    acts: bool = False
-    """Whether it has a behavior graph that can be run."""
+    acted: tuple[int, ...] | None = None
+    """Nodes that its behavior graph moves by name; ``None``: it has none that can be run."""
     derived: dict[object, Any] = field(init=False, default_factory=dict)
     """What others have made of it, by names of theirs; not pickled."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        parts = self.path, self.content, self.animations, self.issues, self.acts
+        parts = self.path, self.content, self.animations, self.issues, self.acted
         return (_asset_of, (type(self), *parts))
 
     @property
@@ -110,6 +111,25 @@ class AssetContent:
             scaled=frozenset(scaled),
         )
 
+    @property
+    def acts(self) -> bool:
+        """Whether it has a behavior graph that can be run."""
+        return self.acted is not None
+
+    @property
+    def movements(self) -> tuple[Animation, ...]:
+        """What moves nodes: the animations, and the graph as if it were another one."""
+        if not self.acted:
+            return self.animations
+        tracks = tuple(
+            AnimationTrack(
+                target_path="translation", node=node, pointer=None, times=np.zeros(1),
+                values=self.tree.translations[node : node + 1], interpolation=Interpolation.STEP,
+            )
+            for node in self.acted
+        )  # fmt: skip
+        return (*self.animations, Animation(name="", tracks=tracks, duration=0.0))
+
     def to_glb(self) -> bytes:
         """The whole file, with all buffers and images that it refers to, as a ``.glb``.
 
@@ -125,9 +145,9 @@ def _asset_of(
     content: Later[FileContent],
     animations: tuple[Animation, ...],
     issues: tuple[Issue, ...],
-    acts: bool,
+    acted: tuple[int, ...] | None,
 ) -> AssetContent:
-    return kind(path=path, content=content, animations=animations, issues=issues, acts=acts)
+    return kind(path=path, content=content, animations=animations, issues=issues, acted=acted)
 
 
 def read_content(source: AssetSource | SourceFile, diagnostics: Diagnostics) -> AssetContent:
@@ -140,18 +160,20 @@ def read_content(source: AssetSource | SourceFile, diagnostics: Diagnostics) -> 
     check_extensions(document, diagnostics)
     physics = read_physics(document, diagnostics)
     animations = read_animations(document, diagnostics)
-    acts = False
+    acted = None
     if "KHR_interactivity" in document.extensions_used or document.root_extension(
         "KHR_interactivity"
     ):
         # Imported where a file has a graph: all operations take some milliseconds.
         from gltf_bullet.behavior.reading import read_graphs
 
-        acts = read_graphs(document.json, diagnostics) is not None
+        graph = read_graphs(document.json, diagnostics)
+        if graph is not None:
+            acted = tuple(sorted(k for k in graph.moved_nodes() if k < len(document.tree)))
     return AssetContent(
         path=document.path,
         content=Later.known(FileContent(document, physics)),
         animations=animations,
         issues=diagnostics.issues,
-        acts=acts,
+        acted=acted,
     )

@@ -124,7 +124,7 @@ def translate(
             scene_index,
             options,
             diagnostics,
-            asset.animations,
+            asset.movements if options.behavior else asset.animations,
             deformation,
         )
     return Translation(

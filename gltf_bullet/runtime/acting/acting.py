@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from gltf_bullet.behavior.graph import Graph
 from gltf_bullet.behavior.reading import read_graphs
@@ -49,6 +50,22 @@ class Acting:
     def is_idle(self) -> bool:
         """Whether the next step needs nothing of the graph."""
         return self.behavior.is_idle
+
+    def moves_freely(self, node: int) -> bool:
+        """Whether a node that the graph moves carries nothing of the simulation."""
+        return node in self._free_nodes
+
+    @cached_property
+    def _free_nodes(self) -> frozenset[int]:
+        physics, tree = self._core.model.now, self._core.asset.tree
+        held = physics.motions.keys() | physics.colliders.keys() | physics.triggers.keys()
+        held |= physics.joints.keys()
+        held |= {j.connected_node for j in physics.joints.values() if j.connected_node is not None}
+        return frozenset(
+            node
+            for node in self._core.asset.acted or ()
+            if held.isdisjoint((node, *tree.descendants(node)))
+        )
 
     def before_step(self, time_step: float) -> None:
         """Act, so that the coming step of this size [s] goes by it."""

@@ -7,6 +7,7 @@ channel in a few numpy calls and composes the animated part of the tree level by
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -37,8 +38,13 @@ class Animator:
     """Local transforms of all nodes as the active animations say."""
 
     def __init__(
-        self, tree: NodeTree, animations: Animations, world_from_asset: FloatArray
+        self,
+        tree: NodeTree,
+        animations: Animations,
+        world_from_asset: FloatArray,
+        acted: Sequence[int] = (),
     ) -> None:
+        """Know the tree, where its root stands, and the nodes that a behavior graph moves."""
         self._tree = tree
         self.animations = animations
         self._world_from_asset = world_from_asset
@@ -50,7 +56,8 @@ class Animator:
         self.weights: dict[int, FloatArray] = {}
         """Morph weights by node, as the active animations say."""
         self.animated = np.zeros(len(tree), dtype=bool)
-        """Nodes that any animation of the file moves, active or not."""
+        """Nodes that any animation of the file moves, active or not, or a behavior graph."""
+        self.animated[list(acted)] = True
         for player in animations:
             self.animated[player.sampler.animated_nodes] = True
         self.moved = tree.nearest_at_or_above(self.animated) >= 0
