@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from numbers import Real
 from typing import Any
@@ -27,7 +28,12 @@ class Variables(MutableMapping[int | str, Any]):
         self._values = acting.behavior.values
         self._easings = acting.behavior.easings.running
 
-    def _index(self, key: int | str) -> int:
+    def index_of(self, key: int | str) -> int:
+        """The index of a variable.
+
+        Raises:
+            KeyError: There is none, or several of that name.
+        """
         if not isinstance(key, str):
             if not 0 <= key < len(self._variables):
                 raise KeyError(f"variable {key}; the graph has {len(self._variables)}")
@@ -41,10 +47,10 @@ class Variables(MutableMapping[int | str, Any]):
         return found[0]
 
     def __getitem__(self, key: int | str) -> Any:
-        return self._values[self._index(key)]
+        return self._values[self.index_of(key)]
 
     def __setitem__(self, key: int | str, value: Any) -> None:
-        index = self._index(key)
+        index = self.index_of(key)
         kind = self._variables[index].kind
         self._values[index] = taken(kind, value, f"variable {key!r}")
         self._easings.pop(index, None)
@@ -53,10 +59,18 @@ class Variables(MutableMapping[int | str, Any]):
         raise TypeError("the variables of a graph are fixed")
 
     def __iter__(self) -> Iterator[int | str]:
-        return (variable.name or k for k, variable in enumerate(self._variables))
+        known = Counter(variable.name for variable in self._variables)
+        return (
+            variable.name if variable.name and known[variable.name] == 1 else k
+            for k, variable in enumerate(self._variables)
+        )
 
     def __len__(self) -> int:
         return len(self._variables)
+
+    def snapshot(self) -> tuple[Any, ...]:
+        """All values now, in the order of the file."""
+        return tuple(self._values)
 
     def __repr__(self) -> str:
         return f"Variables({dict(self)!r})"
@@ -106,7 +120,12 @@ class BehaviorView:
         """Ids of the custom events that come from outside or go there."""
         return tuple(e.id for e in self._acting.behavior.graph.events if e.id is not None)
 
-    def _number(self, event: str) -> int:
+    def require_event(self, event: str) -> int:
+        """The index of a custom event.
+
+        Raises:
+            KeyError: The graph has no such event.
+        """
         for number, known in enumerate(self._acting.behavior.graph.events):
             if known.id == event:
                 return number
@@ -121,7 +140,7 @@ class BehaviorView:
             TypeError: A value is of another type.
         """
         self._core.require_alive()
-        number = self._number(event)
+        number = self.require_event(event)
         sockets = self._acting.behavior.graph.events[number].values
         made: dict[str, Value] = {}
         for name, value in values.items():
@@ -138,7 +157,7 @@ class BehaviorView:
         Raises:
             KeyError: The graph has no such event.
         """
-        return self._acting.behavior.on(self._number(event), callback)
+        return self._acting.behavior.on(self.require_event(event), callback)
 
     def select(
         self,
