@@ -104,7 +104,7 @@ def _value(graph: Graph, source: Constant | Link, depth: int = 0) -> str:
 def operation_rows() -> list[tuple[str, str, str, str]]:
     """Every operation with its inputs, outputs and meaning, for the reference page."""
     rows = []
-    for (extension, name), operation in OPERATIONS.items():
+    for (extension, name), operation in sorted(OPERATIONS.items(), key=lambda item: item[0]):
         inputs: dict[str, list[str]] = {}
         outputs: dict[str, list[str]] = {}
         for variant in operation.variants:
