@@ -28,11 +28,14 @@ _NAMES: Final = {
 }
 _NUMBERS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _HOLE: Final = re.compile(r"(?<!{){([^{}]*)}(?!})")
+_SOCKETS: Final = {"math/rotate2D": ("b", "angle"), "math/rotate3D": ("b", "rotation")}
 _EMPTY = ("an empty list or object", "nothing")
 
 
 class _Rewriting:
-    def __init__(self, graph: Mapping[str, Any]) -> None:
+    def __init__(self, graph: Mapping[str, Any], *, by_rows: bool = False) -> None:
+        """Rewrite a graph; ``by_rows``: its 4x4 matrices are written row by row."""
+        self._by_rows = by_rows
         self.seen: Counter[tuple[str, str]] = Counter()
         self.graph = graph
         types = graph.get("types")
@@ -86,6 +89,10 @@ class _Rewriting:
                 _NUMBERS.get(item, item) if isinstance(item, str) else item for item in value
             ]
             self.seen["a number as text", "that number"] += 1
+        is_matrix = self._by_rows and self.signature(made.get("type")) == "float4x4"
+        if is_matrix and isinstance(value, list) and len(value) == 16:
+            made["value"] = [made["value"][4 * k + row] for row in range(4) for k in range(4)]
+            self.seen["a matrix row by row, as UnityGLTF wrote them", "that matrix"] += 1
         if isinstance(value, list) and not value:
             del made["value"]
             self.seen[_EMPTY] += 1
@@ -119,9 +126,14 @@ class _Rewriting:
             made["values"] = self.values(made["values"])
         index = made.get("declaration")
         name = names[index] if isinstance(index, int) and 0 <= index < len(names) else None
+        if name in _SOCKETS:
+            self.socket(made, *_SOCKETS[name])
         configuration = made.get("configuration")
         if not isinstance(configuration, dict):
             return made
+        if name == "variable/interpolate" and "useSlerp" not in configuration:
+            made["configuration"] = {**configuration, "useSlerp": {"value": [False]}}
+            self.seen["variable/interpolate without useSlerp", "false"] += 1
         if name == "debug/log":
             self.message(made, configuration)
         if name == "variable/set" and "variables" not in configuration:
@@ -129,6 +141,13 @@ class _Rewriting:
         if name in ("pointer/get", "pointer/set", "pointer/interpolate"):
             self.pointer(made, configuration)
         return made
+
+    def socket(self, made: dict[str, Any], old: str, new: str) -> None:
+        """An input that has another name now."""
+        values = made.get("values")
+        if isinstance(values, dict) and old in values and new not in values:
+            made["values"] = {new if key == old else key: item for key, item in values.items()}
+            self.seen[f"the input {old}", new] += 1
 
     def one_variable(self, made: dict[str, Any], configuration: Mapping[str, Any]) -> None:
         """``variable/set`` of one variable had the input ``value``."""
@@ -221,11 +240,22 @@ class _Rewriting:
 
 
 def with_present_spellings(
-    graph: Mapping[str, Any], at: JsonPointer, diagnostics: Diagnostics
+    graph: Mapping[str, Any], generator: str, at: JsonPointer, diagnostics: Diagnostics
 ) -> dict[str, Any]:
-    """The graph as the text has it now; what was otherwise is reported, once per kind."""
+    """The graph as the text has it now; what was otherwise is reported, once per kind.
+
+    Args:
+        graph: As it is in the file.
+        generator: Who wrote the file.
+        at: Its place.
+        diagnostics: Receives what was otherwise.
+    """
     rewriting = _Rewriting(graph)
     made = rewriting.whole()
+    if rewriting.seen and generator.startswith("UnityGltf"):
+        # A translation is in its last column, at the end of each row; the text has columns.
+        rewriting = _Rewriting(graph, by_rows=True)
+        made = rewriting.whole()
     for (got, meaning), count in rewriting.seen.items():
         diagnostics.report(BEHAVIOR_EARLIER_SPELLING, at, got=got, meaning=meaning, count=count)
     return made

@@ -101,7 +101,9 @@ def read_graph(
     if not isinstance(graph, Mapping):
         _invalid(diagnostics, at, "the graph", graph, "an object")
         return None
-    present = with_present_spellings(graph, at, diagnostics)
+    asset = file.get("asset")
+    generator = asset.get("generator") if isinstance(asset, Mapping) else None
+    present = with_present_spellings(graph, str(generator), at, diagnostics)
     return _GraphReader(graph, present, file, at, diagnostics).read()
 
 

@@ -26,8 +26,6 @@ pytestmark = [
 
 # What the files expect against the text, or against what they hold themselves.
 CONTRADICTED = {
-    # The text: b is "Second row, first column"; the file has it in the first row.
-    ("math/combine4x4", "combine4x4"),
     # Material 2 of the file does not say doubleSided.
     ("pointer/CoreReadOnlyPointers_GetTests", "/materials/{}/doubleSided"),
     # Its scene has one root, and 302 nodes below it.

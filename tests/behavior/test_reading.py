@@ -316,6 +316,20 @@ def test_earlier_spellings_are_read_and_told() -> None:
     assert made.variables[1].value == float("inf")
 
 
+def test_unity_wrote_matrices_row_by_row() -> None:
+    g = GraphBuilder()
+    rows = [1.0, 0.0, 0.0, 5.0, 0.0, 1.0, 0.0, 6.0, 0.0, 0.0, 1.0, 7.0, 0.0, 0.0, 0.0, 1.0]
+    g.variable(rows, "moved")
+    graph = g.graph()
+    written = {"asset": {"version": "2.0", "generator": "UnityGltf 2.17.4, Unity 2022.3"}}
+    assert read(graph, written).variables[0].value == tuple(rows)  # nothing earlier about it
+    graph["nodes"] = []
+    value = read(graph, written).variables[0].value
+    assert isinstance(value, tuple)
+    assert value[12:15] == (5.0, 6.0, 7.0)
+    assert read(graph).variables[0].value == tuple(rows)
+
+
 @pytest.mark.parametrize(
     ("text", "sockets"),
     [

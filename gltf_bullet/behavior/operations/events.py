@@ -133,9 +133,9 @@ for _way in ("In", "Out"):
     declare(
         f"event/onHover{_way}", f"when the pointer comes {'on' if _way == 'In' else 'off'} a node",
         ("-> ref hoveredNode, int controllerIndex, ref event", None),
-        (f"-> int hover{_way}NodeIndex, int controllerIndex, ref event", None),
+        ("-> int hoverNodeIndex, int controllerIndex, ref event", None),
         extension="KHR_node_hoverability", **_ON_NODE,
-        slots=("hoveredNode", "controllerIndex", "event", f"hover{_way}NodeIndex"),
+        slots=("hoveredNode", "controllerIndex", "event", "hoverNodeIndex"),
         state=lambda _: [None, -1, None, -1],
     )  # fmt: skip
 
