@@ -126,7 +126,7 @@ class _Rewriting:
             made["values"] = self.values(made["values"])
         index = made.get("declaration")
         name = names[index] if isinstance(index, int) and 0 <= index < len(names) else None
-        if name in _SOCKETS:
+        if isinstance(name, str) and name in _SOCKETS:
             self.socket(made, *_SOCKETS[name])
         configuration = made.get("configuration")
         if not isinstance(configuration, dict):
