@@ -21,6 +21,8 @@ class Property:
     """The value now; ``None`` where there is none now (of a reference: null)."""
     set: Callable[[Value], None] | None = None
     """``None``: it is read-only."""
+    glide: Callable[[Value], None] | None = None
+    """Sets it where it is on its way, if that is something else."""
     is_rotation: bool = False
     """Whether it is a quaternion, which is interpolated along the arc."""
 

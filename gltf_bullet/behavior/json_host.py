@@ -44,7 +44,7 @@ class JsonHost:
             found.kind,
             lambda: values.get(pointer, value),
             write if found.is_mutable else None,
-            is_rotation,
+            is_rotation=is_rotation,
         )
 
     def _matrix(self, pointer: str) -> Property | None:

@@ -216,7 +216,7 @@ class Behavior:
             else:
                 owner = self.find(key)
                 if owner is not None and owner.set is not None:
-                    owner.set(value)
+                    (owner.glide or owner.set)(value)
             if is_last:
                 del running[key]
                 self._follow(easing.node)

@@ -89,8 +89,13 @@ class AssetContent:
         translations, rotations, scales = parts
         return replace(tree, translations=translations, rotations_xyzw=rotations, scales=scales)
 
-    def animated_nodes(self, *, running: bool) -> AnimatedNodes:
-        """What the file's animations may move; ``running``: whether they play from load on."""
+    def animated_nodes(self, *, running: bool, acts: bool = False) -> AnimatedNodes:
+        """What the file's animations may move.
+
+        Args:
+            running: Whether they play from load on.
+            acts: Whether its behavior graph runs, which moves nodes, too.
+        """
         marked = np.zeros(len(self.tree), dtype=bool)
         driven: set[int] = set()
         moving: set[int] = set()
@@ -103,6 +108,10 @@ class AssetContent:
                 (scaled if track.target_path == "scale" else moving).add(track.node)
                 if running and track.target_path in ("translation", "rotation"):
                     driven.add(track.node)
+        if acts and self.acted:
+            marked[list(self.acted)] = True
+            moving.update(self.acted)
+            scaled.update(self.acted)
         moved = np.flatnonzero(self.tree.nearest_at_or_above(marked) >= 0)
         return AnimatedNodes(
             moved=frozenset(moved.tolist()),

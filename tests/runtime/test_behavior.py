@@ -452,3 +452,47 @@ def test_nodes_that_carry_nothing_are_moved_without_new_bodies(client: int) -> N
     assert scene.world_from_node(2)[:3, 3] == pytest.approx((3.0, 1.0, 0.0))
     scene.reset()
     assert scene.world_from_node(2)[:3, 3] == pytest.approx((0.0, 1.0, 0.0))
+
+
+def walled(operation: str, kinematic: bool) -> bytes:
+    g = GraphBuilder()
+    start, kind = g.add("event/onStart"), g.type("float3")
+    goal = (2.0, 0.5, 0.0)
+    if operation == "pointer/set":
+        move = g.add(operation, {"value": goal}, pointer="/nodes/1/translation", type=kind)
+    else:
+        ease = {"value": goal, "duration": 1.0, "p1": (0.0, 0.0), "p2": (1.0, 1.0)}
+        move = g.add(operation, ease, pointer="/nodes/1/translation", type=kind)
+    g.flow(start, move)
+    motion = {"motion": {"isKinematic": True}} if kinematic else {}
+    wall = node(at=(0, 0.5, 0), collider=solid(BOX), **motion)
+    return acting(g, node(at=(0, -9, 0), collider=solid(BOX)), wall, ball((0.7, 0.1, 0)))
+
+
+@pytest.mark.parametrize("kinematic", [False, True])
+def test_a_wall_that_glides_pushes_with_its_speed(client: int, kinematic: bool) -> None:
+    scene = gb.load_gltf(walled("pointer/interpolate", kinematic), client, up_axis="y")
+    made: list[object] = []
+    scene.core.rebuild = lambda *_: made.append(_)  # type: ignore[method-assign, assignment]
+    scene.step(120)
+    assert scene.bodies[2].linear_velocity[0] == pytest.approx(2.0, abs=0.02)
+    # It is where the graph had it as the step began.
+    assert scene.world_from_node(1)[0, 3] == pytest.approx(2.0 * 119 * DT, abs=1e-6)
+    state = scene.save_state()
+    scene.step(200)
+    assert scene.world_from_node(1)[0, 3] == pytest.approx(2.0, abs=1e-6)
+    after = scene.node_matrices.copy()
+    scene.restore_state(state)
+    scene.step(200)
+    assert (scene.node_matrices == after).all()
+    assert not made
+    scene.reset()
+    assert scene.world_from_node(1)[0, 3] == 0.0
+
+
+def test_a_wall_that_is_set_is_there_without_pushing(client: int) -> None:
+    scene = gb.load_gltf(walled("pointer/set", kinematic=False), client, up_axis="y")
+    scene.step(120)
+    assert scene.world_from_node(1)[0, 3] == pytest.approx(2.0, abs=1e-9)
+    assert scene.bodies[2].linear_velocity == pytest.approx((0.0, 0.0, 0.0), abs=1e-9)
+    assert scene.ray_cast((2, 5, 0), (2, -5, 0)).node == 1  # type: ignore[union-attr]

@@ -52,8 +52,29 @@ class Acting:
         return self.behavior.is_idle
 
     def moves_freely(self, node: int) -> bool:
-        """Whether a node that the graph moves carries nothing of the simulation."""
+        """Take note that a node is moved; whether that takes no new bodies.
+
+        What carries nothing of the simulation just stands elsewhere; static colliders go there in
+        the coming step: with the velocity that it takes, where the graph interpolates.
+        """
+        if node in self._led_nodes:
+            self._core.followers.animator.acted[node] = not self.host.is_gliding
+            return True
         return node in self._free_nodes
+
+    @cached_property
+    def _led_nodes(self) -> frozenset[int]:
+        physics, tree = self._core.model.now, self._core.asset.tree
+        held = physics.motions.keys() | physics.joints.keys()
+        held |= {j.connected_node for j in physics.joints.values() if j.connected_node is not None}
+        owner_of = self._core.world.plan.motion_node_of
+        return frozenset(
+            node
+            for node in self._core.asset.acted or ()
+            if owner_of[node] < 0
+            and held.isdisjoint((node, *tree.descendants(node)))
+            and not physics.colliders.keys().isdisjoint((node, *tree.descendants(node)))
+        )
 
     @cached_property
     def _free_nodes(self) -> frozenset[int]:

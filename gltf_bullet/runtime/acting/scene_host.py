@@ -39,6 +39,8 @@ class SceneHost:
         self.kept: dict[str, Value] = {}
         """What nothing of the simulation uses, as it was set: materials, lights, visibility."""
         self.found = Diagnostics()
+        self.is_gliding = False
+        """Whether a node is being moved on its way, and not put elsewhere."""
         self._asset_from_world = np.asarray(np.linalg.inv(core.placement.matrix), np.float64)
         turn = core.placement.matrix[:3, :3] / core.placement.scale
         self._world_from_asset_turn = np.asarray(turn, dtype=np.float64)
@@ -95,7 +97,7 @@ class SceneHost:
         else:
             kind = "bool" if isinstance(value, bool) else "float"
         is_rotation = pointer.endswith("/inertiaOrientation")
-        return Property(kind, read, self._writer(pointer), is_rotation)
+        return Property(kind, read, self._writer(pointer), is_rotation=is_rotation)
 
     def _writer(self, pointer: str) -> Callable[[Value], None]:
         core = self._core
@@ -120,8 +122,17 @@ class SceneHost:
             core.followers.look(node)
             return tuple(core.nodes.local_parts(node)[part].tolist())
 
+        write = self._writer(pointer)
+
+        def glide(value: Value) -> None:
+            self.is_gliding = True
+            try:
+                write(value)
+            finally:
+                self.is_gliding = False
+
         kind = "float4" if part == 1 else "float3"
-        return Property(kind, read, self._writer(pointer), is_rotation=part == 1)
+        return Property(kind, read, write, glide, is_rotation=part == 1)
 
     def _weight(self, pointer: str, tokens: list[str]) -> Property | None:
         if self.model.find(pointer) is None:

@@ -58,6 +58,10 @@ class Animator:
         self.animated = np.zeros(len(tree), dtype=bool)
         """Nodes that any animation of the file moves, active or not, or a behavior graph."""
         self.animated[list(acted)] = True
+        self.acted_nodes = tuple(acted)
+        """Nodes that a behavior graph moves."""
+        self.acted: dict[int, bool] = {}
+        """Those that it has moved since the last step, and whether they jumped."""
         for player in animations:
             self.animated[player.sampler.animated_nodes] = True
         self.moved = tree.nearest_at_or_above(self.animated) >= 0
@@ -113,6 +117,7 @@ class Animator:
             if before is not None and not np.array_equal(before, row):
                 jumped[node] = True
         self._step_rows = stepped
+        jumped[[node for node, has_jumped in self.acted.items() if has_jumped]] = True
         self.jumped = self._tree.nearest_at_or_above(jumped) >= 0 if jumped.any() else jumped
         return is_any
 
