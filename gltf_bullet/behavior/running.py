@@ -41,6 +41,13 @@ _Listener = tuple[list[Any], Callable[[], None] | None, int]
 """State, output flow and index of an event node."""
 
 
+def _named(node: int, kind: str | None) -> Value:
+    """A glTF node as an index, or as a reference where the graph has declared it so."""
+    if kind != "ref":
+        return node
+    return Reference("/nodes", node) if node >= 0 else None
+
+
 class LogEntry(NamedTuple):
     """A line of ``debug/log``."""
 
@@ -168,6 +175,10 @@ class Behavior:
             self._ticked_at = now
             self._dispatch(self._on_tick, (now - self._started_at, since))
             self._take_queue()
+        for controller, node in [*self._hovered.items()]:
+            # Hovering ends as well where a node stops being hoverable.
+            if node >= 0 and not self.host.is_open(node, "hoverable"):
+                self._hover(-1, controller)
 
     def catch_up(self, now: float, crossings: Sequence[tuple[str, int, int, int]] = ()) -> None:
         """What a step has brought about, right after it.
@@ -182,8 +193,12 @@ class Behavior:
         self.clock.spent = 0
         for way, trigger, collider, motion in crossings:
             listeners = self._listeners.get((f"event/rigid_body_trigger{way}", trigger), ())
-            for state, flow, _ in listeners:
-                state[:] = [collider, motion]
+            for state, flow, index in listeners:
+                kinds = self.graph.nodes[index].outputs
+                state[:] = [
+                    _named(collider, kinds.get("colliderNodeIndex")),
+                    _named(motion, kinds.get("motionNodeIndex")),
+                ]
                 if flow is not None:
                     self._run(flow)
         self._take_queue()

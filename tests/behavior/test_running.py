@@ -633,3 +633,46 @@ def test_references_to_the_same_item_are_equal() -> None:
     assert ticked(run(g, file), 0.0) == {
         "same": True, "other": False, "null": False, "kept": Reference("/nodes", 1),
     }  # fmt: skip
+
+
+def test_hovering_ends_where_a_node_stops_being_hoverable() -> None:
+    g = Counting()
+    leave = g.add(
+        "event/onHoverOut", extension="KHR_node_hoverability",
+        outputs={"hoveredNode": "ref"}, nodeIndex=1,
+    )  # fmt: skip
+    event = g.event("off")
+    receive = g.add("event/receive", event=event)
+    off = g.add(
+        "pointer/set", {"value": False}, type=g.type("bool"),
+        pointer="/nodes/0/extensions/KHR_node_hoverability/hoverable",
+    )  # fmt: skip
+    g.flow(receive, off)
+    g.flow(leave, g.count("out"))
+    behavior = run(g, FAMILY)
+    behavior.hover(3)
+    assert ticked(behavior, 0.0) == {"out": 0}
+    behavior.receive(event, {})
+    assert ticked(behavior, 1.0) == {"out": 1}
+
+
+@pytest.mark.parametrize("kind", ["int", "ref"])
+def test_crossings_name_nodes_as_the_graph_declares_them(kind: str) -> None:
+    physics = "KHR_physics_rigid_bodies"
+    nodes = [{"extensions": {physics: {"trigger": {}}}}, {}]
+    g = Counting()
+    entered = g.add(
+        "event/rigid_body_triggerEntered", extension=physics, nodeIndex=0,
+        outputs={"colliderNodeIndex": kind, "motionNodeIndex": kind},
+    )  # fmt: skip
+    first = Typed(kind)
+    g.chain(
+        entered,
+        g.keep("collider", Out(entered, "colliderNodeIndex"), first),
+        g.keep("motion", Out(entered, "motionNodeIndex"), first),
+    )
+    behavior = run(g, {"asset": {"version": "2.0"}, "nodes": nodes})
+    behavior.tick(0.0)
+    behavior.catch_up(0.1, [("Entered", 0, 1, -1)])
+    one, nobody = (1, -1) if kind == "int" else (Reference("/nodes", 1), None)
+    assert values(behavior) == {"collider": one, "motion": nobody}

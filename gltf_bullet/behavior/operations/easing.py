@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gltf_bullet.behavior.operations.vectors import blend, quat_slerp
-from gltf_bullet.behavior.values import Value
+from gltf_bullet.behavior.values import Reference, Value
 
 __all__ = ["MOST_EASINGS", "Easing", "Easings", "bezier"]
 
@@ -35,7 +35,9 @@ class Easing(NamedTuple):
         passed = now - self.since
         if self.duration <= 0.0 or passed >= self.duration - 1e-9:
             return self.target, True
-        if passed <= 0.0:
+        if passed <= 0.0 or not isinstance(self.begin, (float, tuple)):
+            return None
+        if isinstance(self.begin, Reference):  # nothing lies between two references
             return None
         way = bezier(passed / self.duration, self.p1, self.p2)
         if self.is_arc:

@@ -13,6 +13,7 @@ Closures = Mapping[str, Callable[[], None]]
 
 _PHYSICS = "KHR_physics_rigid_bodies"
 _NONE = (0.0, 0.0, 0.0)
+_CROSSED = ("colliderNodeIndex", "motionNodeIndex")
 _NANS = (math.nan, math.nan, math.nan)
 
 
@@ -57,8 +58,9 @@ def _apply_point_impulse(node: NodeMaking) -> Closures:
     return {"in": enter}
 
 
-def _no_node(node: MadeNode) -> int | None:
-    return None if node.outputs.get("hitNodeIndex") == "ref" else -1
+def _nobody(node: MadeNode, socket: str) -> int | None:
+    """No node, as the graph has declared the output."""
+    return None if node.outputs.get(socket) == "ref" else -1
 
 
 def _ray_cast(node: NodeMaking) -> Closures:
@@ -114,13 +116,14 @@ declare(
     extension=_PHYSICS, optional=frozenset({"collisionFilterIndex"}),
     flows_in=("in",), flows_out=("hit", "miss"), prepare=_ray_cast,
     slots=("hitNodeIndex", "hitFraction", "hitNormal"),
-    state=lambda node: [_no_node(node), math.nan, _NANS],
+    state=lambda node: [_nobody(node, "hitNodeIndex"), math.nan, _NANS],
 )  # fmt: skip
 for _way in ("Entered", "Exited"):
     declare(
         f"event/rigid_body_trigger{_way}", f"when a collider has {_way.lower()} a trigger",
         ("-> int colliderNodeIndex, int motionNodeIndex", None),
+        ("-> ref colliderNodeIndex, ref motionNodeIndex", None),
         extension=_PHYSICS, configuration={"nodeIndex": "int"}, check=_is_trigger,
         flows_out=("out",), prepare=lambda _: {},
-        slots=("colliderNodeIndex", "motionNodeIndex"), state=lambda _: [-1, -1],
+        slots=_CROSSED, state=lambda node: [_nobody(node, socket) for socket in _CROSSED],
     )  # fmt: skip

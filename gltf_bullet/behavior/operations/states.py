@@ -34,8 +34,8 @@ def _known_eased_variable(node: NodeReading, configuration: dict[str, Any]) -> s
     if said := _known_variable(node, configuration):
         return said
     kind = node.variables[configuration["variable"]].kind
-    if not kind.startswith("float"):
-        return "variable: a variable of floats"
+    if kind in ("int", "bool"):
+        return "variable: a variable that is neither int nor bool"
     if configuration["useSlerp"] and kind != "float4":
         return "useSlerp: false where the variable is no float4"
     return ""

@@ -99,7 +99,12 @@ class Acting:
             players = self._core.followers.animations
             for animation, time, is_last in behavior.playing.ahead(now + time_step):
                 track = behavior.playing.tracks[animation]
-                players[animation].lead(time, is_backwards=track.end < track.start, is_last=is_last)
+                players[animation].lead(
+                    time,
+                    begins=track.since == now,
+                    is_backwards=track.end < track.start,
+                    is_last=is_last,
+                )
 
     def after_step(self, events: Sequence[TriggerEvent]) -> None:
         """Act on what the step has brought about."""

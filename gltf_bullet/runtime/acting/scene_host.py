@@ -26,6 +26,12 @@ BEHAVIOR_VALUE_REFUSED = IssueKind(
     "the graph sets this to {got}, which cannot be ({why}); such values are passed over",
 )
 
+BEHAVIOR_UNSEEN = IssueKind(
+    "BEHAVIOR_UNSEEN",
+    Severity.INFO,
+    "the graph sets this; it is kept and read back, but neither simulation nor pictures follow it",
+)
+
 _PLACES = ("translation", "rotation", "scale")
 _OPEN = {"selectable": "KHR_node_selectability", "hoverable": "KHR_node_hoverability"}
 
@@ -72,6 +78,8 @@ class SceneHost:
         kept, value = self.kept, found.value
 
         def write(new: Value) -> None:
+            if pointer not in kept:
+                self.found.report(BEHAVIOR_UNSEEN, JsonPointer(pointer))
             kept[pointer] = new
 
         return Property(found.kind, lambda: kept.get(pointer, value), write)

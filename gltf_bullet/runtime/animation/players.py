@@ -123,15 +123,16 @@ class AnimationPlayer:
         self._time = min(max(float(time), 0.0), self.duration)
         self._beginning = True
 
-    def lead(self, time: float, *, is_backwards: bool, is_last: bool) -> None:
+    def lead(self, time: float, *, begins: bool, is_backwards: bool, is_last: bool) -> None:
         """Be at a time [s] after the next :meth:`advance`, whatever speed and loop say.
 
         Args:
             time: Where in the animation.
+            begins: Whether it goes there at once, wherever it was.
             is_backwards: Whether it comes there from later times.
             is_last: Whether it ends there.
         """
-        self._beginning |= not self._active
+        self._beginning |= begins or not self._active
         self._running = self._active = True
         self._led = time, is_backwards, is_last
 
