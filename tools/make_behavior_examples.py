@@ -10,6 +10,7 @@ from typing import Any, Final
 from tools.graph_builder import GraphBuilder, Out
 from tools.joint_builder import WORLD, JointBuilder, hinge, servo
 from tools.make_examples import BODIES, FOLDER, PhysicsBuilder
+from tools.make_training_assets import cart_pole
 
 __all__ = ["BEHAVIOR_EXAMPLES", "write_behavior_examples"]
 
@@ -84,7 +85,54 @@ def _entered(g: GraphBuilder, trigger: int) -> int:
     )
 
 
-BEHAVIOR_EXAMPLES: Final[dict[str, Callable[[], PhysicsBuilder]]] = {"sorting_gate": sorting_gate}
+def cart_pole_task() -> PhysicsBuilder:
+    """The cart-pole with its task: a push at the start, a score, and an end."""
+    b = cart_pole()
+    b.root_extension("KHR_interactivity", _balancing(cart=1, pole=5).extension())
+    return b
+
+
+def _balancing(cart: int, pole: int) -> GraphBuilder:
+    g = GraphBuilder()
+    score, fallen = g.variable(0.0, "score"), g.event("fallen")
+    # The start: a push to one side, drawn anew in each episode.
+    start, chance = g.add("event/onStart"), g.add("math/random")
+    middle = g.add("math/sub", {"a": Out(chance), "b": 0.5})
+    spin = g.add("math/mul", {"a": Out(middle), "b": 0.04})
+    push = g.add(
+        "rigid_body/applyImpulse",
+        {
+            "nodeIndex": pole,
+            "angularImpulse": Out(g.add("math/combine3", {"a": 0.0, "b": 0.0, "c": Out(spin)})),
+        },
+        extension=BODIES,
+        inputs={"nodeIndex": "int", "angularImpulse": "float3"},
+    )
+    g.flow(start, push)
+    # Each tick: how upright the pole is, and how far the cart has come.
+    tick = g.add("event/onTick")
+    rotation = g.add("pointer/get", pointer=f"/nodes/{pole}/rotation", type=g.type("float4"))
+    up = g.add("math/rotate3D", {"a": (0.0, 1.0, 0.0), "rotation": Out(rotation)})
+    upright = g.add("math/dot", {"a": Out(up), "b": (0.0, 1.0, 0.0)})
+    place = g.add("pointer/get", pointer=f"/nodes/{cart}/translation", type=g.type("float3"))
+    along = g.add("math/dot", {"a": Out(place), "b": (1.0, 0.0, 0.0)})
+    leans = g.add("math/lt", {"a": Out(upright), "b": 0.98})
+    gone = g.add("math/gt", {"a": Out(g.add("math/abs", {"a": Out(along)})), "b": 2.4})
+    over = g.add(
+        "flow/branch", {"condition": Out(g.add("math/or", {"a": Out(leans), "b": Out(gone)}))}
+    )
+    g.flow(tick, over)
+    g.flow(over, "true", g.add("event/send", event=fallen))
+    now = g.add("variable/get", variable=score)
+    more = g.add("math/add", {"a": Out(now), "b": 0.25})
+    g.flow(over, "false", g.add("variable/set", {str(score): Out(more)}, variables=[score]))
+    return g
+
+
+BEHAVIOR_EXAMPLES: Final[dict[str, Callable[[], PhysicsBuilder]]] = {
+    "cart_pole_task": cart_pole_task,
+    "sorting_gate": sorting_gate,
+}
 
 
 def write_behavior_examples(folder: Path) -> list[Path]:
