@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import math
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import gltf_bullet as gb
 from gltf_bullet.behavior.json_host import JsonHost
 from gltf_bullet.behavior.reading import read_graphs
 from gltf_bullet.behavior.running import Behavior
+from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.gltf.animations import read_animations
 from gltf_bullet.gltf.document import read_document
@@ -59,10 +61,17 @@ def agrees(got: Any, expected: Any) -> bool:
     return got == expected or abs(got - expected) <= 0.01 * max(1.0, abs(expected))
 
 
-@pytest.mark.parametrize("name", list(names()))
-def test_every_sub_test_comes_out(folder: Path, name: str) -> None:
+class Told:
+    """Variables and sent events of a graph that has run."""
+
+    def __init__(self, values: Sequence[Any], sent: Mapping[str, Any]) -> None:
+        self.values, self.sent = values, sent
+
+
+def told_by_the_file(path: Path) -> Told:
+    """The graph over the JSON alone."""
     found = Diagnostics()
-    document = read_document(folder / f"{name}.glb", found)
+    document = read_document(path, found)
     graph = read_graphs(document.json, found)
     assert graph is not None, list(found)
     spans = [
@@ -70,28 +79,54 @@ def test_every_sub_test_comes_out(folder: Path, name: str) -> None:
         for a in read_animations(document, found)
     ]
     behavior = Behavior(graph, JsonHost(document.json, spans), document.count("nodes"))
-    sent: dict[str | None, Any] = {}
+    sent: dict[str, Any] = {}
     for number, event in enumerate(graph.events):
-        behavior.on(number, lambda values, event=event: sent.setdefault(event.id, values))
+        name = str(event.id)
+        behavior.on(number, lambda values, name=name: sent.setdefault(name, values))
     behavior.tick(0.0)
-    duration = float(sent["test/onStart"]["expectedDuration"])
-    for step in range(1, int(60 * (duration + 1.0))):
+    for step in range(1, steps_of(sent)):
         behavior.tick(step / 60)
         behavior.catch_up(step / 60)
     assert not len(behavior.found)
+    return Told(behavior.values, sent)
+
+
+def told_by_a_scene(path: Path) -> Told:
+    """The graph in a world of PyBullet."""
+    with headless_world(time_step=1 / 60) as client:
+        scene = gb.load_gltf(path, client, options=gb.LoadOptions(visuals="none"))
+        assert scene.behavior is not None
+        sent: dict[str, Any] = {}
+        for name in scene.behavior.events:
+            scene.behavior.on(name, lambda values, name=name: sent.setdefault(name, values))
+        scene.step()
+        scene.step(steps_of(sent))
+        codes = {issue.code for issue in scene.issues}
+        assert not codes & {"BEHAVIOR_ENDLESS", "BEHAVIOR_VALUE_REFUSED", "BEHAVIOR_INVALID"}
+        return Told(scene.behavior.variables.snapshot(), sent)
+
+
+def steps_of(sent: Mapping[str, Any]) -> int:
+    return int(60 * (float(sent["test/onStart"]["expectedDuration"]) + 1.0))
+
+
+@pytest.mark.parametrize("told", [told_by_the_file, told_by_a_scene])
+@pytest.mark.parametrize("name", list(names()))
+def test_every_sub_test_comes_out(folder: Path, name: str, told: Callable[[Path], Told]) -> None:
+    run = told(folder / f"{name}.glb")
     described = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     failed = set()
     for test in described["tests"]:
         for part in test["subTests"]:
-            value = behavior.values[part["resultVarId"]]
+            value = run.values[part["resultVarId"]]
             numbers = list(value) if isinstance(value, tuple) else [value]
             passed = len(numbers) == len(part["expectedResultValue"]) and all(
                 map(agrees, numbers, part["expectedResultValue"])
             )
             if part["successResultVarId"] >= 0:
-                passed = behavior.values[part["successResultVarId"]] is True
+                passed = run.values[part["successResultVarId"]] is True
             if not passed:
                 failed.add((test["name"], part["name"]))
     named = {test["name"] for test in described["tests"]}
     assert failed == {case for case in CONTRADICTED if case[0] in named}
-    assert ("test/onSuccess" in sent) == (not failed)
+    assert ("test/onSuccess" in run.sent) == (not failed)
