@@ -69,15 +69,15 @@ class Scene(SceneViews):
             if (kept := kept_asset(asset)) is not None:
                 kept.keep(asset)
             session.shared(LiveScenes).add(core)
-        if is_acting:
-            from gltf_bullet.runtime.acting.acting import acting_of
-
-            core.acting = acting_of(core)
         self.core = core
         self.asset = asset
         """The file."""
         self.client_id = client_id
         """The PyBullet world."""
+        if is_acting:
+            from gltf_bullet.runtime.acting.acting import acting_of
+
+            core.acting = acting_of(core)
 
     def __repr__(self) -> str:
         where = f"client={self.client_id}, bodies={len(self.bodies)}, time={self.core.time:.4g}"
