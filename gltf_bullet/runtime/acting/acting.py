@@ -11,6 +11,7 @@ from gltf_bullet.behavior.reading import read_graphs
 from gltf_bullet.behavior.running import Behavior, BehaviorState
 from gltf_bullet.behavior.values import Value
 from gltf_bullet.diagnostics import Diagnostics, Issue
+from gltf_bullet.model import MotionKind
 from gltf_bullet.runtime.acting.scene_host import SceneHost
 from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.runtime.scene_core import SceneCore
@@ -40,6 +41,7 @@ class Acting:
         self.behavior = Behavior(graph, self.host, len(core.asset.tree), budget=budget)
         self._lag = 0.0
         self._paused_at: float | None = None
+        self._led: tuple[object, frozenset[int]] = (None, frozenset())
 
     @property
     def issues(self) -> tuple[Issue, ...]:
@@ -54,27 +56,38 @@ class Acting:
     def moves_freely(self, node: int) -> bool:
         """Take note that a node is moved; whether that takes no new bodies.
 
-        What carries nothing of the simulation just stands elsewhere; static colliders go there in
-        the coming step: with the velocity that it takes, where the graph interpolates.
+        What carries nothing of the simulation just stands elsewhere; static colliders and kinematic
+        bodies go there in the coming step: with the velocity that it takes, where the graph
+        interpolates.
         """
-        if node in self._led_nodes:
+        if node in self._led_nodes():
             self._core.followers.animator.acted[node] = not self.host.is_gliding
             return True
         return node in self._free_nodes
 
-    @cached_property
     def _led_nodes(self) -> frozenset[int]:
-        physics, tree = self._core.model.now, self._core.asset.tree
-        held = physics.motions.keys() | physics.joints.keys()
-        held |= {j.connected_node for j in physics.joints.values() if j.connected_node is not None}
-        owner_of = self._core.world.plan.motion_node_of
-        return frozenset(
-            node
-            for node in self._core.asset.acted or ()
-            if owner_of[node] < 0
-            and held.isdisjoint((node, *tree.descendants(node)))
-            and not physics.colliders.keys().isdisjoint((node, *tree.descendants(node)))
-        )
+        """Nodes that take colliders along, but nothing that moves by itself."""
+        core = self._core
+        if self._led[0] is not core.world:
+            physics, tree = core.model.now, core.asset.tree
+            held = {n for n, m in physics.motions.items() if m.kind is MotionKind.DYNAMIC}
+            for joint in physics.joints.values():
+                held.add(joint.node)
+                if joint.connected_node is not None:
+                    held.add(joint.connected_node)
+            solid = physics.colliders.keys() | physics.motions.keys()
+            owner_of = core.world.plan.motion_node_of
+            self._led = (
+                core.world,
+                frozenset(
+                    node
+                    for node in core.asset.acted or ()
+                    if owner_of[node] in (-1, node)
+                    and held.isdisjoint(below := (node, *tree.descendants(node)))
+                    and not solid.isdisjoint(below)
+                ),
+            )
+        return self._led[1]
 
     @cached_property
     def _free_nodes(self) -> frozenset[int]:

@@ -127,6 +127,10 @@ class SceneHost:
         core = self._core
 
         def read() -> Value:
+            animator = core.followers.animator
+            if node in animator.acted:  # bodies come there in the coming step
+                parts = animator.translations, animator.rotations_xyzw, animator.scales
+                return tuple(parts[part][node].tolist())
             core.followers.look(node)
             return tuple(core.nodes.local_parts(node)[part].tolist())
 

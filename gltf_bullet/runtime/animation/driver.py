@@ -49,8 +49,11 @@ class AnimationDriver:
         acted = np.zeros(len(tree), dtype=bool)
         acted[list(animator.acted_nodes)] = True
         led = tree.nearest_at_or_above(acted) >= 0
-        self._leads = any(led[static.node] for static in world.plan.bodies.statics)
-        """Whether a behavior graph moves static colliders."""
+        self._leads = any(led[static.node] for static in world.plan.bodies.statics) or any(
+            led[node] and plan.kind is not MotionKind.DYNAMIC
+            for node, plan in world.plan.bodies.bodies.items()
+        )
+        """Whether a behavior graph moves static colliders or kinematic bodies."""
         self._followers: IntArray = np.zeros(0, dtype=np.intp)
         self._simulated = np.zeros(len(tree), dtype=bool)
         self._leaders: dict[int, IntArray] = {}
