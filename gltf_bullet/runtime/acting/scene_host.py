@@ -12,6 +12,7 @@ from gltf_bullet.behavior.object_model import ObjectModel
 from gltf_bullet.behavior.values import Value
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.registry import IMPLEMENTED_EXTENSIONS
+from gltf_bullet.errors import AssetError, EngineError, TranslationError
 from gltf_bullet.model.pointers import find_target
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.views.pointers import get_value
@@ -32,6 +33,8 @@ BEHAVIOR_UNSEEN = IssueKind(
     "the graph sets this; it is kept and read back, but neither simulation nor pictures follow it",
 )
 
+_REFUSALS = (KeyError, TypeError, ValueError, AssetError, TranslationError, EngineError)
+"""What a value may meet with that somebody's file has computed."""
 _PLACES = ("translation", "rotation", "scale")
 _OPEN = {"selectable": "KHR_node_selectability", "hoverable": "KHR_node_hoverability"}
 
@@ -113,7 +116,7 @@ class SceneHost:
         def write(value: Value) -> None:
             try:
                 core.act(pointer, list(value) if isinstance(value, tuple) else value)
-            except (KeyError, TypeError, ValueError) as error:
+            except _REFUSALS as error:
                 why = str(error.args[0] if error.args else error)[:120]
                 # Once for each property: graphs try again and again.
                 if not any(issue.pointer == pointer for issue in self.found):
