@@ -346,18 +346,31 @@ class Scene(SceneViews):
     def get(self, pointer: str) -> Any:
         """The present value of an object-model pointer; vectors as arrays.
 
-        Pointers are those of the specs' "Object Model" sections, for every dialect, and
-        ``/nodes/{}/translation``, ``rotation``, ``scale`` and ``weights``.
+        Pointers are those of the specs' "Object Model" sections, for every dialect, and of the glTF
+        object model: ``/nodes/{}/translation``, ``rotation``, ``scale`` and ``weights``, also
+        ``globalMatrix`` (in the asset's space), what KHR_interactivity adds, and the file itself.
 
         Raises:
             KeyError: Nothing of the asset model is there.
         """
         self.core.require_alive()
-        return get_value(self.core, pointer)
+        acting = self.core.acting
+        try:
+            if acting is not None and acting.keeps(pointer):
+                raise KeyError(pointer)
+            return get_value(self.core, pointer)
+        except KeyError:
+            from gltf_bullet.runtime.acting.scene_host import found_value
+
+            value = found_value(self.core, pointer)
+            if value is None:
+                raise
+            return value
 
     def set(self, pointer: str, value: Any) -> None:
         """Change a mutable pointer; the engine follows at once.
 
+        With a behavior graph, materials, lights and visibility can be set as well, for it to read.
         Velocities, masses, materials, drives, limits and a free body's pose are changed in place
         (masses: where the same bodies can have them). Anything else makes the PyBullet bodies anew
         from where they stand and move: :attr:`bodies` knows their new ids, and :meth:`reset` goes
@@ -369,7 +382,11 @@ class Scene(SceneViews):
             ValueError: The value is out of range.
         """
         self.core.require_alive()
-        set_value(self.core, pointer, value)
+        try:
+            set_value(self.core, pointer, value)
+        except KeyError:
+            if self.behavior is None or not self.behavior.keep(pointer, value):
+                raise
 
     @cached_property
     def behavior(self) -> BehaviorView | None:

@@ -496,3 +496,48 @@ def test_a_wall_that_is_set_is_there_without_pushing(client: int) -> None:
     assert scene.world_from_node(1)[0, 3] == pytest.approx(2.0, abs=1e-9)
     assert scene.bodies[2].linear_velocity == pytest.approx((0.0, 0.0, 0.0), abs=1e-9)
     assert scene.ray_cast((2, 5, 0), (2, -5, 0)).node == 1  # type: ignore[union-attr]
+
+
+def test_the_object_model_is_read_with_and_without_a_graph(client: int) -> None:
+    g = GraphBuilder()
+    g.add("event/onTick")
+    for data in (
+        asset(ball((0, 1, 0)), node(children=[0])),
+        acting(g, ball((0, 1, 0)), node(children=[0])),
+    ):
+        scene = gb.load_gltf(data, client, up_axis="z", position=(5, 0, 0))
+        assert scene.get("/nodes/0/parent") == 1
+        assert scene.get("/nodes/0/globalMatrix")[:3, 3] == pytest.approx((0.0, 1.0, 0.0))
+        with pytest.raises(KeyError):
+            scene.get("/nodes/1/parent")
+        scene.remove()
+
+
+def test_what_only_viewers_show_is_kept_for_the_graph(client: int) -> None:
+    g = GraphBuilder()
+    g.variable(True, "visible")
+    pointer, kind = "/nodes/0/extensions/KHR_node_visibility/visible", g.type("bool")
+    seen = g.add("pointer/get", pointer=pointer, type=kind)
+    tick = g.add("event/onTick")
+    g.flow(tick, g.add("variable/set", {"0": Out(seen)}, variables=[0]))
+    data = json.loads(acting(g, ball((0, 1, 0))))
+    data["extensionsUsed"].append("KHR_node_visibility")
+    data["materials"] = [{"alphaCutoff": 0.25}]
+    scene = gb.load_gltf(json.dumps(data).encode(), client, up_axis="y")
+    assert scene.behavior is not None
+    state = scene.save_state()
+    scene.set(pointer, False)
+    scene.step()
+    assert scene.behavior.variables["visible"] is False
+    assert scene.get(pointer) is False
+    assert [issue.code for issue in scene.issues] == ["BEHAVIOR_UNSEEN"]
+    assert scene.get("/materials/0/alphaCutoff") == 0.25
+    scene.set("/materials/0/alphaCutoff", 0.75)
+    assert scene.get("/materials/0/alphaCutoff") == 0.75
+    scene.restore_state(state)
+    assert scene.get(pointer) is True
+    assert scene.get("/materials/0/alphaCutoff") == 0.25
+    with pytest.raises(TypeError):
+        scene.set(pointer, 1.0)
+    with pytest.raises(KeyError):
+        scene.set("/nodes/0/globalMatrix", np.eye(4))

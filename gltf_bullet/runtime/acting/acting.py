@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from gltf_bullet.behavior.graph import Graph
+from gltf_bullet.behavior.host import Property
 from gltf_bullet.behavior.reading import read_graphs
 from gltf_bullet.behavior.running import Behavior, BehaviorState
 from gltf_bullet.behavior.values import Value
@@ -52,6 +53,14 @@ class Acting:
     def is_idle(self) -> bool:
         """Whether the next step needs nothing of the graph."""
         return self.behavior.is_idle
+
+    def find(self, pointer: str) -> Property | None:
+        """What the object model has at a pointer, for the graph and for users."""
+        return self.behavior.find(pointer)
+
+    def keeps(self, pointer: str) -> bool:
+        """Whether something was set there that nothing of the simulation uses."""
+        return pointer in self.host.kept
 
     def moves_freely(self, node: int) -> bool:
         """Take note that a node is moved; whether that takes no new bodies.

@@ -190,6 +190,18 @@ class BehaviorView:
 
         return Nodes(self._core).index_of(node)
 
+    def keep(self, pointer: str, value: Any) -> bool:
+        """Set what nothing of the simulation uses, as a graph does; whether there is such a thing.
+
+        Raises:
+            TypeError: The value is of another type.
+        """
+        found = self._acting.behavior.find(pointer)
+        if found is None or found.set is None:
+            return False
+        found.set(taken(found.kind, value, pointer))
+        return True
+
     def pause(self) -> None:
         """Hold the graph: its time stands still, the scene goes on."""
         self._acting.pause()

@@ -9,7 +9,7 @@ import numpy as np
 
 from gltf_bullet.behavior.host import Property, RayHit
 from gltf_bullet.behavior.object_model import ObjectModel
-from gltf_bullet.behavior.values import Value
+from gltf_bullet.behavior.values import Reference, Value
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.registry import IMPLEMENTED_EXTENSIONS
 from gltf_bullet.errors import AssetError, EngineError, TranslationError
@@ -19,7 +19,7 @@ from gltf_bullet.runtime.views.pointers import get_value
 from gltf_bullet.runtime.views.ray_casts import cast_filtered_rays
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["SceneHost"]
+__all__ = ["SceneHost", "found_value"]
 
 BEHAVIOR_VALUE_REFUSED = IssueKind(
     "BEHAVIOR_VALUE_REFUSED",
@@ -265,3 +265,17 @@ def _plain(value: Any) -> Value:
     if isinstance(value, bool):
         return value
     return None if value is None else float(value)
+
+
+def found_value(core: SceneCore, pointer: str) -> Any:
+    """What the object model has at a pointer now, as users get it; ``None``: nothing."""
+    found = None
+    if core.acting is not None:
+        found = core.acting.find(pointer)
+    elif isinstance(pointer, str):
+        found = SceneHost(core).find(pointer)
+    value = None if found is None else found.get()
+    if not isinstance(value, tuple) or isinstance(value, Reference):
+        return value
+    numbers = np.array(value)
+    return numbers.reshape(4, 4).T if len(numbers) == 16 else numbers
