@@ -29,10 +29,19 @@ BEHAVIOR_ENDLESS = IssueKind(
     " last; it is stopped, and the scene goes on without it",
 )
 
+BEHAVIOR_EVENTS_LOST = IssueKind(
+    "BEHAVIOR_EVENTS_LOST",
+    Severity.WARNING,
+    "{got} is sent more often than it can be received: {allowed} events wait; it is not received"
+    " until fewer do",
+)
+
 EVENTS = "/extensions/KHR_interactivity/events"
 """The list that references to events refer into."""
 MOST_EVENTS = 256
 """Custom events of one step; more wait for the next one."""
+MOST_WAITING = 16384
+"""Custom events that wait; more are lost."""
 _OF_ANIMATIONS = ("animations", "extensions", "KHR_interactivity")
 _MOST_LOG = 1000
 """Lines of the log that are kept."""
@@ -309,7 +318,12 @@ class Behavior:
     def send_number(self, number: int, values: Mapping[str, Value]) -> None:
         """Send a custom event: to the outside at once, to the graph after this activation."""
         if ("event/receive", number) in self._listeners:
-            self._queue.append(("custom", number, values))
+            if len(self._queue) < MOST_WAITING:
+                self._queue.append(("custom", number, values))
+            else:
+                got = self.graph.events[number].id or f"event {number}"
+                at = self.graph.pointer / "events" / number
+                self.found.report(BEHAVIOR_EVENTS_LOST, at, got=got, allowed=MOST_WAITING)
         for wanted, callback in tuple(self._callbacks):
             if wanted == number:
                 callback(values)

@@ -676,3 +676,19 @@ def test_crossings_name_nodes_as_the_graph_declares_them(kind: str) -> None:
     behavior.catch_up(0.1, [("Entered", 0, 1, -1)])
     one, nobody = (1, -1) if kind == "int" else (Reference("/nodes", 1), None)
     assert values(behavior) == {"collider": one, "motion": nobody}
+
+
+def test_events_that_breed_are_lost_in_the_end_and_named() -> None:
+    g = Counting()
+    event = g.event("more")
+    start, receive = g.add("event/onStart"), g.add("event/receive", event=event)
+    sends = [g.add("event/send", event=event) for _ in range(64)]
+    g.flow(start, g.add("event/send", event=event))
+    g.chain(receive, *sends)
+    behavior = run(g)
+    for k in range(4):
+        behavior.tick(float(k))
+    (issue,) = behavior.found
+    assert issue.code == "BEHAVIOR_EVENTS_LOST"
+    assert str(issue.pointer) == f"/events/{event}"
+    assert len(behavior.state().queue) <= 16384
