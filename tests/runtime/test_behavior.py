@@ -8,12 +8,14 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import gltf_bullet as gb
+from gltf_bullet.runtime.acting.scene_host import SceneHost
 from tests.runtime.trigger_scenes import BOX, DT, G, asset, ball, node, solid, y_up_world
 from tools.gltf_builder import GltfBuilder
 from tools.graph_builder import GraphBuilder, Out
@@ -318,6 +320,7 @@ def wild() -> bytes:
 REPLAY = """
 import pickle, sys, hashlib
 import gltf_bullet as gb
+from gltf_bullet.runtime.acting.scene_host import SceneHost
 from tests.runtime.trigger_scenes import y_up_world
 data, state = pickle.load(sys.stdin.buffer)
 with y_up_world() as client:
@@ -541,3 +544,24 @@ def test_what_only_viewers_show_is_kept_for_the_graph(client: int) -> None:
         scene.set(pointer, 1.0)
     with pytest.raises(KeyError):
         scene.set("/nodes/0/globalMatrix", np.eye(4))
+
+
+@pytest.mark.parametrize(
+    "name", ["cart_pole", "hinge_door", "compound", "falling_box", "vehicle", "ragdoll"]
+)
+def test_a_graph_sees_bodies_where_users_see_them(client: int, name: str) -> None:
+    assets = Path(__file__).resolve().parents[2] / "examples" / "assets"
+    scene = gb.load_gltf(
+        assets / f"{name}.gltf", client,
+        position=(3, 4, 5), orientation=(0.1, 0.2, 0.3, 0.9), scale=1.5,
+    )  # fmt: skip
+    for body in scene.bodies:
+        scene.apply_impulse(body, (0.1, 0.2, 0.3), (0.01, 0.02, 0.01))
+    scene.step(100)
+    host = SceneHost(scene.core)
+    for body in scene.bodies:
+        view = scene.node(body)
+        for path, expected in (("translation", view.translation), ("rotation", view.rotation)):
+            found = host.find(f"/nodes/{body}/{path}")
+            assert found is not None
+            assert found.get() == pytest.approx(expected, abs=1e-9)

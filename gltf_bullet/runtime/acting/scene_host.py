@@ -14,6 +14,7 @@ from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severit
 from gltf_bullet.dialects.registry import IMPLEMENTED_EXTENSIONS
 from gltf_bullet.errors import AssetError, EngineError, TranslationError
 from gltf_bullet.model.pointers import find_target
+from gltf_bullet.runtime.acting.body_poses import BodyPoses
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.views.pointers import get_value
 from gltf_bullet.runtime.views.ray_casts import cast_filtered_rays
@@ -48,6 +49,7 @@ class SceneHost:
         self.kept: dict[str, Value] = {}
         """What nothing of the simulation uses, as it was set: materials, lights, visibility."""
         self.found = Diagnostics()
+        self._poses = BodyPoses(core)
         self.is_gliding = False
         """Whether a node is being moved on its way, and not put elsewhere."""
         self._asset_from_world = np.asarray(np.linalg.inv(core.placement.matrix), np.float64)
@@ -134,6 +136,9 @@ class SceneHost:
             if node in animator.acted:  # bodies come there in the coming step
                 parts = animator.translations, animator.rotations_xyzw, animator.scales
                 return tuple(parts[part][node].tolist())
+            pose = self._poses.local(node) if part < 2 else None
+            if pose is not None:
+                return pose.rotation_xyzw if part else pose.translation
             core.followers.look(node)
             return tuple(core.nodes.local_parts(node)[part].tolist())
 
