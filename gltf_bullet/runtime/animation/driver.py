@@ -124,8 +124,11 @@ class AnimationDriver:
         for player in animator.animations:
             if player.is_active or player.is_ending:
                 active[player.sampler.animated_nodes] = True
-        active[list(animator.acted)] = True
         moved = self._tree.nearest_at_or_above(active) >= 0
+        if animator.acted:
+            led = np.zeros(len(self._tree), dtype=bool)
+            led[list(animator.acted)] = True
+            moved |= self._tree.nearest_at_or_above(led) >= 0
         statics = [
             static.node
             for static in bodies.statics
