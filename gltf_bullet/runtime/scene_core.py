@@ -183,7 +183,8 @@ class SceneCore:
         done = 0
         while done < count:
             settings, quiet, made = self.session.known_settings, self.world.quiet_steps, 0
-            if not (self._is_busy or self._start.is_wanted or self.is_removed or self._acts):
+            is_awaited = self._start.is_wanted or (self.acting is not None and self._acts)
+            if not (self._is_busy or is_awaited or self.is_removed):
                 made = quiet.make(settings, 1 if self._listeners else count - done)
             if not made:
                 settings = self._step_in_python(is_next=done > 0 and not self.is_interfered)
@@ -237,7 +238,8 @@ class SceneCore:
     @property
     def is_interfered(self) -> bool:
         """Whether anybody may have changed the world within the last step, as who watches may."""
-        return bool(self._is_busy or self._listeners or self.events or self._acts)
+        is_acting = self.acting is not None and self._acts
+        return bool(self._is_busy or self._listeners or self.events or is_acting)
 
     def begin_step(
         self, settings: EngineSettings, *, is_next: bool = False, solves: bool = True
