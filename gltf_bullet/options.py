@@ -66,6 +66,11 @@ class LoadOptions:
     then answers ``getNumBodies`` and ``getBodyInfo`` for them only after ``syncBodyInfo()``."""
     play_animations: bool = True
     """Whether the file's animations run from the first step on, looping."""
+    behavior: bool = True
+    """Whether the file's behavior graph (KHR_interactivity) runs; its animations wait for it then.
+    ``False``: it is left alone, and animations play as in any other file."""
+    behavior_budget: int = 100_000
+    """Activations of nodes in one step, before a graph counts as endless and is stopped."""
     world_gravity: Literal["file", "engine"] = "file"
     """World gravity where the file states one (OMI). ``file``: it acts on this scene's bodies as a
     force that makes up for the engine's setting, which stays yours: of several files in one world
@@ -106,6 +111,8 @@ class LoadOptions:
         for name in ("visual_vertices", "visual_texels"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; must be > 0")
+        if self.behavior_budget < 1:
+            raise ValueError(f"behavior_budget is {self.behavior_budget}; must be > 0")
         if not 4 <= self.max_hull_points <= 4096:
             raise ValueError(f"max_hull_points is {self.max_hull_points}; must be in 4..4096")
         if not 1 <= self.max_convex_parts <= 200:

@@ -89,10 +89,13 @@ def terms_page(introduction: str) -> str:
         *(_section(term) for term in described_classes(TERMS).values()),
         "## Actions",
         _section(config["DriveAction"]),
+        _section(config["VariableAction"]),
+        _section(config["EventAction"]),
         "## The whole environment",
         _section(config["EnvConfig"]),
         _section(config["CameraObservation"]),
         _section(config["StepContext"]),
+        _section(config["SentEvent"]),
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -109,6 +109,10 @@ def _print(out: Console, found: Inspection) -> None:
     )  # fmt: skip
     if found.joints:
         out.print(joint_tree(found.joints))
+    if found.behavior:
+        out.print("Behavior", style="bold")
+        for line in found.behavior:
+            out.print(line, markup=False, highlight=False, soft_wrap=True)
     print_issues(out, found.issues)
 
 

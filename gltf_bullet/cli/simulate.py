@@ -68,6 +68,9 @@ def simulate(
     renderer: Annotated[
         str, typer.Option(help="tiny (software), or egl: OpenGL where it works, else tiny.")
     ] = "tiny",
+    log: Annotated[
+        bool, typer.Option("--log", help="Print what the behavior graph logs, and its variables.")
+    ] = False,
     fixed_base: FixedBaseOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     *,
@@ -130,7 +133,7 @@ def simulate(
             recording.stop()
             _write_page(recording, html, visuals, attempts)
         film.roll(lambda show: _run(scene, steps, steps + 1, None, show, "drawing"))
-        _report(scene, as_json, world.up_axis)
+        _report(scene, as_json, world.up_axis, log=log)
     attempts.report()
 
 
@@ -240,12 +243,13 @@ def _poses(scene: Scene) -> list[dict[str, Any]]:
     return rows
 
 
-def _report(scene: Scene, as_json: bool, up_axis: str) -> None:
+def _report(scene: Scene, as_json: bool, up_axis: str, *, log: bool) -> None:
     from gltf_bullet.cli.output import console, issue_rows, print_issues, print_json, print_table
 
     rows = _poses(scene)
     if as_json:
-        print_json({"time": scene.time, "bodies": rows, "issues": issue_rows(scene.issues)})
+        found = {"time": scene.time, "bodies": rows, "issues": issue_rows(scene.issues)}
+        print_json(found | (_behavior_rows(scene) if log else {}))
         return
     out = console()
     if scene.issues:
@@ -264,6 +268,27 @@ def _report(scene: Scene, as_json: bool, up_axis: str) -> None:
     )
     if not rows:
         out.print("The file has no bodies that move.")
+    if log and scene.behavior is None:
+        out.print("The file has no behavior graph that can be run.")
+    elif log:
+        told = _behavior_rows(scene)
+        for entry in told["log"]:
+            line = f"{entry['time']:10.4f} s  {entry['message']}"
+            out.print(line, markup=False, highlight=False, soft_wrap=True)
+        print_table(out, "Variables", ("Variable", "Value"), told["variables"].items())
+
+
+def _behavior_rows(scene: Scene) -> dict[str, Any]:
+    """The last lines of the log, and all variables as text."""
+    from gltf_bullet.behavior.values import shown
+
+    behavior = scene.behavior
+    if behavior is None:
+        return {"log": [], "variables": {}}
+    return {
+        "log": [entry._asdict() for entry in behavior.log],
+        "variables": {str(name): shown(value) for name, value in behavior.variables.items()},
+    }
 
 
 def _fixed(values: list[float]) -> str:

@@ -68,9 +68,10 @@ PHYSICS_EXTENSIONS: Final = (
 
 IMPLEMENTED_EXTENSIONS: Final = (
     *PHYSICS_EXTENSIONS,
-    # Read by the gltf room.
+    # Read by the rooms gltf and behavior.
     "KHR_animation_pointer",
     "KHR_draco_mesh_compression",
+    "KHR_interactivity",
     "KHR_mesh_quantization",
     # Appearance, metadata and editing only: ignoring them changes neither geometry nor motion.
     "EXT_lights_ies",
@@ -103,8 +104,8 @@ IMPLEMENTED_EXTENSIONS: Final = (
     "KHR_xmp_json_ld",
     "MSFT_texture_dds",
 )
-"""What may stand in ``extensionsRequired``. EXT_mesh_gpu_instancing, EXT_meshopt_compression and
-KHR_interactivity are missing on purpose: without them geometry or motion would be another."""
+"""What may stand in ``extensionsRequired``. EXT_mesh_gpu_instancing and EXT_meshopt_compression are
+missing on purpose: without them geometry or motion would be another."""
 
 
 def check_extensions(document: Document, diagnostics: Diagnostics) -> None:

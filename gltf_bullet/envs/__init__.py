@@ -8,7 +8,16 @@ way since 1.0: it no longer looks for entry points of installed packages.
 import gymnasium
 
 from gltf_bullet.envs import terms
-from gltf_bullet.envs.config import CameraObservation, DriveAction, EnvConfig, StepContext, Term
+from gltf_bullet.envs.config import (
+    CameraObservation,
+    DriveAction,
+    EnvConfig,
+    EventAction,
+    SentEvent,
+    StepContext,
+    Term,
+    VariableAction,
+)
 from gltf_bullet.envs.distributed import RolloutPool
 from gltf_bullet.envs.gltf_env import GltfEnv
 from gltf_bullet.envs.rollouts import Policy, Rollout, roll_out
@@ -19,13 +28,16 @@ __all__ = [
     "CameraObservation",
     "DriveAction",
     "EnvConfig",
+    "EventAction",
     "GltfEnv",
     "GltfVectorEnv",
     "Policy",
     "Rollout",
     "RolloutPool",
+    "SentEvent",
     "StepContext",
     "Term",
+    "VariableAction",
     "roll_out",
     "terms",
     "write_curve",

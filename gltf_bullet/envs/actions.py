@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from gltf_bullet.bullet.joints.joint_controls import JointControls
 from gltf_bullet.bullet.joints.scene_arena import RowTable
-from gltf_bullet.envs.config import DriveAction
+from gltf_bullet.envs.config import Action, DriveAction, EventAction, VariableAction
+from gltf_bullet.envs.name_checks import graph_of
 from gltf_bullet.model import JointDrive
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.transforms import FloatArray
@@ -33,18 +34,19 @@ class _Channel:
     """One number of the action."""
 
     index: int
-    """In ``joint_controls.drives``."""
+    """In ``joint_controls.drives``; of a variable among those of the graph."""
     joint_node: int
     drive: int
-    mode: Literal["position", "velocity", "force"]
+    mode: Literal["position", "velocity", "force", "variable", "event"]
     low: float
     high: float
+    event: str = ""
 
 
 class DriveActions:
     """The actions of one asset; engine-free once made, picklable."""
 
-    def __init__(self, scene: Scene, wanted: tuple[DriveAction, ...] | None) -> None:
+    def __init__(self, scene: Scene, wanted: tuple[Action, ...] | None) -> None:
         """Resolve names and ranges.
 
         Raises:
@@ -109,8 +111,11 @@ class BoundActions:
     """The actions of one scene."""
 
     def __init__(self, channels: Sequence[_Channel], scene: Scene) -> None:
-        self._channels = channels
         self._scene = scene
+        self._numbers = [k for k, c in enumerate(channels) if c.mode not in ("variable", "event")]
+        self._channels = [channels[k] for k in self._numbers]
+        self._has_all = len(self._channels) == len(channels)
+        self._told = [(k, c) for k, c in enumerate(channels) if k not in self._numbers]
         self._controls: JointControls | None = None
         self._rows: list[tuple[str, RowTable, int]] = []
 
@@ -121,6 +126,9 @@ class BoundActions:
             # Bodies that were made anew have rows of their own.
             self._controls = controls
             self._rows = [(c.mode, *controls.drive_row(c.index)) for c in self._channels]
+        if not self._has_all:
+            self._tell_graph(values)
+            values = [values[k] for k in self._numbers]
         for (mode, rows, row), value in zip(self._rows, values, strict=True):
             if mode == "position":
                 rows.position_target[row] = value
@@ -133,6 +141,20 @@ class BoundActions:
                 rows.velocity_target[row] = math.copysign(_PUSH_SPEED, value)
                 rows.max_force[row] = abs(value)
 
+    def _tell_graph(self, values: Sequence[float]) -> None:
+        graph = graph_of(self._scene)
+        for place, channel in self._told:
+            value = values[place]
+            if channel.mode == "event":
+                if value > 0.0:
+                    graph.send(channel.event)
+            elif isinstance(graph.variables[channel.index], bool):
+                graph.variables[channel.index] = value > 0.0
+            elif isinstance(graph.variables[channel.index], int):
+                graph.variables[channel.index] = round(value)
+            else:
+                graph.variables[channel.index] = value
+
     def reset(self) -> None:
         """Give the drives back what the file says, as a new episode starts."""
         scene = self._scene
@@ -141,7 +163,19 @@ class BoundActions:
             scene.joint_controls.set_drive(channel.joint_node, channel.drive, drives[channel.drive])
 
 
-def _resolve(scene: Scene, action: DriveAction) -> _Channel:
+def _resolve(scene: Scene, action: Action) -> _Channel:
+    if isinstance(action, EventAction):
+        number = graph_of(scene).require_event(action.event)
+        return _Channel(
+            index=number, joint_node=-1, drive=-1, mode="event", low=-1.0, high=1.0,
+            event=action.event,
+        )  # fmt: skip
+    if isinstance(action, VariableAction):
+        number = graph_of(scene).variables.index_of(action.variable)
+        return _Channel(
+            index=number, joint_node=-1, drive=-1, mode="variable",
+            low=float(action.low), high=float(action.high),
+        )  # fmt: skip
     joint = scene.joints[action.joint]
     place = next(
         (

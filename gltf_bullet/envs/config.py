@@ -17,13 +17,17 @@ if TYPE_CHECKING:
     from gltf_bullet.runtime.scene import Scene
 
 __all__ = [
+    "Action",
     "CameraObservation",
     "DriveAction",
     "EnvConfig",
+    "EventAction",
     "NodeKey",
     "Range",
+    "SentEvent",
     "StepContext",
     "Term",
+    "VariableAction",
     "draw",
 ]
 
@@ -32,6 +36,16 @@ NodeKey: TypeAlias = "int | str"
 
 Range: TypeAlias = "tuple[float | Sequence[float], float | Sequence[float]]"
 """Lowest and highest value; lists for vectors, drawn component by component."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentEvent:
+    """A custom event that the file's behavior graph has sent."""
+
+    event: str
+    """Its id."""
+    values: Mapping[str, Any]
+    """Its values by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -48,6 +62,10 @@ class StepContext:
     """[s] simulated in this step."""
     origin: Vec3 = (0.0, 0.0, 0.0)
     """[m] Where the copy was placed in the world; observations are relative to it."""
+    sent: tuple[SentEvent, ...] = ()
+    """What the file's behavior graph has sent in this step, in order."""
+    variables_before: tuple[Any, ...] = ()
+    """The variables of the graph as the step began, in the order of the file."""
 
 
 Term: TypeAlias = "Callable[[Scene, StepContext], float | bool]"
@@ -74,6 +92,30 @@ class DriveAction:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VariableAction:
+    """One number of the action: what a variable of the file's behavior graph is set to."""
+
+    variable: int | str
+    """By index or name; a float, an int (rounded) or a bool (whether the number is above 0)."""
+    low: float = -1.0
+    """What -1 means."""
+    high: float = 1.0
+    """What 1 means."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventAction:
+    """One number of the action: above 0 it sends an event to the file's behavior graph."""
+
+    event: str
+    """Its id; its values are their initial ones."""
+
+
+Action: TypeAlias = "DriveAction | VariableAction | EventAction"
+"""One number of the action."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CameraObservation:
     """A picture as an observation, framed on the asset."""
 
@@ -87,7 +129,7 @@ class CameraObservation:
 class EnvConfig:
     """An environment but for its file. Pickles as far as its functions do."""
 
-    actions: tuple[DriveAction, ...] | None = None
+    actions: tuple[DriveAction | VariableAction | EventAction, ...] | None = None
     """In the order of the action's numbers; ``None``: every drive; the file must say how
     far each may go."""
     joints: tuple[NodeKey, ...] | None = None

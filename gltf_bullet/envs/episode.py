@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.envs.actions import DriveActions
-from gltf_bullet.envs.config import EnvConfig, StepContext, draw
+from gltf_bullet.envs.config import EnvConfig, SentEvent, StepContext, draw
 from gltf_bullet.envs.name_checks import require_names
 from gltf_bullet.envs.observations import Observation, Observations
 from gltf_bullet.gltf.document import AssetSource
@@ -76,7 +77,16 @@ class Episode:
         self._action: FloatArray = np.zeros(len(outline.actions))
         self.events: list[TriggerEvent] = []
         """What triggers noticed in the step."""
+        self._sent: list[SentEvent] = []
+        self._variables_before: tuple[Any, ...] = ()
+        self._graph = scene.behavior
+        if self._graph is not None:
+            for event in self._graph.events:
+                self._graph.on(event, partial(self._note, event))
         self._step = 0
+
+    def _note(self, event: str, values: Mapping[str, Any]) -> None:
+        self._sent.append(SentEvent(event=event, values=values))
 
     def begin(self, rng: np.random.Generator) -> tuple[Observation, dict[str, Any]]:
         """Go back to the start and randomise from there; what ``Env.reset`` gives."""
@@ -85,6 +95,9 @@ class Episode:
         # Before the values: a randomised drive shall stay as it was drawn.
         self._actions.reset()
         scene.restart(self._start, drawn)
+        if self._graph is not None:
+            self._graph.reseed(int(rng.integers(2**62)))
+            self._sent = []
         if self._config.on_reset is not None:
             self._config.on_reset(scene, rng)
         self._step = 0
@@ -95,6 +108,9 @@ class Episode:
     def act(self, action: FloatArray, values: Sequence[float]) -> None:
         """Tell the drives what to do in the coming step; see ``DriveActions.understand``."""
         self._action = action
+        if self._graph is not None:
+            self._sent = []
+            self._variables_before = self._graph.variables.snapshot()
         self._actions.tell(values)
         self.events = []
 
@@ -112,6 +128,8 @@ class Episode:
             step=self._step,
             duration=config.frame_skip * config.time_step,
             origin=self._origin,
+            sent=tuple(self._sent),
+            variables_before=self._variables_before,
         )
         reward = float(sum(term(scene, context) for term in config.rewards))
         terminated = any(bool(term(scene, context)) for term in config.terminations)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gltf_bullet.envs.config import EnvConfig
 from gltf_bullet.runtime.scene import Scene
 
-__all__ = ["require_names"]
+if TYPE_CHECKING:
+    from gltf_bullet.runtime.acting.behavior_view import BehaviorView
+
+__all__ = ["graph_of", "require_names"]
 
 
 def require_names(scene: Scene, config: EnvConfig) -> None:
@@ -28,6 +31,8 @@ def require_names(scene: Scene, config: EnvConfig) -> None:
         "body": scene.bodies.__getitem__,
         "joint": scene.joints.__getitem__,
         "trigger": scene.triggers.__getitem__,
+        "variable": lambda key: graph_of(scene).variables[key],
+        "event": lambda event: graph_of(scene).require_event(event),
     }
     for kind, terms in (("rewards", config.rewards), ("terminations", config.terminations)):
         for number, term in enumerate(terms):
@@ -44,6 +49,17 @@ def require_names(scene: Scene, config: EnvConfig) -> None:
                     raise IndexError(f"{where}.dof is {term.dof}; the joint has {count}")
     for pointer in config.randomization:
         _look_up(scene.get, pointer, "randomization")
+
+
+def graph_of(scene: Scene) -> BehaviorView:
+    """What runs the file's behavior graph.
+
+    Raises:
+        KeyError: There is none.
+    """
+    if scene.behavior is None:
+        raise KeyError(f"{scene.asset.path} has no behavior graph that runs")
+    return scene.behavior
 
 
 def _look_up(get: Callable[[Any], object], name: Any, where: str) -> None:

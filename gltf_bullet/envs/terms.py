@@ -18,10 +18,12 @@ __all__ = [
     "Below",
     "ControlCost",
     "Distance",
+    "EventSent",
     "Height",
     "JointOutside",
     "Speed",
     "TriggerEntered",
+    "Variable",
 ]
 
 
@@ -158,3 +160,40 @@ class TriggerEntered:
             for event in context.events
         )
         return self.weight if entered else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variable:
+    """A variable of the file's behavior graph: the reward, or the end, is in the file."""
+
+    variable: int | str
+    """By index or name; a number or a boolean."""
+    weight: float = 1.0
+    """Per unit."""
+    growth: bool = False
+    """By how much it has grown in this step, instead of what it is."""
+
+    def __call__(self, scene: Scene, context: StepContext) -> float:
+        """The value, or its growth, weighted."""
+        behavior = scene.behavior
+        if behavior is None:
+            raise KeyError(f"{scene.asset.path} has no behavior graph that runs")
+        index = behavior.variables.index_of(self.variable)
+        value = float(behavior.variables[index])
+        if self.growth:
+            value -= float(context.variables_before[index])
+        return self.weight * value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventSent:
+    """The file's behavior graph has sent a custom event: a reward, or an end."""
+
+    event: str
+    """Its id."""
+    weight: float = 1.0
+    """Each time."""
+
+    def __call__(self, scene: Scene, context: StepContext) -> float:
+        """The weight, as often as it was sent in this step."""
+        return self.weight * sum(sent.event == self.event for sent in context.sent)

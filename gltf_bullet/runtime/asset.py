@@ -100,6 +100,7 @@ def _asset(content: AssetContent, kept: KeptAsset | None) -> Asset:
         content=content.content,
         animations=content.animations,
         issues=content.issues,
+        acted=content.acted,
     )
     asset.derived[KeptAsset] = kept
     return asset

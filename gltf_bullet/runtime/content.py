@@ -21,6 +21,7 @@ from gltf_bullet.options import Visuals
 from gltf_bullet.planning.scene_plan import AnimatedNodes
 from gltf_bullet.rendering.render_meshes import automatic_visuals
 from gltf_bullet.scene import Animation, AnimationSampler, NodeTree
+from gltf_bullet.scene.animation import AnimationTrack, Interpolation
 
 __all__ = ["AssetContent", "FileContent", "read_content"]
 
@@ -43,11 +44,14 @@ class AssetContent:
     animations: tuple[Animation, ...] = ()
     issues: tuple[Issue, ...]
     """What reading found; translating adds its own to :attr:`Scene.issues`."""
+    acted: tuple[int, ...] | None = None
+    """Nodes that its behavior graph moves by name; ``None``: it has none that can be run."""
     derived: dict[object, Any] = field(init=False, default_factory=dict)
     """What others have made of it, by names of theirs; not pickled."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (_asset_of, (type(self), self.path, self.content, self.animations, self.issues))
+        parts = self.path, self.content, self.animations, self.issues, self.acted
+        return (_asset_of, (type(self), *parts))
 
     @property
     def document(self) -> Document:
@@ -85,8 +89,13 @@ class AssetContent:
         translations, rotations, scales = parts
         return replace(tree, translations=translations, rotations_xyzw=rotations, scales=scales)
 
-    def animated_nodes(self, *, running: bool) -> AnimatedNodes:
-        """What the file's animations may move; ``running``: whether they play from load on."""
+    def animated_nodes(self, *, running: bool, acts: bool = False) -> AnimatedNodes:
+        """What the file's animations may move.
+
+        Args:
+            running: Whether they play from load on.
+            acts: Whether its behavior graph runs, which moves nodes, too.
+        """
         marked = np.zeros(len(self.tree), dtype=bool)
         driven: set[int] = set()
         moving: set[int] = set()
@@ -99,6 +108,10 @@ class AssetContent:
                 (scaled if track.target_path == "scale" else moving).add(track.node)
                 if running and track.target_path in ("translation", "rotation"):
                     driven.add(track.node)
+        if acts and self.acted:
+            marked[list(self.acted)] = True
+            moving.update(self.acted)
+            scaled.update(self.acted)
         moved = np.flatnonzero(self.tree.nearest_at_or_above(marked) >= 0)
         return AnimatedNodes(
             moved=frozenset(moved.tolist()),
@@ -106,6 +119,25 @@ class AssetContent:
             moving=frozenset(moving),
             scaled=frozenset(scaled),
         )
+
+    @property
+    def acts(self) -> bool:
+        """Whether it has a behavior graph that can be run."""
+        return self.acted is not None
+
+    @property
+    def movements(self) -> tuple[Animation, ...]:
+        """What moves nodes: the animations, and the graph as if it were another one."""
+        if not self.acted:
+            return self.animations
+        tracks = tuple(
+            AnimationTrack(
+                target_path="translation", node=node, pointer=None, times=np.zeros(1),
+                values=self.tree.translations[node : node + 1], interpolation=Interpolation.STEP,
+            )
+            for node in self.acted
+        )  # fmt: skip
+        return (*self.animations, Animation(name="", tracks=tracks, duration=0.0))
 
     def to_glb(self) -> bytes:
         """The whole file, with all buffers and images that it refers to, as a ``.glb``.
@@ -122,8 +154,9 @@ def _asset_of(
     content: Later[FileContent],
     animations: tuple[Animation, ...],
     issues: tuple[Issue, ...],
+    acted: tuple[int, ...] | None,
 ) -> AssetContent:
-    return kind(path=path, content=content, animations=animations, issues=issues)
+    return kind(path=path, content=content, animations=animations, issues=issues, acted=acted)
 
 
 def read_content(source: AssetSource | SourceFile, diagnostics: Diagnostics) -> AssetContent:
@@ -136,9 +169,20 @@ def read_content(source: AssetSource | SourceFile, diagnostics: Diagnostics) -> 
     check_extensions(document, diagnostics)
     physics = read_physics(document, diagnostics)
     animations = read_animations(document, diagnostics)
+    acted = None
+    if "KHR_interactivity" in document.extensions_used or document.root_extension(
+        "KHR_interactivity"
+    ):
+        # Imported where a file has a graph: all operations take some milliseconds.
+        from gltf_bullet.behavior.reading import read_graphs
+
+        graph = read_graphs(document.json, diagnostics)
+        if graph is not None:
+            acted = tuple(sorted(k for k in graph.moved_nodes() if k < len(document.tree)))
     return AssetContent(
         path=document.path,
         content=Later.known(FileContent(document, physics)),
         animations=animations,
         issues=diagnostics.issues,
+        acted=acted,
     )

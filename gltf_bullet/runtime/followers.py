@@ -97,7 +97,8 @@ class Followers:
     @cached_property
     def animator(self) -> Animator:
         """Local transforms as the animations say."""
-        return Animator(self._asset.tree, self.animations, self._placement.matrix)
+        acted = (self._asset.acted or ()) if self._options.behavior else ()
+        return Animator(self._asset.tree, self.animations, self._placement.matrix, acted)
 
     @cached_property
     def driver(self) -> AnimationDriver:

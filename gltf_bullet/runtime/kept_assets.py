@@ -74,6 +74,8 @@ class _Entry(NamedTuple):
     others: bytes | None
     """Digest of the files that it refers to; ``None``: it refers to none."""
     translations: dict[str, bytes]
+    acted: tuple[int, ...] | None
+    """Nodes that its behavior graph moves."""
 
 
 class KeptAsset:
@@ -105,7 +107,7 @@ class KeptAsset:
         self._entry = entry
         return AssetContent(
             path=self._file.path, content=content, animations=entry.animations,
-            issues=entry.issues,
+            issues=entry.issues, acted=entry.acted,
         )  # fmt: skip
 
     def _content(self, data: bytes) -> FileContent:
@@ -167,6 +169,7 @@ def _new_entry(asset: AssetContent) -> _Entry:
         content=zlib.compress(dumped((document, asset.physics), _MOST_BYTES), _FAST),
         others=_others(asset.document),
         translations={},
+        acted=asset.acted,
     )
 
 

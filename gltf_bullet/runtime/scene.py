@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
 
 from gltf_bullet.bullet.contacts.contact_points import Contacts
 from gltf_bullet.bullet.joints.joint_controls import JointControls
@@ -34,6 +36,10 @@ from gltf_bullet.runtime.views.scene_views import SceneViews
 from gltf_bullet.runtime.worlds.live_scenes import LiveScenes
 from gltf_bullet.transforms import FloatArray
 
+if TYPE_CHECKING:
+    from gltf_bullet.runtime.acting.acting import Acting
+    from gltf_bullet.runtime.acting.behavior_view import BehaviorView
+
 __all__ = ["Scene"]
 
 
@@ -54,6 +60,9 @@ class Scene(SceneViews):
     ) -> None:
         """Plan and create; see :func:`gltf_bullet.load_gltf` for the arguments and errors."""
         client_id = require_client(physics_client)
+        if is_acting := asset.acts and options.behavior:
+            # "They MUST NOT play automatically": the graph starts them.
+            options = replace(options, play_animations=False)
         translation = first_translation(asset, placement, options)
         session = engine_session(client_id)
         with session.lock:
@@ -68,6 +77,10 @@ class Scene(SceneViews):
         """The file."""
         self.client_id = client_id
         """The PyBullet world."""
+        if is_acting:
+            from gltf_bullet.runtime.acting.acting import acting_of
+
+            core.acting = acting_of(core)
 
     def __repr__(self) -> str:
         where = f"client={self.client_id}, bodies={len(self.bodies)}, time={self.core.time:.4g}"
@@ -344,18 +357,31 @@ class Scene(SceneViews):
     def get(self, pointer: str) -> Any:
         """The present value of an object-model pointer; vectors as arrays.
 
-        Pointers are those of the specs' "Object Model" sections, for every dialect, and
-        ``/nodes/{}/translation``, ``rotation``, ``scale`` and ``weights``.
+        Pointers are those of the specs' "Object Model" sections, for every dialect, and of the glTF
+        object model: ``/nodes/{}/translation``, ``rotation``, ``scale`` and ``weights``, also
+        ``globalMatrix`` (in the asset's space), what KHR_interactivity adds, and the file itself.
 
         Raises:
             KeyError: Nothing of the asset model is there.
         """
         self.core.require_alive()
-        return get_value(self.core, pointer)
+        acting = self.core.acting
+        try:
+            if acting is not None and acting.keeps(pointer):
+                raise KeyError(pointer)
+            return get_value(self.core, pointer)
+        except KeyError:
+            from gltf_bullet.runtime.acting.scene_host import found_value
+
+            value = found_value(self.core, pointer)
+            if value is None:
+                raise
+            return value
 
     def set(self, pointer: str, value: Any) -> None:
         """Change a mutable pointer; the engine follows at once.
 
+        With a behavior graph, materials, lights and visibility can be set as well, for it to read.
         Velocities, masses, materials, drives, limits and a free body's pose are changed in place
         (masses: where the same bodies can have them). Anything else makes the PyBullet bodies anew
         from where they stand and move: :attr:`bodies` knows their new ids, and :meth:`reset` goes
@@ -367,7 +393,21 @@ class Scene(SceneViews):
             ValueError: The value is out of range.
         """
         self.core.require_alive()
-        set_value(self.core, pointer, value)
+        try:
+            set_value(self.core, pointer, value)
+        except KeyError:
+            if self.behavior is None or not self.behavior.keep(pointer, value):
+                raise
+
+    @cached_property
+    def behavior(self) -> BehaviorView | None:
+        """The file's behavior graph: variables, events, log; ``None`` without one."""
+        acting = self.core.acting
+        if acting is None:
+            return None
+        from gltf_bullet.runtime.acting.behavior_view import BehaviorView
+
+        return BehaviorView(self.core, cast("Acting", acting))
 
     # --- pictures -----------------------------------------------------------------------------
 

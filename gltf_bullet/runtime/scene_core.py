@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -34,6 +34,23 @@ from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import FloatArray
 
 __all__ = ["PointerWriter", "SceneCore"]
+
+
+class SceneGraph(Protocol):
+    """What a behavior graph is for a core; its state is opaque."""
+
+    @property
+    def is_idle(self) -> bool: ...
+    @property
+    def issues(self) -> tuple[Issue, ...]: ...
+    def before_step(self, time_step: float) -> None: ...
+    def after_step(self, events: tuple[TriggerEvent, ...]) -> None: ...
+    def find(self, pointer: str) -> Any: ...
+    def keeps(self, pointer: str) -> bool: ...
+    def moves_freely(self, node: int) -> bool: ...
+    def state(self) -> object: ...
+    def restore(self, state: Any, time: float) -> None: ...
+
 
 PointerWriter: TypeAlias = Callable[["SceneCore", str, Any], None]
 """Sets an object-model pointer of a scene to a value: how animations change physics."""
@@ -67,6 +84,8 @@ class SceneCore:
         self.is_removed = False
         self._write_pointer = write_pointer
         self._start = SceneStart(self, session)
+        self.acting: SceneGraph | None = None
+        """The file's behavior graph, set by who makes the scene."""
         self._listeners: list[Callable[[], object]] = []
         self._when_removed: list[Callable[[], object]] = []
         self.followers = Followers(asset, placement, options, self.require_alive)
@@ -83,7 +102,8 @@ class SceneCore:
     @property
     def issues(self) -> tuple[Issue, ...]:
         """Findings of reading, translating and stepping, in the order of discovery."""
-        return self._issues + self.world.articulations.issues
+        noticed = () if self.acting is None else self.acting.issues
+        return self._issues + self.world.articulations.issues + noticed
 
     def _engine_world(self, translation: Translation) -> EngineWorld:
         """Put a translation into the world: whole, or with an exception not at all."""
@@ -166,6 +186,8 @@ class SceneCore:
     @property
     def may_be_compiled(self) -> bool:
         """Whether kernels may make the next step, as far as nodes and animations are concerned."""
+        if self.acting is not None and self._acts:
+            return False
         is_moved = self._is_busy or self._start.is_wanted or self.world.free.pushes
         return not (is_moved or self.is_removed)
 
@@ -182,17 +204,26 @@ class SceneCore:
     @property
     def is_unattended(self) -> bool:
         """Whether nobody but its bodies and joints wants to know of the next step."""
-        return not (self._is_busy or self._start.is_wanted or self._listeners or self.is_removed)
+        is_watched = self._is_busy or self._listeners or self.is_removed
+        return not (is_watched or self._start.is_wanted or self._acts)
+
+    @property
+    def _acts(self) -> bool:
+        """Whether a behavior graph has something to do before the next step."""
+        return self.acting is not None and not self.acting.is_idle
 
     @property
     def is_interfered(self) -> bool:
         """Whether anybody may have changed the world within the last step, as who watches may."""
-        return bool(self._is_busy or self._listeners or self.events)
+        is_acting = self.acting is not None and self._acts
+        return bool(self._is_busy or self._listeners or self.events or is_acting)
 
     def begin_step(self, settings: EngineSettings) -> None:
         """What comes once in a step: the state to reset to, animations, the world's settings."""
         if self._start.is_wanted:
             self._start.take()
+        if self.acting is not None:
+            self.acting.before_step(settings.time_step)
         if self.followers.are_busy:
             self._follow_animations(settings.time_step)
         self.world.learn_settings(settings)
@@ -227,12 +258,19 @@ class SceneCore:
         if self._listeners and is_last:
             for listener in tuple(self._listeners):
                 listener()
+        if self.acting is not None:
+            self.acting.after_step(self.events)
+
+    def act(self, pointer: str, value: Any) -> None:
+        """Set a pointer from within the scene: :meth:`reset` goes back to where it did before."""
+        with self._start.kept():
+            self._write_pointer(self, pointer, value)
 
     def _follow_animations(self, time_step: float) -> None:
         """What animations change: properties by pointer, the shape of colliders, poses."""
         for pointer, value in self.followers.animator.advance(time_step):
-            with self._start.kept(), suppress(KeyError, TypeError, ValueError):  # named at load
-                self._write_pointer(self, pointer, value)
+            with suppress(KeyError, TypeError, ValueError):  # named at load
+                self.act(pointer, value)
         watch = self.followers.watch
         if not watch.is_idle and watch.has_changed(self.nodes.world_from_node):
             softness, is_unseen = self.world.softness, self.world.softness.is_unseen
@@ -287,6 +325,9 @@ class SceneCore:
     def place_node(self, node: int, parent_from_node: FloatArray) -> None:
         """Give a node another local transform at once, shape [4, 4]; bodies keep their velocity."""
         self.followers.animator.place(node, parent_from_node)
+        if self.acting is not None and self.acting.moves_freely(node):
+            self.refresh()
+            return
         frames = self.nodes.frames_with(node, parent_from_node)
         is_free = node in self.world.plan.bodies.bodies and self.nodes.keeps_size(node, frames)
         is_free &= not begins_to_move(node, self.model.now, self.world.plan.frames)
@@ -317,6 +358,7 @@ class SceneCore:
             time=self.time, model=self.model.later(), engine=engine, world=self.world.state(),
             animations=animations, triggers=self.world.triggers.memory(), matrices=matrices,
             frames=self.world.plan.frames,
+            acting=None if self.acting is None else self.acting.state(),
         )  # fmt: skip
 
     def return_to(self, state: SceneState, physics: PhysicsScene) -> None:
@@ -338,6 +380,8 @@ class SceneCore:
         self.followers.take(state.matrices)
         self._move_scenery()
         self.reports.recall(state.triggers, state.matrices)
+        if self.acting is not None:
+            self.acting.restore(state.acting, self.time)
         self.events = ()
 
     def reset(self) -> None:

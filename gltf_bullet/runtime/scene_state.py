@@ -34,6 +34,8 @@ class SceneState:
     """What the bodies were made from: only bodies made alike go on alike, to the last bit."""
     matrices: FloatArray
     """world_from_node of all nodes, shape [node_count, 4, 4]."""
+    acting: object = None
+    """Of the behavior graph; ``None`` without one."""
 
     @property
     def physics(self) -> PhysicsScene:

@@ -113,7 +113,7 @@ def translate(
         ),
         options,
         diagnostics,
-        asset.animated_nodes(running=options.play_animations),
+        asset.animated_nodes(running=options.play_animations, acts=options.behavior),
     )
     visuals = NO_VISUALS
     if options.visuals == "mesh":
@@ -124,7 +124,7 @@ def translate(
             scene_index,
             options,
             diagnostics,
-            asset.animations,
+            asset.movements if options.behavior else asset.animations,
             deformation,
         )
     return Translation(

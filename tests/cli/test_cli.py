@@ -368,3 +368,23 @@ def test_bench_measures_ratios(run: Run) -> None:
     for row in rows:
         assert row["value"] == pytest.approx(row["ours"] / row["pybullet"])
         assert math.isfinite(row["value"])
+
+
+# --- behavior ---------------------------------------------------------------------------------
+
+SORTING = Path(__file__).resolve().parents[2] / "examples" / "assets" / "sorting_gate.gltf"
+
+
+def test_a_behavior_graph_is_printed(run: Run) -> None:
+    outcome = run("inspect", str(SORTING))
+    assert "event/rigid_body_triggerEntered nodeIndex 9" in outcome.out
+    assert "set side = neg(side)" in outcome.out
+
+
+def test_the_log_and_the_variables_of_a_graph_are_printed(run: Run) -> None:
+    arguments = ("simulate", str(SORTING), "--seconds", "4", "--log")
+    assert "1 left, 0 right" in run(*arguments).out
+    rows = json.loads(run(*arguments, "--json").out)
+    # Two balls have come to the sensor by then.
+    assert rows["variables"] == {"side": "0.5", "left": "1", "right": "0"}
+    assert rows["log"][0]["message"] == "1 left, 0 right"

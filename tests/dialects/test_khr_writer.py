@@ -23,7 +23,7 @@ from gltf_bullet.dialects.khr.scene import (
     SHAPE_NOT_IN_KHR,
     STATIC_MOTION_NOT_IN_KHR,
 )
-from gltf_bullet.dialects.khr.writer import ANIMATION_POINTER_STALE
+from gltf_bullet.dialects.khr.writer import ANIMATION_POINTER_STALE, BEHAVIOR_POINTER_STALE
 from gltf_bullet.gltf import Document, read_document
 from gltf_bullet.model import (
     Box,
@@ -420,6 +420,28 @@ def test_animation_pointers_into_rewritten_tables_are_reported(
     write_physics(document, PhysicsScene(), diagnostics)
     if is_stale:
         assert diagnostics.take(ANIMATION_POINTER_STALE).pointer == "/animations/0/channels/0"
+
+
+@pytest.mark.parametrize(
+    ("pointer", "is_stale"),
+    [
+        ("/nodes/[n]/translation", False),
+        ("/nodes/{n}/extensions/KHR_physics_rigid_bodies/motion/mass", False),
+        ("/nodes/0/extensions/OMI_physics_body/motion/mass", True),
+        ("/extensions/KHR_physics_rigid_bodies/physicsJoints/0/drives/0/positionTarget", True),
+    ],
+)
+def test_pointers_of_graphs_into_rewritten_tables_are_reported(
+    document_of: DocumentOf, diagnostics: Diagnostics, pointer: str, is_stale: bool
+) -> None:
+    graph = {"nodes": [{"configuration": {"pointer": {"value": [pointer]}}}]}
+    extension = {"KHR_interactivity": {"graphs": [graph]}}
+    document = document_of([{}], extensions=extension)
+    root = write_physics(document, PhysicsScene(), diagnostics)
+    assert root["extensions"] == extension  # graphs are kept
+    if is_stale:
+        at = "/extensions/KHR_interactivity/graphs/0/nodes/0/configuration/pointer"
+        assert diagnostics.take(BEHAVIOR_POINTER_STALE).pointer == at
 
 
 # --- the published files -------------------------------------------------------------------------

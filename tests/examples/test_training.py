@@ -31,6 +31,17 @@ def test_the_cart_learns_to_balance_its_pole(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_task_that_lives_in_its_file_is_learned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(FOLDER))
+    module = load(FOLDER / "train_task.py")
+    before, after = module.main(tmp_path)
+    assert before < 0.5 * module.STEPS
+    assert after > 0.9 * module.STEPS
+
+
+@pytest.mark.slow
 def test_the_rod_learns_to_swing_up(tmp_path: Path) -> None:
     module = load(FOLDER / "train_swing_up.py")
     before, after = module.main(tmp_path)

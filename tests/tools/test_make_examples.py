@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import gltf_bullet as gb
+from tools.make_behavior_examples import BEHAVIOR_EXAMPLES, write_behavior_examples
 from tools.make_contact_examples import CONTACT_EXAMPLES, write_contact_examples
 from tools.make_examples import EXAMPLES, FOLDER, write_examples
 from tools.make_joint_examples import JOINT_EXAMPLES, write_joint_examples
@@ -20,6 +21,7 @@ BY_HAND = "swing_up.gltf"
 
 def test_the_committed_assets_are_what_the_tool_writes(tmp_path: Path) -> None:
     written = [
+        *write_behavior_examples(tmp_path),
         *write_contact_examples(tmp_path),
         *write_examples(tmp_path),
         *write_joint_examples(tmp_path),
@@ -38,6 +40,7 @@ def test_the_committed_assets_are_what_the_tool_writes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name",
     [
+        *BEHAVIOR_EXAMPLES,
         *CONTACT_EXAMPLES,
         *EXAMPLES,
         *JOINT_EXAMPLES,

@@ -158,3 +158,35 @@ def test_properties_name_the_issues_of_the_node(client: int) -> None:
     box = dict(node_properties(scene, scene.node("Box").index))
     assert not [name for name in box if name.startswith("issue")]
     assert np.isfinite([float(v) for v in rows["position"].split()[:3]]).all()
+
+
+def test_a_click_selects_and_the_panel_shows_variables_and_log(client: int) -> None:
+    from tests.runtime.test_behavior import acting
+    from tests.runtime.trigger_scenes import ball
+    from tools.graph_builder import GraphBuilder, Out
+
+    g = GraphBuilder()
+    g.variable((0.0, 0.0, 0.0), "touched")
+    select = g.add(
+        "event/onSelect", extension="KHR_node_selectability",
+        outputs={"selectionPoint": "float3"}, nodeIndex=0,
+    )  # fmt: skip
+    point = {"0": Out(select, "selectionPoint")}
+    keep = g.add("variable/set", point, variables=[0])
+    log = g.add("debug/log", {"p": point["0"]}, severity=0, message="at {p}")
+    g.chain(select, keep, log)
+    scene = gb.load_gltf(acting(g, ball((0, 1, 0))), client, up_axis="y")
+    page = WebPage(
+        Playback(scene, client, play=False), show=(), visuals="auto", host="127.0.0.1", port=0,
+        rate=30.0,
+    )  # fmt: skip
+    page._select(0, np.array([0.0, 5.0, 0.0]), np.array([0.0, -1.0, 0.0]))
+    scene.step()
+    page.turn(force=True)
+    assert scene.behavior is not None
+    assert scene.behavior.variables["touched"] == pytest.approx((0.0, 1.1, 0.0), abs=1e-3)
+    assert page._panel is not None
+    shown = page._panel._behavior.content
+    assert "| touched | (" in shown
+    assert "s` at (" in shown
+    page.close()

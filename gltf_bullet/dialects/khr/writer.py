@@ -7,12 +7,12 @@ published samples do, and anchors for joints to the fixed world, which KHR canno
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
 
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.khr import physics_rigid_bodies as khr_physics_rigid_bodies
 from gltf_bullet.dialects.khr.encoding import JsonOut
 from gltf_bullet.dialects.khr.scene import physics_to_khr
@@ -36,6 +36,13 @@ ANIMATION_POINTER_STALE = IssueKind(
     "the animation points to {got}, which may have moved or gone; must be pointed anew",
 )
 
+BEHAVIOR_POINTER_STALE = IssueKind(
+    "BEHAVIOR_POINTER_STALE",
+    Severity.WARNING,
+    "the behavior graph points to {got}, which may have moved or gone; must be pointed anew",
+)
+
+_INTERACTIVITY: Final = "KHR_interactivity"
 _BODIES: Final = khr_physics_rigid_bodies.EXTENSION
 _GRAVITY: Final = "OMI_physics_gravity"
 _OMI_SHAPES: Final = "OMI_physics_shape"
@@ -245,6 +252,24 @@ def _report_stale_pointers(
             if not replaced.isdisjoint(pointer.split("/")):
                 at = ROOT / "animations" / index / "channels" / position
                 diagnostics.report(ANIMATION_POINTER_STALE, at, got=pointer[:100])
+    for at, pointer in _pointers_of_graphs(document.root_extension(_INTERACTIVITY)):
+        is_of_node = pointer.startswith("/nodes/") and f"/{_BODIES}/" in pointer
+        if not is_of_node and not replaced.isdisjoint(pointer.split("/")):
+            diagnostics.report(BEHAVIOR_POINTER_STALE, at, got=pointer[:100])
+
+
+def _pointers_of_graphs(extension: Mapping[str, Any]) -> Iterator[tuple[JsonPointer, str]]:
+    """The pointers of behavior graphs, with their places."""
+    at = ROOT / "extensions" / _INTERACTIVITY / "graphs"
+    graphs = extension.get("graphs")
+    for number, graph in enumerate(graphs if isinstance(graphs, list) else ()):
+        nodes = graph.get("nodes") if isinstance(graph, dict) else None
+        for index, node in enumerate(nodes if isinstance(nodes, list) else ()):
+            value = node
+            for key in ("configuration", "pointer", "value"):
+                value = value.get(key) if isinstance(value, dict) else None
+            if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
+                yield at / number / "nodes" / index / "configuration" / "pointer", value[0]
 
 
 def _pointer_of(channel: object) -> str | None:

@@ -7,6 +7,7 @@ channel in a few numpy calls and composes the animated part of the tree level by
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -43,8 +44,13 @@ class Animator:
     """Local transforms of all nodes as the active animations say."""
 
     def __init__(
-        self, tree: NodeTree, animations: Animations, world_from_asset: FloatArray
+        self,
+        tree: NodeTree,
+        animations: Animations,
+        world_from_asset: FloatArray,
+        acted: Sequence[int] = (),
     ) -> None:
+        """Know the tree, where its root stands, and the nodes that a behavior graph moves."""
         self._tree = tree
         self.animations = animations
         self._world_from_asset = world_from_asset
@@ -56,7 +62,12 @@ class Animator:
         self.weights: dict[int, FloatArray] = {}
         """Morph weights by node, as the active animations say."""
         self.animated = np.zeros(len(tree), dtype=bool)
-        """Nodes that any animation of the file moves, active or not."""
+        """Nodes that any animation of the file moves, active or not, or a behavior graph."""
+        self.animated[list(acted)] = True
+        self.acted_nodes = tuple(acted)
+        """Nodes that a behavior graph moves."""
+        self.acted: dict[int, bool] = {}
+        """Those that it has moved since the last step, and whether they jumped."""
         for player in animations:
             self.animated[player.sampler.animated_nodes] = True
         scaled = np.zeros(len(tree), dtype=bool)
@@ -117,6 +128,7 @@ class Animator:
             if before is not None and not np.array_equal(before, row):
                 jumped[node] = True
         self._step_rows = stepped
+        jumped[[node for node, has_jumped in self.acted.items() if has_jumped]] = True
         self.jumped = self._tree.nearest_at_or_above(jumped) >= 0 if jumped.any() else jumped
         return is_any
 

@@ -45,7 +45,15 @@ class AnimationDriver:
         self._world = world
         self._tree = tree
         self._frames_at_load = frames
-        self._activity: tuple[tuple[bool, bool], ...] | None = None
+        self._activity: object = None
+        acted = np.zeros(len(tree), dtype=bool)
+        acted[list(animator.acted_nodes)] = True
+        led = tree.nearest_at_or_above(acted) >= 0
+        self._leads = any(led[static.node] for static in world.plan.bodies.statics) or any(
+            led[node] and plan.kind is not MotionKind.DYNAMIC
+            for node, plan in world.plan.bodies.bodies.items()
+        )
+        """Whether a behavior graph moves static colliders or kinematic bodies."""
         self._followers: IntArray = np.zeros(0, dtype=np.intp)
         self._simulated = np.zeros(len(tree), dtype=bool)
         self._leaders: dict[int, IntArray] = {}
@@ -60,7 +68,7 @@ class AnimationDriver:
     @property
     def has_work(self) -> bool:
         """Whether the file has animations at all, or colliders that deform."""
-        return len(self.animator.animations) > 0 or len(self._deforming) > 0
+        return len(self.animator.animations) > 0 or len(self._deforming) > 0 or self._leads
 
     @property
     def carries(self) -> bool:
@@ -76,9 +84,8 @@ class AnimationDriver:
         """
         self._deforming.begin_step(world_from_node)
         is_jump = self.animator.move()
-        activity = tuple(
-            (player.is_active, player.is_ending) for player in self.animator.animations
-        )
+        players = self.animator.animations
+        activity = tuple(self.animator.acted), [(p.is_active, p.is_ending) for p in players]
         if activity != self._activity:
             self._activity = activity
             self._choose()
@@ -90,6 +97,7 @@ class AnimationDriver:
             now = self._carried.ahead(now, self._simulated, time_step, self._leaders)
         ahead = self.animator.compose_ahead(now, self._simulated)
         self._deforming.follow(ahead, time_step, is_jump=is_jump)
+        self.animator.acted.clear()
         positions, rotations = self._rigid(ahead, self._followers)
         self._world.kinematic_targets.aim(
             positions, rotations, self.animator.jumped[self._followers]
@@ -121,6 +129,10 @@ class AnimationDriver:
         # A scale moves what is below its node, not the node.
         active |= (self._tree.parents >= 0) & scaled[self._tree.parents]
         moved = self._tree.nearest_at_or_above(active) >= 0
+        if animator.acted:
+            led = np.zeros(len(self._tree), dtype=bool)
+            led[list(animator.acted)] = True
+            moved |= self._tree.nearest_at_or_above(led) >= 0
         statics = [
             static.node
             for static in bodies.statics

@@ -55,6 +55,7 @@ class AnimationPlayer:
         self._active = False
         self._beginning = False
         self._ending = False
+        self._led: tuple[float, bool, bool] | None = None
         self.has_begun = False
         """Whether the last :meth:`advance` was the first since it began or was sought."""
         self.has_wrapped = False
@@ -122,10 +123,30 @@ class AnimationPlayer:
         self._time = min(max(float(time), 0.0), self.duration)
         self._beginning = True
 
+    def lead(self, time: float, *, begins: bool, is_backwards: bool, is_last: bool) -> None:
+        """Be at a time [s] after the next :meth:`advance`, whatever speed and loop say.
+
+        Args:
+            time: Where in the animation.
+            begins: Whether it goes there at once, wherever it was.
+            is_backwards: Whether it comes there from later times.
+            is_last: Whether it ends there.
+        """
+        self._beginning |= begins or not self._active
+        self._running = self._active = True
+        self._led = time, is_backwards, is_last
+
     def advance(self, time_step: float) -> None:
         """Move on by a time step [s]."""
         self.has_begun, self._beginning = self._beginning, False
         self.has_wrapped = self._ending = False
+        if self._led is not None:
+            (time, is_backwards, is_last), self._led = self._led, None
+            self.has_wrapped = (time < self._time) != is_backwards and time != self._time
+            self._time = time
+            self._running = self._active = not is_last
+            self._ending = is_last
+            return
         if not self._running:
             return
         time = self._time + self.speed * time_step

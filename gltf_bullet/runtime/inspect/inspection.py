@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from gltf_bullet.diagnostics import Issue
+from gltf_bullet.diagnostics import Diagnostics, Issue
 from gltf_bullet.model import DEFAULT_MATERIAL, CollisionFilter, PhysicsMaterial
 from gltf_bullet.options import LoadOptions, require_options
 from gltf_bullet.planning.body_plans import BodyPlan
@@ -47,6 +47,8 @@ class Inspection:
     filters: list[Row]
     triggers: list[Row]
     joints: list[Row]
+    behavior: list[str]
+    """The behavior graph as text; empty without one."""
     issues: tuple[Issue, ...]
 
 
@@ -87,8 +89,17 @@ def inspect_asset(asset: AssetContent, options: LoadOptions | None = None) -> In
             for trigger in physics.triggers.values()
         ],
         joints=list(describe_joints(plan.articulations, tree.names)),
+        behavior=_graph_lines(asset) if asset.acts else [],
         issues=(*asset.issues, *translation.issues),
     )
+
+
+def _graph_lines(asset: AssetContent) -> list[str]:
+    from gltf_bullet.behavior.reading import read_graphs
+    from gltf_bullet.behavior.telling import graph_lines
+
+    graph = read_graphs(asset.document.json, Diagnostics())
+    return [] if graph is None else graph_lines(graph)
 
 
 def describe_shape(shape: ShapePlan) -> str:

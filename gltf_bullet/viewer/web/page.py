@@ -24,11 +24,17 @@ from gltf_bullet.viewer.web.panel import NOBODY, Panel
 if TYPE_CHECKING:
     from viser import ViserServer
 
+    from gltf_bullet.runtime.acting.behavior_view import BehaviorView
+
 __all__ = ["WebPage"]
 
 WORDS_SECONDS = 0.2
 """[s] Between two looks at the texts of the panel."""
 GRIP_COLOR = (1.0, 0.3, 0.0)
+SIGHT = 1e4
+"""[m] How far clicks reach."""
+MOST_LOGGED = 8
+"""Lines of a graph's log that are shown."""
 MOST_TEXTS = 500
 """Names that are shown at once; each is a node of the page."""
 
@@ -117,6 +123,7 @@ class WebPage:
             [layer for layer, on in self._shown.items() if on],
             self._labels,
             [f"**{issue.code}** {issue.pointer}: {issue.message}" for issue in playback.issues],
+            acts=scene is not None and scene.behavior is not None,
         )
         self._drawn = self._said = -np.inf
 
@@ -171,11 +178,22 @@ class WebPage:
                 handle.on_drag(self._puller(body.node))
 
     def _picker(self, node: int) -> Callable[[Any], Any]:
-        async def pick(_: Any) -> None:
+        async def pick(event: Any) -> None:
             label = next((name for name, k in self._labels.items() if k == node), NOBODY)
+            origin, direction = np.array(event.ray_origin), np.array(event.ray_direction)
             self._events.put(lambda: self._choose(label))
+            self._events.put(lambda: self._select(node, origin, direction))
 
         return pick
+
+    def _select(self, node: int, origin: Any, direction: Any) -> None:
+        """Tell the file's behavior graph of a click."""
+        scene = self.playback.scene
+        if scene is None or scene.behavior is None:
+            return
+        # Of what is only seen, no ray tells where it was met.
+        hit = scene.ray_cast(origin, origin + SIGHT * direction)
+        scene.behavior.select(node, None if hit is None else hit.position.tolist(), origin.tolist())
 
     def _choose(self, label: str) -> None:
         if self._panel is not None:
@@ -230,7 +248,8 @@ class WebPage:
         if scene is not None and self._chosen is not None:
             rows = node_properties(scene, self._chosen)
             properties = "\n".join(["| | |", "|-|-|", *(f"| {a} | {b} |" for a, b in rows)])
-        self._panel.say("\n\n".join(lines), properties)
+        behavior = "" if scene is None or scene.behavior is None else _told(scene.behavior)
+        self._panel.say("\n\n".join(lines), properties, behavior)
 
     def close(self) -> None:
         """Stop the server, between two turns where another thread plays; twice is harmless."""
@@ -238,3 +257,14 @@ class WebPage:
             if self.is_open:
                 self.is_open = False
                 stop_server(self.server)
+
+
+def _told(behavior: BehaviorView) -> str:
+    """The variables of a graph and the end of its log, as Markdown."""
+    from gltf_bullet.behavior.values import shown
+
+    rows = [f"| {name} | {shown(value)} |" for name, value in behavior.variables.items()]
+    lines = [f"`{entry.time:.3f} s` {entry.message}" for entry in behavior.log[-MOST_LOGGED:]]
+    state = ["**stopped**"] if behavior.is_paused else []
+    table = ["\n".join(["| | |", "|-|-|", *rows])] if rows else []
+    return "\n\n".join([*state, *table, *lines])

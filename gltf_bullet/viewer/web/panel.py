@@ -41,6 +41,8 @@ class Panel:
         shown: Iterable[str],
         nodes: Iterable[str],
         issues: Iterable[str],
+        *,
+        acts: bool = False,
     ) -> None:
         """Make it.
 
@@ -51,6 +53,7 @@ class Panel:
             shown: Layers that are on.
             nodes: What can be chosen.
             issues: A line each, Markdown.
+            acts: Whether the file has a behavior graph, whose variables and log are shown.
         """
         self._gui, self._put = server.gui, put
         controls = list(controls)
@@ -77,11 +80,15 @@ class Panel:
             self.node: Any = self._gui.add_dropdown("show", (NOBODY, *nodes))
             self.node.on_update(lambda event: put("node", event.target.value))
             self._properties = self._gui.add_markdown("")
+        self._behavior: Any = None
+        if acts:
+            with self._folder("Behavior"):
+                self._behavior = self._gui.add_markdown("")
         lines = list(issues)
         if lines:
             with self._folder(f"Issues ({len(lines)})", opened=False):
                 self._gui.add_markdown("\n\n".join(lines))
-        self._words = ("", "")
+        self._words = ("", "", "")
 
     def _folder(self, title: str, *, opened: bool = True) -> Any:
         folder = self._gui.add_folder(title, expand_by_default=opened)
@@ -106,13 +113,15 @@ class Panel:
         self.controls[command] = handle
         handle.on_update(lambda event: self._put(command, event.target.value))
 
-    def say(self, status: str, properties: str) -> None:
+    def say(self, status: str, properties: str, behavior: str = "") -> None:
         """Show these words, Markdown; nothing is sent where they stand there already."""
         if status != self._words[0]:
             self._status.content = status
         if properties != self._words[1]:
             self._properties.content = properties
-        self._words = status, properties
+        if behavior != self._words[2] and self._behavior is not None:
+            self._behavior.content = behavior
+        self._words = status, properties, behavior
 
     def remove(self) -> None:
         """Take everything away."""

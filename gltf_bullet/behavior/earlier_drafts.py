@@ -1,0 +1,261 @@
+"""Spellings of earlier drafts of KHR_interactivity, rewritten as the text has them now.
+
+Exporters wrote graphs for two years before the text was ratified, and Khronos' own tests still are
+such graphs. Nothing is lost by reading them, so each spelling is told once per graph and read on.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Final
+
+from gltf_bullet.behavior.findings import BEHAVIOR_EARLIER_SPELLING
+from gltf_bullet.diagnostics import Diagnostics, JsonPointer
+
+__all__ = ["with_present_spellings"]
+
+_NAMES: Final = {
+    "variable/setMultiple": "variable/set",
+    "math/e": "math/E",
+    "math/pi": "math/Pi",
+    "math/inf": "math/Inf",
+    "math/nan": "math/NaN",
+    "math/isnan": "math/isNaN",
+    "math/isinf": "math/isInf",
+}
+_NUMBERS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+_HOLE: Final = re.compile(r"(?<!{){([^{}]*)}(?!})")
+_SOCKETS: Final = {"math/rotate2D": ("b", "angle"), "math/rotate3D": ("b", "rotation")}
+_EMPTY = ("an empty list or object", "nothing")
+
+
+class _Rewriting:
+    def __init__(self, graph: Mapping[str, Any], *, by_rows: bool = False) -> None:
+        """Rewrite a graph; ``by_rows``: its 4x4 matrices are written row by row."""
+        self._by_rows = by_rows
+        self.seen: Counter[tuple[str, str]] = Counter()
+        self.graph = graph
+        types = graph.get("types")
+        self.types = types if isinstance(types, list) else []
+
+    def whole(self) -> dict[str, Any]:
+        graph = self.without_empty(
+            self.graph, ("types", "variables", "events", "declarations", "nodes")
+        )
+        rules = {"variables": self.variable, "events": self.event, "declarations": self.declaration}
+        for key, rule in rules.items():
+            if isinstance(graph.get(key), list):
+                graph[key] = [rule(item) if isinstance(item, dict) else item for item in graph[key]]
+        declared = graph.get("declarations")
+        names = [
+            item.get("op") if isinstance(item, dict) and "extension" not in item else None
+            for item in (declared if isinstance(declared, list) else ())
+        ]
+        if isinstance(graph.get("nodes"), list):
+            graph["nodes"] = [
+                self.node(item, names) if isinstance(item, dict) else item
+                for item in graph["nodes"]
+            ]
+        return graph
+
+    def without_empty(self, owner: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+        kept = dict(owner)
+        for key in keys:
+            if key in kept and kept[key] in ({}, []):
+                del kept[key]
+                self.seen[_EMPTY] += 1
+        return kept
+
+    def signature(self, index: object) -> str:
+        if isinstance(index, int) and 0 <= index < len(self.types):
+            declared = self.types[index]
+            if isinstance(declared, dict):
+                return str(declared.get("signature"))
+        return ""
+
+    def value(self, owner: Mapping[str, Any]) -> dict[str, Any]:
+        """Numbers that JSON cannot write were written as text."""
+        made = dict(owner)
+        value = made.get("value")
+        if (
+            isinstance(value, list)
+            and self.signature(made.get("type")).startswith("float")
+            and any(isinstance(item, str) and item in _NUMBERS for item in value)
+        ):
+            made["value"] = [
+                _NUMBERS.get(item, item) if isinstance(item, str) else item for item in value
+            ]
+            self.seen["a number as text", "that number"] += 1
+        is_matrix = self._by_rows and self.signature(made.get("type")) == "float4x4"
+        if is_matrix and isinstance(value, list) and len(value) == 16:
+            made["value"] = [made["value"][4 * k + row] for row in range(4) for k in range(4)]
+            self.seen["a matrix row by row, as UnityGLTF wrote them", "that matrix"] += 1
+        if isinstance(value, list) and not value:
+            del made["value"]
+            self.seen[_EMPTY] += 1
+        return made
+
+    variable = value
+
+    def event(self, owner: Mapping[str, Any]) -> dict[str, Any]:
+        made = self.without_empty(owner, ("values",))
+        if isinstance(made.get("values"), dict):
+            made["values"] = self.values(made["values"])
+        return made
+
+    def values(self, owner: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            key: self.value(item) if isinstance(item, dict) else item for key, item in owner.items()
+        }
+
+    def declaration(self, owner: Mapping[str, Any]) -> dict[str, Any]:
+        made = self.without_empty(owner, ("inputValueSockets", "outputValueSockets"))
+        name = made.get("op")
+        if isinstance(name, str) and "extension" not in made and name in _NAMES:
+            if _NAMES[name] != name:
+                self.seen[name, _NAMES[name]] += 1
+            made["op"] = _NAMES[name]
+        return made
+
+    def node(self, owner: Mapping[str, Any], names: list[Any]) -> dict[str, Any]:
+        made = self.without_empty(owner, ("configuration", "values", "flows"))
+        if isinstance(made.get("values"), dict):
+            made["values"] = self.values(made["values"])
+        index = made.get("declaration")
+        name = names[index] if isinstance(index, int) and 0 <= index < len(names) else None
+        if isinstance(name, str) and name in _SOCKETS:
+            self.socket(made, *_SOCKETS[name])
+        configuration = made.get("configuration")
+        if not isinstance(configuration, dict):
+            return made
+        if name == "variable/interpolate" and "useSlerp" not in configuration:
+            made["configuration"] = {**configuration, "useSlerp": {"value": [False]}}
+            self.seen["variable/interpolate without useSlerp", "false"] += 1
+        if name == "debug/log":
+            self.message(made, configuration)
+        if name == "variable/set" and "variables" not in configuration:
+            self.one_variable(made, configuration)
+        if name in ("pointer/get", "pointer/set", "pointer/interpolate"):
+            self.pointer(made, configuration)
+        return made
+
+    def socket(self, made: dict[str, Any], old: str, new: str) -> None:
+        """An input that has another name now."""
+        values = made.get("values")
+        if isinstance(values, dict) and old in values and new not in values:
+            made["values"] = {new if key == old else key: item for key, item in values.items()}
+            self.seen[f"the input {old}", new] += 1
+
+    def one_variable(self, made: dict[str, Any], configuration: Mapping[str, Any]) -> None:
+        """``variable/set`` of one variable had the input ``value``."""
+        chosen = configuration.get("variable")
+        number = chosen.get("value") if isinstance(chosen, dict) else None
+        values = made.get("values")
+        if not (isinstance(number, list) and len(number) == 1 and isinstance(values, dict)):
+            return
+        if not isinstance(number[0], (int, float)) or isinstance(number[0], bool):
+            return
+        if "value" not in values or not math.isfinite(number[0]):
+            return
+        rest = {key: item for key, item in values.items() if key != "value"}
+        made["values"] = {**rest, str(int(number[0])): values["value"]}
+        rest = {key: item for key, item in configuration.items() if key != "variable"}
+        made["configuration"] = {**rest, "variables": chosen}
+        self.seen["variable/set with variable and value", "variables and the variable's index"] += 1
+
+    def message(self, made: dict[str, Any], configuration: Mapping[str, Any]) -> None:
+        """Brackets without an input of their name were text."""
+        chosen = configuration.get("message")
+        texts = chosen.get("value") if isinstance(chosen, dict) else None
+        if not (isinstance(texts, list) and len(texts) == 1 and isinstance(texts[0], str)):
+            return
+        values = made.get("values")
+        known = values if isinstance(values, dict) else {}
+        text = _HOLE.sub(
+            lambda hole: hole[0] if hole[1] in known else f"{{{{{hole[1]}}}}}", texts[0]
+        )
+        if text != texts[0]:
+            made["configuration"] = {**configuration, "message": {"value": [text]}}
+            self.seen["a parameter of a message without an input", "text"] += 1
+
+    def pointer(self, made: dict[str, Any], configuration: Mapping[str, Any]) -> None:
+        """Parameters in curly brackets were integers; lists of numbers were read as their size."""
+        chosen = configuration.get("pointer")
+        texts = chosen.get("value") if isinstance(chosen, dict) else None
+        if not (isinstance(texts, list) and len(texts) == 1 and isinstance(texts[0], str)):
+            return
+        text = texts[0]
+        values = made.get("values")
+        for socket, item in (values if isinstance(values, dict) else {}).items():
+            hole = f"/{{{socket}}}"
+            if hole in text and isinstance(item, dict) and self.is_integer(item):
+                text = text.replace(hole, f"/[{socket}]")
+                self.seen["an integer in curly brackets", "one in square brackets"] += 1
+        kind = configuration.get("type")
+        numbers = kind.get("value") if isinstance(kind, dict) else None
+        is_int = isinstance(numbers, list) and self.signature(next(iter(numbers), None)) == "int"
+        if is_int and text.startswith("/nodes/") and text.endswith("/weights"):
+            text += ".length"
+            self.seen["weights as an int", "their number"] += 1
+        if text != texts[0]:
+            made["configuration"] = {**configuration, "pointer": {"value": [text]}}
+
+    def is_integer(self, item: Mapping[str, Any]) -> bool:
+        if "node" not in item:
+            return self.signature(item.get("type")) == "int"
+        return self.output_kind(item.get("node"), item.get("socket", "value")) == "int"
+
+    def output_kind(self, node: object, socket: object) -> str:
+        """The type of another node's output, of the operations that commonly give an index."""
+        nodes = self.graph.get("nodes")
+        if not (isinstance(nodes, list) and isinstance(node, int) and 0 <= node < len(nodes)):
+            return ""
+        owner = nodes[node]
+        declared = self.graph.get("declarations")
+        try:
+            declaration = declared[owner["declaration"]]  # type: ignore[index]
+            name, configuration = declaration["op"], owner.get("configuration", {})
+            if "outputValueSockets" in declaration:
+                return self.signature(declaration["outputValueSockets"][socket]["type"])
+            if name == "variable/get":
+                variable = self.graph["variables"][configuration["variable"]["value"][0]]
+                return self.signature(variable["type"])
+            if name == "pointer/get":
+                return self.signature(configuration["type"]["value"][0])
+            if name == "event/receive":
+                event = self.graph["events"][configuration["event"]["value"][0]]
+                return self.signature(event["values"][socket]["type"])
+            if name in ("flow/for", "type/boolToInt", "type/floatToInt", "flow/multiGate"):
+                return "int"
+            if name.startswith("math/") and name[5:] not in ("eq", "lt", "le", "gt", "ge"):
+                chosen = ("condition", "selection")
+                first = next(v for k, v in owner["values"].items() if k not in chosen)
+                return "int" if self.is_integer(first) else ""
+        except (KeyError, IndexError, TypeError, StopIteration, AttributeError, RecursionError):
+            return ""
+        return ""
+
+
+def with_present_spellings(
+    graph: Mapping[str, Any], generator: str, at: JsonPointer, diagnostics: Diagnostics
+) -> dict[str, Any]:
+    """The graph as the text has it now; what was otherwise is reported, once per kind.
+
+    Args:
+        graph: As it is in the file.
+        generator: Who wrote the file.
+        at: Its place.
+        diagnostics: Receives what was otherwise.
+    """
+    rewriting = _Rewriting(graph)
+    made = rewriting.whole()
+    if rewriting.seen and generator.startswith("UnityGltf"):
+        # A translation is in its last column, at the end of each row; the text has columns.
+        rewriting = _Rewriting(graph, by_rows=True)
+        made = rewriting.whole()
+    for (got, meaning), count in rewriting.seen.items():
+        diagnostics.report(BEHAVIOR_EARLIER_SPELLING, at, got=got, meaning=meaning, count=count)
+    return made

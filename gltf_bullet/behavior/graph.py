@@ -1,0 +1,93 @@
+"""A graph as values: checked, with every socket resolved; nothing of it is read again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gltf_bullet.behavior.customs import CustomEvent, Variable
+from gltf_bullet.behavior.operations.declaring import Operation, Variant
+from gltf_bullet.behavior.pointer_templates import parse_template
+from gltf_bullet.behavior.values import Value
+from gltf_bullet.diagnostics import JsonPointer
+
+__all__ = ["Constant", "CustomEvent", "Graph", "GraphNode", "Link", "Source", "Variable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """An input that always has the same value."""
+
+    kind: str
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An input that another node computes."""
+
+    kind: str
+    node: int
+    socket: str
+
+
+Source = Constant | Link
+
+_PLACE = re.compile("/nodes/([0-9]{1,9})/(?:translation|rotation|scale)")
+
+
+@dataclass(frozen=True, slots=True)
+class GraphNode:
+    """One node."""
+
+    index: int
+    operation: Operation | None
+    """``None``: a no-op, of an operation that is not supported."""
+    variant: Variant | None
+    """The overload, of a value operation."""
+    name: str
+    """Of the operation, supported or not."""
+    inputs: Mapping[str, Source] = field(default_factory=dict)
+    outputs: Mapping[str, str] = field(default_factory=dict)
+    """Type by socket id."""
+    flows: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    """Connected output flows: node and socket."""
+    flows_in: tuple[str, ...] = ()
+    configuration: Mapping[str, Any] = field(default_factory=dict)
+    """Checked, defaults filled in."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Graph:
+    """A behavior graph that can be run."""
+
+    pointer: JsonPointer
+    """Where it is in the file."""
+    types: tuple[str, ...]
+    variables: tuple[Variable, ...]
+    events: tuple[CustomEvent, ...]
+    nodes: tuple[GraphNode, ...]
+    value_order: tuple[int, ...]
+    """All nodes, each after those whose values it takes."""
+    flow_order: tuple[int, ...]
+    """All nodes, each after those that its flows lead to."""
+
+    def moved_nodes(self) -> frozenset[int]:
+        """The glTF nodes that it moves by name: others are computed while it runs."""
+        found: set[int] = set()
+        for node in self.nodes:
+            if node.name not in ("pointer/set", "pointer/interpolate"):
+                continue
+            template = parse_template(str(node.configuration.get("pointer")))
+            if template is None or not all(
+                isinstance(node.inputs.get(name), Constant) for name, _ in template.parameters
+            ):
+                continue
+            values = [node.inputs[name] for name, _ in template.parameters]
+            pointer = template.fill(tuple(v.value for v in values if isinstance(v, Constant)))
+            match = _PLACE.fullmatch(pointer or "")
+            if match is not None:
+                found.add(int(match[1]))
+        return frozenset(found)

@@ -1,0 +1,1 @@
+"""All operations, each declared once: sockets, types, function."""

@@ -1,0 +1,508 @@
+"""A graph that runs: its state, its time, and what activates what.
+
+Nothing here calls itself: an activation pushes those that follow, and one loop takes them off. So
+no graph is too deep, and one that never ends is noticed by counting.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from gltf_bullet.behavior.delays import DELAYS, MOST_DELAYS, Delays
+from gltf_bullet.behavior.graph import Graph
+from gltf_bullet.behavior.host import Host, Property
+from gltf_bullet.behavior.operations.easing import MOST_EASINGS, Easing, Easings
+from gltf_bullet.behavior.playing import MOST_ANIMATIONS, Playing, Track
+from gltf_bullet.behavior.preparing import Preparation
+from gltf_bullet.behavior.values import Reference, Value
+from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+
+__all__ = ["Behavior", "BehaviorState", "LogEntry"]
+
+BEHAVIOR_ENDLESS = IssueKind(
+    "BEHAVIOR_ENDLESS",
+    Severity.WARNING,
+    "the graph was activated more than {allowed} times in the step at {time:.6g} s, at this node"
+    " last; it is stopped, and the scene goes on without it",
+)
+
+BEHAVIOR_EVENTS_LOST = IssueKind(
+    "BEHAVIOR_EVENTS_LOST",
+    Severity.WARNING,
+    "{got} is sent more often than it can be received: {allowed} events wait; it is not received"
+    " until fewer do",
+)
+
+EVENTS = "/extensions/KHR_interactivity/events"
+"""The list that references to events refer into."""
+MOST_EVENTS = 256
+"""Custom events of one step; more wait for the next one."""
+MOST_WAITING = 16384
+"""Custom events that wait; more are lost."""
+_OF_ANIMATIONS = ("animations", "extensions", "KHR_interactivity")
+_MOST_LOG = 1000
+"""Lines of the log that are kept."""
+
+_Listener = tuple[list[Any], Callable[[], None] | None, int]
+"""State, output flow and index of an event node."""
+
+
+def _named(node: int, kind: str | None) -> Value:
+    """A glTF node as an index, or as a reference where the graph has declared it so."""
+    if kind != "ref":
+        return node
+    return Reference("/nodes", node) if node >= 0 else None
+
+
+class LogEntry(NamedTuple):
+    """A line of ``debug/log``."""
+
+    time: float
+    """Simulated time [s]."""
+    severity: int
+    message: str
+
+
+class _Clock:
+    """Counts activations."""
+
+    __slots__ = ("epoch", "spent")
+
+    def __init__(self) -> None:
+        self.epoch = 0
+        """Grows with every activation: what was remembered before is asked for anew."""
+        self.spent = 0
+        """Of this step."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class BehaviorState:
+    """Everything of a running graph that changes, as plain values; picklable."""
+
+    now: float
+    started_at: float | None
+    ticked_at: float | None
+    is_paused: bool
+    values: tuple[Value, ...]
+    states: tuple[tuple[Any, ...], ...]
+    delays: tuple[tuple[int, tuple[float, int]], ...]
+    next_delay: int
+    easings: tuple[tuple[int | str, Easing], ...]
+    tracks: tuple[tuple[int, Track], ...]
+    heads: tuple[tuple[int, tuple[float, float]], ...]
+    queue: tuple[tuple[Any, ...], ...]
+    next_event: int
+    hovered: tuple[tuple[int, int], ...]
+    chance: int
+
+
+class Behavior:
+    """One graph in one world."""
+
+    def __init__(
+        self, graph: Graph, host: Host, node_count: int, *, seed: int = 0, budget: int = 100_000
+    ) -> None:
+        """Prepare a graph; nothing is activated before the first :meth:`tick`.
+
+        Args:
+            graph: Of :func:`read_graphs`.
+            host: The world it acts in.
+            node_count: Of the glTF file.
+            seed: Of ``math/random``.
+            budget: Activations of one step, before the graph counts as endless.
+        """
+        self.graph, self.host, self.node_count = graph, host, node_count
+        self.budget = budget
+        self.clock = _Clock()
+        self._stack: list[Callable[[], None]] = []
+        self.push, self.extend = self._stack.append, self._stack.extend
+        self.now = 0.0
+        """[s]"""
+        self.values: list[Value] = [variable.value for variable in graph.variables]
+        """Of the custom variables."""
+        self.delays, self.easings = Delays(), Easings()
+        self.playing = Playing(host.animation_span)
+        self.playing.on_stop = host.end_animation
+        self.done: dict[int, Callable[[], None] | None] = {}
+        """The ``done`` flows by node."""
+        self.log: deque[LogEntry] = deque(maxlen=_MOST_LOG)
+        self.found = Diagnostics()
+        """What was noticed while running."""
+        self.is_paused = False
+        self._started_at: float | None = None
+        self._ticked_at: float | None = None
+        self._queue: deque[tuple[Any, ...]] = deque()
+        self._hovered: dict[int, int] = {}
+        self._next_event = 0
+        self._event = -1
+        self._is_halted = self._is_halted_above = False
+        self._chance = 0
+        self.reseed(seed)
+        self._callbacks: list[tuple[int, Callable[[Mapping[str, Value]], object]]] = []
+        preparation = Preparation(graph, self)
+        self._states, self._owners = preparation.states, preparation.owners
+        self._listeners: dict[tuple[Any, ...], list[_Listener]] = {}
+        for node in graph.nodes:
+            if node.operation is not None and node.operation.is_event:
+                key = (node.name, *node.configuration.values())
+                flow = preparation.entries.get(node.flows.get("out", (-1, "")))
+                self._listeners.setdefault(key, []).append(
+                    (preparation.states[node.index], flow, node.index)
+                )
+        self._on_tick = self._listeners.get(("event/onTick",), [])
+
+    # --- time -------------------------------------------------------------------------------
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether a tick would do nothing."""
+        return self.is_paused or not (
+            self._on_tick
+            or self._started_at is None
+            or self._queue
+            or self.delays.waiting
+            or self.easings.running
+            or self.playing.tracks
+        )
+
+    def tick(self, now: float) -> None:
+        """Let everything happen that happens up to a time [s], before the step that follows it."""
+        self.now = now
+        if self.is_idle:
+            return
+        self.clock.spent = 0
+        if self._started_at is None:
+            self._started_at = now
+            self._dispatch(self._listeners.get(("event/onStart",), []), ())
+        self._let_time_pass()
+        self._take_queue()
+        if self._on_tick:
+            since = float("nan") if self._ticked_at is None else now - self._ticked_at
+            self._ticked_at = now
+            self._dispatch(self._on_tick, (now - self._started_at, since))
+            self._take_queue()
+        for controller, node in [*self._hovered.items()]:
+            # Hovering ends as well where a node stops being hoverable.
+            if node >= 0 and not self.host.is_open(node, "hoverable"):
+                self._hover(-1, controller)
+
+    def catch_up(self, now: float, crossings: Sequence[tuple[str, int, int, int]] = ()) -> None:
+        """What a step has brought about, right after it.
+
+        Args:
+            now: Its end [s].
+            crossings: ``Entered`` or ``Exited``, and the glTF nodes of trigger, collider, motion.
+        """
+        self.now = now
+        if self.is_paused or not (crossings or self._queue):
+            return
+        self.clock.spent = 0
+        for way, trigger, collider, motion in crossings:
+            listeners = self._listeners.get((f"event/rigid_body_trigger{way}", trigger), ())
+            for state, flow, index in listeners:
+                kinds = self.graph.nodes[index].outputs
+                state[:] = [
+                    _named(collider, kinds.get("colliderNodeIndex")),
+                    _named(motion, kinds.get("motionNodeIndex")),
+                ]
+                if flow is not None:
+                    self._run(flow)
+        self._take_queue()
+
+    def _let_time_pass(self) -> None:
+        now = self.now
+        while (node := self.delays.pop_due(now)) is not None:
+            self._follow(node)
+        if self.easings.running:
+            self._ease()
+        if self.playing.tracks:
+            for animation, time, follower in self.playing.advance(now):
+                self.host.animate(animation, time)
+                if follower is not None:
+                    self.host.end_animation(animation)
+                    self._follow(follower)
+
+    def _ease(self) -> None:
+        running = self.easings.running
+        for key, easing in [*running.items()]:
+            if running.get(key) is not easing:
+                continue  # a flow that followed has ended it
+            found = easing.at(self.now)
+            if found is None:
+                continue
+            value, is_last = found
+            self.clock.epoch += 1
+            if isinstance(key, int):
+                self.values[key] = value
+            else:
+                owner = self.find(key)
+                if owner is not None and owner.set is not None:
+                    (owner.glide or owner.set)(value)
+            if is_last:
+                del running[key]
+                self._follow(easing.node)
+
+    def _follow(self, node: int) -> None:
+        flow = self.done.get(node)
+        if flow is not None:
+            self._run(flow)
+
+    def _run(self, flow: Callable[[], None]) -> None:
+        """Activate a flow, and all that follows."""
+        if self.is_paused:
+            return
+        stack, clock, budget = self._stack, self.clock, self.budget
+        stack.append(flow)
+        try:
+            while stack:
+                clock.epoch += 1
+                clock.spent += 1
+                if clock.spent > budget:
+                    self._stop(stack[-1])
+                    return
+                stack.pop()()
+        finally:
+            stack.clear()
+
+    def _stop(self, flow: Callable[[], None]) -> None:
+        self.is_paused = True
+        node = self._owners.get(flow, 0)
+        at = self.graph.pointer / "nodes" / node
+        self.found.report(BEHAVIOR_ENDLESS, at, allowed=self.budget, time=self.now)
+
+    # --- events -----------------------------------------------------------------------------
+
+    def _dispatch(self, listeners: Sequence[_Listener], values: tuple[Any, ...]) -> None:
+        """Activate event nodes one after the other, all with the same values and reference."""
+        reference = self._new_event()
+        event = reference.number
+        for state, flow, _ in listeners:
+            if self._is_halted and self._event == event:
+                break
+            state[:] = [*values, reference]
+            if flow is not None:
+                self._run(flow)
+
+    def _new_event(self) -> Reference:
+        self._event, self._next_event = self._next_event, self._next_event + 1
+        self._is_halted = self._is_halted_above = False
+        return Reference(EVENTS, self._event)
+
+    def stop_event(self, event: Value, *, immediate: bool) -> None:
+        """``event/stopPropagation``."""
+        if event == Reference(EVENTS, self._event):
+            self._is_halted_above = True
+            self._is_halted |= immediate
+
+    def _take_queue(self) -> None:
+        queue = self._queue
+        for _ in range(MOST_EVENTS):
+            if not queue or self.is_paused:
+                return
+            kind, *rest = queue.popleft()
+            if kind == "custom":
+                self._receive(*rest)
+            elif kind == "select":
+                self._select(*rest)
+            else:
+                self._hover(*rest)
+
+    def _receive(self, number: int, values: Mapping[str, Value]) -> None:
+        event = self.graph.events[number]
+        sockets = tuple(values.get(name, value) for name, (_, value) in event.values.items())
+        self._dispatch(self._listeners.get(("event/receive", number), []), sockets)
+
+    def send_number(self, number: int, values: Mapping[str, Value]) -> None:
+        """Send a custom event: to the outside at once, to the graph after this activation."""
+        if ("event/receive", number) in self._listeners:
+            if len(self._queue) < MOST_WAITING:
+                self._queue.append(("custom", number, values))
+            else:
+                got = self.graph.events[number].id or f"event {number}"
+                at = self.graph.pointer / "events" / number
+                self.found.report(BEHAVIOR_EVENTS_LOST, at, got=got, allowed=MOST_WAITING)
+        for wanted, callback in tuple(self._callbacks):
+            if wanted == number:
+                callback(values)
+
+    def receive(self, number: int, values: Mapping[str, Value]) -> None:
+        """An event from outside: the graph has it in its next tick."""
+        self._queue.append(("custom", number, values))
+
+    def on(
+        self, number: int, callback: Callable[[Mapping[str, Value]], object]
+    ) -> Callable[[], None]:
+        """Call ``callback`` with the values of a custom event; returns what ends it."""
+        entry = (number, callback)
+        self._callbacks.append(entry)
+
+        def end() -> None:
+            if entry in self._callbacks:
+                self._callbacks.remove(entry)
+
+        return end
+
+    def select(
+        self, node: int, point: tuple[float, ...], origin: tuple[float, ...], controller: int = 0
+    ) -> bool:
+        """Select a glTF node, in the next tick; whether it is selectable."""
+        if not self.host.is_open(node, "selectable"):
+            return False
+        self._queue.append(("select", node, point, origin, controller))
+        return True
+
+    def _line_of(self, node: int) -> list[int]:
+        """A node and those above it."""
+        line: list[int] = []
+        while 0 <= node < self.node_count and len(line) <= self.node_count:
+            line.append(node)
+            node = self.host.parent_of(node)
+        return line
+
+    def _select(
+        self, node: int, point: tuple[float, ...], origin: tuple[float, ...], controller: int
+    ) -> None:
+        event = self._new_event()
+        state = [Reference("/nodes", node), controller, point, origin, event, node]
+        self._bubble("event/onSelect", self._line_of(node), state)
+
+    def _bubble(self, name: str, line: Sequence[int], values: list[Any]) -> None:
+        event = self._event
+        for above in line:
+            for state, flow, _ in self._listeners.get((name, above), ()):
+                if self._is_halted and self._event == event:
+                    return
+                state[:] = values
+                if flow is not None:
+                    self._run(flow)
+            if self._is_halted_above and self._event == event:
+                return
+
+    def hover(self, node: int, controller: int = 0) -> None:
+        """Point at a glTF node, in the next tick; -1: at none."""
+        if node >= 0 and not self.host.is_open(node, "hoverable"):
+            node = -1
+        self._queue.append(("hover", node, controller))
+
+    def _hover(self, node: int, controller: int) -> None:
+        before = self._hovered.get(controller, -1)
+        if node == before:
+            return
+        self._hovered[controller] = node
+        old, new = self._line_of(before), self._line_of(node)
+        shared = set(old) & set(new)
+        for way, target, line in (("Out", before, old), ("In", node, new)):
+            event = self._new_event()
+            values = [Reference("/nodes", target), controller, event, target]
+            self._bubble(f"event/onHover{way}", [n for n in line if n not in shared], values)
+
+    # --- what operations ask for ------------------------------------------------------------
+
+    def note(self, severity: int, message: str) -> None:
+        """``debug/log``."""
+        self.log.append(LogEntry(self.now, severity, message[:4096]))
+
+    def reseed(self, seed: int) -> None:
+        """Begin the random numbers anew."""
+        self._chance = (seed * 0x9E3779B97F4A7C15 + 0x1234567) & 0xFFFFFFFFFFFFFFFF
+
+    def draw(self) -> float:
+        """A number of [0, 1): splitmix64, whose whole state is one integer."""
+        self._chance = (self._chance + 0x9E3779B97F4A7C15) & 0xFFFFFFFFFFFFFFFF
+        z = self._chance
+        z = ((z ^ z >> 30) * 0xBF58476D1CE4E5B9) & 0xFFFFFFFFFFFFFFFF
+        z = ((z ^ z >> 27) * 0x94D049BB133111EB) & 0xFFFFFFFFFFFFFFFF
+        return ((z ^ z >> 31) >> 11) * 2.0**-53
+
+    def find(self, pointer: str) -> Property | None:
+        """A property: of the graph's own, or of the host."""
+        if pointer.startswith("/extensions/KHR_interactivity/"):
+            found = self._own_property(pointer)
+            if found is not None:
+                return found
+        parts = pointer.split("/")
+        if len(parts) == 6 and (parts[1], *parts[3:5]) == _OF_ANIMATIONS:
+            return self._animation_property(parts[2], parts[5])
+        return self.host.find(pointer)
+
+    def _own_property(self, pointer: str) -> Property | None:
+        limits = {
+            "maxActiveAnimations": MOST_ANIMATIONS,
+            "maxActiveDelays": MOST_DELAYS,
+            "maxActivePropertyInterpolations": MOST_EASINGS,
+            "maxActiveVariableInterpolations": MOST_EASINGS,
+        }
+        place, _, name = pointer.rpartition("/")
+        if place == "/extensions/KHR_interactivity/limits" and name in limits:
+            return Property("int", lambda: limits[name])
+        if not (name.isascii() and name.isdigit() and len(name) < 20):
+            return None
+        number = int(name)
+        if place == DELAYS:
+            reference = Reference(DELAYS, number)
+            return Property("ref", lambda: reference if number in self.delays.waiting else None)
+        if place == EVENTS:
+            event = Reference(EVENTS, number)
+            return Property("ref", lambda: event if number < self._next_event else None)
+        return None
+
+    def _animation_property(self, index: str, name: str) -> Property | None:
+        animations = self.host.find("/animations.length")
+        count = animations.get() if animations is not None else 0
+        if not (index.isascii() and index.isdigit() and len(index) < 10):
+            return None
+        number = int(index)
+        if not isinstance(count, int) or number >= count:
+            return None
+        span = self.host.animation_span(number)
+        if name == "isPlaying":
+            return Property("bool", lambda: number in self.playing.tracks)
+        if name in ("minTime", "maxTime"):
+            value = float("nan") if span is None else span[name == "maxTime"]
+            return Property("float", lambda: value)
+        if name in ("playhead", "virtualPlayhead"):
+            place = int(name == "playhead")
+            if span is None:
+                return Property("float", lambda: float("nan"))
+            heads, unmoved = self.playing.heads, (0.0, 0.0)
+            return Property("float", lambda: heads.get(number, unmoved)[place])
+        return None
+
+    # --- state ------------------------------------------------------------------------------
+
+    def state(self) -> BehaviorState:
+        """Everything that changes."""
+        return BehaviorState(
+            now=self.now, started_at=self._started_at, ticked_at=self._ticked_at,
+            is_paused=self.is_paused, values=tuple(self.values),
+            states=tuple(map(tuple, self._states)),
+            delays=tuple(self.delays.waiting.items()), next_delay=self.delays.next_number,
+            easings=tuple(self.easings.running.items()),
+            tracks=tuple(self.playing.tracks.items()), heads=tuple(self.playing.heads.items()),
+            queue=tuple(self._queue), next_event=self._next_event,
+            hovered=tuple(self._hovered.items()), chance=self._chance,
+        )  # fmt: skip
+
+    def restore(self, state: BehaviorState) -> None:
+        """Take back a :meth:`state`, also of another behavior of the same graph."""
+        self.now, self._started_at = state.now, state.started_at
+        self._ticked_at, self.is_paused = state.ticked_at, state.is_paused
+        self.values[:] = state.values
+        for mine, kept in zip(self._states, state.states, strict=True):
+            mine[:] = kept
+        self.delays.restore(dict(state.delays), state.next_delay)
+        self.easings.running.clear()
+        self.easings.running.update(state.easings)
+        self.playing.tracks.clear()
+        self.playing.tracks.update(state.tracks)
+        self.playing.heads.clear()
+        self.playing.heads.update(state.heads)
+        self._queue.clear()
+        self._queue.extend(state.queue)
+        self._hovered = dict(state.hovered)
+        self._next_event, self._chance = state.next_event, state.chance
+        self._event = -1
+        self.clock.epoch += 1

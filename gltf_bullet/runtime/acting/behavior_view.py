@@ -1,0 +1,224 @@
+"""``scene.behavior``: the file's graph, as its users hold it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from gltf_bullet.behavior.running import LogEntry
+from gltf_bullet.behavior.values import SIZES, Reference, Value
+from gltf_bullet.runtime.acting.acting import Acting
+from gltf_bullet.runtime.scene_core import SceneCore
+from gltf_bullet.suggestions import did_you_mean
+
+__all__ = ["BehaviorView", "Variables"]
+
+_NAN3 = (float("nan"), float("nan"), float("nan"))
+
+
+class Variables(MutableMapping[int | str, Any]):
+    """The custom variables of a graph, by index or by name; vectors are tuples."""
+
+    def __init__(self, acting: Acting) -> None:
+        self._variables = acting.behavior.graph.variables
+        self._values = acting.behavior.values
+        self._easings = acting.behavior.easings.running
+
+    def index_of(self, key: int | str) -> int:
+        """The index of a variable.
+
+        Raises:
+            KeyError: There is none, or several of that name.
+        """
+        if not isinstance(key, str):
+            if not 0 <= key < len(self._variables):
+                raise KeyError(f"variable {key}; the graph has {len(self._variables)}")
+            return key
+        found = [k for k, variable in enumerate(self._variables) if variable.name == key]
+        if len(found) != 1:
+            names = [variable.name for variable in self._variables if variable.name]
+            raise KeyError(
+                f"{key!r} names {len(found)} variables{did_you_mean(key, names)}; names: {names}"
+            )
+        return found[0]
+
+    def __getitem__(self, key: int | str) -> Any:
+        return self._values[self.index_of(key)]
+
+    def __setitem__(self, key: int | str, value: Any) -> None:
+        index = self.index_of(key)
+        kind = self._variables[index].kind
+        self._values[index] = taken(kind, value, f"variable {key!r}")
+        self._easings.pop(index, None)
+
+    def __delitem__(self, key: int | str) -> None:
+        raise TypeError("the variables of a graph are fixed")
+
+    def __iter__(self) -> Iterator[int | str]:
+        known = Counter(variable.name for variable in self._variables)
+        return (
+            variable.name if variable.name and known[variable.name] == 1 else k
+            for k, variable in enumerate(self._variables)
+        )
+
+    def __len__(self) -> int:
+        return len(self._variables)
+
+    def snapshot(self) -> tuple[Any, ...]:
+        """All values now, in the order of the file."""
+        return tuple(self._values)
+
+    def __repr__(self) -> str:
+        return f"Variables({dict(self)!r})"
+
+
+def taken(kind: str, value: Any, what: str) -> Value:
+    """A value of the user as a graph has it.
+
+    Raises:
+        TypeError: It is of another type.
+    """
+    plain = value.tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+    if kind == "bool" and isinstance(plain, bool):
+        return plain
+    if kind == "ref" and (plain is None or isinstance(plain, Reference)):
+        return plain
+    if not isinstance(plain, bool):
+        if kind == "int" and isinstance(plain, int) and -(2**31) <= plain < 2**31:
+            return plain
+        if kind == "float" and isinstance(plain, Real):
+            return float(plain)
+        if kind.startswith("float") and isinstance(plain, (list, tuple)):
+            flat = np.asarray(plain, dtype=np.float64).ravel(order="F").tolist()
+            if len(flat) == SIZES[kind]:
+                return tuple(flat)
+    raise TypeError(f"{what} is a {kind}; {value!r} is none")
+
+
+class BehaviorView:
+    """The behavior graph of a scene (KHR_interactivity).
+
+    What is sent, selected or pointed at here acts at the beginning of the next step.
+    """
+
+    def __init__(self, core: SceneCore, acting: Acting) -> None:
+        self._core, self._acting = core, acting
+        self.variables = Variables(acting)
+        """Custom variables, by index or by the ``id`` that the file gives them."""
+
+    @property
+    def log(self) -> Sequence[LogEntry]:
+        """The last lines of ``debug/log``: time [s], severity, message."""
+        return tuple(self._acting.behavior.log)
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """Ids of the custom events that come from outside or go there."""
+        return tuple(e.id for e in self._acting.behavior.graph.events if e.id is not None)
+
+    def require_event(self, event: str) -> int:
+        """The index of a custom event.
+
+        Raises:
+            KeyError: The graph has no such event.
+        """
+        for number, known in enumerate(self._acting.behavior.graph.events):
+            if known.id == event:
+                return number
+        near = did_you_mean(event, self.events)
+        raise KeyError(f"{event!r} is no event of the graph{near}; events: {list(self.events)}")
+
+    def send(self, event: str, **values: Any) -> None:
+        """Send a custom event to the graph; values that are not given have their initial ones.
+
+        Raises:
+            KeyError: The graph has no such event, or the event no such value.
+            TypeError: A value is of another type.
+        """
+        self._core.require_alive()
+        number = self.require_event(event)
+        sockets = self._acting.behavior.graph.events[number].values
+        made: dict[str, Value] = {}
+        for name, value in values.items():
+            if name not in sockets:
+                raise KeyError(f"{event!r} has no value {name!r}; values: {list(sockets)}")
+            made[name] = taken(sockets[name][0], value, f"{name} of {event!r}")
+        self._acting.behavior.receive(number, made)
+
+    def on(self, event: str, callback: Callable[[Mapping[str, Any]], object]) -> Callable[[], None]:
+        """Call ``callback`` with the values whenever the graph sends a custom event.
+
+        Returns a function that ends it.
+
+        Raises:
+            KeyError: The graph has no such event.
+        """
+        return self._acting.behavior.on(self.require_event(event), callback)
+
+    def select(
+        self,
+        node: int | str,
+        point: Sequence[float] | None = None,
+        ray_origin: Sequence[float] | None = None,
+    ) -> bool:
+        """Select a node, as a click does; ``False`` where it is not selectable.
+
+        Args:
+            node: Index or name.
+            point: Where the ray met it, in the world [m].
+            ray_origin: Where the ray began, in the world [m].
+        """
+        self._core.require_alive()
+        to_asset = self._acting.host.to_asset
+        return self._acting.behavior.select(
+            self._index(node),
+            _NAN3 if point is None else to_asset(point),
+            _NAN3 if ray_origin is None else to_asset(ray_origin),
+        )
+
+    def hover(self, node: int | str | None) -> None:
+        """Point at a node; ``None``: at nothing."""
+        self._core.require_alive()
+        self._acting.behavior.hover(-1 if node is None else self._index(node))
+
+    def _index(self, node: int | str) -> int:
+        from gltf_bullet.runtime.views.nodes import Nodes
+
+        return Nodes(self._core).index_of(node)
+
+    def keep(self, pointer: str, value: Any) -> bool:
+        """Set what nothing of the simulation uses, as a graph does; whether there is such a thing.
+
+        Raises:
+            TypeError: The value is of another type.
+        """
+        found = self._acting.behavior.find(pointer)
+        if found is None or found.set is None:
+            return False
+        found.set(taken(found.kind, value, pointer))
+        return True
+
+    def pause(self) -> None:
+        """Hold the graph: its time stands still, the scene goes on."""
+        self._acting.pause()
+
+    def resume(self) -> None:
+        """Go on; also after it was stopped as endless."""
+        self._acting.resume()
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether it was paused, or stopped as endless."""
+        return self._acting.behavior.is_paused
+
+    def reseed(self, seed: int) -> None:
+        """Begin ``math/random`` anew; two scenes with one seed draw the same numbers."""
+        self._acting.behavior.reseed(seed)
+
+    def __repr__(self) -> str:
+        graph = self._acting.behavior.graph
+        return f"BehaviorView({len(graph.nodes)} nodes, {len(graph.variables)} variables)"
