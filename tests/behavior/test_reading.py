@@ -150,7 +150,9 @@ RULES: list[tuple[Edit, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("edit", "place"), RULES, ids=lambda value: str(value)[-44:])
+@pytest.mark.parametrize(
+    ("edit", "place"), RULES, ids=[f"{k}-{place}" for k, (_, place) in enumerate(RULES)]
+)
 def test_a_broken_rule_is_named_with_its_place(edit: Edit, place: str) -> None:
     graph = copy.deepcopy(valid())
     edit(graph)
