@@ -18,6 +18,9 @@ from gltf_bullet.solver.arena import (
     POSE_COM,
     POSE_INERTIA,
     POSE_SIZE,
+    PRISMATIC,
+    REVOLUTE,
+    SPHERICAL,
 )
 from gltf_bullet.solver.cholesky import factor_dense, solve_dense
 from gltf_bullet.solver.compiling import kernel
@@ -38,6 +41,16 @@ SPARE = 24
 
 
 @kernel
+def _size_of(joint: int) -> int:
+    """How many velocities a joint has."""
+    if joint == REVOLUTE or joint == PRISMATIC:
+        return 1
+    if joint == SPHERICAL:
+        return 3
+    return 6 if joint == FLOATING else 0
+
+
+@kernel
 def keep_momentum(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt: float) -> None:
     """Add to the forces of a step what keeps the momentum of each tree with a floating base.
 
@@ -52,8 +65,15 @@ def keep_momentum(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, 
     if ints[a + arena.BASE_DOF_COUNT] == 0 or ints[a + arena.MISPREDICTED]:
         return  # Nobody knows how it will move.
     fastest = 0.0
-    for i in range(n):
-        fastest = max(fastest, abs(floats[expected + i]))
+    for f in range(ints[a + arena.FRAME_COUNT]):
+        joint, dof = (
+            ints[ints[a + arena.FRAME_JOINT] + f],
+            ints[ints[a + arena.FRAME_FIRST_DOF] + f],
+        )
+        # What only moves along keeps its momentum by itself.
+        first, last = (3 if joint == FLOATING else 0), _size_of(joint)
+        for i in range(dof + first, dof + last if dof >= 0 else 0):
+            fastest = max(fastest, abs(floats[expected + i]))
     if not fastest * dt > CALM:
         return
     velocity, way, origin = (

@@ -86,9 +86,8 @@ def steps_needed(ints: IntArray, floats: FloatArray, work: FloatArray, dt: float
             fastest *= IN_LOOPS
         fastest *= min(max(2.0 * dt * math.sqrt(_stiffest(ints, floats, a)), 1.0), STIFFEST)
         coming = ints[a + arena.COMING]
-        pressed = dt * dt * _pressed(ints, floats, a)
         lately = LASTING * floats[ints[a + arena.NEEDED]]
-        floats[coming] = max(max(dt * max(fastest, thinness), pressed), lately)
+        floats[coming] = max(dt * max(fastest, thinness), lately)
         if floats[coming] > 1.0:
             most = max(most, int(min(floats[coming], MOST_STEPS - 1.0)) + 1)
     return most
@@ -142,29 +141,6 @@ def _stiffest(ints: IntArray, floats: FloatArray, a: int) -> float:
             stiffness /= max(inertia, 1e-12)
         fastest = max(fastest, stiffness)
     return fastest
-
-
-@kernel
-def _pressed(ints: IntArray, floats: FloatArray, a: int) -> float:
-    """How far drives and springs would move joints [1/s^2], but for the contacts that hold them.
-
-    In multiples of what a joint may move. The forces of a step are found for contacts as they are
-    foreseen; where these come out otherwise, nothing opposes them.
-    """
-    n, most, is_touched = ints[a + arena.DOF_COUNT], 0.0, False
-    mass, giving = ints[a + arena.LAST_MASS], ints[a + arena.GIVING]
-    for f in range(ints[a + arena.FRAME_COUNT]):
-        joint, first = (
-            ints[ints[a + arena.FRAME_JOINT] + f], ints[ints[a + arena.FRAME_FIRST_DOF] + f],
-        )  # fmt: skip
-        if joint != REVOLUTE and joint != PRISMATIC and joint != SPHERICAL:
-            continue
-        limit = LARGEST_WAY if joint == PRISMATIC else LARGEST_TURN
-        for k in range(first, first + (3 if joint == SPHERICAL else 1)):
-            is_touched |= floats[ints[a + arena.TOUCHED] + k] != 0.0
-            inertia = max(floats[mass + (n + 1) * k], 1e-12)
-            most = max(most, abs(floats[giving + k]) / (inertia * limit))
-    return most if is_touched else 0.0
 
 
 @kernel

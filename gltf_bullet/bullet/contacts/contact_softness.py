@@ -16,7 +16,7 @@ against those that were not.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import TypeAlias
 
 import pybullet
@@ -97,8 +97,7 @@ class ContactSoftness:
     def __init__(self, session: EngineSession) -> None:
         """Of a world: get it by ``session.shared``."""
         self._session = session
-        self._links: dict[EngineLink, EngineLink] = {}
-        """Of each, one that stands for all that are rigid with it."""
+        self._links: set[EngineLink] = set()
         self._told: dict[EngineLink, float] = {}
         """Share of each moving link that is not as the engine makes it."""
         self._pairs: dict[_Pair, int] = {}
@@ -109,19 +108,15 @@ class ContactSoftness:
         self.is_idle = False
         """Whether :meth:`before_step` has nothing to do."""
 
-    def join(self, links: Mapping[EngineLink, EngineLink]) -> None:
-        """Watch the moving links of a scene.
-
-        Args:
-            links: With one each that stands for all that are rigid with it.
-        """
+    def join(self, links: Collection[EngineLink]) -> None:
+        """Watch the moving links of a scene."""
         self._links.update(links)
         self.expect()
 
     def leave(self, links: Collection[EngineLink]) -> None:
         """Watch these links no longer: they are gone."""
-        for link in links:
-            self._links.pop(link, None)
+        self._links.difference_update(links)
+        for link in links if self._told else ():
             self._told.pop(link, None)
         if self._pairs:
             self._pairs = {
@@ -144,7 +139,7 @@ class ContactSoftness:
         rows = python_contacts(self._session.client_id).reshape(-1, ROW_SIZE)
         rows = rows[rows[:, _DISTANCE] < -SHALLOW]
         depths: dict[EngineLink, float] = {}
-        ways: dict[EngineLink, list[Vec3]] = {}
+        ways: dict[int, list[Vec3]] = {}
         begins, self.is_unseen = self.is_unseen, False
         fields = [0, 1, 2, 3, *range(_NORMAL, _NORMAL + 3), _DISTANCE]
         seen: set[_Pair] = set()
@@ -157,7 +152,7 @@ class ContactSoftness:
             for link, way in ((one, (x, y, z)), (two, (-x, -y, -z))):
                 if link in self._links:
                     depths[link] = max(depths.get(link, 0.0), -distance)
-                    ways.setdefault(self._links[link], []).append(way)
+                    ways.setdefault(link[0], []).append(way)
         self._pairs = {
             pair: count + 1
             for pair, count in self._pairs.items()
@@ -167,7 +162,7 @@ class ContactSoftness:
         kept = {link for pair in self._pairs for link in pair}
         for link in [*depths, *(link for link in self._told if link not in depths)]:
             if link in depths:
-                erp = min(ENGINE_ERP, speeds[self._links[link]] * time_step / depths[link])
+                erp = min(ENGINE_ERP, speeds[link[0]] * time_step / depths[link])
             elif link in kept:
                 continue
             else:
@@ -233,7 +228,8 @@ def _agreement(ways: list[Vec3]) -> float:
     """Speed along all the ways out of a body that a speed of 1 can have: 1 where they are one.
 
     A body between two others leaves like a pip between two fingers, the faster the more they oppose
-    each other. This is the distance of the origin from the hull of the ways (Gilbert's iteration).
+    each other. Bodies on joints are one here: of a doll whose limbs began in each other, each let out
+    at full speed, joints made seven times its energy. This is the distance of the origin from the hull of the ways (Gilbert's iteration).
     """
     nearest = ways[0]
     for _ in range(_ROUNDS if len(ways) > 1 else 0):

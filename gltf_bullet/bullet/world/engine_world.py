@@ -167,11 +167,7 @@ class EngineWorld(WorldParts):
         if not self._links.is_plain:
             self._undo.append(self._links.release)
         numbers = self.plan.derive("moving links", partial(_moving, solid))
-        links_of_joints = set(self.articulations.contacts.where)
-        moving = {
-            link: link if link[0] in links_of_joints else (link[0], -1)
-            for link in (solid[number][0] for number in numbers)
-        }
+        moving = {solid[number][0] for number in numbers}
         if moving:
             self.softness.join(moving)
             self._undo.append(lambda: self.softness.leave(moving))
