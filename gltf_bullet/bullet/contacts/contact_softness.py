@@ -228,8 +228,9 @@ def _agreement(ways: list[Vec3]) -> float:
     """Speed along all the ways out of a body that a speed of 1 can have: 1 where they are one.
 
     A body between two others leaves like a pip between two fingers, the faster the more they oppose
-    each other. Bodies on joints are one here: of a doll whose limbs began in each other, each let out
-    at full speed, joints made seven times its energy. This is the distance of the origin from the hull of the ways (Gilbert's iteration).
+    each other. Bodies on joints are one here: of a doll whose limbs began in each other, and were
+    let out at full speed, joints made seven times its energy. This is the distance of the origin
+    from the hull of the ways (Gilbert's iteration).
     """
     nearest = ways[0]
     for _ in range(_ROUNDS if len(ways) > 1 else 0):
