@@ -53,7 +53,11 @@ def view(
         bool, typer.Option("--web", help="Show it in the browser; needs no display.")
     ] = False,
     host: Annotated[
-        str, typer.Option(help="Of --web; 127.0.0.1 lets this machine in alone.")
+        str,
+        typer.Option(
+            help="Of --web; 127.0.0.1 is open to this machine alone, 0.0.0.0 to whoever reaches it "
+            "and knows the address that is printed."
+        ),
     ] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Of --web; 0 takes any that is free.")

@@ -50,9 +50,8 @@ class WebPage:
         self._shown = dict.fromkeys(LAYERS, False)
         self.switch(show, on=True)
         self.playback = playback
-        self.server: ViserServer = open_server(host, port)
-        self.url = f"http://{'localhost' if host == '127.0.0.1' else host}:{self.server.get_port()}"
-        """Where to look."""
+        self.server: ViserServer
+        self.server, self.url = open_server(host, port)
         self._visuals, self._period = visuals, 1.0 / rate
         self._events: queue.SimpleQueue[Callable[[], object]] = queue.SimpleQueue()
         self._commands = Commands(playback, {})
@@ -116,7 +115,7 @@ class WebPage:
             self._commands.controls(),
             [layer for layer, on in self._shown.items() if on],
             self._labels,
-            [f"**{issue.code}** {issue.pointer}: {issue.message}" for issue in playback.issues],
+            playback.issues,
         )
         self._drawn = self._said = -np.inf
 
@@ -223,14 +222,11 @@ class WebPage:
     def _say(self) -> None:
         if self._panel is None:
             return
-        lines = [self.playback.status()]
-        if self.playback.problem:
-            lines += ["**The file as it is now does not work:**", *self.playback.problem]
-        scene, properties = self.playback.scene, ""
+        scene = self.playback.scene
+        properties: tuple[tuple[str, str], ...] = ()
         if scene is not None and self._chosen is not None:
-            rows = node_properties(scene, self._chosen)
-            properties = "\n".join(["| | |", "|-|-|", *(f"| {a} | {b} |" for a, b in rows)])
-        self._panel.say("\n\n".join(lines), properties)
+            properties = node_properties(scene, self._chosen)
+        self._panel.say(self.playback.status(), self.playback.problem, properties)
 
     def close(self) -> None:
         """Stop the server, between two turns where another thread plays; twice is harmless."""
