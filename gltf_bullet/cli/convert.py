@@ -10,6 +10,7 @@ import typer
 
 from gltf_bullet.cli.robots import FixedBaseOption, is_robot, require_urdf
 from gltf_bullet.output_files import require_another_file
+from gltf_bullet.printable import printable
 
 if TYPE_CHECKING:
     from gltf_bullet.diagnostics import Diagnostics
@@ -67,15 +68,19 @@ def convert(
     Example: gltf-bullet convert robot.urdf robot.glb --fixed-base
     """
     if target.suffix.lower() not in (".gltf", ".glb"):
-        raise typer.BadParameter(f"{target} must end in .gltf or .glb", param_hint="OUT")
+        raise typer.BadParameter(f"{printable(target)} must end in .gltf or .glb", param_hint="OUT")
     if target.is_dir() or not target.absolute().parent.is_dir():
-        raise typer.BadParameter(f"{target} cannot be written: no such folder", param_hint="OUT")
+        raise typer.BadParameter(
+            f"{printable(target)} cannot be written: no such folder", param_hint="OUT"
+        )
     require_another_file(source, target, force=force)
     require_urdf(source, "--fixed-base", fixed_base)
     require_urdf(source, "--inertia-from-file", inertia_from_file)
     if self_collision and not is_robot(source):
-        raise typer.BadParameter(f"says nothing of {source}", param_hint="--self-collision")
-    from gltf_bullet.cli.output import console, issue_rows, print_issues, print_json
+        raise typer.BadParameter(
+            f"says nothing of {printable(source)}", param_hint="--self-collision"
+        )
+    from gltf_bullet.cli.output import console, issue_rows, plain, print_issues, print_json
     from gltf_bullet.diagnostics import Diagnostics
     from gltf_bullet.errors import AssetError
     from gltf_bullet.gltf.writing import write_document
@@ -110,7 +115,7 @@ def convert(
         out = console()
         if len(diagnostics):
             print_issues(out, diagnostics.issues)
-        out.print(f"{target} written. {_lost(diagnostics)}", markup=False, soft_wrap=True)
+        out.print(plain(f"{target} written. {_lost(diagnostics)}"), soft_wrap=True)
     if diagnostics.has_errors:
         raise typer.Exit(1)
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from gltf_bullet.printable import printable
+
 if TYPE_CHECKING:
     from gltf_bullet.runtime.asset import Asset
 
@@ -29,7 +31,7 @@ def is_robot(path: Path) -> bool:
 def require_urdf(path: Path, option: str, wanted: bool) -> None:
     """End with a usage error where an option is given that says nothing of the file."""
     if wanted and path.suffix.lower() != ".urdf":
-        raise typer.BadParameter(f"says nothing of {path}", param_hint=option)
+        raise typer.BadParameter(f"says nothing of {printable(path)}", param_hint=option)
 
 
 def read_source(path: Path, *, fixed_base: bool = False) -> Asset:

@@ -11,7 +11,7 @@ import typer
 
 from gltf_bullet.cli.loading import World, parse_size, require, takes_world
 from gltf_bullet.cli.outputs.attempts import Attempts
-from gltf_bullet.cli.outputs.tables import CsvTable
+from gltf_bullet.cli.outputs.tables import CsvTable, text_cell
 from gltf_bullet.cli.robots import FixedBaseOption, read_source
 
 if TYPE_CHECKING:
@@ -38,7 +38,11 @@ def simulate(
     seconds: Annotated[float, typer.Option(min=0.0, help="How long to simulate [s].")] = 2.0,
     fps: Annotated[float, typer.Option(help="Rows per second in --csv and --plot.")] = 60.0,
     csv_file: Annotated[
-        Path | None, typer.Option("--csv", help="Write the poses of all bodies over time.")
+        Path | None,
+        typer.Option(
+            "--csv",
+            help="Write the poses of all bodies over time; names that would be formulas get a ' before them.",
+        ),
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Write heights, speeds, energies and joints as a PNG.")
@@ -212,7 +216,7 @@ def _run(
 def _csv_rows(scene: Scene) -> list[list[Any]]:
     return [
         [
-            f"{scene.time:.6f}", row["node"], row["name"],
+            f"{scene.time:.6f}", row["node"], text_cell(row["name"]),
             *(f"{v:.9g}" for key in ("position", "rotation", "linear_velocity",
                                      "angular_velocity") for v in row[key]),
         ]

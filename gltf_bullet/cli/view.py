@@ -82,6 +82,7 @@ def view(
     every = {"all": LAYERS, "none": ()}
     names = every[show] if show in every else tuple(show.split(","))
     require(set(names) <= set(LAYERS), "--show", f"of {', '.join(LAYERS)}, all, none")
+    from gltf_bullet.cli.output import say, say_error
     from gltf_bullet.viewer.view_options import ViewOptions
 
     options = ViewOptions(
@@ -101,15 +102,15 @@ def view(
 
         try:
             with path_of_gltf(file, fixed_base=fixed_base) as path:
-                view_web(path, options, host=host, port=port, say=typer.echo)
+                view_web(path, options, host=host, port=port, say=say)
         except ImportError as error:
-            typer.echo(f"error: {error}", err=True)
+            say_error(error)
             raise typer.Exit(2) from None
         return
     from gltf_bullet.viewer.program import view as run
 
     with path_of_gltf(file, fixed_base=fixed_base) as path:
-        run(path, options, size=pixels, say=typer.echo)
+        run(path, options, size=pixels, say=say)
 
 
 # Lines that stand as they are: click takes this mark for "do not wrap".
