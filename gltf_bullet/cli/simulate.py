@@ -41,7 +41,7 @@ def simulate(
         Path | None,
         typer.Option(
             "--csv",
-            help="Write the poses of all bodies over time; names that would be formulas get a ' before them.",
+            help="Write the poses of all bodies over time; a ' stands before names like formulas.",
         ),
     ] = None,
     plot: Annotated[
