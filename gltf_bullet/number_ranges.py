@@ -16,12 +16,14 @@ from typing import Final, Literal
 
 __all__ = [
     "GENERAL",
+    "LONGEST_STEP",
     "PLACE",
     "PLACED_SIZE",
     "SIZE",
     "WORLD",
     "NumberRange",
     "carried",
+    "finite_vector",
     "range_of",
     "step_count",
 ]
@@ -56,6 +58,9 @@ SIZE: Final = 1e8
 """[m] of a shape, eight times the Earth: volumes are 1e24 and inertias 1e40 at most."""
 PLACED_SIZE: Final = 1.2 * SIZE
 """[m] of a shape with the scale of its node; no power of ten either."""
+
+LONGEST_STEP: Final = 10.0
+"""[s] of one step. What falls from rest is 500 m further after one."""
 
 _BY_NAME: Final[dict[str, NumberRange]] = {
     # Places and sizes [m].
@@ -137,4 +142,24 @@ def step_count(count: object) -> int:
         raise TypeError(f"count is {count!r}; must be a whole number of steps") from None
     if found < 0:
         raise ValueError(f"count is {found}; must be 0 or more steps")
+    return found
+
+
+def finite_vector(name: str, values: object) -> tuple[float, float, float]:
+    """Three numbers that somebody hands over.
+
+    Args:
+        name: What they are, for a message.
+        values: A sequence or an array.
+
+    Raises:
+        TypeError: No sequence of numbers.
+        ValueError: Not three, or one that is not finite.
+    """
+    try:
+        found = tuple(map(float, values))  # type: ignore[call-overload]
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"{name} is {values!r}; must be three numbers") from None
+    if len(found) != 3 or not all(map(math.isfinite, found)):
+        raise ValueError(f"{name} is {values!r}; must be three finite numbers")
     return found

@@ -145,9 +145,9 @@ class JointSolver:
     def require_found(self, found: int) -> None:
         """Raise ``EngineError`` where a kernel says LOST; joints are as they were read last."""
         if found & stepping.LOST:
-            self._aftermath.restore()
+            are_back = self._aftermath.restore()
             self.commands.has_motors = True
-            raise EngineError(self.findings.name_lost())
+            raise EngineError(self.findings.name_lost(are_back=are_back))
 
     def _read(self, *, is_next: bool) -> None:
         self.read(is_next=is_next)
