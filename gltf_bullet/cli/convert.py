@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gltf_bullet.cli.robots import FixedBaseOption, is_robot, require_urdf
+from gltf_bullet.cli.robots import AllowOption, FixedBaseOption, is_robot, require_urdf
 from gltf_bullet.output_files import require_another_file
 from gltf_bullet.printable import printable
 
@@ -45,6 +45,7 @@ def convert(
         bool, typer.Option("--force", help="Write over the file that was read, too.")
     ] = False,
     fixed_base: FixedBaseOption = False,
+    allow: AllowOption = None,
     self_collision: Annotated[
         bool, typer.Option("--self-collision", help="Links of one robot touch each other.")
     ] = False,
@@ -60,8 +61,8 @@ def convert(
     """Rewrite a file's physics as current KHR extensions, in a file that needs no other.
 
     Buffers and image files are taken in: data URIs in .gltf, the binary chunk in .glb. A robot
-    becomes the nodes, joints, colliders and meshes that PyBullet makes of it; package:// paths are
-    searched in ROS_PACKAGE_PATH and above the file.
+    becomes the nodes, joints, colliders and meshes that PyBullet makes of it. It may name files in
+    its folder or package, in packages beside it and of ROS_PACKAGE_PATH, and in those of --allow.
 
     Example: gltf-bullet convert old.glb new.glb --to khr
 
@@ -96,6 +97,7 @@ def convert(
                 fixed_base=fixed_base,
                 self_collision=self_collision,
                 inertia_from_file=inertia_from_file,
+                allowed=allow or (),
             )
             root, buffers = file.root, file.buffers
         else:

@@ -12,7 +12,7 @@ import typer
 from gltf_bullet.cli.loading import World, parse_size, require, takes_world
 from gltf_bullet.cli.outputs.attempts import Attempts
 from gltf_bullet.cli.outputs.tables import CsvTable, text_cell
-from gltf_bullet.cli.robots import FixedBaseOption, read_source
+from gltf_bullet.cli.robots import AllowOption, FixedBaseOption, read_source
 
 if TYPE_CHECKING:
     from gltf_bullet.runtime.recording.scene_recording import Recording
@@ -73,6 +73,7 @@ def simulate(
         str, typer.Option(help="tiny (software), or egl: OpenGL where it works, else tiny.")
     ] = "tiny",
     fixed_base: FixedBaseOption = False,
+    allow: AllowOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     *,
     world: World,
@@ -114,7 +115,7 @@ def simulate(
         ),
         attempts,
     )  # fmt: skip
-    asset = read_source(file, fixed_base=fixed_base)
+    asset = read_source(file, fixed_base=fixed_base, allow=allow)
     shown: Any = asset.automatic_visuals if visuals == "auto" else visuals
     steps = round(seconds / world.dt)
     row_steps = max(1, round(1.0 / (fps * world.dt)))

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from gltf_bullet.cli.loading import World, parse_size, require, takes_world
-from gltf_bullet.cli.robots import FixedBaseOption, path_of_gltf
+from gltf_bullet.cli.robots import AllowOption, FixedBaseOption, path_of_gltf
 from gltf_bullet.viewer.keys import LAYERS, key_lines
 
 __all__ = ["view"]
@@ -45,6 +45,7 @@ def view(
     paused: Annotated[bool, typer.Option("--paused", help="Begin with time standing.")] = False,
     speed: Annotated[float, typer.Option(help="Simulated seconds per second.")] = 1.0,
     fixed_base: FixedBaseOption = False,
+    allow: AllowOption = None,
     floor: Annotated[bool, typer.Option("--floor", help="Put a floor at height 0.")] = False,
     size: Annotated[
         str, typer.Option(metavar="WxH", help="Width and height of the window [pixels].")
@@ -101,7 +102,7 @@ def view(
         from gltf_bullet.viewer.web.program import view_web
 
         try:
-            with path_of_gltf(file, fixed_base=fixed_base) as path:
+            with path_of_gltf(file, fixed_base=fixed_base, allow=allow) as path:
                 view_web(path, options, host=host, port=port, say=say)
         except ImportError as error:
             say_error(error)
@@ -109,7 +110,7 @@ def view(
         return
     from gltf_bullet.viewer.program import view as run
 
-    with path_of_gltf(file, fixed_base=fixed_base) as path:
+    with path_of_gltf(file, fixed_base=fixed_base, allow=allow) as path:
         run(path, options, size=pixels, say=say)
 
 
