@@ -26,6 +26,7 @@ __all__ = [
     "finite_vector",
     "range_of",
     "step_count",
+    "unusable_settings",
 ]
 
 SINGLE_PRECISION_LARGEST: Final = 3.4028234663852886e38
@@ -127,6 +128,17 @@ def carried(name: str, value: float) -> float | None:
         # A tiny mass must not become 0, which means infinite.
         return math.copysign(allowed.smallest, value) if allowed.beyond == "limited" else 0.0
     return value
+
+
+def unusable_settings(step: float, gravity: tuple[float, float, float]) -> str:
+    """Why nothing can be stepped with these [s], [m/s^2], of ``{client}``; empty where it can."""
+    if not 0.0 < step <= LONGEST_STEP:
+        allowed = f"above 0 and at most {LONGEST_STEP:g} s (pybullet.setTimeStep)"
+        return f"the time step of {{client}} is {step:g} s; must be {allowed}"
+    if not all(map(math.isfinite, gravity)):
+        found = " ".join(f"{part:g}" for part in gravity)
+        return f"the gravity of {{client}} is {found} m/s2; must be finite (pybullet.setGravity)"
+    return ""
 
 
 def step_count(count: object) -> int:

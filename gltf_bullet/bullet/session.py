@@ -7,7 +7,6 @@ the process. Every public call asks its :class:`BodyLease` first.
 
 from __future__ import annotations
 
-import math
 import secrets
 import threading
 from collections.abc import Callable, Container, Iterable, Sequence
@@ -19,7 +18,7 @@ import pybullet
 
 from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes
 from gltf_bullet.errors import EngineError, WorldChangedError
-from gltf_bullet.number_ranges import LONGEST_STEP
+from gltf_bullet.number_ranges import unusable_settings
 from gltf_bullet.transforms import Vec3
 
 __all__ = [
@@ -240,16 +239,8 @@ class EngineSession:
         numbers = _SETTINGS(values)
         if numbers != self._numbers:
             step, substeps, x, y, z = numbers
-            if not 0.0 < step <= LONGEST_STEP:
-                raise EngineError(
-                    f"the time step of physics client {self.client_id} is {step:g} s; must be "
-                    f"above 0 and at most {LONGEST_STEP:g} s (pybullet.setTimeStep)"
-                )
-            if not all(map(math.isfinite, (x, y, z))):
-                raise EngineError(
-                    f"the gravity of physics client {self.client_id} is {x:g} {y:g} {z:g} m/s2; "
-                    "must be finite (pybullet.setGravity)"
-                )
+            if wrong := unusable_settings(step, (x, y, z)):
+                raise EngineError(wrong.format(client=f"physics client {self.client_id}"))
             self._numbers = numbers
             self.known_settings = EngineSettings(
                 time_step=step, substeps=substeps, gravity=(x, y, z)

@@ -214,11 +214,8 @@ class Scene(SceneViews):
 
         Args:
             node: Index or name.
-            linear: [N s] at the centre of mass, world axes.
-            angular: [N m s], world axes.
-
-        Raises:
-            ValueError: Not three finite numbers each.
+            linear: [N s] at the centre of mass, world axes; three finite numbers.
+            angular: [N m s], world axes; likewise.
         """
         impulses = finite_vector("linear", linear), finite_vector("angular", angular)
         body = self.body_of(node)
@@ -228,11 +225,7 @@ class Scene(SceneViews):
     def apply_point_impulse(
         self, node: int | str, impulse: Sequence[float], position: Sequence[float]
     ) -> None:
-        """rigid_body/applyPointImpulse: an impulse [N s] at a point of the world [m].
-
-        Raises:
-            ValueError: Not three finite numbers each.
-        """
+        """rigid_body/applyPointImpulse: an impulse [N s] at a point of the world [m]."""
         given = finite_vector("impulse", impulse), finite_vector("position", position)
         body = self.body_of(node)
         if body is not None:
