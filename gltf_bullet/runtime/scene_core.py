@@ -221,7 +221,8 @@ class SceneCore:
             self._start.take()
         if self.followers.are_busy:
             self._follow_animations(settings.time_step)
-        self.world.before_step(settings, self.followers.place, is_next=is_next, solves=solves)
+        with self.world.lease:
+            self.world.before_step(settings, self.followers.place, is_next=is_next, solves=solves)
 
     def after_step(self) -> None:
         """Take in a step; see ``Scene.after_step``."""
@@ -232,7 +233,8 @@ class SceneCore:
         """:meth:`after_step` of a scene that is alive, once for ``made`` of ``quiet_steps``."""
         self.note_steps(settings.time_step, made or 1)
         if not (made and self.world.quiet_steps.are_over):
-            self.world.after_step(settings)
+            with self.world.lease:
+                self.world.after_step(settings)
         is_watched = self._is_busy or self._listeners
         if is_watched:
             self.refresh()

@@ -20,6 +20,7 @@ from gltf_bullet.bullet.exchange.native_calls import python_contacts
 from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.solving.foreign_constraints import ForeignConstraints
 from gltf_bullet.bullet.joints.solving.free_sides import FreeSide, FreeSides
+from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.solver import contact_following as following
 from gltf_bullet.solver.contact_following import (
     ENDS,
@@ -93,6 +94,9 @@ class ContactReader:
         """Whether contacts are nothing to its own solve, but to those of others that it touches."""
         self.is_reached = False
         """Whether such a one took part in another scene's solve lately."""
+        self.session: EngineSession | None = None
+        self.known_marks: dict[int, tuple[int, bytes] | None] = {}
+        """Of the bodies, as they were made."""
         self.own_constraints: set[int] = set()
         """Ids of the constraints that close the scene's loops."""
         self.marks: IntArray = _NO_MARKS
@@ -108,6 +112,14 @@ class ContactReader:
     def robot_loads(self) -> RobotLoads:
         """What drives the links of other people's robots."""
         return RobotLoads()
+
+    def is_whole(self) -> bool:
+        """Whether nobody has removed bodies of the scene: their ids may be others' by now."""
+        session = self.session
+        return session is None or all(
+            session.mark(body) == mark and session.holds(body)
+            for body, mark in self.known_marks.items()
+        )
 
     def _is_ours(self, constraint: int, body: int) -> bool:
         """Whether a scene has made a constraint."""
@@ -268,7 +280,7 @@ class Touching:
             is_simple = body < 0 or owner or not pybullet.getNumJoints(body, self._client_id)
             if link >= 0 or not is_simple:
                 return None
-            factor = owner.gravity_factor[body] if owner is not None else 1.0
+            factor = owner.gravity_factor.get(body, 1.0) if owner is not None else 1.0
             free.append((body, int(side.state == PASSES_ON), factor))
         return FoundContacts(
             rows=self._arrays[0],
@@ -312,7 +324,7 @@ class Touching:
         body, reader = self._body_of[side], self._reader
         if body not in reader.where:
             reader = reader.owners.get(body, reader)
-        if body not in reader.where:
+        if body not in reader.where or not (reader is self._reader or reader.is_whole()):
             self._take_free(side)
             return
         number, _ = reader.where[body]
@@ -376,7 +388,7 @@ class Touching:
 
     def _add_free(self, body: int, link: int) -> FreeSide:
         owner = self._reader.owners.get(body)
-        return self._free.add(body, link, None if owner is None else owner.gravity_factor[body])
+        return self._free.add(body, link, None if owner is None else owner.gravity_factor.get(body))
 
     def _stands_fixed(self, body: int) -> bool:
         """Whether it is somebody else's articulation with a base of mass 0."""

@@ -88,7 +88,7 @@ class JointSolver:
         self.is_known = False
         """Whether kernels know what touches, or would in the next step, if it stays as it is."""
         self.is_hurried = False  # whether a link goes further in the step than it is thick
-        self.last: tuple[float, Sequence[float]] = (0.0, ())
+        self.last: tuple[float, Sequence[float]] = (0.0, (0.0, 0.0, 0.0))
         """The step's length [s], and gravity."""
         self.islands = SceneIslands(arena)
         self.is_native = False
@@ -110,6 +110,8 @@ class JointSolver:
         derive: Derive,
     ) -> None:
         """Let the kernels call the engine from now on, where they can: see that function."""
+        self.contacts.session = session
+        self.contacts.known_marks = {body: session.mark(body) for body in self.contacts.where}
         world = session.shared(NativeWorld)
         self.is_native = connect_kernels(
             world, session, self.arena, self.islands, self._sources, self.commands,
