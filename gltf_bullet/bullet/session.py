@@ -226,6 +226,14 @@ class EngineSession:
             return False
         return True
 
+    def watch(self, body_ids: Iterable[int]) -> Callable[[], bool]:
+        """What says whether bodies are still those that are marked now."""
+        marks = {body_id: self._marks.get(body_id) for body_id in body_ids}
+        return lambda: all(
+            self._marks.get(body_id) == mark and self.holds(body_id)
+            for body_id, mark in marks.items()
+        )
+
     def _is_marked(self, body_id: int) -> bool:
         mark = self._marks.get(body_id)
         return mark is not None and pybullet.getUserData(mark[0], self.client_id) == mark[1]

@@ -233,8 +233,7 @@ class SceneCore:
         """:meth:`after_step` of a scene that is alive, once for ``made`` of ``quiet_steps``."""
         self.note_steps(settings.time_step, made or 1)
         if not (made and self.world.quiet_steps.are_over):
-            with self.world.lease:
-                self.world.after_step(settings)
+            self.world.after_step(settings)
         is_watched = self._is_busy or self._listeners
         if is_watched:
             self.refresh()
@@ -244,9 +243,8 @@ class SceneCore:
             self.events = self.reports.notify()
         elif not is_watched:
             self.world.put_back_fast()
-        if self._listeners:
-            for listener in tuple(self._listeners):
-                listener()
+        for listener in tuple(self._listeners):
+            listener()
 
     def _follow_animations(self, time_step: float) -> None:
         """What animations change: properties by pointer, the shape of colliders, poses."""

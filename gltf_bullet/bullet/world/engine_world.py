@@ -290,10 +290,11 @@ class EngineWorld(WorldParts):
 
     def after_step(self, settings: EngineSettings) -> None:
         """Note where the step has brought joints, and which surfaces slide."""
-        if self.is_jointed:
-            self.articulations.after_step()
-        if self._links.slips:
-            self._links.after_step(settings)
+        with self.lease:
+            if self.is_jointed:
+                self.articulations.after_step()
+            if self._links.slips:
+                self._links.after_step(settings)
 
     def put_back_fast(self) -> None:
         """Read bodies that may have passed through something although nobody looks at them."""

@@ -20,7 +20,6 @@ from gltf_bullet.bullet.exchange.native_calls import python_contacts
 from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.solving.foreign_constraints import ForeignConstraints
 from gltf_bullet.bullet.joints.solving.free_sides import FreeSide, FreeSides
-from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.solver import contact_following as following
 from gltf_bullet.solver.contact_following import (
     ENDS,
@@ -94,9 +93,8 @@ class ContactReader:
         """Whether contacts are nothing to its own solve, but to those of others that it touches."""
         self.is_reached = False
         """Whether such a one took part in another scene's solve lately."""
-        self.session: EngineSession | None = None
-        self.known_marks: dict[int, tuple[int, bytes] | None] = {}
-        """Of the bodies, as they were made."""
+        self.is_whole: Callable[[], bool] = lambda: True
+        """Whether nobody has removed bodies of the scene: their ids may be others' by now."""
         self.own_constraints: set[int] = set()
         """Ids of the constraints that close the scene's loops."""
         self.marks: IntArray = _NO_MARKS
@@ -112,14 +110,6 @@ class ContactReader:
     def robot_loads(self) -> RobotLoads:
         """What drives the links of other people's robots."""
         return RobotLoads()
-
-    def is_whole(self) -> bool:
-        """Whether nobody has removed bodies of the scene: their ids may be others' by now."""
-        session = self.session
-        return session is None or all(
-            session.mark(body) == mark and session.holds(body)
-            for body, mark in self.known_marks.items()
-        )
 
     def _is_ours(self, constraint: int, body: int) -> bool:
         """Whether a scene has made a constraint."""

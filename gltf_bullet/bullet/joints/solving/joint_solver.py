@@ -110,8 +110,7 @@ class JointSolver:
         derive: Derive,
     ) -> None:
         """Let the kernels call the engine from now on, where they can: see that function."""
-        self.contacts.session = session
-        self.contacts.known_marks = {body: session.mark(body) for body in self.contacts.where}
+        self.contacts.is_whole = session.watch(self.contacts.where)
         world = session.shared(NativeWorld)
         self.is_native = connect_kernels(
             world, session, self.arena, self.islands, self._sources, self.commands,
@@ -147,9 +146,8 @@ class JointSolver:
     def require_found(self, found: int) -> None:
         """Raise ``EngineError`` where a kernel says LOST; joints are as they were read last."""
         if found & stepping.LOST:
-            are_back = self._aftermath.restore()
             self.commands.has_motors = True
-            raise EngineError(self.findings.name_lost(are_back=are_back))
+            raise EngineError(self.findings.name_lost(are_back=self._aftermath.restore()))
 
     def _read(self, *, is_next: bool) -> None:
         self.read(is_next=is_next)
