@@ -11,6 +11,8 @@ import enum
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from gltf_bullet.printable import printable
+
 __all__ = ["ROOT", "Diagnostics", "Issue", "IssueKind", "JsonPointer", "Severity"]
 
 
@@ -96,15 +98,16 @@ class Issue:
 
     @property
     def message(self) -> str:
-        """The finding in one line, without its place and code."""
-        return self.kind.message.format(**self.values)
+        """The finding in one line, without its place and code; what it quotes cannot act on it."""
+        return printable(self.kind.message.format(**self.values))
 
     def located(self, path: str) -> str:
         """The whole line: file, pointer, message, code."""
-        return f"{path}#{self.pointer}: {self.message} [{self.code}]"
+        return f"{printable(path)}#{printable(self.pointer)}: {self.message} [{self.code}]"
 
     def __str__(self) -> str:
-        return f"{self.severity.name.lower()}: {self.pointer or '/'}: {self.message} [{self.code}]"
+        where = printable(self.pointer) or "/"
+        return f"{self.severity.name.lower()}: {where}: {self.message} [{self.code}]"
 
     def __repr__(self) -> str:
         return f"<Issue {self}>"

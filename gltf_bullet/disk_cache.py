@@ -12,10 +12,16 @@ import time
 import zlib
 from collections.abc import Iterable
 from contextlib import suppress
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 
-import platformdirs
+from gltf_bullet.private_folders import (
+    UnsafeFolderError,
+    fresh_folder,
+    private_folder,
+    say_unsafe,
+    usual_folders,
+)
 
 __all__ = ["cache_folder", "is_kept", "read_entry", "write_entry", "write_file"]
 
@@ -30,20 +36,35 @@ _CHECK = 4
 
 
 def cache_folder(chosen: str | os.PathLike[str] | None) -> Path:
-    """Where such things are kept: ``chosen``, else what the environment says, else the user's."""
-    chosen = chosen or os.environ.get("GLTF_BULLET_CACHE")
-    return _folder(os.fspath(chosen)) if chosen else _usual_folder(os.environ.get("XDG_CACHE_HOME"))
+    """Where such things are kept: ``chosen``, else what the environment says, else the user's.
+
+    Where others could have put something into that, a folder of this process alone.
+    """
+    if chosen:
+        return _folder(os.path.abspath(chosen))
+    if stated := os.environ.get("GLTF_BULLET_CACHE"):
+        return _folder(stated)
+    return _usual_folder(os.environ.get("XDG_CACHE_HOME"), os.environ.get("HOME"))
 
 
-@lru_cache(16)
-def _folder(chosen: str) -> Path:
-    return Path(chosen)
+@lru_cache(64)
+def _folder(stated: str) -> Path:
+    try:
+        return private_folder(stated).path
+    except UnsafeFolderError as error:
+        say_unsafe(error)
+        return fresh_folder()
+    except OSError:  # nothing can be read or written there
+        return Path(stated)
 
 
-@cache
-def _usual_folder(_: str | None) -> Path:
+@lru_cache(64)
+def _usual_folder(_: str | None, _home: str | None) -> Path:
     """The user's; it takes longer to work out than to read an entry (measured)."""
-    return Path(platformdirs.user_cache_dir("gltf_bullet")) / "assets"
+    for folder in usual_folders():
+        with suppress(OSError, UnsafeFolderError):
+            return private_folder(folder / "assets").path
+    return fresh_folder()
 
 
 def read_entry(path: str | os.PathLike[str]) -> memoryview | None:

@@ -22,6 +22,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from gltf_bullet.printable import printable, printable_lines
+
 if TYPE_CHECKING:
     from gltf_bullet.diagnostics import Issue
 
@@ -41,6 +43,9 @@ __all__ = [
 class GltfBulletError(Exception):
     """Base of everything that this library raises on purpose."""
 
+    def __str__(self) -> str:
+        return printable_lines(super().__str__())
+
 
 class AssetError(GltfBulletError):
     """The asset cannot be used; nothing of it was put into a world.
@@ -54,7 +59,7 @@ class AssetError(GltfBulletError):
         self.path = path
         self.issues = tuple(sorted(issues, key=lambda issue: issue.kind.severity))
         errors = [issue for issue in self.issues if issue.is_error]
-        super().__init__("\n".join(issue.located(path) for issue in errors) or path)
+        super().__init__("\n".join(issue.located(path) for issue in errors) or printable(path))
 
     def __reduce__(self) -> tuple[object, ...]:
         return (type(self), (self.path, self.issues))

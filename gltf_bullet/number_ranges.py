@@ -16,14 +16,17 @@ from typing import Final, Literal
 
 __all__ = [
     "GENERAL",
+    "LONGEST_STEP",
     "PLACE",
     "PLACED_SIZE",
     "SIZE",
     "WORLD",
     "NumberRange",
     "carried",
+    "finite_vector",
     "range_of",
     "step_count",
+    "unusable_settings",
 ]
 
 SINGLE_PRECISION_LARGEST: Final = 3.4028234663852886e38
@@ -56,6 +59,9 @@ SIZE: Final = 1e8
 """[m] of a shape, eight times the Earth: volumes are 1e24 and inertias 1e40 at most."""
 PLACED_SIZE: Final = 1.2 * SIZE
 """[m] of a shape with the scale of its node; no power of ten either."""
+
+LONGEST_STEP: Final = 10.0
+"""[s] of one step. What falls from rest is 500 m further after one."""
 
 _BY_NAME: Final[dict[str, NumberRange]] = {
     # Places and sizes [m].
@@ -124,6 +130,17 @@ def carried(name: str, value: float) -> float | None:
     return value
 
 
+def unusable_settings(step: float, gravity: tuple[float, float, float]) -> str:
+    """Why nothing can be stepped with these [s], [m/s^2], of ``{client}``; empty where it can."""
+    if not 0.0 < step <= LONGEST_STEP:
+        allowed = f"above 0 and at most {LONGEST_STEP:g} s (pybullet.setTimeStep)"
+        return f"the time step of {{client}} is {step:g} s; must be {allowed}"
+    if not all(map(math.isfinite, gravity)):
+        found = " ".join(f"{part:g}" for part in gravity)
+        return f"the gravity of {{client}} is {found} m/s2; must be finite (pybullet.setGravity)"
+    return ""
+
+
 def step_count(count: object) -> int:
     """How many steps somebody asks for.
 
@@ -137,4 +154,24 @@ def step_count(count: object) -> int:
         raise TypeError(f"count is {count!r}; must be a whole number of steps") from None
     if found < 0:
         raise ValueError(f"count is {found}; must be 0 or more steps")
+    return found
+
+
+def finite_vector(name: str, values: object) -> tuple[float, float, float]:
+    """Three numbers that somebody hands over.
+
+    Args:
+        name: What they are, for a message.
+        values: A sequence or an array.
+
+    Raises:
+        TypeError: No sequence of numbers.
+        ValueError: Not three, or one that is not finite.
+    """
+    try:
+        found = tuple(map(float, values))  # type: ignore[call-overload]
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"{name} is {values!r}; must be three numbers") from None
+    if len(found) != 3 or not all(map(math.isfinite, found)):
+        raise ValueError(f"{name} is {values!r}; must be three finite numbers")
     return found

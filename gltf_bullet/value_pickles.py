@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import builtins
 import copyreg
+import dataclasses
+import enum
 import importlib
 import io
 import pickle
@@ -20,6 +22,8 @@ __all__ = ["dumped", "loaded"]
 
 _REBUILDERS = {"_rebuild", "_document_of_state", "_filled", "_array", "_number"}
 """Functions of this package that put values together again."""
+_ARRAY_HOLDERS = {"Arena", "NodeFrames", "PointSet", "Texture", "TriangleSet", "VisualMesh"}
+"""Values that are no dataclasses: they work something out when somebody asks."""
 _OTHERS = {"frozenset", "set", "slice"}
 """The types of Python that are values."""
 _NUMBERS = {
@@ -136,9 +140,18 @@ def _value_class(module: str, name: str) -> Any:
         found = getattr(sys.modules.get(module) or importlib.import_module(module), name, None)
         # Else it might be what the module has imported.
         is_its_own = getattr(found, "__module__", None) == module
-        if is_its_own and (isinstance(found, type) or name in _REBUILDERS):
+        if is_its_own and (_is_value_class(found) or name in _REBUILDERS):
             return found
     raise pickle.UnpicklingError(f"{module}.{name} is no value")
+
+
+def _is_value_class(found: object) -> bool:
+    """Whether making one does nothing else: other classes open files or start programs."""
+    return isinstance(found, type) and (
+        dataclasses.is_dataclass(found)
+        or issubclass(found, (enum.Enum, str, tuple))
+        or found.__name__ in _ARRAY_HOLDERS
+    )
 
 
 class _Unpickler(pickle.Unpickler):

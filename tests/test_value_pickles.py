@@ -79,6 +79,10 @@ def test_what_is_no_value_is_neither_made_nor_called(tmp_path: Path) -> None:
         ("gltf_bullet.bullet.kept_files", "os.system"),
         ("gltf_bullet.disk_cache", "write_file"),
         ("gltf_bullet.disk_cache", "Path"),
+        # Classes of ours that open files, start programs or connect to engines when they are made.
+        ("gltf_bullet.output_files", "FileAside"),
+        ("gltf_bullet.bullet.session", "EngineSession"),
+        ("gltf_bullet.viewer.session", "Session"),
     ],
 )
 def test_modules_of_ours_lend_nothing_that_they_import(module: str, name: str) -> None:

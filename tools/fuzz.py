@@ -2,6 +2,7 @@
 
 Each input follows from ``--seed`` and its number alone: ``--only 17`` runs it again in this
 process, ``--keep FOLDER`` writes failing inputs. ``--hours 8`` goes on with new seeds until then.
+``--calls 2000`` tries random sequences of calls instead; ``--only`` and ``--hours`` do the same.
 Ends with exit code 1 where something failed.
 """
 
@@ -14,12 +15,14 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 # Before the libraries that read them: one thread, and no decompositions of the user's cache.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+from tools.fuzzing.calls import run_calls
 from tools.fuzzing.children import outcomes
 from tools.fuzzing.mutations import Seeds, mutated
 from tools.fuzzing.trial import run_trial
@@ -64,6 +67,23 @@ def campaign(
     return good, failed
 
 
+def call_campaign(seed: str, count: int) -> tuple[Counter[str], Counter[str]]:
+    """Run ``count`` sequences of calls; how often each outcome came, and each failure."""
+    good: Counter[str] = Counter()
+    failed: Counter[str] = Counter()
+    trial = partial(_call_trial, seed)
+    for number, is_good, text in outcomes(range(count), trial, HANG_SECONDS):
+        (good if is_good else failed)[text.partition(" after ")[0]] += 1
+        if not is_good:
+            sys.stdout.write(f"FAILED seed {seed} number {number}: {text}\n")
+            sys.stdout.flush()
+    return good, failed
+
+
+def _call_trial(seed: str, number: int) -> str:
+    return run_calls(f"{seed}/{number}")
+
+
 def warm_up() -> None:
     """Load the compiled solver before any child is forked, which then need not."""
     run_trial((EXAMPLES / "cart_pole.gltf").read_bytes(), "warm up")
@@ -88,9 +108,13 @@ def main() -> int:
     parser.add_argument("--hours", type=float, default=0.0, help="go on with further seeds")
     parser.add_argument("--only", type=int, default=None, help="one number, in this process")
     parser.add_argument("--keep", type=Path, default=None, help="where failing inputs go")
+    parser.add_argument("--calls", type=int, default=0, help="sequences of calls per seed")
     arguments = parser.parse_args()
     seeds = Seeds(seed_files(arguments.folders))
     first = int(time.time()) if arguments.seed is None else arguments.seed
+    if arguments.only is not None and arguments.calls:
+        sys.stdout.write(run_calls(f"{first}/{arguments.only}") + "\n")
+        return 0
     if arguments.only is not None:
         name, data = mutated(seeds, f"{first}/{arguments.only}")
         sys.stdout.write(f"{name}, {len(data)} bytes\n")
@@ -103,12 +127,16 @@ def main() -> int:
         os.environ["GLTF_BULLET_CACHE"] = cache
         warm_up()
         for seed in _seeds_in_time(first, arguments.hours):
-            good, failed = campaign(seeds, str(seed), arguments.count, arguments.keep)
+            good, failed = (
+                call_campaign(str(seed), arguments.calls)
+                if arguments.calls
+                else campaign(seeds, str(seed), arguments.count, arguments.keep)
+            )
             total += good
             failures += failed
             count = total.total() + failures.total()
             sys.stdout.write(
-                f"seed {seed}: {count} inputs so far, {failures.total()} failed, "
+                f"seed {seed}: {count} tried so far, {failures.total()} failed, "
                 f"{time.monotonic() - begin:.0f} s\n"
             )
             sys.stdout.flush()

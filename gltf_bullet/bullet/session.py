@@ -2,7 +2,7 @@
 
 ``resetSimulation``, ``disconnect`` with a client id that is given out again, and somebody else's
 ``removeBody`` void our ids without a word: PyBullet then answers with strangers' bodies, or ends
-the process. Every public call asks its :class:`BodyLease` first.
+the process. Every public call asks its ``BodyLease`` first.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import threading
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from operator import index, itemgetter
-from typing import Any, NoReturn, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import pybullet
 
 from gltf_bullet.bullet.shapes.engine_shapes import EngineShapes
-from gltf_bullet.errors import EngineError, WorldChangedError
+from gltf_bullet.errors import EngineError
+from gltf_bullet.number_ranges import unusable_settings
 from gltf_bullet.transforms import Vec3
 
 __all__ = [
-    "BodyLease",
     "EngineSession",
     "EngineSettings",
     "PhysicsClient",
@@ -32,9 +32,6 @@ __all__ = [
 
 _SIGN_KEY = "gltf_bullet world"
 """User data of every body of ours: the token of the session that it was created in."""
-
-_ROUNDS = 8
-"""Calls of which one asks for another body's mark, where the one created last is ours."""
 
 _SETTINGS = itemgetter(
     "fixedTimeStep", "numSubSteps",
@@ -127,6 +124,8 @@ class EngineSession:
         """No other world has it."""
         self._marks: dict[int, tuple[int, bytes]] = {}
         """Of our bodies: the user data's id, and what it says."""
+        self._owners: dict[int, object] = {}
+        """Whose they are: the id of a body that others removed goes to another scene's."""
         self.origins: dict[int, str] = {}
         """What names a body of ours for good, in other processes too: ids are given out again."""
         self._signed = 0
@@ -168,14 +167,21 @@ class EngineSession:
             del self._marks[body_id]
         return self.shapes.answers()
 
-    def sign(self, body_ids: Iterable[int], unsynchronised: Container[int] = ()) -> None:
+    def sign(
+        self,
+        body_ids: Iterable[int],
+        unsynchronised: Container[int] = (),
+        owner: object = None,
+    ) -> None:
         """Mark bodies as ours; a mark goes with its body (measured: 2.5 us each).
 
-        ``unsynchronised``: those of them that were made in batches.
+        ``unsynchronised``: those of them that were made in batches. ``owner``: of new ones; else
+        they take the place of others of the same owner.
         """
         for body_id in body_ids:
-            # Ids of user data are given out again as well: what one says names the body.
-            mark = f"{self.token} {body_id}"
+            # Ids of bodies and of user data are given out again: no mark says what another said.
+            self._signed += 1
+            mark = f"{self.token}{self._signed:x}"
             data = pybullet.addUserData(body_id, _SIGN_KEY, mark, physicsClientId=self.client_id)
             # PyBullet takes a mark for any body but shows none on those it has not synchronised.
             if body_id not in unsynchronised or data == pybullet.getUserDataId(
@@ -184,8 +190,9 @@ class EngineSession:
                 self._marks[body_id] = (data, mark.encode())
             else:
                 self._unsigned.add(body_id)
-            if body_id not in self.origins:
-                self._signed += 1
+            if owner is not None:
+                self._owners[body_id] = owner
+            if owner is not None or body_id not in self.origins:
                 self.origins[body_id] = f"{self.token} {self._signed}"
 
     def origins_of(self, body_ids: Iterable[int]) -> tuple[str, ...]:
@@ -205,8 +212,13 @@ class EngineSession:
         """Whether an id is that of a body of ours, as far as can be told without the engine."""
         return body_id in self._marks or body_id in self._unsigned
 
-    def holds(self, body_id: int) -> bool:
-        """Whether one of our bodies is still there (measured: 0.3 us, without a mark 1 us)."""
+    def holds(self, body_id: int, owner: object = None) -> bool:
+        """Whether one of our bodies is still there (measured: 0.3 us, without a mark 1 us).
+
+        ``owner``: whose it must be.
+        """
+        if owner is not None and self._owners.get(body_id) is not owner:
+            return False
         mark = self._marks.get(body_id)
         if mark is not None:
             return bool(pybullet.getUserData(mark[0], self.client_id) == mark[1])
@@ -217,6 +229,14 @@ class EngineSession:
         except pybullet.error:
             return False
         return True
+
+    def watch(self, body_ids: Iterable[int]) -> Callable[[], bool]:
+        """What says whether bodies are still those that are marked now."""
+        marks = {body_id: self._marks.get(body_id) for body_id in body_ids}
+        return lambda: all(
+            self._marks.get(body_id) == mark and self.holds(body_id)
+            for body_id, mark in marks.items()
+        )
 
     def _is_marked(self, body_id: int) -> bool:
         mark = self._marks.get(body_id)
@@ -232,7 +252,8 @@ class EngineSession:
         """Read the current settings.
 
         Raises:
-            EngineError: The client was disconnected.
+            EngineError: The client was disconnected, or somebody set a time step or a gravity with
+                which nothing can be stepped.
         """
         self.undivide()
         try:
@@ -241,8 +262,10 @@ class EngineSession:
             raise EngineError(f"physics client {self.client_id}: {error}") from error
         numbers = _SETTINGS(values)
         if numbers != self._numbers:
-            self._numbers = numbers
             step, substeps, x, y, z = numbers
+            if wrong := unusable_settings(step, (x, y, z)):
+                raise EngineError(wrong.format(client=f"physics client {self.client_id}"))
+            self._numbers = numbers
             self.known_settings = EngineSettings(
                 time_step=step, substeps=substeps, gravity=(x, y, z)
             )
@@ -288,21 +311,28 @@ class EngineSession:
         """Find pairs and contacts for the poses as they are; nothing moves."""
         pybullet.performCollisionDetection(physicsClientId=self.client_id)
 
-    def holds_first(self, body_ids: Sequence[int]) -> bool:
+    def holds_first(self, body_ids: Sequence[int], owner: object) -> bool:
         """Whether the first of some bodies bears its mark: then ids mean what they meant."""
         mark = self._marks.get(body_ids[0]) if body_ids else None
-        if mark is None or not pybullet.isConnected(self.client_id):
+        if (
+            mark is None
+            or self._owners.get(body_ids[0]) is not owner
+            or not pybullet.isConnected(self.client_id)
+        ):
             return False
         return bool(pybullet.getUserData(mark[0], self.client_id) == mark[1])
 
-    def remove_bodies(self, body_ids: Iterable[int], held: int = 0) -> None:
-        """Remove those of the bodies that are still there and ours, of a session that is alive.
+    def remove_bodies(self, body_ids: Iterable[int], owner: object, held: int = 0) -> None:
+        """Remove those of an owner's bodies that are still there, of a session that is alive.
 
         ``held``: how many of them, the first ones, are known to be there.
         """
         client_id, holds = self.client_id, self.holds
         marks, unsigned, origins = self._marks, self._unsigned, self.origins
         for number, body_id in enumerate(body_ids):
+            if self._owners.get(body_id, owner) is not owner:
+                continue  # it is another one by now
+            self._owners.pop(body_id, None)
             try:
                 if number < held or holds(body_id):
                     pybullet.removeBody(body_id, client_id)
@@ -311,116 +341,3 @@ class EngineSession:
             if marks.pop(body_id, None) is None:
                 unsigned.discard(body_id)
             origins.pop(body_id, None)
-
-
-class BodyLease:
-    """The bodies of one scene, and whether they are all still in the world."""
-
-    __slots__ = (
-        "_body_ids", "_count", "_last", "_lost", "_name_of", "_next", "_own", "_session",
-    )  # fmt: skip
-
-    def __init__(
-        self,
-        session: EngineSession,
-        body_ids: Sequence[int],
-        unsynchronised: Container[int],
-        name_of: Callable[[int], str],
-    ) -> None:
-        """Sign the bodies.
-
-        Args:
-            session: The world that they were created in.
-            body_ids: All bodies of a scene.
-            unsynchronised: Those of them that were made in batches.
-            name_of: What to call a body in a message.
-        """
-        session.sign(body_ids, unsynchronised)
-        self._session = session
-        self._body_ids = tuple(body_ids)
-        self._own = frozenset(body_ids)
-        self._name_of = name_of
-        self._count = -1
-        self._last = -1
-        self._next = 0
-        self._lost = ""
-
-    def require(self) -> None:
-        """Make sure that the world is the one we know and holds all bodies (measured: 0.8 us).
-
-        A single one is asked for its mark. Several are counted, and one of them is asked for its
-        mark: the one that was created last, or each time another; all are asked when the count, or
-        the body that was created last, is another.
-
-        Raises:
-            WorldChangedError: The client was disconnected, the world was reset, or somebody else
-                removed one of the bodies.
-        """
-        if self._lost:
-            raise WorldChangedError(self._lost)
-        client_id = self._session.client_id
-        try:
-            if len(self._body_ids) == 1 and self._session.holds(self._body_ids[0]):
-                return
-            count = pybullet.getNumBodies(client_id)
-            # A body that is created in the place of a removed one gets its id, and is the last.
-            last = pybullet.getBodyUniqueId(count - 1, client_id) if count else -1
-        except pybullet.error:
-            self._lose(f"physics client {client_id} was disconnected")
-        if count == self._count and last == self._last and self._holds_next(last):
-            return
-        self._examine()
-        self._count, self._last = count, last
-
-    def require_body(self, body_id: int) -> None:
-        """:meth:`require`, and this body in particular.
-
-        Raises:
-            WorldChangedError: As of :meth:`require`.
-        """
-        self.require()
-        if not self._session.holds(body_id):
-            self._examine()
-
-    def __enter__(self) -> None:
-        """Say what a refusal of the engine means, in what follows."""
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        """Raise what is the matter.
-
-        Raises:
-            WorldChangedError: Bodies are gone.
-            EngineError: Anything else that the engine refused.
-        """
-        if isinstance(error, pybullet.error):
-            self._examine()
-            raise EngineError(str(error)) from error
-
-    def _holds_next(self, last: int) -> bool:
-        if not self._body_ids:
-            return self._session.is_alive()
-        holds, own = self._session.holds, self._body_ids
-        self._next = (self._next + 1) % (_ROUNDS * len(own))
-        if last not in self._own:
-            return holds(own[self._next % len(own)])
-        return holds(last) and (self._next % _ROUNDS > 0 or holds(own[self._next // _ROUNDS]))
-
-    def _examine(self) -> None:
-        session = self._session
-        if not session.is_alive():
-            self._lose(
-                f"the world of physics client {session.client_id} is another one now: "
-                "resetSimulation was called, or the client was disconnected and its id given out "
-                "again; load the asset anew"
-            )
-        for body_id in self._body_ids:
-            if not session.holds(body_id):
-                self._lose(
-                    f"body {body_id} ({self._name_of(body_id)}) was removed from the world of "
-                    f"physics client {session.client_id} by somebody else; remove the scene and "
-                    "load the asset anew"
-                )
-
-    def _lose(self, why: str) -> NoReturn:
-        self._lost = why
-        raise WorldChangedError(why)

@@ -55,17 +55,20 @@ def _common(
 
 def main() -> None:
     """Run the command line; ends the process with the exit code."""
+    from gltf_bullet.cli.output import say, say_error, take_every_text
+
+    take_every_text()
     try:
         app()
     except AssetError as error:
         for issue in error.issues:
-            typer.echo(f"{issue.severity.name.lower()}: {issue.located(error.path)}", err=True)
+            say(f"{issue.severity.name.lower()}: {issue.located(error.path)}", err=True)
         sys.exit(2 if any(issue.code == "FILE_UNREADABLE" for issue in error.issues) else 1)
     except TranslationError as error:
-        typer.echo(f"error: {error}", err=True)
+        say_error(error)
         sys.exit(1)
     except (GltfBulletError, OSError) as error:
-        typer.echo(f"error: {error}", err=True)
+        say_error(error)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)

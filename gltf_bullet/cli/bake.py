@@ -41,7 +41,7 @@ def bake(
     require(out.suffix.lower() in (".gltf", ".glb"), "OUT", "a .gltf or .glb file")
     require_another_file(file, out, force=force)
     from gltf_bullet.bullet.headless import headless_world
-    from gltf_bullet.cli.output import console, print_issues
+    from gltf_bullet.cli.output import console, print_issues, say
     from gltf_bullet.cli.waiting import waiting
     from gltf_bullet.runtime.asset import read_asset
     from gltf_bullet.runtime.recording.scene_recording import record
@@ -62,6 +62,6 @@ def bake(
     if scene.issues:
         print_issues(console(), scene.issues)
     size = out.stat().st_size / 1e3
-    typer.echo(f"{out}: {recording.frame_count} frames, {recording.duration:g} s, {size:.1f} kB")
+    say(f"{out}: {recording.frame_count} frames, {recording.duration:g} s, {size:.1f} kB")
     if not moved:
         typer.echo("Nothing in it moves: there is no animation in the written file.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gltf_bullet.cli.loading import Loading, takes_loading
+from gltf_bullet.printable import printable
 
 if TYPE_CHECKING:
     from gltf_bullet.runtime.report import Report
@@ -35,7 +36,7 @@ def check(
     """
     if as_json and sarif:
         raise typer.BadParameter("--json and --sarif exclude each other")
-    from gltf_bullet.cli.output import console, print_issues, print_json
+    from gltf_bullet.cli.output import console, plain, print_issues, print_json
     from gltf_bullet.cli.sarif import sarif_log
     from gltf_bullet.runtime.report import check as check_file
 
@@ -49,7 +50,7 @@ def check(
         out = console()
         for report in reports:
             if report.issues:
-                out.print(f"[bold]{report.path}[/bold]", soft_wrap=True)
+                out.print(plain(report.path, "bold"), soft_wrap=True)
                 print_issues(out, report.issues)
         # No table: names of files stay whole, to be searched for and copied.
         out.print(SUMMARY.format("Usable", "Errors", "Approximations", "Notes", "File"))
@@ -64,4 +65,4 @@ def check(
 def _summary(report: Report) -> tuple[object, ...]:
     notes = len(report.issues) - len(report.errors) - len(report.warnings)
     usable = "yes" if report.is_usable else "no"
-    return usable, len(report.errors), len(report.warnings), notes, report.path
+    return usable, len(report.errors), len(report.warnings), notes, printable(report.path)

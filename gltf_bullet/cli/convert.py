@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gltf_bullet.cli.robots import FixedBaseOption, is_robot, require_urdf
+from gltf_bullet.cli.robots import AllowOption, FixedBaseOption, is_robot, require_urdf
 from gltf_bullet.output_files import require_another_file
+from gltf_bullet.printable import printable
 
 if TYPE_CHECKING:
     from gltf_bullet.diagnostics import Diagnostics
@@ -44,6 +45,7 @@ def convert(
         bool, typer.Option("--force", help="Write over the file that was read, too.")
     ] = False,
     fixed_base: FixedBaseOption = False,
+    allow: AllowOption = None,
     self_collision: Annotated[
         bool, typer.Option("--self-collision", help="Links of one robot touch each other.")
     ] = False,
@@ -59,23 +61,27 @@ def convert(
     """Rewrite a file's physics as current KHR extensions, in a file that needs no other.
 
     Buffers and image files are taken in: data URIs in .gltf, the binary chunk in .glb. A robot
-    becomes the nodes, joints, colliders and meshes that PyBullet makes of it; package:// paths are
-    searched in ROS_PACKAGE_PATH and above the file.
+    becomes the nodes, joints, colliders and meshes that PyBullet makes of it. It may name files in
+    its folder or package, in packages beside it and of ROS_PACKAGE_PATH, and in those of --allow.
 
     Example: gltf-bullet convert old.glb new.glb --to khr
 
     Example: gltf-bullet convert robot.urdf robot.glb --fixed-base
     """
     if target.suffix.lower() not in (".gltf", ".glb"):
-        raise typer.BadParameter(f"{target} must end in .gltf or .glb", param_hint="OUT")
+        raise typer.BadParameter(f"{printable(target)} must end in .gltf or .glb", param_hint="OUT")
     if target.is_dir() or not target.absolute().parent.is_dir():
-        raise typer.BadParameter(f"{target} cannot be written: no such folder", param_hint="OUT")
+        raise typer.BadParameter(
+            f"{printable(target)} cannot be written: no such folder", param_hint="OUT"
+        )
     require_another_file(source, target, force=force)
     require_urdf(source, "--fixed-base", fixed_base)
     require_urdf(source, "--inertia-from-file", inertia_from_file)
     if self_collision and not is_robot(source):
-        raise typer.BadParameter(f"says nothing of {source}", param_hint="--self-collision")
-    from gltf_bullet.cli.output import console, issue_rows, print_issues, print_json
+        raise typer.BadParameter(
+            f"says nothing of {printable(source)}", param_hint="--self-collision"
+        )
+    from gltf_bullet.cli.output import console, issue_rows, plain, print_issues, print_json
     from gltf_bullet.diagnostics import Diagnostics
     from gltf_bullet.errors import AssetError
     from gltf_bullet.gltf.writing import write_document
@@ -91,6 +97,7 @@ def convert(
                 fixed_base=fixed_base,
                 self_collision=self_collision,
                 inertia_from_file=inertia_from_file,
+                allowed=allow or (),
             )
             root, buffers = file.root, file.buffers
         else:
@@ -110,7 +117,7 @@ def convert(
         out = console()
         if len(diagnostics):
             print_issues(out, diagnostics.issues)
-        out.print(f"{target} written. {_lost(diagnostics)}", markup=False, soft_wrap=True)
+        out.print(plain(f"{target} written. {_lost(diagnostics)}"), soft_wrap=True)
     if diagnostics.has_errors:
         raise typer.Exit(1)
 

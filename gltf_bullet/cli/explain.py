@@ -27,7 +27,7 @@ def explain(
 
     Example: gltf-bullet explain HULL_REDUCED
     """
-    from gltf_bullet.cli.output import console, print_json
+    from gltf_bullet.cli.output import console, print_json, say
     from gltf_bullet.reference import issue_entries, page, page_names
 
     entries = issue_entries()
@@ -47,7 +47,7 @@ def explain(
         from gltf_bullet.suggestions import did_you_mean
 
         hint = did_you_mean(name, [*entries, *page_names()])
-        typer.echo(f"error: there is no issue code or page {name!r}{hint}", err=True)
+        say(f"error: there is no issue code or page {name!r}{hint}", err=True)
         raise typer.Exit(2)
 
 

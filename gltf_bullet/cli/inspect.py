@@ -117,10 +117,11 @@ def _print(out: Console, found: Inspection) -> None:
 
 
 def _print_tree(out: Console, found: Inspection) -> None:
-    from rich.text import Text
     from rich.tree import Tree
 
-    root = Tree(Text(f"{found.path}: {len(found.nodes)} nodes", "bold"))
+    from gltf_bullet.cli.output import plain
+
+    root = Tree(plain(f"{found.path}: {len(found.nodes)} nodes", "bold"))
     branches = {-1: root}
     # Parents may stand after their children in the file.
     waiting = {row["node"]: row for row in found.nodes}
@@ -131,7 +132,7 @@ def _print_tree(out: Console, found: Inspection) -> None:
     while stack:
         parent, node = stack.pop()
         row = waiting[node]
-        label = Text(f"{node} {row['name']}")
+        label = plain(f"{node} {row['name']}")
         if row["roles"]:
             label.append(f"  [{', '.join(row['roles'])}]", "cyan")
         branches[node] = branches[parent].add(label)

@@ -8,6 +8,8 @@ from typing import Any
 from rich.text import Text
 from rich.tree import Tree
 
+from gltf_bullet.cli.output import plain
+
 __all__ = ["joint_tree"]
 
 
@@ -16,7 +18,7 @@ def joint_tree(joints: Sequence[dict[str, Any]]) -> Tree:
 
     One branch per articulation and root; joints that close loops stand after the trees.
     """
-    root = Tree(Text("Joints", "bold"))
+    root = Tree(plain("Joints", "bold"))
     loop_constraints = [joint for joint in joints if joint["closed_by"]]
     children: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for joint in joints:
@@ -27,7 +29,7 @@ def joint_tree(joints: Sequence[dict[str, Any]]) -> Tree:
     for key, below in children.items():
         if key not in carried:
             name = _end(below[0]["parent"], root=True)
-            branch = root.add(Text(f"articulation {key[0]}: {name}", "cyan"))
+            branch = root.add(plain(f"articulation {key[0]}: {name}", "cyan"))
             stack += [(branch, joint) for joint in reversed(below)]
             while stack:
                 above, joint = stack.pop()
@@ -37,7 +39,7 @@ def joint_tree(joints: Sequence[dict[str, Any]]) -> Tree:
                 deeper = children.get(_key(joint, "child"), [])
                 stack += [(node, next_joint) for next_joint in reversed(deeper)]
     if loop_constraints:
-        branch = root.add(Text("loop constraints (joints outside of the trees)", "cyan"))
+        branch = root.add(plain("loop constraints (joints outside of the trees)", "cyan"))
         for joint in loop_constraints:
             text = (
                 f"joint {joint['node']} {joint['name']} ({joint['closed_by']}) between "
@@ -62,16 +64,16 @@ def _end(end: dict[str, Any], *, root: bool = False) -> str:
 
 
 def _label(text: str, joint: dict[str, Any]) -> Text:
-    return Text(text + (", collides with it" if joint["enable_collision"] else ""))
+    return plain(text + (", collides with it" if joint["enable_collision"] else ""))
 
 
 def _add_axes(node: Tree, joint: dict[str, Any]) -> None:
     for dof in joint["dofs"]:
-        node.add(Text(_dof_line(dof), "dim"))
+        node.add(plain(_dof_line(dof), "dim"))
     for limit in joint["limits"]:
-        node.add(Text(_limit_line(limit), "dim"))
+        node.add(plain(_limit_line(limit), "dim"))
     if not joint["dofs"] and not joint["limits"]:
-        node.add(Text("no degree of freedom", "dim"))
+        node.add(plain("no degree of freedom", "dim"))
 
 
 def _dof_line(dof: dict[str, Any]) -> str:

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TextIO, cast
 
+import typer
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from gltf_bullet.diagnostics import Issue, Severity
+from gltf_bullet.printable import printable, printable_lines
 
-__all__ = ["console", "issue_rows", "print_issues", "print_json", "print_table", "vector"]
+__all__ = [
+    "console",
+    "issue_rows",
+    "plain",
+    "print_issues",
+    "print_json",
+    "print_table",
+    "say",
+    "say_error",
+    "take_every_text",
+    "vector",
+]
 
 PIPED_WIDTH = 80
 """Columns where the output is no terminal and ``COLUMNS`` says nothing else."""
@@ -58,15 +72,37 @@ def console(*, err: bool = False) -> Console:
     return Console(file=cast("TextIO", _Unpadded(stream)), width=width, highlight=False)
 
 
+def plain(text: object, style: str = "") -> Text:
+    """What may come from a file, as text in one line: neither markup nor control characters."""
+    return Text(printable(text), style)
+
+
+def say(text: object, *, err: bool = False) -> None:
+    """Print a line that may quote a file."""
+    typer.echo(printable(text), err=err)
+
+
+def say_error(error: Exception) -> None:
+    """Print why something cannot be done; line breaks of the message are ours."""
+    typer.echo(f"error: {printable_lines(error)}", err=True)
+
+
+def take_every_text() -> None:
+    """Let the output take what its encoding has no letters for, as escapes."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def print_table(
     out: Console, title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]
 ) -> None:
     """A table; nothing where there are no rows. Columns that end in ``>`` are right-aligned."""
-    cells = [[value if isinstance(value, Text) else Text(str(value)) for value in r] for r in rows]
+    cells = [[value if isinstance(value, Text) else plain(value) for value in r] for r in rows]
     if not cells:
         return
     table = Table(
-        title=Text(title),
+        title=plain(title),
         title_justify="left",
         title_style="bold",
         box=box.SIMPLE_HEAD,
@@ -94,7 +130,7 @@ def print_issues(out: Console, issues: Sequence[Issue]) -> None:
     for issue in sorted(issues, key=lambda issue: issue.severity):
         kind = Text(MEANING[issue.severity], STYLE[issue.severity])
         out.print(Text.assemble(kind, f" {issue.code}"))
-        about = Text.assemble((str(issue.pointer) or "/", "dim"), f"\n{issue.message}")
+        about = Text.assemble((printable(issue.pointer) or "/", "dim"), f"\n{issue.message}")
         out.print(Padding(about, (0, 0, 0, 4)))
     out.print()
     out.print("`gltf-bullet explain CODE` says why, how big, and what to do.\n", style="dim")
@@ -114,8 +150,8 @@ def issue_rows(issues: Iterable[Issue]) -> list[dict[str, str]]:
 
 
 def print_json(value: object) -> None:
-    """Indented JSON on standard output."""
-    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    """Indented JSON on standard output, in ASCII: any encoding holds it, no terminal obeys it."""
+    sys.stdout.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
 
 
 def vector(values: Iterable[float]) -> str:

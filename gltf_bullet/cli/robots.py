@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
+from gltf_bullet.printable import printable
+
 if TYPE_CHECKING:
     from gltf_bullet.runtime.asset import Asset
 
-__all__ = ["FixedBaseOption", "is_robot", "path_of_gltf", "read_source", "require_urdf"]
+__all__ = [
+    "AllowOption",
+    "FixedBaseOption",
+    "is_robot",
+    "path_of_gltf",
+    "read_source",
+    "require_urdf",
+]
 
 FixedBaseOption: TypeAlias = Annotated[
     bool, typer.Option("--fixed-base", help="A URDF's base stands still.")
+]
+AllowOption: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--allow",
+        metavar="FOLDER",
+        help="A folder that a robot may name files in, besides its own and ROS packages; "
+        "several times for several.",
+    ),
 ]
 
 
@@ -29,10 +47,12 @@ def is_robot(path: Path) -> bool:
 def require_urdf(path: Path, option: str, wanted: bool) -> None:
     """End with a usage error where an option is given that says nothing of the file."""
     if wanted and path.suffix.lower() != ".urdf":
-        raise typer.BadParameter(f"says nothing of {path}", param_hint=option)
+        raise typer.BadParameter(f"says nothing of {printable(path)}", param_hint=option)
 
 
-def read_source(path: Path, *, fixed_base: bool = False) -> Asset:
+def read_source(
+    path: Path, *, fixed_base: bool = False, allow: Sequence[Path] | None = None
+) -> Asset:
     """A glTF file, or a robot as the glTF that ``convert`` makes of it, with what that lost."""
     from gltf_bullet.runtime.asset import read_asset
 
@@ -47,7 +67,7 @@ def read_source(path: Path, *, fixed_base: bool = False) -> Asset:
     from gltf_bullet.runtime.world_export import robot_file
 
     diagnostics = Diagnostics()
-    asset = robot_file(path, diagnostics, fixed_base=fixed_base)[1]
+    asset = robot_file(path, diagnostics, fixed_base=fixed_base, allowed=allow or ())[1]
     diagnostics.extend(asset.issues)
     document = replace(asset.document, path=str(path))
     content = Later.known(FileContent(document, asset.physics))
@@ -55,7 +75,9 @@ def read_source(path: Path, *, fixed_base: bool = False) -> Asset:
 
 
 @contextmanager
-def path_of_gltf(path: Path, *, fixed_base: bool = False) -> Iterator[Path]:
+def path_of_gltf(
+    path: Path, *, fixed_base: bool = False, allow: Sequence[Path] | None = None
+) -> Iterator[Path]:
     """The path itself, or of a robot's glTF that lasts as long as the context.
 
     What was lost of the robot is printed.
@@ -73,7 +95,8 @@ def path_of_gltf(path: Path, *, fixed_base: bool = False) -> Iterator[Path]:
     diagnostics = Diagnostics()
     with tempfile.TemporaryDirectory(prefix="gltf_bullet_") as folder:
         target = Path(folder) / f"{path.stem}.glb"
-        robot_file(path, diagnostics, fixed_base=fixed_base)[0].write(target)
+        file, _ = robot_file(path, diagnostics, fixed_base=fixed_base, allowed=allow or ())
+        file.write(target)
         if len(diagnostics):
             print_issues(console(), diagnostics.issues)
         yield target

@@ -11,8 +11,8 @@ import typer
 
 from gltf_bullet.cli.loading import World, parse_size, require, takes_world
 from gltf_bullet.cli.outputs.attempts import Attempts
-from gltf_bullet.cli.outputs.tables import CsvTable
-from gltf_bullet.cli.robots import FixedBaseOption, read_source
+from gltf_bullet.cli.outputs.tables import CsvTable, text_cell
+from gltf_bullet.cli.robots import AllowOption, FixedBaseOption, read_source
 
 if TYPE_CHECKING:
     from gltf_bullet.runtime.recording.scene_recording import Recording
@@ -38,7 +38,11 @@ def simulate(
     seconds: Annotated[float, typer.Option(min=0.0, help="How long to simulate [s].")] = 2.0,
     fps: Annotated[float, typer.Option(help="Rows per second in --csv and --plot.")] = 60.0,
     csv_file: Annotated[
-        Path | None, typer.Option("--csv", help="Write the poses of all bodies over time.")
+        Path | None,
+        typer.Option(
+            "--csv",
+            help="Write the poses of all bodies over time; a ' stands before names like formulas.",
+        ),
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Write heights, speeds, energies and joints as a PNG.")
@@ -72,6 +76,7 @@ def simulate(
         bool, typer.Option("--log", help="Print what the behavior graph logs, and its variables.")
     ] = False,
     fixed_base: FixedBaseOption = False,
+    allow: AllowOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     *,
     world: World,
@@ -113,7 +118,7 @@ def simulate(
         ),
         attempts,
     )  # fmt: skip
-    asset = read_source(file, fixed_base=fixed_base)
+    asset = read_source(file, fixed_base=fixed_base, allow=allow)
     shown: Any = asset.automatic_visuals if visuals == "auto" else visuals
     steps = round(seconds / world.dt)
     row_steps = max(1, round(1.0 / (fps * world.dt)))
@@ -215,7 +220,7 @@ def _run(
 def _csv_rows(scene: Scene) -> list[list[Any]]:
     return [
         [
-            f"{scene.time:.6f}", row["node"], row["name"],
+            f"{scene.time:.6f}", row["node"], text_cell(row["name"]),
             *(f"{v:.9g}" for key in ("position", "rotation", "linear_velocity",
                                      "angular_velocity") for v in row[key]),
         ]

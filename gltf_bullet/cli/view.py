@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from gltf_bullet.cli.loading import World, parse_size, require, takes_world
-from gltf_bullet.cli.robots import FixedBaseOption, path_of_gltf
+from gltf_bullet.cli.robots import AllowOption, FixedBaseOption, path_of_gltf
 from gltf_bullet.viewer.keys import LAYERS, key_lines
 
 __all__ = ["view"]
@@ -45,6 +45,7 @@ def view(
     paused: Annotated[bool, typer.Option("--paused", help="Begin with time standing.")] = False,
     speed: Annotated[float, typer.Option(help="Simulated seconds per second.")] = 1.0,
     fixed_base: FixedBaseOption = False,
+    allow: AllowOption = None,
     floor: Annotated[bool, typer.Option("--floor", help="Put a floor at height 0.")] = False,
     size: Annotated[
         str, typer.Option(metavar="WxH", help="Width and height of the window [pixels].")
@@ -53,7 +54,11 @@ def view(
         bool, typer.Option("--web", help="Show it in the browser; needs no display.")
     ] = False,
     host: Annotated[
-        str, typer.Option(help="Of --web; 127.0.0.1 lets this machine in alone.")
+        str,
+        typer.Option(
+            help="Of --web; 127.0.0.1 is open to this machine alone, 0.0.0.0 to whoever reaches it "
+            "and knows the address that is printed."
+        ),
     ] = "127.0.0.1",
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="Of --web; 0 takes any that is free.")
@@ -78,6 +83,7 @@ def view(
     every = {"all": LAYERS, "none": ()}
     names = every[show] if show in every else tuple(show.split(","))
     require(set(names) <= set(LAYERS), "--show", f"of {', '.join(LAYERS)}, all, none")
+    from gltf_bullet.cli.output import say, say_error
     from gltf_bullet.viewer.view_options import ViewOptions
 
     options = ViewOptions(
@@ -96,16 +102,16 @@ def view(
         from gltf_bullet.viewer.web.program import view_web
 
         try:
-            with path_of_gltf(file, fixed_base=fixed_base) as path:
-                view_web(path, options, host=host, port=port, say=typer.echo)
+            with path_of_gltf(file, fixed_base=fixed_base, allow=allow) as path:
+                view_web(path, options, host=host, port=port, say=say)
         except ImportError as error:
-            typer.echo(f"error: {error}", err=True)
+            say_error(error)
             raise typer.Exit(2) from None
         return
     from gltf_bullet.viewer.program import view as run
 
-    with path_of_gltf(file, fixed_base=fixed_base) as path:
-        run(path, options, size=pixels, say=typer.echo)
+    with path_of_gltf(file, fixed_base=fixed_base, allow=allow) as path:
+        run(path, options, size=pixels, say=say)
 
 
 # Lines that stand as they are: click takes this mark for "do not wrap".

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from gltf_bullet.cli.output import console
+from gltf_bullet.printable import printable
 
 __all__ = ["PATIENCE", "Show", "waiting"]
 
@@ -37,7 +38,12 @@ def waiting(what: str) -> Iterator[Show]:
 def _bar(what: str) -> Iterator[Show]:
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TimeElapsedColumn(),
+    )
     with Progress(*columns, console=console(err=True), transient=True) as bars:
         tasks = {what: bars.add_task(_sentence(what), total=None)}
         drawn = -REFRESH
@@ -81,4 +87,4 @@ def _lines(what: str) -> Iterator[Show]:
 
 
 def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    return printable(text[:1].upper() + text[1:])

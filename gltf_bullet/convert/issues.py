@@ -12,6 +12,7 @@ __all__ = [
     "ROBOT_ELEMENT_IGNORED",
     "ROBOT_ENGINE_LINES",
     "ROBOT_FILE_MISSING",
+    "ROBOT_FILE_REFUSED",
     "ROBOT_FILE_UNREADABLE",
     "ROBOT_INVALID",
     "ROBOT_LINK_LOST",
@@ -35,8 +36,14 @@ LINK_WITHOUT_MASS: Final = IssueKind(
 ROBOT_FILE_MISSING: Final = IssueKind(
     "ROBOT_FILE_MISSING",
     Severity.ERROR,
-    "{owner} names the file {got} ({where}), which is neither beside the robot, nor above it, nor "
-    "in a ROS package; left out: its {what}",
+    "{owner} names the file {got} ({where}), which is neither in the robot's folder nor in a ROS "
+    "package; left out: its {what}",
+)
+ROBOT_FILE_REFUSED: Final = IssueKind(
+    "ROBOT_FILE_REFUSED",
+    Severity.ERROR,
+    "{owner} names the file {got} ({where}), which leads out of the robot's folder and of ROS "
+    "packages; left out: its {what}; --allow FOLDER lets it name files in a folder",
 )
 ROBOT_FILE_UNREADABLE: Final = IssueKind(
     "ROBOT_FILE_UNREADABLE",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,8 +29,12 @@ class MeshFile:
     """PNG or JPEG."""
 
 
-def read_mesh_file(path: str) -> MeshFile:
+def read_mesh_file(path: str, may_read: Callable[[Path], bool] | None = None) -> MeshFile:
     """Read a file.
+
+    Args:
+        path: Of the mesh.
+        may_read: Which of the files that it names may be read; ``None``: all.
 
     Raises:
         OSError: It cannot be read.
@@ -74,7 +79,7 @@ def read_mesh_file(path: str) -> MeshFile:
     )
     texture = None
     if has_uvs:
-        texture = _texture(file) or next(filter(None, map(_own_texture, meshes)), None)
+        texture = _texture(file, may_read) or next(filter(None, map(_own_texture, meshes)), None)
     return MeshFile(geometry, texture)
 
 
@@ -124,21 +129,25 @@ def _uvs(mesh: Any) -> FloatArray:
     return np.asarray(uvs, dtype=np.float64)[:, :2]
 
 
-def _texture(file: Path) -> bytes | None:
+def _texture(file: Path, may_read: Callable[[Path], bool] | None) -> bytes | None:
     """The first picture that the materials of an OBJ file name: PyBullet shows no other."""
     if file.suffix.lower() != ".obj":
         return None
     text = file.read_text(encoding="utf-8", errors="replace")
     for library in re.findall(r"^\s*mtllib\s+(.+?)\s*$", text, re.MULTILINE):
         material_file = file.parent / library
-        if not material_file.is_file():
+        if not _is_readable(material_file, may_read):
             continue
         materials = material_file.read_text(encoding="utf-8", errors="replace")
         for name in re.findall(r"^\s*map_Kd\s+(.+?)\s*$", materials, re.MULTILINE):
             image = file.parent / name.split()[-1]
-            if image.is_file():
+            if _is_readable(image, may_read):
                 return _as_png_or_jpeg(image.read_bytes())
     return None
+
+
+def _is_readable(file: Path, may_read: Callable[[Path], bool] | None) -> bool:
+    return (may_read is None or may_read(file)) and file.is_file()
 
 
 def _as_png_or_jpeg(data: bytes) -> bytes | None:

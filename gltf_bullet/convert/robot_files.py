@@ -13,6 +13,7 @@ from gltf_bullet.convert.description import MimicRule
 from gltf_bullet.convert.issues import (
     ROBOT_ELEMENT_IGNORED,
     ROBOT_FILE_MISSING,
+    ROBOT_FILE_REFUSED,
     ROBOT_FILE_UNREADABLE,
     ROBOT_INVALID,
     ROBOT_MESH_CONVERTED,
@@ -21,6 +22,7 @@ from gltf_bullet.convert.issues import (
 from gltf_bullet.convert.mesh_files import MeshFile, read_mesh_file, write_obj
 from gltf_bullet.convert.robot_checks import c_number, check_robot
 from gltf_bullet.convert.robot_elements import read_elements, report_ignored
+from gltf_bullet.convert.robot_folders import RobotFolders
 from gltf_bullet.convert.robot_misreadings import report_misread
 from gltf_bullet.convert.robot_xml import (
     Edit,
@@ -38,7 +40,6 @@ __all__ = ["ROBOT_SUFFIXES", "RobotText", "read_robot_text"]
 
 ROBOT_SUFFIXES: Final = (".urdf", ".xml", ".mjcf", ".sdf")
 
-_SCHEME: Final = re.compile(r"^(package|model|file)://")
 _FORMATS: Final = {"robot": "urdf", "mujoco": "mjcf", "sdf": "sdf"}
 
 
@@ -68,8 +69,15 @@ class RobotText:
         path.write_text(text, encoding="utf-8")
 
 
-def read_robot_text(path: str | os.PathLike[str], diagnostics: Diagnostics) -> RobotText:
+def read_robot_text(
+    path: str | os.PathLike[str], diagnostics: Diagnostics, folders: RobotFolders | None = None
+) -> RobotText:
     """Read a description; what PyBullet will not make of it, and files not found, are reported.
+
+    Args:
+        path: The file.
+        diagnostics: Receives the findings.
+        folders: Where it may name files; ``None``: beside itself and in packages.
 
     Raises:
         OSError: It cannot be read.
@@ -84,7 +92,7 @@ def read_robot_text(path: str | os.PathLike[str], diagnostics: Diagnostics) -> R
         diagnostics.extend(findings.issues)
         raise ContainerError(str(path), diagnostics.issues)
     meshes: dict[str, MeshFile] = {}
-    edits = list(_FILE_EDITS[kind](root, file.parent, meshes, diagnostics))
+    edits = list(_FILE_EDITS[kind](root, folders or RobotFolders(file), meshes, diagnostics))
     report_ignored(root, kind, diagnostics)
     report_misread(root, kind, diagnostics)
     return RobotText(
@@ -151,25 +159,25 @@ def _link_names(root: XmlElement, kind: str) -> Iterator[str]:
 
 
 def _edits_of_urdf(
-    robot: XmlElement, folder: Path, meshes: dict[str, MeshFile], diagnostics: Diagnostics
+    robot: XmlElement, folders: RobotFolders, meshes: dict[str, MeshFile], diagnostics: Diagnostics
 ) -> Iterator[Edit]:
-    yield from _edits_of_named_files(robot, "urdf", folder, meshes, diagnostics)
+    yield from _edits_of_named_files(robot, "urdf", folders, meshes, diagnostics)
 
 
 def _edits_of_sdf(
-    sdf: XmlElement, folder: Path, meshes: dict[str, MeshFile], diagnostics: Diagnostics
+    sdf: XmlElement, folders: RobotFolders, meshes: dict[str, MeshFile], diagnostics: Diagnostics
 ) -> Iterator[Edit]:
     for element in sdf.all_below():
         if element.tag == "static" and element.text.lower() == "true":
             # PyBullet reads a number.
             yield Edit(element.text_start, element.text_end, "1")
-    yield from _edits_of_named_files(sdf, "sdf", folder, meshes, diagnostics)
+    yield from _edits_of_named_files(sdf, "sdf", folders, meshes, diagnostics)
 
 
 def _edits_of_named_files(
     root: XmlElement,
     kind: str,
-    folder: Path,
+    folders: RobotFolders,
     meshes: dict[str, MeshFile],
     diagnostics: Diagnostics,
 ) -> Iterator[Edit]:
@@ -181,7 +189,7 @@ def _edits_of_named_files(
         name, start, end = _file_of(element)
         if not name:
             continue
-        found = _find(name, folder)
+        found = folders.find(name)
         part, link = (_above(element, tags) for tags in (("visual", "collision"), ("link",)))
         if found is None:
             yield Edit(part.start, part.end)
@@ -189,7 +197,9 @@ def _edits_of_named_files(
         elif _is_known(found) or _above(element, ("mesh",)).tag != "mesh":
             yield Edit(start, end, escaped(found.as_posix()))
         else:
-            if found not in stand_ins and (read := _read(found, name, link, part, diagnostics)):
+            if found not in stand_ins and (
+                read := _read(found, name, link, part, folders, diagnostics)
+            ):
                 stand_ins[found] = f"gltf_bullet_mesh_{len(meshes)}.obj"
                 meshes[stand_ins[found]] = read
             if found in stand_ins:
@@ -198,7 +208,7 @@ def _edits_of_named_files(
             else:
                 yield Edit(part.start, part.end)
     for (link_name, name), parts in missing.items():
-        _report_missing(parts, f"link {link_name!r}", name, diagnostics)
+        _report_missing(parts, f"link {link_name!r}", name, folders, diagnostics)
     for (link_name, name), parts in converted.items():
         diagnostics.report(
             ROBOT_MESH_CONVERTED, ROOT,
@@ -207,11 +217,16 @@ def _edits_of_named_files(
 
 
 def _read(
-    file: Path, name: str, link: XmlElement, part: XmlElement, diagnostics: Diagnostics
+    file: Path,
+    name: str,
+    link: XmlElement,
+    part: XmlElement,
+    folders: RobotFolders,
+    diagnostics: Diagnostics,
 ) -> MeshFile | None:
     """A mesh that PyBullet does not read; ``None`` was reported."""
     try:
-        return read_mesh_file(str(file))
+        return read_mesh_file(str(file), folders.holds)
     except (OSError, ValueError, ImportError) as error:
         diagnostics.report(
             ROBOT_FILE_UNREADABLE, ROOT, owner=f"link {link.name!r}", got=repr(name[:120]),
@@ -243,7 +258,10 @@ def _above(element: XmlElement, tags: tuple[str, ...]) -> XmlElement:
 
 
 def _edits_of_mjcf(
-    root: XmlElement, folder: Path, _meshes: dict[str, MeshFile], diagnostics: Diagnostics
+    root: XmlElement,
+    folders: RobotFolders,
+    _meshes: dict[str, MeshFile],
+    diagnostics: Diagnostics,
 ) -> Iterator[Edit]:
     """Meshes by absolute paths; without them the geoms that show them."""
     directories = []
@@ -257,59 +275,37 @@ def _edits_of_mjcf(
         name = mesh.get("file")
         if not name:
             continue
-        found = next(
-            filter(None, (_find(os.path.join(d, name), folder) for d in [*directories, ""])), None
-        )
+        names = [os.path.join(directory, name) for directory in [*directories, ""]]
+        found = next(filter(None, map(folders.find, names)), None)
         if found is not None:
             _, start, end = mesh.attributes["file"]
             yield Edit(start, end, escaped(found.as_posix()))
             continue
         yield Edit(mesh.start, mesh.end)
-        missing[mesh.name or Path(name).stem] = name
+        missing[mesh.name or Path(name).stem] = next(filter(folders.is_outside, names), name)
     for geom in root.all_below() if missing else ():
         if geom.tag == "geom" and geom.get("mesh") in missing and geom.parent is not None:
             yield Edit(geom.start, geom.end)
             owner = geom.parent
             shown = f"body {owner.name!r}" if owner.tag == "body" else f"the {owner.tag}"
-            _report_missing([geom], shown, missing[geom.get("mesh")], diagnostics)
+            _report_missing([geom], shown, missing[geom.get("mesh")], folders, diagnostics)
 
 
 _FILE_EDITS: Final = {"urdf": _edits_of_urdf, "sdf": _edits_of_sdf, "mjcf": _edits_of_mjcf}
 
 
 def _report_missing(
-    parts: list[XmlElement], owner: str, name: str, diagnostics: Diagnostics
+    parts: list[XmlElement],
+    owner: str,
+    name: str,
+    folders: RobotFolders,
+    diagnostics: Diagnostics,
 ) -> None:
     what = " and ".join(dict.fromkeys(part.tag for part in parts))
+    kind = ROBOT_FILE_REFUSED if folders.is_outside(name) else ROBOT_FILE_MISSING
     diagnostics.report(
-        ROBOT_FILE_MISSING, ROOT, owner=owner, got=repr(name[:120]), where=places(parts), what=what
+        kind, ROOT, owner=owner, got=repr(name[:120]), where=places(parts), what=what
     )
-
-
-def _find(name: str, folder: Path) -> Path | None:
-    """Where a file is: as ROS finds packages, else beside the description or above it."""
-    scheme = _SCHEME.match(name)
-    rest = name[scheme.end() :] if scheme else name
-    if Path(rest).is_absolute():
-        return Path(rest) if Path(rest).is_file() else None
-    if scheme and scheme[1] == "package":
-        package, _, inside = rest.partition("/")
-        for root in _ros_roots():
-            for candidate in (root / package / inside, root / "share" / package / inside):
-                if candidate.is_file():
-                    return candidate
-        for above in (folder, *folder.parents):
-            if above.name == package and (above / inside).is_file():
-                return above / inside
-    for above in (folder, *folder.parents):
-        if (above / rest).is_file():
-            return above / rest
-    return None
-
-
-def _ros_roots() -> list[Path]:
-    values = [os.environ.get(key, "") for key in ("ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH")]
-    return [Path(part) for value in values for part in value.split(os.pathsep) if part]
 
 
 def _mimic_rules(robot: XmlElement, diagnostics: Diagnostics) -> Iterator[tuple[str, MimicRule]]:

@@ -28,14 +28,29 @@ from gltf_bullet.gltf.fields import (
 )
 from gltf_bullet.number_ranges import range_of
 
-__all__ = ["ACCESSOR_TOO_LARGE", "AccessorArray", "all_carried", "denormalize", "read_accessor"]
+__all__ = [
+    "ACCESSOR_OF_ZEROS",
+    "ACCESSOR_TOO_LARGE",
+    "AccessorArray",
+    "all_carried",
+    "denormalize",
+    "read_accessor",
+]
 
 ACCESSOR_TOO_LARGE = IssueKind(
     "ACCESSOR_TOO_LARGE",
     Severity.ERROR,
-    "the accessor asks for {got} values; must be at most {allowed} "
+    "the accessors up to this one ask for {got} values; must be at most {allowed} "
     "(ReadLimits.max_accessor_values)",
 )
+ACCESSOR_OF_ZEROS = IssueKind(
+    "ACCESSOR_OF_ZEROS",
+    Severity.ERROR,
+    "the accessors up to this one ask for {got} zeros that are not in the file, {most} for each "
+    "sparse value not counted; must be at most {allowed} (ReadLimits.max_zero_values)",
+)
+ZEROS_PER_SPARSE_ELEMENT = 256
+"""A morph target that moves one vertex in 256 is nothing rare."""
 NORMALIZED_IGNORED = IssueKind(
     "NORMALIZED_IGNORED",
     Severity.WARNING,
@@ -138,10 +153,7 @@ def _read_accessor(
     if dtype is None or shape is None or count is None:
         return None
     values = count * (shape[0] if shape else 1) * (shape[1] if len(shape) == 2 else 1)
-    if values > document.limits.max_accessor_values:
-        diagnostics.report(
-            ACCESSOR_TOO_LARGE, at, got=values, allowed=document.limits.max_accessor_values
-        )
+    if not _affordable(document, owner, values, values // max(count, 1), at, diagnostics):
         return None
     layout = ElementLayout.of(dtype, shape)
     array: AccessorArray | None
@@ -161,6 +173,38 @@ def _read_accessor(
         array = denormalize(array)
     array.flags.writeable = False
     return array
+
+
+def _affordable(
+    document: Document,
+    owner: JsonObject,
+    values: int,
+    per_element: int,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+) -> bool:
+    """Whether so many numbers more may be read of a document; those that are count from now on."""
+    limits = document.limits
+    spent = document.derive(("accessor values", 0), lambda _: [0, 0], diagnostics)
+    total, zeros = spent[0] + values, spent[1]
+    if total > limits.max_accessor_values:
+        allowed = limits.max_accessor_values
+        diagnostics.report(ACCESSOR_TOO_LARGE, at, got=total, allowed=allowed)
+        return False
+    if "bufferView" not in owner:
+        sparse = owner.get("sparse")
+        stated = sparse.get("count") if isinstance(sparse, dict) else 0
+        # Where that many are not in the file, the accessor is refused for it.
+        stated = stated if isinstance(stated, int) and stated > 0 else 0
+        zeros += max(0, values - ZEROS_PER_SPARSE_ELEMENT * per_element * stated)
+    if zeros > limits.max_zero_values:
+        diagnostics.report(
+            ACCESSOR_OF_ZEROS, at, got=zeros, allowed=limits.max_zero_values,
+            most=ZEROS_PER_SPARSE_ELEMENT,
+        )  # fmt: skip
+        return False
+    spent[:] = total, zeros
+    return True
 
 
 def _overwrite_sparse(

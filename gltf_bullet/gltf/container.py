@@ -110,7 +110,10 @@ class ReadLimits:
     max_buffer_bytes: int = 2 * 1024**3
     """Size of the file and of each of its buffers [bytes]."""
     max_accessor_values: int = 2**28
-    """Numbers in one accessor: elements times components."""
+    """Numbers of all accessors that are read, together: elements times components."""
+    max_zero_values: int = 2**20
+    """Numbers of all accessors together for which the file has no bytes, nor enough sparse values:
+    few bytes can stand for many."""
     max_image_pixels: int = 2**26
     """Width times height of one image."""
     max_decoded_pixels: int = 2**27

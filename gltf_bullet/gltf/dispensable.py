@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
-from gltf_bullet.gltf.accessors import ACCESSOR_TOO_LARGE
+from gltf_bullet.gltf.accessors import ACCESSOR_OF_ZEROS, ACCESSOR_TOO_LARGE
 from gltf_bullet.gltf.buffer_views import (
     ACCESSOR_OUT_OF_BOUNDS,
     BUFFER_VIEW_OUT_OF_BOUNDS,
@@ -30,7 +30,8 @@ PASSED_OVER = IssueKind("PASSED_OVER", Severity.WARNING, "{got}; {instead}")
 
 _WHOLE_FILE: Final = frozenset(
     {
-        ACCESSOR_OUT_OF_BOUNDS, ACCESSOR_TOO_LARGE, BUFFER_MISSING, BUFFER_SHORT, BUFFER_TOO_LARGE,
+        ACCESSOR_OF_ZEROS, ACCESSOR_OUT_OF_BOUNDS, ACCESSOR_TOO_LARGE, BUFFER_MISSING,
+        BUFFER_SHORT, BUFFER_TOO_LARGE,
         BUFFER_VIEW_OUT_OF_BOUNDS, COMPRESSION_UNSUPPORTED, DRACO_PACKAGE_MISSING, DRACO_TOO_LARGE,
         DRACO_UNREADABLE, URI_MALFORMED, URI_REFUSED,
     }

@@ -262,6 +262,6 @@ def _image_type(data: bytes, uri: str) -> str | None:
     for magic, mime_type in IMAGE_TYPES.items():
         if data.startswith(magic):
             return mime_type
-    suffix = PurePosixPath(unquote(uri)).suffix.lower()
+    suffix = PurePosixPath(unquote(uri[-60:])).suffix.lower()
     by_suffix = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg"}
     return by_suffix.get(suffix)

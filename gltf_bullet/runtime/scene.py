@@ -14,6 +14,7 @@ from gltf_bullet.bullet.rendering.pictures import Renderer
 from gltf_bullet.bullet.session import PhysicsClient, engine_session, require_client
 from gltf_bullet.bullet.world.ray_casts import RayHit
 from gltf_bullet.diagnostics import Issue
+from gltf_bullet.number_ranges import finite_vector
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.rendering.camera import Camera
 from gltf_bullet.runtime.content import AssetContent
@@ -237,20 +238,22 @@ class Scene(SceneViews):
 
         Args:
             node: Index or name.
-            linear: [N s] at the centre of mass, world axes.
-            angular: [N m s], world axes.
+            linear: [N s] at the centre of mass, world axes; three finite numbers.
+            angular: [N m s], world axes; likewise.
         """
+        impulses = finite_vector("linear", linear), finite_vector("angular", angular)
         body = self.body_of(node)
         if body is not None:
-            body.apply_impulse(linear, angular)
+            body.apply_impulse(*impulses)
 
     def apply_point_impulse(
         self, node: int | str, impulse: Sequence[float], position: Sequence[float]
     ) -> None:
         """rigid_body/applyPointImpulse: an impulse [N s] at a point of the world [m]."""
+        given = finite_vector("impulse", impulse), finite_vector("position", position)
         body = self.body_of(node)
         if body is not None:
-            body.apply_point_impulse(impulse, position)
+            body.apply_point_impulse(*given)
 
     # --- queries ------------------------------------------------------------------------------
 

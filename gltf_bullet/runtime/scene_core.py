@@ -236,7 +236,8 @@ class SceneCore:
             part: Its number among ...
             parts: ... those that the step is made of.
         """
-        self.world.before_step(settings, self.followers.place, part, parts)
+        with self.world.lease:
+            self.world.before_step(settings, self.followers.place, part, parts)
 
     def finish_step(self, settings: EngineSettings, made: int = 0, *, is_last: bool = True) -> None:
         """Take in an engine step, or ``made`` of those that kernels have made.
@@ -255,7 +256,7 @@ class SceneCore:
             self.events = self.reports.notify()
         elif not is_watched:
             self.world.put_back_fast()
-        if self._listeners and is_last:
+        if is_last:
             for listener in tuple(self._listeners):
                 listener()
         if self.acting is not None:

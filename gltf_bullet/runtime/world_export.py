@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 
 from gltf_bullet.bullet.reading.robot_loading import read_robot
@@ -105,8 +105,17 @@ def robot_file(
     fixed_base: bool = False,
     self_collision: bool = False,
     inertia_from_file: bool = False,
+    allowed: Iterable[str | os.PathLike[str]] = (),
 ) -> tuple[WorldFile, Asset]:
     """A robot (.urdf, .sdf, MJCF .xml) as a glTF document, and as our reader reads it.
+
+    Args:
+        path: The file.
+        diagnostics: Receives what is lost.
+        fixed_base: URDF: the base stands still.
+        self_collision: Links of one body meet, except neighbours.
+        inertia_from_file: URDF: the inertias that the file states.
+        allowed: Folders, besides its own and ROS packages, that it may name files in.
 
     Raises:
         ContainerError: It is no robot.
@@ -119,6 +128,7 @@ def robot_file(
         fixed_base=fixed_base,
         self_collision=self_collision,
         inertia_from_file=inertia_from_file,
+        allowed=allowed,
     )
     return checked_file(world, diagnostics)
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import unquote
 
+from gltf_bullet.gltf.buffers import LONGEST_PATH
+
 __all__ = ["FileWatch", "referenced_files"]
 
 _Signature: TypeAlias = "tuple[int, int, int] | None"
@@ -27,7 +29,11 @@ def referenced_files(path: Path) -> tuple[Path, ...]:
         uris = [entry["uri"] for entry in entries if isinstance(entry.get("uri"), str)]
     except (OSError, ValueError, AttributeError, TypeError):
         return ()
-    return tuple(path.parent / unquote(uri) for uri in uris if not uri.lower().startswith("data:"))
+    return tuple(
+        path.parent / unquote(uri)
+        for uri in uris
+        if uri[:5].lower() != "data:" and len(uri) <= 3 * LONGEST_PATH
+    )
 
 
 class FileWatch:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from gltf_bullet.bullet.reading.robot_loading import read_robot
 from gltf_bullet.convert.description import MeshShape
 from gltf_bullet.convert.issues import (
     ROBOT_FILE_MISSING,
+    ROBOT_FILE_REFUSED,
     ROBOT_FILE_UNREADABLE,
     ROBOT_MESH_CONVERTED,
 )
 from gltf_bullet.diagnostics import Diagnostics
+from tests.cli.conftest import Run, run
 from tools.gltf_builder import GltfBuilder
 from tools.stored_png import stored_png
+
+__all__ = ["run"]
 
 TETRAHEDRON = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
 INERTIA = (
@@ -163,3 +169,121 @@ def test_a_mesh_that_nobody_can_read_is_left_out_alone(tmp_path: Path) -> None:
     issue = diagnostics.take(ROBOT_FILE_UNREADABLE)
     assert issue.message.endswith("left out: its visual")
     assert not diagnostics.issues
+
+
+def leads_outside(suffix: str, folder: Path) -> dict[str, str]:
+    """Names that lead to ``outside/secret.obj`` beside the robot's folder, by what they are."""
+    secret = folder.parent / "outside" / "secret.obj"
+    secret.parent.mkdir()
+    secret.write_text(TETRAHEDRON)
+    (folder / "link.obj").symlink_to(secret)
+    (folder / "linked").symlink_to(secret.parent)
+    return {
+        "parent": "../outside/secret.obj",
+        "absolute": str(secret),
+        "file": f"file://{secret}",
+        "file of nobody": f"file:///..{secret}",
+        "link": "link.obj",
+        "linked folder": "linked/secret.obj",
+        "package": "package://outside/secret.obj",
+        "package of dots": "package://../outside/secret.obj",
+        "package of the folder above": f"package://{folder.parent.name}/outside/secret.obj",
+        "model": "model://../outside/secret.obj",
+    }
+
+
+@pytest.mark.parametrize("suffix", ROBOTS)
+def test_files_outside_of_the_robots_folder_are_refused_by_name(
+    suffix: str, tmp_path: Path
+) -> None:
+    """They were copied into the GLB."""
+    folder = tmp_path / "robot"
+    folder.mkdir()
+    path = folder / f"robot.{suffix}"
+    for kind, name in leads_outside(suffix, folder).items():
+        path.write_text(ROBOTS[suffix].replace("{}", name))
+        diagnostics = Diagnostics()
+        (body,) = read_robot(path, diagnostics).bodies
+        assert len(body.links[0].colliders) == 1, kind  # the ball
+        issue = next(i for i in diagnostics if i.is_error)
+        assert repr(name) in issue.message, kind
+        # Packages that are not there are missing: nothing leads anywhere.
+        assert issue.kind in (ROBOT_FILE_REFUSED, ROBOT_FILE_MISSING), kind
+        if not kind.startswith("package"):
+            assert issue.kind is ROBOT_FILE_REFUSED, kind
+
+
+def test_what_is_refused_says_nothing_of_what_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "robot.urdf"
+    messages = []
+    for name in ("/etc/passwd", "/etc/no_such"):
+        path.write_text(URDF.replace("{}", name))
+        diagnostics = Diagnostics()
+        read_robot(path, diagnostics)
+        messages.append(diagnostics.take(ROBOT_FILE_REFUSED).message.replace(name, "NAME"))
+    assert messages[0] == messages[1]
+
+
+@pytest.mark.parametrize("suffix", ROBOTS)
+def test_allowed_folders_and_packages_may_be_named(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package, other, ros, shared = (tmp_path / n for n in ("arm", "hand", "ros", "shared"))
+    folder = package / "urdf"
+    for made in (folder, package / "meshes", other, ros / "base", shared):
+        made.mkdir(parents=True)
+    for manifest in (package, other):
+        (manifest / "package.xml").write_text("<package/>")
+    for place in (package / "meshes", other, ros / "base", shared):
+        (place / "a.obj").write_text(TETRAHEDRON)
+    (ros / "linked").symlink_to(shared)
+    monkeypatch.setenv("ROS_PACKAGE_PATH", str(ros))
+    names = [
+        "../meshes/a.obj",
+        str(package / "meshes" / "a.obj"),
+        "package://arm/meshes/a.obj",
+        "package://hand/a.obj",
+        "package://base/a.obj",
+        "package://linked/a.obj",  # a workspace that links to its sources
+        "package://shared/a.obj",
+        "../../shared/a.obj",
+        f"file://{shared}/a.obj",
+    ]
+    path = folder / f"robot.{suffix}"
+    for number, name in enumerate(names):
+        path.write_text(ROBOTS[suffix].replace("{}", name))
+        for allowed in [(), (shared,)] if number >= 6 else [()]:
+            diagnostics = Diagnostics()
+            (body,) = read_robot(path, diagnostics, allowed=allowed).bodies
+            found = len(body.links[0].colliders) == 2
+            assert found == (number < 6 or bool(allowed)), name
+
+
+def test_pictures_outside_of_the_robots_folder_are_not_taken_along(tmp_path: Path) -> None:
+    folder = tmp_path / "robot"
+    folder.mkdir()
+    picture = io.BytesIO()
+    Image.new("RGB", (2, 2), (255, 0, 0)).save(picture, "PNG")
+    (tmp_path / "private.png").write_bytes(picture.getvalue())
+    (folder / "own.png").write_bytes(picture.getvalue())
+    (folder / "shape.obj").write_text(
+        "mtllib shape.mtl\nusemtl m\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nvt 0 0\nvt 1 0\nvt 0 1\n"
+        "f 1/1 3/2 2/3\nf 1/1 2/2 4/3\nf 1/1 4/2 3/3\nf 2/1 3/2 4/3\n"
+    )
+    (folder / "robot.urdf").write_text(URDF.replace("{}", "shape.obj"))
+    for name, is_taken in (("own.png", True), ("../private.png", False)):
+        (folder / "shape.mtl").write_text(f"newmtl m\nmap_Kd {name}\n")
+        (body,) = read_robot(folder / "robot.urdf", Diagnostics()).bodies
+        assert (body.links[0].visuals[0].surface.texture is not None) == is_taken
+
+
+def test_the_command_names_what_it_refuses(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "robot"
+    folder.mkdir()
+    path, out = folder / "robot.urdf", tmp_path / "out.glb"
+    path.write_text(URDF.replace("{}", leads_outside("urdf", folder)["parent"]))
+    refused = run("convert", path, out)
+    assert refused.code == 1
+    assert "ROBOT_FILE_REFUSED" in refused.out
+    allowed = run("convert", path, out, "--allow", tmp_path / "outside")
+    assert (allowed.code, "ROBOT_FILE" in allowed.out) == (0, False)

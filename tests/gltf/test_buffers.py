@@ -7,9 +7,11 @@ import json
 import os
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote_to_bytes
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue
 from gltf_bullet.errors import ContainerError
@@ -20,6 +22,7 @@ from gltf_bullet.gltf.buffers import (
     BUFFER_TOO_LARGE,
     URI_MALFORMED,
     URI_REFUSED,
+    percent_decoded,
     read_uri,
 )
 from gltf_bullet.gltf.container import FILE_TOO_LARGE
@@ -126,7 +129,7 @@ def test_a_relative_path_needs_a_folder() -> None:
     assert "memory" in refusal({"uri": "a.bin", "byteLength": 1}).message
 
 
-@pytest.mark.parametrize("name", ["missing.bin", "folder", "pipe", "x" * 5000])
+@pytest.mark.parametrize("name", ["missing.bin", "folder", "pipe", "x" * 4000])
 def test_what_is_no_file_is_missing(name: str, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     os.mkfifo(tmp_path / "pipe")
@@ -183,3 +186,21 @@ def test_a_buffer_is_read_once(tmp_path: Path) -> None:
     assert bytes(document.buffer(0)) == DATA
     (tmp_path / "a.bin").unlink()
     assert bytes(document.buffer(0)) == DATA
+
+
+@given(st.lists(st.sampled_from([b"%", b"4", b"1", b"g", b"F", b"%41", b"%e4", b"x"]), max_size=40))
+def test_escapes_are_decoded_as_urllib_does(pieces: list[bytes]) -> None:
+    data = b"".join(pieces)
+    assert percent_decoded(data) == unquote_to_bytes(data)
+
+
+@pytest.mark.parametrize("shift", range(5))
+def test_no_escape_is_lost_between_blocks(shift: int) -> None:
+    data = b"x" * shift + b"%41" * 700_000 + b"%4"
+    assert percent_decoded(data) == b"x" * shift + b"A" * 700_000 + b"%4"
+
+
+def test_a_path_that_no_system_takes_is_refused_before_it_is_decoded(tmp_path: Path) -> None:
+    issue = refusal({"uri": "%41" * 5000, "byteLength": 1}, tmp_path)
+    assert issue.kind is URI_REFUSED
+    assert "15000 characters" in issue.message

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
+import pytest
 
 from gltf_bullet.diagnostics import Diagnostics
-from gltf_bullet.model import CombineMode, MotionKind, PhysicsMaterial
+from gltf_bullet.model import CollisionFilter, CombineMode, MotionKind, PhysicsMaterial
 from gltf_bullet.planning.bodies import BodyPlans
 from gltf_bullet.planning.body_plans import BodyPlan, ColliderGroup, StaticPlan
+from gltf_bullet.planning.contacts.surface_uses import (
+    FEW_USES,
+    SurfaceUse,
+    meetings,
+    surface_key,
+)
 from gltf_bullet.planning.contacts.surfaces import (
     COMPOUND_TOO_LARGE,
     MATERIALS_APPROXIMATED,
@@ -23,6 +32,7 @@ from gltf_bullet.planning.shapes.shape_plans import (
 )
 from gltf_bullet.transforms import IDENTITY_POSE
 
+DYNAMIC = MotionKind.DYNAMIC
 BALL = PlacedShape(SpherePlan(0.5))
 
 
@@ -124,3 +134,35 @@ def test_a_body_of_more_links_than_the_engine_holds_says_what_it_loses(
     planned, _ = plan_contacts(BodyPlans(bodies={0: crowded}, statics=()), diagnostics)
     assert len(planned.bodies[0].groups) == MAX_GROUPS
     assert diagnostics.take(COMPOUND_TOO_LARGE).values["groups"] == MAX_GROUPS + 5
+
+
+def test_many_filters_meet_as_each_two_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(5)
+
+    def some() -> frozenset[str] | None:
+        chosen = frozenset(f"s{k}" for k in random.choice(6, random.integers(0, 4), replace=False))
+        return None if random.random() < 0.4 else chosen
+
+    keys = [surface_key(rubber(0.1 * k), kind) for k in range(2) for kind in (None, DYNAMIC)]
+    uses = {
+        SurfaceUse(
+            keys[random.integers(len(keys))],
+            CollisionFilter(
+                systems=some() or frozenset(), collide_with=some(), not_collide_with=some()
+            ),
+        ): set(random.choice([-1, 3, 4, 5], random.integers(1, 3), replace=False).tolist())
+        for _ in range(80)
+    }
+    uses |= {SurfaceUse(key, None): {-1, 7} for key in keys}
+    assert len(uses) > FEW_USES
+
+    def kinds(pairs: Iterable[tuple[SurfaceUse, SurfaceUse]]) -> set[tuple[object, object]]:
+        both = [(a, b) for pair in pairs for a, b in (pair, pair[::-1])]
+        return {(one, other.key) for one, other in both}
+
+    reduced = list(meetings(uses))
+    monkeypatch.setattr("gltf_bullet.planning.contacts.surface_uses.FEW_USES", 10**9)
+    every = list(meetings(uses))
+    assert set(map(frozenset, reduced)) <= set(map(frozenset, every))
+    assert kinds(reduced) == kinds(every)
+    assert len(every) > 100

@@ -1,4 +1,4 @@
-"""Numbers that users hand over: how many steps, and which world."""
+"""Numbers that users hand over: steps, worlds, forces, and what they set with PyBullet's calls."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+import pybullet
 import pytest
 
 import gltf_bullet as gb
 from gltf_bullet.bullet.headless import headless_world
 
-FALLING = Path(__file__).parents[2] / "examples" / "assets" / "falling_box.gltf"
+ASSETS = Path(__file__).parents[2] / "examples" / "assets"
+FALLING = ASSETS / "falling_box.gltf"
 
 
 @pytest.fixture
@@ -86,3 +88,99 @@ def test_what_is_no_number_is_no_scale_whatever_was_loaded_before(
 def test_an_axis_that_is_neither_is_refused(client: int, up_axis: object) -> None:
     with pytest.raises(ValueError, match="must be 'y' or 'z'"):
         gb.load_gltf(FALLING, client, up_axis=up_axis)  # type: ignore[arg-type]
+
+
+PUSHES = {
+    "impulse": lambda body, value: body.apply_impulse(value),
+    "angular impulse": lambda body, value: body.apply_impulse([0, 0, 1], value),
+    "impulse at a point": lambda body, value: body.apply_point_impulse(value, [0, 0, 0]),
+    "impulse at no point": lambda body, value: body.apply_point_impulse([0, 0, 1], value),
+    "force": lambda body, value: body.apply_force(value),
+    "torque": lambda body, value: body.apply_torque(value),
+}
+
+
+@pytest.mark.parametrize("push", PUSHES)
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [
+        (None, TypeError),
+        (5.0, TypeError),
+        ("abc", TypeError),
+        ([0.0, 0.0, math.nan], ValueError),
+        ([0.0, math.inf, 0.0], ValueError),
+        ([1.0, 2.0], ValueError),
+        ([1.0, 2.0, 3.0, 4.0], ValueError),
+        ([[1.0], [2.0], [3.0]], TypeError),
+    ],
+)
+@pytest.mark.parametrize("asset", ["falling_box", "hinge_door"])
+def test_pushes_are_three_finite_numbers(
+    client: int, push: str, value: object, error: type[Exception], asset: str
+) -> None:
+    scene = gb.load_gltf(ASSETS / f"{asset}.gltf", client)
+    body = next(b for b in scene.bodies.values() if b.kind.value == "dynamic")
+    before = [*body.linear_velocity, *body.angular_velocity]
+    with pytest.raises(error, match="three"):
+        PUSHES[push](body, value)
+    assert [*body.linear_velocity, *body.angular_velocity] == before
+    scene.step()
+    assert np.isfinite(scene.node_matrices).all()
+
+
+def test_pushes_of_a_scene_are_looked_at_where_nothing_is_pushed(client: int) -> None:
+    scene = gb.load_gltf(FALLING, client)
+    ground = next(n.index for n in scene.nodes if scene.body_of(n.index) is None)
+    with pytest.raises(ValueError, match="linear is"):
+        scene.apply_impulse(ground, [1.0])
+    with pytest.raises(TypeError, match="position is None"):
+        scene.apply_point_impulse(ground, [1.0, 2.0, 3.0], None)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("step", [0.0, -0.01, math.nan, math.inf, 1e9])
+@pytest.mark.parametrize("asset", ["falling_box", "vehicle", "kinematic_platform"])
+def test_a_time_step_with_which_nothing_can_be_stepped_is_refused(
+    client: int, step: float, asset: str
+) -> None:
+    """0 and 1e9 s stepped, NaN was a ``LinAlgError``."""
+    scene = gb.load_gltf(ASSETS / f"{asset}.gltf", client)
+    scene.step()
+    pybullet.setTimeStep(step, physicsClientId=client)
+    for act in (scene.step, scene.before_step, scene.step):
+        with pytest.raises(gb.EngineError, match="time step of physics client"):
+            act()
+    pybullet.setTimeStep(1 / 240, physicsClientId=client)
+    scene.step()
+    assert scene.time == pytest.approx(2 / 240)
+
+
+def test_a_gravity_that_is_no_number_is_refused(client: int) -> None:
+    scene = gb.load_gltf(FALLING, client)
+    pybullet.setGravity(0.0, math.nan, 0.0, physicsClientId=client)
+    with pytest.raises(gb.EngineError, match="must be finite"):
+        scene.step()
+    pybullet.setGravity(0.0, 0.0, -9.81, physicsClientId=client)
+    scene.step()
+
+
+@pytest.mark.parametrize(("asset", "comes_back"), [("hinge_door", True), ("four_bar", False)])
+def test_what_is_said_of_joints_without_numbers_is_so(
+    client: int, asset: str, comes_back: bool
+) -> None:
+    """A base that cannot move stayed NaN, and was said to have been put back."""
+    scene = gb.load_gltf(ASSETS / f"{asset}.gltf", client)
+    scene.step()
+    state = scene.save_state()
+    body_id = next(iter(scene.bodies.values())).body_id
+    pybullet.resetBasePositionAndOrientation(
+        body_id, [0, 0, 1], [0, 0, 0, 0], physicsClientId=client
+    )
+    with pytest.raises(gb.EngineError, match="beyond all numbers") as caught:
+        scene.step()
+    place, rotation = pybullet.getBasePositionAndOrientation(body_id, client)
+    assert np.isfinite([*place, *rotation]).all() == comes_back
+    assert ("were put back" in str(caught.value)) == comes_back
+    assert ("restore a state" in str(caught.value)) != comes_back
+    scene.restore_state(state)
+    scene.step()
+    assert np.isfinite(scene.node_matrices).all()

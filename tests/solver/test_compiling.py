@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from filelock import FileLock, Timeout
 
+from gltf_bullet.private_folders import private_folder
 from gltf_bullet.solver.compiling import address_of, call, entry, keeping, kernel, load, words_at
 from gltf_bullet.solver.compiling.declaring import IS_COMPILED, IntTable
 from gltf_bullet.solver.entries import load_entries
@@ -53,7 +54,7 @@ def last_of(values: IntArray) -> int:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the entries of a test are kept."""
-    monkeypatch.setattr(keeping, "_folder", lambda: tmp_path)
+    monkeypatch.setattr(keeping, "_folder", lambda: private_folder(tmp_path))
     monkeypatch.setattr(keeping, "_announced", [True])
     return tmp_path
 
@@ -62,7 +63,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def added(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., int]]:
     """Built once."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(keeping, "_folder", lambda: tmp_path_factory.mktemp("kernels"))
+        folder = private_folder(tmp_path_factory.mktemp("kernels"))
+        patch.setattr(keeping, "_folder", lambda: folder)
         patch.setattr(keeping, "_announced", [True])
         compiled = entry(add_up)
         load(compiled)
@@ -159,8 +161,9 @@ def test_nobody_waits_for_a_process_that_was_killed_while_it_compiled(
     """The module that it compiles sleeps for good; what comes next compiles at once."""
     (folder / "sleeps.py").write_text("import time\ntime.sleep(1000)\n")
     code = (
-        "import pathlib; from gltf_bullet.solver.compiling import keeping; "
-        f"keeping._folder = lambda: pathlib.Path({str(folder)!r}); "
+        "from gltf_bullet.private_folders import private_folder; "
+        "from gltf_bullet.solver.compiling import keeping; "
+        f"keeping._folder = lambda: private_folder({str(folder)!r}); "
         "keeping.compile_side_by_side(('sleeps',))"
     )
     places = os.pathsep.join([str(folder), *filter(None, sys.path)])

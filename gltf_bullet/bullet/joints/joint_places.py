@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pybullet
 
 from gltf_bullet.bullet.joints.arena_frames import FLOATING_STATE
@@ -18,6 +20,7 @@ class JointPlaces:
         """Look up where each number is."""
         self._client_id = articulation.client_id
         record = articulation.record
+        self._all = articulation.body_ids
         self._bodies: list[tuple[int, list[int], list[slice], list[slice]]] = []
         self._bases: list[tuple[int, int]] = []
         """(body, where its pose and velocities begin) of the bases that the arena knows."""
@@ -47,6 +50,17 @@ class JointPlaces:
     def restore(self) -> None:
         """Put everything where the arena has it, at the velocities that it has there."""
         self._tell(self._state.tolist(), has_moved=True)
+
+    def are_finite(self) -> bool:
+        """Whether the engine has numbers for all of it."""
+        client, numbers = self._client_id, list[float]()
+        for body in self._all:
+            for part in pybullet.getBasePositionAndOrientation(body, client):
+                numbers += part
+        for body, links, _, _ in self._bodies:
+            for state in pybullet.getJointStatesMultiDof(body, links, physicsClientId=client):
+                numbers += (*state[0], *state[1])
+        return all(map(math.isfinite, numbers))
 
     def _tell(self, numbers: list[float], *, has_moved: bool) -> None:
         """``has_moved``: the bases, too."""

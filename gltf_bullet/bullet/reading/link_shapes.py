@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,8 +40,16 @@ __all__ = ["LinkShapes", "primitive_of"]
 class LinkShapes:
     """Reads shapes of one world; files are read once."""
 
-    def __init__(self, client_id: int, saved: BulletFile, diagnostics: Diagnostics) -> None:
+    def __init__(
+        self,
+        client_id: int,
+        saved: BulletFile,
+        diagnostics: Diagnostics,
+        may_read: Callable[[Path], bool] | None = None,
+    ) -> None:
+        """``may_read``: which of the files that meshes name; ``None``: all."""
         self._client = client_id
+        self._may_read = may_read
         self._saved = saved
         self._diagnostics = diagnostics
         # Also what no visual was given for, if its collider is a mesh (measured).
@@ -209,7 +218,7 @@ class LinkShapes:
     def _mesh_file(self, path: str, shown: str) -> MeshFile | None:
         if path not in self._files:
             try:
-                self._files[path] = read_mesh_file(path)
+                self._files[path] = read_mesh_file(path, self._may_read)
             except (OSError, ValueError, ImportError) as error:
                 self._files[path] = str(error) or type(error).__name__
         found = self._files[path]

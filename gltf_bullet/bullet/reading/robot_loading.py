@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +22,7 @@ from gltf_bullet.bullet.reading.world_reader import read_world
 from gltf_bullet.convert.description import WorldDescription
 from gltf_bullet.convert.issues import ROBOT_ENGINE_LINES, ROBOT_LINK_LOST, ROBOT_REFUSED
 from gltf_bullet.convert.robot_files import read_robot_text
+from gltf_bullet.convert.robot_folders import RobotFolders
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.errors import ContainerError
 
@@ -37,6 +39,7 @@ def read_robot(
     fixed_base: bool = False,
     self_collision: bool = False,
     inertia_from_file: bool = False,
+    allowed: Iterable[str | os.PathLike[str]] = (),
 ) -> WorldDescription:
     """What PyBullet makes of a .urdf, .sdf or MJCF .xml file, in a world of its own.
 
@@ -47,12 +50,14 @@ def read_robot(
         self_collision: Links of one body meet, except neighbours.
         inertia_from_file: URDF: the inertias that the file states; else, as ``loadURDF`` does by
             default, those of the collision shapes.
+        allowed: Folders, besides its own and ROS packages, that it may name files in.
 
     Raises:
         ContainerError: It is no robot, or PyBullet cannot load it.
         OSError: It cannot be read.
     """
-    robot = read_robot_text(path, diagnostics)
+    folders = RobotFolders(Path(path), allowed)
+    robot = read_robot_text(path, diagnostics, folders)
     with headless_world() as client, tempfile.TemporaryDirectory(prefix="gltf_bullet_") as folder:
         # PyBullet caches files by path for the life of the process.
         file = Path(folder) / f"robot.{_SUFFIXES[robot.format]}"
@@ -83,6 +88,7 @@ def read_robot(
             mimic=robot.mimic,
             twists=robot.twists,
             with_gravity=False,
+            may_read=folders.holds,
         )
     made = Counter(link.name for body in world.bodies for link in body.links)
     lost = list((Counter(robot.links) - made).elements())

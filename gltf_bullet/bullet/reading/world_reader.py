@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pybullet
@@ -69,6 +70,7 @@ def read_world(
     with_gravity: bool = True,
     without: Collection[int] = (),
     idle_axes: Collection[EngineLink] = (),
+    may_read: Callable[[Path], bool] | None = None,
 ) -> WorldDescription:
     """Everything that PyBullet tells about its bodies and constraints.
 
@@ -82,6 +84,7 @@ def read_world(
         with_gravity: Whether the description states the world's gravity.
         without: Constraints that are described otherwise.
         idle_axes: Axes of which it is known that no motor acts on them.
+        may_read: Which of the files that meshes name; ``None``: all.
 
     Raises:
         EngineError: There is no such body, also among those of ``self_collision``.
@@ -95,7 +98,7 @@ def read_world(
         diagnostics.report(BODIES_UNLISTED, ROOT, count=saved.unlisted_count)
     bodies: list[BodyDescription] = []
     index_of: dict[int, int] = {}
-    shapes = LinkShapes(client_id, saved.file, diagnostics)
+    shapes = LinkShapes(client_id, saved.file, diagnostics, may_read)
     reader = _BodyReader(
         client_id, saved, shapes, diagnostics, mimic or {}, twists or {}, idle_axes
     )

@@ -12,6 +12,7 @@ from gltf_bullet.bullet.bodies.deforming_bodies import create_deforming, none_de
 from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies, no_free_bodies
 from gltf_bullet.bullet.bodies.free_table import FreeTable
 from gltf_bullet.bullet.bodies.static_bodies import create_statics
+from gltf_bullet.bullet.body_lease import BodyLease
 from gltf_bullet.bullet.contacts.contact_points import Contacts, read_contacts
 from gltf_bullet.bullet.contacts.contact_softness import ContactSoftness
 from gltf_bullet.bullet.contacts.link_contacts import LinkContacts
@@ -24,7 +25,7 @@ from gltf_bullet.bullet.joints.mimic_gears import MimicGears, are_any_coupled
 from gltf_bullet.bullet.joints.solving.contact_reader import owners
 from gltf_bullet.bullet.rendering.shown_links import ShownLink
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
-from gltf_bullet.bullet.session import BodyLease, EngineSession, EngineSettings
+from gltf_bullet.bullet.session import EngineSession, EngineSettings
 from gltf_bullet.bullet.state.body_states import BodyStates
 from gltf_bullet.bullet.state.snapshots import EngineSnapshot
 from gltf_bullet.bullet.triggers.triggers import Triggers
@@ -86,7 +87,8 @@ class EngineWorld(WorldParts):
             )
             """Whether all this is still in the world."""
         except BaseException:
-            session.sign(self._created, self._created)  # only bodies with our mark are removed
+            # Only bodies with our mark are removed.
+            session.sign(self._created, self._created, self._created)
             self.remove()
             raise
         finally:
@@ -301,10 +303,11 @@ class EngineWorld(WorldParts):
 
     def after_step(self, settings: EngineSettings) -> None:
         """Note where the step has brought joints, and which surfaces slide."""
-        if self.is_jointed:
-            self.articulations.after_step()
-        if self._links.slips:
-            self._links.after_step(settings)
+        with self.lease:
+            if self.is_jointed:
+                self.articulations.after_step()
+            if self._links.slips:
+                self._links.after_step(settings)
 
     def put_back_fast(self) -> None:
         """Read bodies that may have passed through something although nobody looks at them."""
@@ -389,14 +392,15 @@ class EngineWorld(WorldParts):
     def remove(self) -> None:
         """Take everything out of the world; harmless where the world is gone or was reset."""
         session, created, undo = self.session, self._created, self._undo
-        is_first_held = session.holds_first(created)
+        owner = self.lease.owner if hasattr(self, "lease") else created
+        is_first_held = session.holds_first(created, owner)
         if not (is_first_held or session.is_alive()):
             undo.clear()
             created.clear()  # after resetSimulation our ids name other people's bodies
             return
         while undo:
             undo.pop()()
-        session.remove_bodies(created, int(is_first_held))
+        session.remove_bodies(created, owner, int(is_first_held))
         self.pair_rules.release(created)
         created.clear()
 

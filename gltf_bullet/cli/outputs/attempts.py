@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import typer
 
+from gltf_bullet.cli.output import say
+
 __all__ = ["Attempts"]
 
 
@@ -38,7 +40,7 @@ class Attempts:
         """
         for option, error in self._failures.items():
             what = str(error) or type(error).__name__
-            typer.echo(f"error: nothing was written for {option}: {what}", err=True)
+            say(f"error: nothing was written for {option}: {what}", err=True)
         if self._failures:
             files_only = all(isinstance(error, OSError) for error in self._failures.values())
             raise typer.Exit(2 if files_only else 1)

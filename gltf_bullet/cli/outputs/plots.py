@@ -10,6 +10,7 @@ import numpy as np
 
 from gltf_bullet.cli.outputs.media import require_media
 from gltf_bullet.output_files import written_aside
+from gltf_bullet.printable import printable
 from gltf_bullet.runtime.telemetry import Telemetry
 
 __all__ = ["require_plots", "write_plot"]
@@ -44,18 +45,24 @@ def write_plot(path: Path, telemetry: Telemetry, title: str) -> None:
         _draw(axis, telemetry.times, lines)
         axis.set_ylabel(label)
         axis.grid(alpha=0.3)
-    axes[0].set_title(title)
+    axes[0].set_title(_as_text(title))
     axes[-1].set_xlabel("time [s]")
     path.parent.mkdir(parents=True, exist_ok=True)
     with written_aside(path) as aside:
         figure.savefig(aside, dpi=100)
 
 
+def _as_text(name: str) -> str:
+    """Without formulas; a name that begins with ``_`` would not be in the legend."""
+    text = printable(name).replace("$", r"\$")
+    return f" {text}" if text.startswith("_") else text
+
+
 def _draw(axis: Any, times: Sequence[float], lines: Mapping[str, Sequence[float]]) -> None:
     named = len(lines) <= MOST_NAMED
     for name, values in lines.items():
         if named:
-            axis.plot(times, values, label=name, linewidth=1.4)
+            axis.plot(times, values, label=_as_text(name), linewidth=1.4)
         else:
             axis.plot(times, values, color="0.35", alpha=0.35, linewidth=0.8)
     if named and len(lines) > 1:
@@ -64,5 +71,5 @@ def _draw(axis: Any, times: Sequence[float], lines: Mapping[str, Sequence[float]
         axis.annotate(f"{len(lines)} lines", (0.99, 0.94), xycoords="axes fraction",
                       ha="right", va="top", fontsize="small")  # fmt: skip
     else:
-        axis.annotate(next(iter(lines)), (0.99, 0.94), xycoords="axes fraction",
+        axis.annotate(_as_text(next(iter(lines))), (0.99, 0.94), xycoords="axes fraction",
                       ha="right", va="top", fontsize="small")  # fmt: skip

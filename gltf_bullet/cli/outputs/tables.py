@@ -8,8 +8,18 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from gltf_bullet.output_files import FileAside
+from gltf_bullet.printable import printable
 
-__all__ = ["CsvTable"]
+__all__ = ["CsvTable", "text_cell"]
+
+_FORMULA = ("=", "+", "-", "@")
+"""What makes a cell a formula to programs for tables, which may call others."""
+
+
+def text_cell(text: str) -> str:
+    """A name of a file as text in a cell: in one line, and after ``'`` where it began a formula."""
+    text = printable(text)
+    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 class CsvTable:

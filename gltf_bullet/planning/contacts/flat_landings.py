@@ -20,7 +20,7 @@ from gltf_bullet.planning.shapes.shape_plans import (
     ShapePlan,
 )
 
-__all__ = ["FLAT_LANDING", "Shown", "report_flat_landings"]
+__all__ = ["FLAT_LANDING", "Shown", "kinds_of_surfaces", "report_flat_landings"]
 
 FLAT_LANDING = IssueKind(
     "FLAT_LANDING",
@@ -52,17 +52,16 @@ Shown: TypeAlias = "tuple[int, Iterable[ShapePlan]]"
 
 def report_flat_landings(
     pairs: Iterable[tuple[Hashable, Hashable, float]],
-    shown: Mapping[Hashable, Sequence[Shown]],
+    kinds: Mapping[Hashable, Mapping[str, int]],
     diagnostics: Diagnostics,
 ) -> None:
     """Name each kind of pair once, at the first node that may land.
 
     Args:
         pairs: Of surfaces that may meet, the first of which moves, and their restitution.
-        shown: The colliders of each surface.
+        kinds: From :func:`kinds_of_surfaces`.
         diagnostics: Receives the findings.
     """
-    kinds = {surface: _kinds(colliders) for surface, colliders in shown.items()}
     worst: dict[tuple[str, str], tuple[float, int, int]] = {}
     for one, other, restitution in pairs:
         for mover, node in kinds.get(one, {}).items():
@@ -80,6 +79,11 @@ def report_flat_landings(
             loss=_LOSSES[mover, ground] * restitution,
             restitution=restitution,
         )
+
+
+def kinds_of_surfaces(shown: Mapping[Hashable, Sequence[Shown]]) -> dict[Hashable, dict[str, int]]:
+    """The first node with each kind of shape, for each surface with these colliders."""
+    return {surface: _kinds(colliders) for surface, colliders in shown.items()}
 
 
 def _kinds(colliders: Iterable[Shown]) -> dict[str, int]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from gltf_bullet.model import (
     DEFAULT_MATERIAL,
@@ -18,6 +20,7 @@ from gltf_bullet.planning.bodies import BodyPlans
 from gltf_bullet.planning.body_plans import SurfaceKey
 from gltf_bullet.planning.contacts.flat_landings import Shown
 from gltf_bullet.planning.shapes.shape_plans import BvhPlan
+from gltf_bullet.transforms import BoolArray
 
 __all__ = [
     "SurfaceUse",
@@ -29,6 +32,9 @@ __all__ = [
     "surface_uses",
     "uses_on_triangles",
 ]
+
+FEW_USES = 40
+"""Up to which each pair is looked at: quicker than arrays, and nearly all scenes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +101,76 @@ def colliders_by_use(bodies: BodyPlans) -> dict[Hashable, list[Shown]]:
     return shown
 
 
-def meetings(uses: Mapping[SurfaceUse, set[int]]) -> Iterator[tuple[SurfaceUse, SurfaceUse]]:
-    """The pairs of uses that may meet, each once."""
+def meetings(
+    uses: Mapping[SurfaceUse, set[int]],
+    alike: Callable[[SurfaceUse], Hashable] = lambda use: use.key,
+) -> Iterator[tuple[SurfaceUse, SurfaceUse]]:
+    """The pairs of uses that may meet; of partners that are alike to one of them perhaps only one.
+
+    Args:
+        uses: All uses and their bodies.
+        alike: Partners for which it is the same make no difference to the caller. Of many filters
+            there are too many pairs to look at each.
+    """
     listed = list(uses.items())
+    if len(listed) > FEW_USES:
+        yield from _meetings_of_many(listed, alike)
+        return
     for at, (use, owners) in enumerate(listed):
         for other, other_owners in listed[at:]:
             if not (use.key.is_dynamic or other.key.is_dynamic):
                 continue
             if len(owners | other_owners) >= 2 and may_collide(use.filter, other.filter):
                 yield use, other
+
+
+def _meetings_of_many(
+    listed: Sequence[tuple[SurfaceUse, set[int]]], alike: Callable[[SurfaceUse], Hashable]
+) -> Iterator[tuple[SurfaceUse, SurfaceUse]]:
+    """For each use the first partner of each kind, which may stand before it."""
+    filters = list(dict.fromkeys(use.filter for use, _ in listed))
+    number_of = {found: number for number, found in enumerate(filters)}
+    filter_of = np.array([number_of[use.filter] for use, _ in listed])
+    kinds: dict[Hashable, int] = {}
+    kind_of = np.array([kinds.setdefault(alike(use), len(kinds)) for use, _ in listed])
+    is_dynamic = np.array([use.key.is_dynamic for use, _ in listed])
+    # Who belongs to one body alone does not meet it.
+    only_owner = np.array([next(iter(o)) if len(o) == 1 else -2 for _, o in listed])
+    meet = _filters_meet(filters)
+    for number, (use, owners) in enumerate(listed):
+        may = meet[filter_of[number]][filter_of]
+        if not use.key.is_dynamic:
+            may &= is_dynamic
+        if len(owners) == 1:
+            may &= only_owner != only_owner[number]
+        partners = np.flatnonzero(may)
+        for first in np.unique(kind_of[partners], return_index=True)[1].tolist():
+            yield use, listed[int(partners[first])][0]
+
+
+def _filters_meet(filters: Sequence[CollisionFilter | None]) -> BoolArray:
+    """``may_collide`` of each two, shape [filter_count, filter_count].
+
+    By the systems that filters name: as long as the lists of the file are, not their square.
+    """
+    members: dict[str, list[int]] = {}
+    for number, found in enumerate(filters):
+        for system in found.systems if found is not None else ():
+            members.setdefault(system, []).append(number)
+    members_of = {system: np.array(numbers) for system, numbers in members.items()}
+    sizes = np.array([0 if found is None else len(found.systems) for found in filters])
+    admits: BoolArray = np.ones((len(filters), len(filters)), dtype=bool)
+    for row, found in zip(admits, filters, strict=True):
+        if found is not None and found.collide_with is not None:
+            row[:] = sizes == 0
+            for system in found.collide_with & members_of.keys():
+                row[members_of[system]] = True
+        if found is not None and found.not_collide_with is not None:
+            refused = np.zeros(len(filters), dtype=np.int64)
+            for system in found.not_collide_with & members_of.keys():
+                refused[members_of[system]] += 1
+            row &= (refused < sizes) | (sizes == 0)
+    return admits & admits.T
 
 
 def uses_on_triangles(
@@ -125,7 +192,7 @@ def uses_on_triangles(
         return frozenset()
     return frozenset(
         use
-        for one, other in meetings(uses)
+        for one, other in meetings(uses, meshes.__contains__)
         for use, partner in ((one, other), (other, one))
         if partner in meshes
     )

@@ -30,7 +30,7 @@ from gltf_bullet.planning.body_plans import (
     SurfaceKey,
     SurfacePlan,
 )
-from gltf_bullet.planning.contacts.flat_landings import report_flat_landings
+from gltf_bullet.planning.contacts.flat_landings import kinds_of_surfaces, report_flat_landings
 from gltf_bullet.planning.contacts.pair_factors import (
     HAIR,
     Factors,
@@ -159,13 +159,14 @@ def plan_contacts(
     )
     if contacts.bouncing:
         row = contacts.index_of
+        shown = kinds_of_surfaces(colliders_by_use(bodies))
         met = [
             (one, other, float(targets.restitution[row[one.key], row[other.key]]))
-            for pair in meetings(uses)
+            for pair in meetings(uses, lambda use: (use.key, frozenset(shown.get(use, ()))))
             for one, other in (pair, pair[::-1])
             if one.key.is_dynamic
         ]
-        report_flat_landings(met, colliders_by_use(bodies), diagnostics)
+        report_flat_landings(met, shown, diagnostics)
     return _with_surfaces(bodies, contacts, diagnostics), contacts
 
 

@@ -17,7 +17,7 @@ from gltf_bullet.planning.shapes.shape_plans import PointSet
 
 __all__ = ["kept_hull"]
 
-_RECIPE = "1"
+_RECIPE = "2"
 """Raise it when hulls of the same points become others."""
 _WORTH_IT = 200
 """Points from which on reading a hull is quicker than computing it (0.1 ms); of fewer ones where

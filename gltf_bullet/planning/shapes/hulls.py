@@ -16,6 +16,10 @@ __all__ = ["Hull", "are_closed", "box_of_hull", "convex_hull", "hull_faces", "we
 
 FLAT_THICKNESS = 1e-3
 """Thickness given to a hull whose points lie in one plane, relative to its size."""
+CANDIDATES = 8192
+"""Corners among which those that stay are chosen; more are thinned before."""
+BLOCK = 1 << 22
+"""Numbers that are in memory at a time where each facet is compared with each corner."""
 
 
 class Hull:
@@ -69,10 +73,12 @@ def convex_hull(points: FloatArray, max_points: int) -> Hull:
     hull = _qhull(even)
     deviation = 0.0
     if len(hull.vertices) > max_points:
-        kept = hull.vertices[_spread_subset(even[hull.vertices], max_points)]
+        corners = even[hull.vertices]
+        candidates = _thinned(corners, max(CANDIDATES, 4 * max_points))
+        kept = hull.vertices[candidates[_spread_subset(corners[candidates], max_points)]]
         reduced = _qhull(even[kept])
-        heights = even[hull.vertices] @ reduced.equations[:, :3].T + reduced.equations[:, 3]
-        deviation = max(0.0, float(heights.max(axis=1).max())) * extent
+        _, heights = _furthest(reduced.equations[:, :3], corners)
+        deviation = max(0.0, float((heights + reduced.equations[:, 3]).max())) * extent
         points, even, hull = points[kept], even[kept], reduced
     vertices = np.sort(hull.vertices)
     renumber = np.full(len(points), -1, dtype=np.int64)
@@ -135,12 +141,11 @@ def _spread_subset(points: FloatArray, count: int) -> IntArray:
     # The extremes along the axes span a volume, whatever the directions pick.
     axes = np.concatenate([np.eye(3), -np.eye(3)])
     # One row per direction or facet: the search for the largest runs along memory.
-    chosen = np.unique(np.argmax(np.concatenate([axes, directions]) @ even.T, axis=1))[:count]
+    chosen = np.unique(_furthest(np.concatenate([axes, directions]), even)[0])[:count]
     while len(chosen) < count:
         facets = _qhull(even[chosen]).equations
-        beyond = facets[:, :3] @ even.T
-        furthest = np.argmax(beyond, axis=1)
-        missed = beyond[np.arange(len(facets)), furthest] + facets[:, 3]
+        furthest, beyond = _furthest(facets[:, :3], even)
+        missed = beyond + facets[:, 3]
         furthest = furthest[missed > 1e-9]
         if not len(furthest):
             break
@@ -150,6 +155,43 @@ def _spread_subset(points: FloatArray, count: int) -> IntArray:
         added = list(dict.fromkeys(furthest[worst].tolist()))[:step]
         chosen = np.union1d(chosen, added)
     return chosen.astype(np.int64)
+
+
+def _furthest(directions: FloatArray, points: FloatArray) -> tuple[IntArray, FloatArray]:
+    """For each direction the point that reaches furthest along it, and how far."""
+    found = np.empty(len(directions), dtype=np.int64)
+    reach = np.empty(len(directions))
+    rows = max(1, BLOCK // len(points))
+    for begin in range(0, len(directions), rows):
+        part = directions[begin : begin + rows] @ points.T
+        found[begin : begin + rows] = best = np.argmax(part, axis=1)
+        reach[begin : begin + rows] = part[np.arange(len(part)), best]
+    return found, reach
+
+
+def _thinned(points: FloatArray, most: int) -> IntArray:
+    """At most about ``most`` of the corners of a hull, spread over it; all where they are fewer.
+
+    The sides of a cube around the middle are divided into squares: of the corners that are seen
+    through one square, the one that reaches furthest stays, and the extremes along the axes do.
+    """
+    if len(points) <= most:
+        return np.arange(len(points))
+    low, high = points.min(axis=0), points.max(axis=0)
+    outward = (points - 0.5 * (low + high)) / (high - low)
+    size = np.abs(outward).max(axis=1)
+    side = np.abs(outward).argmax(axis=1)
+    rows = np.arange(len(points))
+    across = outward[rows[:, None], (side[:, None] + [1, 2]) % 3] / size[:, None]
+    per_side = max(1, int((most / 6.0) ** 0.5))
+    square = np.clip(((across + 1.0) * (0.5 * per_side)).astype(np.int64), 0, per_side - 1)
+    number = 2 * side + (outward[rows, side] > 0.0)
+    number = (number * per_side + square[:, 0]) * per_side + square[:, 1]
+    order = np.lexsort((-np.linalg.norm(outward, axis=1), number))
+    first = np.flatnonzero(np.diff(number[order], prepend=-1))
+    extremes = [points.argmin(axis=0), points.argmax(axis=0)]
+    kept: IntArray = np.unique(np.concatenate([order[first], *extremes]))
+    return kept
 
 
 def box_of_hull(hull: Hull) -> tuple[tuple[float, float, float], Pose] | None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from gltf_bullet.bullet.state import link_states
 from gltf_bullet.model import MotionKind
+from gltf_bullet.number_ranges import finite_vector
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.transforms import FloatArray
 
@@ -85,14 +86,22 @@ class Body:
         Args:
             linear: [N s] at the centre of mass, world axes.
             angular: [N m s], world axes.
+
+        Raises:
+            ValueError: Not three finite numbers each.
         """
+        impulses = finite_vector("linear", linear), finite_vector("angular", angular)
         self._core.world.lease.require_body(self.body_id)
-        self._core.world.motion.apply_impulse(self.node, linear, angular)
+        self._core.world.motion.apply_impulse(self.node, *impulses)
 
     def apply_point_impulse(self, impulse: Sequence[float], position: Sequence[float]) -> None:
-        """rigid_body/applyPointImpulse: an impulse [N s] at a point of the world [m]."""
-        arm = np.asarray(position, dtype=np.float64) - self.center_of_mass
-        linear = np.asarray(impulse, dtype=np.float64)
+        """rigid_body/applyPointImpulse: an impulse [N s] at a point of the world [m].
+
+        Raises:
+            ValueError: Not three finite numbers each.
+        """
+        linear = np.array(finite_vector("impulse", impulse))
+        arm = np.array(finite_vector("position", position)) - self.center_of_mass
         self.apply_impulse(linear.tolist(), np.cross(arm, linear).tolist())
 
     def apply_force(self, force: Sequence[float], position: Sequence[float] | None = None) -> None:
@@ -104,21 +113,23 @@ class Body:
         Args:
             force: [N], world axes.
             position: Where it acts, in the world [m]; ``None``: at the centre of mass.
+
+        Raises:
+            ValueError: Not three finite numbers each.
         """
-        linear = np.asarray(force, dtype=np.float64)
+        linear = np.array(finite_vector("force", force))
         torque = np.zeros(3)
         if position is not None:
-            arm = np.asarray(position, dtype=np.float64) - self.center_of_mass
+            arm = np.array(finite_vector("position", position)) - self.center_of_mass
             torque = np.cross(arm, linear)
         self._core.world.lease.require_body(self.body_id)
         self._core.world.motion.apply_force(self.node, linear, torque)
 
     def apply_torque(self, torque: Sequence[float]) -> None:
         """Turn with a torque [N m] during the coming step, world axes; as :meth:`apply_force`."""
+        turn = np.array(finite_vector("torque", torque))
         self._core.world.lease.require_body(self.body_id)
-        self._core.world.motion.apply_force(
-            self.node, np.zeros(3), np.asarray(torque, dtype=np.float64)
-        )
+        self._core.world.motion.apply_force(self.node, np.zeros(3), turn)
 
     def __repr__(self) -> str:
         body_id, link_index = self._core.world.link_of(self.node)

@@ -257,6 +257,8 @@ def _center_in_node(core: SceneCore, node: int) -> FloatArray:
     """The centre of mass of a body in its node's space [m], as files state it, shape [3]."""
     plan = core.world.plan.bodies.bodies[node]
     node_from_world = core.world.motion.rotation_of(node).T
+    if not np.isfinite(node_from_world).all():  # somebody has put the body nowhere
+        return np.full(3, np.nan)
     linear_map = node_from_world @ core.followers.matrix_of(node)[:3, :3]
     # Least squares: a node that is flattened to nothing along an axis keeps 0 there.
     center = np.linalg.lstsq(linear_map, np.array(plan.body_from_inertial.translation), None)[0]

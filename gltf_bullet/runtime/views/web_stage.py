@@ -20,6 +20,7 @@ from gltf_bullet.rendering.glb_meshes import glb_of
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.views.pictures import Pictures
 from gltf_bullet.runtime.views.shown_meshes import Shown, ShownMesh, mesh_matrices, shown_meshes
+from gltf_bullet.runtime.views.web_door import Door
 from gltf_bullet.scene import PerspectiveLens
 from gltf_bullet.transforms import FloatArray, quats_from_matrices
 
@@ -59,14 +60,17 @@ def require_viser() -> Any:
     return viser
 
 
-def open_server(host: str, port: int) -> viser.ViserServer:
-    """A server without words on the terminal; port 0 takes any that is free.
+def open_server(host: str, port: int) -> tuple[viser.ViserServer, str]:
+    """A server without words on the terminal, and its address; port 0 takes any that is free.
+
+    Who does not know the whole address is not let in; see :mod:`.web_door`.
 
     Raises:
         ImportError: The extra is not installed.
-        EngineError: The address cannot be bound.
+        EngineError: The address cannot be bound, or this viser asks nobody.
     """
     module = require_viser()
+    door = Door(host)
     try:
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -75,11 +79,17 @@ def open_server(host: str, port: int) -> viser.ViserServer:
     except (OSError, OverflowError) as error:
         why = f"the address {host}:{port} cannot be used: {error}; port 0 takes one that is free"
         raise EngineError(why) from error
-    with contextlib.redirect_stdout(io.StringIO()):  # a banner of two addresses
+    with contextlib.redirect_stdout(io.StringIO()), door.before():  # a banner of two addresses
         server: viser.ViserServer = module.ViserServer(
             host=host, port=port, label="gltf_bullet", verbose=False
         )
-    return server
+    if not door.is_in_place:
+        stop_server(server)
+        raise EngineError(
+            f"viser {module.__version__} makes its server in a way that is not known here, so "
+            "that everybody could come in: nothing was opened"
+        )
+    return server, door.url(server.get_port())
 
 
 def stop_server(server: viser.ViserServer) -> None:
@@ -91,7 +101,7 @@ def stop_server(server: viser.ViserServer) -> None:
 @contextmanager
 def web_server() -> Iterator[viser.ViserServer]:
     """A server on this machine alone, for as long as a page is being made."""
-    server = open_server("127.0.0.1", 0)
+    server, _ = open_server("127.0.0.1", 0)
     try:
         yield server
     finally:

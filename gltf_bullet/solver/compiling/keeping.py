@@ -1,7 +1,7 @@
 """Where machine code is kept: once per machine, in a place that cannot be stale or in the way.
 
-One folder per state of the sources, compiler and processor in the user's cache directory, or a
-temporary one.
+One folder per state of the sources, compiler and processor in the user's cache directory. It is
+machine code: where others could have put something, a folder of this process alone is used.
 """
 
 from __future__ import annotations
@@ -19,8 +19,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import platformdirs
-
+from gltf_bullet.private_folders import (
+    PrivateFolder,
+    UnsafeFolderError,
+    fresh_folder,
+    private_folder,
+    say_unsafe,
+    usual_folders,
+)
 from gltf_bullet.solver.compiling.loading import processor
 
 __all__ = ["compile_side_by_side", "object_code"]
@@ -30,7 +36,7 @@ _KEPT_VERSIONS = 3
 _COMPLETE = "complete"
 """File in the folder that says that all entries are in it."""
 _IS_WORKER = "GLTF_BULLET_COMPILES"
-"""Environment variable of processes that only compile."""
+"""Environment variable of processes that only compile: for which folder."""
 _WORK = (
     "import sys; sys.path[:] = {!r}; import gc; gc.disable(); import {}; "
     "from gltf_bullet.solver.compiling import load; load()"
@@ -49,23 +55,19 @@ _announced: list[bool] = []
 def object_code(function: Callable[..., Any]) -> bytes:
     """Of an entry, built where it is not kept."""
     folder = _folder()
-    place = folder and folder / f"{function.__module__}.{function.__name__}.object"
-    if place is not None:
-        with contextlib.suppress(OSError):
-            kept = place.read_bytes()
-            size = _CHECK().digest_size
-            if _CHECK(kept[size:]).digest() == kept[:size]:
-                return kept[size:]
+    name = f"{function.__module__}.{function.__name__}.object"
+    kept = None if folder is None else folder.read(name)
+    if kept is not None:
+        size = _CHECK().digest_size
+        if _CHECK(kept[size:]).digest() == kept[:size]:
+            return kept[size:]
     _announce()
     # Numba is imported where something is to be built.
     from gltf_bullet.solver.compiling.building import build
 
     code = build(function)
-    if place is not None:
-        aside = place.with_name(f"{place.name}.{os.getpid()}")
-        with contextlib.suppress(OSError):
-            aside.write_bytes(_CHECK(code).digest() + code)
-            aside.replace(place)
+    if folder is not None:
+        folder.write(name, _CHECK(code).digest() + code)
     return code
 
 
@@ -75,8 +77,8 @@ def compile_side_by_side(modules: tuple[str, ...]) -> None:
     ``modules`` begin with the one that takes longest. Whoever comes meanwhile waits for them. Where
     that cannot be, as in a frozen program, loading them compiles them, one after the other.
     """
-    folder = _folder()
-    if folder is None or (folder / _COMPLETE).exists() or _IS_WORKER in os.environ:
+    folder = None if _IS_WORKER in os.environ else _folder()
+    if folder is None or folder.read(_COMPLETE) is not None:
         return
     if "python" not in Path(sys.executable or "").name.lower():
         return
@@ -85,19 +87,19 @@ def compile_side_by_side(modules: tuple[str, ...]) -> None:
 
     try:
         # The system lets go of it for who is killed meanwhile.
-        with FileLock(folder / "compiling", timeout=_LONGEST_WAIT):
-            if not (folder / _COMPLETE).exists():
+        with FileLock(folder.path / "compiling", timeout=_LONGEST_WAIT):
+            if folder.read(_COMPLETE) is None:
                 _compile(modules, folder)
     except (OSError, NotImplementedError, Timeout):
         return
 
 
-def _compile(modules: tuple[str, ...], folder: Path) -> None:
+def _compile(modules: tuple[str, ...], folder: PrivateFolder) -> None:
     places = [os.path.abspath(path) for path in sys.path]
     workers = [
         subprocess.Popen(  # noqa: S603  # our own module, by the same interpreter
             [sys.executable, "-c", _WORK.format(places, ", ".join(dealt))],
-            env={**os.environ, _IS_WORKER: "1"},
+            env={**os.environ, _IS_WORKER: str(folder.path)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -106,7 +108,7 @@ def _compile(modules: tuple[str, ...], folder: Path) -> None:
     ]
     codes = [worker.wait() for worker in workers]
     if not any(codes):
-        (folder / _COMPLETE).touch()
+        folder.write(_COMPLETE, b"")
 
 
 def _cores() -> int:
@@ -146,27 +148,32 @@ def _fingerprint() -> str:
 
 
 @cache
-def _folder() -> Path | None:
+def _folder() -> PrivateFolder | None:
     """Where compiled code is kept, or ``None`` where nothing can be written at all."""
     name = f"kernels-{_fingerprint()}"
+    if waiting := os.environ.get(_IS_WORKER):
+        return _opened(Path(waiting))
     stated = os.environ.get("NUMBA_CACHE_DIR")
-    roots = [
-        Path(stated) / "gltf_bullet" if stated else platformdirs.user_cache_path("gltf_bullet"),
-        # Of this user only: another one could plant machine code.
-        Path(tempfile.gettempdir()) / f"gltf_bullet-{os.getuid() if hasattr(os, 'getuid') else 0}",
-    ]
+    roots = [Path(stated) / "gltf_bullet"] if stated else usual_folders()
     for root in roots:
-        folder = root / name
-        try:
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if hasattr(os, "getuid") and folder.stat().st_uid != os.getuid():
-                continue
-            with tempfile.TemporaryFile(dir=folder):
-                pass
-        except OSError:
-            continue
-        _forget_old(root, folder)
-        return folder
+        folder = _opened(root / name, is_stated=bool(stated))
+        if folder is not None:
+            _forget_old(root, folder.path)
+            return folder
+    return _opened(fresh_folder() / name)
+
+
+def _opened(path: Path, *, is_stated: bool = False) -> PrivateFolder | None:
+    """A folder that nobody else can have written, and that we can write."""
+    try:
+        folder = private_folder(path)
+        with tempfile.TemporaryFile(dir=folder.path):
+            return folder
+    except UnsafeFolderError as error:
+        if is_stated:
+            say_unsafe(error)
+    except OSError:
+        pass
     return None
 
 

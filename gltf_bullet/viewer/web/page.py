@@ -56,9 +56,8 @@ class WebPage:
         self._shown = dict.fromkeys(LAYERS, False)
         self.switch(show, on=True)
         self.playback = playback
-        self.server: ViserServer = open_server(host, port)
-        self.url = f"http://{'localhost' if host == '127.0.0.1' else host}:{self.server.get_port()}"
-        """Where to look."""
+        self.server: ViserServer
+        self.server, self.url = open_server(host, port)
         self._visuals, self._period = visuals, 1.0 / rate
         self._events: queue.SimpleQueue[Callable[[], object]] = queue.SimpleQueue()
         self._commands = Commands(playback, {})
@@ -122,7 +121,7 @@ class WebPage:
             self._commands.controls(),
             [layer for layer, on in self._shown.items() if on],
             self._labels,
-            [f"**{issue.code}** {issue.pointer}: {issue.message}" for issue in playback.issues],
+            playback.issues,
             acts=scene is not None and scene.behavior is not None,
         )
         self._drawn = self._said = -np.inf
@@ -241,15 +240,12 @@ class WebPage:
     def _say(self) -> None:
         if self._panel is None:
             return
-        lines = [self.playback.status()]
-        if self.playback.problem:
-            lines += ["**The file as it is now does not work:**", *self.playback.problem]
-        scene, properties = self.playback.scene, ""
+        scene = self.playback.scene
+        properties: tuple[tuple[str, str], ...] = ()
         if scene is not None and self._chosen is not None:
-            rows = node_properties(scene, self._chosen)
-            properties = "\n".join(["| | |", "|-|-|", *(f"| {a} | {b} |" for a, b in rows)])
-        behavior = "" if scene is None or scene.behavior is None else _told(scene.behavior)
-        self._panel.say("\n\n".join(lines), properties, behavior)
+            properties = node_properties(scene, self._chosen)
+        behavior = [] if scene is None or scene.behavior is None else _told(scene.behavior)
+        self._panel.say(self.playback.status(), self.playback.problem, properties, behavior)
 
     def close(self) -> None:
         """Stop the server, between two turns where another thread plays; twice is harmless."""
@@ -259,12 +255,11 @@ class WebPage:
                 stop_server(self.server)
 
 
-def _told(behavior: BehaviorView) -> str:
-    """The variables of a graph and the end of its log, as Markdown."""
+def _told(behavior: BehaviorView) -> list[str]:
+    """The variables of a graph and the end of its log, a line each."""
     from gltf_bullet.behavior.values import shown
 
-    rows = [f"| {name} | {shown(value)} |" for name, value in behavior.variables.items()]
-    lines = [f"`{entry.time:.3f} s` {entry.message}" for entry in behavior.log[-MOST_LOGGED:]]
-    state = ["**stopped**"] if behavior.is_paused else []
-    table = ["\n".join(["| | |", "|-|-|", *rows])] if rows else []
-    return "\n\n".join([*state, *table, *lines])
+    state = ["stopped"] if behavior.is_paused else []
+    rows = [f"{name} = {shown(value)}" for name, value in behavior.variables.items()]
+    lines = [f"{entry.time:.3f} s {entry.message}" for entry in behavior.log[-MOST_LOGGED:]]
+    return [*state, *rows, *lines]

@@ -6,11 +6,13 @@ Callbacks of viser run in threads of their own: all they do is to hand on what w
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from gltf_bullet.diagnostics import Issue
 from gltf_bullet.viewer.commands import Control
 from gltf_bullet.viewer.keys import LAYERS
+from gltf_bullet.viewer.web.plain_text import plain_markdown
 
 if TYPE_CHECKING:
     import viser
@@ -40,7 +42,7 @@ class Panel:
         controls: Iterable[Control],
         shown: Iterable[str],
         nodes: Iterable[str],
-        issues: Iterable[str],
+        issues: Iterable[Issue],
         *,
         acts: bool = False,
     ) -> None:
@@ -52,7 +54,7 @@ class Panel:
             controls: As the window has them; layers and issues are shown in another way here.
             shown: Layers that are on.
             nodes: What can be chosen.
-            issues: A line each, Markdown.
+            issues: A line each.
             acts: Whether the file has a behavior graph, whose variables and log are shown.
         """
         self._gui, self._put = server.gui, put
@@ -84,7 +86,10 @@ class Panel:
         if acts:
             with self._folder("Behavior"):
                 self._behavior = self._gui.add_markdown("")
-        lines = list(issues)
+        lines = [
+            f"**{issue.code}** " + plain_markdown(f"{issue.pointer}: {issue.message}")
+            for issue in issues
+        ]
         if lines:
             with self._folder(f"Issues ({len(lines)})", opened=False):
                 self._gui.add_markdown("\n\n".join(lines))
@@ -113,15 +118,38 @@ class Panel:
         self.controls[command] = handle
         handle.on_update(lambda event: self._put(command, event.target.value))
 
-    def say(self, status: str, properties: str, behavior: str = "") -> None:
-        """Show these words, Markdown; nothing is sent where they stand there already."""
-        if status != self._words[0]:
-            self._status.content = status
-        if properties != self._words[1]:
-            self._properties.content = properties
-        if behavior != self._words[2] and self._behavior is not None:
-            self._behavior.content = behavior
-        self._words = status, properties, behavior
+    def say(
+        self,
+        status: str,
+        problem: Sequence[str],
+        properties: Iterable[tuple[str, str]],
+        behavior: Iterable[str] = (),
+    ) -> None:
+        """Show these words; nothing is sent where they stand there already.
+
+        Args:
+            status: A line.
+            problem: What is wrong with the file, a line each.
+            properties: Of the chosen node, names and values.
+            behavior: Variables and log of the file's graph, a line each.
+        """
+        lines = [plain_markdown(status)]
+        if problem:
+            lines.append("**The file as it is now does not work:**")
+            lines += map(plain_markdown, problem)
+        rows = [f"| {plain_markdown(a)} | {plain_markdown(b)} |" for a, b in properties]
+        words = (
+            "\n\n".join(lines),
+            "\n".join(["| | |", "|-|-|", *rows]) if rows else "",
+            "\n\n".join(map(plain_markdown, behavior)),
+        )
+        if words[0] != self._words[0]:
+            self._status.content = words[0]
+        if words[1] != self._words[1]:
+            self._properties.content = words[1]
+        if words[2] != self._words[2] and self._behavior is not None:
+            self._behavior.content = words[2]
+        self._words = words
 
     def remove(self) -> None:
         """Take everything away."""

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from gltf_bullet.bullet.owned_world import add_floor, close_world, open_world
+from gltf_bullet.runtime.views.web_door import is_loopback
 from gltf_bullet.runtime.views.web_stage import add_ground
 from gltf_bullet.viewer.session import Session
 from gltf_bullet.viewer.view_options import ViewOptions
@@ -38,7 +39,8 @@ def view_web(
     Args:
         path: The glTF file; problems with it are shown, and it is read again when it changes.
         options: How.
-        host: Who is let in: ``"127.0.0.1"`` this machine alone.
+        host: Who can reach it: ``"127.0.0.1"`` this machine alone. Who does not know the whole
+            address is not let in.
         port: 0 takes one that is free.
         say: Takes lines for the terminal.
 
@@ -64,6 +66,12 @@ def view_web(
                 up = np.eye(4) if is_y_up else np.eye(4)[[0, 2, 1, 3]] * [1, 1, -1, 1]
                 add_ground(page.server.scene, "floor", up)
             say(f"{path}: {page.url} (Ctrl-C ends it)")
+            if not is_loopback(host):
+                say(
+                    f"--host {host} opens this machine's port {page.server.get_port()}: whoever "
+                    "reaches it and knows the whole address above sees and moves the scene; "
+                    "nothing is encrypted"
+                )
             _loop(session, page, time.monotonic() + options.seconds, say)
         except KeyboardInterrupt:
             say("")

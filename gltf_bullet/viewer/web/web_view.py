@@ -28,7 +28,7 @@ class WebView:
             view.run()  # plays in real time; or in a loop of your own:
             # scene.step(); view.update()
 
-    Everybody who opens the address sees and moves the same. Needs the extra ``web``.
+    Everybody who knows the whole address sees and moves the same. Needs the extra ``web``.
     """
 
     def __init__(
@@ -49,8 +49,8 @@ class WebView:
             scene: In any client; what it shows there does not matter.
             show: Layers of :data:`~gltf_bullet.viewer.LAYERS` to begin with.
             visuals: ``"mesh"``, ``"collider"``, or ``"auto"``: meshes where the file has any.
-            host: ``"127.0.0.1"`` lets this machine in alone; ``"0.0.0.0"`` whoever reaches it,
-                without a password.
+            host: ``"127.0.0.1"`` lets this machine in alone; ``"0.0.0.0"`` whoever reaches it
+                and knows the whole :attr:`url`.
             port: 0 takes one that is free.
             play: Whether time runs from the start of :meth:`run`.
             speed: Simulated seconds per second, in :meth:`run`.
@@ -70,7 +70,7 @@ class WebView:
 
     @property
     def url(self) -> str:
-        """Where to look."""
+        """Where to look; it ends in a secret without which nobody is let in."""
         return self._page.url
 
     @property

@@ -38,7 +38,12 @@ class Aftermath:
         if status & WAS_TORN:
             self._findings.name_torn()
 
-    def restore(self) -> None:
-        """Put everything back to where it was before a step that the engine has lost."""
+    def restore(self) -> bool:
+        """Put everything back to where it was before a step that the engine has lost.
+
+        Returns:
+            Whether it is there: bases that cannot move are nobody's to put back.
+        """
         for articulation in self._articulations:
             JointPlaces(articulation).restore()
+        return all(JointPlaces(articulation).are_finite() for articulation in self._articulations)

@@ -93,6 +93,8 @@ class ContactReader:
         """Whether contacts are nothing to its own solve, but to those of others that it touches."""
         self.is_reached = False
         """Whether such a one took part in another scene's solve lately."""
+        self.is_whole: Callable[[], bool] = lambda: True
+        """Whether nobody has removed bodies of the scene: their ids may be others' by now."""
         self.own_constraints: set[int] = set()
         """Ids of the constraints that close the scene's loops."""
         self.marks: IntArray = _NO_MARKS
@@ -258,7 +260,7 @@ class Touching:
             is_simple = body < 0 or owner or not pybullet.getNumJoints(body, self._client_id)
             if link >= 0 or not is_simple:
                 return None
-            factor = owner.gravity_factor[body] if owner is not None else 1.0
+            factor = owner.gravity_factor.get(body, 1.0) if owner is not None else 1.0
             free.append((body, int(side.state == PASSES_ON), factor))
         return FoundContacts(
             rows=self._arrays[0],
@@ -302,7 +304,7 @@ class Touching:
         body, reader = self._body_of[side], self._reader
         if body not in reader.where:
             reader = reader.owners.get(body, reader)
-        if body not in reader.where:
+        if body not in reader.where or not (reader is self._reader or reader.is_whole()):
             self._take_free(side)
             return
         number, _ = reader.where[body]
@@ -365,7 +367,7 @@ class Touching:
 
     def _add_free(self, body: int, link: int) -> FreeSide:
         owner = self._reader.owners.get(body)
-        return self._free.add(body, link, None if owner is None else owner.gravity_factor[body])
+        return self._free.add(body, link, None if owner is None else owner.gravity_factor.get(body))
 
     def _stands_fixed(self, body: int) -> bool:
         """Whether it is somebody else's articulation with a base of mass 0."""

@@ -88,7 +88,7 @@ class JointSolver:
         """Whether kernels have closed the loops that the last step has opened."""
         self.is_known = False
         """Whether kernels know what touches, or would in the next step, if it stays as it is."""
-        self.last: tuple[float, Sequence[float]] = (0.0, ())
+        self.last: tuple[float, Sequence[float]] = (0.0, (0.0, 0.0, 0.0))
         """The step's length [s], and gravity."""
         self.islands = SceneIslands(arena)
         self.is_native = False
@@ -110,6 +110,7 @@ class JointSolver:
         derive: Derive,
     ) -> None:
         """Let the kernels call the engine from now on, where they can: see that function."""
+        self.contacts.is_whole = session.watch(self.contacts.where)
         world = session.shared(NativeWorld)
         self.is_native = connect_kernels(
             world, session, self.arena, self.islands, self._sources, self.commands,
@@ -145,9 +146,8 @@ class JointSolver:
     def require_found(self, found: int) -> None:
         """Raise ``EngineError`` where a kernel says LOST; joints are as they were read last."""
         if found & stepping.LOST:
-            self._aftermath.restore()
             self.commands.has_motors = True
-            raise EngineError(self.findings.name_lost())
+            raise EngineError(self.findings.name_lost(are_back=self._aftermath.restore()))
 
     def _read(self, *, is_next: bool) -> None:
         self.read(is_next=is_next)

@@ -155,12 +155,17 @@ class StepFindings:
                 return f"the joints of nodes {nodes} ask for a force that is not finite"
         return "a joint asks for a force that is not finite"
 
-    def name_lost(self) -> str:
-        """Whose joints the engine could not follow."""
+    def name_lost(self, *, are_back: bool) -> str:
+        """Whose joints the engine has no numbers for, and what became of them."""
         nodes = [n for a in self._articulations for n in a.record.frames.node if n >= 0]
         return (
-            f"a step moved the joints of nodes {nodes} beyond all numbers; they were put back to "
-            "where they were before it"
+            f"the joints of nodes {nodes} are beyond all numbers, by a step or by somebody else's "
+            "call; "
+            + (
+                "they were put back to where they were before it"
+                if are_back
+                else "they cannot be put back one by one: restore a state of the scene"
+            )
         )
 
     def _tell(self, kind: IssueKind, node: int, **values: float | str) -> None:

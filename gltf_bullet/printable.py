@@ -1,0 +1,39 @@
+"""What text of others may do where it is printed: be read, and nothing else.
+
+Names, keys and paths come from files. On a terminal an escape sequence in one of them would clear
+the screen or name the window, a line break would begin a line that looks like ours, and a mark of
+direction would show a name backwards.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+__all__ = ["printable", "printable_lines"]
+
+_HARMLESS = {"\u200c", "\u200d"}
+"""Joiners: Persian, the scripts of India and many emoji are written with them."""
+
+
+def printable(text: object) -> str:
+    """``str(text)`` in one line; controls, marks of direction, half characters by their numbers."""
+    text = str(text)
+    if text.isprintable():
+        return text
+    return "".join(c if _is_printed(c) else _escaped(c) for c in text)
+
+
+def printable_lines(text: object) -> str:
+    """... where the line breaks are ours."""
+    return "\n".join(printable(line) for line in str(text).split("\n"))
+
+
+def _is_printed(character: str) -> bool:
+    # Spaces other than the usual one are printed, too; what separates lines is not.
+    return (
+        character.isprintable() or character in _HARMLESS or unicodedata.category(character) == "Zs"
+    )
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")

@@ -1,0 +1,221 @@
+"""Folders into which nobody but us can have put anything: what is read there is our own.
+
+What is kept on this machine is read by later processes, machine code too. So each level of its
+path, from the root of the file system on, must belong to us or to the system's administrator, and
+nobody else may write it; of folders like ``/tmp``, where everybody may make entries and none may
+touch those of others, the next level must. Levels are opened one within the other, so that none can
+be exchanged between the look and the use; links are followed where the system made them (``/var``
+on macOS), near the root and nowhere else.
+
+Windows knows no such owners: there a path must be absolute, and its own levels no links.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import stat
+import tempfile
+import warnings
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+import platformdirs
+
+__all__ = [
+    "PrivateFolder",
+    "UnsafeFolderError",
+    "fresh_folder",
+    "private_folder",
+    "say_unsafe",
+    "usual_folders",
+]
+
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_LOOK = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
+"""Folders that may be passed and not be listed can be opened for this."""
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_HAS_OWNERS = hasattr(os, "geteuid") and {os.open, os.mkdir, os.stat} <= os.supports_dir_fd
+_MOST_LINKS = 20
+_DEEPEST_LINK = 2
+"""Levels below the root in which systems have links: ``/var``, ``/home``, ``/home/user``."""
+_NOWHERE = Path(os.devnull) / "nothing"
+"""No file can be there, so that nothing is read or written."""
+
+
+class UnsafeFolderError(Exception):
+    """Others could have put something into a folder; the message says why."""
+
+
+class PrivateFolder:
+    """A folder that was looked at, and its files."""
+
+    def __init__(self, path: Path, descriptor: int | None) -> None:
+        """``descriptor``: of the open folder, where the system has such."""
+        self.path = path
+        self._descriptor = descriptor
+
+    def read(self, name: str) -> bytes | None:
+        """A file of ours; ``None``: there is none, or another one may have written it."""
+        try:
+            with os.fdopen(self._opened(name, os.O_RDONLY), "rb") as file:
+                if _HAS_OWNERS:
+                    status = os.fstat(file.fileno())
+                    if not (stat.S_ISREG(status.st_mode) and _is_ours(status)):
+                        return None
+                return file.read()
+        except OSError:
+            return None
+
+    def write(self, name: str, data: bytes) -> bool:
+        """Write a file whole, or not at all; whether it could be."""
+        aside = f"{name}.{os.getpid()}"
+        try:
+            handle = self._opened(aside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            if self._descriptor is None:
+                os.replace(self.path / aside, self.path / name)
+            else:
+                os.replace(aside, name, src_dir_fd=self._descriptor, dst_dir_fd=self._descriptor)
+        except OSError:
+            return False
+        return True
+
+    def _opened(self, name: str, flags: int) -> int:
+        flags |= _NO_LINK | getattr(os, "O_BINARY", 0)
+        if self._descriptor is None:
+            return os.open(self.path / name, flags, 0o600)
+        return os.open(name, flags, 0o600, dir_fd=self._descriptor)
+
+
+def private_folder(path: str | os.PathLike[str]) -> PrivateFolder:
+    """A folder, made where it is missing, that is nobody's but ours.
+
+    Raises:
+        UnsafeFolderError: It is not, or the path is relative.
+        OSError: It cannot be made or opened.
+    """
+    text = os.fspath(path)
+    if not os.path.isabs(text):
+        raise UnsafeFolderError(f"{text} is relative: another folder in each place")
+    text = os.path.normpath(text)
+    if _HAS_OWNERS:
+        return PrivateFolder(Path(text), _descend(text))
+    folder = Path(text)
+    folder.mkdir(parents=True, exist_ok=True)
+    linked = [level for level in (folder, folder.parent) if level.is_symlink()]
+    if linked:
+        raise UnsafeFolderError(f"{linked[0]} is a link")
+    return PrivateFolder(folder, None)
+
+
+def _descend(path: str) -> int:
+    """Open a folder level by level; its descriptor."""
+    waiting = path.split(os.sep)[:0:-1]
+    shown, links = os.sep, 0
+    here = os.open(os.sep, _LOOK | _NO_LINK)
+    try:
+        _require_safe(os.fstat(here), shown, is_last=not waiting)
+        while waiting:
+            name = waiting.pop()
+            if not name:
+                continue
+            try:
+                status = os.stat(name, dir_fd=here, follow_symlinks=False)
+            except FileNotFoundError:
+                with suppress(FileExistsError):  # another process was first
+                    os.mkdir(name, 0o700, dir_fd=here)
+                status = os.stat(name, dir_fd=here, follow_symlinks=False)
+            if stat.S_ISLNK(status.st_mode):
+                links += 1
+                level = os.path.join(shown, name)
+                is_near = level.count(os.sep) <= _DEEPEST_LINK
+                is_systems = is_near and status.st_uid == 0 and _is_of_the_system(here)
+                if not is_systems or links > _MOST_LINKS:
+                    raise UnsafeFolderError(f"{level} is a link")
+                target = os.path.normpath(os.path.join(shown, os.readlink(name, dir_fd=here)))
+                waiting += target.split(os.sep)[:0:-1]
+                above, here, shown = here, os.open(os.sep, _LOOK | _NO_LINK), os.sep
+                os.close(above)
+                continue
+            above, here = here, os.open(name, _LOOK | _NO_LINK, dir_fd=here)
+            os.close(above)
+            shown = os.path.join(shown, name)
+            _require_safe(os.fstat(here), shown, is_last=not waiting)
+    except BaseException:
+        os.close(here)
+        raise
+    return here
+
+
+def _is_ours(status: os.stat_result) -> bool:
+    return status.st_uid in (0, os.geteuid()) and not status.st_mode & _OTHERS_WRITE
+
+
+def _is_of_the_system(folder: int) -> bool:
+    status = os.fstat(folder)
+    return status.st_uid == 0 and not status.st_mode & _OTHERS_WRITE
+
+
+def _require_safe(status: os.stat_result, shown: str, *, is_last: bool) -> None:
+    if status.st_uid not in (0, os.geteuid()):
+        raise UnsafeFolderError(f"{shown} belongs to user {status.st_uid}")
+    # As /tmp is: entries of others cannot be renamed or removed.
+    is_shared = status.st_uid == 0 and status.st_mode & stat.S_ISVTX and not is_last
+    if status.st_mode & _OTHERS_WRITE and not is_shared:
+        raise UnsafeFolderError(f"others can write {shown}")
+
+
+def usual_folders() -> list[Path]:
+    """Where a user's caches are, the best first: absolute, and perhaps none at all."""
+    found = []
+    with suppress(Exception):  # platformdirs raises whatever a missing home leads to
+        found.append(platformdirs.user_cache_path("gltf_bullet"))
+    homes = [os.environ.get("HOME", "")]
+    if _HAS_OWNERS:
+        import pwd
+
+        with suppress(KeyError):  # users of containers need not be there
+            homes.append(pwd.getpwuid(os.geteuid()).pw_dir)
+    # Others may write ~/.cache where new folders are made for groups.
+    found += [Path(home) / ".gltf_bullet" for home in homes if home]
+    return [path for path in dict.fromkeys(found) if path.is_absolute()]
+
+
+def fresh_folder() -> Path:
+    """A new folder of this process alone, gone with it; one that cannot be where none can be made.
+
+    Others cannot know its name before.
+    """
+    return _fresh_folder_of(os.getpid())
+
+
+@cache
+def _fresh_folder_of(process: int) -> Path:
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="gltf_bullet_"))
+    except OSError:
+        return _NOWHERE
+
+    def forget() -> None:
+        if os.getpid() == process:  # else it is the child of the one that uses it
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(forget)
+    try:
+        private_folder(folder)
+    except (OSError, UnsafeFolderError):
+        return _NOWHERE
+    return folder
+
+
+def say_unsafe(error: UnsafeFolderError) -> None:
+    """Tell whoever stated such a folder, once."""
+    warnings.warn(
+        f"nothing is kept where others could have put something: {error}",
+        RuntimeWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,160 @@
+"""What a small file may ask for: seconds and memory of a check, in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from tests.figures import Figure
+
+KHR = "KHR_physics_rigid_bodies"
+ROOT = Path(__file__).resolve().parents[2]
+CHILD = """
+import json, sys, time
+import gltf_bullet as gb
+gb.check(b"{}")  # imports are not what is measured
+data = open(sys.argv[1], "rb").read()
+before = time.process_time()
+report = gb.check(data)
+seconds = time.process_time() - before
+status = open("/proc/self/status").read()  # of this program: that of rusage is also its parent's
+peak = int(status.split("VmHWM:")[1].split()[0]) / 1024
+print(json.dumps([seconds, peak, sorted({issue.code for issue in report.issues})]))
+"""
+
+
+class Cost(NamedTuple):
+    seconds: float
+    megabytes: float
+    codes: set[str]
+
+
+@pytest.fixture
+def cost(tmp_path: Path) -> Callable[[dict[str, Any]], Cost]:
+    def measure(members: dict[str, Any]) -> Cost:
+        document = {"asset": {"version": "2.0"}, "extensionsUsed": [KHR], "scene": 0, **members}
+        document["scenes"] = [{"nodes": list(range(len(members["nodes"])))}]
+        (tmp_path / "file.gltf").write_text(json.dumps(document))
+        done = subprocess.run(
+            [sys.executable, "-c", CHILD, str(tmp_path / "file.gltf")],
+            capture_output=True, text=True, timeout=300, check=True, cwd=ROOT,
+            env={**os.environ, "GLTF_BULLET_CACHE": str(tmp_path / "cache")},
+        )  # fmt: skip
+        seconds, megabytes, codes = json.loads(done.stdout.splitlines()[-1])
+        return Cost(seconds, megabytes, set(codes))
+
+    return measure
+
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="peaks as Linux tells them")
+
+Measure = Callable[[dict[str, Any]], Cost]
+
+
+def hull_of(accessors: list[dict[str, Any]], **members: Any) -> dict[str, Any]:
+    """A body per accessor whose collider is the hull of its points."""
+    body = {"motion": {"mass": 1.0}}
+    return {
+        "accessors": accessors,
+        "meshes": [
+            {"primitives": [{"attributes": {"POSITION": k}}]} for k in range(len(accessors))
+        ],
+        "nodes": [
+            {
+                "extensions": {
+                    KHR: {**body, "collider": {"geometry": {"mesh": k, "convexHull": True}}}
+                }
+            }
+            for k in range(len(accessors))
+        ],
+        **members,
+    }
+
+
+def points(count: int, **members: Any) -> dict[str, Any]:
+    return {"componentType": 5126, "count": count, "type": "VEC3", **members}
+
+
+def data_buffer(data: bytes, uri: str) -> dict[str, Any]:
+    return {
+        "buffers": [{"byteLength": len(data), "uri": uri}],
+        "bufferViews": [{"buffer": 0, "byteLength": len(data)}],
+    }
+
+
+def test_percent_encoded_data_takes_ten_times_its_size(cost: Measure, figure: Figure) -> None:
+    body = "%41" * 4_000_000  # 3 000 000 bytes of base64
+    buffer = data_buffer(bytes(36), "data:application/octet-stream;base64," + body)
+    found = cost(hull_of([points(3, bufferView=0)], **buffer))
+    figure("memory of 12 MB", found.megabytes, most=250, unit="MB")  # 1003 before
+    figure("time", found.seconds, most=3.0, unit="s")
+
+
+@pytest.mark.parametrize("kind", ["one", "many", "sparse"])
+def test_zeros_without_bytes_are_refused(cost: Measure, figure: Figure, kind: str) -> None:
+    if kind == "one":
+        accessors, members = [points(16_000_000)], {}
+    elif kind == "many":
+        accessors, members = [points(200_000) for _ in range(80)], {}
+    else:  # one sparse value pays for 256 elements
+        data = np.array([0], "<u4").tobytes() + bytes(12)
+        members = data_buffer(data, "data:;base64,AAAAAAAAAAAAAAAAAAAAAA==")
+        sparse = {
+            "count": 1,
+            "indices": {"bufferView": 0, "componentType": 5125},
+            "values": {"bufferView": 0, "byteOffset": 4},
+        }
+        accessors = [points(16_000_000, sparse=sparse)]
+    found = cost(hull_of(accessors, **members))
+    assert "ACCESSOR_OF_ZEROS" in found.codes
+    figure("memory", found.megabytes, most=250, unit="MB")  # 3291 before
+    figure("time", found.seconds, most=6.0, unit="s")  # 87 before
+
+
+def test_a_hull_of_corners_is_thinned(cost: Measure, figure: Figure) -> None:
+    import base64
+
+    corners = np.random.default_rng(0).normal(size=(100_000, 3))
+    corners /= np.linalg.norm(corners, axis=1)[:, None]
+    data = corners.astype("<f4").tobytes()
+    buffer = data_buffer(data, "data:;base64," + base64.b64encode(data).decode())
+    found = cost(hull_of([points(len(corners), bufferView=0)], **buffer))
+    assert "HULL_REDUCED" in found.codes
+    figure("memory", found.megabytes, most=400, unit="MB")  # 3285 before
+    figure("time", found.seconds, most=10.0, unit="s")  # 19 before
+
+
+def test_filters_take_as_long_as_they_are_many(cost: Measure, figure: Figure) -> None:
+    def scene(count: int) -> dict[str, Any]:
+        filters = [
+            {"collisionSystems": [f"s{k}"], "notCollideWithSystems": [f"s{(k + 1) % count}"]}
+            for k in range(count)
+        ]
+        collider = {"geometry": {"shape": 0}}
+        return {
+            "nodes": [
+                {
+                    "translation": [k, 0, 0],
+                    "extensions": {
+                        KHR: {"motion": {"mass": 1}, "collider": {**collider, "collisionFilter": k}}
+                    },
+                }
+                for k in range(count)
+            ],
+            "extensions": {
+                KHR: {"collisionFilters": filters},
+                "KHR_implicit_shapes": {"shapes": [{"type": "box", "box": {"size": [0.5] * 3}}]},
+            },
+        }
+
+    few, many = cost(scene(500)), cost(scene(2500))
+    figure("2500 filters", many.seconds, most=4.0, unit="s")  # 8 before
+    figure("five times as many", many.seconds / few.seconds, most=12.0, unit="times")
