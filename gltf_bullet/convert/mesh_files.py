@@ -15,6 +15,8 @@ from gltf_bullet.transforms import FloatArray
 
 __all__ = ["MeshFile", "read_mesh_file", "write_obj"]
 
+_WITHIN = (".glb", ".gltf")
+"""Kinds of files that hold their pictures; others are read only if the robot may name them."""
 _PLACED = (".dae", ".glb", ".gltf", ".3mf")
 """Kinds of files that place their parts."""
 _IMAGE_MAGIC = (b"\x89PNG", b"\xff\xd8\xff")
@@ -46,6 +48,8 @@ def read_mesh_file(path: str, may_read: Callable[[Path], bool] | None = None) ->
     file = Path(path)
     if not file.is_file():
         raise FileNotFoundError(2, "no such file", path)
+    if may_read is not None and file.suffix.lower() in _WITHIN and _names_others(file):
+        raise ValueError("it names other files")
     arguments: dict[str, Any] = {"process": False}
     if file.suffix.lower() == ".obj":
         arguments |= {"skip_materials": True, "group_material": False}
@@ -79,7 +83,9 @@ def read_mesh_file(path: str, may_read: Callable[[Path], bool] | None = None) ->
     )
     texture = None
     if has_uvs:
-        texture = _texture(file, may_read) or next(filter(None, map(_own_texture, meshes)), None)
+        texture = _texture(file, may_read)
+        if texture is None and file.suffix.lower() in _WITHIN:
+            texture = next(filter(None, map(_own_texture, meshes)), None)
     return MeshFile(geometry, texture)
 
 
@@ -106,6 +112,12 @@ def write_obj(mesh: MeshFile, path: Path) -> None:
         )
         lines.append("f " + " ".join(words))
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _names_others(file: Path) -> bool:
+    """Whether a glTF file has buffers or images in other files, which trimesh would read."""
+    uris = re.findall(rb'"uri"\s*:\s*"([^"]{0,5})', file.read_bytes())
+    return any(not uri.startswith(b"data:") for uri in uris)
 
 
 def _own_texture(mesh: Any) -> bytes | None:

@@ -236,8 +236,7 @@ class SceneCore:
             part: Its number among ...
             parts: ... those that the step is made of.
         """
-        with self.world.lease:
-            self.world.before_step(settings, self.followers.place, part, parts)
+        self.world.before_step(settings, self.followers.place, part, parts)
 
     def finish_step(self, settings: EngineSettings, made: int = 0, *, is_last: bool = True) -> None:
         """Take in an engine step, or ``made`` of those that kernels have made.

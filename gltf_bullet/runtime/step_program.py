@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
+from contextlib import ExitStack
 
 from gltf_bullet.bullet.contacts.contact_softness import ContactSoftness
 from gltf_bullet.bullet.contacts.fast_watch import FastWatch
@@ -89,7 +90,8 @@ class StepProgram:
             made = self._make_compiled(cores, count - done)
             if not made:
                 is_next = done > 0 and not any(core.is_interfered for core in cores)
-                self._make_one(cores, caller, is_next=is_next)
+                with _said_of(cores):
+                    self._make_one(cores, caller, is_next=is_next)
                 made = 1
             for core in cores:
                 if core.events:
@@ -109,6 +111,10 @@ class StepProgram:
             self._asked.append(caller)
             return
         cores = self._others_and(caller)
+        with _said_of(cores):
+            self._begin_in_loop(cores, caller)
+
+    def _begin_in_loop(self, cores: Sequence[SceneCore], caller: SceneCore) -> None:
         settings = self._session.settings()
         self._begin(cores, settings)
         parts = self._parts(cores, settings)
@@ -132,7 +138,8 @@ class StepProgram:
             cores = [caller]
         self._begun, self._asked = [], []
         settings = self._session.divided_settings or self._session.settings()
-        self._finish(cores, settings)
+        with _said_of(cores):
+            self._finish(cores, settings)
         self._session.undivide()
         self._collect(cores)
         for core in cores:
@@ -308,13 +315,12 @@ class StepProgram:
                 if core is not None and not _is_whole(core):
                     self._broken.add(number)
         alive = [known() for known in self._scenes.values()]
-        return tuple(
-            [
-                core
-                for core in alive
-                if core is not None and (core is caller or id(core) not in self._broken)
-            ]
-        )
+        cores = [
+            core
+            for core in alive
+            if core is not None and not core.is_removed and id(core) not in self._broken
+        ]
+        return tuple(cores if caller in cores else [*cores, caller])
 
     def _finish_drifting(self, cores: Sequence[SceneCore], settings: EngineSettings) -> None:
         """Note that scenes have moved, and take back bodies that went through something."""
@@ -331,6 +337,14 @@ class StepProgram:
         for number in self._watch.look():
             watched[number].before_step(settings.time_step, settings.gravity)
             seen[number].world.put_back_fast()
+
+
+def _said_of(cores: Sequence[SceneCore]) -> ExitStack:
+    """Within it, what the engine refuses is said of the scene that has lost a body."""
+    leases = ExitStack()
+    for core in cores:
+        leases.enter_context(core.world.lease)
+    return leases
 
 
 def _jointed(cores: Sequence[SceneCore]) -> list[ArticulationSet]:

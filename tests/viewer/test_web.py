@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import urllib.request
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -187,6 +188,7 @@ def test_a_click_selects_and_the_panel_shows_variables_and_log(client: int) -> N
     assert scene.behavior.variables["touched"] == pytest.approx((0.0, 1.1, 0.0), abs=1e-3)
     assert page._panel is not None
     shown = page._panel._behavior.content
-    assert "| touched | (" in shown
-    assert "s` at (" in shown
+    # What comes of the file is shown as text: punctuation as entities.
+    assert "touched = (0, 1.1, 0)" in unescape(shown)
+    assert "s at (" in unescape(shown)
     page.close()
