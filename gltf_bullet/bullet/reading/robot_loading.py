@@ -88,7 +88,8 @@ def read_robot(
             mimic=robot.mimic,
             twists=robot.twists,
             with_gravity=False,
-            may_read=folders.holds,
+            # What was written here for PyBullet comes of files that the robot may name.
+            may_read=lambda found: found.parent == file.parent or folders.holds(found),
         )
     made = Counter(link.name for body in world.bodies for link in body.links)
     lost = list((Counter(robot.links) - made).elements())
