@@ -84,6 +84,10 @@ class SceneCore:
         self.is_removed = False
         self._write_pointer = write_pointer
         self._start = SceneStart(self, session)
+        self.may_divide = options.substeps == "auto"
+        """Whether a step may be made of several of the engine's, and ..."""
+        self.is_divided_by_need = options.substeps in ("auto", 1)
+        """... whether it is no fixed number of them."""
         self.acting: SceneGraph | None = None
         """The file's behavior graph, set by who makes the scene."""
         self._listeners: list[Callable[[], object]] = []
@@ -186,15 +190,9 @@ class SceneCore:
     @property
     def may_be_compiled(self) -> bool:
         """Whether kernels may make the next step, as far as nodes and animations are concerned."""
-        if self.acting is not None and self._acts:
+        if self._is_busy or self.is_removed or self.world.free.pushes or self._start.is_wanted:
             return False
-        is_moved = self._is_busy or self._start.is_wanted or self.world.free.pushes
-        return not (is_moved or self.is_removed)
-
-    @property
-    def may_divide(self) -> bool:
-        """Whether a step may be made of several of the engine's."""
-        return self.options.substeps == "auto"
+        return self.is_divided_by_need and (self.acting is None or not self._acts)
 
     @property
     def is_listened_to(self) -> bool:

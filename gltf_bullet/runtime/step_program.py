@@ -32,9 +32,6 @@ from gltf_bullet.runtime.trigger_reports import TriggerEvent
 
 __all__ = ["StepProgram"]
 
-_COMPILED = ("auto", 1)
-"""``LoadOptions.substeps`` of scenes whose steps kernels may make."""
-
 
 class StepProgram:
     """Of one world; ask for it by ``session.shared``."""
@@ -83,9 +80,16 @@ class StepProgram:
         """
         if count.__class__ is not int or count < 0:
             count = step_count(count)
-        cores = (caller,) if alone or len(self._scenes) < 2 else self._others_and(caller)
-        events: dict[SceneCore, tuple[TriggerEvent, ...]] = {}
-        done = 0
+        done, events = 0, dict[SceneCore, tuple[TriggerEvent, ...]]()
+        if alone or len(self._scenes) < 2:
+            done = self._make_compiled_alone(caller, count)
+            if done == count:
+                return
+            cores: tuple[SceneCore, ...] = (caller,)
+            if done and caller.events:
+                events[caller] = caller.events
+        else:
+            cores = self._others_and(caller)
         while done < count:
             made = self._make_compiled(cores, count - done)
             if not made:
@@ -267,16 +271,19 @@ class StepProgram:
 
     def _make_compiled(self, cores: Sequence[SceneCore], count: int) -> int:
         """Make the next steps in one call where nothing in them needs Python; how many."""
-        settings = self._session.known_settings
         if len(cores) > 1:
-            return self._make_compiled_together(cores, settings, count)
-        core = cores[0]
-        if not core.may_be_compiled or core.options.substeps not in _COMPILED:
+            return self._make_compiled_together(cores, self._session.known_settings, count)
+        return self._make_compiled_alone(cores[0], count)
+
+    def _make_compiled_alone(self, core: SceneCore, count: int) -> int:
+        # Asked for in every step: of a cart-pole's a call is a hundredth.
+        if not core.may_be_compiled:
             return 0
-        compiled = core.world.quiet_steps
-        steps = 1 if core.is_listened_to else count
+        settings, compiled = self._session.known_settings, core.world.quiet_steps
+        is_listened_to = core.is_listened_to
+        steps = 1 if is_listened_to else count
         made = compiled.make(settings, steps, may_divide=core.may_divide)
-        if made and compiled.are_over and not core.is_listened_to:
+        if made and compiled.are_over and not is_listened_to:
             core.note_steps(settings.time_step, made)
         elif made:
             core.finish_step(settings, made)
@@ -286,9 +293,11 @@ class StepProgram:
         self, cores: Sequence[SceneCore], settings: EngineSettings, count: int
     ) -> int:
         for core in cores:
-            if core.options.substeps not in _COMPILED:
-                return 0
-            if not (core.is_unattended and core.world.quiet_steps.may_join(settings)):
+            if not (
+                core.is_divided_by_need
+                and core.is_unattended
+                and core.world.quiet_steps.may_join(settings)
+            ):
                 return 0
         may_divide = any(core.may_divide for core in cores)
         made = self._solvers.make_steps(_jointed(cores), settings, count, may_divide=may_divide)

@@ -90,7 +90,7 @@ needs_library = pytest.mark.skipif(
     ("name", "least"),
     [
         ("cart_pole", 79),
-        ("ball_and_cone", 79),
+        ("ball_and_cone", 70),
         ("rope", 2),  # it swings: most of its steps are divided
         ("reacher", 79),
         ("vehicle", 5),
