@@ -80,16 +80,15 @@ class StepProgram:
         """
         if count.__class__ is not int or count < 0:
             count = step_count(count)
-        done, events = 0, dict[SceneCore, tuple[TriggerEvent, ...]]()
-        if alone or len(self._scenes) < 2:
+        done, is_alone = 0, alone or len(self._scenes) < 2
+        if is_alone:
             done = self._make_compiled_alone(caller, count)
             if done == count:
-                return
-            cores: tuple[SceneCore, ...] = (caller,)
-            if done and caller.events:
-                events[caller] = caller.events
-        else:
-            cores = self._others_and(caller)
+                return  # most steps of all
+        cores = (caller,) if is_alone else self._others_and(caller)
+        events: dict[SceneCore, tuple[TriggerEvent, ...]] = {}
+        if done and caller.events:
+            events[caller] = caller.events
         while done < count:
             made = self._make_compiled(cores, count - done)
             if not made:

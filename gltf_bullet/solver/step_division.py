@@ -84,7 +84,8 @@ def steps_needed(ints: IntArray, floats: FloatArray, work: FloatArray, dt: float
             thinness = _thinnest(ints, floats, work, a)
         if ints[a + arena.CLOSURE_COUNT]:
             fastest *= IN_LOOPS
-        fastest *= min(max(2.0 * dt * math.sqrt(_stiffest(ints, floats, a)), 1.0), STIFFEST)
+        if dt * fastest * STIFFEST > 1.0:
+            fastest *= min(max(2.0 * dt * math.sqrt(_stiffest(ints, floats, a)), 1.0), STIFFEST)
         coming = ints[a + arena.COMING]
         lately = LASTING * floats[ints[a + arena.NEEDED]]
         floats[coming] = max(dt * max(fastest, thinness), lately)
