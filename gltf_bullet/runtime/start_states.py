@@ -65,6 +65,7 @@ class StartStates:
             for other in others:
                 other.world.renew_contacts()
             snapshot = EngineSnapshot(self._session)
+            snapshot.settle(self._session, [other.world for other in others])
             state = core.state_with(snapshot)
             for other in others:
                 if other is not core:

@@ -10,7 +10,8 @@ import contextlib
 import os
 import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 import pybullet
 
@@ -21,6 +22,12 @@ from gltf_bullet.errors import EngineError
 __all__ = ["EngineSnapshot"]
 
 
+class Renewable(Protocol):
+    """What a scene has in the engine's world."""
+
+    def renew_contacts(self) -> None: ...
+
+
 class EngineSnapshot:
     """A state of a whole PyBullet world. Picklable; restores into the same bodies anywhere."""
 
@@ -29,7 +36,7 @@ class EngineSnapshot:
     )  # fmt: skip
 
     def __init__(self, session: EngineSession) -> None:
-        """Take the state of a world as it is now.
+        """Take the state of a world as it is now; see :meth:`settle`.
 
         Raises:
             EngineError: PyBullet refused.
@@ -41,14 +48,25 @@ class EngineSnapshot:
             # that touch at load replayed otherwise). So every contact is found before.
             pybullet.performCollisionDetection(physicsClientId=client_id)
             self._state_id = int(pybullet.saveState(physicsClientId=client_id))
-            # A restored contact lacks its stiffness until it is made anew (measured). Going on from
-            # the restored state makes the first continuation equal to every later one.
-            pybullet.restoreState(stateId=self._state_id, physicsClientId=client_id)
         except pybullet.error as error:
             raise EngineError(f"saveState: {error}") from error
         self._world = session.token
         self._bodies = {name: read_body(client_id, body) for name, body in _bodies(session)}
         self._finalizer = weakref.finalize(self, _forget, weakref.ref(session), self._state_id)
+
+    def settle(self, session: EngineSession, worlds: Sequence[Renewable]) -> None:
+        """Go on from the state as from a restored one, so that the first run is as all later ones.
+
+        A restored contact lacks its stiffness until it is made anew, and pairs have the order in
+        which they were made anew (both measured: compounds 18 mm apart after 200 steps otherwise).
+
+        Args:
+            session: The world that the state was taken of, just now.
+            worlds: What :meth:`restore` is called with, later.
+        """
+        for world in worlds:
+            world.renew_contacts()
+        self._restore_whole(session)
 
     def restore(self, session: EngineSession) -> None:
         """Put a world back into this state; its bodies must be those of the saved one.
