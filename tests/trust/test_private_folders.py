@@ -321,15 +321,17 @@ def test_code_of_another_user_does_not_run(
 ) -> None:
     """The whole way: his folders were here first, and he tries again during the compilation."""
     monkeypatch.setattr(keeping, "_announced", [True])
+    fingerprint = keeping._fingerprint()  # the victim need not be able to read our sources
+    monkeypatch.setattr(keeping, "_fingerprint", lambda: fingerprint)
     evil = shared / "evil"
     planted = evil / f"{__name__}.last_of.object"
     planted.write_bytes(planted_code())
     for cache in (".cache/gltf_bullet", ".gltf_bullet"):  # of his home, and what is in it
         (evil / cache).mkdir(parents=True)
-        (evil / cache / f"kernels-{keeping._fingerprint()}").symlink_to(evil)
+        (evil / cache / f"kernels-{fingerprint}").symlink_to(evil)
     outer = shared / "tmp" / f"gltf_bullet-{VICTIM}"
     outer.mkdir()
-    (outer / f"kernels-{keeping._fingerprint()}").symlink_to(evil)
+    (outer / f"kernels-{fingerprint}").symlink_to(evil)
     for path in (outer, *evil.rglob("*")):
         os.chown(path, OTHER, OTHER, follow_symlinks=False)
         if not path.is_symlink():
@@ -359,12 +361,16 @@ def test_code_of_another_user_does_not_run(
 def test_without_a_home_and_an_entry_in_passwd_everything_works(shared: Path, call: str) -> None:
     """It ended in a traceback of platformdirs, or read code from ``./~/.cache``."""
 
+    box = shared / "box.gltf"  # who has nothing need not be able to read our sources
+    box.write_bytes(BOX.read_bytes())
+    box.chmod(0o644)
+
     def use(_: object = None) -> object:
         if call == "load":
             with headless_world() as client:
-                gb.load_gltf(BOX, client).step(3)
+                gb.load_gltf(box, client).step(3)
             return 0
-        sys.argv = ["gltf-bullet", call, str(BOX)]
+        sys.argv = ["gltf-bullet", call, str(box)]
         with contextlib.redirect_stdout(io.StringIO()):
             try:
                 main()
