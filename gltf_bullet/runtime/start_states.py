@@ -65,7 +65,7 @@ class StartStates:
             for other in others:
                 other.world.renew_contacts()
             snapshot = EngineSnapshot(self._session)
-            snapshot.settle(self._session, [other.world for other in others])
+            snapshot.settle(self._session)
             state = core.state_with(snapshot)
             for other in others:
                 if other is not core:

@@ -151,3 +151,61 @@ def test_bodies_bounce_for_who_only_calls_step_simulation(
         found = max(heights[landed:]) - 0.5
     wanted = at_load if later is None else later
     assert math.sqrt(max(found, 0.0) / height) == pytest.approx(wanted, abs=0.05)
+
+
+@pytest.mark.parametrize("partner", ["wall", "ball"])
+@pytest.mark.parametrize("rate", [60.0, 240.0])
+@pytest.mark.parametrize("radius", [0.01, 0.03])
+@pytest.mark.parametrize(("speed", "restitution"), [(10.0, 1.0), (23.0, 1.0), (23.0, 0.5)])
+def test_bodies_that_are_put_back_bounce_as_their_material_says(
+    partner: str, rate: float, radius: float, speed: float, restitution: float
+) -> None:
+    """They begin at the surface: no depth adds to the bounce, as it does to that of others."""
+    scenery = Scenery()
+    material = scenery.material(restitution=restitution, restitutionCombine="maximum")
+    ball, wall = scenery.shape("sphere", radius=radius), scenery.shape("box", size=[1, 4, 4])
+    motion = {"mass": 1.0, "gravityFactor": 0}
+    if partner == "wall":
+        scenery.node("Partner", at=(-0.5, 0, 0), shape=wall, material=material)
+    else:
+        scenery.node("Partner", at=(-radius, 0, 0), shape=ball, material=material, motion=motion)
+    scenery.node(
+        "Mover", at=(radius + 1.0137, 0, 0), shape=ball, material=material,
+        motion={**motion, "linearVelocity": [-speed, 0, 0]},
+    )  # fmt: skip
+    with world(scenery.bytes(), rate=rate) as scene:
+        scene.step(int(1.1 / speed * rate) + 6)
+        away = scene.bodies["Mover"].linear_velocity[0]
+        if partner == "ball":
+            away -= scene.bodies["Partner"].linear_velocity[0]
+    assert away / speed == pytest.approx(restitution, abs=0.02)
+
+
+def test_a_fast_landing_replays_and_leaves_no_other_restitution() -> None:
+    scenery = Scenery()
+    material = scenery.material(restitution=0.9, restitutionCombine="maximum")
+    ball, wall = scenery.shape("sphere", radius=0.03), scenery.shape("box", size=[1, 4, 4])
+    scenery.node("Wall", at=(-0.5, 0, 0), shape=wall, material=material)
+    scenery.node(
+        "Ball", at=(1.0437, 0, 0), shape=ball, material=material,
+        motion={"mass": 1.0, "gravityFactor": 0, "linearVelocity": [-20, 0, 0]},
+    )  # fmt: skip
+
+    def told(scene: gb.Scene) -> float:
+        link = (scene.bodies["Ball"].body_id, -1)
+        return float(pybullet.getDynamicsInfo(*link, physicsClientId=scene.client_id)[5])
+
+    with world(scenery.bytes(), rate=240.0) as scene:
+        scene.step()
+        ordinary = told(scene)
+        while told(scene) == ordinary:  # until it was put back to the wall
+            scene.step()
+        saved = scene.save_state()
+        ways = []
+        for _ in range(2):
+            scene.step(5)
+            ways.append(scene.bodies["Ball"].linear_velocity[0])
+            assert told(scene) == ordinary
+            scene.restore_state(saved)
+            assert told(scene) > ordinary
+    assert ways[0] == ways[1] == pytest.approx(0.9 * 20, rel=0.01)

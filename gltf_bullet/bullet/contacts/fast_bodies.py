@@ -78,6 +78,7 @@ class FastBodies:
         ids: Sequence[int],
         mask_of: Callable[[int], int],
         may_meet: Callable[[EngineLink, EngineLink], bool],
+        aim: Callable[[Collection[tuple[EngineLink, EngineLink]]], None],
     ) -> None:
         """Measure the bodies.
 
@@ -87,10 +88,12 @@ class FastBodies:
             ids: Their body ids.
             mask_of: The collision mask of a body.
             may_meet: Whether rules and filters of the scene let two links collide.
+            aim: Told which links begin the coming step at what they are about to hit.
         """
         self._client_id = client_id
         self.ids = ids
-        self._mask_of, self._may_meet = mask_of, may_meet
+        self._free = frozenset(ids)
+        self._mask_of, self._may_meet, self._aim = mask_of, may_meet, aim
         self._time_step = 0.0
         self.know(table)
         self.is_any = self._pace.thinnest < math.inf
@@ -110,7 +113,8 @@ class FastBodies:
 
     def restore(self, state: FastState) -> None:
         """Take back a :attr:`state`."""
-        self.state, self.last, self._pause = state, None, 0
+        self.last, self._pause = None, 0
+        self._hold(state)
 
     def before_step(self, time_step: float, gravity: Vec3) -> None:
         """Note what the coming step is like.
@@ -157,6 +161,8 @@ class FastBodies:
     def note_slow(self, positions: Sequence[Vec3]) -> None:
         """Take in where a step has brought the bodies, of which none was fast."""
         self.last, self._steps, self._pause = positions, 0, 0
+        if self.state.held:
+            self._hold(self.state._replace(held=()))
 
     def put_back(
         self, positions: FloatArray, rotations: FloatArray, kinematic: Collection[int]
@@ -174,6 +180,8 @@ class FastBodies:
         rows -= set(kinematic)
         if rows:
             self._trace(sorted(rows), positions, rotations)
+        elif self.state.held:
+            self._hold(self.state._replace(held=()))
         self.last, self._steps = positions.tolist(), 0
 
     def _candidates(self, positions: FloatArray) -> npt.NDArray[np.intp]:
@@ -224,7 +232,19 @@ class FastBodies:
                 # What is put back to its start again and again hangs there: the engine lets it out.
                 if share > 0.0 or held[met] < _IN_VAIN:
                     self._put_back(path, share, first, positions, rotations)
-        self.state = FastState(tuple(held.items()), self.state.passes)
+        if held or self.state.held:
+            self._hold(FastState(tuple(held.items()), self.state.passes))
+
+    def _hold(self, state: FastState) -> None:
+        """Take a state in; who was put back begins the next step at a surface."""
+        self.state = state
+        self._aim(
+            [
+                ((self.ids[row], k - 1), (body, link))
+                for (row, body, link), _ in state.held
+                for k in self._groups_that_meet(row, body, link)
+            ]
+        )
 
     def _near_others(
         self,
@@ -318,12 +338,29 @@ class FastBodies:
                     continue
                 row, best = paths[group[k][0]].row, found[k]
                 is_first = best is None or hit[2] < best[2]
-                if is_first and hit[0] != self.ids[row] and self._stops(row, hit[0], hit[1]):
+                if (
+                    is_first
+                    and hit[0] != self.ids[row]
+                    and self._stops(row, hit[0], hit[1])
+                    and not self._came_after(group[k], hit)
+                ):
                     found[k] = hit
                 if ordinal >= 0 or found[k] is None:
                     more.append(k)
             left = more
         return found
+
+    def _came_after(self, ray: _Ray, hit: _Hit) -> bool:
+        """Whether what a ray hit was behind its start when the step began: two that part.
+
+        A ball that another one sent ahead was put back to that one, which had followed (seen).
+        """
+        if hit[0] not in self._free:
+            return False
+        velocity = np.array(pybullet.getBaseVelocity(hit[0], self._client_id)[0])
+        start, way = np.array(ray[1]), np.array(ray[2]) - np.array(ray[1])
+        came = self._time_step * velocity
+        return bool(came @ way > 0.0 > (np.array(hit[3]) - came - start) @ way)
 
     def _put_back(
         self,

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+import pybullet
+
 from gltf_bullet.bullet.contacts.collision_classes import LinkKind, collision_classes
 from gltf_bullet.bullet.contacts.pair_rules import PairRules
-from gltf_bullet.bullet.contacts.restitution_tuning import RestitutionTuning, surface_values
+from gltf_bullet.bullet.contacts.restitution_tuning import (
+    MULTIBODY,
+    RestitutionTuning,
+    surface_values,
+)
 from gltf_bullet.bullet.contacts.slip_friction import SlipFriction, SlipState
 from gltf_bullet.bullet.engine_link import EngineLink, SolidLink
 from gltf_bullet.bullet.session import EngineSession, EngineSettings
@@ -156,8 +162,23 @@ class LinkContacts:
 
     def renew(self) -> None:
         """Let all pairs be made anew, under the bits that the links have."""
-        for body_id in dict.fromkeys(body_id for body_id, _ in self.kind_of):
+        for body_id in self._renewable:
             self._classes.renew(body_id)
+
+    @cached_property
+    def _renewable(self) -> tuple[int, ...]:
+        """All bodies but those in maximal coordinates, which are fixed: what meets them is renewed.
+
+        Renewed themselves, they would be others to the engine: it refused to restore any state of
+        before (measured: ``reset`` of a scene with more than 64 fixed colliders).
+        """
+        bodies = dict.fromkeys(body_id for body_id, _ in self.kind_of)
+        return tuple(
+            body_id
+            for body_id in bodies
+            if pybullet.getDynamicsInfo(body_id, -1, physicsClientId=self._client_id)[10]
+            == MULTIBODY
+        )
 
     def rewrite(self, links: Iterable[EngineLink]) -> None:
         """Give links their bits again, of a body that is fixed now or no longer.
@@ -212,6 +233,10 @@ class LinkContacts:
         """Group and mask that a link with colliders was given."""
         return self._classes.bits_of(self.kind_of[link])
 
+    def aim(self, landings: Collection[tuple[EngineLink, EngineLink]]) -> None:
+        """Allow for links that begin the coming step at the very surface that they will hit."""
+        self._restitution.aim(landings)
+
     def is_untouched(self, link: EngineLink) -> bool:
         """Whether friction and restitution are those that a link with colliders was given."""
         return self._restitution.is_untouched(link)
@@ -227,7 +252,7 @@ class LinkContacts:
         """Give the collision bits back."""
         self._classes.discard(self, self._body_ids, self._kinds, self._split_pairs)
         self._solid, self._kind_of_link, self._kinds = (), [], ()
-        for name in ("kind_of", "_kinds_of_body"):
+        for name in ("kind_of", "_kinds_of_body", "_renewable"):
             self.__dict__.pop(name, None)
 
 

@@ -54,7 +54,7 @@ class EngineSnapshot:
         self._bodies = {name: read_body(client_id, body) for name, body in _bodies(session)}
         self._finalizer = weakref.finalize(self, _forget, weakref.ref(session), self._state_id)
 
-    def settle(self, session: EngineSession, worlds: Sequence[Renewable]) -> None:
+    def settle(self, session: EngineSession, worlds: Sequence[Renewable] = ()) -> None:
         """Go on from the state as from a restored one, so that the first run is as all later ones.
 
         A restored contact lacks its stiffness until it is made anew, and pairs have the order in
@@ -62,11 +62,12 @@ class EngineSnapshot:
 
         Args:
             session: The world that the state was taken of, just now.
-            worlds: What :meth:`restore` is called with, later.
+            worlds: Of the scenes that will be restored from it in the middle of their motion.
         """
+        self._restore_whole(session)
         for world in worlds:
             world.renew_contacts()
-        self._restore_whole(session)
+            self._restore_whole(session)
 
     def restore(self, session: EngineSession) -> None:
         """Put a world back into this state; its bodies must be those of the saved one.

@@ -90,6 +90,7 @@ class WorldParts:
             self.free.ids,
             self._links.mask_of,
             self._links.may_meet,
+            self._links.aim,
         )
 
     def _may_be_fast(self) -> bool:
