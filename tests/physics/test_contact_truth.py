@@ -125,8 +125,11 @@ def test_balls_of_a_millimetre_stay_on_their_ground(ground: str) -> None:
 @pytest.mark.parametrize("restitution", [0.0, 0.5])
 @pytest.mark.parametrize("kind", ["sphere", "box"])
 def test_shots_do_not_pass_a_box_and_gain_no_energy(kind: str, restitution: float) -> None:
-    """20 mm bodies at 10 to 50 m/s, 60 Hz; bare PyBullet lets 17 to 25 of 25 through (measured)."""
-    for shot in range(10):
+    """20 mm bodies at 10 to 50 m/s, 60 Hz; bare PyBullet lets 17 to 25 of 25 through (measured).
+
+    Cubes whose impact made them spin at 3000 rad/s passed at some of these speeds.
+    """
+    for shot in np.arange(0.0, 10.0, 0.5).tolist():
         speed = 10.0 + 4.0 * shot
         scene = ContactScene()
         scene.node(scene.shape("box", size=[8, 0.1, 8]), at=(0, -0.05, 0))

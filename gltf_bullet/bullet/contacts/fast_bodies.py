@@ -229,9 +229,12 @@ class FastBodies:
             if first is not None:
                 met = (path.row, first[0], first[1])
                 held[met] = former.get(met, -1) + 1
-                # What is put back to its start again and again hangs there: the engine lets it out.
+                # What is put back to its start again and again hangs there: it moves on along what
+                # is fixed, and the engine lets it out of what moves.
                 if share > 0.0 or held[met] < _IN_VAIN:
                     self._put_back(path, share, first, positions, rotations)
+                elif self._meets_fixed(path.row, first[0], first[1]):
+                    self._lead_along(path, np.array(first[4]), positions)
         if held or self.state.held:
             self._hold(FastState(tuple(held.items()), self.state.passes))
 
@@ -349,6 +352,25 @@ class FastBodies:
                     more.append(k)
             left = more
         return found
+
+    def _meets_fixed(self, row: int, body: int, link: int) -> bool:
+        """Whether a link in the way is fixed, and no filter of the caller lets a body through."""
+        points = pybullet.getContactPoints(self.ids[row], body, physicsClientId=self._client_id)
+        return bool(points) and pybullet.getDynamicsInfo(body, link, self._client_id)[0] == 0.0
+
+    def _lead_along(self, path: FastPath, normal: FloatArray, positions: FloatArray) -> None:
+        """Take from a body what leads it into something fixed: an impact without a bounce.
+
+        Cubes of 20 mm that spin at 3000 rad/s get no contact from the engine as they stand.
+        """
+        row, body = path.row, self.ids[path.row]
+        velocity, spin = map(np.array, pybullet.getBaseVelocity(body, self._client_id))
+        into = min(float(velocity @ normal), 0.0) * normal
+        positions[row] = path.position - min(float(path.travel @ normal), 0.0) * normal
+        pybullet.resetBasePositionAndOrientation(
+            body, positions[row].tolist(), path.rotation.tolist(), self._client_id
+        )
+        pybullet.resetBaseVelocity(body, (velocity - into).tolist(), spin.tolist(), self._client_id)
 
     def _came_after(self, ray: _Ray, hit: _Hit) -> bool:
         """Whether what a ray hit was behind its start when the step began: two that part.
