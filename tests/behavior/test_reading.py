@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gltf_bullet.behavior.findings import MOST
 from gltf_bullet.behavior.reading import read_graphs
 from gltf_bullet.diagnostics import Diagnostics
 from tests.behavior.graphs import findings, read
@@ -373,3 +374,8 @@ def test_a_template_is_filled() -> None:
     doubled = parse_template("/nodes/[index]/extras/{{index}}")
     assert doubled is not None
     assert doubled.fill((2,)) == "/nodes/2/extras/{index}"
+
+
+def test_more_graphs_than_anybody_has_are_refused() -> None:
+    graphs = [GraphBuilder().graph()] * (MOST["graphs"] + 1)
+    assert read_all(document(graphs)) == (False, [f"BEHAVIOR_TOO_LARGE {AT}/graphs"])

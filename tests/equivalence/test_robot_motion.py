@@ -123,7 +123,10 @@ def test_a_passive_swing_is_no_farther_from_the_truth_than_the_native_one(
     truth = _native_swing(robot, 1.0 / 9600.0)
     native = _native_swing(robot, 1.0 / 240.0)
     with headless_world() as client:
-        scene = _free_fall_of_arms(robot).instantiate(client, options=NO_VISUALS)
+        # Not divided: symplectic steps shadow the truth while all are alike, and PyBullet's own end
+        # 0.6 rad elsewhere where their length changes in the middle (measured: the minitaur).
+        options = dataclasses.replace(NO_VISUALS, substeps=1)
+        scene = _free_fall_of_arms(robot).instantiate(client, options=options)
         body = body_of(scene)
         _start(client, body)
         scene.step(240)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+import gltf_bullet as gb
 from tests.figures import Figure
 
 KHR = "KHR_physics_rigid_bodies"
@@ -158,3 +159,16 @@ def test_filters_take_as_long_as_they_are_many(cost: Measure, figure: Figure) ->
     few, many = cost(scene(500)), cost(scene(2500))
     figure("2500 filters", many.seconds, most=4.0, unit="s")  # 8 before
     figure("five times as many", many.seconds / few.seconds, most=12.0, unit="times")
+
+
+def test_a_picture_of_zeros_without_bytes_is_refused_too() -> None:
+    document = {
+        "asset": {"version": "2.0"},
+        "scene": 0,
+        "scenes": [{"nodes": [0]}],
+        "nodes": [{"mesh": 0}],
+        "meshes": [{"primitives": [{"attributes": {"POSITION": 0}}]}],
+        "accessors": [points(16_000_000)],
+    }
+    report = gb.check(json.dumps(document).encode())
+    assert {issue.code for issue in report.issues} == {"ACCESSOR_OF_ZEROS"}
