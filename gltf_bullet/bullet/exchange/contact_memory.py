@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,18 +42,25 @@ class FoundContacts:
     """Body id of each free body, whether it moves, and its share of gravity."""
     values: Sequence[float]
     """FREE_SIZE numbers of each free body."""
+    starts: Collection[int]
+    """Bodies whose contacts are the solve's business, also those that touch nothing yet."""
 
 
 def remember(found: FoundContacts, room: int) -> TouchMemory:
     """For as long as the same links touch each other; ``room``: for how many contacts."""
     bodies = np.array(found.links, dtype=np.int64).reshape(-1, 2)[:, 0]
     states = np.array(found.states, dtype=np.int64)
-    active = np.zeros(max(int(bodies.max(initial=-1)), 0) + 1, dtype=np.int64)
+    starts = np.array(sorted(found.starts), dtype=np.int64)
+    last = max(int(bodies.max(initial=0)), int(starts.max(initial=0)))
+    active = np.zeros(last + 1, dtype=np.int64)
     passing = bodies[states == PASSES_ON]
     active[passing[passing >= 0]] = 1
+    # Who touches nothing yet, too: a machine that landed while another one stood was not seen.
+    active[starts] = 1
     table = found.rows.reshape(-1, ROW_SIZE)
     ends = table[:, :2].astype(np.int64)
-    rows = np.ascontiguousarray(table[active[ends].any(axis=1)]).ravel()
+    is_active = (active[np.maximum(ends, 0)] != 0) & (ends >= 0)
+    rows = np.ascontiguousarray(table[is_active.any(axis=1)]).ravel()
     count = len(rows) // ROW_SIZE
     marks = following.places(count)
     links = int(follow_contacts(rows, count, marks, rows, marks, rows, SORT))

@@ -110,7 +110,10 @@ def find_unknown_load(ints: IntArray, floats: FloatArray, work: FloatArray, a: i
     # Constraints of the engine that close loops exert forces that nobody reports.
     if last_dt <= 0.0 or ints[a + arena.CLOSURE_COUNT] or ints[arena.CUTS]:
         return
-    if ints[arena.PART] > 0 and _knows_contacts(ints) and _is_pulse(ints, floats, work, a, last_dt):
+    # Contacts are read of who has limits or drives: those of others would pass for pushes, which
+    # the next parts would give again.
+    knows_contacts = ints[a + arena.ROW_COUNT] > 0
+    if ints[arena.PART] > 0 and knows_contacts and _is_pulse(ints, floats, work, a, last_dt):
         return
     unsteady = False
     if ints[a + arena.MISPREDICTED]:
@@ -143,15 +146,6 @@ def _raw_load(
     raw = floats[ints[a + arena.UNKNOWN] + i] + change / last_dt
     raw -= work[ints[a + arena.CONTACT_FORCE] + i] - floats[ints[a + arena.TOUCHED] + i]
     return float(raw - floats[ints[a + arena.MOTOR_CHANGE] + i])
-
-
-@kernel
-def _knows_contacts(ints: IntArray) -> bool:
-    """Whether contacts were read: those of scenes without limits and drives are not."""
-    for k in range(ints[arena.ARTICULATIONS]):  # kernels know no generators
-        if ints[ints[ints[arena.RECORDS] + k] + arena.ROW_COUNT]:
-            return True
-    return False
 
 
 @kernel

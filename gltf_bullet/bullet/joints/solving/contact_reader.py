@@ -269,6 +269,7 @@ class Touching:
             numbers=self._numbers,
             free=free,
             values=self.free_bodies,
+            starts=self._reader.starts,
         )
 
     def follow(self, starts: Collection[int]) -> bool:
