@@ -18,7 +18,7 @@ _SOON = 1e-9
 
 
 class Delays:
-    """Of one graph."""
+    """The delays of one graph that have not ended yet."""
 
     def __init__(self) -> None:
         self.waiting: dict[int, tuple[float, int]] = {}

@@ -1,4 +1,4 @@
-"""What may be wrong with a graph, as issue kinds; a graph with an error of its own is not run."""
+"""Issue kinds say what is wrong with a graph; one with an error of its own is not run."""
 
 from __future__ import annotations
 

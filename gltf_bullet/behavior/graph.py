@@ -48,7 +48,7 @@ class GraphNode:
     variant: Variant | None
     """The overload, of a value operation."""
     name: str
-    """Of the operation, supported or not."""
+    """The operation's name, supported or not."""
     inputs: Mapping[str, Source] = field(default_factory=dict)
     outputs: Mapping[str, str] = field(default_factory=dict)
     """Type by socket id."""

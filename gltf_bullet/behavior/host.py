@@ -1,4 +1,4 @@
-"""What a graph needs of the world it acts in: so little that it runs without an engine."""
+"""A graph asks little of the world that it acts in: it runs without an engine, too."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from typing import NamedTuple, Protocol
 
 from gltf_bullet.behavior.values import Value
 
-__all__ = ["Host", "Property", "RayHit"]
+__all__ = ["Host", "Property", "RayHit", "is_open"]
+
+_OPEN = {"selectable": "KHR_node_selectability", "hoverable": "KHR_node_hoverability"}
+"""The extensions that say so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,7 @@ class Property:
     glide: Callable[[Value], None] | None = None
     """Sets it where it is on its way, if that is something else."""
     is_rotation: bool = False
-    """Whether it is a quaternion, which is interpolated along the arc."""
+    """The value is a quaternion: it is interpolated along the arc."""
 
 
 class RayHit(NamedTuple):
@@ -53,9 +56,6 @@ class Host(Protocol):
     def parent_of(self, node: int) -> int:
         """The node above; -1 of a root."""
 
-    def is_open(self, node: int, what: str) -> bool:
-        """Whether a node and all above it are ``selectable`` or ``hoverable``."""
-
     def apply_impulse(
         self, node: int, linear: tuple[float, ...], angular: tuple[float, ...]
     ) -> None:
@@ -70,3 +70,13 @@ class Host(Protocol):
         self, start: tuple[float, ...], end: tuple[float, ...], collision_filter: int
     ) -> RayHit | None:
         """The nearest collider on a segment."""
+
+
+def is_open(host: Host, node: int, what: str) -> bool:
+    """Say whether a node and all above it are ``selectable`` or ``hoverable``."""
+    while node >= 0:
+        found = host.find(f"/nodes/{node}/extensions/{_OPEN[what]}/{what}")
+        if found is not None and found.get() is False:
+            return False
+        node = host.parent_of(node)
+    return True

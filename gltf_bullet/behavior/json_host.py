@@ -90,16 +90,6 @@ class JsonHost:
         """See ``Host``."""
         return self.model.parents.get(node, -1)
 
-    def is_open(self, node: int, what: str) -> bool:
-        """See ``Host``."""
-        extension = {"selectable": "KHR_node_selectability", "hoverable": "KHR_node_hoverability"}
-        while node >= 0:
-            found = self.find(f"/nodes/{node}/extensions/{extension[what]}/{what}")
-            if found is not None and found.get() is False:
-                return False
-            node = self.parent_of(node)
-        return True
-
     def apply_impulse(
         self, node: int, linear: tuple[float, ...], angular: tuple[float, ...]
     ) -> None:

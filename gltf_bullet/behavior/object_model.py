@@ -113,7 +113,7 @@ _EYE: Final[dict[str, tuple[str, Value]]] = {
 
 
 class ObjectModel:
-    """Of one file."""
+    """The properties that pointers into one file name."""
 
     def __init__(self, file: Mapping[str, Any], supported: Sequence[str] = ()) -> None:
         """Know the root of the JSON, and the extensions that are ``enabled``."""

@@ -54,7 +54,7 @@ def effective(requested: float, span: float) -> float:
 
 
 class Playing:
-    """Of one graph."""
+    """The animations that one graph plays."""
 
     def __init__(self, span: Callable[[int], tuple[float, float] | None]) -> None:
         self._span = span

@@ -71,7 +71,7 @@ class NodeMaking:
 
 
 class Preparation:
-    """Of one graph for one behavior."""
+    """Makes the closures of one graph, for one behavior."""
 
     def __init__(self, graph: Graph, behavior: Any) -> None:
         self.graph, self.behavior = graph, behavior

@@ -1,7 +1,8 @@
 """From the JSON to a checked graph: every rule of "Validation", every finding with its place.
 
 Reading goes on after a finding, so that one pass names everything; a graph with an error is not
-run, and the rest of the file is.
+run, and the rest of the file is. It is one file because the rules look at each other's findings:
+what was refused once is not named again by those that build on it.
 """
 
 from __future__ import annotations

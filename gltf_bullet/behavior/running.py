@@ -1,7 +1,8 @@
 """A graph that runs: its state, its time, and what activates what.
 
 Nothing here calls itself: an activation pushes those that follow, and one loop takes them off. So
-no graph is too deep, and one that never ends is noticed by counting.
+no graph is too deep, and one that never ends is noticed by counting. State and loop are in one
+file: there is no half of it that could be read alone.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 
 from gltf_bullet.behavior.delays import DELAYS, MOST_DELAYS, Delays
 from gltf_bullet.behavior.graph import Graph
-from gltf_bullet.behavior.host import Host, Property
+from gltf_bullet.behavior.host import Host, Property, is_open
 from gltf_bullet.behavior.operations.easing import MOST_EASINGS, Easing, Easings
 from gltf_bullet.behavior.playing import MOST_ANIMATIONS, Playing, Track
 from gltf_bullet.behavior.preparing import Preparation
@@ -75,7 +76,7 @@ class _Clock:
         self.epoch = 0
         """Grows with every activation: what was remembered before is asked for anew."""
         self.spent = 0
-        """Of this step."""
+        """Activations of this step; too many are endless."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -122,7 +123,7 @@ class Behavior:
         self.now = 0.0
         """[s]"""
         self.values: list[Value] = [variable.value for variable in graph.variables]
-        """Of the custom variables."""
+        """Values of the custom variables."""
         self.delays, self.easings = Delays(), Easings()
         self.playing = Playing(host.animation_span)
         self.playing.on_stop = host.end_animation
@@ -186,7 +187,7 @@ class Behavior:
             self._take_queue()
         for controller, node in [*self._hovered.items()]:
             # Hovering ends as well where a node stops being hoverable.
-            if node >= 0 and not self.host.is_open(node, "hoverable"):
+            if node >= 0 and not is_open(self.host, node, "hoverable"):
                 self._hover(-1, controller)
 
     def catch_up(self, now: float, crossings: Sequence[tuple[str, int, int, int]] = ()) -> None:
@@ -349,7 +350,7 @@ class Behavior:
         self, node: int, point: tuple[float, ...], origin: tuple[float, ...], controller: int = 0
     ) -> bool:
         """Select a glTF node, in the next tick; whether it is selectable."""
-        if not self.host.is_open(node, "selectable"):
+        if not is_open(self.host, node, "selectable"):
             return False
         self._queue.append(("select", node, point, origin, controller))
         return True
@@ -383,7 +384,7 @@ class Behavior:
 
     def hover(self, node: int, controller: int = 0) -> None:
         """Point at a glTF node, in the next tick; -1: at none."""
-        if node >= 0 and not self.host.is_open(node, "hoverable"):
+        if node >= 0 and not is_open(self.host, node, "hoverable"):
             node = -1
         self._queue.append(("hover", node, controller))
 

@@ -137,7 +137,7 @@ def _shift(work: FloatArray, at: int, x: float, y: float, z: float) -> None:
 def _sum_momenta(
     ints: IntArray, floats: FloatArray, work: FloatArray, a: int, target: int, origin: int
 ) -> None:
-    """Of each tree, at its root: momentum [3], and angular momentum [3] about a place."""
+    """Sum up momentum [3], and angular momentum [3] about a place, of each tree at its root."""
     reference, twists = ints[a + arena.REFERENCE], ints[a + arena.TWIST_MEAN]
     count = ints[a + arena.FRAME_COUNT]
     for k in range(6 * count):

@@ -16,7 +16,7 @@ from gltf_bullet.behavior.values import FLOATS, MATRICES
 __all__ = ["ANY", "OPERATIONS", "Operation", "Sockets", "Variant", "declare", "find_operation"]
 
 ANY: Final = "any"
-"""Of an input socket that takes every type."""
+"""An input socket of this type takes every type."""
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -139,12 +139,12 @@ class Operation:
 
     @property
     def is_value(self) -> bool:
-        """Whether it has no flows at all: its outputs are computed when asked for."""
+        """True where it has no flows: its outputs are computed when asked for."""
         return self.prepare is None
 
     @property
     def is_event(self) -> bool:
-        """Whether it begins flows."""
+        """True where it begins flows."""
         return self.name.startswith("event/") and not self.flows_in and self.prepare is not None
 
 

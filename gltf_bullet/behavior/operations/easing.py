@@ -26,7 +26,7 @@ class Easing(NamedTuple):
     p2: tuple[float, ...]
     """Control points of a cubic Bezier curve from (0, 0) to (1, 1)."""
     is_arc: bool
-    """Whether it goes along the arc of a rotation."""
+    """True where it goes along the arc of a rotation."""
     node: int
     """Whose ``done`` flow follows."""
 

@@ -50,7 +50,7 @@ def _length(a: Floats) -> float:
 
 
 def _arccosine(d: float) -> float:
-    """Of a cosine that rounding may have taken beyond 1; NaN of what is none."""
+    """Find the angle of a cosine that rounding may have taken beyond 1; NaN where it is none."""
     if abs(d) <= 1.0:
         return math.acos(d)
     if abs(d) <= 1.0 + _ROUNDING:

@@ -54,7 +54,7 @@ _CLOSE = 1.1
 _NORMAL, _DISTANCE = 10, 19
 """Numbers of a contact's fields; bodies and links come first."""
 _ROUNDS, _LEAST_STEP = 20, 1e-3
-"""Of the iteration that compares the ways out of a body."""
+"""Rounds of the iteration that compares the ways out of a body."""
 _LEAST_AGREEMENT = 0.1
 """What is between others on all sides leaves as if it had a way out of that much."""
 
@@ -92,10 +92,10 @@ def fixed_softness(erp: float, time_step: float) -> dict[str, float]:
 
 
 class ContactSoftness:
-    """Of the moving links of all our scenes in one world."""
+    """The contact softness of the moving links of all our scenes in one world."""
 
     def __init__(self, session: EngineSession) -> None:
-        """Of a world: get it by ``session.shared``."""
+        """Know nothing of a world yet; ``session.shared`` keeps the one that there is."""
         self._session = session
         self._links: set[EngineLink] = set()
         self._told: dict[EngineLink, float] = {}

@@ -212,7 +212,7 @@ class BehaviorView:
 
     @property
     def is_paused(self) -> bool:
-        """Whether it was paused, or stopped as endless."""
+        """True where it was paused, or stopped as endless."""
         return self._acting.behavior.is_paused
 
     def reseed(self, seed: int) -> None:

@@ -21,15 +21,15 @@ class _Way(NamedTuple):
     """From the engine's frame of a body to the node in its parent."""
 
     parent_from_world: Pose
-    """Without the scale."""
+    """Of the parent, without its scale."""
     scale: float
-    """Of the parent in the world."""
+    """The parent's scale in the world."""
     inertial_from_body: Pose | None
     """``None`` of links, which the engine's side knows as they are."""
 
 
 class BodyPoses:
-    """Of one scene; only what hangs on nothing that moves, and neither shears nor mirrors."""
+    """Places bodies of one scene that hang on nothing that moves, shears or mirrors."""
 
     def __init__(self, core: SceneCore) -> None:
         self._core = core

@@ -37,11 +37,10 @@ BEHAVIOR_UNSEEN = IssueKind(
 _REFUSALS = (KeyError, TypeError, ValueError, AssetError, TranslationError, EngineError)
 """What a value may meet with that somebody's file has computed."""
 _PLACES = ("translation", "rotation", "scale")
-_OPEN = {"selectable": "KHR_node_selectability", "hoverable": "KHR_node_hoverability"}
 
 
 class SceneHost:
-    """Of one scene."""
+    """The host of the graph of one scene."""
 
     def __init__(self, core: SceneCore) -> None:
         self._core = core
@@ -203,15 +202,6 @@ class SceneHost:
     def parent_of(self, node: int) -> int:
         """See ``Host``."""
         return int(self._core.asset.tree.parents[node])
-
-    def is_open(self, node: int, what: str) -> bool:
-        """See ``Host``."""
-        while node >= 0:
-            found = self.find(f"/nodes/{node}/extensions/{_OPEN[what]}/{what}")
-            if found is not None and found.get() is False:
-                return False
-            node = self.parent_of(node)
-        return True
 
     # --- physics ----------------------------------------------------------------------------
 
