@@ -34,7 +34,7 @@ __all__ = ["StepProgram"]
 
 
 class StepProgram:
-    """Of one world; ask for it by ``session.shared``."""
+    """Makes the steps of one world; ``session.shared`` keeps it."""
 
     def __init__(self, session: EngineSession) -> None:
         self._session = session
@@ -55,7 +55,7 @@ class StepProgram:
         self._finished: list[SceneCore] = []
         """... those that need not be told that it is over."""
         self._events: dict[SceneCore, tuple[TriggerEvent, ...]] = {}
-        """Of the parts of the step that is going on."""
+        """What the parts of the present step have shown so far."""
 
     def join(self, core: SceneCore) -> None:
         """Let a scene take part, after all that were loaded before it."""
@@ -190,22 +190,37 @@ class StepProgram:
             core.begin_step(settings)
 
     def _parts(self, cores: Sequence[SceneCore], settings: EngineSettings) -> int:
-        """Of how many engine steps the coming step is made."""
+        """Count the engine steps that the coming step is made of."""
         if settings.substeps > 1:  # somebody has divided it already
             return 1
-        wanted, asks = 1, []
+        wanted, dt = 1, settings.time_step
+        asks: list[SceneCore] = []
         for core in cores:
             if core.options.substeps != "auto":
                 wanted = max(wanted, core.options.substeps)
             elif core.world.is_jointed:
-                asks.append(core.world.articulations)
+                asks.append(core)
         if asks:
-            needed = self._solvers.steps_needed(asks, settings.time_step)
+            needed = self._needed(asks, dt)
             if needed > 1:
-                for articulations in asks:
-                    articulations.solver.findings.name_divided(settings.time_step)
+                for core in asks:
+                    core.world.articulations.solver.findings.name_divided(dt)
             wanted = max(wanted, needed)
         return wanted
+
+    def _needed(self, cores: Sequence[SceneCore], dt: float) -> int:
+        """Engine steps that joints need for a step of ``dt`` seconds.
+
+        Links that are thin need more than their speeds ask for, where something is in reach.
+        """
+        asks = [core.world.articulations for core in cores]
+        needed = self._solvers.steps_needed(asks, dt)
+        if needed == 1:
+            return 1
+        roomy = self._solvers.steps_needed(asks, dt, has_room=True)
+        if roomy == needed or all(core.world.free_space.is_free(dt) for core in cores):
+            return roomy
+        return self._solvers.steps_needed(asks, dt)
 
     def _make_part(
         self,

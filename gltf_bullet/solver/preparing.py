@@ -54,7 +54,7 @@ def _prepare_one(
             hear_before_saving(ints, floats, work, ints[ints[arena.RECORDS] + k], dt)
         return 0
     if stage == DIVIDE:
-        return int(steps_needed(ints, floats, work, dt))
+        return int(steps_needed(ints, floats, work, dt, number == 1))
     if stage == CLOSE:
         found = 0
         for k in range(ints[arena.ARTICULATIONS]):
@@ -102,7 +102,8 @@ def prepare(
     Args:
         scenes: Their arrays, a row each: see ``island_layout.row_of``.
         stage: PREPARE, CLOSE, DIVIDE, HEAR or EVALUATE.
-        number: By which the sides of contacts call this arena; of the articulation for EVALUATE.
+        number: By which the sides of contacts call this arena; of the articulation for EVALUATE;
+            1 for DIVIDE where nothing is in their way.
         contacts: How many were filled in.
         dt: [s]
         gx: Gravity that the engine applies [m/s^2], world axes.

@@ -53,17 +53,22 @@ that they have pressed, take some steps."""
 
 
 @kernel
-def steps_needed(ints: IntArray, floats: FloatArray, work: FloatArray, dt: float) -> int:
+def steps_needed(
+    ints: IntArray, floats: FloatArray, work: FloatArray, dt: float, has_room: bool
+) -> int:
     """Engine steps for a step of ``dt`` seconds of all articulations, whose state was read.
 
-    What changed the velocities in the last step, as contacts and springs do, may do so again. Asked
-    twice it says the same: :func:`note_division` is what remembers.
+    With ``has_room`` nothing is in their way: how thin they are is no matter then, nor how fast
+    they move as a whole, where each limit and spring is about one joint's coordinate. What changed
+    the velocities in the last step, as contacts and springs do, may do so again. Asked twice it
+    says the same: :func:`note_division` is what remembers.
     """
     most = 1
     for k in range(ints[arena.ARTICULATIONS]):
         a = ints[ints[arena.RECORDS] + k]
         if ints[a + arena.ACTS] == 0:
             continue
+        is_free = has_room and not _has_bent_rows(ints, a)
         fastest = 0.0
         for f in range(ints[a + arena.FRAME_COUNT]):
             joint = ints[ints[a + arena.FRAME_JOINT] + f]
@@ -76,10 +81,11 @@ def steps_needed(ints: IntArray, floats: FloatArray, work: FloatArray, dt: float
             elif joint == SPHERICAL:
                 fastest = max(fastest, _fastest(floats, speeds + 4, lately, 3) / LARGEST_TURN)
             elif joint == FLOATING:
-                fastest = max(fastest, _fastest(floats, speeds + 7, lately, 3) / LARGEST_WAY)
+                if not is_free:
+                    fastest = max(fastest, _fastest(floats, speeds + 7, lately, 3) / LARGEST_WAY)
                 fastest = max(fastest, _fastest(floats, speeds + 10, lately + 3, 3) / LARGEST_TURN)
         thinness = 0.0
-        if dt * fastest > LIVELY:
+        if dt * fastest > LIVELY and not is_free:
             follow_state(ints, floats, work, a)
             thinness = _thinnest(ints, floats, work, a)
         if ints[a + arena.CLOSURE_COUNT]:
@@ -92,6 +98,15 @@ def steps_needed(ints: IntArray, floats: FloatArray, work: FloatArray, dt: float
         if floats[coming] > 1.0:
             most = max(most, int(min(floats[coming], MOST_STEPS - 1.0)) + 1)
     return most
+
+
+@kernel
+def _has_bent_rows(ints: IntArray, a: int) -> bool:
+    """Tell whether a limit or spring watches a number that several coordinates change."""
+    for r in range(ints[a + arena.ROW_COUNT]):
+        if ints[ints[a + arena.ROW_DOF] + r] < 0:
+            return True
+    return False
 
 
 @kernel
@@ -146,7 +161,7 @@ def _stiffest(ints: IntArray, floats: FloatArray, a: int) -> float:
 
 @kernel
 def _fastest(floats: FloatArray, speeds: int, lately: int, count: int) -> float:
-    """Of some velocities, with what they have changed by since the last step began."""
+    """Find the largest of some velocities, with what they changed by since the last step began."""
     fastest = 0.0
     for k in range(count):
         speed = floats[speeds + k]

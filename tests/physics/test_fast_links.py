@@ -166,6 +166,41 @@ def test_steps_that_are_too_long_are_divided_and_named_once() -> None:
     assert "0.0333 s" in found[0].message
 
 
+@pytest.mark.parametrize("has_floor", [False, True])
+def test_thin_links_divide_a_step_only_where_something_is_in_reach(has_floor: bool) -> None:
+    """At 60 Hz what has fallen 3 m goes 0.13 m in a step: 13 times the half of its thickness."""
+    scenery = Jointed()
+    bar = scenery.shape("box", size=[0.4, 0.02, 0.02])
+    first, second = (
+        scenery.node(f"Bar{k}", at=(0.2 * (2 * k - 1), 3.0, 0), shape=bar, motion={"mass": 0.1})
+        for k in range(2)
+    )
+    scenery.join(
+        scenery.attachment(second, (-0.2, 0, 0)), scenery.attachment(first, (0.2, 0, 0)),
+        limits=[
+            {"linearAxes": [0, 1, 2], "min": 0.0, "max": 0.0},
+            {"angularAxes": [0, 1], "min": 0.0, "max": 0.0},
+            {"angularAxes": [2], "min": -0.5, "max": 0.5},
+        ],
+    )  # fmt: skip
+    if has_floor:
+        scenery.node("Floor", at=(0, -0.01, 0), shape=scenery.shape("box", size=[4, 0.02, 4]))
+
+    def is_divided(scene: gb.Scene) -> bool:
+        return any(issue.code == "STEP_DIVIDED" for issue in scene.issues)
+
+    with world(scenery.bytes(), rate=60.0) as scene:
+        scene.step(40)  # it has fallen 2.2 m
+        assert not is_divided(scene)
+        for _ in range(40):
+            scene.step()
+            if has_floor:
+                assert all(
+                    scene.world_from_node(body.node)[1, 3] > -0.01 for body in scene.bodies.values()
+                )
+        assert is_divided(scene) == has_floor
+
+
 def test_forces_that_were_not_found_are_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is known that the solve does not settle for: its report is made up."""
     solve = scene_islands.solve

@@ -30,7 +30,7 @@ from gltf_bullet.planning.scene_plan import Derive
 from gltf_bullet.planning.shapes.shape_plans import PlacedShape
 from gltf_bullet.scene import NodeTree
 
-__all__ = ["create_multibodies", "is_ordinary"]
+__all__ = ["HEAVY", "create_multibodies", "is_ordinary"]
 
 HEAVY = 1e9
 """[kg] Heavier than anything that is called by a name."""

@@ -210,15 +210,20 @@ class SolverBatch:
             solver.take(status | untold, dt, gravity)
         return set(solvers)
 
-    def steps_needed(self, scenes: Sequence[ArticulationSet], dt: float) -> int:
-        """How many engine steps a step of ``dt`` seconds needs, as the scenes' joints move now."""
+    def steps_needed(
+        self, scenes: Sequence[ArticulationSet], dt: float, *, has_room: bool = False
+    ) -> int:
+        """How many engine steps a step of ``dt`` seconds needs, as the scenes' joints move now.
+
+        ``has_room``: whether nothing is in the way of their links.
+        """
         solvers = [scene.solver for scene in scenes]
-        if all(solver.is_native for solver in solvers):
+        if not has_room and all(solver.is_native for solver in solvers):
             table = self._table_of(solvers)
             found = int(advance(table, READ | DIVIDE, dt, 0.0, 0.0, 0.0))
             if not found & (REFUSED | LOST):  # whose, comes out when each is read
                 return int(table[0, PARTS]) if found & DIVIDES else 1
-        return max(solver.steps_needed(dt) for solver in solvers)
+        return max(solver.steps_needed(dt, has_room=has_room) for solver in solvers)
 
     def make_steps(
         self, scenes: Sequence[ArticulationSet], settings: EngineSettings, count: int, *,

@@ -16,6 +16,7 @@ from gltf_bullet.bullet.contacts.fast_bodies import FastBodies
 from gltf_bullet.bullet.contacts.link_contacts import LinkContacts
 from gltf_bullet.bullet.engine_link import EngineLink, SolidLink
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
+from gltf_bullet.bullet.joints.free_space import FreeSpace
 from gltf_bullet.bullet.joints.moving_anchors import MovingAnchors
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.bullet.shapes.collider_index import ColliderIndex
@@ -91,6 +92,16 @@ class WorldParts:
             self._links.mask_of,
             self._links.may_meet,
             self._links.aim,
+        )
+
+    @cached_property
+    def free_space(self) -> FreeSpace:
+        """Around what hangs on joints."""
+        return FreeSpace(
+            self.client_id,
+            self.articulations.articulations,
+            [link for link, _ in self._table.solid_links()],
+            self._links.may_meet,
         )
 
     def _may_be_fast(self) -> bool:

@@ -224,10 +224,13 @@ class JointSolver:
         if status & layout.NOT_FINITE:
             raise EngineError(self.findings.explain())
 
-    def steps_needed(self, dt: float) -> int:
-        """How many engine steps a step of ``dt`` seconds needs, as its joints move now."""
+    def steps_needed(self, dt: float, *, has_room: bool = False) -> int:
+        """How many engine steps a step of ``dt`` seconds needs, as its joints move now.
+
+        ``has_room``: whether nothing is in their way.
+        """
         self.read()
-        return int(prepare(self.row, layout.DIVIDE, 0, 0, dt, 0.0, 0.0, 0.0))
+        return int(prepare(self.row, layout.DIVIDE, int(has_room), 0, dt, 0.0, 0.0, 0.0))
 
     def advance(self, settings: EngineSettings, count: int, *, may_divide: bool) -> int:
         """Make the world's next steps, all in one call where nothing in them needs Python.
