@@ -92,9 +92,10 @@ def steps_needed(
             fastest *= IN_LOOPS
         if dt * fastest * STIFFEST > 1.0:
             fastest *= min(max(2.0 * dt * math.sqrt(_stiffest(ints, floats, a)), 1.0), STIFFEST)
+        pushed = _pushed(ints, floats, a)
         coming = ints[a + arena.COMING]
         lately = LASTING * floats[ints[a + arena.NEEDED]]
-        floats[coming] = max(dt * max(fastest, thinness), lately)
+        floats[coming] = max(dt * max(fastest, thinness, pushed), lately)
         if floats[coming] > 1.0:
             most = max(most, int(min(floats[coming], MOST_STEPS - 1.0)) + 1)
     return most
@@ -103,10 +104,10 @@ def steps_needed(
 @kernel
 def _has_bent_rows(ints: IntArray, a: int) -> bool:
     """Tell whether a limit or spring watches a number that several coordinates change."""
+    lowest = 0
     for r in range(ints[a + arena.ROW_COUNT]):
-        if ints[ints[a + arena.ROW_DOF] + r] < 0:
-            return True
-    return False
+        lowest = min(lowest, ints[ints[a + arena.ROW_DOF] + r])
+    return lowest < 0
 
 
 @kernel
@@ -131,6 +132,29 @@ def _thinnest(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> f
         speed += math.sqrt(wx * wx + wy * wy + wz * wz) * floats[link + LINK_HALF_LENGTH]
         most = max(most, speed / max(thickness, 1e-3))
     return most
+
+
+@kernel
+def _pushed(ints: IntArray, floats: FloatArray, a: int) -> float:
+    """Engine steps per second that drives need which press against something.
+
+    Where what they press gives way they go ``F dt^2 / M`` in a step (measured: fingers of 0.1 kg
+    that press with 50 N jumped through the block between them at 60 Hz).
+    """
+    n, most, last_dt = ints[a + arena.DOF_COUNT], 0.0, floats[ints[a + arena.LAST_DT]]
+    if last_dt <= 0.0:
+        return 0.0
+    for r in range(ints[a + arena.ROW_COUNT]):
+        dof = ints[ints[a + arena.ROW_DOF] + r]
+        if dof < 0 or ints[ints[a + arena.ROW_IS_DRIVE] + r] == 0:
+            continue
+        force = abs(floats[ints[a + arena.LAST_IMPULSE] + r]) / last_dt
+        inertia = max(floats[ints[a + arena.LAST_MASS] + (n + 1) * dof], 1e-12)
+        is_way = (
+            ints[ints[a + arena.FRAME_JOINT] + ints[ints[a + arena.DOF_FRAME] + dof]] == PRISMATIC
+        )
+        most = max(most, force / (inertia * (LARGEST_WAY if is_way else LARGEST_TURN)))
+    return math.sqrt(most)
 
 
 @kernel
