@@ -209,3 +209,23 @@ def test_a_fast_landing_replays_and_leaves_no_other_restitution() -> None:
             scene.restore_state(saved)
             assert told(scene) > ordinary
     assert ways[0] == ways[1] == pytest.approx(0.9 * 20, rel=0.01)
+
+
+@pytest.mark.parametrize(("threshold", "is_kept"), [(None, False), (0.0, True)])
+def test_slow_meetings_bounce_as_the_issue_says(threshold: float | None, is_kept: bool) -> None:
+    """Two balls of equal mass and a restitution of 1 exchange their velocities."""
+    scenery = Scenery()
+    bouncy = scenery.material(restitution=1.0)
+    ball = scenery.shape("sphere", radius=0.1)
+    motions = ({"mass": 1.0, "linearVelocity": [0.19, 0.0, 0.0]}, {"mass": 1.0})
+    for k, motion in enumerate(motions):
+        scenery.node(f"Ball{k}", at=(0.22 * k, 0, 0), shape=ball, material=bouncy, motion=motion)
+    with world(scenery.bytes(), gravity=0.0) as scene:
+        assert [issue.code for issue in scene.issues] == ["SLOW_BOUNCE"]
+        if threshold is not None:
+            pybullet.setPhysicsEngineParameter(
+                restitutionVelocityThreshold=threshold, physicsClientId=scene.client_id
+            )
+        scene.step(120)
+        first, second = (body.linear_velocity[0] for body in scene.bodies.values())
+    assert (abs(second - first - 0.19) < 0.02 * 0.19) == is_kept

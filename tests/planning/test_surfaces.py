@@ -22,6 +22,7 @@ from gltf_bullet.planning.contacts.surfaces import (
     MATERIALS_APPROXIMATED,
     MAX_GROUPS,
     PLANE_AS_BOX,
+    SLOW_BOUNCE,
     plan_contacts,
 )
 from gltf_bullet.planning.shapes.shape_plans import (
@@ -123,6 +124,19 @@ def test_a_plane_that_things_bounce_on_becomes_a_box(diagnostics: Diagnostics) -
     planned, _ = plan_contacts(bodies, diagnostics)
     assert isinstance(planned.statics[0].shape.shape, BoxPlan)
     diagnostics.take(PLANE_AS_BOX)
+    diagnostics.take(SLOW_BOUNCE)
+
+
+def test_what_bounces_says_once_how_slow_meetings_end(diagnostics: Diagnostics) -> None:
+    """Of pairs that average, 1 and 0.5 make 0.75: of 0.2 m/s 0.15 should be left."""
+    bodies = BodyPlans(
+        bodies={k: body(k, PhysicsMaterial(restitution=0.5)) for k in range(2)},
+        statics=(ground(2, PhysicsMaterial(restitution=1.0)),),
+    )
+    plan_contacts(bodies, diagnostics)
+    issue = diagnostics.take(SLOW_BOUNCE)
+    assert issue.pointer == "/nodes/0"
+    assert (issue.values["speed"], issue.values["other"]) == (0.2 * 0.75, 2)
 
 
 def test_a_body_of_more_links_than_the_engine_holds_says_what_it_loses(

@@ -6,7 +6,7 @@ from typing import Final
 
 from gltf_bullet.coverage import approximated, covers, exact
 from gltf_bullet.planning.contacts.flat_landings import FLAT_LANDING
-from gltf_bullet.planning.contacts.surfaces import MATERIALS_APPROXIMATED
+from gltf_bullet.planning.contacts.surfaces import MATERIALS_APPROXIMATED, SLOW_BOUNCE
 
 __all__ = ["COVERAGE"]
 
@@ -30,8 +30,9 @@ COVERAGE: Final = covers(
     approximated(
         "restitution",
         when="above 0",
-        how="within 0.05 for balls at 240 Hz, else 0.08; below 0.2 m/s nothing bounces",
+        how="within 0.05 for balls at 240 Hz, else 0.08",
     ),
+    approximated("restitution", when="pairs that meet at less than 0.2 m/s", by=SLOW_BOUNCE),
     approximated(
         "restitution",
         when="hulls and cylinders that land flat, boxes that do on others",

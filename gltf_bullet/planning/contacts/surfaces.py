@@ -7,7 +7,7 @@ partner in question (measured: a collider split in this way slides exactly as a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -30,7 +30,11 @@ from gltf_bullet.planning.body_plans import (
     SurfaceKey,
     SurfacePlan,
 )
-from gltf_bullet.planning.contacts.flat_landings import kinds_of_surfaces, report_flat_landings
+from gltf_bullet.planning.contacts.flat_landings import (
+    Shown,
+    kinds_of_surfaces,
+    report_flat_landings,
+)
 from gltf_bullet.planning.contacts.pair_factors import (
     HAIR,
     Factors,
@@ -55,13 +59,19 @@ from gltf_bullet.planning.shapes.shape_plans import (
 )
 from gltf_bullet.transforms import BoolArray, FloatArray, Pose
 
-__all__ = ["ContactPlan", "plan_contacts", "with_materials"]
+__all__ = ["SLOW_BOUNCE", "ContactPlan", "plan_contacts", "with_materials"]
 
 MATERIALS_APPROXIMATED = IssueKind(
     "MATERIALS_APPROXIMATED",
     Severity.WARNING,
     "{count} materials need {needed} collision classes and Bullet has {available}; pairs share "
     "factors, friction is off by up to {friction:.3g} and restitution by up to {restitution:.3g}",
+)
+SLOW_BOUNCE = IssueKind(
+    "SLOW_BOUNCE",
+    Severity.INFO,
+    "what meets at less than {threshold:g} m/s does not bounce in PyBullet: it should part at up to "
+    "{speed:.2g} m/s (restitution {restitution:.2g} towards node {other})",
 )
 PLANE_AS_BOX = IssueKind(
     "PLANE_AS_BOX",
@@ -81,6 +91,9 @@ MAX_GROUPS = 120
 
 MAX_CLASSES = 24
 """Collision classes that materials may take; a few bits stay for other scenes of the world."""
+
+SLOWEST_BOUNCE = 0.2
+"""[m/s] ``restitutionVelocityThreshold`` of a PyBullet world that nobody has told another one."""
 
 PLANE_BOX_EXTENT = 1000.0
 """[m] Half the width of the box that stands for a bouncing plane (DESIGN section 6)."""
@@ -167,7 +180,27 @@ def plan_contacts(
             if one.key.is_dynamic
         ]
         report_flat_landings(met, shown, diagnostics)
+        _report_slow_bounces(met, colliders_by_use(bodies), diagnostics)
     return _with_surfaces(bodies, contacts, diagnostics), contacts
+
+
+def _report_slow_bounces(
+    met: Sequence[tuple[SurfaceUse, SurfaceUse, float]],
+    shown: Mapping[Hashable, Sequence[Shown]],
+    diagnostics: Diagnostics,
+) -> None:
+    """Name the pair that bounces most, once, and what slow meetings of it lose."""
+    mover, other, restitution = max(met, key=lambda pair: pair[2], default=(None, None, 0.0))
+    if mover is None or other is None or restitution <= HAIR:
+        return
+    diagnostics.report(
+        SLOW_BOUNCE,
+        JsonPointer(f"/nodes/{shown[mover][0][0]}"),
+        threshold=SLOWEST_BOUNCE,
+        speed=SLOWEST_BOUNCE * restitution,
+        restitution=restitution,
+        other=shown[other][0][0],
+    )
 
 
 def with_materials(
