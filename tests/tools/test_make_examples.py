@@ -53,6 +53,7 @@ def test_an_example_asset_has_nothing_wrong(name: str) -> None:
     report = gb.check(FOLDER / f"{name}.gltf")
     assert report.is_usable
     expected = {
+        "bouncing_balls": {"SLOW_BOUNCE"},
         "rope": {"LOAD_ON_LIGHT_LINK"},
         "shape_zoo": {"ROUND_SHAPE_APPROXIMATED"},
         "four_bar": {"JOINT_LOOP_CLOSED"},

@@ -70,8 +70,8 @@ MATERIALS_APPROXIMATED = IssueKind(
 SLOW_BOUNCE = IssueKind(
     "SLOW_BOUNCE",
     Severity.INFO,
-    "what meets at less than {threshold:g} m/s does not bounce in PyBullet: it should part at up to "
-    "{speed:.2g} m/s (restitution {restitution:.2g} towards node {other})",
+    "what meets at less than {threshold:g} m/s does not bounce in PyBullet: it should part at up "
+    "to {speed:.2g} m/s (restitution {restitution:.2g} towards node {other})",
 )
 PLANE_AS_BOX = IssueKind(
     "PLANE_AS_BOX",
