@@ -82,8 +82,8 @@ def steps_needed(
                 fastest = max(fastest, _fastest(floats, speeds + 4, lately, 3) / LARGEST_TURN)
             elif joint == FLOATING:
                 if not is_free:
-                    fastest = max(fastest, _fastest(floats, speeds + 7, lately, 3) / LARGEST_WAY)
-                fastest = max(fastest, _fastest(floats, speeds + 10, lately + 3, 3) / LARGEST_TURN)
+                    fastest = max(fastest, _length(floats, speeds + 7, lately, 3) / LARGEST_WAY)
+                fastest = max(fastest, _length(floats, speeds + 10, lately + 3, 3) / LARGEST_TURN)
         thinness = 0.0
         if dt * fastest > LIVELY and not is_free:
             follow_state(ints, floats, work, a)
@@ -184,7 +184,7 @@ def _stiffest(ints: IntArray, floats: FloatArray, a: int) -> float:
 
 
 @kernel
-def _fastest(floats: FloatArray, speeds: int, lately: int, count: int) -> float:
+def _length(floats: FloatArray, speeds: int, lately: int, count: int) -> float:
     """Add up a velocity's length and what it changed by since the last step began.
 
     Lengths, not components: a scene that is turned must be divided as often.
@@ -194,6 +194,16 @@ def _fastest(floats: FloatArray, speeds: int, lately: int, count: int) -> float:
         square += floats[speeds + k] ** 2
         change += (floats[speeds + k] - floats[lately + k]) ** 2
     return math.sqrt(square) + math.sqrt(change)
+
+
+@kernel
+def _fastest(floats: FloatArray, speeds: int, lately: int, count: int) -> float:
+    """Find the largest of some velocities about axes, with what each changed by since then."""
+    fastest = 0.0
+    for k in range(count):
+        speed = floats[speeds + k]
+        fastest = max(fastest, abs(speed) + abs(speed - floats[lately + k]))
+    return fastest
 
 
 @kernel
