@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -56,6 +57,8 @@ class GyroscopicBodies:
         self._client_id = client_id
         self._ids = ids
         self._rows = rows
+        self.fastest = math.inf
+        """[m/s] Speed of the fastest one, as the coming step begins."""
         self.weigh(moments)
 
     def weigh(self, moments: FloatArray) -> None:
@@ -77,6 +80,11 @@ class GyroscopicBodies:
         """Whether there is anything to watch."""
         return bool(self._slow)
 
+    @property
+    def count(self) -> int:
+        """How many are watched."""
+        return len(self._slow)
+
     def forget(self, row: int) -> None:
         """Ask no more about a body that was removed."""
         self._slow = [entry for entry in self._slow if entry[0] != row]
@@ -84,14 +92,17 @@ class GyroscopicBodies:
     def steady(self, time_step: float) -> None:
         """Apply the torques that keep angular momentum through the coming engine step [s]."""
         picked: list[int] = []
-        read, client_id = pybullet.getBaseVelocity, self._client_id
+        read, client_id, fastest = pybullet.getBaseVelocity, self._client_id, 0.0
         for row, body, slow in self._slow:
-            x, y, z = spin = read(body, client_id)[1]
+            (u, v, w), spin = read(body, client_id)
+            x, y, z = spin
+            fastest = max(fastest, u * u + v * v + w * w)
             if (x * x + y * y + z * z) * time_step <= slow:
                 continue
             rotation = pybullet.getBasePositionAndOrientation(body, client_id)[1]
             if _drifts(rotation, spin, self._principal[row], time_step):
                 picked.append(row)
+        self.fastest = math.sqrt(fastest)
         if not picked:
             return
         states = [link_state(client_id, self._ids[row], -1) for row in picked]

@@ -133,6 +133,21 @@ class FastBodies:
         """Whether bodies must be read after this step although nobody wants to know."""
         return 0 < self._steps >= self._pause and self.is_any
 
+    def stay_slow(self, fastest: float) -> bool:
+        """Tell whether bodies that began the step that slowly [m/s] need no look after it.
+
+        What hits them may make them faster by as much as for :meth:`needs_reading`. Where they were
+        is not known then: the next look asks for the velocity of each.
+        """
+        step = self._time_step
+        pull = math.hypot(*self._gravity) * step
+        if (fastest + 2.0 * pull + _SUDDEN_SPEED) * step > WARY * self._pace.thinnest:
+            return False
+        self.last = None
+        if self.state.held:
+            self._hold(self.state._replace(held=()))
+        return True
+
     def are_slow(self, poses: Sequence[tuple[Vec3, Quat]]) -> bool:
         """Whether :meth:`put_back` has nothing to do for poses as the engine gives them.
 

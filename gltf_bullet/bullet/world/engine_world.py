@@ -313,6 +313,8 @@ class EngineWorld(WorldParts):
         """Read bodies that may have passed through something although nobody looks at them."""
         if self._is_plain or not self.fast.needs_reading():
             return
+        if self.fast.stay_slow(self.free.fastest):
+            return
         with self.lease:
             if not (self.fast.is_calm and self.fast.are_slow(self.free.glance())):
                 self.free.world_from_bodies(self.fast.put_back)
