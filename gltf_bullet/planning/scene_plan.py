@@ -119,21 +119,12 @@ class ScenePlan:
     """What its executors have worked out of it that holds wherever it is moved to."""
 
     def derive(self, key: object, make: Callable[[], T]) -> T:
-        """What was made for ``key``; made now where this is the first of all copies to ask.
-
-        A key that is text names what holds in other processes as well: it knows no ids, addresses
-        or clients.
-        """
+        """What was made for ``key``; made now where this is the first of all copies to ask."""
         if key in self.kept:
             known: T = self.kept[key]
             return known
         made = self.kept[key] = make()
         return made
-
-    @property
-    def lasting(self) -> dict[object, Any]:
-        """What other processes may know of the same plan."""
-        return {key: value for key, value in self.kept.items() if isinstance(key, str)}
 
 
 def within_reach(frames: NodeFrames, diagnostics: Diagnostics) -> NodeFrames:

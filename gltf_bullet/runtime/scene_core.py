@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -17,7 +16,6 @@ from gltf_bullet.bullet.state.snapshots import EngineSnapshot
 from gltf_bullet.bullet.world.engine_world import EngineWorld
 from gltf_bullet.diagnostics import Issue
 from gltf_bullet.errors import SceneRemovedError
-from gltf_bullet.later import Later
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.content import AssetContent
@@ -75,7 +73,7 @@ class SceneCore:
         """
         self.asset, self.session = asset, session
         self.options, self.placement = options, placement
-        self.model = SceneModel(Later(partial(translation.physics, asset)))
+        self.model = SceneModel(translation.physics(asset))
         """What is simulated here."""
         self._issues = (*asset.issues, *translation.issues)
         self.time = 0.0  # [s] since load
@@ -355,7 +353,7 @@ class SceneCore:
         """This scene's part of a state; ``engine`` is the other one, of the same moment."""
         animations, matrices = self.followers.standing()
         return SceneState(
-            time=self.time, model=self.model.later(), engine=engine, world=self.world.state(),
+            time=self.time, physics=self.model.now, engine=engine, world=self.world.state(),
             animations=animations, triggers=self.world.triggers.memory(), matrices=matrices,
             frames=self.world.plan.frames,
             acting=None if self.acting is None else self.acting.state(),
