@@ -344,10 +344,7 @@ class SceneCore:
         self.require_alive()
         if own_bodies_only:
             return self.state_with(BodyStates(self.client_id, self.world.body_ids))
-        self.world.renew_contacts()
-        snapshot = EngineSnapshot(self.session)
-        snapshot.settle(self.session, [self.world])
-        return self.state_with(snapshot)
+        return self.state_with(EngineSnapshot(self.session, [self.world]))
 
     def state_with(self, engine: EngineSnapshot | BodyStates) -> SceneState:
         """This scene's part of a state; ``engine`` is the other one, of the same moment."""
