@@ -273,6 +273,8 @@ class StepProgram:
         if len(cores) > 1:
             jointed = _jointed(cores)
             if jointed and self._solvers.is_as_known(jointed):
+                if not caller.world.is_jointed:  # the joints know only of themselves
+                    caller.require_alive()
                 return self._session.known_settings
             self._next = (self._next + 1) % len(cores)
             cores[self._next].require_alive()
