@@ -15,6 +15,7 @@ from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.bodies import BodyPlans, plan_bodies
 from gltf_bullet.planning.contacts.self_exclusions import self_exclusions
 from gltf_bullet.planning.contacts.surfaces import ContactPlan, plan_contacts
+from gltf_bullet.planning.crowds import report_crowds
 from gltf_bullet.planning.gravity import GravityPlan, plan_gravity
 from gltf_bullet.planning.inner_motion import InnerNode, plan_inner_nodes, report_animated_sizes
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans
@@ -172,6 +173,7 @@ def plan_scene(
         density=options.density,
         diagnostics=diagnostics,
     )
+    report_crowds(bodies.bodies.values(), diagnostics)
     triggers = plan_triggers(
         physics,
         bodies=bodies,
