@@ -265,3 +265,17 @@ def test_two_scenes_of_a_world_that_is_gone_say_so(asset: str, client: int) -> N
     for scene in scenes:
         with pytest.raises(gb.WorldChangedError):
             scene.step()
+
+
+def test_a_jointed_scene_whose_ids_are_another_ones_says_so(client: int) -> None:
+    """Never stepped before: its joints were read first then, of bodies of another kind."""
+    pendulum = gb.load_gltf(ASSETS / "pendulum.gltf", client)
+    [lost] = pendulum.core.world.body_ids
+    stranger = pybullet.createMultiBody(1.0, physicsClientId=client)
+    for body in (lost, stranger):
+        pybullet.removeBody(body, physicsClientId=client)
+    ragdoll = gb.load_gltf(ASSETS / "ragdoll.gltf", client)
+    assert ragdoll.core.world.body_ids[-1] == lost, "PyBullet gives ids out again"
+    with pytest.raises(gb.WorldChangedError):
+        pendulum.step()
+    ragdoll.step()
