@@ -9,8 +9,11 @@ import os
 import sys
 from pathlib import Path
 
+import pybullet
 import pytest
 
+import gltf_bullet as gb
+from gltf_bullet.bullet.headless import headless_world
 from tools.fuzz import Inputs, campaign, seed_files, warm_up
 from tools.fuzzing.children import outcomes
 from tools.fuzzing.mutations import Seeds, mutated
@@ -70,3 +73,17 @@ def test_a_child_that_dies_is_named_and_the_rest_go_on() -> None:
     assert texts[2] == "broken"
     assert texts[4].startswith("KeyError")
     assert texts[5] == "no end within 0.5 s"
+
+
+def test_a_world_with_a_body_that_is_nowhere_is_not_written(tmp_path: Path) -> None:
+    """Numbers that JSON does not know came out as a ValueError of the writer."""
+    with headless_world() as client:
+        ball = pybullet.createCollisionShape(pybullet.GEOM_SPHERE, 0.5, physicsClientId=client)
+        body = pybullet.createMultiBody(1.0, ball, physicsClientId=client)
+        pybullet.resetBaseVelocity(body, [float("nan"), 0, 0], physicsClientId=client)
+        with pytest.raises(gb.InvalidAssetError) as caught:
+            gb.export_world(tmp_path / "world.glb", client)
+    [issue] = [issue for issue in caught.value.issues if issue.is_error]
+    assert issue.code == "WORLD_NOT_FINITE"
+    assert issue.pointer.endswith("/motion/linearVelocity")
+    assert not list(tmp_path.iterdir())
