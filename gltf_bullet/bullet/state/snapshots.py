@@ -35,7 +35,9 @@ class EngineSnapshot:
         "__weakref__", "_bodies", "_client_id", "_data", "_finalizer", "_state_id", "_world",
     )  # fmt: skip
 
-    def __init__(self, session: EngineSession, worlds: Sequence[Renewable]) -> None:
+    def __init__(
+        self, session: EngineSession, worlds: Sequence[Renewable], *, has_moved: bool = True
+    ) -> None:
         """Take the state of a world as it is now, and go on from it as from a restored one.
 
         A contact that the state does not know stays as it is at restoring, a restored one lacks
@@ -47,6 +49,7 @@ class EngineSnapshot:
         Args:
             session: The world.
             worlds: Of the scenes that will be restored from it, in that order.
+            has_moved: Whether they have been stepped: before, once is enough.
 
         Raises:
             EngineError: PyBullet refused.
@@ -62,7 +65,7 @@ class EngineSnapshot:
         self._world = session.token
         self._bodies = {name: read_body(client_id, body) for name, body in _bodies(session)}
         self._finalizer = weakref.finalize(self, _forget, weakref.ref(session), self._state_id)
-        for world in worlds:
+        for world in worlds if has_moved else ():
             world.renew_contacts()
         self._restore_whole(session)
 
