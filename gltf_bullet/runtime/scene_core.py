@@ -105,7 +105,7 @@ class SceneCore:
     def issues(self) -> tuple[Issue, ...]:
         """Findings of reading, translating and stepping, in the order of discovery."""
         noticed = () if self.acting is None else self.acting.issues
-        return self._issues + self.world.articulations.issues + noticed
+        return self._issues + self.world.articulations.issues + self.world.lost_issues + noticed
 
     def _engine_world(self, translation: Translation) -> EngineWorld:
         """Put a translation into the world: whole, or with an exception not at all."""
