@@ -164,9 +164,8 @@ def test_a_free_body_that_is_set_to_no_number_is_named(what: str) -> None:
         scene.step()
         crate, nan = scene.bodies["Crate"], float("nan")
         if what == "place":
-            pybullet.resetBasePositionAndOrientation(
-                crate.body_id, [nan, 0, 0], [0, 0, 0, 1], client
-            )
+            place = [nan, 0, 0], [0, 0, 0, 1]
+            pybullet.resetBasePositionAndOrientation(crate.body_id, *place, client)
         else:
             speeds = ([nan, 0, 0], [0, 0, 0]) if what == "velocity" else ([0, 0, 0], [nan, 0, 0])
             pybullet.resetBaseVelocity(crate.body_id, *speeds, physicsClientId=client)

@@ -347,9 +347,7 @@ class EngineWorld(WorldParts):
         with self.lease:
             positions, rotations = self.free.world_from_bodies(self.fast.put_back)
             if not math.isfinite(positions.sum() + rotations.sum()):
-                self._note_lost(
-                    np.isfinite(positions).all(axis=1) & np.isfinite(rotations).all(axis=1)
-                )
+                self._note_lost(np.isfinite(np.hstack([positions, rotations])).min(axis=1))
             if not len(self.articulations.nodes):
                 return positions, rotations
             _, jointed_positions, jointed_rotations = self.articulations.world_from_bodies()
