@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Iterator
 
 # Small matrices gain nothing from threads, and test processes share few cores.
@@ -25,6 +26,14 @@ def pytest_collection_finish() -> None:
     """Modules and test items stay: no garbage collection looks through them again."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def no_recent_assets() -> None:
+    """Tests that replace parts of the program must not meet what others have loaded."""
+    recent = sys.modules.get("gltf_bullet.runtime.recent")
+    if recent is not None:
+        recent._known.clear()
 
 
 @pytest.fixture

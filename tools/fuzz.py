@@ -2,7 +2,9 @@
 
 Each input follows from ``--seed`` and its number alone: ``--only 17`` runs it again in this
 process, ``--keep FOLDER`` writes failing inputs. ``--hours 8`` goes on with new seeds until then.
-``--calls 2000`` tries random sequences of calls instead; ``--only`` and ``--hours`` do the same.
+``--kind robots`` changes URDF and MJCF files of PyBullet's data, ``--kind graphs`` puts random
+behavior graphs into the files. ``--calls 2000`` tries random sequences of calls instead;
+``--only`` and ``--hours`` do the same.
 Ends with exit code 1 where something failed.
 """
 
@@ -25,6 +27,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from tools.fuzzing.calls import run_calls
 from tools.fuzzing.children import outcomes
 from tools.fuzzing.mutations import Seeds, mutated
+from tools.fuzzing.random_graphs import with_graph
+from tools.fuzzing.robots import mutated_robot, robot_seeds, run_robot_trial
 from tools.fuzzing.trial import run_trial
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples" / "assets"
@@ -41,24 +45,43 @@ def seed_files(folders: list[Path]) -> list[Path]:
     )
 
 
+class Inputs:
+    """Inputs of one kind, each from its seed."""
+
+    def __init__(self, kind: str, folders: list[Path]) -> None:
+        self._kind = kind
+        self._robots = robot_seeds() if kind == "robots" else []
+        self._seeds = Seeds([] if kind == "robots" else seed_files(folders))
+
+    def made(self, seed: str) -> tuple[str, bytes]:
+        """The name of the file that it was, and its bytes."""
+        if self._kind == "robots":
+            return mutated_robot(self._robots, seed)
+        if self._kind == "graphs":
+            return with_graph(self._seeds, seed)
+        return mutated(self._seeds, seed)
+
+    def tried(self, seed: str) -> str:
+        """What became of it, in a word; raises ``Failure``."""
+        name, data = self.made(seed)
+        return run_robot_trial(name, data, seed) if self._robots else run_trial(data, seed)
+
+
 def campaign(
-    seeds: Seeds, seed: str, count: int, keep: Path | None = None
+    inputs: Inputs, seed: str, count: int, keep: Path | None = None
 ) -> tuple[Counter[str], Counter[str]]:
     """Run ``count`` inputs; how often each outcome came, and each failure."""
     good: Counter[str] = Counter()
     failed: Counter[str] = Counter()
-
-    def trial(number: int) -> str:
-        _, data = mutated(seeds, f"{seed}/{number}")
-        return run_trial(data, f"{seed}/{number}")
-
-    for number, is_good, text in outcomes(range(count), trial, HANG_SECONDS):
+    for number, is_good, text in outcomes(
+        range(count), lambda number: inputs.tried(f"{seed}/{number}"), HANG_SECONDS
+    ):
         if is_good:
             good[text] += 1
             continue
         failed[text] += 1
         if failed[text] <= 3:
-            name, data = mutated(seeds, f"{seed}/{number}")
+            name, data = inputs.made(f"{seed}/{number}")
             sys.stdout.write(f"FAILED seed {seed} number {number} ({name}): {text}\n")
             sys.stdout.flush()
             if keep is not None:
@@ -108,17 +131,18 @@ def main() -> int:
     parser.add_argument("--hours", type=float, default=0.0, help="go on with further seeds")
     parser.add_argument("--only", type=int, default=None, help="one number, in this process")
     parser.add_argument("--keep", type=Path, default=None, help="where failing inputs go")
+    parser.add_argument("--kind", choices=("files", "robots", "graphs"), default="files")
     parser.add_argument("--calls", type=int, default=0, help="sequences of calls per seed")
     arguments = parser.parse_args()
-    seeds = Seeds(seed_files(arguments.folders))
+    inputs = Inputs(arguments.kind, arguments.folders)
     first = int(time.time()) if arguments.seed is None else arguments.seed
     if arguments.only is not None and arguments.calls:
         sys.stdout.write(run_calls(f"{first}/{arguments.only}") + "\n")
         return 0
     if arguments.only is not None:
-        name, data = mutated(seeds, f"{first}/{arguments.only}")
+        name, data = inputs.made(f"{first}/{arguments.only}")
         sys.stdout.write(f"{name}, {len(data)} bytes\n")
-        sys.stdout.write(run_trial(data, f"{first}/{arguments.only}") + "\n")
+        sys.stdout.write(inputs.tried(f"{first}/{arguments.only}") + "\n")
         return 0
     total: Counter[str] = Counter()
     failures: Counter[str] = Counter()
@@ -130,7 +154,7 @@ def main() -> int:
             good, failed = (
                 call_campaign(str(seed), arguments.calls)
                 if arguments.calls
-                else campaign(seeds, str(seed), arguments.count, arguments.keep)
+                else campaign(inputs, str(seed), arguments.count, arguments.keep)
             )
             total += good
             failures += failed

@@ -303,9 +303,12 @@ class EngineSession:
             raise EngineError(f"stepSimulation: {error}") from error
 
     def last_body(self) -> tuple[int, int]:
-        """How many bodies the world has, and the id of the last one."""
-        count = pybullet.getNumBodies(self.client_id)
-        return count, pybullet.getBodyUniqueId(count - 1, self.client_id) if count else -1
+        """How many bodies the world has, and the id of the last one; none once disconnected."""
+        try:
+            count = pybullet.getNumBodies(self.client_id)
+            return count, pybullet.getBodyUniqueId(count - 1, self.client_id) if count else -1
+        except pybullet.error:  # whoever wants to step is told so
+            return 0, -1
 
     def detect_collisions(self) -> None:
         """Find pairs and contacts for the poses as they are; nothing moves."""

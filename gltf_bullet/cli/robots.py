@@ -62,16 +62,13 @@ def read_source(
     from dataclasses import replace
 
     from gltf_bullet.diagnostics import Diagnostics
-    from gltf_bullet.later import Later
-    from gltf_bullet.runtime.content import FileContent
     from gltf_bullet.runtime.world_export import robot_file
 
     diagnostics = Diagnostics()
     asset = robot_file(path, diagnostics, fixed_base=fixed_base, allowed=allow or ())[1]
     diagnostics.extend(asset.issues)
     document = replace(asset.document, path=str(path))
-    content = Later.known(FileContent(document, asset.physics))
-    return replace(asset, path=str(path), content=content, issues=diagnostics.issues)
+    return replace(asset, path=str(path), document=document, issues=diagnostics.issues)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ __all__ = [
     "ROBOT_MISREAD",
     "ROBOT_REFUSED",
     "ROBOT_UNREADABLE",
+    "WORLD_NOT_FINITE",
 ]
 
 NOT_IN_GLTF: Final = IssueKind(
@@ -71,6 +72,11 @@ ROBOT_REFUSED: Final = IssueKind(
     "ROBOT_REFUSED",
     Severity.ERROR,
     "PyBullet cannot load the robot: {why}",
+)
+WORLD_NOT_FINITE: Final = IssueKind(
+    "WORLD_NOT_FINITE",
+    Severity.ERROR,
+    "{key}{of} is no finite number as PyBullet tells it; glTF has none for it",
 )
 ROBOT_ELEMENT_IGNORED: Final = IssueKind(
     "ROBOT_ELEMENT_IGNORED",

@@ -31,10 +31,7 @@ __all__ = [
     "AssetSource",
     "Container",
     "ReadLimits",
-    "SourceFile",
-    "glb_chunk",
     "open_container",
-    "read_source",
 ]
 
 AssetSource: TypeAlias = (
@@ -131,8 +128,8 @@ class ReadLimits:
 DEFAULT_LIMITS = ReadLimits()
 
 
-class SourceFile(NamedTuple):
-    """A source that was read and not yet decoded; itself a source."""
+class _SourceFile(NamedTuple):
+    """A source that was read and not yet decoded."""
 
     path: str
     """As the caller named it, or ``"<memory>"``."""
@@ -158,9 +155,7 @@ class Container:
     glb_chunk: bytes | None
 
 
-def open_container(
-    source: AssetSource | SourceFile, diagnostics: Diagnostics, limits: ReadLimits
-) -> Container:
+def open_container(source: AssetSource, diagnostics: Diagnostics, limits: ReadLimits) -> Container:
     """Read ``source`` whole and decode its container.
 
     Raises:
@@ -170,9 +165,8 @@ def open_container(
     """
     if _is_pygltflib(source):
         return _container_of_gltf2(source, diagnostics, limits)
-    if not isinstance(source, SourceFile):
-        source = read_source(source, diagnostics, limits)
-    path, data = source.path, source.data
+    file = _read_source(source, diagnostics, limits)
+    path, data = file.path, file.data
     if not data:
         _fail(path, diagnostics, FILE_EMPTY)
     _refuse(foreign_format(data), path, diagnostics)
@@ -183,14 +177,7 @@ def open_container(
     # Version 1 keeps its tables as objects with names; "asset" was optional there.
     if isinstance(root.get("nodes"), dict) and isinstance(root.get("meshes"), dict):
         _refuse(GLTF_1, path, diagnostics)
-    return Container(path=path, folder=source.folder, json=root, glb_chunk=binary)
-
-
-def glb_chunk(file: SourceFile) -> bytes | None:
-    """The binary chunk of a file that :func:`open_container` has read without an error."""
-    if file.data[:4] != GLB_MAGIC:
-        return None
-    return _split_glb(file.data, file.path, Diagnostics())[1]
+    return Container(path=path, folder=file.folder, json=root, glb_chunk=binary)
 
 
 def _fail(path: str, diagnostics: Diagnostics, kind: IssueKind, **values: object) -> NoReturn:
@@ -205,9 +192,7 @@ def _refuse(found: tuple[str, str] | None, path: str, diagnostics: Diagnostics) 
         _fail(path, diagnostics, FILE_OTHER_FORMAT, got=what, remedy=remedy)
 
 
-def read_source(
-    source: object, diagnostics: Diagnostics, limits: ReadLimits = DEFAULT_LIMITS
-) -> SourceFile:
+def _read_source(source: object, diagnostics: Diagnostics, limits: ReadLimits) -> _SourceFile:
     """Read a source whole, other than a ``pygltflib.GLTF2``; raises as :func:`open_container`."""
     if isinstance(source, (bytes, bytearray, memoryview)):
         data = bytes(source)
@@ -232,7 +217,7 @@ def read_source(
         raise TypeError(f"cannot read an asset from {type(source).__name__}")
     if len(data) > limits.max_buffer_bytes:
         _fail(path, diagnostics, FILE_TOO_LARGE, got=len(data), allowed=limits.max_buffer_bytes)
-    return SourceFile(path, is_file, data)
+    return _SourceFile(path, is_file, data)
 
 
 def _read_file(path: str, diagnostics: Diagnostics, limits: ReadLimits) -> bytes:

@@ -19,7 +19,6 @@ from gltf_bullet.gltf.container import (
     DEFAULT_LIMITS,
     AssetSource,
     ReadLimits,
-    SourceFile,
     open_container,
 )
 from gltf_bullet.gltf.fields import JsonObject, read_object, read_objects, read_string, read_strings
@@ -164,7 +163,7 @@ class Document:
 
 
 def read_document(
-    source: AssetSource | SourceFile,
+    source: AssetSource,
     diagnostics: Diagnostics,
     *,
     limits: ReadLimits = DEFAULT_LIMITS,

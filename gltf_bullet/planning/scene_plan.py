@@ -15,6 +15,7 @@ from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.bodies import BodyPlans, plan_bodies
 from gltf_bullet.planning.contacts.self_exclusions import self_exclusions
 from gltf_bullet.planning.contacts.surfaces import ContactPlan, plan_contacts
+from gltf_bullet.planning.crowds import report_crowds
 from gltf_bullet.planning.gravity import GravityPlan, plan_gravity
 from gltf_bullet.planning.inner_motion import InnerNode, plan_inner_nodes, report_animated_sizes
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans
@@ -119,21 +120,12 @@ class ScenePlan:
     """What its executors have worked out of it that holds wherever it is moved to."""
 
     def derive(self, key: object, make: Callable[[], T]) -> T:
-        """What was made for ``key``; made now where this is the first of all copies to ask.
-
-        A key that is text names what holds in other processes as well: it knows no ids, addresses
-        or clients.
-        """
+        """What was made for ``key``; made now where this is the first of all copies to ask."""
         if key in self.kept:
             known: T = self.kept[key]
             return known
         made = self.kept[key] = make()
         return made
-
-    @property
-    def lasting(self) -> dict[object, Any]:
-        """What other processes may know of the same plan."""
-        return {key: value for key, value in self.kept.items() if isinstance(key, str)}
 
 
 def within_reach(frames: NodeFrames, diagnostics: Diagnostics) -> NodeFrames:
@@ -181,6 +173,7 @@ def plan_scene(
         density=options.density,
         diagnostics=diagnostics,
     )
+    report_crowds(bodies.bodies.values(), diagnostics)
     triggers = plan_triggers(
         physics,
         bodies=bodies,

@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from gltf_bullet.collection import no_collection
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.dialects.registry import EXTENSION_UNSUPPORTED
 from gltf_bullet.errors import InvalidAssetError, UnsupportedAssetError
-from gltf_bullet.gltf.container import read_source
 from gltf_bullet.gltf.document import AssetSource
 from gltf_bullet.options import LoadOptions, require_options
 from gltf_bullet.runtime.content import AssetContent, read_content
-from gltf_bullet.runtime.kept_assets import KeptAsset
 from gltf_bullet.runtime.placement import Placement, UpAxis
 
 if TYPE_CHECKING:
@@ -66,44 +64,22 @@ def read_asset(source: AssetSource) -> Asset:
         UnsupportedAssetError: The file requires an extension that is not implemented.
         InvalidAssetError: Findings of severity ERROR; all of them are listed.
     """
-    with no_collection():
-        return _read(source, None)
-
-
-def _read(source: AssetSource, cache_folder: str | os.PathLike[str] | None) -> Asset:
-    """:func:`read_asset`, or what it found of the same file before."""
     diagnostics = Diagnostics()
-    if not isinstance(source, (str, os.PathLike)):
-        return _usable(read_content(source, diagnostics), diagnostics)
-    file = read_source(source, diagnostics)
-    kept = KeptAsset(file, cache_folder)
-    content = kept.asset()
-    if content is None:
-        return _usable(read_content(file, diagnostics), diagnostics, kept)
-    return _asset(content, kept)
-
-
-def _usable(
-    content: AssetContent, diagnostics: Diagnostics, kept: KeptAsset | None = None
-) -> Asset:
+    with no_collection():
+        content = read_content(source, diagnostics)
     errors = [issue for issue in diagnostics if issue.is_error]
     if any(issue.kind is EXTENSION_UNSUPPORTED for issue in errors):
         raise UnsupportedAssetError(content.path, diagnostics.issues)
     if errors:
         raise InvalidAssetError(content.path, diagnostics.issues)
-    return _asset(content, kept)
-
-
-def _asset(content: AssetContent, kept: KeptAsset | None) -> Asset:
-    asset = Asset(
+    return Asset(
         path=content.path,
-        content=content.content,
+        document=content.document,
+        physics=content.physics,
         animations=content.animations,
         issues=content.issues,
         acted=content.acted,
     )
-    asset.derived[KeptAsset] = kept
-    return asset
 
 
 def load_gltf(
@@ -140,11 +116,16 @@ def load_gltf(
         TypeError: ``options`` is something else than ``LoadOptions``.
     """
     from gltf_bullet.bullet.session import require_client
+    from gltf_bullet.runtime.recent import recent_asset
 
     require_client(physics_client)  # before the file is read: the commoner mistake, found at once
     options = require_options(options)
     with no_collection():
-        return _read(source, options.cache_folder).instantiate(
+        if isinstance(source, (str, os.PathLike)):
+            asset = recent_asset(source, partial(read_asset, source))
+        else:
+            asset = read_asset(source)
+        return asset.instantiate(
             physics_client,
             position=position,
             orientation=orientation,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 import numpy as np
 
@@ -12,10 +12,8 @@ from gltf_bullet.dialects.assemble import read_physics
 from gltf_bullet.dialects.earlier_names import with_present_names
 from gltf_bullet.dialects.registry import check_extensions
 from gltf_bullet.gltf.animations import read_animations
-from gltf_bullet.gltf.container import SourceFile
 from gltf_bullet.gltf.document import AssetSource, Document, read_document
 from gltf_bullet.gltf.writing import encode_glb, self_contained
-from gltf_bullet.later import Later
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import Visuals
 from gltf_bullet.planning.scene_plan import AnimatedNodes
@@ -23,14 +21,7 @@ from gltf_bullet.rendering.render_meshes import automatic_visuals
 from gltf_bullet.scene import Animation, AnimationSampler, NodeTree
 from gltf_bullet.scene.animation import AnimationTrack, Interpolation
 
-__all__ = ["AssetContent", "FileContent", "read_content"]
-
-
-class FileContent(NamedTuple):
-    """What a file says."""
-
-    document: Document
-    physics: PhysicsScene
+__all__ = ["AssetContent", "read_content"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -39,8 +30,10 @@ class AssetContent:
 
     path: str
     """The file as the caller named it, or ``"<memory>"``."""
-    content: Later[FileContent]
-    """Of a file that was read before: a robot that is only simulated needs no more of it."""
+    document: Document
+    """The file itself."""
+    physics: PhysicsScene
+    """All physics of the file."""
     animations: tuple[Animation, ...] = ()
     issues: tuple[Issue, ...]
     """What reading found; translating adds its own to :attr:`Scene.issues`."""
@@ -50,18 +43,8 @@ class AssetContent:
     """What others have made of it, by names of theirs; not pickled."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        parts = self.path, self.content, self.animations, self.issues, self.acted
-        return (_asset_of, (type(self), *parts))
-
-    @property
-    def document(self) -> Document:
-        """The file itself."""
-        return self.content().document
-
-    @property
-    def physics(self) -> PhysicsScene:
-        """All physics of the file."""
-        return self.content().physics
+        parts = {f.name: getattr(self, f.name) for f in fields(self) if f.init}
+        return (_asset_of, (type(self), parts))
 
     @property
     def tree(self) -> NodeTree:
@@ -148,18 +131,11 @@ class AssetContent:
         return encode_glb(*self_contained(self.document, Diagnostics()))
 
 
-def _asset_of(
-    kind: type[AssetContent],
-    path: str,
-    content: Later[FileContent],
-    animations: tuple[Animation, ...],
-    issues: tuple[Issue, ...],
-    acted: tuple[int, ...] | None,
-) -> AssetContent:
-    return kind(path=path, content=content, animations=animations, issues=issues, acted=acted)
+def _asset_of(kind: type[AssetContent], parts: dict[str, Any]) -> AssetContent:
+    return kind(**parts)
 
 
-def read_content(source: AssetSource | SourceFile, diagnostics: Diagnostics) -> AssetContent:
+def read_content(source: AssetSource, diagnostics: Diagnostics) -> AssetContent:
     """Read a file; findings go to ``diagnostics``.
 
     Raises:
@@ -181,7 +157,8 @@ def read_content(source: AssetSource | SourceFile, diagnostics: Diagnostics) -> 
             acted = tuple(sorted(k for k in graph.moved_nodes() if k < len(document.tree)))
     return AssetContent(
         path=document.path,
-        content=Later.known(FileContent(document, physics)),
+        document=document,
+        physics=physics,
         animations=animations,
         issues=diagnostics.issues,
         acted=acted,

@@ -18,9 +18,8 @@ from gltf_bullet.number_ranges import finite_vector
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.rendering.camera import Camera
 from gltf_bullet.runtime.content import AssetContent
-from gltf_bullet.runtime.first_translations import first_translation
-from gltf_bullet.runtime.kept_assets import kept_asset
 from gltf_bullet.runtime.placement import Placement
+from gltf_bullet.runtime.recent import recent_translation
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.scene_state import SceneState, require_own
 from gltf_bullet.runtime.step_program import StepProgram
@@ -64,12 +63,10 @@ class Scene(SceneViews):
         if is_acting := asset.acts and options.behavior:
             # "They MUST NOT play automatically": the graph starts them.
             options = replace(options, play_animations=False)
-        translation = first_translation(asset, placement, options)
+        translation = recent_translation(asset, placement, options)
         session = engine_session(client_id)
         with session.lock:
             core = SceneCore(asset, session, translation, placement, options, set_value)
-            if (kept := kept_asset(asset)) is not None:
-                kept.keep(asset)
             session.shared(LiveScenes).add(core)
             self._program = session.shared(StepProgram)
             self._program.join(core)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -17,7 +16,6 @@ from gltf_bullet.bullet.state.snapshots import EngineSnapshot
 from gltf_bullet.bullet.world.engine_world import EngineWorld
 from gltf_bullet.diagnostics import Issue
 from gltf_bullet.errors import SceneRemovedError
-from gltf_bullet.later import Later
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.content import AssetContent
@@ -75,7 +73,7 @@ class SceneCore:
         """
         self.asset, self.session = asset, session
         self.options, self.placement = options, placement
-        self.model = SceneModel(Later(partial(translation.physics, asset)))
+        self.model = SceneModel(translation.physics(asset))
         """What is simulated here."""
         self._issues = (*asset.issues, *translation.issues)
         self.time = 0.0  # [s] since load
@@ -107,7 +105,7 @@ class SceneCore:
     def issues(self) -> tuple[Issue, ...]:
         """Findings of reading, translating and stepping, in the order of discovery."""
         noticed = () if self.acting is None else self.acting.issues
-        return self._issues + self.world.articulations.issues + noticed
+        return self._issues + self.world.articulations.issues + self.world.lost_issues + noticed
 
     def _engine_world(self, translation: Translation) -> EngineWorld:
         """Put a translation into the world: whole, or with an exception not at all."""
@@ -346,16 +344,13 @@ class SceneCore:
         self.require_alive()
         if own_bodies_only:
             return self.state_with(BodyStates(self.client_id, self.world.body_ids))
-        self.world.renew_contacts()
-        snapshot = EngineSnapshot(self.session)
-        snapshot.settle(self.session, [self.world])
-        return self.state_with(snapshot)
+        return self.state_with(EngineSnapshot(self.session, [self.world]))
 
     def state_with(self, engine: EngineSnapshot | BodyStates) -> SceneState:
         """This scene's part of a state; ``engine`` is the other one, of the same moment."""
         animations, matrices = self.followers.standing()
         return SceneState(
-            time=self.time, model=self.model.later(), engine=engine, world=self.world.state(),
+            time=self.time, physics=self.model.now, engine=engine, world=self.world.state(),
             animations=animations, triggers=self.world.triggers.memory(), matrices=matrices,
             frames=self.world.plan.frames,
             acting=None if self.acting is None else self.acting.state(),

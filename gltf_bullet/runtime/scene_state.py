@@ -8,7 +8,6 @@ from gltf_bullet.bullet.state.body_states import BodyStates
 from gltf_bullet.bullet.state.snapshots import EngineSnapshot
 from gltf_bullet.bullet.triggers.triggers import TriggerMemory
 from gltf_bullet.bullet.world.world_state import EngineWorldState
-from gltf_bullet.later import Later
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.runtime.animation.animator import AnimatorState
 from gltf_bullet.scene import NodeFrames
@@ -23,8 +22,8 @@ class SceneState:
 
     time: float
     """Simulated [s]."""
-    model: Later[PhysicsScene]
-    """Of :attr:`physics`."""
+    physics: PhysicsScene
+    """The model, changes by pointer and drive targets included."""
     engine: EngineSnapshot | BodyStates
     world: EngineWorldState
     animations: AnimatorState
@@ -36,11 +35,6 @@ class SceneState:
     """world_from_node of all nodes, shape [node_count, 4, 4]."""
     acting: object = None
     """Of the behavior graph; ``None`` without one."""
-
-    @property
-    def physics(self) -> PhysicsScene:
-        """The model, changes by pointer and drive targets included."""
-        return self.model()
 
 
 def require_own(state: object, physics: PhysicsScene, node_count: int) -> None:

@@ -62,10 +62,8 @@ class StartStates:
             self._waiting.setdefault(id(core), weakref.ref(core))
             alive = [scene for known in self._waiting.values() if (scene := known()) is not None]
             others = [other for other in alive if _is_whole(other)]
-            for other in others:
-                other.world.renew_contacts()
-            snapshot = EngineSnapshot(self._session)
-            snapshot.settle(self._session)
+            worlds = [other.world for other in others]
+            snapshot = EngineSnapshot(self._session, worlds, has_moved=False)
             state = core.state_with(snapshot)
             for other in others:
                 if other is not core:

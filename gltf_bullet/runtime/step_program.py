@@ -273,6 +273,8 @@ class StepProgram:
         if len(cores) > 1:
             jointed = _jointed(cores)
             if jointed and self._solvers.is_as_known(jointed):
+                if not caller.world.is_jointed:  # the joints know only of themselves
+                    caller.require_alive()
                 return self._session.known_settings
             self._next = (self._next + 1) % len(cores)
             cores[self._next].require_alive()
@@ -337,13 +339,20 @@ class StepProgram:
                 core = known()
                 if core is not None and not _is_whole(core):
                     self._broken.add(number)
-        alive = [known() for known in self._scenes.values()]
-        cores = [
-            core
-            for core in alive
-            if core is not None and not core.is_removed and id(core) not in self._broken
-        ]
-        return tuple(cores if caller in cores else [*cores, caller])
+        cores = []
+        for known in self._scenes.values():
+            core = known()
+            if core is None or core.is_removed or id(core) in self._broken:
+                continue
+            # Others may have its bodies' ids by now, as many as before and the same one last.
+            if core.world.is_jointed and core.world.articulations.is_unread and not _is_whole(core):
+                self._broken.add(id(core))
+                continue
+            cores.append(core)
+        if caller not in cores:
+            caller.require_alive()
+            cores.append(caller)
+        return tuple(cores)
 
     def _finish_drifting(self, cores: Sequence[SceneCore], settings: EngineSettings) -> None:
         """Note that scenes have moved, and take back bodies that went through something."""

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from gltf_bullet.bullet.reading.robot_loading import read_robot
 from gltf_bullet.bullet.reading.world_reader import read_bodies, read_world
 from gltf_bullet.bullet.session import PhysicsClient, require_client
 from gltf_bullet.convert.description import WorldDescription
+from gltf_bullet.convert.issues import WORLD_NOT_FINITE
 from gltf_bullet.convert.stated_scenes import with_scenes
 from gltf_bullet.convert.writer import WorldFile, build_world
-from gltf_bullet.diagnostics import Diagnostics, Issue
+from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue
+from gltf_bullet.errors import InvalidAssetError
 from gltf_bullet.gltf.writing import encode_glb
 from gltf_bullet.runtime.asset import Asset, read_asset
 from gltf_bullet.runtime.worlds.live_scenes import idle_axes, scenes_among
@@ -57,6 +61,7 @@ def export_world(
     Raises:
         EngineError: The client is not connected, or a body does not exist, also one that
             ``self_collision`` names.
+        InvalidAssetError: A place, velocity or size of the world is no finite number.
         ValueError: Another suffix.
         OSError: The file cannot be written.
     """
@@ -119,6 +124,7 @@ def robot_file(
 
     Raises:
         ContainerError: It is no robot.
+        InvalidAssetError: PyBullet makes numbers of it that are none.
         EngineError: PyBullet cannot load it.
         OSError: It cannot be read.
     """
@@ -134,11 +140,40 @@ def robot_file(
 
 
 def checked_file(world: WorldDescription, diagnostics: Diagnostics) -> tuple[WorldFile, Asset]:
-    """A document of ``world`` that our own reader finds nothing wrong with."""
+    """A document of ``world`` that our own reader finds nothing wrong with.
+
+    Raises:
+        InvalidAssetError: A number of it is none.
+    """
     file = build_world(world, diagnostics)
+    path = _not_finite(file.root)
+    if path is not None:
+        at = ROOT
+        for key in path:
+            at = at / key
+        owner = file.root["nodes"][path[1]] if path[0] == "nodes" else {}
+        of = f" of {owner['name']!r}" if "name" in owner else ""
+        diagnostics.report(WORLD_NOT_FINITE, at, key=path[-1], of=of)
+        raise InvalidAssetError("<world>", diagnostics.issues)
     asset = read_asset(encode_glb(file.root, file.buffers))
     diagnostics.extend([issue for issue in asset.issues if issue.is_error])
     return file, asset
+
+
+def _not_finite(value: object) -> tuple[Any, ...] | None:
+    """Where in a document the first number stands that JSON does not know; lists as a whole."""
+    if isinstance(value, float):
+        return None if math.isfinite(value) else ()
+    parts: Iterable[tuple[Any, Any]] = ()
+    if isinstance(value, dict):
+        parts = value.items()
+    elif isinstance(value, (list, tuple)):
+        parts = enumerate(value)
+    for key, part in parts:
+        found = _not_finite(part)
+        if found is not None:
+            return () if found == () and not isinstance(value, dict) else (key, *found)
+    return None
 
 
 def require_gltf_suffix(path: str | os.PathLike[str]) -> None:

@@ -10,8 +10,8 @@ import pytest
 
 import gltf_bullet as gb
 from gltf_bullet.cli.benches.assets import ASSETS, bodies_gltf, cart_pole_gltf, grid
-from gltf_bullet.runtime.first_translations import first_translation
 from gltf_bullet.runtime.placement import Placement
+from gltf_bullet.runtime.recent import recent_translation
 from gltf_bullet.runtime.translation import translate_at
 
 PLACE = (3.5, -2.25, 7.0)
@@ -42,8 +42,8 @@ def test_a_copy_moves_as_the_one_at_the_origin_does(name: str, client: int) -> N
 def test_the_second_copy_shares_the_plan_of_the_first() -> None:
     asset = gb.read_asset(cart_pole_gltf())
     options = gb.LoadOptions()
-    one = first_translation(asset, Placement.of((1.0, 0.0, 0.0)), options).plan
-    other = first_translation(asset, Placement.of(PLACE), options).plan
+    one = recent_translation(asset, Placement.of((1.0, 0.0, 0.0)), options).plan
+    other = recent_translation(asset, Placement.of(PLACE), options).plan
     assert one.kept is other.kept
     assert one.contacts is other.contacts
     rows = [plan.articulations.articulations[0].rows for plan in (one, other)]
@@ -57,7 +57,7 @@ def test_a_plan_made_elsewhere_equals_a_moved_one_to_the_bit() -> None:
     """Else a scene that was rebuilt would go another way than one that was not."""
     asset = gb.read_asset(cart_pole_gltf())
     placement, options = Placement.of(PLACE), gb.LoadOptions()
-    moved = first_translation(asset, placement, options).plan
+    moved = recent_translation(asset, placement, options).plan
     made = translate_at(asset, placement, options).plan
     assert made.frames.equals(moved.frames)
     assert made.bodies.bodies == moved.bodies.bodies

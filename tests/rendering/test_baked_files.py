@@ -16,8 +16,8 @@ from gltf_bullet.bullet.rendering.visual_files import link_file
 from gltf_bullet.rendering import render_meshes
 from gltf_bullet.rendering.visual_plans import VisualMesh, VisualPlans
 from gltf_bullet.runtime.asset import read_asset
-from gltf_bullet.runtime.first_translations import first_translation
 from gltf_bullet.runtime.placement import Placement
+from gltf_bullet.runtime.recent import recent_translation
 from tools.gltf_builder import GltfBuilder
 from tools.stored_png import stored_png
 
@@ -76,7 +76,7 @@ def plan(tmp_path: Path) -> Callable[..., VisualPlans]:
 
     def planned(source: bytes | Path, **options: Any) -> VisualPlans:
         chosen = gb.LoadOptions(cache_folder=tmp_path / "kept", **options)
-        return first_translation(read_asset(source), Placement.of(), chosen).visuals
+        return recent_translation(read_asset(source), Placement.of(), chosen).visuals
 
     return planned
 
@@ -140,7 +140,7 @@ def test_what_has_findings_is_baked_anew(tmp_path: Path, bakes: list[int]) -> No
     missing = square(image="picture.png")
     (tmp_path / "square.gltf").write_bytes(missing)
     for _ in range(2):
-        translation = first_translation(
+        translation = recent_translation(
             read_asset(tmp_path / "square.gltf"),
             Placement.of(),
             gb.LoadOptions(cache_folder=tmp_path / "kept"),
@@ -173,7 +173,7 @@ def test_files_for_the_engine_are_written_once(
 
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    plans = first_translation(
+    plans = recent_translation(
         read_asset(square()),
         Placement.of(),
         gb.LoadOptions(cache_folder=tmp_path / "file" / "kept"),

@@ -268,16 +268,17 @@ def test_scenes_stepped_together_are_told_the_same(
 @needs_library
 def test_kernels_that_read_something_else_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """As with a library whose structures are others: nothing is read where it should be."""
+    path = ASSETS / "cart_pole.gltf"
     monkeypatch.setattr(native_link, "advance", lambda *_: 0)
     with headless_world() as client:
-        scene = gb.load_gltf(ASSETS / "cart_pole.gltf", client)
+        scene = gb.read_asset(path).instantiate(client)
         solver = scene.core.world.articulations.solver
         assert not solver.is_native
         scene.step(3)
         ours = all_states(client)
     monkeypatch.undo()
     with headless_world() as client:
-        gb.load_gltf(ASSETS / "cart_pole.gltf", client).step(3)
+        gb.read_asset(path).instantiate(client).step(3)
         assert all_states(client) == ours
 
 

@@ -239,3 +239,43 @@ def test_bodies_of_others_come_and_go_without_a_word(client: int) -> None:
     pybullet.removeBody(other, physicsClientId=client)
     scene.step()
     assert scene.bodies["Crate"].mass > 0.0
+
+
+def test_a_scene_that_lost_its_body_to_a_third_one_says_so(client: int) -> None:
+    """Its id was another scene's meanwhile; the joints of a further scene are as they were."""
+    first = gb.load_gltf(ASSETS / "hinge_door.gltf", client)
+    box = gb.load_gltf(ASSETS / "falling_box.gltf", client)
+    lost = box.core.world.body_ids[0]
+    pybullet.removeBody(lost, physicsClientId=client)
+    third = gb.load_gltf(ASSETS / "hinge_door.gltf", client)
+    assert lost in third.core.world.body_ids, "PyBullet gives ids out again"
+    third.step()
+    third.remove()
+    first.step()
+    first.step()
+    with pytest.raises(gb.WorldChangedError):
+        box.step()
+
+
+@pytest.mark.parametrize("asset", ["hinge_door.gltf", "falling_box.gltf"])
+def test_two_scenes_of_a_world_that_is_gone_say_so(asset: str, client: int) -> None:
+    scenes = [gb.load_gltf(ASSETS / asset, client, position=(5.0 * k, 0, 0)) for k in range(2)]
+    scenes[0].step(2)
+    pybullet.disconnect(client)
+    for scene in scenes:
+        with pytest.raises(gb.WorldChangedError):
+            scene.step()
+
+
+def test_a_jointed_scene_whose_ids_are_another_ones_says_so(client: int) -> None:
+    """Never stepped before: its joints were read first then, of bodies of another kind."""
+    pendulum = gb.load_gltf(ASSETS / "pendulum.gltf", client)
+    [lost] = pendulum.core.world.body_ids
+    stranger = pybullet.createMultiBody(1.0, physicsClientId=client)
+    for body in (lost, stranger):
+        pybullet.removeBody(body, physicsClientId=client)
+    ragdoll = gb.load_gltf(ASSETS / "ragdoll.gltf", client)
+    assert ragdoll.core.world.body_ids[-1] == lost, "PyBullet gives ids out again"
+    with pytest.raises(gb.WorldChangedError):
+        pendulum.step()
+    ragdoll.step()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,12 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
+from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.bullet.world import engine_world
 from gltf_bullet.errors import EngineError
 from tests.runtime.number_files import FILES
 
+ASSETS = Path(__file__).parents[2] / "examples" / "assets"
 KHR = "KHR_physics_rigid_bodies"
 MOTION = f"/nodes/0/extensions/{KHR}/motion"
 JOINT = f"/extensions/{KHR}/physicsJoints/0"
@@ -151,3 +154,24 @@ def test_a_load_that_breaks_off_leaves_the_world_as_it_was(
     with pytest.raises(type(error)):
         gb.load_gltf(json.dumps(FILES["khr"]).encode(), client)
     assert pybullet.getNumBodies(client) == before
+
+
+@pytest.mark.parametrize("what", ["velocity", "spin", "place"])
+def test_a_free_body_that_is_set_to_no_number_is_named(what: str) -> None:
+    """PyBullet takes it and steps on; after that it may find no contacts in that world."""
+    with headless_world() as client:
+        scene = gb.load_gltf(ASSETS / "falling_box.gltf", client)
+        scene.step()
+        crate, nan = scene.bodies["Crate"], float("nan")
+        if what == "place":
+            place = [nan, 0, 0], [0, 0, 0, 1]
+            pybullet.resetBasePositionAndOrientation(crate.body_id, *place, client)
+        else:
+            speeds = ([nan, 0, 0], [0, 0, 0]) if what == "velocity" else ([0, 0, 0], [nan, 0, 0])
+            pybullet.resetBaseVelocity(crate.body_id, *speeds, physicsClientId=client)
+        scene.step(2)
+        assert not np.isfinite(scene.node_matrices[crate.node]).all()
+        scene.step(2)
+        assert not np.isfinite(scene.world_from_node(crate.node)).all()
+        [issue] = [issue for issue in scene.issues if issue.code == "BODY_NOT_FINITE"]
+        assert issue.pointer == f"/nodes/{crate.node}"

@@ -20,7 +20,7 @@ from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.gltf.document import read_document
 from gltf_bullet.gltf.writing import encode_glb, self_contained
 
-__all__ = ["Seeds", "mutated"]
+__all__ = ["Seeds", "as_text", "mutated"]
 
 Json: TypeAlias = Any
 Path_: TypeAlias = tuple[Any, ...]
@@ -93,13 +93,16 @@ def mutated(seeds: Seeds, seed: str) -> tuple[str, bytes]:
 def _encoded(rng: random.Random, root: Json, buffers: list[bytes]) -> bytes:
     if rng.random() < 0.15 and len(buffers) <= 1:
         return encode_glb(root, buffers)
+    data = as_text(root, buffers)
+    return data.replace(b"0.", b"NaN0.", 1) if rng.random() < 0.01 else data
+
+
+def as_text(root: Json, buffers: list[bytes]) -> bytes:
+    """A ``.gltf`` with its buffers inside."""
     for entry, data in zip(root.get("buffers", ()), buffers, strict=False):
         if isinstance(entry, dict):
             entry["uri"] = "data:;base64," + base64.b64encode(data).decode()
-    text = json.dumps(root)
-    if rng.random() < 0.01:
-        text = text.replace("0.", "NaN0.", 1)
-    return text.encode(errors="surrogatepass")
+    return json.dumps(root).encode(errors="surrogatepass")
 
 
 def _change_buffer(rng: random.Random, buffers: list[bytes]) -> None:

@@ -10,9 +10,10 @@ from typing import Any
 from gltf_bullet.behavior.operations.catalogue import OPERATIONS
 from gltf_bullet.behavior.operations.declaring import Operation, Sockets
 from gltf_bullet.behavior.values import SIZES
+from tools.fuzzing.mutations import Seeds, as_text
 from tools.graph_builder import GraphBuilder, Out, Typed
 
-__all__ = ["FILE", "damaged", "random_graph"]
+__all__ = ["FILE", "damaged", "random_graph", "with_graph"]
 
 FILE: dict[str, Any] = {
     "asset": {"version": "2.0"},
@@ -201,3 +202,19 @@ def damaged(graph: dict[str, Any], random: Random, wounds: int = 3) -> dict[str,
                     break
                 owner = inner
     return made
+
+
+def with_graph(seeds: Seeds, seed: str) -> tuple[str, bytes]:
+    """The name of a file and its bytes with a random graph, damaged in one of three."""
+    random = Random(seed)  # noqa: S311  # reproducible on purpose
+    name, root, buffers, _ = random.choice(seeds.files)
+    graph = random_graph(random, random.choice((5, 20, 60)))
+    if random.random() < 0.33:
+        graph = damaged(graph, random)
+    root = copy.deepcopy(root)
+    root.setdefault("extensions", {})["KHR_interactivity"] = {"graphs": [graph], "graph": 0}
+    used = root.setdefault("extensionsUsed", [])
+    if "KHR_interactivity" not in used:
+        used.append("KHR_interactivity")
+    # JSON knows no such numbers.
+    return name, as_text(root, buffers).replace(b"NaN", b"null").replace(b"Infinity", b"1e308")

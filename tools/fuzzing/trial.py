@@ -17,7 +17,7 @@ import pybullet
 
 import gltf_bullet as gb
 
-__all__ = ["Failure", "run_trial"]
+__all__ = ["Failure", "guarded", "run_trial"]
 
 STEPS = 12
 RATES = (1 / 240, 1 / 60)
@@ -67,8 +67,8 @@ def _run(data: bytes, rng: random.Random, world: tuple[int, int]) -> tuple[str, 
         visuals=rng.choice(("mesh", "mesh", "collider", "none")),
     )
     before = _world(client)
-    usable = _guarded("check", lambda: gb.check(data, options=options).is_usable)
-    scene = _guarded("load", lambda: gb.load_gltf(data, client, options=options))
+    usable = guarded("check", lambda: gb.check(data, options=options).is_usable)
+    scene = guarded("load", lambda: gb.load_gltf(data, client, options=options))
     if isinstance(usable, gb.GltfBulletError):
         raise Failure(f"check raised {type(usable).__name__}")
     if usable != (not isinstance(scene, gb.GltfBulletError)):
@@ -79,7 +79,7 @@ def _run(data: bytes, rng: random.Random, world: tuple[int, int]) -> tuple[str, 
             raise Failure(f"the world is another after {type(scene).__name__}")
         return type(scene).__name__, True
     result = _use(scene, client, user, rng)
-    _guarded("remove", scene.remove)
+    guarded("remove", scene.remove)
     if pybullet.getNumBodies(client) != before[0] or pybullet.getNumConstraints(client):
         raise Failure("bodies or constraints are left after remove()")
     return result, False
@@ -87,10 +87,10 @@ def _run(data: bytes, rng: random.Random, world: tuple[int, int]) -> tuple[str, 
 
 def _use(scene: gb.Scene, client: int, user: int, rng: random.Random) -> str:
     pybullet.setTimeStep(rng.choice(RATES), physicsClientId=client)
-    saved = _guarded("save_state", scene.save_state) if rng.random() < 0.1 else None
+    saved = guarded("save_state", scene.save_state) if rng.random() < 0.1 else None
     for _ in range(STEPS):
         name = rng.choice(_CALLS) if rng.random() < _AMISS else "step"
-        outcome = _guarded(name, getattr(scene, name))
+        outcome = guarded(name, getattr(scene, name))
         # Told apart from the scene: what happens to the user's body is worse.
         if not _is_finite(pybullet.getBasePositionAndOrientation(user, client)) or not _is_finite(
             pybullet.getBaseVelocity(user, client)
@@ -98,7 +98,7 @@ def _use(scene: gb.Scene, client: int, user: int, rng: random.Random) -> str:
             raise Failure("the user's body is no longer finite")
         if isinstance(outcome, gb.GltfBulletError):
             return f"{name}: {type(outcome).__name__}"
-    matrices = _guarded("node_matrices", lambda: scene.node_matrices)
+    matrices = guarded("node_matrices", lambda: scene.node_matrices)
     if not np.isfinite(matrices).all():
         raise Failure("a node is no longer finite")
     for body in scene.bodies.values():
@@ -109,7 +109,7 @@ def _use(scene: gb.Scene, client: int, user: int, rng: random.Random) -> str:
             if not np.isfinite([*np.ravel(dof.position), *np.ravel(dof.velocity)]).all():
                 raise Failure("a joint's coordinate is no longer finite")
     if saved is not None:
-        outcome = _guarded("restore_state", lambda: scene.restore_state(saved))
+        outcome = guarded("restore_state", lambda: scene.restore_state(saved))
         if isinstance(outcome, gb.GltfBulletError):
             return f"restore: {type(outcome).__name__}"
         if not np.isfinite(scene.node_matrices).all():
@@ -117,7 +117,7 @@ def _use(scene: gb.Scene, client: int, user: int, rng: random.Random) -> str:
     return "runs"
 
 
-def _guarded(what: str, call: Any) -> Any:
+def guarded(what: str, call: Any) -> Any:
     """The result, or the typed error; everything else is a failure named by where it came from."""
     try:
         return call()

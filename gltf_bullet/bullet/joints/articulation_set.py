@@ -86,9 +86,14 @@ class ArticulationSet(JointedLinks):
         return solver
 
     @property
+    def is_unread(self) -> bool:
+        """Whether nobody has read its bodies yet."""
+        return "solver" not in self.__dict__
+
+    @property
     def issues(self) -> tuple[Issue, ...]:
         """What steps have found."""
-        return self.solver.findings.issues if "solver" in self.__dict__ else ()
+        return () if self.is_unread else self.solver.findings.issues
 
     @cached_property
     def nodes(self) -> npt.NDArray[np.intp]:

@@ -80,17 +80,22 @@ def read_robot(
                 pybullet.loadSDF(str(file), physicsClientId=client)
             else:
                 pybullet.loadMJCF(str(file), physicsClientId=client)
-        world = read_world(
-            client,
-            None,
-            diagnostics,
-            self_collision=self_collision,
-            mimic=robot.mimic,
-            twists=robot.twists,
-            with_gravity=False,
-            # What was written here for PyBullet comes of files that the robot may name.
-            may_read=lambda found: found.parent == file.parent or folders.holds(found),
-        )
+        try:
+            world = read_world(
+                client,
+                None,
+                diagnostics,
+                self_collision=self_collision,
+                mimic=robot.mimic,
+                twists=robot.twists,
+                with_gravity=False,
+                # What was written here for PyBullet comes of files that the robot may name.
+                may_read=lambda found: found.parent == file.parent or folders.holds(found),
+            )
+        except pybullet.error as error:
+            why = f"{error} (it has {len(robot.links)} links; one body can have 128)"
+            diagnostics.report(ROBOT_REFUSED, ROOT, why=why)
+            raise ContainerError(str(path), diagnostics.issues) from None
     made = Counter(link.name for body in world.bodies for link in body.links)
     lost = list((Counter(robot.links) - made).elements())
     if lost:

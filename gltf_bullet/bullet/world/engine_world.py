@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -32,7 +33,7 @@ from gltf_bullet.bullet.triggers.triggers import Triggers
 from gltf_bullet.bullet.world.link_index import LinkIndex
 from gltf_bullet.bullet.world.world_parts import WorldParts
 from gltf_bullet.bullet.world.world_state import EngineWorldState
-from gltf_bullet.diagnostics import Diagnostics, Issue
+from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.body_layouts import layout_of
@@ -41,9 +42,16 @@ from gltf_bullet.planning.contacts.surfaces import with_materials
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.rendering.visual_plans import VisualPlans
 from gltf_bullet.scene import NodeTree
-from gltf_bullet.transforms import FloatArray, Pose
+from gltf_bullet.transforms import BoolArray, FloatArray, Pose
 
-__all__ = ["EngineWorld"]
+__all__ = ["BODY_NOT_FINITE", "EngineWorld"]
+
+BODY_NOT_FINITE = IssueKind(
+    "BODY_NOT_FINITE",
+    Severity.WARNING,
+    "the body stands nowhere: its place or rotation is not finite; the engine may find no contacts "
+    "in this world any more, also after reset()",
+)
 
 
 class EngineWorld(WorldParts):
@@ -70,6 +78,9 @@ class EngineWorld(WorldParts):
         self.pair_rules = PairRules(session)
         self._created: list[int] = []
         self._undo: list[Callable[[], None]] = []
+        self._lost: set[int] = set()
+        self.lost_issues: tuple[Issue, ...] = ()
+        """Of free bodies that were found to stand nowhere."""
         painter = BodyVisuals(session, options, visuals)
         self.softness = session.shared(ContactSoftness)
         """How hard bodies push each other apart."""
@@ -337,6 +348,8 @@ class EngineWorld(WorldParts):
         """Read all body frames once: positions [m] (k, 3) and rotations xyzw (k, 4)."""
         with self.lease:
             positions, rotations = self.free.world_from_bodies(self.fast.put_back)
+            if not math.isfinite(positions.sum() + rotations.sum()):
+                self._note_lost(np.isfinite(np.hstack([positions, rotations])).min(axis=1))
             if not len(self.articulations.nodes):
                 return positions, rotations
             _, jointed_positions, jointed_rotations = self.articulations.world_from_bodies()
@@ -344,6 +357,15 @@ class EngineWorld(WorldParts):
             np.concatenate([positions, jointed_positions]),
             np.concatenate([rotations, jointed_rotations]),
         )
+
+    def _note_lost(self, is_there: BoolArray) -> None:
+        """Name free bodies that stand nowhere; those with joints are refused in the step."""
+        found = Diagnostics()
+        for node in self.free.nodes[~is_there].tolist():
+            if node not in self._lost:
+                self._lost.add(node)
+                found.report(BODY_NOT_FINITE, ROOT / "nodes" / node)
+        self.lost_issues += found.issues
 
     def world_from_body(self, node: int) -> Pose | None:
         """The body frame of one motion node, read alone; ``None`` where no joint holds it."""

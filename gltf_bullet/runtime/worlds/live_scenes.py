@@ -10,7 +10,6 @@ from typing import NamedTuple
 from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.bullet.session import EngineSession, known_session
 from gltf_bullet.errors import WorldChangedError
-from gltf_bullet.later import Later
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.runtime.scene_core import SceneCore
 
@@ -33,7 +32,7 @@ class LiveScene:
 
 class _Entry(NamedTuple):
     core: weakref.ref[SceneCore]
-    model_at_load: Later[PhysicsScene]
+    model_at_load: PhysicsScene
     body_ids: tuple[int, ...]
     origins: tuple[str, ...]
     path: str
@@ -64,7 +63,7 @@ class LiveScenes:
             core = entry.core()
             if core is None:
                 if self._is_there(entry):
-                    yield LiveScene(entry.path, None, entry.model_at_load(), entry.body_ids)
+                    yield LiveScene(entry.path, None, entry.model_at_load, entry.body_ids)
             elif not core.is_removed:
                 try:
                     core.world.lease.require()

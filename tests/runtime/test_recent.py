@@ -1,8 +1,9 @@
-"""Files that were loaded before, by whatever process: the same scene without planning it again."""
+"""Files that this process loaded before: the same scene without reading and planning it again."""
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,12 +13,9 @@ import numpy as np
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.baselines.robots import robot_file
 from gltf_bullet.bullet.headless import headless_world
-from gltf_bullet.cli.robots import read_source
 from gltf_bullet.runtime import asset as asset_module
-from gltf_bullet.runtime import first_translations, kept_assets
-from gltf_bullet.sleeping_values import is_asleep
+from gltf_bullet.runtime import recent
 
 ASSETS = Path(__file__).parents[2] / "examples" / "assets"
 
@@ -29,10 +27,17 @@ def client() -> Iterator[int]:
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where things are kept."""
-    monkeypatch.setenv("GLTF_BULLET_CACHE", str(tmp_path / "kept"))
-    return tmp_path / "kept"
+def known(monkeypatch: pytest.MonkeyPatch) -> dict[Any, Any]:
+    """What is remembered: nothing at first."""
+    remembered: dict[Any, Any] = {}
+    monkeypatch.setattr(recent, "_known", remembered)
+    return remembered
+
+
+def age(*paths: Path, written: float = 1e9) -> None:
+    """Let files have been written at another time [s], long ago."""
+    for path in paths:
+        os.utime(path, (written, written))
 
 
 @pytest.fixture
@@ -50,7 +55,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         monkeypatch.setattr(module, name, noting)
 
     watched(asset_module, "read_content")
-    watched(first_translations, "translate_at")
+    watched(recent, "translate_at")
     return done
 
 
@@ -70,28 +75,13 @@ def test_a_file_is_read_and_translated_once(path: Path, client: int, work: list[
     assert motions[0][1:] == motions[1][1:]
 
 
-@pytest.mark.parametrize("robot", ["cartpole", "xarm/xarm6_robot", "husky/husky"])
-def test_a_robot_is_made_again_without_a_look_at_most_of_its_plan(
-    robot: str, tmp_path: Path, client: int
-) -> None:
-    path = tmp_path / "robot.glb"
-    path.write_bytes(read_source(robot_file(robot)).to_glb())
-    for _ in range(2):
-        scene = gb.load_gltf(path, client)
-    plan = scene.core.world.plan
-    assert all(map(is_asleep, plan.bodies.bodies.values()))
-    assert is_asleep(plan.contacts)
-    scene.step()
-    assert not any(map(is_asleep, plan.bodies.bodies.values()))
-
-
-def test_an_asset_that_is_read_first_finds_its_translations(client: int, work: list[str]) -> None:
+def test_who_reads_an_asset_gets_one_of_his_own(client: int, work: list[str]) -> None:
     path = ASSETS / "ragdoll.gltf"
     for _ in range(2):
         asset = gb.read_asset(path)
-        for turn in ((0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 1.0, 0.0)):
+        for turn in ((0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 1.0, 0.0)) * 2:
             asset.instantiate(client, orientation=turn).remove()
-    assert work == ["read_content", "translate_at", "translate_at"]
+    assert work == ["read_content", "translate_at", "translate_at"] * 2
 
 
 def test_other_options_are_another_translation(client: int, work: list[str]) -> None:
@@ -113,20 +103,75 @@ def test_it_says_under_which_name_the_file_was_found(
     paths = [tmp_path / "one.gltf", tmp_path / "other.gltf"]
     for path in paths:
         shutil.copy(ASSETS / "pendulum.gltf", path)
+        age(path)
         scene = gb.load_gltf(path, client)
         assert scene.asset.path == str(path)
         assert scene.asset.document.folder == tmp_path
-    assert work == BOTH
+    assert work == BOTH * 2
+
+
+def test_a_path_means_another_file_in_another_folder(
+    tmp_path: Path, client: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bodies = []
+    for name in ("falling_box", "ragdoll", "falling_box"):
+        folder = tmp_path / name
+        folder.mkdir(exist_ok=True)
+        shutil.copy(ASSETS / f"{name}.gltf", folder / "asset.gltf")
+        age(folder / "asset.gltf")
+        monkeypatch.chdir(folder)
+        scene = gb.load_gltf("asset.gltf", client)
+        bodies.append(len(scene.bodies))
+    assert bodies[0] == bodies[2] != bodies[1]
 
 
 def test_a_file_that_changes_is_another(tmp_path: Path, client: int, work: list[str]) -> None:
     path = tmp_path / "asset.gltf"
     text = (ASSETS / "falling_box.gltf").read_text(encoding="utf-8")
-    path.write_text(text, encoding="utf-8")
-    gb.load_gltf(path, client)
-    path.write_text(text + " ", encoding="utf-8")
-    gb.load_gltf(path, client)
+    for size, written in ((0, 1e9), (1, 1e9), (1, 1e9 + 1.0)):
+        path.write_text(text + size * " ", encoding="utf-8")
+        age(path, written=written)
+        gb.load_gltf(path, client)
+    assert work == BOTH * 3
+
+
+def test_a_file_that_was_just_written_is_read_again(
+    tmp_path: Path, client: int, work: list[str], known: dict[Any, Any]
+) -> None:
+    """A second change in the same tick of the file system's clock would show in nothing."""
+    path = tmp_path / "asset.gltf"
+    shutil.copy(ASSETS / "falling_box.gltf", path)
+    os.utime(path)
+    for _ in range(2):
+        gb.load_gltf(path, client)
     assert work == BOTH * 2
+    assert not known
+
+
+def test_a_file_that_goes_is_missed(tmp_path: Path, client: int) -> None:
+    path = tmp_path / "asset.gltf"
+    shutil.copy(ASSETS / "falling_box.gltf", path)
+    age(path)
+    gb.load_gltf(path, client)
+    path.unlink()
+    with pytest.raises(gb.ContainerError):
+        gb.load_gltf(path, client)
+
+
+def test_only_a_few_files_are_remembered(
+    tmp_path: Path, client: int, known: dict[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (ASSETS / "falling_box.gltf").read_bytes()
+    paths = [tmp_path / f"{k}.gltf" for k in range(12)]
+    for path in paths:
+        path.write_bytes(text)
+    age(*paths)
+    for path in (*paths, paths[5]):
+        gb.load_gltf(path, client).remove()
+    assert [Path(name).stem for name, _ in known] == ["4", "6", "7", "8", "9", "10", "11", "5"]
+    monkeypatch.setattr(recent, "_MOST_BYTES", 3 * len(text))
+    gb.load_gltf(paths[5], client).remove()
+    assert [Path(name).stem for name, _ in known] == ["10", "11", "5"]
 
 
 def hull(path: Path, size: float) -> None:
@@ -158,6 +203,7 @@ def test_what_else_the_file_is_made_of_is_compared(
     path = tmp_path / "hull.gltf"
     for size, expected in ((1.0, BOTH), (1.0, []), (2.0, BOTH)):
         hull(path, size)
+        age(path, path.with_suffix(".bin"), written=1e9 + size)
         work.clear()
         scene = gb.load_gltf(path, client)
         assert work == expected
@@ -174,55 +220,19 @@ def test_a_physics_that_was_edited_is_not_kept(client: int, work: list[str]) -> 
     assert work == BOTH
 
 
-@pytest.mark.parametrize("content", [b"", b"nothing of ours", None])
-def test_an_entry_that_is_none_is_made_anew(
-    content: bytes | None, client: int, folder: Path, work: list[str]
-) -> None:
-    path = ASSETS / "ragdoll.gltf"
-    gb.load_gltf(path, client).remove()
-    [entry] = folder.glob("*.asset")
-    data = bytearray(entry.read_bytes())
-    data[len(data) // 2] ^= 1
-    entry.write_bytes(data if content is None else content)
-    gb.load_gltf(path, client).remove()
-    assert work == BOTH * 2
-    gb.load_gltf(path, client).remove()
-    assert work == BOTH * 2
-
-
-def test_files_that_a_robot_shows_may_go(client: int, folder: Path, work: list[str]) -> None:
-    path = ASSETS / "ragdoll.gltf"
-    gb.load_gltf(path, client).remove()
-    for file in [*folder.glob("*.stl"), *folder.glob("*.obj")]:
-        file.unlink()
-    scene = gb.load_gltf(path, client)
-    scene.step(10)
-    assert work[:2] == BOTH
-
-
-@pytest.mark.parametrize("name", ["_others", "write_entry"])
-def test_what_cannot_be_kept_is_no_error(
-    name: str, client: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def failing(*_: object) -> bytes:
-        raise TypeError
-
-    monkeypatch.setattr(kept_assets, name, failing if name == "_others" else lambda *_: None)
-    gb.load_gltf(ASSETS / "falling_box.gltf", client).step(1)
-
-
-def test_sources_without_a_place_leave_nothing(client: int, folder: Path) -> None:
+def test_sources_without_a_place_are_not_remembered(client: int, known: dict[Any, Any]) -> None:
     gb.load_gltf((ASSETS / "falling_box.gltf").read_bytes(), client)
-    assert not list(folder.glob("*.asset"))
+    assert not known
 
 
-def test_a_folder_of_the_options_is_the_only_one(tmp_path: Path, client: int, folder: Path) -> None:
-    other = tmp_path / "other"
-    path, options = ASSETS / "falling_box.gltf", gb.LoadOptions(cache_folder=other)
-    gb.load_gltf(path, client, options=options)
-    gb.read_asset(path).instantiate(client, options=options)
-    assert len(list(other.glob("*.asset"))) == 1
-    assert not list(folder.glob("*.asset"))
+def test_nothing_of_a_file_is_kept_for_other_processes(
+    client: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is on disk is numbers, meshes and text of robots: nothing that makes objects."""
+    monkeypatch.setenv("GLTF_BULLET_CACHE", str(tmp_path / "kept"))
+    gb.load_gltf(ASSETS / "ragdoll.gltf", client)
+    suffixes = {file.suffix for file in (tmp_path / "kept").rglob("*") if file.is_file()}
+    assert suffixes <= {".hull", ".meshes", ".texels", ".npz", ".obj", ".stl", ".urdf"}
 
 
 def test_a_strict_load_still_refuses(client: int) -> None:
