@@ -8,6 +8,8 @@ from gltf_bullet.diagnostics import IssueKind, Severity
 
 __all__ = [
     "LINK_WITHOUT_MASS",
+    "MJCF_APPROXIMATED",
+    "MJCF_NEEDS_MUJOCO",
     "NOT_IN_GLTF",
     "ROBOT_ELEMENT_IGNORED",
     "ROBOT_ENGINE_LINES",
@@ -32,6 +34,16 @@ LINK_WITHOUT_MASS: Final = IssueKind(
     Severity.INFO,
     "{count} links of {owner} ({names}) have no {what}, which glTF takes for an infinite one; "
     "{value:.3g} kg within {gyration:g} m stand for it",
+)
+MJCF_APPROXIMATED: Final = IssueKind(
+    "MJCF_APPROXIMATED",
+    Severity.WARNING,
+    "{count} x {what} ({names}): {done}; off by {error}",
+)
+MJCF_NEEDS_MUJOCO: Final = IssueKind(
+    "MJCF_NEEDS_MUJOCO",
+    Severity.ERROR,
+    "MJCF is read by MuJoCo, which is not installed: pip install 'gltf_bullet[mjcf]'",
 )
 ROBOT_FILE_MISSING: Final = IssueKind(
     "ROBOT_FILE_MISSING",
@@ -70,7 +82,7 @@ ROBOT_INVALID: Final = IssueKind(
 ROBOT_REFUSED: Final = IssueKind(
     "ROBOT_REFUSED",
     Severity.ERROR,
-    "PyBullet cannot load the robot: {why}",
+    "{reader} cannot load the robot: {why}",
 )
 ROBOT_ELEMENT_IGNORED: Final = IssueKind(
     "ROBOT_ELEMENT_IGNORED",

@@ -10,6 +10,9 @@ from gltf_bullet.bullet.reading.robot_loading import read_robot
 from gltf_bullet.bullet.reading.world_reader import read_bodies, read_world
 from gltf_bullet.bullet.session import PhysicsClient, require_client
 from gltf_bullet.convert.description import WorldDescription
+from gltf_bullet.convert.mjcf.compiling import compile_mjcf
+from gltf_bullet.convert.mjcf.world import describe_mjcf
+from gltf_bullet.convert.robot_text import robot_format
 from gltf_bullet.convert.stated_scenes import with_scenes
 from gltf_bullet.convert.writer import WorldFile, build_world
 from gltf_bullet.diagnostics import Diagnostics, Issue
@@ -105,6 +108,7 @@ def robot_file(
     fixed_base: bool = False,
     self_collision: bool = False,
     inertia_from_file: bool = False,
+    keyframe: str | None = None,
     allowed: Iterable[str | os.PathLike[str]] = (),
 ) -> tuple[WorldFile, Asset]:
     """A robot (.urdf, .sdf, MJCF .xml) as a glTF document, and as our reader reads it.
@@ -115,13 +119,18 @@ def robot_file(
         fixed_base: URDF: the base stands still.
         self_collision: Links of one body meet, except neighbours.
         inertia_from_file: URDF: the inertias that the file states.
+        keyframe: MJCF: name or number of the keyframe that it starts at; ``None``: at ``qpos0``.
         allowed: Folders, besides its own and ROS packages, that it may name files in.
 
     Raises:
-        ContainerError: It is no robot.
-        EngineError: PyBullet cannot load it.
+        ContainerError: It is no robot, or cannot be loaded.
         OSError: It cannot be read.
+        ValueError: There is no such keyframe.
     """
+    if robot_format(path, Diagnostics()) == "mjcf":
+        model = compile_mjcf(path, diagnostics, allowed)
+        key = None if keyframe is None else model.keyframe(keyframe)
+        return checked_file(describe_mjcf(model, diagnostics, key=key), diagnostics)
     world = read_robot(
         path,
         diagnostics,

@@ -66,7 +66,7 @@ def read_robot(
         try:
             said = try_robot(_CALLS[robot.format], file, fixed_base=fixed_base, flags=flags)
         except RefusedError as error:
-            diagnostics.report(ROBOT_REFUSED, ROOT, why=str(error))
+            diagnostics.report(ROBOT_REFUSED, ROOT, reader="PyBullet", why=str(error))
             raise ContainerError(str(path), diagnostics.issues) from None
         lines = engine_lines(said)
         if lines:
@@ -97,6 +97,6 @@ def read_robot(
         names = f"{', '.join(map(repr, lost[:5]))}{', ...' if len(lost) > 5 else ''}"
         diagnostics.report(ROBOT_LINK_LOST, ROOT, count=len(lost), names=names)
     if not world.bodies:
-        diagnostics.report(ROBOT_REFUSED, ROOT, why="it has no link or body")
+        diagnostics.report(ROBOT_REFUSED, ROOT, reader="PyBullet", why="it has no link or body")
         raise ContainerError(str(path), diagnostics.issues)
     return world
