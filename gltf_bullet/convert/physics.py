@@ -55,6 +55,8 @@ __all__ = ["place_world"]
 
 MASSLESS = 1e-6
 """Share of the lightest link's mass that stands for none: KHR takes 0 for infinite."""
+_LEAST_MASS = 1e-9
+"""[kg] The least that the engine carries."""
 GYRATION = 1e-3
 """[m] How far from its centre such a mass is."""
 
@@ -95,7 +97,7 @@ class _Placer:
         self._filters = filters
         self._diagnostics = diagnostics
         masses = [link.mass for link in world.bodies[number].links if link.mass > 0.0]
-        self._no_mass = MASSLESS * min(masses, default=1.0)
+        self._no_mass = max(MASSLESS * min(masses, default=1.0), _LEAST_MASS)
         self._weightless: list[str] = []
         self._pointlike: list[str] = []
 

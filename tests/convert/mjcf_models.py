@@ -1,0 +1,192 @@
+"""MJCF models of installed packages, what MuJoCo says of them, and the same of their glTF."""
+
+from __future__ import annotations
+
+import importlib.util
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pybullet
+
+import gltf_bullet as gb
+from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.convert.mjcf.compiling import compile_mjcf
+from gltf_bullet.convert.mjcf.model import MjcfModel
+from gltf_bullet.convert.mjcf.world import describe_mjcf
+from gltf_bullet.diagnostics import Diagnostics
+from gltf_bullet.model import DofKind
+from gltf_bullet.runtime.world_export import checked_file
+
+Array = npt.NDArray[np.float64]
+
+WITHOUT_DRAWING = gb.LoadOptions(visuals="none")
+
+_PACKAGES = {
+    "gymnasium": ("envs/mujoco/assets/*.xml",),
+    "gymnasium_robotics": (
+        "envs/assets/fetch/*.xml",
+        "envs/assets/hand/*.xml",
+        "envs/assets/adroit_hand/adroit_*.xml",
+        "envs/assets/kitchen_franka/*/kitchen_env_model.xml",
+        "envs/assets/kitchen_franka/*/franka_config.xml",
+        "envs/assets/point/*.xml",
+        "envs/multiagent_mujoco/assets/*.xml",
+    ),
+    "dm_control": (
+        "suite/*.xml",
+        "third_party/*/*.xml",
+        "mujoco/testing/assets/*.xml",
+        "locomotion/walkers/assets/*.xml",
+        "locomotion/walkers/assets/*/*.xml",
+        "locomotion/soccer/assets/*/*.xml",
+        "entities/props/*/*.xml",
+    ),
+    "mujoco": ("testdata/*.xml",),
+}
+_FRAGMENTS = ("shared", "assets", "common", "touch_sensors_92", "floor", "defaults")
+"""Parts of names of files that others include."""
+
+
+def root_of(package: str) -> Path | None:
+    """The folder of an installed package, without importing it."""
+    found = importlib.util.find_spec(package)
+    if found is None or not found.submodule_search_locations:
+        return None
+    return Path(next(iter(found.submodule_search_locations)))
+
+
+def installed_models() -> list[tuple[Path, Path]]:
+    """Models with the folders of their packages, fragments left out."""
+    found = []
+    for package, patterns in _PACKAGES.items():
+        root = root_of(package)
+        if root is None:
+            continue
+        for pattern in patterns:
+            found += [
+                (path, root)
+                for path in sorted(root.glob(pattern))
+                if not path.stem.endswith(_FRAGMENTS) and "<worldbody" in _text_of(path)
+            ]
+    return found
+
+
+def _text_of(path: Path) -> str:
+    text = path.read_text(errors="replace")
+    return text if "<mujoco" in text else ""
+
+
+@cache
+def compiled(path: Path, root: Path) -> tuple[MjcfModel, Diagnostics]:
+    diagnostics = Diagnostics()
+    return compile_mjcf(path, diagnostics, [root]), diagnostics
+
+
+def asset_of(model: MjcfModel, diagnostics: Diagnostics | None = None) -> gb.Asset:
+    found = diagnostics or Diagnostics()
+    return checked_file(describe_mjcf(model, found), found)[1]
+
+
+def truth(path: Path) -> Any:
+    """MuJoCo's own model."""
+    import mujoco
+
+    return mujoco.MjModel.from_xml_path(str(path))
+
+
+def nodes_by_name(asset: gb.Asset) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for number, name in enumerate(asset.document.tree.names):
+        found.setdefault(name, []).append(number)
+    return found
+
+
+def body_nodes(asset: gb.Asset, model: MjcfModel) -> dict[int, int]:
+    """The node of each body; names of bodies may be those of joints and sites, too."""
+    names, found = nodes_by_name(asset), {}
+    for body in range(1, model.count("body")):
+        numbers = names.get(model.name_of("body", body), [])
+        moving = [n for n in numbers if n in asset.physics.motions]
+        others = [n for n in numbers if n not in asset.physics.joints]
+        if moving or others:
+            found[body] = (moving or others)[0]
+    return found
+
+
+def joint_nodes(asset: gb.Asset, model: MjcfModel) -> dict[int, int]:
+    names, found = nodes_by_name(asset), {}
+    for joint in range(model.count("jnt")):
+        numbers = names.get(model.name_of("jnt", joint), [])
+        joints = [n for n in numbers if n in asset.physics.joints]
+        if len(joints) == 1:
+            found[joint] = joints[0]
+    return found
+
+
+def tensor(diagonal: npt.ArrayLike, quaternion_wxyz: npt.ArrayLike) -> Array:
+    w, x, y, z = np.asarray(quaternion_wxyz, dtype=float)
+    turn = np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+    return np.asarray(turn @ np.diag(np.asarray(diagonal, dtype=float)) @ turn.T)
+
+
+def set_joints(
+    client: int, scene: gb.Scene, nodes: dict[int, int], model: Any, positions: Array,
+    speeds: Array | None = None,
+) -> None:  # fmt: skip
+    """Put the joints of a scene where MuJoCo's generalised positions have them."""
+    for joint, node in nodes.items():
+        (dof,) = scene.joints[node].degrees_of_freedom
+        at, first = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
+        if model.jnt_type[joint] == 1:
+            w, x, y, z = positions[at : at + 4]
+            pybullet.resetJointStateMultiDof(
+                dof.body_id, dof.link_index, [x, y, z, w], [0.0] * 3, physicsClientId=client
+            )
+        else:
+            speed = 0.0 if speeds is None else float(speeds[first])
+            pybullet.resetJointState(
+                dof.body_id, dof.link_index, float(positions[at]), speed, physicsClientId=client
+            )
+
+
+def random_positions(model: Any, chance: np.random.Generator, share: float = 1.0) -> Array:
+    """Within the ranges of the joints; free joints where they are."""
+    positions = model.qpos0.copy()
+    for joint in range(model.njnt):
+        at = model.jnt_qposadr[joint]
+        kind = model.jnt_type[joint]
+        if kind == 1:
+            turn = chance.normal(size=4) * share + (2.0, 0.0, 0.0, 0.0)
+            positions[at : at + 4] = turn / np.linalg.norm(turn)
+        elif kind in (2, 3):
+            low, high = model.jnt_range[joint] if model.jnt_limited[joint] else (-1.0, 1.0)
+            middle, half = 0.5 * (low + high), 0.5 * (high - low)
+            positions[at] = middle + share * chance.uniform(-half, half)
+    return positions
+
+
+def tree_root(model: Any, body: int) -> int:
+    """The body with a free joint above a body, or the world."""
+    while body and not (model.body_jntnum[body] and model.jnt_type[model.body_jntadr[body]] == 0):
+        body = int(model.body_parentid[body])
+    return body
+
+
+def relative_poses(model: Any, data: Any) -> dict[int, Array]:
+    """Each body as its root sees it, 4 x 4."""
+    whole = {}
+    for body in range(model.nbody):
+        matrix = np.eye(4)
+        matrix[:3, :3] = data.xmat[body].reshape(3, 3)
+        matrix[:3, 3] = data.xpos[body]
+        whole[body] = matrix
+    return {b: np.linalg.inv(whole[tree_root(model, b)]) @ whole[b] for b in whole}
