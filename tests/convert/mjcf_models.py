@@ -127,14 +127,7 @@ def joint_nodes(asset: gb.Asset, model: MjcfModel) -> dict[int, int]:
 
 
 def tensor(diagonal: npt.ArrayLike, quaternion_wxyz: npt.ArrayLike) -> Array:
-    w, x, y, z = np.asarray(quaternion_wxyz, dtype=float)
-    turn = np.array(
-        [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-    )
+    turn = tensor_turn(quaternion_wxyz)
     return np.asarray(turn @ np.diag(np.asarray(diagonal, dtype=float)) @ turn.T)
 
 
@@ -190,3 +183,55 @@ def relative_poses(model: Any, data: Any) -> dict[int, Array]:
         matrix[:3, 3] = data.xpos[body]
         whole[body] = matrix
     return {b: np.linalg.inv(whole[tree_root(model, b)]) @ whole[b] for b in whole}
+
+
+def file_poses(asset: gb.Asset, nodes: dict[int, int], model: Any, positions: Array) -> list[Array]:
+    """World matrices of all nodes of a file whose joints stand at generalised positions."""
+    tree = asset.document.tree
+    locals_ = [np.array(matrix) for matrix in tree.local_matrices]
+    parents = [int(p) for p in tree.parents]
+    for joint, node in nodes.items():
+        entry = asset.physics.joints[node]
+        link_from_end = np.eye(4)
+        link = entry.connected_node
+        while parents[link] != node:
+            link_from_end = locals_[link] @ link_from_end
+            link = parents[link]
+        moved = np.eye(4)
+        at = int(model.jnt_qposadr[joint])
+        if model.jnt_type[joint] == 1:
+            moved[:3, :3] = tensor_turn(positions[at : at + 4])
+        else:
+            locked = {
+                (limit.kind, axis)
+                for limit in entry.description.limits
+                if limit.minimum == limit.maximum == 0.0
+                for axis in limit.axes
+            }
+            kind = DofKind.LINEAR if model.jnt_type[joint] == 2 else DofKind.ANGULAR
+            (axis,) = {0, 1, 2} - {a for k, a in locked if k is kind}
+            if kind is DofKind.LINEAR:
+                moved[axis, 3] = positions[at]
+            else:
+                half = 0.5 * positions[at]
+                turn = np.zeros(4)
+                turn[0], turn[axis + 1] = np.cos(half), np.sin(half)
+                moved[:3, :3] = tensor_turn(turn)
+        locals_[link] = moved @ np.linalg.inv(link_from_end)
+    whole: list[Array] = [np.eye(4)] * len(parents)
+    for number in tree.order:
+        above = parents[number]
+        whole[number] = whole[above] @ locals_[number] if above >= 0 else locals_[number]
+    return whole
+
+
+def tensor_turn(quaternion_wxyz: npt.ArrayLike) -> Array:
+    """A rotation matrix."""
+    w, x, y, z = np.asarray(quaternion_wxyz, dtype=float)
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )

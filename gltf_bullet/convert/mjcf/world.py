@@ -8,6 +8,7 @@ several joints hangs on links without mass, one for each of its joints but the l
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from gltf_bullet.convert.description import (
@@ -152,15 +153,19 @@ class _World:
             )  # fmt: skip
             at_zero = before @ joint_motion(model, joint, zero)
             pose = pose @ before @ joint_motion(model, joint, self._positions)
-            before = IDENTITY_POSE
             if is_last:
                 self.places[body] = (number, len(links))
                 link = self._link(body, parent=parent, joint=description,
                                   parent_from_link=at_zero, pose=pose, has_mass=True)  # fmt: skip
             else:
+                # Its frame is on the axis, where the engine needs no further link for it.
+                anchor = Pose.from_translation(description.anchor)
+                pose = pose @ anchor
+                before = anchor.inverse()
                 link = LinkDescription(
-                    name=f"{description.name} link", parent=parent, joint=description,
-                    parent_from_link=at_zero, world_from_link=pose,
+                    name=f"{description.name} link", parent=parent,
+                    joint=replace(description, anchor=(0.0, 0.0, 0.0)),
+                    parent_from_link=at_zero @ anchor, world_from_link=pose,
                 )  # fmt: skip
             parent = len(links)
             links.append(link)
@@ -289,8 +294,6 @@ class _World:
 
 def _moved_down(constraint: Any) -> Any:
     """A constraint after the first body is gone."""
-    from dataclasses import replace
-
     ends = [
         (body - 1, link) if body >= 0 else (body, link)
         for body, link in (constraint.parent, constraint.child)
