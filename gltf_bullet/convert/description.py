@@ -264,6 +264,8 @@ class LinkDescription:
     """Share of the linear and of the angular velocity that goes in a second, where it is known."""
     gravity_factor: float = 1.0
     """Which engines have no number for."""
+    is_free: bool = False
+    """Whether a base without mass falls, with what hangs on it."""
     is_kinematic: bool = False
     """Whether a base without mass is moved, though it may stand still at the moment."""
     group: int = 1

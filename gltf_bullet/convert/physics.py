@@ -177,13 +177,14 @@ class _Placer:
         if not is_base and link.joint is None:
             return  # stands still with its parent
         at_rest = not any(link.linear_velocity) and not any(link.angular_velocity)
-        if is_base and link.mass == 0.0 and at_rest and not link.is_kinematic:
+        is_held = is_base and link.mass == 0.0 and not link.is_free
+        if is_held and at_rest and not link.is_kinematic:
             return  # no motion: fixed to the world, together with its colliders
         linear, angular = (
             link.world_from_link.inverse().rotate(velocity)
             for velocity in (link.linear_velocity, link.angular_velocity)
         )
-        if is_base and link.mass == 0.0:
+        if is_held:
             self._result.motions[node] = Motion(
                 kind=MotionKind.KINEMATIC,
                 center_of_mass=link.link_from_inertial.translation,  # about which it turns
@@ -195,7 +196,7 @@ class _Placer:
         if mass <= 0.0:
             mass = self._no_mass
             self._weightless.append(link.name)
-        if not is_base and min(inertia) <= 0.0:
+        if (not is_base or link.is_free) and min(inertia) <= 0.0:
             # A zero on a base is infinite in Bullet as in KHR; on a link it is none (measured).
             least = mass * GYRATION**2
             inertia = (max(inertia[0], least), max(inertia[1], least), max(inertia[2], least))

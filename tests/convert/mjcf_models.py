@@ -86,7 +86,7 @@ def compiled(path: Path, root: Path) -> tuple[MjcfModel, Diagnostics]:
 
 
 def asset_of(model: MjcfModel, diagnostics: Diagnostics | None = None) -> gb.Asset:
-    found = diagnostics or Diagnostics()
+    found = Diagnostics() if diagnostics is None else diagnostics
     return checked_file(describe_mjcf(model, found), found)[1]
 
 
@@ -235,3 +235,48 @@ def tensor_turn(quaternion_wxyz: npt.ArrayLike) -> Array:
             [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
         ]
     )
+
+
+def simplified(model: MjcfModel, positions: Array) -> MjcfModel:
+    """A model without contacts, limits, armature, friction and loops, at generalised positions."""
+    arrays = {name: values.copy() for name, values in model.arrays.items()}
+    for name in (
+        "jnt_limited", "geom_contype", "geom_conaffinity", "dof_armature", "dof_frictionloss",
+        "eq_active0",
+    ):  # fmt: skip
+        arrays[name][:] = 0
+    free = arrays["jnt_dofadr"][arrays["jnt_type"] == 0]
+    arrays["dof_damping"][(free[:, None] + np.arange(6)).ravel()] = 0
+    arrays["pair_geom1"] = arrays["pair_geom2"] = np.zeros(0, dtype=int)
+    arrays["key_qpos"] = positions[None, :]
+    for name, width in (("key_ctrl", model.facts["counts"]["nu"]), ("key_mpos", 3), ("key_mquat", 4)):
+        arrays[name] = np.zeros((1, width))
+    moved = np.flatnonzero(arrays["body_mocapid"] >= 0)
+    arrays["key_mpos"] = arrays["body_pos"][moved].reshape(1, -1)
+    arrays["key_mquat"] = arrays["body_quat"][moved].reshape(1, -1)
+    facts = {**model.facts, "names": {**model.facts["names"], "key": ["start"]}}
+    return MjcfModel(arrays, facts)
+
+
+def simplify(model: Any) -> None:
+    """The same of MuJoCo's own model, and without what glTF cannot say: tendons, media."""
+    import mujoco
+
+    flags = mujoco.mjtDisableBit
+    model.opt.disableflags |= int(
+        flags.mjDSBL_CONTACT | flags.mjDSBL_LIMIT | flags.mjDSBL_EQUALITY
+        | flags.mjDSBL_FRICTIONLOSS
+    )  # fmt: skip
+    model.dof_armature[:] = 0.0
+    free = model.jnt_dofadr[model.jnt_type == 0]
+    model.dof_damping[(free[:, None] + np.arange(6)).ravel()] = 0.0
+    model.opt.density = model.opt.viscosity = 0.0
+    model.opt.wind[:] = 0.0
+    model.tendon_stiffness[:] = 0.0
+    model.tendon_damping[:] = 0.0
+    for name in ("tendon_armature", "actuator_armature", "actuator_damping", "dof_dampingpoly"):
+        if hasattr(model, name):
+            getattr(model, name)[:] = 0.0
+    lost = ~np.isin(model.actuator_trntype, (0, 1)) | ~np.isin(model.actuator_dyntype, (0, 2, 3))
+    model.actuator_gainprm[lost] = 0.0
+    model.actuator_biasprm[lost] = 0.0

@@ -59,6 +59,7 @@ class MjcfModel:
         with np.load(path, allow_pickle=False) as file:
             arrays = {key: np.array(file[key]) for key in file.files}
         facts = json.loads(arrays.pop("facts").tobytes())
+        _switch_off(arrays, facts["options"])
         return MjcfModel(arrays, facts)
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
@@ -123,6 +124,37 @@ class MjcfModel:
         """The generalised positions of a keyframe; ``None``: ``qpos0``, as ``mj_resetData``."""
         chosen = self["qpos0"] if key is None else self["key_qpos"][key]
         return np.array(chosen, dtype=np.float64)
+
+
+_CONSTRAINTS = 1
+_SWITCHES = {
+    1 << 1: ("eq_active0",),
+    1 << 2: ("dof_frictionloss",),
+    1 << 3: ("jnt_limited",),
+    1 << 4: ("geom_contype", "geom_conaffinity"),
+    1 << 5: ("jnt_stiffness", "jnt_stiffnesspoly"),
+    1 << 6: ("dof_damping", "dof_dampingpoly"),
+    1 << 11: ("actuator_gainprm", "actuator_biasprm"),
+}
+"""Bits of ``<option><flag>`` (``mjtDisableBit``), and what is 0 with them."""
+_GRAVITY_OFF = 1 << 7
+_CONTACT_OFF = 1 << 4
+
+
+def _switch_off(arrays: dict[str, npt.NDArray[Any]], options: dict[str, Any]) -> None:
+    """Make the arrays say what ``<flag>`` says; one bit stands for all constraints."""
+    flags = int(options["disableflags"])
+    if flags & _CONSTRAINTS:
+        flags |= (1 << 1) | (1 << 2) | (1 << 3) | _CONTACT_OFF
+    for bit, names in _SWITCHES.items():
+        for name in names if flags & bit else ():
+            if name in arrays:
+                arrays[name][:] = 0
+    if flags & _CONTACT_OFF:
+        for name in ("pair_geom1", "pair_geom2"):
+            arrays[name] = arrays[name][:0]
+    if flags & _GRAVITY_OFF:
+        options["gravity"] = [0.0, 0.0, 0.0]
 
 
 def vector(values: npt.ArrayLike) -> Vec3:

@@ -208,6 +208,7 @@ class _World:
             inertia_diagonal=vector(model["body_inertia"][body]) if has_mass else (0.0, 0.0, 0.0),
             link_from_inertial=pose_of(model["body_ipos"][body], model["body_iquat"][body]),
             gravity_factor=1.0 - float(model["body_gravcomp"][body]),
+            is_free=model.is_free(body),
             is_kinematic=int(model["body_mocapid"][body]) >= 0,
             colliders=tuple(self._colliders(body)),
             visuals=tuple(self._visuals(body)),
