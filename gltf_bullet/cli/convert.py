@@ -1,4 +1,4 @@
-"""``gltf-bullet convert``: any dialect, and robots that PyBullet reads, as current KHR physics."""
+"""``gltf-bullet convert``: any dialect, and robots, as current KHR physics."""
 
 from __future__ import annotations
 
@@ -56,13 +56,18 @@ def convert(
             help="The inertias that the URDF states; else, as loadURDF does, its shapes'.",
         ),
     ] = False,
+    keyframe: Annotated[
+        str | None,
+        typer.Option("--keyframe", help="Name or number of the keyframe of an MJCF to start at."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the issues as JSON.")] = False,
 ) -> None:
     """Rewrite a file's physics as current KHR extensions, in a file that needs no other.
 
     Buffers and image files are taken in: data URIs in .gltf, the binary chunk in .glb. A robot
-    becomes the nodes, joints, colliders and meshes that PyBullet makes of it. It may name files in
-    its folder or package, in packages beside it and of ROS_PACKAGE_PATH, and in those of --allow.
+    becomes the nodes, joints, colliders and meshes that PyBullet makes of it; an MJCF those that
+    MuJoCo compiles. It may name files in its folder or package, in packages beside it and of
+    ROS_PACKAGE_PATH, and in those of --allow.
 
     Example: gltf-bullet convert old.glb new.glb --to khr
 
@@ -77,6 +82,8 @@ def convert(
     require_another_file(source, target, force=force)
     require_urdf(source, "--fixed-base", fixed_base)
     require_urdf(source, "--inertia-from-file", inertia_from_file)
+    if keyframe is not None and not is_robot(source):
+        raise typer.BadParameter(f"says nothing of {printable(source)}", param_hint="--keyframe")
     if self_collision and not is_robot(source):
         raise typer.BadParameter(
             f"says nothing of {printable(source)}", param_hint="--self-collision"
@@ -97,11 +104,14 @@ def convert(
                 fixed_base=fixed_base,
                 self_collision=self_collision,
                 inertia_from_file=inertia_from_file,
+                keyframe=keyframe,
                 allowed=allow or (),
             )
             root, buffers = file.root, file.buffers
         else:
             root, buffers = _rewritten(source, diagnostics)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--keyframe") from None
     except AssetError as error:
         if as_json:
             print_json({"written": None, "to": to.value, "issues": issue_rows(error.issues)})

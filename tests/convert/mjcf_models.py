@@ -12,7 +12,6 @@ import numpy.typing as npt
 import pybullet
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.convert.mjcf.compiling import compile_mjcf
 from gltf_bullet.convert.mjcf.model import MjcfModel
 from gltf_bullet.convert.mjcf.world import describe_mjcf
@@ -188,7 +187,7 @@ def relative_poses(model: Any, data: Any) -> dict[int, Array]:
 def file_poses(asset: gb.Asset, nodes: dict[int, int], model: Any, positions: Array) -> list[Array]:
     """World matrices of all nodes of a file whose joints stand at generalised positions."""
     tree = asset.document.tree
-    locals_ = [np.array(matrix) for matrix in tree.local_matrices]
+    locals_ = [np.array(matrix) for matrix in tree.local_matrices()]
     parents = [int(p) for p in tree.parents]
     for joint, node in nodes.items():
         entry = asset.physics.joints[node]
@@ -219,7 +218,7 @@ def file_poses(asset: gb.Asset, nodes: dict[int, int], model: Any, positions: Ar
                 moved[:3, :3] = tensor_turn(turn)
         locals_[link] = moved @ np.linalg.inv(link_from_end)
     whole: list[Array] = [np.eye(4)] * len(parents)
-    for number in tree.order:
+    for number in (int(n) for level in tree.levels for n in level):
         above = parents[number]
         whole[number] = whole[above] @ locals_[number] if above >= 0 else locals_[number]
     return whole
@@ -247,9 +246,15 @@ def simplified(model: MjcfModel, positions: Array) -> MjcfModel:
         arrays[name][:] = 0
     free = arrays["jnt_dofadr"][arrays["jnt_type"] == 0]
     arrays["dof_damping"][(free[:, None] + np.arange(6)).ravel()] = 0
+    late = np.isin(arrays["actuator_dyntype"], (2, 3))
+    arrays["actuator_gainprm"][late] = arrays["actuator_biasprm"][late] = 0
     arrays["pair_geom1"] = arrays["pair_geom2"] = np.zeros(0, dtype=int)
     arrays["key_qpos"] = positions[None, :]
-    for name, width in (("key_ctrl", model.facts["counts"]["nu"]), ("key_mpos", 3), ("key_mquat", 4)):
+    for name, width in (
+        ("key_ctrl", model.facts["counts"]["nu"]),
+        ("key_mpos", 3),
+        ("key_mquat", 4),
+    ):
         arrays[name] = np.zeros((1, width))
     moved = np.flatnonzero(arrays["body_mocapid"] >= 0)
     arrays["key_mpos"] = arrays["body_pos"][moved].reshape(1, -1)
@@ -277,6 +282,7 @@ def simplify(model: Any) -> None:
     for name in ("tendon_armature", "actuator_armature", "actuator_damping", "dof_dampingpoly"):
         if hasattr(model, name):
             getattr(model, name)[:] = 0.0
-    lost = ~np.isin(model.actuator_trntype, (0, 1)) | ~np.isin(model.actuator_dyntype, (0, 2, 3))
+    lost = ~np.isin(model.actuator_trntype, (0, 1)) | (model.actuator_dyntype != 0)
     model.actuator_gainprm[lost] = 0.0
     model.actuator_biasprm[lost] = 0.0
+    mujoco.mj_setConst(model, mujoco.MjData(model))  # what is known of simple bodies beforehand

@@ -201,9 +201,7 @@ class _Reader:
     def _copy(self, element: XmlElement, name: str, stated: dict[str, str]) -> str | None:
         """The name of the copy of a file; ``None`` was reported."""
         plain = os.path.basename(name) if stated.get("strippath") == "true" else name
-        directories = [
-            stated[key] for key in _DIRECTORIES.get(element.tag, ()) if stated.get(key)
-        ]
+        directories = [stated[key] for key in _DIRECTORIES.get(element.tag, ()) if stated.get(key)]
         names = [os.path.join(directory, plain) for directory in [*directories[:1], ""]]
         found = next(filter(None, map(self._folders.find, names)), None)
         if found is None:
@@ -233,9 +231,7 @@ class _Reader:
 def _white(name: str) -> str:
     """A texture that changes no colour, for materials that name one without a file."""
     shown = escaped(name)
-    return (
-        f'<texture name="{shown}" type="2d" builtin="flat" rgb1="1 1 1" width="1" height="1"/>'
-    )
+    return f'<texture name="{shown}" type="2d" builtin="flat" rgb1="1 1 1" width="1" height="1"/>'
 
 
 def _edits_of_users(root: XmlElement, lost: dict[str, set[str]]) -> Iterator[Edit]:

@@ -63,7 +63,10 @@ class Contacts:
         """Shape [geom_count, geom_count]."""
         self.colliding: BoolArray = meets.any(axis=1)
         fixed = np.array(
-            [model.is_static(b) or int(model["body_mocapid"][b]) >= 0 for b in range(model.count("body"))]
+            [
+                model.is_static(b) or int(model["body_mocapid"][b]) >= 0
+                for b in range(model.count("body"))
+            ]
         )[bodies]
         open_ = (bodies[:, None] == bodies[None, :]) | (fixed[:, None] & fixed[None, :])
         for pair in jointed:

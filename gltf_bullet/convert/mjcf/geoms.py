@@ -72,7 +72,9 @@ class Geoms:
         if kind == GeomType.HFIELD:
             return MeshShape(self._field(number)), _WHITE
         is_convex = bool(kind == GeomType.MESH)
-        return MeshShape(self._hull(number) if is_convex else self._drawn(number), is_convex), _WHITE
+        return MeshShape(
+            self._hull(number) if is_convex else self._drawn(number), is_convex
+        ), _WHITE
 
     def visual(self, geom: int) -> VisualDescription | None:
         """What a geom is drawn as; ``None``: it is not, its group is hidden or it is transparent."""
@@ -162,7 +164,9 @@ class Geoms:
             material = int(model["geom_matid"][geom])
             repeat = np.asarray(model["mat_texrepeat"][material], dtype=np.float64)
             is_uniform = bool(model["mat_texuniform"][material])
-            uvs = points[:, :2] * repeat if is_uniform else (points[:, :2] / (x, y) + 1) / 2 * repeat
+            uvs = (
+                points[:, :2] * repeat if is_uniform else (points[:, :2] / (x, y) + 1) / 2 * repeat
+            )
         normals = np.tile((0.0, 0.0, 1.0), (4, 1))
         triangles = np.array([[0, 1, 2], [0, 2, 3]])
         return MeshShape(MeshGeometry(points, triangles, normals, uvs, name="plane"))

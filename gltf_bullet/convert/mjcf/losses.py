@@ -221,9 +221,7 @@ def _of_bodies(report: _Report) -> None:
     heavy = standing & (model["body_mass"] > 0.0)
     if heavy.any():
         total = float(model["body_mass"][heavy].sum())
-        report.lost(
-            f"mass, {total:.4g} kg in all, that nothing moves", report.names("body", heavy)
-        )
+        report.lost(f"mass, {total:.4g} kg in all, that nothing moves", report.names("body", heavy))
 
 
 def _of_whole(report: _Report) -> None:

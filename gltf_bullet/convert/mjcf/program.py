@@ -44,7 +44,7 @@ def main() -> None:
         spec = mujoco.MjSpec.from_file(source)
         model = spec.compile()
     except Exception as error:
-        print(" ".join(str(error).split()), flush=True)  # noqa: T201
+        print(" ".join(str(error).split()), flush=True)
         sys.exit(_FAILED)
     arrays = {}
     for name in dir(model):

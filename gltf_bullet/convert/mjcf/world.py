@@ -77,7 +77,11 @@ class _World:
         base = self._bodies[0][0]
         is_empty = len(self._bodies[0]) == 1 and not (base.colliders or base.visuals or base.frames)
         constraints = self._equalities.constraints(self.places, self._body_poses())
-        if is_empty and len(self._bodies) > 1 and not any(0 in (c.parent[0], c.child[0]) for c in constraints):
+        if (
+            is_empty
+            and len(self._bodies) > 1
+            and not any(0 in (c.parent[0], c.child[0]) for c in constraints)
+        ):
             del self._bodies[0]
             constraints = tuple(_moved_down(c) for c in constraints)
         report_losses(
