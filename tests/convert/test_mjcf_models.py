@@ -184,7 +184,7 @@ def test_force_of_actuators_springs_and_dampers(pair: tuple, figure: Figure) -> 
 
 @every_model
 def test_half_a_second_of_swing(pair: tuple, figure: Figure) -> None:
-    """1000 Hz, from rest; contacts, limits, loops and what glTF cannot say are off on both sides."""
+    """1000 Hz, from rest, without contacts, limits, loops and what glTF cannot say."""
     own, native = pair
     simplify(native)
     native.opt.timestep = 1e-3

@@ -59,7 +59,7 @@ class Equalities:
         self.lost.setdefault(why, []).append(name)
 
     def _read_rule(self, number: int, name: str) -> None:
-        """``q1 - q1_0 = a0 + a1 (q2 - q2_0) + a2 (q2 - q2_0)^2 ...``"""
+        """Read ``q1 - q1_0 = a0 + a1 (q2 - q2_0) + a2 (q2 - q2_0)^2 ...``."""
         model = self._model
         one, other = int(model["eq_obj1id"][number]), int(model["eq_obj2id"][number])
         coefficients = model["eq_data"][number, :5].astype(np.float64)

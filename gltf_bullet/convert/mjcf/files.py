@@ -170,8 +170,8 @@ class _Reader:
     # --- files --------------------------------------------------------------------------------
 
     def _edits(self, root: XmlElement) -> Iterator[Edit]:
-        compilers = [element for element in root.named("compiler")]
-        stated = {
+        compilers = root.named("compiler")
+        stated: dict[str, str] = {
             name: compiler.get(name)
             for compiler in compilers
             for name in ("meshdir", "texturedir", "assetdir", "strippath")

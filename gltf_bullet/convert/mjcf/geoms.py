@@ -77,7 +77,7 @@ class Geoms:
         ), _WHITE
 
     def visual(self, geom: int) -> VisualDescription | None:
-        """What a geom is drawn as; ``None``: it is not, its group is hidden or it is transparent."""
+        """What a geom is drawn as; ``None``: its group is hidden, or it is transparent."""
         model = self._model
         surface = self._surface(geom)
         if model["geom_group"][geom] >= SHOWN_GROUPS or surface.color[3] <= 0.0:

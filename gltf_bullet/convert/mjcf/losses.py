@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -242,7 +242,7 @@ def _of_whole(report: _Report) -> None:
 
 def _of_groups(report: _Report) -> None:
     model = report.model
-    hidden: Iterable[bool] = model["geom_group"] >= SHOWN_GROUPS
+    hidden = model["geom_group"] >= SHOWN_GROUPS
     report.lost(
         f"geom of a group from {SHOWN_GROUPS} on", report.names("geom", hidden),
         "it is not drawn, as in MuJoCo's viewers",

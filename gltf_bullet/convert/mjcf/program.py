@@ -9,7 +9,7 @@ import sys
 
 _PREFIXES = (
     "body_", "jnt_", "dof_", "geom_", "mesh_", "hfield_", "mat_", "tex_", "site_", "cam_",
-    "actuator_", "eq_", "key_", "pair_", "exclude_", "tendon_", "wrap_", "light_", "qpos", "sensor_type",
+    "actuator_", "eq_", "key_", "pair_", "exclude_", "tendon_", "qpos",
 )  # fmt: skip
 _LEFT = ("_bvh", "_oct", "_user", "_plugin", "_history", "mesh_poly", "mesh_extrema")
 _NAMED = (
@@ -68,7 +68,8 @@ def main() -> None:
         "hull_limits": {mesh.name: int(mesh.maxhullvert) for mesh in spec.meshes},
         "composed": [key for key in ("nflex", "nskin", "nplugin") if getattr(model, key, 0)],
     }
-    np.savez(target, facts=np.frombuffer(json.dumps(facts).encode(), np.uint8), **arrays)
+    arrays["facts"] = np.frombuffer(json.dumps(facts).encode(), np.uint8)
+    np.savez(target, allow_pickle=False, **arrays)
 
 
 if __name__ == "__main__":
