@@ -82,10 +82,9 @@ class Equalities:
             self.curved[model.name_of("jnt", one)] = float(np.abs(bend).max())
 
     def constraints(
-        self, places: Mapping[int, tuple[int, int]], poses: Mapping[int, Pose]
+        self, places: Mapping[int, tuple[int, int]]
     ) -> tuple[ConstraintDescription, ...]:
         """The points and welds, between links of the description."""
-        del poses
         return tuple(self._constraint(number, places) for number in self._holding)
 
     def _constraint(
@@ -99,10 +98,8 @@ class Equalities:
             frames = [pose_of(model["site_pos"][s], model["site_quat"][s]) for s in ends]
             ends = [int(model["site_bodyid"][s]) for s in ends]
         elif is_weld:
-            # anchor in the second body, then the pose of the second body in the first.
-            anchor = Pose.from_translation(vector(data[:3]))
-            relative = pose_of(data[3:6], data[6:10])
-            frames = [relative @ anchor, anchor]
+            # The point in the second body, then in the first, and how the second is turned there.
+            frames = [pose_of(data[3:6], data[6:10]), Pose.from_translation(vector(data[:3]))]
         else:
             frames = [Pose.from_translation(vector(data[3 * k : 3 * k + 3])) for k in (0, 1)]
         return ConstraintDescription(

@@ -61,7 +61,8 @@ class Contacts:
             meets[one, other] = meets[other, one] = True
         self.meets = meets
         """Shape [geom_count, geom_count]."""
-        self.colliding: BoolArray = meets.any(axis=1)
+        # Also what meets nothing of its own file: it may be put onto the floor of another.
+        self.colliding: BoolArray = ((types | affinities) != 0) | meets.any(axis=1)
         fixed = np.array(
             [
                 model.is_static(b) or int(model["body_mocapid"][b]) >= 0
@@ -86,7 +87,9 @@ class Contacts:
         meets = [f"class {k}" for k in np.flatnonzero(self._relation[own] != 0).tolist()]
         if len(apart) <= len(meets):
             return CollisionFilter(systems=frozenset({name}), not_collide_with=frozenset(apart))
-        return CollisionFilter(systems=frozenset({name}), collide_with=frozenset(meets))
+        return CollisionFilter(
+            systems=frozenset({name}), collide_with=frozenset(meets) or frozenset({"nothing"})
+        )
 
     def _classes(self) -> tuple[IntArray, IntArray]:
         """Classes of geoms that meet the same others, few of them, and which classes meet.

@@ -131,9 +131,10 @@ def _of_actuators(report: _Report, actuators: ActuatorDrives) -> None:
     model = report.model
     for why, names in actuators.lost.items():
         muscles = [
-            name for k, name in enumerate(model.facts["names"]["actuator"])
-            if model["actuator_dyntype"][k] == _MUSCLE and name in names
-        ]  # fmt: skip
+            name
+            for name in report.names("actuator", model["actuator_dyntype"] == _MUSCLE)
+            if name in names
+        ]
         kind = "muscle" if len(muscles) == len(names) else "actuator"
         report.lost(f"{kind} with {why}", names)
     report.changed(

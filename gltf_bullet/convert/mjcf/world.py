@@ -76,7 +76,7 @@ class _World:
                 self._add_jointed(body)
         base = self._bodies[0][0]
         is_empty = len(self._bodies[0]) == 1 and not (base.colliders or base.visuals or base.frames)
-        constraints = self._equalities.constraints(self.places, self._body_poses())
+        constraints = self._equalities.constraints(self.places)
         if (
             is_empty
             and len(self._bodies) > 1
@@ -269,12 +269,6 @@ class _World:
                     view = float(model["cam_fovy"][number]) * 0.017453292519943295
                 found.append(FrameDescription(model.name_of(kind, number), pose, view))
         return found
-
-    def _body_poses(self) -> dict[int, Pose]:
-        return {
-            body: self._bodies[number][link].world_from_link
-            for body, (number, link) in self.places.items()
-        }
 
     def _notes(self) -> Mapping[str, Any]:
         """What MuJoCo would run it with, and its keyframes by joint."""
