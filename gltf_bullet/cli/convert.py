@@ -14,6 +14,7 @@ from gltf_bullet.printable import printable
 
 if TYPE_CHECKING:
     from gltf_bullet.diagnostics import Diagnostics
+    from gltf_bullet.runtime.asset import Asset
 
 __all__ = ["Target", "convert"]
 
@@ -94,11 +95,12 @@ def convert(
     from gltf_bullet.gltf.writing import write_document
 
     diagnostics = Diagnostics()
+    masses = ""
     try:
         if is_robot(source):
             from gltf_bullet.runtime.world_export import robot_file
 
-            file, _ = robot_file(
+            file, asset = robot_file(
                 source,
                 diagnostics,
                 fixed_base=fixed_base,
@@ -108,6 +110,7 @@ def convert(
                 allowed=allow or (),
             )
             root, buffers = file.root, file.buffers
+            masses = _masses(source, asset)
         else:
             root, buffers = _rewritten(source, diagnostics)
     except ValueError as error:
@@ -127,9 +130,20 @@ def convert(
         out = console()
         if len(diagnostics):
             print_issues(out, diagnostics.issues)
-        out.print(plain(f"{target} written. {_lost(diagnostics)}"), soft_wrap=True)
+        out.print(plain(f"{target} written. {_lost(diagnostics)}{masses}"), soft_wrap=True)
     if diagnostics.has_errors:
         raise typer.Exit(1)
+
+
+def _masses(source: Path, asset: Asset) -> str:
+    """How heavy the file says that a robot is, and how heavy it becomes, or ``""``."""
+    from gltf_bullet.convert.robot_text import stated_mass
+
+    stated = stated_mass(source)
+    used = sum(motion.mass or 0.0 for motion in asset.physics.motions.values())
+    if stated is None:
+        return f" Mass of what moves: {used:.4g} kg."
+    return f" Mass: {stated:.4g} kg stated, {used:.4g} kg of what moves."
 
 
 def _lost(diagnostics: Diagnostics) -> str:

@@ -16,6 +16,7 @@ __all__ = [
     "ROBOT_FILE_MISSING",
     "ROBOT_FILE_REFUSED",
     "ROBOT_FILE_UNREADABLE",
+    "ROBOT_INERTIA_FROM_FILE",
     "ROBOT_INVALID",
     "ROBOT_LINK_LOST",
     "ROBOT_MESH_CONVERTED",
@@ -73,6 +74,13 @@ ROBOT_UNREADABLE: Final = IssueKind(
     "ROBOT_UNREADABLE",
     Severity.ERROR,
     "the file is {got}; must be a robot: <robot> (URDF), <mujoco> (MJCF) or <sdf>",
+)
+ROBOT_INERTIA_FROM_FILE: Final = IssueKind(
+    "ROBOT_INERTIA_FROM_FILE",
+    Severity.INFO,
+    "PyBullet gives {count} links with mass and without collision shape next to no inertia "
+    "({names}); "
+    "they get what the file states, {least:.3g} to {most:.3g} kg m2",
 )
 ROBOT_INVALID: Final = IssueKind(
     "ROBOT_INVALID",

@@ -29,6 +29,12 @@ from gltf_bullet.convert.robot_xml import (
     escaped,
     places,
 )
+from gltf_bullet.convert.urdf_repairs import (
+    StatedInertia,
+    edits_of_limits,
+    in_lines,
+    stated_inertias,
+)
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.errors import ContainerError
 
@@ -49,6 +55,10 @@ class RobotText:
     """[rad] Of limits of spherical joints, by joint; 0: there is none, so that none acts."""
     links: tuple[str, ...]
     """Names of the links that it has."""
+    inertias: dict[str, StatedInertia] = field(default_factory=dict)
+    """URDF: what the file states, by link."""
+    joint_count: int = 0
+    """URDF: joints, fixed ones among them."""
     meshes: dict[str, MeshFile] = field(default_factory=dict)
     """By the name in the text that stands for a file of a kind that PyBullet does not read."""
 
@@ -58,7 +68,7 @@ class RobotText:
         for name, mesh in self.meshes.items():
             write_obj(mesh, path.parent / name)
             text = text.replace(name, escaped((path.parent / name).as_posix()))
-        path.write_text(text, encoding="utf-8")
+        path.write_text(in_lines(text), encoding="utf-8")
 
 
 def read_robot_text(
@@ -92,6 +102,8 @@ def read_robot_text(
         dict(_mimic_rules(root, diagnostics)) if kind == "urdf" else {},
         dict(_twists(root, diagnostics)) if kind == "urdf" else {},
         tuple(_link_names(root, kind)),
+        dict(stated_inertias(root)) if kind == "urdf" else {},
+        len(root.named("joint")) if kind == "urdf" else 0,
         meshes,
     )
 
@@ -107,6 +119,7 @@ def _link_names(root: XmlElement, kind: str) -> Iterator[str]:
 def _edits_of_urdf(
     robot: XmlElement, folders: RobotFolders, meshes: dict[str, MeshFile], diagnostics: Diagnostics
 ) -> Iterator[Edit]:
+    yield from edits_of_limits(robot)
     yield from _edits_of_named_files(robot, "urdf", folders, meshes, diagnostics)
 
 

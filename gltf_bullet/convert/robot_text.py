@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from pathlib import Path
 from typing import Final
 
 from gltf_bullet.convert.issues import ROBOT_INVALID, ROBOT_UNREADABLE
+from gltf_bullet.convert.robot_checks import c_number
 from gltf_bullet.convert.robot_xml import XmlElement, XmlError, parse_xml, places
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.errors import ContainerError
 
-__all__ = ["ROBOT_SUFFIXES", "parse_robot", "robot_format"]
+__all__ = ["ROBOT_SUFFIXES", "parse_robot", "robot_format", "stated_mass"]
 
 ROBOT_SUFFIXES: Final = (".urdf", ".xml", ".mjcf", ".sdf")
 
@@ -35,6 +37,22 @@ def parse_robot(
     """
     text = Path(path).absolute().read_bytes().decode("utf-8-sig", "replace")
     return text, *_parsed(path, text, diagnostics)
+
+
+def stated_mass(path: str | os.PathLike[str]) -> float | None:
+    """[kg] The masses of all links that a URDF or SDF states; ``None`` of an MJCF.
+
+    Of MJCF only MuJoCo knows: masses are stated by densities, classes and other files there.
+    """
+    _, root, kind = parse_robot(path, Diagnostics())
+    if kind == "mjcf":
+        return None
+    words = [
+        element.get("value") or element.text
+        for element in root.all_below()
+        if element.tag == "mass"
+    ]
+    return sum(number for number in map(c_number, words) if math.isfinite(number))
 
 
 def _parsed(

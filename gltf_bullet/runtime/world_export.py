@@ -10,12 +10,14 @@ from gltf_bullet.bullet.reading.robot_loading import read_robot
 from gltf_bullet.bullet.reading.world_reader import read_bodies, read_world
 from gltf_bullet.bullet.session import PhysicsClient, require_client
 from gltf_bullet.convert.description import WorldDescription
+from gltf_bullet.convert.issues import ROBOT_REFUSED
 from gltf_bullet.convert.mjcf.compiling import compile_mjcf
 from gltf_bullet.convert.mjcf.world import describe_mjcf
 from gltf_bullet.convert.robot_text import robot_format
 from gltf_bullet.convert.stated_scenes import with_scenes
 from gltf_bullet.convert.writer import WorldFile, build_world
-from gltf_bullet.diagnostics import Diagnostics, Issue
+from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue
+from gltf_bullet.errors import ContainerError
 from gltf_bullet.gltf.writing import encode_glb
 from gltf_bullet.runtime.asset import Asset, read_asset
 from gltf_bullet.runtime.worlds.live_scenes import idle_axes, scenes_among
@@ -129,6 +131,9 @@ def robot_file(
     """
     if robot_format(path, Diagnostics()) == "mjcf":
         model = compile_mjcf(path, diagnostics, allowed)
+        if model.count("body") == 1 and not model.count("geom"):
+            diagnostics.report(ROBOT_REFUSED, ROOT, reader="MuJoCo", why="it has no body or geom")
+            raise ContainerError(str(path), diagnostics.issues)
         key = None if keyframe is None else model.keyframe(keyframe)
         return checked_file(describe_mjcf(model, diagnostics, key=key), diagnostics)
     world = read_robot(

@@ -86,7 +86,8 @@ def test_springs_dampers_and_friction_loss_are_drives(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("actuator", "stiffness", "damping", "position", "speed", "force"),
     [
-        ('<position joint="j" kp="5" kv="2" gear="3" ctrlrange="1 2"/>', 45, 18, 1 / 3, 0, math.inf),
+        ('<position joint="j" kp="5" kv="2" gear="3" ctrlrange="1 2"/>', 45, 18, 1 / 3, 0,
+         math.inf),
         ('<position joint="j" kp="5" forcerange="-4 4" gear="3"/>', 45, 0, 0, 0, 12),
         ('<velocity joint="j" kv="2" ctrlrange="1 2"/>', 0, 2, 0, 1, math.inf),
         ('<motor joint="j" gear="3" ctrlrange="-2 2"/>', 0, 0, 0, 0, 6),
@@ -261,7 +262,8 @@ def test_keyframes_are_starts_and_kept_in_extras(tmp_path: Path) -> None:
 def test_sites_and_cameras_are_nodes(tmp_path: Path) -> None:
     asset, _ = convert(
         tmp_path,
-        '<mujoco><worldbody><body name="a"><freejoint/><geom size=".1"/><site name="s" pos="1 2 3"/>'
+        '<mujoco><worldbody><body name="a"><freejoint/><geom size=".1"/>'
+        '<site name="s" pos="1 2 3"/>'
         '<camera name="c" pos="0 1 0" fovy="60"/></body></worldbody></mujoco>',
     )
     nodes = asset.document.objects("nodes")

@@ -87,7 +87,7 @@ def test_alike_elements_are_one_finding(tmp_path: Path) -> None:
     path.write_text(URDF.replace("</robot>", "<gazebo/>\n" * 40 + "</robot>"))
     diagnostics = Diagnostics()
     read_robot(path, diagnostics)
-    (issue,) = diagnostics
+    (issue,) = (i for i in diagnostics if i.code != "ROBOT_INERTIA_FROM_FILE")
     assert "40 x <gazebo> in <robot> (lines 6, 7, 8, ...)" in issue.message
 
 
@@ -132,7 +132,7 @@ def test_a_line_of_the_engine_is_passed_on(tmp_path: Path, monkeypatch: pytest.M
     diagnostics = Diagnostics()
     assert len(read_robot(path, diagnostics).bodies) == 1
     assert "something odd" in diagnostics.take(ROBOT_ENGINE_LINES).message
-    assert not len(diagnostics)
+    assert {issue.code for issue in diagnostics} == {"ROBOT_INERTIA_FROM_FILE"}
 
 
 def test_a_link_that_goes_for_a_reason_unknown_is_named(
