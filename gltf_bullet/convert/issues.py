@@ -105,7 +105,7 @@ ROBOT_MISREAD: Final = IssueKind(
 ROBOT_LINK_LOST: Final = IssueKind(
     "ROBOT_LINK_LOST",
     Severity.ERROR,
-    "PyBullet leaves out {count} links or bodies of the robot ({names})",
+    "PyBullet leaves out {count} links of the robot ({names})",
 )
 ROBOT_ENGINE_LINES: Final = IssueKind(
     "ROBOT_ENGINE_LINES",
