@@ -1,4 +1,4 @@
-"""``gltf-bullet convert``: any dialect, and robots that PyBullet reads, as current KHR physics."""
+"""``gltf-bullet convert``: any dialect, and robots, as current KHR physics."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from gltf_bullet.printable import printable
 
 if TYPE_CHECKING:
     from gltf_bullet.diagnostics import Diagnostics
+    from gltf_bullet.runtime.asset import Asset
 
 __all__ = ["Target", "convert"]
 
@@ -56,13 +57,18 @@ def convert(
             help="The inertias that the URDF states; else, as loadURDF does, its shapes'.",
         ),
     ] = False,
+    keyframe: Annotated[
+        str | None,
+        typer.Option("--keyframe", help="Name or number of the keyframe of an MJCF to start at."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the issues as JSON.")] = False,
 ) -> None:
     """Rewrite a file's physics as current KHR extensions, in a file that needs no other.
 
     Buffers and image files are taken in: data URIs in .gltf, the binary chunk in .glb. A robot
-    becomes the nodes, joints, colliders and meshes that PyBullet makes of it. It may name files in
-    its folder or package, in packages beside it and of ROS_PACKAGE_PATH, and in those of --allow.
+    becomes the nodes, joints, colliders and meshes that PyBullet makes of it; an MJCF those that
+    MuJoCo compiles. It may name files in its folder or package, in packages beside it and of
+    ROS_PACKAGE_PATH, and in those of --allow.
 
     Example: gltf-bullet convert old.glb new.glb --to khr
 
@@ -77,6 +83,8 @@ def convert(
     require_another_file(source, target, force=force)
     require_urdf(source, "--fixed-base", fixed_base)
     require_urdf(source, "--inertia-from-file", inertia_from_file)
+    if keyframe is not None and not is_robot(source):
+        raise typer.BadParameter(f"says nothing of {printable(source)}", param_hint="--keyframe")
     if self_collision and not is_robot(source):
         raise typer.BadParameter(
             f"says nothing of {printable(source)}", param_hint="--self-collision"
@@ -87,21 +95,26 @@ def convert(
     from gltf_bullet.gltf.writing import write_document
 
     diagnostics = Diagnostics()
+    masses = ""
     try:
         if is_robot(source):
             from gltf_bullet.runtime.world_export import robot_file
 
-            file, _ = robot_file(
+            file, asset = robot_file(
                 source,
                 diagnostics,
                 fixed_base=fixed_base,
                 self_collision=self_collision,
                 inertia_from_file=inertia_from_file,
+                keyframe=keyframe,
                 allowed=allow or (),
             )
             root, buffers = file.root, file.buffers
+            masses = _masses(source, asset)
         else:
             root, buffers = _rewritten(source, diagnostics)
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--keyframe") from None
     except AssetError as error:
         if as_json:
             print_json({"written": None, "to": to.value, "issues": issue_rows(error.issues)})
@@ -117,9 +130,20 @@ def convert(
         out = console()
         if len(diagnostics):
             print_issues(out, diagnostics.issues)
-        out.print(plain(f"{target} written. {_lost(diagnostics)}"), soft_wrap=True)
+        out.print(plain(f"{target} written. {_lost(diagnostics)}{masses}"), soft_wrap=True)
     if diagnostics.has_errors:
         raise typer.Exit(1)
+
+
+def _masses(source: Path, asset: Asset) -> str:
+    """How heavy the file says that a robot is, and how heavy it becomes, or ``""``."""
+    from gltf_bullet.convert.robot_text import stated_mass
+
+    stated = stated_mass(source)
+    used = sum(motion.mass or 0.0 for motion in asset.physics.motions.values())
+    if stated is None:
+        return f" Mass of what moves: {used:.4g} kg."
+    return f" Mass: {stated:.4g} kg stated, {used:.4g} kg of what moves."
 
 
 def _lost(diagnostics: Diagnostics) -> str:

@@ -11,11 +11,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from gltf_bullet.model import CollisionFilter, Joint, PhysicsMaterial
+from gltf_bullet.model import CollisionFilter, Joint, JointDescription, PhysicsMaterial
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, IntArray, Pose, Vec3
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "ColliderDescription",
     "ConstraintDescription",
     "ConstraintKind",
+    "FrameDescription",
     "JointKind",
     "LinkDescription",
     "LinkJointDescription",
@@ -146,6 +147,8 @@ class ColliderDescription:
     link_from_shape: Pose
     stated: StatedSurface | None = None
     """``None``: the numbers and bits of the link are all that is known."""
+    scale: Vec3 = (1.0, 1.0, 1.0)
+    """Of the shape, before it is placed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +206,25 @@ class LinkJointDescription:
     friction: float = 0.0
     """Not simulated by Bullet; glTF cannot say it."""
     mimic: MimicRule | None = None
+    anchor: Vec3 = (0.0, 0.0, 0.0)
+    """[m] A point of its axis, in the link frame."""
+    stated: JointDescription | None = None
+    """All of its limits and drives, about the axes of the joint's frame; ``None``: the numbers
+    here say them."""
+    enable_collision: bool = False
+    """Whether the link and its parent may touch each other."""
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    """What glTF cannot say, as it goes into ``extras``."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrameDescription:
+    """A named frame of a link: a site, or a camera that looks along its -Z with +Y up."""
+
+    name: str
+    link_from_frame: Pose
+    field_of_view: float = 0.0
+    """[rad] Of a camera, vertically; 0: it is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,7 +235,7 @@ class LinkDescription:
     parent: int = -1
     """Index among the links of the body; -1 for the base."""
     joint: LinkJointDescription | None = None
-    """``None`` for the base."""
+    """``None`` for the base, and for what stands still with a parent without motion."""
     parent_from_link: Pose = IDENTITY_POSE
     """At joint position 0; not used for the base."""
     world_from_link: Pose = IDENTITY_POSE
@@ -242,6 +264,8 @@ class LinkDescription:
     """Share of the linear and of the angular velocity that goes in a second, where it is known."""
     gravity_factor: float = 1.0
     """Which engines have no number for."""
+    is_free: bool = False
+    """Whether a base without mass falls, with what hangs on it."""
     is_kinematic: bool = False
     """Whether a base without mass is moved, though it may stand still at the moment."""
     group: int = 1
@@ -250,6 +274,7 @@ class LinkDescription:
     """Collision bits."""
     colliders: tuple[ColliderDescription, ...] = ()
     visuals: tuple[VisualDescription, ...] = ()
+    frames: tuple[FrameDescription, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -315,6 +340,8 @@ class WorldDescription:
     gravity: Vec3 | None = None
     """[m/s^2]; ``None``: the file is to state none."""
     up_axis: str = "z"
+    notes: Mapping[str, Any] = field(default_factory=dict)
+    """What glTF cannot say of the world, as it goes into ``extras``."""
     default_masks: Mapping[bool, tuple[int, int]] = field(
         default_factory=lambda: {True: (1, -1), False: (2, -3)}
     )

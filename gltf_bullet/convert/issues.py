@@ -8,12 +8,15 @@ from gltf_bullet.diagnostics import IssueKind, Severity
 
 __all__ = [
     "LINK_WITHOUT_MASS",
+    "MJCF_APPROXIMATED",
+    "MJCF_NEEDS_MUJOCO",
     "NOT_IN_GLTF",
     "ROBOT_ELEMENT_IGNORED",
     "ROBOT_ENGINE_LINES",
     "ROBOT_FILE_MISSING",
     "ROBOT_FILE_REFUSED",
     "ROBOT_FILE_UNREADABLE",
+    "ROBOT_INERTIA_FROM_FILE",
     "ROBOT_INVALID",
     "ROBOT_LINK_LOST",
     "ROBOT_MESH_CONVERTED",
@@ -33,6 +36,16 @@ LINK_WITHOUT_MASS: Final = IssueKind(
     Severity.INFO,
     "{count} links of {owner} ({names}) have no {what}, which glTF takes for an infinite one; "
     "{value:.3g} kg within {gyration:g} m stand for it",
+)
+MJCF_APPROXIMATED: Final = IssueKind(
+    "MJCF_APPROXIMATED",
+    Severity.WARNING,
+    "{count} x {what} ({names}): {done}; off by {error}",
+)
+MJCF_NEEDS_MUJOCO: Final = IssueKind(
+    "MJCF_NEEDS_MUJOCO",
+    Severity.ERROR,
+    "MJCF is read by MuJoCo, which is not installed: pip install 'gltf_bullet[mjcf]'",
 )
 ROBOT_FILE_MISSING: Final = IssueKind(
     "ROBOT_FILE_MISSING",
@@ -63,6 +76,13 @@ ROBOT_UNREADABLE: Final = IssueKind(
     Severity.ERROR,
     "the file is {got}; must be a robot: <robot> (URDF), <mujoco> (MJCF) or <sdf>",
 )
+ROBOT_INERTIA_FROM_FILE: Final = IssueKind(
+    "ROBOT_INERTIA_FROM_FILE",
+    Severity.INFO,
+    "PyBullet gives {count} links with mass and without collision shape next to no inertia "
+    "({names}); "
+    "they get what the file states, {least:.3g} to {most:.3g} kg m2",
+)
 ROBOT_INVALID: Final = IssueKind(
     "ROBOT_INVALID",
     Severity.ERROR,
@@ -71,7 +91,7 @@ ROBOT_INVALID: Final = IssueKind(
 ROBOT_REFUSED: Final = IssueKind(
     "ROBOT_REFUSED",
     Severity.ERROR,
-    "PyBullet cannot load the robot: {why}",
+    "{reader} cannot load the robot: {why}",
 )
 WORLD_NOT_FINITE: Final = IssueKind(
     "WORLD_NOT_FINITE",
@@ -91,7 +111,7 @@ ROBOT_MISREAD: Final = IssueKind(
 ROBOT_LINK_LOST: Final = IssueKind(
     "ROBOT_LINK_LOST",
     Severity.ERROR,
-    "PyBullet leaves out {count} links or bodies of the robot ({names})",
+    "PyBullet leaves out {count} links of the robot ({names})",
 )
 ROBOT_ENGINE_LINES: Final = IssueKind(
     "ROBOT_ENGINE_LINES",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -41,7 +42,8 @@ _ALIGNED = 1e-12
 
 def joint_frame(link: LinkDescription) -> Pose:
     """parent_link_from_joint: the joint is about an axis of its node's frame."""
-    return link.parent_from_link @ Pose(joint_turn(link)[1], (0.0, 0.0, 0.0))
+    anchor = (0.0, 0.0, 0.0) if link.joint is None else link.joint.anchor
+    return link.parent_from_link @ Pose(joint_turn(link)[1], anchor)
 
 
 def joint_turn(link: LinkDescription) -> tuple[int, Quat]:
@@ -51,7 +53,9 @@ def joint_turn(link: LinkDescription) -> tuple[int, Quat]:
     """
     if link.joint is None:
         return 2, IDENTITY_POSE.rotation_xyzw
-    if link.joint.kind is JointKind.SPHERICAL:
+    if link.joint.stated is not None and link.joint.kind in (JointKind.SPHERICAL, JointKind.FIXED):
+        return 2, IDENTITY_POSE.rotation_xyzw
+    if link.joint.kind is JointKind.SPHERICAL and link.joint.stated is None:
         return 2, tidy(Pose(link.link_from_inertial.rotation_xyzw, (0.0, 0.0, 0.0))).rotation_xyzw
     return frame_of_axis(link.joint.axis)
 
@@ -67,6 +71,8 @@ def frame_of_axis(axis: Vec3) -> tuple[int, Quat]:
 
 def describe_joint(joint: LinkJointDescription, axis: int) -> JointDescription:
     """Limits and drives; all that is not free is locked."""
+    if joint.stated is not None:
+        return joint.stated
     turns, slides = {
         JointKind.FIXED: ((), ()),
         JointKind.REVOLUTE: ((axis,), ()),
@@ -171,12 +177,14 @@ def note_rest(
     friction: float,
     mimic: tuple[str, float, float] | None,
     on_fixed_base: bool,
+    notes: Mapping[str, Any] | None = None,
 ) -> None:
     """Keep what KHR cannot say of a joint in ``extras``.
 
-    ``max_force``: of one that cannot move; ``mimic``: joint, multiplier, offset.
+    ``max_force``: of one that cannot move; ``mimic``: joint, multiplier, offset; ``notes``: what
+    is kept as it is.
     """
-    kept: dict[str, Any] = {}
+    kept: dict[str, Any] = dict(notes or {})
     if max_velocity > 0.0:
         kept["maxVelocity"] = max_velocity
     if max_force > 0.0:

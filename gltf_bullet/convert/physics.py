@@ -33,6 +33,7 @@ from gltf_bullet.convert.joints import (
 from gltf_bullet.convert.surfaces import lost_of, material_of
 from gltf_bullet.convert.world_nodes import WorldNodes
 from gltf_bullet.diagnostics import ROOT, Diagnostics
+from gltf_bullet.dialects.joint_extras import EXTRAS
 from gltf_bullet.model import (
     Box,
     Capsule,
@@ -54,6 +55,8 @@ __all__ = ["place_world"]
 
 MASSLESS = 1e-6
 """Share of the lightest link's mass that stands for none: KHR takes 0 for infinite."""
+_LEAST_MASS = 1e-9
+"""[kg] The least that the engine carries."""
 GYRATION = 1e-3
 """[m] How far from its centre such a mass is."""
 
@@ -65,6 +68,8 @@ def place_world(world: WorldDescription, diagnostics: Diagnostics) -> WorldNodes
     result = WorldNodes()
     upright = _Y_UP_FROM_Z_UP if world.up_axis == "z" else IDENTITY_POSE
     result.world_node = result.nodes.add("world", -1, upright)
+    if world.notes:
+        result.nodes.entries[result.world_node]["extras"] = {EXTRAS: dict(world.notes)}
     filters = collision_filters(world)
     for number, body in enumerate(world.bodies):
         _Placer(result, world, number, filters, diagnostics).place(body)
@@ -92,7 +97,7 @@ class _Placer:
         self._filters = filters
         self._diagnostics = diagnostics
         masses = [link.mass for link in world.bodies[number].links if link.mass > 0.0]
-        self._no_mass = MASSLESS * min(masses, default=1.0)
+        self._no_mass = max(MASSLESS * min(masses, default=1.0), _LEAST_MASS)
         self._weightless: list[str] = []
         self._pointlike: list[str] = []
 
@@ -128,12 +133,14 @@ class _Placer:
 
     def _place_jointed(self, body: BodyDescription, link: LinkDescription) -> int:
         joint = link.joint
-        if joint is None:
-            raise ValueError(f"link {link.name!r} has a parent and no joint")
         parent_link = body.links[link.parent]
         parent = self._result.link_nodes[self._number, link.parent]
+        if joint is None:
+            if parent in self._result.motions:
+                raise ValueError(f"link {link.name!r} has a parent that moves and no joint")
+            return self._nodes.add(link.name, parent, tidy(link.parent_from_link))
         axis, turn = joint_turn(link)
-        link_from_joint = Pose(turn, (0.0, 0.0, 0.0))
+        link_from_joint = Pose(turn, joint.anchor)
         parent_from_joint = joint_frame(link)
         joint_node = self._nodes.add(joint.name, parent, parent_from_joint)
         # Where the link is now, seen from the joint.
@@ -145,7 +152,10 @@ class _Placer:
         if link_from_joint != IDENTITY_POSE:
             connected = self._nodes.add(f"{joint.name} frame", node, link_from_joint)
         self._result.joints[joint_node] = Joint(
-            node=joint_node, connected_node=connected, description=describe_joint(joint, axis)
+            node=joint_node,
+            connected_node=connected,
+            description=describe_joint(joint, axis),
+            enable_collision=joint.enable_collision,
         )
         rule = joint.mimic
         note_rest(
@@ -155,6 +165,7 @@ class _Placer:
             friction=joint.friction,
             mimic=None if rule is None else (rule.joint, rule.multiplier, rule.offset),
             on_fixed_base=link.parent == 0 and parent not in self._result.motions,
+            notes=joint.notes,
         )  # fmt: skip
         return node
 
@@ -163,14 +174,17 @@ class _Placer:
     def _place_motion(self, body: BodyDescription, index: int, node: int) -> None:
         link = body.links[index]
         is_base = index == 0
+        if not is_base and link.joint is None:
+            return  # stands still with its parent
         at_rest = not any(link.linear_velocity) and not any(link.angular_velocity)
-        if is_base and link.mass == 0.0 and at_rest and not link.is_kinematic:
+        is_held = is_base and link.mass == 0.0 and not link.is_free
+        if is_held and at_rest and not link.is_kinematic:
             return  # no motion: fixed to the world, together with its colliders
         linear, angular = (
             link.world_from_link.inverse().rotate(velocity)
             for velocity in (link.linear_velocity, link.angular_velocity)
         )
-        if is_base and link.mass == 0.0:
+        if is_held:
             self._result.motions[node] = Motion(
                 kind=MotionKind.KINEMATIC,
                 center_of_mass=link.link_from_inertial.translation,  # about which it turns
@@ -182,7 +196,7 @@ class _Placer:
         if mass <= 0.0:
             mass = self._no_mass
             self._weightless.append(link.name)
-        if not is_base and min(inertia) <= 0.0:
+        if (not is_base or link.is_free) and min(inertia) <= 0.0:
             # A zero on a base is infinite in Bullet as in KHR; on a link it is none (measured).
             least = mass * GYRATION**2
             inertia = (max(inertia[0], least), max(inertia[1], least), max(inertia[2], least))
@@ -212,8 +226,11 @@ class _Placer:
             shape, turn = self._shape(collider.shape)
             pose = tidy(collider.link_from_shape @ turn)
             where = node
-            if taken or pose != IDENTITY_POSE:
+            is_scaled = collider.scale != (1.0, 1.0, 1.0)
+            if taken or pose != IDENTITY_POSE or is_scaled:
                 where = self._nodes.add(f"{link.name} collider {k}".strip(), node, pose)
+            if is_scaled:
+                self._nodes.entries[where]["scale"] = list(collider.scale)
             taken = taken or where == node
             self._result.colliders[where] = Collider(
                 node=where,
@@ -231,6 +248,10 @@ class _Placer:
                 self._nodes.entries[where]["scale"] = list(visual.scale)
             taken = taken or where == node
             self._result.visuals.append((where, visual))
+        for frame in link.frames:
+            where = self._nodes.add(frame.name, node, tidy(frame.link_from_frame))
+            if frame.field_of_view > 0.0:
+                self._result.cameras.append((where, frame))
 
     def _shape(self, shape: ShapeGeometry) -> tuple[Shape, Pose]:
         """A shape of the model, and how it stands in the frame of Bullet's."""

@@ -13,7 +13,6 @@ from typing import Final
 
 from gltf_bullet.convert.issues import ROBOT_INVALID
 from gltf_bullet.convert.robot_elements import CONTACT_VALUES, read_elements
-from gltf_bullet.convert.robot_misreadings import default_limited
 from gltf_bullet.convert.robot_xml import XmlElement, places
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.number_ranges import PLACE
@@ -39,13 +38,6 @@ _ATTRIBUTES: Final[dict[str, dict[str, str]]] = {
         **dict.fromkeys(CONTACT_VALUES, "value:1"),
     },
     "sdf": {},
-    "mjcf": {
-        "default/geom": "friction:1+ contype:1 conaffinity:1",
-        "body": "pos:3@ quat:4!",
-        "inertial": "pos:3@ quat:4! mass:1+",
-        "joint": "axis:3 pos:3@ range:2",
-        "geom": "size:1+@ fromto:6@ pos:3@ quat:4! axisangle:4 friction:1+ contype:1 conaffinity:1",
-    },
 }  # fmt: skip
 """Per element its numbers: how many at least; + not negative, ! not all 0, ~ may be infinite, @ is
 a place or a size."""
@@ -62,7 +54,7 @@ _NUMBER: Final = re.compile(r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf)", r
 _JOINT_TYPES: Final = (
     "revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical",
 )  # fmt: skip
-_TYPES_WITH_AXIS: Final = ("revolute", "continuous", "prismatic", "planar", "hinge", "slide")
+_TYPES_WITH_AXIS: Final = ("revolute", "continuous", "prismatic", "planar")
 
 
 def check_robot(root: XmlElement, kind: str, diagnostics: Diagnostics) -> None:
@@ -77,12 +69,10 @@ def check_robot(root: XmlElement, kind: str, diagnostics: Diagnostics) -> None:
             _check_numbers(element, f"<{key}>", element.text, _TEXTS[key], diagnostics)
     if kind == "urdf":
         _check_tree(root, "robot", _urdf_joints(root), diagnostics)
-    elif kind == "sdf":
+    else:
         for world in root.named("world")[:1] or [root]:
             for model in world.named("model"):
                 _check_tree(model, f"model {model.name!r}", _sdf_joints(model), diagnostics)
-    else:
-        _check_mjcf(root, diagnostics)
 
 
 def _check_numbers(
@@ -221,20 +211,3 @@ def _check_names(
     for name, same in by_name.items():
         if len(same) > 1:
             _report(diagnostics, same, f"{len(same)} {what} are called {name!r}", allowed)
-
-
-def _check_mjcf(root: XmlElement, diagnostics: Diagnostics) -> None:
-    limited = default_limited(root)
-    for world in root.named("worldbody"):
-        for tree in world.named("body"):
-            bodies = [element for element in tree.all_below() if element.tag == "body"]
-            _check_names(bodies, "bodies of one tree", "a name of its own", diagnostics)
-            for body in bodies:
-                for joint in body.named("joint"):
-                    is_limited = joint.get("limited", limited) == "true"
-                    if is_limited and "range" not in joint.attributes:
-                        # It ends the process, also where a class of <default> states the range.
-                        got = (
-                            f"joint {joint.name!r} of body {body.name!r} is limited, without range"
-                        )
-                        _report(diagnostics, [joint], got, "limited with a range of its own")

@@ -94,26 +94,8 @@ _READ: Final[dict[str, dict[str, str]]] = {
         **_SIZE_TEXTS,
         **_INERTIA_TEXTS,
     },
-    "mjcf": {
-        "mujoco": "model|compiler default asset worldbody",
-        "compiler": "angle meshdir|",
-        "default": "|geom joint",
-        "default/geom": "friction contype conaffinity|",
-        "default/joint": "limited|",
-        "asset": "|mesh",
-        "mesh": "name file|",
-        "worldbody": "name|body geom",
-        "body": "name pos quat|inertial joint freejoint geom body",
-        "inertial": "pos quat mass|",
-        "freejoint": "name|",
-        "joint": "name type axis pos range limited|",
-        "geom": "name type size fromto pos quat axisangle friction contype conaffinity mesh|",
-    },
 }
 """Per format and element (``parent/element`` where that matters): attributes | elements."""
-
-_DEFAULTS: Final = {("coordinate", "local")}
-"""Attributes that say what PyBullet does anyway."""
 
 
 def read_elements(root: XmlElement, kind: str) -> Iterator[tuple[str, XmlElement]]:
@@ -135,9 +117,8 @@ def report_ignored(root: XmlElement, kind: str, diagnostics: Diagnostics) -> Non
     attributes: dict[str, dict[str, list[XmlElement]]] = {}
     for key, element in read_elements(root, kind):
         known_attributes, known = (part.split() for part in _READ[kind][key].split("|"))
-        for name, attribute in element.attributes.items():
-            is_harmless = name.startswith("xmlns") or (name, attribute.value) in _DEFAULTS
-            if name not in known_attributes and not is_harmless:
+        for name in element.attributes:
+            if name not in known_attributes and not name.startswith("xmlns"):
                 attributes.setdefault(key, {}).setdefault(name, []).append(element)
         for child in element.children:
             if child.tag not in known:

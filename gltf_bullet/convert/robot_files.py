@@ -1,9 +1,8 @@
-"""URDF, MJCF and SDF texts, checked, and as far as PyBullet needs help with them: paths, mimics."""
+"""URDF and SDF texts, checked, and as far as PyBullet needs help with them: paths, mimics."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,32 +14,31 @@ from gltf_bullet.convert.issues import (
     ROBOT_FILE_MISSING,
     ROBOT_FILE_REFUSED,
     ROBOT_FILE_UNREADABLE,
-    ROBOT_INVALID,
     ROBOT_MESH_CONVERTED,
-    ROBOT_UNREADABLE,
 )
 from gltf_bullet.convert.mesh_files import MeshFile, read_mesh_file, write_obj
 from gltf_bullet.convert.robot_checks import c_number, check_robot
 from gltf_bullet.convert.robot_elements import read_elements, report_ignored
 from gltf_bullet.convert.robot_folders import RobotFolders
 from gltf_bullet.convert.robot_misreadings import report_misread
+from gltf_bullet.convert.robot_text import parse_robot
 from gltf_bullet.convert.robot_xml import (
     Edit,
     XmlElement,
-    XmlError,
     edited,
     escaped,
-    parse_xml,
     places,
+)
+from gltf_bullet.convert.urdf_repairs import (
+    StatedInertia,
+    edits_of_limits,
+    in_lines,
+    stated_inertias,
 )
 from gltf_bullet.diagnostics import ROOT, Diagnostics
 from gltf_bullet.errors import ContainerError
 
-__all__ = ["ROBOT_SUFFIXES", "RobotText", "read_robot_text"]
-
-ROBOT_SUFFIXES: Final = (".urdf", ".xml", ".mjcf", ".sdf")
-
-_FORMATS: Final = {"robot": "urdf", "mujoco": "mjcf", "sdf": "sdf"}
+__all__ = ["RobotText", "read_robot_text"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,7 @@ class RobotText:
     """A robot description that PyBullet can load from anywhere."""
 
     format: str
-    """``"urdf"``, ``"mjcf"`` or ``"sdf"``."""
+    """``"urdf"`` or ``"sdf"``."""
     text: str
     """With the paths of its files made absolute, without what needs files that nobody finds."""
     mimic: dict[str, MimicRule]
@@ -56,7 +54,11 @@ class RobotText:
     twists: dict[str, float]
     """[rad] Of limits of spherical joints, by joint; 0: there is none, so that none acts."""
     links: tuple[str, ...]
-    """Names of the links or bodies that it has."""
+    """Names of the links that it has."""
+    inertias: dict[str, StatedInertia] = field(default_factory=dict)
+    """URDF: what the file states, by link."""
+    joint_count: int = 0
+    """URDF: joints, fixed ones among them."""
     meshes: dict[str, MeshFile] = field(default_factory=dict)
     """By the name in the text that stands for a file of a kind that PyBullet does not read."""
 
@@ -66,7 +68,7 @@ class RobotText:
         for name, mesh in self.meshes.items():
             write_obj(mesh, path.parent / name)
             text = text.replace(name, escaped((path.parent / name).as_posix()))
-        path.write_text(text, encoding="utf-8")
+        path.write_text(in_lines(text), encoding="utf-8")
 
 
 def read_robot_text(
@@ -81,11 +83,10 @@ def read_robot_text(
 
     Raises:
         OSError: It cannot be read.
-        ContainerError: It is none of the three formats, or nothing that PyBullet can be given.
+        ContainerError: It is neither format, or nothing that PyBullet can be given.
     """
     file = Path(path).absolute()
-    text = file.read_bytes().decode("utf-8-sig", "replace")
-    root, kind = _parsed(path, text, diagnostics)
+    text, root, kind = parse_robot(file, diagnostics)
     findings = Diagnostics()
     check_robot(root, kind, findings)
     if findings.has_errors:
@@ -101,66 +102,24 @@ def read_robot_text(
         dict(_mimic_rules(root, diagnostics)) if kind == "urdf" else {},
         dict(_twists(root, diagnostics)) if kind == "urdf" else {},
         tuple(_link_names(root, kind)),
+        dict(stated_inertias(root)) if kind == "urdf" else {},
+        len(root.named("joint")) if kind == "urdf" else 0,
         meshes,
     )
 
 
-def _parsed(
-    path: str | os.PathLike[str], text: str, diagnostics: Diagnostics
-) -> tuple[XmlElement, str]:
-    """The first element and the format that it stands for."""
-    root, wrong = None, None
-    try:
-        root = parse_xml(text)
-        tag = "" if root is None else root.tag
-    except XmlError as error:
-        wrong = error
-        # Whether it is meant to be a robot at all.
-        found = re.search(r"<([A-Za-z_][\w.-]*)", text)
-        tag = "" if found is None else found[1]
-    kind = _FORMATS.get(tag)
-    if kind is None:
-        got = f"a text in <{tag[:30]}>" if tag else "no XML"
-        diagnostics.report(ROBOT_UNREADABLE, ROOT, got=got)
-    elif wrong is not None:
-        diagnostics.report(
-            ROBOT_INVALID, ROOT,
-            where=f"line {wrong.line}", got=wrong.found, allowed=wrong.allowed,
-        )  # fmt: skip
-    if root is None or kind is None:
-        raise ContainerError(str(path), diagnostics.issues)
-    unresolved = [element for element in root.all_below() if _is_xacro(element)]
-    if unresolved:
-        diagnostics.report(
-            ROBOT_INVALID, ROOT, where=places(unresolved), got="an unprocessed xacro file",
-            allowed="what `xacro` makes of it",
-        )  # fmt: skip
-        raise ContainerError(str(path), diagnostics.issues)
-    return root, kind
-
-
-def _is_xacro(element: XmlElement) -> bool:
-    return element.tag.startswith("xacro:") or any(
-        "${" in attribute.value for attribute in element.attributes.values()
-    )
-
-
 def _link_names(root: XmlElement, kind: str) -> Iterator[str]:
-    tag = "body" if kind == "mjcf" else "link"
-    if kind == "urdf":
-        owners = [root]
-    elif kind == "sdf":
+    owners = [root]
+    if kind == "sdf":
         owners = [m for world in root.named("world")[:1] or [root] for m in world.named("model")]
-    else:
-        bodies = [e for world in root.named("worldbody") for e in world.all_below()]
-        owners = [e for e in bodies if e.tag in ("worldbody", "body")]
     for owner in owners:
-        yield from (link.name for link in owner.named(tag) if link.name)
+        yield from (link.name for link in owner.named("link") if link.name)
 
 
 def _edits_of_urdf(
     robot: XmlElement, folders: RobotFolders, meshes: dict[str, MeshFile], diagnostics: Diagnostics
 ) -> Iterator[Edit]:
+    yield from edits_of_limits(robot)
     yield from _edits_of_named_files(robot, "urdf", folders, meshes, diagnostics)
 
 
@@ -257,41 +216,7 @@ def _above(element: XmlElement, tags: tuple[str, ...]) -> XmlElement:
     return found
 
 
-def _edits_of_mjcf(
-    root: XmlElement,
-    folders: RobotFolders,
-    _meshes: dict[str, MeshFile],
-    diagnostics: Diagnostics,
-) -> Iterator[Edit]:
-    """Meshes by absolute paths; without them the geoms that show them."""
-    directories = []
-    for compiler in root.named("compiler"):
-        if "meshdir" in compiler.attributes:
-            value, start, end = compiler.attributes["meshdir"]
-            directories.append(value)
-            yield Edit(start, end)
-    missing: dict[str, str] = {}
-    for mesh in (mesh for asset in root.named("asset") for mesh in asset.named("mesh")):
-        name = mesh.get("file")
-        if not name:
-            continue
-        names = [os.path.join(directory, name) for directory in [*directories, ""]]
-        found = next(filter(None, map(folders.find, names)), None)
-        if found is not None:
-            _, start, end = mesh.attributes["file"]
-            yield Edit(start, end, escaped(found.as_posix()))
-            continue
-        yield Edit(mesh.start, mesh.end)
-        missing[mesh.name or Path(name).stem] = next(filter(folders.is_outside, names), name)
-    for geom in root.all_below() if missing else ():
-        if geom.tag == "geom" and geom.get("mesh") in missing and geom.parent is not None:
-            yield Edit(geom.start, geom.end)
-            owner = geom.parent
-            shown = f"body {owner.name!r}" if owner.tag == "body" else f"the {owner.tag}"
-            _report_missing([geom], shown, missing[geom.get("mesh")], folders, diagnostics)
-
-
-_FILE_EDITS: Final = {"urdf": _edits_of_urdf, "sdf": _edits_of_sdf, "mjcf": _edits_of_mjcf}
+_FILE_EDITS: Final = {"urdf": _edits_of_urdf, "sdf": _edits_of_sdf}
 
 
 def _report_missing(

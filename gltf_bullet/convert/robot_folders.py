@@ -55,6 +55,13 @@ class RobotFolders:
         self._used = dict.fromkeys((self._home, *self._allowed), False)
         """The folders that files were found in, and whether their links are followed."""
 
+    def of(self, file: Path) -> RobotFolders:
+        """The same for another file of the robot, which names files from where it is."""
+        other = RobotFolders(file, self._allowed)
+        other._home = self._home
+        other._used = self._used
+        return other
+
     def find(self, name: str) -> Path | None:
         """Where a file is that the robot names; ``None``: nowhere that it may name.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from gltf_bullet.convert.description import MeshShape, VisualDescription
+from gltf_bullet.convert.description import FrameDescription, MeshShape, VisualDescription
 from gltf_bullet.model import Collider, Joint, Motion
 from gltf_bullet.transforms import Pose
 
@@ -44,6 +44,8 @@ class WorldNodes:
     joints: dict[int, Joint] = field(default_factory=dict)
     visuals: list[tuple[int, VisualDescription]] = field(default_factory=list)
     """What nodes show."""
+    cameras: list[tuple[int, FrameDescription]] = field(default_factory=list)
+    """What nodes look at."""
     collision_meshes: dict[MeshShape, int] = field(default_factory=dict)
     """In the order of their indices."""
     link_nodes: dict[tuple[int, int], int] = field(default_factory=dict)

@@ -23,6 +23,8 @@ __all__ = ["WorldFile", "build_world"]
 
 _BODIES = "KHR_physics_rigid_bodies"
 _GRAVITY = "OMI_physics_gravity"
+_NEAR = 0.01
+"""[m] What cameras do not see; the specification asks for a number."""
 _FLOAT, _UINT16, _UINT32 = 5126, 5123, 5125
 _ARRAY_BUFFER, _ELEMENT_ARRAY_BUFFER = 34962, 34963
 
@@ -55,6 +57,16 @@ def build_world(world: WorldDescription, diagnostics: Diagnostics) -> WorldFile:
     nodes = placed.nodes.entries
     for node, visual in placed.visuals:
         nodes[node]["mesh"] = parts.mesh(shown_geometry(visual.shape), visual.surface)
+    cameras = [
+        {
+            "name": frame.name,
+            "type": "perspective",
+            "perspective": {"yfov": frame.field_of_view, "znear": _NEAR},
+        }
+        for _, frame in placed.cameras
+    ]
+    for number, (node, _) in enumerate(placed.cameras):
+        nodes[node]["camera"] = number
     scene = PhysicsScene(motions=placed.motions, colliders=placed.colliders, joints=placed.joints)
     extensions, of_node = physics_to_khr(scene, diagnostics)
     for node, extension in of_node.items():
@@ -72,6 +84,8 @@ def build_world(world: WorldDescription, diagnostics: Diagnostics) -> WorldFile:
         root["extensionsUsed"] = used
     if extensions:
         root["extensions"] = extensions
+    if cameras:
+        root["cameras"] = cameras
     root |= parts.members()
     return WorldFile(root, bytes(parts.data), placed)
 
@@ -81,6 +95,8 @@ def _gravity(gravity: Vec3, up_axis: str) -> dict[str, Any]:
     x, y, z = gravity
     strength = math.hypot(x, y, z)
     turned = (x, z, -y) if up_axis == "z" else (x, y, z)
+    if strength == 0.0:
+        return {"gravity": 0.0, "direction": [0.0, -1.0, 0.0]}
     return {"gravity": strength, "direction": [value / strength for value in turned]}
 
 

@@ -155,13 +155,6 @@ class BoundActions:
             else:
                 graph.variables[channel.index] = value
 
-    def reset(self) -> None:
-        """Give the drives back what the file says, as a new episode starts."""
-        scene = self._scene
-        for channel in self._channels:
-            drives = scene.joints[channel.joint_node].model.description.drives
-            scene.joint_controls.set_drive(channel.joint_node, channel.drive, drives[channel.drive])
-
 
 def _resolve(scene: Scene, action: Action) -> _Channel:
     if isinstance(action, EventAction):

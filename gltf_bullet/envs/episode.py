@@ -92,8 +92,6 @@ class Episode:
         """Go back to the start and randomise from there; what ``Env.reset`` gives."""
         scene = self.scene
         drawn = draw(self._config, rng)
-        # Before the values: a randomised drive shall stay as it was drawn.
-        self._actions.reset()
         scene.restart(self._start, drawn)
         if self._graph is not None:
             self._graph.reseed(int(rng.integers(2**62)))

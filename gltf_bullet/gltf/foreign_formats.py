@@ -30,7 +30,7 @@ _BY_BEGINNING: Final[tuple[tuple[bytes, str, str], ...]] = (
 
 _BY_TAG: Final[dict[str, tuple[str, str]]] = {
     "robot": ("URDF", _ROBOT.format(call="loadURDF")),
-    "mujoco": ("MJCF", _ROBOT.format(call="loadMJCF")),
+    "mujoco": ("MJCF", "gltf-bullet convert makes a glTF of it, with the extra mjcf"),
     "sdf": ("SDF", _ROBOT.format(call="loadSDF")),
     "collada": ("COLLADA", _BLENDER),
     "x3d": ("X3D", _BLENDER),

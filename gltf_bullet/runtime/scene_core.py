@@ -367,7 +367,9 @@ class SceneCore:
         # First of all: bodies and followers are made from it.
         self.followers.animator.restore(state.animations)
         is_alike = state.frames.equals(self.world.plan.frames)
-        if not is_alike or (physics != self.model.now and not self.change_masses(physics)):
+        # Most episodes start with the very same model, and comparing two takes a while.
+        is_other = physics is not self.model.now and physics != self.model.now
+        if not is_alike or (is_other and not self.change_masses(physics)):
             self._remake(physics, physics, state.frames, on_trial=False)
         self.model.take_tables(physics)
         self.world.restore(state.world, state.engine)

@@ -12,11 +12,14 @@ from gltf_bullet.bullet.reading.robot_loading import read_robot
 from gltf_bullet.bullet.reading.world_reader import read_bodies, read_world
 from gltf_bullet.bullet.session import PhysicsClient, require_client
 from gltf_bullet.convert.description import WorldDescription
-from gltf_bullet.convert.issues import WORLD_NOT_FINITE
+from gltf_bullet.convert.issues import ROBOT_REFUSED, WORLD_NOT_FINITE
+from gltf_bullet.convert.mjcf.compiling import compile_mjcf
+from gltf_bullet.convert.mjcf.world import describe_mjcf
+from gltf_bullet.convert.robot_text import robot_format
 from gltf_bullet.convert.stated_scenes import with_scenes
 from gltf_bullet.convert.writer import WorldFile, build_world
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue
-from gltf_bullet.errors import InvalidAssetError
+from gltf_bullet.errors import ContainerError, InvalidAssetError
 from gltf_bullet.gltf.writing import encode_glb
 from gltf_bullet.runtime.asset import Asset, read_asset
 from gltf_bullet.runtime.worlds.live_scenes import idle_axes, scenes_among
@@ -110,6 +113,7 @@ def robot_file(
     fixed_base: bool = False,
     self_collision: bool = False,
     inertia_from_file: bool = False,
+    keyframe: str | None = None,
     allowed: Iterable[str | os.PathLike[str]] = (),
 ) -> tuple[WorldFile, Asset]:
     """A robot (.urdf, .sdf, MJCF .xml) as a glTF document, and as our reader reads it.
@@ -120,14 +124,22 @@ def robot_file(
         fixed_base: URDF: the base stands still.
         self_collision: Links of one body meet, except neighbours.
         inertia_from_file: URDF: the inertias that the file states.
+        keyframe: MJCF: name or number of the keyframe that it starts at; ``None``: at ``qpos0``.
         allowed: Folders, besides its own and ROS packages, that it may name files in.
 
     Raises:
-        ContainerError: It is no robot.
+        ContainerError: It is no robot, or cannot be loaded.
         InvalidAssetError: PyBullet makes numbers of it that are none.
-        EngineError: PyBullet cannot load it.
         OSError: It cannot be read.
+        ValueError: There is no such keyframe.
     """
+    if robot_format(path, Diagnostics()) == "mjcf":
+        model = compile_mjcf(path, diagnostics, allowed)
+        if model.count("body") == 1 and not model.count("geom"):
+            diagnostics.report(ROBOT_REFUSED, ROOT, reader="MuJoCo", why="it has no body or geom")
+            raise ContainerError(str(path), diagnostics.issues)
+        key = None if keyframe is None else model.keyframe(keyframe)
+        return checked_file(describe_mjcf(model, diagnostics, key=key), diagnostics)
     world = read_robot(
         path,
         diagnostics,

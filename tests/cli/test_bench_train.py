@@ -10,13 +10,13 @@ from typer.testing import CliRunner
 
 from gltf_bullet.cli import app
 from gltf_bullet.cli.benches.assets import cart_pole_gltf
-from gltf_bullet.cli.benches.train import CONFIG, TRAIN_ROWS, BareEnv, BareVectorEnv, TrainRow
+from gltf_bullet.cli.benches.train import CONFIG, TRAIN_ROWS, BareVectorEnv, PlainEnv, TrainRow
 from gltf_bullet.envs import GltfEnv
 from tests.envs.assets import pushes
 
 
 def test_the_loop_by_hand_moves_the_cart_as_the_file_does() -> None:
-    ours, theirs = GltfEnv(cart_pole_gltf(), CONFIG), BareEnv()
+    ours, theirs = GltfEnv(cart_pole_gltf(), CONFIG), PlainEnv()
     many = BareVectorEnv(3)
     try:
         for env in (ours, theirs, many):

@@ -26,7 +26,7 @@ GLTF_1 = {"asset": {"version": "1.0"}, "nodes": {"a": {}}, "meshes": {"b": {}}}
 
 FILES = [
     (b'<?xml version="1.0"?>\n<!-- a robot -->\n<robot name="r"/>', "URDF", "loadURDF"),
-    (b'\xef\xbb\xbf  <mujoco model="m"><worldbody/></mujoco>', "MJCF", "loadMJCF"),
+    (b'\xef\xbb\xbf  <mujoco model="m"><worldbody/></mujoco>', "MJCF", "the extra mjcf"),
     (b'<sdf version="1.6"/>', "SDF", "loadSDF"),
     (b"<!DOCTYPE html><html></html>", "web page", "download"),
     (b"<COLLADA/>", "COLLADA", "Blender"),

@@ -34,7 +34,7 @@ from gltf_bullet.planning.joints.layout import (
     JOINT_LIMITS_CONTRADICT,
     JOINT_STARTS_VIOLATED,
 )
-from gltf_bullet.planning.joints.multibody_layout import BODY_HAS_TOO_MANY_GROUPS, MULTIBODY_LINKS
+from gltf_bullet.planning.joints.multibody_layout import BODY_HAS_TOO_MANY_GROUPS, MULTIBODY_GROUPS
 from gltf_bullet.planning.joints.multibody_spec import LinkJoint, depth_first_order
 from gltf_bullet.planning.joints.rows import JOINT_DRIVE_ON_LOCKED_AXIS, RowMetric
 from gltf_bullet.transforms import Pose, quat_from_rotation_vector
@@ -352,7 +352,7 @@ def test_a_jointed_body_says_which_collider_groups_found_no_link(diagnostics: Di
     world.plan(diagnostics)
     issue = diagnostics.take(BODY_HAS_TOO_MANY_GROUPS)
     assert str(issue.pointer) == "/nodes/0"
-    assert (issue.values["groups"], issue.values["kept"]) == (79, MULTIBODY_LINKS // 2)
+    assert (issue.values["groups"], issue.values["kept"]) == (79, MULTIBODY_GROUPS)
 
 
 def test_enable_collision_keeps_the_pair(diagnostics: Diagnostics) -> None:

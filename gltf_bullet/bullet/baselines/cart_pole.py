@@ -27,7 +27,7 @@ class BareCartPoles:
             )
             for half in halves
         ]
-        self._bodies = [self._create(shapes) for _ in range(count)]
+        self.body_ids = [self._create(shapes) for _ in range(count)]
 
     def _create(self, shapes: list[int]) -> int:
         client = self._client_id
@@ -65,7 +65,7 @@ class BareCartPoles:
 
     def reset(self) -> FloatArray:
         """All carts in the middle, all poles upright."""
-        for body in self._bodies:
+        for body in self.body_ids:
             for link in (_SLIDE, _HINGE):
                 pybullet.resetJointState(body, link, 0.0, 0.0, physicsClientId=self._client_id)
         return self._read()
@@ -83,7 +83,7 @@ class BareCartPoles:
         client = self._client_id
         forces = (10.0 * np.clip(actions, -1.0, 1.0)).tolist()
         for _ in range(frame_skip):
-            for body, force in zip(self._bodies, forces, strict=True):
+            for body, force in zip(self.body_ids, forces, strict=True):
                 pybullet.setJointMotorControl2(
                     body, _SLIDE, pybullet.TORQUE_CONTROL, force=force, physicsClientId=client
                 )
@@ -92,7 +92,7 @@ class BareCartPoles:
 
     def _read(self) -> FloatArray:
         rows = []
-        for body in self._bodies:
+        for body in self.body_ids:
             slide, hinge = pybullet.getJointStates(
                 body, [_SLIDE, _HINGE], physicsClientId=self._client_id
             )

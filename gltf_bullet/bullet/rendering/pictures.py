@@ -40,6 +40,9 @@ LIGHT_FROM = (-0.4, -0.6, 1.0)
 AMBIENT, DIFFUSE, SPECULAR = 0.55, 0.5, 0.1
 LIGHT_PIXELS = 512
 """Side of the light's picture: a shadow's edge is sharp to a 500th of what is framed."""
+_SMALL = 400
+"""[pixels] Pictures up to this size have half of that: their own pixels are hardly finer, and it
+is a quarter of what takes longest (76 of 169 ms of a picture of 400 x 300, measured)."""
 SKY = (226, 232, 240)
 """Red, green, blue of what nothing covers."""
 
@@ -109,7 +112,8 @@ def take_picture(
             behind = draw(matrices, width, height)
         if lamp is not None:
             seen = view_matrices(lamp.camera(), 1.0, 0.0, for_tiny_renderer=is_tiny)
-            light_depth = draw(seen, LIGHT_PIXELS, LIGHT_PIXELS).depth
+            pixels = LIGHT_PIXELS if max(width, height) > _SMALL else LIGHT_PIXELS // 2
+            light_depth = draw(seen, pixels, pixels).depth
     if behind is not None and points is not None:
         _draw_grids(behind, world_points(camera, matrices, behind.depth), planes or {})
     layers = [layer for layer in (picture, behind) if layer is not None]

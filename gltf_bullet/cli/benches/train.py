@@ -19,11 +19,12 @@ import numpy.typing as npt
 from gymnasium.vector import AsyncVectorEnv
 
 from gltf_bullet.bullet.baselines.cart_pole import BareCartPoles
+from gltf_bullet.bullet.baselines.plain_cart_pole import PlainCartPole
 from gltf_bullet.bullet.owned_world import close_world, open_world
 from gltf_bullet.cli.benches.assets import cart_pole_gltf
 from gltf_bullet.envs import DriveAction, EnvConfig, GltfEnv, GltfVectorEnv, terms
 
-__all__ = ["TRAIN_ROWS", "BareEnv", "BareVectorEnv", "Throughput"]
+__all__ = ["TRAIN_ROWS", "BareVectorEnv", "PlainEnv", "Throughput"]
 
 CONFIG = EnvConfig(
     actions=(DriveAction(joint="Slide", mode="force"),), bodies=(), rewards=(terms.Alive(),)
@@ -35,14 +36,14 @@ Env: TypeAlias = Any
 """With gymnasium's ``reset``, ``step`` and ``close``, single or vector."""
 
 
-class BareEnv(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float32]]):
-    """One cart-pole by hand."""
+class PlainEnv(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float32]]):
+    """One cart-pole as somebody writes it who needs no other: what one of ours is held against."""
 
     def __init__(self) -> None:
         self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (4,), np.float32)
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, (1,), np.float32)
         self._client_id = open_world(gravity=CONFIG.gravity, time_step=CONFIG.time_step)
-        self._cart = BareCartPoles(self._client_id, 1)
+        self._cart = PlainCartPole(self._client_id)
 
     def reset(
         self,
@@ -52,12 +53,11 @@ class BareEnv(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float32]]):
     ) -> Any:
         """The upright pole."""
         super().reset(seed=seed)
-        return self._cart.reset()[0].astype(np.float32), {}
+        return self._cart.reset(), {}
 
     def step(self, action: npt.NDArray[np.float32]) -> Any:
         """Push for four engine steps."""
-        observed = self._cart.step(action.astype(np.float64), CONFIG.frame_skip)[0]
-        return observed.astype(np.float32), 1.0, False, False, {}
+        return self._cart.step(action, CONFIG.frame_skip), 1.0, False, False, {}
 
     def close(self) -> None:
         """Close the world."""
@@ -154,7 +154,9 @@ def _per_call(work: Callable[[], object]) -> float:
 def _rows() -> Iterator[TrainRow]:
     data = cart_pole_gltf()
     single = partial(GltfEnv, data, CONFIG)
-    yield TrainRow(name="single", what="GltfEnv / by hand", count=1, ours=single, theirs=BareEnv)
+    yield TrainRow(
+        name="single", what="GltfEnv / a plain environment", count=1, ours=single, theirs=PlainEnv
+    )
     # PyBullet does not survive a fork with open worlds.
     apart = partial(AsyncVectorEnv, context="spawn")
     yield TrainRow(
@@ -162,7 +164,7 @@ def _rows() -> Iterator[TrainRow]:
         what="AsyncVectorEnv of 2 processes / the same by hand",
         count=2,
         ours=partial(apart, [single] * 2),
-        theirs=partial(apart, [BareEnv] * 2),
+        theirs=partial(apart, [PlainEnv] * 2),
     )
     for count in (1, 16, 64):
         yield TrainRow(

@@ -31,6 +31,7 @@ from gltf_bullet.planning.joints.multibody_layout import (
     MultibodyDraft,
     Side,
     SidedJoint,
+    branch_chain,
     emit_multibody,
 )
 from gltf_bullet.planning.joints.rows import JointRow, RowMetric
@@ -38,9 +39,12 @@ from gltf_bullet.transforms import IDENTITY_POSE
 
 __all__ = ["build_articulation"]
 
-MULTIBODY_COORDINATES = 110
-"""Coordinates of one multibody: the engine reports 128, 7 of them for the base, 4 per ball
+MULTIBODY_COORDINATES = 128
+"""Coordinates of one multibody: what the engine reports, 7 of them for any base, 4 per ball
 (measured: beyond them a ball's state comes back empty)."""
+_BASE_COORDINATES = 7
+_MOST_KEPT_FREE = 50
+"""Links and coordinates of a multibody that stay free for chains that close loops."""
 
 FLOATING = -2
 """Root of a multibody that hangs on no anchor."""
@@ -104,19 +108,20 @@ class _Builder:
         """Assign bodies to multibodies; joints that do not fit any more become loop constraints."""
         first = len(self.multibodies)
         self._open(tree.anchor if tree.anchor is not None else FLOATING, tree.root_body)
+        room = self._kept_free(tree)
         for parent, joint, child in tree.steps:
             multibody_index = self.multibody_of[parent] if parent >= 0 else first
             multibody = self.multibodies[multibody_index]
-            links, coordinates = self._cost(joint, child)
+            branch = Branch(joint, child, self._is_reversed(joint, child))
+            links, coordinates = self._cost(branch)
             fits = (
-                multibody.link_count + links <= MULTIBODY_LINKS
-                and multibody.coordinate_count + coordinates <= MULTIBODY_COORDINATES
+                multibody.link_count + links + room[0] <= MULTIBODY_LINKS
+                and multibody.coordinate_count + coordinates + room[1] <= MULTIBODY_COORDINATES
             )
             if fits:
                 multibody.link_count += links
                 multibody.coordinate_count += coordinates
                 self.multibody_of[child] = multibody_index
-                branch = Branch(joint, child, self._is_reversed(joint, child))
                 multibody.branches.setdefault(parent, []).append(branch)
                 continue
             self._open(FLOATING, child)
@@ -130,16 +135,25 @@ class _Builder:
             self.closing.append((joint, LoopConstraintKind.ELEMENT, False, -1))
 
     def _open(self, anchor: int, root: int) -> None:
-        multibody = MultibodyDraft(anchor, root, {})
+        multibody = MultibodyDraft(anchor, root, {}, coordinate_count=_BASE_COORDINATES)
         if root >= 0:
             multibody.link_count = self.parts.group_links(root)
-            multibody.coordinate_count = 7
             self.multibody_of[root] = len(self.multibodies)
         self.multibodies.append(multibody)
 
-    def _cost(self, joint: int, child: int) -> tuple[int, int]:
-        layout = self.joints[joint].layout
-        return len(layout.dofs) + 1 + self.parts.group_links(child), layout.coordinate_count
+    def _cost(self, branch: Branch) -> tuple[int, int]:
+        """Links and coordinates of a branch; where its parent is makes no difference."""
+        links = len(branch_chain(self.parts, branch, IDENTITY_POSE).links)
+        layout = self.joints[branch.joint].layout
+        return links + self.parts.group_links(branch.child), layout.coordinate_count
+
+    def _kept_free(self, tree: SpanningTree) -> tuple[int, int]:
+        """Links and coordinates that the chains of a tree's loops may need."""
+        layouts = [self.joints[joint].layout for joint in tree.closing]
+        welded = [a for a in layouts if not (a.locks_nothing or a.is_undriven_ball)]
+        links = sum(len(layout.dofs) + 1 for layout in welded)
+        coordinates = sum(layout.coordinate_count for layout in welded)
+        return min(links, _MOST_KEPT_FREE), min(coordinates, _MOST_KEPT_FREE)
 
     def _is_reversed(self, joint: int, child: int) -> bool:
         return self.joints[joint].a.body == child

@@ -12,12 +12,13 @@ from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
 from gltf_bullet.model import Joint
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import WORLD, DofPlan, MultibodyPlan
-from gltf_bullet.planning.joints.chain import chain_links
+from gltf_bullet.planning.joints.chain import ChainLinks, chain_links
 from gltf_bullet.planning.joints.layout import JointLayout
 from gltf_bullet.planning.joints.multibody_spec import LinkJoint, LinkSpec, MultibodySpec
 from gltf_bullet.transforms import IDENTITY_POSE, Pose
 
 __all__ = [
+    "MULTIBODY_GROUPS",
     "MULTIBODY_LINKS",
     "ArticulationParts",
     "BodyFacts",
@@ -26,11 +27,14 @@ __all__ = [
     "MultibodyDraft",
     "Side",
     "SidedJoint",
+    "branch_chain",
     "emit_multibody",
 ]
 
-MULTIBODY_LINKS = 100
-"""Links of one multibody: below the engine's silent 127, with room for closing chains."""
+MULTIBODY_LINKS = 126
+"""Links of one multibody: the engine's silent 127, less the fixed one that some begin with."""
+MULTIBODY_GROUPS = 50
+"""Links that the collider groups of one body may take."""
 
 TINY_MASS_RATIO = 1e-4
 """Mass of the link at the end of a welded chain, relative to the body it is welded to."""
@@ -90,7 +94,7 @@ class ArticulationParts:
 
     def group_links(self, node: int) -> int:
         """Fixed links that a body needs for its further collider groups."""
-        return min(max(0, len(self.bodies[node].plan.groups) - 1), MULTIBODY_LINKS // 2)
+        return min(max(0, len(self.bodies[node].plan.groups) - 1), MULTIBODY_GROUPS)
 
     def anchor_pose(self, side: Side) -> Pose:
         """The frame of an anchor at load, without scale."""
@@ -131,6 +135,38 @@ class EmittedMultibody:
     """By joint."""
     chain_ends: dict[int, int]
     """Last link of closing chains, by joint."""
+
+
+def branch_chain(parts: ArticulationParts, branch: Branch, world_from_parent: Pose) -> ChainLinks:
+    """The links of a joint and of the body, or of the closing chain's end, that it holds."""
+    sided = parts.joints[branch.joint]
+    near, far = (sided.b, sided.a) if branch.is_reversed else (sided.a, sided.b)
+    if branch.child >= 0:
+        plan = parts.bodies[branch.child].plan
+        attachment_from_body = far.frame.inverse() @ plan.world_from_body
+        mass, inertia, inertial = plan.mass, plan.inertia_diagonal, plan.body_from_inertial
+    else:
+        attachment_from_body = IDENTITY_POSE
+        # What stands fixed weighs nothing here; of the two ends one does.
+        masses = [parts.bodies[k].plan.mass for k in (far.body, near.body) if k >= 0]
+        mass = TINY_MASS_RATIO * next(filter(None, masses), 0.0)
+        # A ball of 0.1 m: small against any real body, large enough for the solver.
+        inertia, inertial = (mass * 0.004,) * 3, IDENTITY_POSE
+    return chain_links(
+        sided.layout,
+        is_reversed=branch.is_reversed,
+        parent_from_attachment=world_from_parent.inverse() @ near.frame,
+        attachment_from_body=attachment_from_body,
+        near_from_far=near.frame.inverse() @ far.frame,
+        body=LinkSpec(
+            parent=-1,
+            joint=LinkJoint.FIXED,
+            parent_from_link=IDENTITY_POSE,
+            mass=mass,
+            inertia_diagonal=inertia,
+            link_from_inertial=inertial,
+        ),
+    )
 
 
 def emit_multibody(
@@ -179,38 +215,12 @@ def emit_multibody(
     while stack:
         branch, parent_node, parent_link = stack.pop()
         sided = parts.joints[branch.joint]
-        near, far = (sided.b, sided.a) if branch.is_reversed else (sided.a, sided.b)
         world_from_parent = (
             parts.bodies[parent_node].plan.world_from_body
             if parent_node >= 0
             else spec.world_from_base
         )
-        if branch.child >= 0:
-            plan = parts.bodies[branch.child].plan
-            attachment_from_body = far.frame.inverse() @ plan.world_from_body
-            mass, inertia, inertial = plan.mass, plan.inertia_diagonal, plan.body_from_inertial
-        else:
-            attachment_from_body = IDENTITY_POSE
-            # What stands fixed weighs nothing here; of the two ends one does.
-            masses = [parts.bodies[k].plan.mass for k in (far.body, near.body) if k >= 0]
-            mass = TINY_MASS_RATIO * next(filter(None, masses), 0.0)
-            # A ball of 0.1 m: small against any real body, large enough for the solver.
-            inertia, inertial = (mass * 0.004,) * 3, IDENTITY_POSE
-        chain = chain_links(
-            sided.layout,
-            is_reversed=branch.is_reversed,
-            parent_from_attachment=world_from_parent.inverse() @ near.frame,
-            attachment_from_body=attachment_from_body,
-            near_from_far=near.frame.inverse() @ far.frame,
-            body=LinkSpec(
-                parent=-1,
-                joint=LinkJoint.FIXED,
-                parent_from_link=IDENTITY_POSE,
-                mass=mass,
-                inertia_diagonal=inertia,
-                link_from_inertial=inertial,
-            ),
-        )
+        chain = branch_chain(parts, branch, world_from_parent)
         first = len(links)
         for link in chain.links:
             parent = parent_link if link.parent < 0 else first + link.parent

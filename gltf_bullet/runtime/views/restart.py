@@ -32,7 +32,7 @@ def restart(core: SceneCore, state: SceneState, values: Mapping[str, Any]) -> No
             now = _with_value(now, pointer, value)
     # What differs now is what bodies are made of: they are made once for all values together, or
     # weighed anew where it is no more than their masses.
-    if differ_in_masses(now, wanted):
+    if wanted is not now and differ_in_masses(now, wanted):
         wanted = with_masses_of(core.model.now, wanted)
     if _can_take_over(core, state, wanted):
         core.return_to(state, wanted)
@@ -45,7 +45,7 @@ def restart(core: SceneCore, state: SceneState, values: Mapping[str, Any]) -> No
 
 def _can_take_over(core: SceneCore, state: SceneState, wanted: PhysicsScene) -> bool:
     """Whether bodies of ``wanted`` stand in the engine as those did that the state was taken of."""
-    if not _may_stand_otherwise(core, state.physics, wanted):
+    if wanted is state.physics or not _may_stand_otherwise(core, state.physics, wanted):
         return True
     if wanted != core.model.now and not core.change_masses(wanted):
         return False

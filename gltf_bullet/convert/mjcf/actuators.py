@@ -1,0 +1,130 @@
+"""Actuators of joints as drives: ``gain * ctrl + b0 + b1 * length + b2 * velocity``.
+
+The length of an actuator is ``gear`` times the position of its joint, which feels ``gear`` times
+its force (MuJoCo, "Actuation model").
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gltf_bullet.convert.mjcf.model import JointType, MjcfModel
+from gltf_bullet.model import DofKind, DriveMode, JointDrive
+
+__all__ = ["ActuatorDrives", "read_actuators"]
+
+_JOINT, _JOINT_IN_PARENT = 0, 1
+_FIXED_GAIN = 0
+_NO_BIAS, _AFFINE_BIAS = 0, 1
+_NO_DYNAMICS, _FILTER, _FILTER_EXACT = 0, 2, 3
+
+
+@dataclass(slots=True)
+class ActuatorDrives:
+    """What actuators are to the joints of a model."""
+
+    drives: dict[int, list[JointDrive]] = field(default_factory=dict)
+    """By joint; their axis is to be filled in."""
+    notes: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
+    """By joint, for ``extras``."""
+    lost: dict[str, list[str]] = field(default_factory=dict)
+    """Names by why there is no drive."""
+    filtered: list[str] = field(default_factory=list)
+    """Those whose activation follows the control late."""
+    lopsided: list[str] = field(default_factory=list)
+    """Those that push and pull with different limits."""
+
+
+def read_actuators(model: MjcfModel, controls: Mapping[int, float]) -> ActuatorDrives:
+    """Drives of all actuators.
+
+    Args:
+        model: The model.
+        controls: The controls that the drives start with, by actuator; 0 where none is given.
+    """
+    result = ActuatorDrives()
+    for number in range(model.count("actuator")):
+        name = model.name_of("actuator", number)
+        why = _why_lost(model, number)
+        if why:
+            result.lost.setdefault(why, []).append(name)
+            continue
+        _add(result, model, number, name, controls.get(number, 0.0))
+    return result
+
+
+def _why_lost(model: MjcfModel, number: int) -> str:
+    """What no drive can be made of, in words, or ``""``."""
+    if model["actuator_trntype"][number] not in (_JOINT, _JOINT_IN_PARENT):
+        return "transmission to no joint"
+    joint = int(model["actuator_trnid"][number, 0])
+    if model["jnt_type"][joint] not in (JointType.SLIDE, JointType.HINGE):
+        return "transmission to a ball or free joint"
+    if model["actuator_dyntype"][number] not in (_NO_DYNAMICS, _FILTER, _FILTER_EXACT):
+        return "activation of its own"
+    if model["actuator_gaintype"][number] != _FIXED_GAIN or (
+        model["actuator_biastype"][number] not in (_NO_BIAS, _AFFINE_BIAS)
+    ):
+        return "gain that is no constant"
+    _, stiffness, damping = _bias(model, number)
+    if stiffness > 0.0 or damping > 0.0:
+        return "bias that drives away from its target"
+    return ""
+
+
+def _bias(model: MjcfModel, number: int) -> tuple[float, float, float]:
+    if model["actuator_biastype"][number] == _NO_BIAS:
+        return 0.0, 0.0, 0.0
+    b0, b1, b2 = (float(v) for v in model["actuator_biasprm"][number, :3])
+    return b0, b1, b2
+
+
+def _add(result: ActuatorDrives, model: MjcfModel, number: int, name: str, control: float) -> None:
+    joint = int(model["actuator_trnid"][number, 0])
+    gear = float(model["actuator_gear"][number, 0])
+    gain = float(model["actuator_gainprm"][number, 0])
+    bias = _bias(model, number)
+    low, high = (float(v) for v in model["actuator_ctrlrange"][number])
+    is_bound = bool(model["actuator_ctrllimited"][number])
+    if is_bound:
+        control = min(max(control, low), high)
+    note: dict[str, Any] = {"name": name, "gear": gear, "gain": gain}
+    if any(bias):
+        note["bias"] = list(bias)
+    if is_bound:
+        note["controlRange"] = [low, high]
+    limits = [math.inf]
+    for owner, at, scale in (("actuator_force", number, abs(gear)), ("jnt_actfrc", joint, 1.0)):
+        if not model[f"{owner}limited"][at]:
+            continue
+        least, most = (float(v) for v in model[f"{owner}range"][at])
+        limits.append(scale * max(abs(least), abs(most)))
+        note["forceRange" if owner == "actuator_force" else "jointForceRange"] = [least, most]
+        if least != -most:
+            result.lopsided.append(name)
+    if not any(bias) and is_bound:
+        limits.append(abs(gear * gain) * max(abs(low), abs(high)))
+    result.notes.setdefault(joint, []).append(note)
+    if model["actuator_dyntype"][number] != _NO_DYNAMICS:
+        result.filtered.append(name)
+    stiffness, damping = -bias[1] * gear**2, -bias[2] * gear**2
+    bound = min(limits)
+    if stiffness == 0.0 and damping == 0.0 and math.isinf(bound):
+        return  # a motor without bounds: what it does is up to its control
+    constant = gear * (gain * control + bias[0])
+    is_hinge = model["jnt_type"][joint] == JointType.HINGE
+    result.drives.setdefault(joint, []).append(
+        JointDrive(
+            kind=DofKind.ANGULAR if is_hinge else DofKind.LINEAR,
+            axis=0,
+            mode=DriveMode.FORCE,
+            max_force=bound,
+            stiffness=stiffness,
+            damping=damping,
+            position_target=constant / stiffness if stiffness > 0.0 else 0.0,
+            velocity_target=constant / damping if stiffness == 0.0 and damping > 0.0 else 0.0,
+        )
+    )

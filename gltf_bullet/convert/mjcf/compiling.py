@@ -1,0 +1,86 @@
+"""MJCF compiled by MuJoCo, in a process that may end, hang or grow without harm."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from gltf_bullet.convert.issues import MJCF_NEEDS_MUJOCO, ROBOT_REFUSED
+from gltf_bullet.convert.mjcf import program
+from gltf_bullet.convert.mjcf.files import read_mjcf_text
+from gltf_bullet.convert.mjcf.model import MjcfModel
+from gltf_bullet.convert.robot_folders import RobotFolders
+from gltf_bullet.diagnostics import ROOT, Diagnostics
+from gltf_bullet.errors import ContainerError
+
+__all__ = ["compile_mjcf"]
+
+_SECONDS: Final = 120
+"""Of processor time; the largest model that was tried (30 MB of meshes) takes 4."""
+_MEMORY: Final = 6 << 30
+"""[bytes] Of addresses beyond what libraries take."""
+_FAILED: Final = 3
+"""How the program ends where MuJoCo raises."""
+_LONGEST: Final = 400
+"""Characters of what MuJoCo says."""
+
+
+def compile_mjcf(
+    path: str | os.PathLike[str],
+    diagnostics: Diagnostics,
+    allowed: Iterable[str | os.PathLike[str]] = (),
+) -> MjcfModel:
+    """Compile an MJCF file with what it includes and names.
+
+    Args:
+        path: The file.
+        diagnostics: Receives which files are missing or refused.
+        allowed: Folders, besides its own and ROS packages, that it may name files in.
+
+    Raises:
+        ContainerError: MuJoCo is not installed, or does not take the file.
+        OSError: It cannot be read.
+    """
+    text = read_mjcf_text(path, diagnostics, RobotFolders(Path(path), allowed))
+    if importlib.util.find_spec("mujoco") is None:
+        diagnostics.report(MJCF_NEEDS_MUJOCO, ROOT)
+        raise ContainerError(str(path), diagnostics.issues)
+    with tempfile.TemporaryDirectory(prefix="gltf_bullet_") as name:
+        folder = Path(name)
+        source, target = folder / "model.xml", folder / "model.npz"
+        text.write(source)
+        why = _run(source, target)
+        if why:
+            diagnostics.report(ROBOT_REFUSED, ROOT, reader="MuJoCo", why=why)
+            raise ContainerError(str(path), diagnostics.issues)
+        return MjcfModel.load(target)
+
+
+def _run(source: Path, target: Path) -> str:
+    """Compile in a child process; returns why not, or ``""``."""
+    arguments = [str(program.__file__), str(source), str(target), str(_SECONDS), str(_MEMORY)]
+    try:
+        done = subprocess.run(  # noqa: S603  # our own program; the paths are arguments of it
+            [sys.executable, *arguments],
+            cwd=source.parent,  # MuJoCo writes its log where it runs
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            stdin=subprocess.DEVNULL,
+            check=False,
+            timeout=2 * _SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        return f"it takes longer than {2 * _SECONDS} s"
+    if done.returncode == 0:
+        return ""
+    said = " ".join(done.stdout.decode("utf-8", "replace").split())
+    said = said.replace(f"{source.parent}{os.sep}", "")[-_LONGEST:]
+    if done.returncode == _FAILED:
+        return said or "it says no reason"
+    return f"its process ends (exit code {done.returncode}) {said}".rstrip()

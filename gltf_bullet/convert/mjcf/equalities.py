@@ -1,0 +1,111 @@
+"""Equalities: ``connect`` and ``weld`` as constraints, ``joint`` as a rule of following.
+
+They hold in ``qpos0``; what a start elsewhere breaks is closed by the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from gltf_bullet.convert.description import ConstraintDescription, ConstraintKind, MimicRule
+from gltf_bullet.convert.mjcf.model import MjcfModel, pose_of, vector
+from gltf_bullet.transforms import Pose
+
+__all__ = ["Equalities"]
+
+_CONNECT, _WELD, _JOINT = 0, 1, 2
+_KINDS = (
+    "connect", "weld", "joint", "tendon", "flex", "flexvert", "flexstrain", "distance",
+)  # fmt: skip
+_OF_SITES = 6
+"""``mjOBJ_SITE``."""
+
+
+class Equalities:
+    """The equalities of a model, and which of them nothing is made of."""
+
+    def __init__(self, model: MjcfModel) -> None:
+        self._model = model
+        self.lost: dict[str, list[str]] = {}
+        """Names by why there is nothing."""
+        self.curved: dict[str, float] = {}
+        """By name of a joint that follows another along a curve: how far the curve bends away
+        from the line within the range [rad or m]."""
+        self._mimics: dict[int, MimicRule] = {}
+        self._holding: list[int] = []
+        for number in range(model.count("eq")):
+            self._read(number)
+
+    def mimic(self, joint: int) -> MimicRule | None:
+        """The rule that a joint follows."""
+        return self._mimics.get(joint)
+
+    def _read(self, number: int) -> None:
+        model = self._model
+        kind = int(model["eq_type"][number])
+        name = model.name_of("eq", number)
+        if not model["eq_active0"][number]:
+            self._lose("equality that is off", name)
+        elif kind in (_CONNECT, _WELD):
+            self._holding.append(number)
+        elif kind != _JOINT:
+            self._lose(f"equality of type {_KINDS[kind] if kind < len(_KINDS) else kind}", name)
+        else:
+            self._read_rule(number, name)
+
+    def _lose(self, why: str, name: str) -> None:
+        self.lost.setdefault(why, []).append(name)
+
+    def _read_rule(self, number: int, name: str) -> None:
+        """Read ``q1 - q1_0 = a0 + a1 (q2 - q2_0) + a2 (q2 - q2_0)^2 ...``."""
+        model = self._model
+        one, other = int(model["eq_obj1id"][number]), int(model["eq_obj2id"][number])
+        coefficients = model["eq_data"][number, :5].astype(np.float64)
+        if other < 0:
+            self._lose("equality that holds one joint", name)
+            return
+        starts = [float(model["qpos0"][int(model["jnt_qposadr"][j])]) for j in (one, other)]
+        if one in self._mimics:
+            self._lose("second equality of a joint", name)
+            return
+        slope = float(coefficients[1])
+        offset = starts[0] + float(coefficients[0]) - slope * starts[1]
+        self._mimics[one] = MimicRule(model.name_of("jnt", other), slope, offset)
+        if coefficients[2:].any():
+            low, high = -1.0, 1.0
+            if model["jnt_limited"][other]:
+                low, high = (float(v) - starts[1] for v in model["jnt_range"][other])
+            at = np.linspace(low, high, 101)
+            bend = coefficients[2] * at**2 + coefficients[3] * at**3 + coefficients[4] * at**4
+            self.curved[model.name_of("jnt", one)] = float(np.abs(bend).max())
+
+    def constraints(
+        self, places: Mapping[int, tuple[int, int]]
+    ) -> tuple[ConstraintDescription, ...]:
+        """The points and welds, between links of the description."""
+        return tuple(self._constraint(number, places) for number in self._holding)
+
+    def _constraint(
+        self, number: int, places: Mapping[int, tuple[int, int]]
+    ) -> ConstraintDescription:
+        model = self._model
+        data = model["eq_data"][number].astype(np.float64)
+        ends = [int(model[f"eq_obj{k}id"][number]) for k in (1, 2)]
+        is_weld = int(model["eq_type"][number]) == _WELD
+        if "eq_objtype" in model.arrays and int(model["eq_objtype"][number]) == _OF_SITES:
+            frames = [pose_of(model["site_pos"][s], model["site_quat"][s]) for s in ends]
+            ends = [int(model["site_bodyid"][s]) for s in ends]
+        elif is_weld:
+            # The point in the second body, then in the first, and how the second is turned there.
+            frames = [pose_of(data[3:6], data[6:10]), Pose.from_translation(vector(data[:3]))]
+        else:
+            frames = [Pose.from_translation(vector(data[3 * k : 3 * k + 3])) for k in (0, 1)]
+        return ConstraintDescription(
+            kind=ConstraintKind.FIXED if is_weld else ConstraintKind.POINT,
+            parent=places[ends[0]],
+            child=places[ends[1]],
+            parent_from_frame=frames[0],
+            child_from_frame=frames[1],
+        )

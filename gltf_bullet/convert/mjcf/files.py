@@ -1,0 +1,242 @@
+"""The text of an MJCF model with its includes written out and only files that it may name.
+
+Every attribute that MuJoCo takes for a file (they are listed in its schema) is replaced by a copy
+of that file, or goes together with what needs it, so that MuJoCo opens nothing else. A model must
+not copy other files of its user into what is made of it; see ``robot_folders``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from gltf_bullet.convert.issues import (
+    ROBOT_FILE_MISSING,
+    ROBOT_FILE_REFUSED,
+    ROBOT_INVALID,
+)
+from gltf_bullet.convert.robot_folders import RobotFolders
+from gltf_bullet.convert.robot_text import parse_robot
+from gltf_bullet.convert.robot_xml import (
+    Edit,
+    XmlElement,
+    XmlError,
+    edited,
+    escaped,
+    parse_xml,
+    places,
+)
+from gltf_bullet.diagnostics import ROOT, Diagnostics
+from gltf_bullet.errors import ContainerError
+
+__all__ = ["MjcfText", "read_mjcf_text"]
+
+_FILES: Final = (
+    "file", "fileright", "fileleft", "fileup", "filedown", "filefront", "fileback",
+)  # fmt: skip
+_DIRECTORIES: Final = {
+    "mesh": ("meshdir", "assetdir"),
+    "flexcomp": ("meshdir", "assetdir"),
+    "skin": ("assetdir", "meshdir"),
+    "texture": ("texturedir", "assetdir"),
+    "hfield": ("assetdir", "meshdir"),
+}
+"""By element the attributes of ``<compiler>`` that say where its files are."""
+_USERS: Final = {"mesh": "mesh", "hfield": "hfield", "model": "model"}
+"""By element the attribute of others that names it."""
+_PLACE: Final = "@gltf_bullet@"
+"""Stands in the text for the folder that it will be written to."""
+_DEEPEST: Final = 8
+"""Models in models in models; MuJoCo has no need of more."""
+
+
+@dataclass(frozen=True, slots=True)
+class MjcfText:
+    """A text that MuJoCo can compile, and the files that it names."""
+
+    text: str
+    files: dict[str, Path | str] = field(default_factory=dict)
+    """By the name below the folder that the text is written to; texts are of other models."""
+
+    def write(self, path: Path) -> None:
+        """Write the text, and the files beside it."""
+        folder = path.parent
+        place = escaped(folder.as_posix())
+        for name, content in self.files.items():
+            target = folder / name
+            target.parent.mkdir(exist_ok=True)
+            if isinstance(content, str):
+                target.write_text(content.replace(_PLACE, place), encoding="utf-8")
+            else:
+                target.write_bytes(content.read_bytes())
+        path.write_text(self.text.replace(_PLACE, place), encoding="utf-8")
+
+
+def read_mjcf_text(
+    path: str | os.PathLike[str], diagnostics: Diagnostics, folders: RobotFolders
+) -> MjcfText:
+    """Read a model; files that are missing or refused are reported.
+
+    Raises:
+        OSError: It cannot be read.
+        ContainerError: It is no MJCF.
+    """
+    files: dict[str, Path | str] = {}
+    text = _Reader(Path(path).absolute(), folders, files, diagnostics).read()
+    return MjcfText(text, files)
+
+
+class _Reader:
+    """Reads one model; models that it attaches have readers of their own."""
+
+    def __init__(
+        self,
+        path: Path,
+        folders: RobotFolders,
+        files: dict[str, Path | str],
+        diagnostics: Diagnostics,
+        depth: int = 0,
+    ) -> None:
+        self._path = path
+        self._folders = folders
+        self._files = files
+        self._diagnostics = diagnostics
+        self._depth = depth
+        self._included = {path}
+
+    def read(self) -> str:
+        text, root, _ = parse_robot(self._path, self._diagnostics)
+        if root.tag != "mujoco":
+            got = f"<{root.tag}> in {self._path.name}"
+            self._diagnostics.report(
+                ROBOT_INVALID, ROOT, where="line 1", got=got, allowed="<mujoco>"
+            )
+            raise ContainerError(str(self._path), self._diagnostics.issues)
+        whole = self._with_includes(text, root, self._path)
+        if whole is not text:
+            found = parse_xml(whole)
+            if found is None:
+                raise ContainerError(str(self._path), self._diagnostics.issues)
+            root = found
+        return edited(whole, list(self._edits(root)))
+
+    # --- includes -----------------------------------------------------------------------------
+
+    def _with_includes(self, text: str, root: XmlElement, path: Path) -> str:
+        """The text with the elements of other files in the place of their names."""
+        edits = [
+            Edit(element.start, element.end, self._included_text(element, path))
+            for element in root.all_below()
+            if element.tag == "include"
+        ]
+        return edited(text, edits) if edits else text
+
+    def _included_text(self, element: XmlElement, path: Path) -> str:
+        name = element.get("file")
+        # MuJoCo looks beside the first file; beside the one that includes is what is meant.
+        found = self._folders.find(name) or self._beside(path, name)
+        if found is None:
+            self._report(element, name, "include")
+            return ""
+        where = f"{path.name}, {places([element])}"
+        if found in self._included:
+            self._invalid(where, f"{name[:80]!r} is included twice", "included once")
+        self._included.add(found)
+        text = found.read_bytes().decode("utf-8-sig", "replace")
+        try:
+            root = parse_xml(text)
+        except XmlError as error:
+            self._invalid(f"{found.name}, line {error.line}", error.found, error.allowed)
+        if root is None or not root.children:
+            return ""
+        whole = self._with_includes(text, root, found)
+        again = root if whole is text else parse_xml(whole)
+        if again is None or not again.children:
+            return ""
+        return whole[again.children[0].start : again.children[-1].end]
+
+    def _beside(self, path: Path, name: str) -> Path | None:
+        inside = os.path.relpath(path.parent, self._path.parent)
+        return self._folders.find(os.path.normpath(os.path.join(inside, name))) if name else None
+
+    def _invalid(self, where: str, got: str, allowed: str) -> None:
+        self._diagnostics.report(ROBOT_INVALID, ROOT, where=where, got=got, allowed=allowed)
+        raise ContainerError(str(self._path), self._diagnostics.issues)
+
+    # --- files --------------------------------------------------------------------------------
+
+    def _edits(self, root: XmlElement) -> Iterator[Edit]:
+        compilers = root.named("compiler")
+        stated: dict[str, str] = {
+            name: compiler.get(name)
+            for compiler in compilers
+            for name in ("meshdir", "texturedir", "assetdir", "strippath")
+            if name in compiler.attributes
+        }
+        for compiler in compilers:
+            for name in ("meshdir", "texturedir", "assetdir", "strippath"):
+                if name in compiler.attributes:
+                    _, start, end = compiler.attributes[name]
+                    yield Edit(start, end, "false" if name == "strippath" else "")
+        lost: dict[str, set[str]] = {}
+        for element in root.all_below():
+            named = [name for name in _FILES if element.get(name)]
+            copies = {name: self._copy(element, element.get(name), stated) for name in named}
+            if None in copies.values():
+                stem = Path(element.get(named[0])).stem
+                stub = _white(element.name or stem) if element.tag == "texture" else ""
+                yield Edit(element.start, element.end, stub)
+                lost.setdefault(element.tag, set()).add(element.name or stem)
+                continue
+            for name, copy in copies.items():
+                _, start, end = element.attributes[name]
+                yield Edit(start, end, escaped(f"{_PLACE}/{copy}"))
+        if lost:
+            yield from _edits_of_users(root, lost)
+
+    def _copy(self, element: XmlElement, name: str, stated: dict[str, str]) -> str | None:
+        """The name of the copy of a file; ``None`` was reported."""
+        plain = os.path.basename(name) if stated.get("strippath") == "true" else name
+        directories = [stated[key] for key in _DIRECTORIES.get(element.tag, ()) if stated.get(key)]
+        names = [os.path.join(directory, plain) for directory in [*directories[:1], ""]]
+        found = next(filter(None, map(self._folders.find, names)), None)
+        if found is None:
+            shown = next(filter(self._folders.is_outside, names), plain)
+            self._report(element, shown, element.tag)
+            return None
+        # Elements without a name are called like their files.
+        copy = f"file{len(self._files)}/{re.sub(r'[^ -~]', '_', found.name)}"
+        self._files[copy] = found
+        if element.tag == "model":
+            if self._depth >= _DEEPEST:
+                self._invalid(places([element]), "models in models in models", "fewer")
+            reader = _Reader(
+                found, self._folders.of(found), self._files, self._diagnostics, self._depth + 1
+            )
+            self._files[copy] = reader.read()
+        return copy
+
+    def _report(self, element: XmlElement, name: str, what: str) -> None:
+        kind = ROBOT_FILE_REFUSED if self._folders.is_outside(name) else ROBOT_FILE_MISSING
+        owner = f"<{element.tag}>" + (f" {element.name!r}" if element.name else "")
+        self._diagnostics.report(
+            kind, ROOT, owner=owner, got=repr(name[:120]), where=places([element]), what=what
+        )
+
+
+def _white(name: str) -> str:
+    """A texture that changes no colour, for materials that name one without a file."""
+    shown = escaped(name)
+    return f'<texture name="{shown}" type="2d" builtin="flat" rgb1="1 1 1" width="1" height="1"/>'
+
+
+def _edits_of_users(root: XmlElement, lost: dict[str, set[str]]) -> Iterator[Edit]:
+    """Geoms and other elements go with what they show."""
+    for element in root.all_below():
+        is_used = any(element.get(name) in lost.get(tag, ()) for tag, name in _USERS.items())
+        if is_used and element.parent is not None:
+            yield Edit(element.start, element.end)

@@ -1,0 +1,113 @@
+"""What PyBullet makes of URDF against its text, and what is done so that the text counts.
+
+Measured with PyBullet 3.2.7: it lets numbers of ``<limit>`` decide over the type ``continuous``,
+gives links with mass and without collision shapes no inertia, cuts lines of more than about a
+thousand characters in the middle of a word, and ends beyond 127 joints.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from gltf_bullet.convert.robot_checks import c_number
+from gltf_bullet.convert.robot_xml import Edit, XmlElement
+from gltf_bullet.transforms import (
+    Pose,
+    Vec3,
+    quat_from_rotation_vector,
+    quats_from_matrices,
+)
+
+__all__ = ["MOST_JOINTS", "StatedInertia", "edits_of_limits", "in_lines", "stated_inertias"]
+
+MOST_JOINTS: Final = 127
+"""Joints of one multibody, fixed ones among them."""
+_LONGEST_LINE: Final = 500
+"""Characters that PyBullet reads in one piece, with room to spare."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatedInertia:
+    """What an ``<inertial>`` says."""
+
+    diagonal: Vec3
+    """Principal moments [kg m^2]."""
+    link_from_inertial: Pose
+
+
+def edits_of_limits(robot: XmlElement) -> Iterator[Edit]:
+    """Joints of type ``continuous`` have no limits, whatever numbers ``<limit>`` has.
+
+    PyBullet takes a lower limit above the upper one for none.
+    """
+    for joint in robot.named("joint"):
+        limit = joint.first("limit")
+        if joint.get("type") != "continuous" or limit is None:
+            continue
+        for name, value in (("lower", "0"), ("upper", "-1")):
+            if name in limit.attributes:
+                _, start, end = limit.attributes[name]
+                yield Edit(start, end, value)
+            else:
+                at = limit.start + len("<limit")
+                yield Edit(at, at, f' {name}="{value}"')
+
+
+def in_lines(text: str) -> str:
+    """The text with ends of lines where some are too long for PyBullet."""
+    if all(len(line) <= _LONGEST_LINE for line in text.splitlines()):
+        return text
+    text = re.sub(r">[ \t]*<", ">\n<", text)
+    return re.sub(r"""(["'])[ \t]+(?=[\w:.-]+\s*=)""", r"\1\n", text)
+
+
+def stated_inertias(robot: XmlElement) -> Iterator[tuple[str, StatedInertia]]:
+    """Inertias by link, as the file states them; without those that are 0 or no inertia."""
+    for link in robot.named("link"):
+        inertial = link.first("inertial")
+        stated = None if inertial is None else inertial.first("inertia")
+        if inertial is None or stated is None:
+            continue
+        xx, yy, zz, xy, xz, yz = (
+            c_number(stated.get(name, "0")) for name in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
+        )
+        tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        if not np.isfinite(tensor).all():
+            continue
+        moments, axes = np.linalg.eigh(tensor)
+        if moments[0] <= 0.0:
+            continue
+        if np.linalg.det(axes) < 0.0:
+            axes[:, 0] = -axes[:, 0]
+        x, y, z, w = quats_from_matrices(axes).tolist()
+        principal = Pose((x, y, z, w), (0.0, 0.0, 0.0))
+        a, b, c = moments.tolist()
+        yield link.name, StatedInertia((a, b, c), _origin(inertial) @ principal)
+
+
+def _origin(owner: XmlElement) -> Pose:
+    """The pose of ``<origin>``: turns about the fixed axes X, Y, Z, in this order."""
+    origin = owner.first("origin")
+    if origin is None:
+        return Pose.identity()
+    (x, y, z), angles = (_three(origin.get(name)) for name in ("xyz", "rpy"))
+    turn = Pose.identity()
+    for axis, angle in enumerate(angles):
+        vector = np.zeros(3)
+        vector[axis] = angle
+        qx, qy, qz, qw = quat_from_rotation_vector(vector).tolist()
+        turn = Pose((qx, qy, qz, qw), (0.0, 0.0, 0.0)) @ turn
+    return Pose.from_translation((x, y, z)) @ turn
+
+
+def _three(text: str) -> Vec3:
+    numbers = [c_number(word) for word in text.split()[:3]]
+    if len(numbers) < 3 or not all(map(math.isfinite, numbers)):
+        return 0.0, 0.0, 0.0
+    return numbers[0], numbers[1], numbers[2]
