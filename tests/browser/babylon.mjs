@@ -29,7 +29,7 @@ async function run(path, seconds) {
   await new Promise((done) => setTimeout(done, 300)); // the graph's start looks every 100 ms
   for (let frame = 0; frame < seconds * RATE; frame++) {
     scene.render();
-    await new Promise((done) => setImmediate(done));
+    await new Promise((done) => setTimeout(done, 1000 / RATE)); // its delays go by the clock
   }
   B.Logger.Warn = warn;
   B.Logger.Error = error;
