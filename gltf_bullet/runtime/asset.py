@@ -86,11 +86,11 @@ def _read(source: AssetSource, cache_folder: str | os.PathLike[str] | None) -> A
 def _usable(
     content: AssetContent, diagnostics: Diagnostics, kept: KeptAsset | None = None
 ) -> Asset:
-    errors = [issue for issue in diagnostics if issue.is_error]
+    errors = [issue for issue in content.issues if issue.refuses]
     if any(issue.kind is EXTENSION_UNSUPPORTED for issue in errors):
-        raise UnsupportedAssetError(content.path, diagnostics.issues)
+        raise UnsupportedAssetError(content.path, content.issues)
     if errors:
-        raise InvalidAssetError(content.path, diagnostics.issues)
+        raise InvalidAssetError(content.path, content.issues)
     return _asset(content, kept)
 
 

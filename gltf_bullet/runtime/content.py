@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from gltf_bullet.diagnostics import Diagnostics, Issue
+from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity, with_names
 from gltf_bullet.dialects.assemble import read_physics
 from gltf_bullet.dialects.earlier_names import with_present_names
 from gltf_bullet.dialects.registry import check_extensions
@@ -24,6 +24,14 @@ from gltf_bullet.scene import Animation, AnimationSampler, NodeTree
 from gltf_bullet.scene.animation import AnimationTrack, Interpolation
 
 __all__ = ["AssetContent", "FileContent", "read_content"]
+
+
+NO_PHYSICS = IssueKind(
+    "NO_PHYSICS",
+    Severity.INFO,
+    "the file has no bodies, colliders, triggers, joints or gravity: nothing of it is simulated",
+)
+_NOTHING: Final = PhysicsScene()
 
 
 class FileContent(NamedTuple):
@@ -179,10 +187,12 @@ def read_content(source: AssetSource | SourceFile, diagnostics: Diagnostics) -> 
         graph = read_graphs(document.json, diagnostics)
         if graph is not None:
             acted = tuple(sorted(k for k in graph.moved_nodes() if k < len(document.tree)))
+    if physics == _NOTHING and not document.root_extension("KHR_interactivity"):
+        diagnostics.report(NO_PHYSICS, ROOT)
     return AssetContent(
         path=document.path,
         content=Later.known(FileContent(document, physics)),
         animations=animations,
-        issues=diagnostics.issues,
+        issues=with_names(diagnostics.issues, document.tree.names),
         acted=acted,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from html import escape
 
-from gltf_bullet.diagnostics import Diagnostics, Issue, Severity
+from gltf_bullet.diagnostics import Diagnostics, Issue, Severity, with_names
 from gltf_bullet.errors import AssetError
 from gltf_bullet.gltf.document import AssetSource
 from gltf_bullet.options import LoadOptions, require_options
@@ -26,12 +26,12 @@ class Report:
 
     @property
     def is_usable(self) -> bool:
-        """Whether the file loads: no issue of severity ERROR."""
-        return not self.errors
+        """Whether the file loads; with what its errors name left out, where it has any."""
+        return not any(issue.refuses for issue in self.issues)
 
     @property
     def errors(self) -> tuple[Issue, ...]:
-        """Findings that make the file unusable."""
+        """Findings that make the file unusable, or leave a part of it out."""
         return self._of(Severity.ERROR)
 
     @property
@@ -57,6 +57,7 @@ class Report:
                     "code": issue.code,
                     "severity": issue.severity.name.lower(),
                     "pointer": str(issue.pointer),
+                    "node": issue.node,
                     "message": issue.message,
                 }
                 for issue in self.issues
@@ -76,7 +77,7 @@ def check(source: AssetSource, *, options: LoadOptions | None = None) -> Report:
         content = read_content(source, diagnostics)
     except AssetError as error:
         return Report(path=error.path, issues=error.issues)
-    issues = diagnostics.issues
-    if not diagnostics.has_errors:
+    issues = content.issues
+    if not diagnostics.refuses:
         issues += translate_at(content, Placement.of(up_axis="y"), options).issues
-    return Report(path=content.path, issues=issues)
+    return Report(path=content.path, issues=with_names(issues, content.tree.names))

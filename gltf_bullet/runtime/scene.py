@@ -293,7 +293,8 @@ class Scene(SceneViews):
                 which is side a of all of them then; ``None``: all contacts of this scene.
         """
         self.core.require_alive()
-        return self.core.world.contacts(None if node is None else self.nodes.index_of(node))
+        of = None if node is None else self.nodes.index_of(node)
+        return self.core.world.contacts(of, self.core.asset.tree.names)
 
     # --- state --------------------------------------------------------------------------------
 
