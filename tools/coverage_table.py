@@ -46,11 +46,11 @@ OPERATION_TESTS: Final = (
 )
 """Where operations are shown, the narrowest first."""
 _ABOUT_OPERATIONS: Final = (
-    "A row for each operation that is declared; sockets and types are in [behavior](behavior.md), and\n"
-    "`tests/browser/test_babylon.py` compares with Babylon.js. Graphs with other operations of the\n"
-    "core text are refused (`BEHAVIOR_INVALID`); those of unknown extensions do nothing\n"
-    "(`BEHAVIOR_UNSUPPORTED`). What is set of lights, textures and cameras is kept and read back, and\n"
-    "not shown (`BEHAVIOR_UNSEEN`)."
+    "A row for each operation that is declared; sockets and types are in [behavior](behavior.md),\n"
+    "`tests/browser/test_babylon.py` compares with Babylon.js. Graphs with other operations of\n"
+    "the core text are refused (`BEHAVIOR_INVALID`); those of unknown extensions do nothing\n"
+    "(`BEHAVIOR_UNSUPPORTED`). What is set of lights, textures and cameras is kept and read back,\n"
+    "and not shown (`BEHAVIOR_UNSEEN`)."
 )
 
 SECTIONS: Final = (
@@ -139,7 +139,8 @@ def coverage_page(introduction: str) -> str:
         parts.append("\n".join(lines))
     parts.append(f"{BEHAVIOR}\n\n{_ABOUT_OPERATIONS}")
     rows = [
-        f"| `{name}` | {text} | exact | {summary.replace('|', '/')} | `{test.removeprefix('tests/')}` |"
+        f"| `{name}` | {text} | exact | {summary.replace('|', '/')} |"
+        f" `{test.removeprefix('tests/')}` |"
         for name, text, summary, test in operation_rows()
     ]
     head = ["| Operation | Text | In PyBullet | What it does | Shown by |", "|---|---|---|---|---|"]

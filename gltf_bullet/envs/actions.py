@@ -47,8 +47,15 @@ class _Channel:
 class DriveActions:
     """The actions of one asset; engine-free once made, picklable."""
 
-    def __init__(self, scene: Scene, wanted: tuple[Action, ...] | None) -> None:
+    def __init__(
+        self, scene: Scene, wanted: tuple[Action, ...] | None, *, needed: bool = False
+    ) -> None:
         """Resolve names and ranges.
+
+        Args:
+            scene: Whose drives act.
+            wanted: What acts; ``None``: every drive.
+            needed: Whether the file has to have any then.
 
         Raises:
             KeyError: There is no such joint.
@@ -60,13 +67,13 @@ class DriveActions:
             wanted = tuple(
                 DriveAction(joint=d.joint_node, drive=d.drive) for d in scene.joint_controls.drives
             )
-            if not wanted:
+            if needed and not wanted:
                 joints = len(scene.joints)
                 what = f"its {joints} joints have no drives" if joints else "it has no joints"
                 raise ValueError(
                     f"{scene.asset.path} is no environment: {what}, so no action would do "
-                    "anything. Name what acts, as EnvConfig(actions=(VariableAction(variable=...)"
-                    ",)) for a behavior graph, or give actions=() to watch it"
+                    "anything. EnvConfig(...) says what is rewarded and what acts, such as "
+                    "EnvConfig(actions=(VariableAction(variable=...),)) for a behavior graph"
                 )
         self._channels = tuple(_resolve(scene, action) for action in wanted)
         self.low: FloatArray = np.array([c.low for c in self._channels], dtype=np.float64)

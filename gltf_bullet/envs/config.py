@@ -94,7 +94,7 @@ class DriveAction:
 
     def __post_init__(self) -> None:
         if self.mode not in (None, *_MODES):
-            hint = "; force is the mode for torques, too" if self.mode == "torque" else ""
+            hint = "; force is the mode for torques, too" if str(self.mode) == "torque" else ""
             raise ValueError(f"mode is {self.mode!r}; must be {', '.join(_MODES)} or None{hint}")
 
 

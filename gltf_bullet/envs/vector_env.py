@@ -70,7 +70,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         self.num_envs = count
         self._spacing = spacing
         self._size: FloatArray = np.zeros(3)
-        self._outline = outline_of(self.path, self.config)
+        self._outline = outline_of(self.path, self.config, needs_actions=config is None)
         self.single_observation_space = self._outline.observations.space
         self.single_action_space = spaces.Box(-1.0, 1.0, (len(self._outline.actions),), np.float32)
         self.observation_space = batch_space(self.single_observation_space, count)

@@ -74,18 +74,16 @@ def _read(source: AssetSource, cache_folder: str | os.PathLike[str] | None) -> A
     """:func:`read_asset`, or what it found of the same file before."""
     diagnostics = Diagnostics()
     if not isinstance(source, (str, os.PathLike)):
-        return _usable(read_content(source, diagnostics), diagnostics)
+        return _usable(read_content(source, diagnostics))
     file = read_source(source, diagnostics)
     kept = KeptAsset(file, cache_folder)
     content = kept.asset()
     if content is None:
-        return _usable(read_content(file, diagnostics), diagnostics, kept)
+        return _usable(read_content(file, diagnostics), kept)
     return _asset(content, kept)
 
 
-def _usable(
-    content: AssetContent, diagnostics: Diagnostics, kept: KeptAsset | None = None
-) -> Asset:
+def _usable(content: AssetContent, kept: KeptAsset | None = None) -> Asset:
     errors = [issue for issue in content.issues if issue.refuses]
     if any(issue.kind is EXTENSION_UNSUPPORTED for issue in errors):
         raise UnsupportedAssetError(content.path, content.issues)

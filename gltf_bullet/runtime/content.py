@@ -187,7 +187,9 @@ def read_content(source: AssetSource | SourceFile, diagnostics: Diagnostics) -> 
         graph = read_graphs(document.json, diagnostics)
         if graph is not None:
             acted = tuple(sorted(k for k in graph.moved_nodes() if k < len(document.tree)))
-    if physics == _NOTHING and not document.root_extension("KHR_interactivity"):
+    # A misspelt extension, or one that is not known, is why: that is said already.
+    is_told = any(issue.code.startswith("EXTENSION_") for issue in diagnostics)
+    if physics == _NOTHING and not is_told and not document.root_extension("KHR_interactivity"):
         diagnostics.report(NO_PHYSICS, ROOT)
     return AssetContent(
         path=document.path,
