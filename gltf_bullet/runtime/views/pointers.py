@@ -174,7 +174,8 @@ def _node_field(core: SceneCore, pointer: str) -> tuple[int, str] | None:
     if index >= len(core.asset.tree):
         raise KeyError(f"{pointer}: the file has {len(core.asset.tree)} nodes")
     if field not in _NODE_FIELDS and field != "weights":
-        raise KeyError(f"{pointer}: must end in translation, rotation, scale or weights")
+        near = _near(core, pointer)
+        raise KeyError(f"{pointer}: must end in translation, rotation, scale or weights{near}")
     return index, field
 
 
