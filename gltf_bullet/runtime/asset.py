@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING
 
 from gltf_bullet.collection import no_collection
 from gltf_bullet.diagnostics import Diagnostics
-from gltf_bullet.dialects.registry import EXTENSION_UNSUPPORTED
-from gltf_bullet.errors import InvalidAssetError, UnsupportedAssetError
 from gltf_bullet.gltf.container import read_source
 from gltf_bullet.gltf.document import AssetSource
 from gltf_bullet.options import LoadOptions, require_options
-from gltf_bullet.runtime.content import AssetContent, read_content
+from gltf_bullet.runtime.content import AssetContent, read_content, require_usable
 from gltf_bullet.runtime.kept_assets import KeptAsset
 from gltf_bullet.runtime.placement import Placement, UpAxis
 
@@ -84,12 +82,7 @@ def _read(source: AssetSource, cache_folder: str | os.PathLike[str] | None) -> A
 
 
 def _usable(content: AssetContent, kept: KeptAsset | None = None) -> Asset:
-    errors = [issue for issue in content.issues if issue.refuses]
-    if any(issue.kind is EXTENSION_UNSUPPORTED for issue in errors):
-        raise UnsupportedAssetError(content.path, content.issues)
-    if errors:
-        raise InvalidAssetError(content.path, content.issues)
-    return _asset(content, kept)
+    return _asset(require_usable(content), kept)
 
 
 def _asset(content: AssetContent, kept: KeptAsset | None) -> Asset:

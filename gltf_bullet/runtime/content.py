@@ -10,7 +10,8 @@ import numpy as np
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity, with_names
 from gltf_bullet.dialects.assemble import read_physics
 from gltf_bullet.dialects.earlier_names import with_present_names
-from gltf_bullet.dialects.registry import check_extensions
+from gltf_bullet.dialects.registry import EXTENSION_UNSUPPORTED, check_extensions
+from gltf_bullet.errors import InvalidAssetError, UnsupportedAssetError
 from gltf_bullet.gltf.animations import read_animations
 from gltf_bullet.gltf.container import SourceFile
 from gltf_bullet.gltf.document import AssetSource, Document, read_document
@@ -23,7 +24,7 @@ from gltf_bullet.rendering.render_meshes import automatic_visuals
 from gltf_bullet.scene import Animation, AnimationSampler, NodeTree
 from gltf_bullet.scene.animation import AnimationTrack, Interpolation
 
-__all__ = ["AssetContent", "FileContent", "read_content"]
+__all__ = ["AssetContent", "FileContent", "read_content", "read_usable", "require_usable"]
 
 
 NO_PHYSICS = IssueKind(
@@ -198,3 +199,27 @@ def read_content(source: AssetSource | SourceFile, diagnostics: Diagnostics) -> 
         issues=with_names(diagnostics.issues, document.tree.names),
         acted=acted,
     )
+
+
+def read_usable(source: AssetSource | SourceFile) -> AssetContent:
+    """Read a file that can be used; without PyBullet, which announces itself on the terminal.
+
+    Raises:
+        AssetError: It cannot.
+    """
+    return require_usable(read_content(source, Diagnostics()))
+
+
+def require_usable(content: AssetContent) -> AssetContent:
+    """The content, where nothing refuses it.
+
+    Raises:
+        UnsupportedAssetError: It requires an extension that is not known.
+        InvalidAssetError: It has other errors for which a file is not loaded.
+    """
+    errors = [issue for issue in content.issues if issue.refuses]
+    if any(issue.kind is EXTENSION_UNSUPPORTED for issue in errors):
+        raise UnsupportedAssetError(content.path, content.issues)
+    if errors:
+        raise InvalidAssetError(content.path, content.issues)
+    return content

@@ -12,7 +12,6 @@ from gltf_bullet.options import LoadOptions, require_options
 from gltf_bullet.runtime.content import read_content
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.translation import translate_at
-from gltf_bullet.runtime.views.notebook import issue_table
 
 __all__ = ["Report", "check"]
 
@@ -44,6 +43,9 @@ class Report:
 
     def _repr_html_(self) -> str:
         """In notebooks: a table."""
+        # Imported where it is needed: with pictures comes PyBullet, which says so on the terminal.
+        from gltf_bullet.runtime.views.notebook import issue_table
+
         usable = "usable" if self.is_usable else "not usable"
         return f"<p><b>{escape(self.path)}</b>: {usable}</p>{issue_table(self.issues)}"
 
