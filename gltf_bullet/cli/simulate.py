@@ -278,7 +278,7 @@ def _report(
 ) -> None:
     from gltf_bullet.cli.output import console, issue_rows, print_issues, print_json, print_table
 
-    rows, issues = _poses(scene), (*scene.issues, *fallen)
+    rows, issues = _poses(scene), (*scene.issues, *scene.asset.lacks, *fallen)
     if as_json:
         found = {
             "time": scene.time,

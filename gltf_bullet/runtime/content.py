@@ -79,7 +79,7 @@ class AssetContent:
 
     @property
     def automatic_visuals(self) -> Visuals:
-        """What shows the file best: its meshes, or colliders where a moving body has no mesh."""
+        """What shows the file best: meshes, with colliders of bodies that move without any."""
         return automatic_visuals(self.tree, self.physics.motions, self.physics.colliders)
 
     def tree_at_start(self, *, running: bool) -> NodeTree:
@@ -128,6 +128,18 @@ class AssetContent:
             moving=frozenset(moving),
             scaled=frozenset(scaled),
         )
+
+    @property
+    def lacks(self) -> tuple[Issue, ...]:
+        """What is said of a file that has nothing to simulate, where somebody asks what it holds.
+
+        Loading says nothing of it: scenery is loaded to be seen.
+        """
+        # A misspelt extension, or one that is not known, is why: that is said already.
+        is_told = any(issue.code.startswith("EXTENSION_") for issue in self.issues)
+        if self.physics != _NOTHING or is_told or self.acts:
+            return ()
+        return (Issue(NO_PHYSICS, ROOT),)
 
     @property
     def acts(self) -> bool:
@@ -188,10 +200,6 @@ def read_content(source: AssetSource | SourceFile, diagnostics: Diagnostics) -> 
         graph = read_graphs(document.json, diagnostics)
         if graph is not None:
             acted = tuple(sorted(k for k in graph.moved_nodes() if k < len(document.tree)))
-    # A misspelt extension, or one that is not known, is why: that is said already.
-    is_told = any(issue.code.startswith("EXTENSION_") for issue in diagnostics)
-    if physics == _NOTHING and not is_told and not document.root_extension("KHR_interactivity"):
-        diagnostics.report(NO_PHYSICS, ROOT)
     return AssetContent(
         path=document.path,
         content=Later.known(FileContent(document, physics)),

@@ -117,7 +117,7 @@ def translate(
         asset.animated_nodes(running=options.play_animations, acts=options.behavior),
     )
     visuals = NO_VISUALS
-    if options.visuals == "mesh":
+    if options.visuals in ("mesh", "auto"):
         visuals = plan_visuals(
             asset.document,
             frames,

@@ -75,7 +75,6 @@ def test_the_help_of_view_lists_the_keys(run: Run) -> None:
         ("convert", "a.glb"),
         ("convert", "a.glb", "b.obj"),
         ("convert", "a.glb", "b.glb", "--to", "omi"),
-        ("convert", "a.glb", "no/such/folder/b.glb"),
         ("bench", "no-such-row"),
     ],
     ids=" ".join,

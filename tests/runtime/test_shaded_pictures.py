@@ -124,7 +124,7 @@ def test_a_film_frames_what_stays() -> None:
 
 def test_files_are_shown_by_what_shows_all_that_moves() -> None:
     for name, wanted in (
-        ("toy_blocks", "mesh"), ("bouncing_balls", "collider"), ("ragdoll", "collider"),
+        ("toy_blocks", "mesh"), ("bouncing_balls", "auto"), ("ragdoll", "collider"),
     ):  # fmt: skip
         asset = gb.read_asset(str(ASSETS / f"{name}.gltf"))
         assert asset.automatic_visuals == wanted, name
