@@ -79,7 +79,8 @@ def check(source: AssetSource, *, options: LoadOptions | None = None) -> Report:
         content = read_content(source, diagnostics)
     except AssetError as error:
         return Report(path=error.path, issues=error.issues)
-    issues = (*content.issues, *content.lacks)
+    issues = content.issues
     if not diagnostics.refuses:
         issues += translate_at(content, Placement.of(up_axis="y"), options).issues
-    return Report(path=content.path, issues=with_names(issues, content.tree.names))
+    issues = with_names((*issues, *content.lacks), content.tree.names)
+    return Report(path=content.path, issues=issues)

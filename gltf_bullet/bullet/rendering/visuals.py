@@ -29,11 +29,13 @@ from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.body_plans import BodyPlan, ColliderGroup, StaticPlan
 from gltf_bullet.planning.shapes.shape_plans import (
     BvhPlan,
+    CapsulePlan,
     ConvexPartsPlan,
     CylinderPlan,
     HullPlan,
     InfinitePlanePlan,
     PlacedShape,
+    SpherePlan,
 )
 from gltf_bullet.rendering.box_meshes import box_of
 from gltf_bullet.rendering.solids import COLOR_OF_KIND, solid
@@ -244,7 +246,7 @@ class BodyVisuals:
 
     def look_of(self, plan: BodyPlan, group: int) -> LinkLook:
         """What a collider group of a body shows where files say it, not visual shapes."""
-        if self._shows_colliders:
+        if self._shows_colliders or self._is_filled_in(plan.node):
             if not plan.groups:
                 return NOTHING
             shapes, color = plan.groups[group].shapes, COLOR_OF_KIND[plan.kind]
@@ -274,11 +276,11 @@ class BodyVisuals:
 
 def _mesh_of_collider(shapes: tuple[PlacedShape, ...], color: Color) -> VisualMesh | None:
     """Triangles, where Bullet would draw something else than what collides."""
-    drawn_by_us = (CylinderPlan, HullPlan, ConvexPartsPlan)
+    drawn_by_us = (CapsulePlan, SpherePlan, CylinderPlan, HullPlan, ConvexPartsPlan)
     if len(shapes) > 1 and any(isinstance(placed.shape, drawn_by_us) for placed in shapes):
         return solid(shapes, color)
-    # Bullet itself draws a cylinder as a dented ball of 42 points (seen).
-    if isinstance(shapes[0].shape, (CylinderPlan, HullPlan, BvhPlan, ConvexPartsPlan)):
+    # Bullet itself draws round shapes as dented balls of 42 points (seen).
+    if isinstance(shapes[0].shape, (*drawn_by_us, BvhPlan)):
         return solid(shapes[:1], color)
     return None
 
