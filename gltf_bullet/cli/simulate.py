@@ -91,7 +91,7 @@ def simulate(
     """Simulate a file and show where each body ended.
 
     A file that cannot be written does not keep the others from being written; it is named at the
-    end.
+    end. What needs an extra that is not installed is said before anything is simulated.
 
     Example: gltf-bullet simulate examples/assets/shape_zoo.gltf --seconds 3 --png out/last.png
     """
