@@ -81,6 +81,11 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
         self._episode: Episode | None = None
 
     @property
+    def observation_names(self) -> tuple[str, ...]:
+        """What each number of a flat observation is, such as ``"HingeOnDoor position"``."""
+        return self._outline.observations.names
+
+    @property
     def scene(self) -> Scene:
         """What runs in the world.
 

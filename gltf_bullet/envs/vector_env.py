@@ -79,6 +79,11 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         self._ended = np.zeros(count, dtype=np.bool_)
 
     @property
+    def observation_names(self) -> tuple[str, ...]:
+        """What each number of a row of a flat observation is, in order."""
+        return self._outline.observations.names
+
+    @property
     def episodes(self) -> Sequence[Episode]:
         """The copies, in order; empty before the first reset."""
         return tuple(self._episodes)

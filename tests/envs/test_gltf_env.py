@@ -371,3 +371,16 @@ def test_a_single_term_is_taken() -> None:
     assert EnvConfig(rewards=alive).rewards == (alive,)
     with pytest.raises(TypeError, match="rewards must be functions"):
         EnvConfig(rewards=("score",))  # type: ignore[arg-type]
+
+
+def test_every_number_of_an_observation_has_a_name(make: Make) -> None:
+    for path, config in ((REACHER, REACH), (FOLDER / "goal_line.gltf", EnvConfig())):
+        env = make(path, config)
+        seen, _ = env.reset(seed=0)
+        names = env.observation_names
+        assert len(names) == len(set(names)) == len(seen)
+    # The last ones are of goal_line.
+    assert names[0] == "BallMiddle x"
+    assert names[-1] == "Goal inside"
+    ball = env.scene.world_from_node(env.scene.node("BallMiddle").index)[:3, 3]
+    assert seen[[names.index(f"BallMiddle {axis}") for axis in "xyz"]] == pytest.approx(ball)
