@@ -10,7 +10,11 @@ import numpy as np
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity, with_names
 from gltf_bullet.dialects.assemble import read_physics
 from gltf_bullet.dialects.earlier_names import with_present_names
-from gltf_bullet.dialects.registry import EXTENSION_UNSUPPORTED, check_extensions
+from gltf_bullet.dialects.registry import (
+    EXTENSION_UNSUPPORTED,
+    PHYSICS_EXTENSIONS,
+    check_extensions,
+)
 from gltf_bullet.errors import InvalidAssetError, UnsupportedAssetError
 from gltf_bullet.gltf.animations import read_animations
 from gltf_bullet.gltf.container import SourceFile
@@ -135,9 +139,15 @@ class AssetContent:
 
         Loading says nothing of it: scenery is loaded to be seen.
         """
-        # A misspelt extension, or one that is not known, is why: that is said already.
-        is_told = any(issue.code.startswith("EXTENSION_") for issue in self.issues)
-        if self.physics != _NOTHING or is_told or self.acts:
+        # A misspelt extension, one that is not known, or physics that could not be used is why:
+        # that is said already.
+        worse = [issue for issue in self.issues if issue.severity is not Severity.INFO]
+        is_told = any(issue.code.startswith("EXTENSION_") for issue in self.issues) or (
+            bool(worse)
+            and any(name in PHYSICS_EXTENSIONS for name in self.document.extensions_used)
+        )
+        is_refused = any(issue.refuses for issue in worse)
+        if self.physics != _NOTHING or is_told or is_refused or self.acts:
             return ()
         return (Issue(NO_PHYSICS, ROOT),)
 
