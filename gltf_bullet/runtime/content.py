@@ -142,7 +142,9 @@ class AssetContent:
         # A misspelt extension, one that is not known, or physics that could not be used is why:
         # that is said already.
         worse = [issue for issue in self.issues if issue.severity is not Severity.INFO]
-        is_told = any(issue.code.startswith("EXTENSION_") for issue in self.issues) or (
+        is_told = any(
+            issue.code.startswith(("EXTENSION_", "EXTERNAL_")) for issue in self.issues
+        ) or (
             bool(worse)
             and any(name in PHYSICS_EXTENSIONS for name in self.document.extensions_used)
         )

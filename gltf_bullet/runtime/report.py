@@ -82,5 +82,7 @@ def check(source: AssetSource, *, options: LoadOptions | None = None) -> Report:
     issues = content.issues
     if not diagnostics.refuses:
         issues += translate_at(content, Placement.of(up_axis="y"), options).issues
-    issues = with_names((*issues, *content.lacks), content.tree.names)
+    if not any(issue.refuses for issue in issues):
+        issues += content.lacks
+    issues = with_names(issues, content.tree.names)
     return Report(path=content.path, issues=issues)
