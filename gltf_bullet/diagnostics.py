@@ -8,12 +8,12 @@ A reader never throws on content. It carries an immutable :class:`JsonPointer` d
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from gltf_bullet.printable import printable
 
-__all__ = ["ROOT", "Diagnostics", "Issue", "IssueKind", "JsonPointer", "Severity"]
+__all__ = ["ROOT", "Diagnostics", "Issue", "IssueKind", "JsonPointer", "Severity", "with_names"]
 
 
 class Severity(enum.IntEnum):
@@ -62,6 +62,8 @@ class IssueKind:
     severity: Severity
     message: str
     """``str.format`` template: what is, what must be, what was done instead."""
+    loads: bool = False
+    """Of an error: whether the file is loaded all the same, without what the message names."""
 
     def __str__(self) -> str:
         return self.code
@@ -80,6 +82,8 @@ class Issue:
     kind: IssueKind
     pointer: JsonPointer
     values: dict[str, object] = field(default_factory=dict, hash=False)
+    node: str = field(default="", compare=False)
+    """Name of the glTF node that :attr:`pointer` leads to, as far as it is known."""
 
     @property
     def code(self) -> str:
@@ -97,20 +101,57 @@ class Issue:
         return self.kind.severity is Severity.ERROR
 
     @property
+    def refuses(self) -> bool:
+        """Whether the asset is not loaded for it."""
+        return self.is_error and not self.kind.loads
+
+    @property
+    def meaning(self) -> str:
+        """What became of it, in a word or two."""
+        if self.is_error:
+            return "refused" if self.refuses else "left out"
+        return "approximated" if self.severity is Severity.WARNING else "note"
+
+    @property
+    def where(self) -> str:
+        """The place: the node by its name, where it has one, and the pointer."""
+        pointer = printable(self.pointer) or "/"
+        return f'node "{printable(self.node)}" ({pointer})' if self.node else pointer
+
+    @property
     def message(self) -> str:
         """The finding in one line, without its place and code; what it quotes cannot act on it."""
         return printable(self.kind.message.format(**self.values))
 
     def located(self, path: str) -> str:
         """The whole line: file, pointer, message, code."""
-        return f"{printable(path)}#{printable(self.pointer)}: {self.message} [{self.code}]"
+        place = f": {self.where}" if self.node else f"#{printable(self.pointer)}"
+        return f"{printable(path)}{place}: {self.message} [{self.code}]"
 
     def __str__(self) -> str:
-        where = printable(self.pointer) or "/"
-        return f"{self.severity.name.lower()}: {where}: {self.message} [{self.code}]"
+        return f"{self.severity.name.lower()}: {self.where}: {self.message} [{self.code}]"
 
     def __repr__(self) -> str:
         return f"<Issue {self}>"
+
+
+def with_names(issues: Iterable[Issue], names: Sequence[str]) -> tuple[Issue, ...]:
+    """Issues with the names of the nodes that they point to.
+
+    Args:
+        issues: Of one file.
+        names: Of its nodes, empty where they have none.
+    """
+    return tuple([_named(issue, names) for issue in issues])
+
+
+def _named(issue: Issue, names: Sequence[str]) -> Issue:
+    start, _, rest = issue.pointer.removeprefix("/").partition("/")
+    index = rest.partition("/")[0]
+    if start != "nodes" or issue.node or not (index.isascii() and index.isdigit()):
+        return issue
+    name = names[int(index)] if len(index) < 10 and int(index) < len(names) else ""
+    return replace(issue, node=name) if name else issue
 
 
 class Diagnostics:
@@ -138,6 +179,11 @@ class Diagnostics:
     def has_errors(self) -> bool:
         """Whether any finding makes the asset unusable as authored."""
         return any(issue.is_error for issue in self._issues.values())
+
+    @property
+    def refuses(self) -> bool:
+        """Whether the asset is not loaded for any finding."""
+        return any(issue.refuses for issue in self._issues.values())
 
     def take(self, kind: IssueKind | None = None) -> Issue:
         """Remove and return the first finding (of ``kind``); for tests.

@@ -58,7 +58,7 @@ class AssetError(GltfBulletError):
     def __init__(self, path: str, issues: Sequence[Issue]) -> None:
         self.path = path
         self.issues = tuple(sorted(issues, key=lambda issue: issue.kind.severity))
-        errors = [issue for issue in self.issues if issue.is_error]
+        errors = [issue for issue in self.issues if issue.refuses]
         super().__init__("\n".join(issue.located(path) for issue in errors) or printable(path))
 
     def __reduce__(self) -> tuple[object, ...]:

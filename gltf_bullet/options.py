@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 __all__ = ["LoadOptions", "Visuals", "require_options"]
 
-Visuals: TypeAlias = Literal["mesh", "collider", "none"]
+Visuals: TypeAlias = Literal["mesh", "auto", "collider", "none"]
 """What a scene shows of its bodies."""
 
 
@@ -46,7 +46,8 @@ class LoadOptions:
     """Where hulls, convex parts and baked meshes are kept for other processes, half a gigabyte at
     most; ``None``: what ``GLTF_BULLET_CACHE`` says, else the user's cache folder."""
     visuals: Visuals = "mesh"
-    """What cameras see: the file's meshes, the collision shapes, or nothing."""
+    """What cameras see: the file's meshes, the collision shapes, or nothing. ``auto``: meshes, and
+    the collision shapes of bodies that move and have none."""
     visual_vertices: int = 2_000_000
     """Drawn vertices of all bodies together; beyond it meshes become coarser. PyBullet keeps a copy
     per body, 170 bytes per vertex."""
@@ -101,8 +102,8 @@ class LoadOptions:
             raise ValueError(f"decomposition_threshold is {got}; must be in 0..1")
         if self.concave not in ("auto", "decompose", "hull", "bvh"):
             raise ValueError(f"concave is {self.concave!r}; must be auto, decompose, hull or bvh")
-        if self.visuals not in ("mesh", "collider", "none"):
-            raise ValueError(f"visuals is {self.visuals!r}; must be mesh, collider or none")
+        if self.visuals not in ("mesh", "auto", "collider", "none"):
+            raise ValueError(f"visuals is {self.visuals!r}; must be mesh, auto, collider or none")
         if self.world_gravity not in ("file", "engine"):
             raise ValueError(f"world_gravity is {self.world_gravity!r}; must be file or engine")
         is_number = isinstance(self.substeps, int) and not isinstance(self.substeps, bool)

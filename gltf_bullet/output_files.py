@@ -33,10 +33,10 @@ class FileAside:
     """A file under another name in the same folder, until it is complete."""
 
     def __init__(self, target: Path) -> None:
-        """Make the empty file.
+        """Make the empty file, and the folders above it.
 
         Raises:
-            OSError: The folder does not exist or cannot be written, or ``target`` is a folder.
+            OSError: A folder cannot be made or written, or ``target`` is a folder.
         """
         if target.is_dir() and not target.is_symlink():
             raise IsADirectoryError(21, os.strerror(21), str(target))
@@ -44,8 +44,9 @@ class FileAside:
         # The same suffix: writers tell formats by it. The folder is the target's, so that renaming
         # is one act of the file system.
         prefix = f"{_PREFIX}{target.stem[:40]}-"
-        _sweep(target.parent, prefix)
         with _errors_name(target):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _sweep(target.parent, prefix)
             self._handle, name = tempfile.mkstemp(
                 dir=target.parent, prefix=prefix, suffix=target.suffix
             )

@@ -323,12 +323,15 @@ def test_a_scene_does_not_write_over_its_file(tmp_path: Path) -> None:
     [export_other_world, export_other_rollout, lambda target: written_aside(target).__enter__()],
     ids=["export_world", "record_world", "written_aside"],
 )
-def test_a_missing_folder_is_named_with_the_file_that_was_asked_for(
+def test_a_missing_folder_is_made_and_what_cannot_be_one_is_named_with_the_file(
     write: Callable[[Path], None], tmp_path: Path
 ) -> None:
     """Not with the one that is written aside."""
-    target = tmp_path / "nowhere" / "out.glb"
-    with pytest.raises(FileNotFoundError) as caught:
+    write(tmp_path / "new" / "deeper" / "out.glb")
+    assert (tmp_path / "new" / "deeper").is_dir()
+    (tmp_path / "file").write_text("here")
+    target = tmp_path / "file" / "out.glb"
+    with pytest.raises(OSError, match="file") as caught:
         write(target)
     assert caught.value.filename == str(target)
 

@@ -17,10 +17,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
+from gltf_bullet.behavior.operations.catalogue import OPERATIONS
 from gltf_bullet.coverage import Coverage, CoverageRow, Treatment
-from tools.list_issues import PACKAGE, REFERENCE
+from tools.list_issues import PACKAGE, REFERENCE, ROOT
 
-__all__ = ["coverage_page", "declared_rows", "introduction_of", "properties"]
+__all__ = ["coverage_page", "declared_rows", "introduction_of", "operation_rows", "properties"]
 
 PAGE: Final = REFERENCE / "coverage.md"
 DIALECTS: Final = PACKAGE / "dialects"
@@ -35,6 +36,22 @@ DIALECT_OF: Final[Mapping[str, str]] = {
     "joint_limit_tables": "MSFT",  # first drafts of KHR have its words
 }
 """By the beginning of a module's path; modules of another path serve every dialect."""
+
+BEHAVIOR: Final = "## Behavior (KHR_interactivity)"
+OPERATION_TESTS: Final = (
+    "tests/behavior/test_operations.py",
+    "tests/behavior/test_running.py",
+    "tests/runtime/test_behavior.py",
+    "tests/behavior/test_reading.py",
+)
+"""Where operations are shown, the narrowest first."""
+_ABOUT_OPERATIONS: Final = (
+    "A row for each operation that is declared; sockets and types are in [behavior](behavior.md),\n"
+    "`tests/browser/test_babylon.py` compares with Babylon.js. Graphs with other operations of\n"
+    "the core text are refused (`BEHAVIOR_INVALID`); those of unknown extensions do nothing\n"
+    "(`BEHAVIOR_UNSUPPORTED`). What is set of lights, textures and cameras is kept and read back,\n"
+    "and not shown (`BEHAVIOR_UNSEEN`)."
+)
 
 SECTIONS: Final = (
     "Objects and references",
@@ -120,7 +137,61 @@ def coverage_page(introduction: str) -> str:
         ]
         lines += [_line(row, name, dialects[name]) for name, row in _ordered(rows)]
         parts.append("\n".join(lines))
+    parts.append(f"{BEHAVIOR}\n\n{_ABOUT_OPERATIONS}")
+    rows = [
+        f"| `{name}` | {text} | exact | {summary.replace('|', '/')} |"
+        f" `{test.removeprefix('tests/')}` |"
+        for name, text, summary, test in operation_rows()
+    ]
+    head = ["| Operation | Text | In PyBullet | What it does | Shown by |", "|---|---|---|---|---|"]
+    parts.append("\n".join([*head, *rows]))
     return "\n\n".join(parts) + "\n"
+
+
+def operation_rows() -> list[tuple[str, str, str, str]]:
+    """Name, text, meaning and test of every operation of behavior graphs."""
+    shown = _tests_of_operations()
+    return [
+        (name, extension or "KHR_interactivity", operation.summary, shown.get(name, ""))
+        for (extension, name), operation in sorted(OPERATIONS.items())
+    ]
+
+
+def _tests_of_operations() -> dict[str, str]:
+    """The first test that names an operation, itself or in the table that it is run over."""
+    found: dict[str, str] = {}
+    for file in OPERATION_TESTS:
+        body = ast.parse((ROOT / file).read_text(encoding="utf-8")).body
+        tables = {
+            target.id: _texts(statement)
+            for statement in body
+            for target in getattr(statement, "targets", [getattr(statement, "target", None)])
+            if isinstance(target, ast.Name)
+        }
+        functions = [part for part in body if isinstance(part, ast.FunctionDef)]
+        for function in functions:
+            if not function.name.startswith("test_") or "every" in function.name:
+                continue
+            used = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+            helpers = [part for part in functions if part.name in used]
+            texts = {text for part in (function, *helpers) for text in _texts(part)}
+            for text in texts.union(*(tables.get(name, set()) for name in used)):
+                found.setdefault(text, f"{file}::{function.name}")
+    return found
+
+
+def _texts(tree: ast.AST) -> set[str]:
+    return {
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    } | {
+        f"math/{start}{n}"
+        for node in ast.walk(tree)
+        if isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant)
+        for start in [str(node.values[0].value).removeprefix("math/")]
+        for n in ("2", "3", "4", "2x2", "3x3", "4x4")
+    }
 
 
 def _ordered(rows: Sequence[CoverageRow]) -> list[tuple[str, CoverageRow]]:

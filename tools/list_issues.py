@@ -39,9 +39,10 @@ file (a JSON pointer such as `/nodes/3/mesh`) and a message with numbers. `scene
 `gb.check(path).issues` hold them; `gltf-bullet check FILE` prints them; `gltf-bullet explain CODE`
 shows one of the entries below. Codes are stable, messages are not.
 
-Errors raise `InvalidAssetError` (or `ContainerError`) when a file is loaded; `gb.check` goes on and
-lists everything. Warnings raise `TranslationError` with `LoadOptions(strict=True)`. In the messages
-below, names in braces stand for what each finding fills in."""
+Errors raise `InvalidAssetError` (or `ContainerError`) when a file is loaded, but
+`REFERENCE_MISSING`, which leaves a part of it out; `gb.check` goes on and lists everything.
+Warnings raise `TranslationError` with `LoadOptions(strict=True)`. In the messages below, names in
+braces stand for what each finding fills in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

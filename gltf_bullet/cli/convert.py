@@ -76,10 +76,8 @@ def convert(
     """
     if target.suffix.lower() not in (".gltf", ".glb"):
         raise typer.BadParameter(f"{printable(target)} must end in .gltf or .glb", param_hint="OUT")
-    if target.is_dir() or not target.absolute().parent.is_dir():
-        raise typer.BadParameter(
-            f"{printable(target)} cannot be written: no such folder", param_hint="OUT"
-        )
+    if target.is_dir():
+        raise typer.BadParameter(f"{printable(target)} is a folder", param_hint="OUT")
     require_another_file(source, target, force=force)
     require_urdf(source, "--fixed-base", fixed_base)
     require_urdf(source, "--inertia-from-file", inertia_from_file)
@@ -164,9 +162,9 @@ def _rewritten(
     """The physics of a glTF file anew, the rest as it was, and its buffers."""
     from gltf_bullet.dialects.khr.writer import write_physics
     from gltf_bullet.gltf.writing import self_contained
-    from gltf_bullet.runtime.asset import read_asset
+    from gltf_bullet.runtime.content import read_usable
 
-    asset = read_asset(source)
+    asset = read_usable(source)
     diagnostics.extend(list(asset.issues))
     embedded, buffers = self_contained(asset.document, diagnostics)
     root = write_physics(asset.document, asset.physics, diagnostics)

@@ -101,7 +101,7 @@ def _print_entry(out: Console, entry: IssueEntry) -> None:
 
     severity = Severity[entry.severity.upper()]
     meaning = {
-        Severity.ERROR: "the file is refused",
+        Severity.ERROR: "the file is refused, or a part of it left out",
         Severity.WARNING: "loaded, but not exactly as written",
         Severity.INFO: "nothing is lost",
     }[severity]

@@ -30,11 +30,11 @@ def inspect(
     Example: gltf-bullet inspect examples/assets/hinge_door.gltf
     """
     from gltf_bullet.cli.output import console, issue_rows, print_json
-    from gltf_bullet.runtime.asset import read_asset
+    from gltf_bullet.runtime.content import read_usable
     from gltf_bullet.runtime.inspect.inspection import inspect_asset
 
     with loading.options() as options:
-        found = inspect_asset(read_asset(file), options)
+        found = inspect_asset(read_usable(file), options)
     if as_json:
         rows = {key: value for key, value in _tables(found).items() if key != "issues"}
         print_json({**rows, "issues": issue_rows(found.issues)})

@@ -36,11 +36,6 @@ PIPED_WIDTH = 80
 NARROWEST = 40
 """Columns that a table needs."""
 
-MEANING = {
-    Severity.ERROR: "refused",
-    Severity.WARNING: "approximated",
-    Severity.INFO: "note",
-}
 STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
 
@@ -128,9 +123,9 @@ def print_issues(out: Console, issues: Sequence[Issue]) -> None:
 
     out.print("Issues\n", style="bold")
     for issue in sorted(issues, key=lambda issue: issue.severity):
-        kind = Text(MEANING[issue.severity], STYLE[issue.severity])
+        kind = Text(issue.meaning, STYLE[issue.severity])
         out.print(Text.assemble(kind, f" {issue.code}"))
-        about = Text.assemble((printable(issue.pointer) or "/", "dim"), f"\n{issue.message}")
+        about = Text.assemble((issue.where, "dim"), f"\n{issue.message}")
         out.print(Padding(about, (0, 0, 0, 4)))
     out.print()
     out.print("`gltf-bullet explain CODE` says why, how big, and what to do.\n", style="dim")
@@ -143,6 +138,7 @@ def issue_rows(issues: Iterable[Issue]) -> list[dict[str, str]]:
             "code": issue.code,
             "severity": issue.severity.name.lower(),
             "pointer": str(issue.pointer),
+            "node": issue.node,
             "message": issue.message,
         }
         for issue in issues

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,14 +16,19 @@ from gltf_bullet.cli.outputs.tables import CsvTable, text_cell
 from gltf_bullet.cli.robots import AllowOption, FixedBaseOption, read_source
 
 if TYPE_CHECKING:
+    from gltf_bullet.diagnostics import Issue
     from gltf_bullet.runtime.recording.scene_recording import Recording
     from gltf_bullet.runtime.scene import Scene
+    from gltf_bullet.runtime.trigger_reports import TriggerEvent
 
 __all__ = ["simulate"]
 
 PICTURES = (".png", ".jpg", ".webp")
 WIDE = 120
 """[columns] From here on the table says how bodies are turned and how they spin, too."""
+
+MOST_EVENTS = 40
+"""Of triggers that a table lists; --json has all."""
 
 CSV_COLUMNS = (
     "time", "node", "name", "x", "y", "z", "qx", "qy", "qz", "qw",
@@ -72,6 +78,7 @@ def simulate(
     renderer: Annotated[
         str, typer.Option(help="tiny (software), or egl: OpenGL where it works, else tiny.")
     ] = "tiny",
+    floor: Annotated[bool, typer.Option("--floor", help="Put a floor at height 0.")] = False,
     log: Annotated[
         bool, typer.Option("--log", help="Print what the behavior graph logs, and its variables.")
     ] = False,
@@ -84,7 +91,7 @@ def simulate(
     """Simulate a file and show where each body ended.
 
     A file that cannot be written does not keep the others from being written; it is named at the
-    end.
+    end. What needs an extra that is not installed is said before anything is simulated.
 
     Example: gltf-bullet simulate examples/assets/shape_zoo.gltf --seconds 3 --png out/last.png
     """
@@ -101,10 +108,13 @@ def simulate(
     ):  # fmt: skip
         good = path is None or path.suffix.lower() in suffixes
         require(good, option, "a file that ends in " + " or ".join(suffixes))
+    from gltf_bullet.bullet.owned_world import add_floor
     from gltf_bullet.cli.outputs.film import Film, FilmOptions
     from gltf_bullet.cli.outputs.media import require_media
     from gltf_bullet.cli.outputs.plots import require_plots
+    from gltf_bullet.runtime.falls import FallWatch
     from gltf_bullet.runtime.recording.scene_recording import record
+    from gltf_bullet.runtime.trigger_reports import TriggerEvent
 
     if plot is not None:
         require_plots()
@@ -123,9 +133,13 @@ def simulate(
     steps = round(seconds / world.dt)
     row_steps = max(1, round(1.0 / (fps * world.dt)))
     with film.world(gravity=world.gravity, time_step=world.dt) as client:
+        if floor:
+            add_floor(client, y_up=world.up_axis == "y")
         with world.options(**film.load_options(shown)) as options:
             scene = asset.instantiate(client, up_axis=world.up_axis, options=options)
         film.begin(scene, steps, world.dt)
+        falls, events = FallWatch(scene), list[TriggerEvent]()
+        end_of_events = scene.on_trigger(events.append)
         recording = None if html is None else record(scene, fps=film_fps)
         on_row, close = _rows(scene, csv_file, plot, file.name, attempts)
         try:
@@ -134,11 +148,16 @@ def simulate(
             close(False)
             raise
         close(True)
+        end_of_events()
+        fallen = falls.issues()
         if recording is not None and html is not None:
             recording.stop()
             _write_page(recording, html, visuals, attempts)
-        film.roll(lambda show: _run(scene, steps, steps + 1, None, show, "drawing"))
-        _report(scene, as_json, world.up_axis, log=log)
+        film.roll(
+            lambda show: _run(scene, steps, steps + 1, None, show, "drawing"),
+            at_start=bool(fallen),
+        )
+        _report(scene, as_json, world.up_axis, log=log, fallen=fallen, events=events)
     attempts.report()
 
 
@@ -248,17 +267,30 @@ def _poses(scene: Scene) -> list[dict[str, Any]]:
     return rows
 
 
-def _report(scene: Scene, as_json: bool, up_axis: str, *, log: bool) -> None:
+def _report(
+    scene: Scene,
+    as_json: bool,
+    up_axis: str,
+    *,
+    log: bool,
+    fallen: tuple[Issue, ...],
+    events: list[TriggerEvent],
+) -> None:
     from gltf_bullet.cli.output import console, issue_rows, print_issues, print_json, print_table
 
-    rows = _poses(scene)
+    rows, issues = _poses(scene), (*scene.issues, *scene.asset.lacks, *fallen)
     if as_json:
-        found = {"time": scene.time, "bodies": rows, "issues": issue_rows(scene.issues)}
+        found = {
+            "time": scene.time,
+            "bodies": rows,
+            "events": [asdict(event) for event in events],
+            "issues": issue_rows(issues),
+        }
         print_json(found | (_behavior_rows(scene) if log else {}))
         return
     out = console()
-    if scene.issues:
-        print_issues(out, scene.issues)
+    if issues:
+        print_issues(out, issues)
     columns = {"Position [m]": "position", "Velocity [m/s]": "linear_velocity"}
     if out.width >= WIDE:
         columns |= {"Rotation xyzw": "rotation", "Spin [rad/s]": "angular_velocity"}
@@ -271,6 +303,19 @@ def _report(scene: Scene, as_json: bool, up_axis: str, *, log: bool) -> None:
             for row in rows
         ),
     )
+    print_table(
+        out,
+        "Trigger events" + (f", the first {MOST_EVENTS}" if len(events) > MOST_EVENTS else ""),
+        ("Time [s]>", "Event", "Trigger", "Collider", "Of the body"),
+        (
+            (
+                f"{event.time:.4f}", event.kind, event.trigger or event.trigger_node,
+                event.collider or event.collider_node,
+                (event.motion or event.motion_node) if event.motion_node >= 0 else "none",
+            )
+            for event in events[:MOST_EVENTS]
+        ),
+    )  # fmt: skip
     if not rows:
         out.print("The file has no bodies that move.")
     if log and scene.behavior is None:

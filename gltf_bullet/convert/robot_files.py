@@ -89,7 +89,7 @@ def read_robot_text(
     text, root, kind = parse_robot(file, diagnostics)
     findings = Diagnostics()
     check_robot(root, kind, findings)
-    if findings.has_errors:
+    if findings.refuses:
         diagnostics.extend(findings.issues)
         raise ContainerError(str(path), diagnostics.issues)
     meshes: dict[str, MeshFile] = {}

@@ -129,6 +129,7 @@ def parse_msft_joint(
         diagnostics,
         count=node_count,
         instead="the joint holds on to the world" if means_none else JOINT_LEFT_OUT,
+        refers=True,
     )
     description = read_entry(joint, "jointLimits", at, diagnostics, table, instead=JOINT_LEFT_OUT)
     enable_collision = read_bool(joint, "enableCollision", at, diagnostics, default=False)

@@ -74,7 +74,13 @@ def parse_node_joint(
     for key, what in (("connectedNode", "a node"), ("joint", "a physics joint")):
         require(joint, key, f"the index of {what}", at, diagnostics, instead=JOINT_LEFT_OUT)
     connected = read_index(
-        joint, "connectedNode", at, diagnostics, count=node_count, instead=JOINT_LEFT_OUT
+        joint,
+        "connectedNode",
+        at,
+        diagnostics,
+        count=node_count,
+        instead=JOINT_LEFT_OUT,
+        refers=True,
     )
     description = read_entry(joint, "joint", at, diagnostics, table, instead=JOINT_LEFT_OUT)
     enable_collision = read_bool(joint, "enableCollision", at, diagnostics, default=False)

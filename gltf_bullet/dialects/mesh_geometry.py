@@ -118,7 +118,9 @@ def read_mesh(
     if not require(block, "mesh", "the index of a mesh", at, diagnostics, instead=SHAPE_LEFT_OUT):
         return None
     count = document.count("meshes")
-    mesh = read_index(block, "mesh", at, diagnostics, count=count, instead=SHAPE_LEFT_OUT)
+    mesh = read_index(
+        block, "mesh", at, diagnostics, count=count, instead=SHAPE_LEFT_OUT, refers=True
+    )
     if mesh is None:
         return None
     return MeshShape(parts=(MeshPart(mesh=mesh),), convex_hull=convex_hull, pointer=at)

@@ -163,5 +163,5 @@ def read_entry(
     # The common case without a pointer and two calls: a third of the time of a file of colliders.
     if type(value) is int and 0 <= value < len(table):
         return table[value]
-    index = read_index(owner, key, at, diagnostics, count=len(table), instead=instead)
+    index = read_index(owner, key, at, diagnostics, count=len(table), instead=instead, refers=True)
     return None if index is None else table[index]

@@ -54,7 +54,13 @@ def read_part_nodes(
 ) -> tuple[int, ...]:
     """The nodes of a compound trigger in authored order, each once; wrong indices left out."""
     nodes = read_indices(
-        trigger, "nodes", at, diagnostics, count=len(document.tree), instead="it is left out"
+        trigger,
+        "nodes",
+        at,
+        diagnostics,
+        count=len(document.tree),
+        instead="it is left out",
+        refers=True,
     )
     distinct = tuple(dict.fromkeys(nodes or ()))
     if nodes and len(distinct) != len(nodes):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -46,17 +47,34 @@ class _Channel:
 class DriveActions:
     """The actions of one asset; engine-free once made, picklable."""
 
-    def __init__(self, scene: Scene, wanted: tuple[Action, ...] | None) -> None:
+    def __init__(
+        self, scene: Scene, wanted: tuple[Action, ...] | None, *, needed: bool = False
+    ) -> None:
         """Resolve names and ranges.
+
+        Args:
+            scene: Whose drives act.
+            wanted: What acts; ``None``: every drive.
+            needed: Whether the file has to have any then.
 
         Raises:
             KeyError: There is no such joint.
-            ValueError: There is no such drive, or nothing says how far it may go.
+            ValueError: There is no such drive, or none at all, or nothing says how far it may go.
         """
+        self.has_warned = False
+        """Whether it was said that actions are cut."""
         if wanted is None:
             wanted = tuple(
                 DriveAction(joint=d.joint_node, drive=d.drive) for d in scene.joint_controls.drives
             )
+            if needed and not wanted:
+                joints = len(scene.joints)
+                what = f"its {joints} joints have no drives" if joints else "it has no joints"
+                raise ValueError(
+                    f"{scene.asset.path} is no environment: {what}, so no action would do "
+                    "anything. EnvConfig(...) says what is rewarded and what acts, such as "
+                    "EnvConfig(actions=(VariableAction(variable=...),)) for a behavior graph"
+                )
         self._channels = tuple(_resolve(scene, action) for action in wanted)
         self.low: FloatArray = np.array([c.low for c in self._channels], dtype=np.float64)
         """What -1 means, shape [count]."""
@@ -86,7 +104,19 @@ class DriveActions:
         if given.shape != (*copies, len(self)) or not np.isfinite(given).all():
             raise ValueError(f"the action must be {len(self)} finite numbers; got {actions!r}")
         clipped: FloatArray = np.minimum(np.maximum(given, -1.0), 1.0)
+        if not self.has_warned and (clipped != given).any():
+            self._warn(float(np.abs(given).max()))
         return clipped, self.low + (clipped + 1.0) * self._half
+
+    def _warn(self, largest: float) -> None:
+        """Say once that actions are cut."""
+        self.has_warned = True
+        warnings.warn(
+            f"actions are within [-1, 1], which stand for the lowest and highest value of a drive;"
+            f" one of {largest:g} is cut, as are all further ones",
+            RuntimeWarning,
+            stacklevel=4,
+        )
 
     def _understand_few(self, given: list[float]) -> tuple[FloatArray, FloatArray]:
         """:meth:`understand` number by number: a fifth of the time of numpy's functions (measured).
@@ -96,6 +126,8 @@ class DriveActions:
         if not all(map(math.isfinite, given)):
             raise ValueError(f"the action must be {len(self)} finite numbers; got {given!r}")
         clipped = [min(max(value, -1.0), 1.0) for value in given]
+        if not self.has_warned and clipped != given:
+            self._warn(max(map(abs, given)))
         values = [
             low + (value + 1.0) * half
             for value, (low, half) in zip(clipped, self._ranges, strict=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import numpy as np
 
@@ -68,6 +68,8 @@ class StepContext:
     """The variables of the graph as the step began, in the order of the file."""
 
 
+_MODES: Final = ("position", "velocity", "force")
+
 Term: TypeAlias = "Callable[[Scene, StepContext], float | bool]"
 """A part of the reward, or a reason to end the episode. Pickles if it is a module's function or
 one of :mod:`gltf_bullet.envs.terms`."""
@@ -89,6 +91,11 @@ class DriveAction:
     the authored speed or ``maxForce``."""
     high: float | None = None
     """What 1 means, likewise."""
+
+    def __post_init__(self) -> None:
+        if self.mode not in (None, *_MODES):
+            hint = "; force is the mode for torques, too" if str(self.mode) == "torque" else ""
+            raise ValueError(f"mode is {self.mode!r}; must be {', '.join(_MODES)} or None{hint}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,9 +155,9 @@ class EnvConfig:
     """Observations as one vector instead of a dictionary."""
 
     rewards: tuple[Term, ...] = ()
-    """Their sum is the reward."""
+    """Their sum is the reward; a single term is taken as well."""
     terminations: tuple[Term, ...] = ()
-    """Any of them ends the episode."""
+    """Any of them ends the episode; a single one likewise."""
     max_episode_steps: int | None = None
     """After so many steps the episode is truncated."""
     on_reset: Callable[[Scene, np.random.Generator], object] | None = None
@@ -172,6 +179,14 @@ class EnvConfig:
     """Width and height of ``render()``."""
 
     def __post_init__(self) -> None:
+        for name in ("rewards", "terminations"):
+            term = getattr(self, name)
+            if callable(term):
+                object.__setattr__(self, name, (term,))
+            elif not all(map(callable, term)):
+                raise TypeError(f"{name} must be functions of a scene and a StepContext")
+        if self.up_axis not in ("y", "z"):
+            raise ValueError(f"up_axis is {self.up_axis!r}; must be y or z")
         if self.frame_skip < 1:
             raise ValueError(f"frame_skip is {self.frame_skip}; must be >= 1")
         if not self.time_step > 0.0:

@@ -26,14 +26,14 @@ __all__ = ["Episode", "Outline", "instantiate", "outline_of"]
 class Outline:
     """What an environment's spaces are made of; known without a running world, picklable."""
 
-    def __init__(self, scene: Scene, config: EnvConfig) -> None:
+    def __init__(self, scene: Scene, config: EnvConfig, *, needs_actions: bool = False) -> None:
         """Resolve every name of the config against an asset.
 
         Raises:
             KeyError: The asset lacks something that the config names.
             ValueError: A drive is not there, or nothing says how far it may go.
         """
-        self.actions = DriveActions(scene, config.actions)
+        self.actions = DriveActions(scene, config.actions, needed=needs_actions)
         self.observations = Observations(scene, config)
 
 
@@ -46,12 +46,15 @@ def instantiate(
     )
 
 
-def outline_of(source: AssetSource, config: EnvConfig) -> Outline:
-    """Load a file into a world that is closed again at once."""
+def outline_of(source: AssetSource, config: EnvConfig, *, needs_actions: bool = False) -> Outline:
+    """Load a file into a world that is closed again at once.
+
+    ``needs_actions``: a file without drives is refused, since nobody has said what else acts.
+    """
     with headless_world() as client_id:
         scene = instantiate(read_asset(source), config, client_id)
         require_names(scene, config)
-        return Outline(scene, config)
+        return Outline(scene, config, needs_actions=needs_actions)
 
 
 class Episode:

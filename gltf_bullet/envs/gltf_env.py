@@ -53,7 +53,8 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
         Raises:
             AssetError: The file cannot be used.
             KeyError: The asset lacks something that the config names.
-            ValueError: Nothing says how far a drive may go, or an unknown render mode.
+            ValueError: Nothing says how far a drive may go, or what acts where the file has no
+                drives; or an unknown render mode.
             EngineError: ``"human"`` without a display.
         """
         if render_mode not in (None, *type(self).metadata["render_modes"]):
@@ -61,6 +62,7 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
         if render_mode == "human" and not has_display():
             raise EngineError(NO_DISPLAY)
         self.path = os.fspath(path)
+        is_stated = config is not None
         if config is None:
             shown = read_asset(path).automatic_visuals
             config = EnvConfig(options=LoadOptions(visuals=shown))
@@ -71,12 +73,17 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
             "render_modes": ["rgb_array", "human"] if has_display() else ["rgb_array"],
             "render_fps": round(1.0 / (self.config.frame_skip * self.config.time_step)),
         }
-        self._outline = outline_of(self.path, self.config)
+        self._outline = outline_of(self.path, self.config, needs_actions=not is_stated)
         self._due = 0.0
         self.observation_space = self._outline.observations.space
         self.action_space = spaces.Box(-1.0, 1.0, (len(self._outline.actions),), np.float32)
         self._client_id: int | None = None
         self._episode: Episode | None = None
+
+    @property
+    def observation_names(self) -> tuple[str, ...]:
+        """What each number of a flat observation is, such as ``"HingeOnDoor position"``."""
+        return self._outline.observations.names
 
     @property
     def scene(self) -> Scene:

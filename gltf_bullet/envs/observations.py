@@ -71,6 +71,29 @@ class Observations:
         world axes, of the last engine step; zeros at a reset) and ``camera``, as far as there are
         any; in this order where they are one vector.
         """
+        self.names = self._names(scene)
+        """What each number of a flat observation is, in order; without the camera."""
+
+    def _names(self, scene: Scene) -> tuple[str, ...]:
+        tree, controls = scene.core.asset.tree, scene.core.world.articulations.controls
+
+        def title(node: int) -> str:
+            return tree.names[node] or f"node {node}"
+
+        def of(nodes: Sequence[int], whats: Sequence[str]) -> list[str]:
+            return [f"{title(node)} {what}" for node in nodes for what in whats]
+
+        found: list[str] = []
+        for what in ("position", "velocity"):
+            for node in self.joint_nodes:
+                count = len(DofReader(scene.client_id, controls, (node,)).read()[0])
+                numbers = [what] if count == 1 else [f"{what} {k}" for k in range(count)]
+                found += of((node,), numbers)
+        found += of(self.body_nodes, _BODY_NAMES)
+        found += of(self.place_nodes, _PLACE_NAMES)
+        found += of(self.trigger_nodes, ("inside",))
+        found += of(self.contact_nodes, ("touches", "force x", "force y", "force z"))
+        return tuple(found)
 
     def _space(self) -> spaces.Space[Any]:
         count = self._dof_count
@@ -208,6 +231,12 @@ class BoundObservations:
                 link_state(client, body, link) for body, link in self._links
             )
         ]
+
+
+_PLACE_NAMES = ("x", "y", "z")
+_BODY_NAMES = (
+    *_PLACE_NAMES, "qx", "qy", "qz", "qw", "vx", "vy", "vz", "wx", "wy", "wz",
+)  # fmt: skip
 
 
 def _box(low: npt.NDArray[np.float64], high: npt.NDArray[np.float64]) -> spaces.Box:

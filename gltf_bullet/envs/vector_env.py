@@ -70,13 +70,18 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         self.num_envs = count
         self._spacing = spacing
         self._size: FloatArray = np.zeros(3)
-        self._outline = outline_of(self.path, self.config)
+        self._outline = outline_of(self.path, self.config, needs_actions=config is None)
         self.single_observation_space = self._outline.observations.space
         self.single_action_space = spaces.Box(-1.0, 1.0, (len(self._outline.actions),), np.float32)
         self.observation_space = batch_space(self.single_observation_space, count)
         self.action_space = batch_space(self.single_action_space, count)
         self._rngs: list[np.random.Generator] = [np.random.default_rng() for _ in range(count)]
         self._ended = np.zeros(count, dtype=np.bool_)
+
+    @property
+    def observation_names(self) -> tuple[str, ...]:
+        """What each number of a row of a flat observation is, in order."""
+        return self._outline.observations.names
 
     @property
     def episodes(self) -> Sequence[Episode]:

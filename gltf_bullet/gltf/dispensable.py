@@ -42,7 +42,7 @@ _WHOLE_FILE: Final = frozenset(
 def do_without(found: Diagnostics, instead: str, diagnostics: Diagnostics) -> None:
     """Report what was ``found``, errors as warnings that end with what is done ``instead``."""
     for issue in found:
-        if issue.is_error and issue.kind not in _WHOLE_FILE:
+        if issue.refuses and issue.kind not in _WHOLE_FILE:
             diagnostics.report(PASSED_OVER, issue.pointer, got=issue.message, instead=instead)
         else:
             diagnostics.extend([issue])

@@ -37,7 +37,15 @@ from gltf_bullet.model.pointer_values import (
 from gltf_bullet.model.shapes import Box, Capsule, Cylinder, MeshShape, Plane, Shape, Sphere
 from gltf_bullet.number_ranges import carried, range_of
 
-__all__ = ["PointerTarget", "edited", "find_target", "has_weights", "written"]
+__all__ = [
+    "PointerTarget",
+    "edited",
+    "find_target",
+    "has_weights",
+    "members_of",
+    "pointers_of",
+    "written",
+]
 
 
 _MOTION: Final = {
@@ -188,6 +196,26 @@ def _keys_by_place(pointer: str) -> dict[str, str]:
         # OMI_physics_joint's own list of pointers writes one level more than its schema has.
         found[above] = key
     return {place: key for place, key in found.items() if place}
+
+
+def members_of(kind: type) -> Mapping[str, Property]:
+    """The properties of values of one type of the model, by their names in the JSON.
+
+    Of several names for one field the first one is KHR's.
+    """
+    return _TABLES.get(kind, {})
+
+
+def pointers_of(scene: PhysicsScene) -> tuple[str, ...]:
+    """Every pointer of the physics of a scene, of what is used and what is not, each once."""
+    found = {
+        f"{item.pointer}/{key}": None
+        for item in (*_items(scene), *_entries(scene.tables))
+        if item.pointer
+        for key in members_of(type(item))
+        if _member(item, key) is not None
+    }
+    return tuple(found)
 
 
 def _member(item: Any, key: str) -> Property | None:

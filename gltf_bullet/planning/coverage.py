@@ -38,6 +38,12 @@ MOTIONS: Final = covers(
         when="absent",
         how="from the shapes, at `LoadOptions.density`",
     ),
+    exact(
+        "mass",
+        shown_by="tests/spec/test_omi_physics_body.py::test_mass_is_1_by_default",
+        when="absent in OMI",
+        how="1 kg, its default",
+    ),
     approximated("mass", when="0 (infinite)", by=INFINITE_AS_LARGE),
     exact(
         "centerOfMass",

@@ -64,8 +64,8 @@ def has_render_meshes(tree: NodeTree, scene_index: int | None = None) -> bool:
 
 def automatic_visuals(
     tree: NodeTree, motions: Iterable[int], colliders: Iterable[int]
-) -> Literal["mesh", "collider"]:
-    """What shows a file best: its meshes, or colliders where a body that moves has no mesh.
+) -> Literal["mesh", "auto", "collider"]:
+    """What shows a file best: its meshes, with colliders for bodies that move without any.
 
     Args:
         tree: The file's nodes.
@@ -81,7 +81,7 @@ def automatic_visuals(
     owner_of = tree.nearest_at_or_above(marked)
     shown = {int(owner_of[node]) for node, mesh in enumerate(tree.mesh_of) if mesh is not None}
     solid = {int(owner_of[node]) for node in colliders} - {-1}
-    return "mesh" if solid <= shown else "collider"
+    return "mesh" if solid <= shown else "auto"
 
 
 def plan_visuals(

@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 
 from gltf_bullet.collection import no_collection
 from gltf_bullet.diagnostics import Diagnostics
-from gltf_bullet.dialects.registry import EXTENSION_UNSUPPORTED
-from gltf_bullet.errors import InvalidAssetError, UnsupportedAssetError
 from gltf_bullet.gltf.document import AssetSource
 from gltf_bullet.options import LoadOptions, require_options
-from gltf_bullet.runtime.content import AssetContent, read_content
+from gltf_bullet.runtime.content import AssetContent, read_content, require_usable
 from gltf_bullet.runtime.placement import Placement, UpAxis
 
 if TYPE_CHECKING:
@@ -66,12 +64,7 @@ def read_asset(source: AssetSource) -> Asset:
     """
     diagnostics = Diagnostics()
     with no_collection():
-        content = read_content(source, diagnostics)
-    errors = [issue for issue in diagnostics if issue.is_error]
-    if any(issue.kind is EXTENSION_UNSUPPORTED for issue in errors):
-        raise UnsupportedAssetError(content.path, diagnostics.issues)
-    if errors:
-        raise InvalidAssetError(content.path, diagnostics.issues)
+        content = require_usable(read_content(source, diagnostics))
     return Asset(
         path=content.path,
         document=content.document,

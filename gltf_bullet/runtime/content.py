@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
-from gltf_bullet.diagnostics import Diagnostics, Issue
+from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity, with_names
 from gltf_bullet.dialects.assemble import read_physics
 from gltf_bullet.dialects.earlier_names import with_present_names
-from gltf_bullet.dialects.registry import check_extensions
+from gltf_bullet.dialects.registry import (
+    EXTENSION_UNSUPPORTED,
+    PHYSICS_EXTENSIONS,
+    check_extensions,
+)
+from gltf_bullet.errors import InvalidAssetError, UnsupportedAssetError
 from gltf_bullet.gltf.animations import read_animations
 from gltf_bullet.gltf.document import AssetSource, Document, read_document
 from gltf_bullet.gltf.writing import encode_glb, self_contained
@@ -21,7 +26,15 @@ from gltf_bullet.rendering.render_meshes import automatic_visuals
 from gltf_bullet.scene import Animation, AnimationSampler, NodeTree
 from gltf_bullet.scene.animation import AnimationTrack, Interpolation
 
-__all__ = ["AssetContent", "read_content"]
+__all__ = ["NO_PHYSICS", "AssetContent", "read_content", "read_usable", "require_usable"]
+
+
+NO_PHYSICS = IssueKind(
+    "NO_PHYSICS",
+    Severity.INFO,
+    "the file has no bodies, colliders, triggers, joints or gravity: nothing of it is simulated",
+)
+_NOTHING: Final = PhysicsScene()
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -53,7 +66,7 @@ class AssetContent:
 
     @property
     def automatic_visuals(self) -> Visuals:
-        """What shows the file best: its meshes, or colliders where a moving body has no mesh."""
+        """What shows the file best: meshes, with colliders of bodies that move without any."""
         return automatic_visuals(self.tree, self.physics.motions, self.physics.colliders)
 
     def tree_at_start(self, *, running: bool) -> NodeTree:
@@ -102,6 +115,26 @@ class AssetContent:
             moving=frozenset(moving),
             scaled=frozenset(scaled),
         )
+
+    @property
+    def lacks(self) -> tuple[Issue, ...]:
+        """What is said of a file that has nothing to simulate, where somebody asks what it holds.
+
+        Loading says nothing of it: scenery is loaded to be seen.
+        """
+        # A misspelt extension, one that is not known, or physics that could not be used is why:
+        # that is said already.
+        worse = [issue for issue in self.issues if issue.severity is not Severity.INFO]
+        is_told = any(
+            issue.code.startswith(("EXTENSION_", "EXTERNAL_")) for issue in self.issues
+        ) or (
+            bool(worse)
+            and any(name in PHYSICS_EXTENSIONS for name in self.document.extensions_used)
+        )
+        is_refused = any(issue.refuses for issue in worse)
+        if self.physics != _NOTHING or is_told or is_refused or self.acts:
+            return ()
+        return (Issue(NO_PHYSICS, ROOT),)
 
     @property
     def acts(self) -> bool:
@@ -160,6 +193,30 @@ def read_content(source: AssetSource, diagnostics: Diagnostics) -> AssetContent:
         document=document,
         physics=physics,
         animations=animations,
-        issues=diagnostics.issues,
+        issues=with_names(diagnostics.issues, document.tree.names),
         acted=acted,
     )
+
+
+def read_usable(source: AssetSource) -> AssetContent:
+    """Read a file that can be used; without PyBullet, which announces itself on the terminal.
+
+    Raises:
+        AssetError: It cannot.
+    """
+    return require_usable(read_content(source, Diagnostics()))
+
+
+def require_usable(content: AssetContent) -> AssetContent:
+    """The content, where nothing refuses it.
+
+    Raises:
+        UnsupportedAssetError: It requires an extension that is not known.
+        InvalidAssetError: It has other errors for which a file is not loaded.
+    """
+    errors = [issue for issue in content.issues if issue.refuses]
+    if any(issue.kind is EXTENSION_UNSUPPORTED for issue in errors):
+        raise UnsupportedAssetError(content.path, content.issues)
+    if errors:
+        raise InvalidAssetError(content.path, content.issues)
+    return content

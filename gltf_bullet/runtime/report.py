@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from html import escape
 
-from gltf_bullet.diagnostics import Diagnostics, Issue, Severity
+from gltf_bullet.diagnostics import Diagnostics, Issue, Severity, with_names
 from gltf_bullet.errors import AssetError
 from gltf_bullet.gltf.document import AssetSource
 from gltf_bullet.options import LoadOptions, require_options
 from gltf_bullet.runtime.content import read_content
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.translation import translate_at
-from gltf_bullet.runtime.views.notebook import issue_table
 
 __all__ = ["Report", "check"]
 
@@ -26,12 +25,12 @@ class Report:
 
     @property
     def is_usable(self) -> bool:
-        """Whether the file loads: no issue of severity ERROR."""
-        return not self.errors
+        """Whether the file loads; with what its errors name left out, where it has any."""
+        return not any(issue.refuses for issue in self.issues)
 
     @property
     def errors(self) -> tuple[Issue, ...]:
-        """Findings that make the file unusable."""
+        """Findings that make the file unusable, or leave a part of it out."""
         return self._of(Severity.ERROR)
 
     @property
@@ -44,6 +43,9 @@ class Report:
 
     def _repr_html_(self) -> str:
         """In notebooks: a table."""
+        # Imported where it is needed: with pictures comes PyBullet, which says so on the terminal.
+        from gltf_bullet.runtime.views.notebook import issue_table
+
         usable = "usable" if self.is_usable else "not usable"
         return f"<p><b>{escape(self.path)}</b>: {usable}</p>{issue_table(self.issues)}"
 
@@ -57,6 +59,7 @@ class Report:
                     "code": issue.code,
                     "severity": issue.severity.name.lower(),
                     "pointer": str(issue.pointer),
+                    "node": issue.node,
                     "message": issue.message,
                 }
                 for issue in self.issues
@@ -76,7 +79,10 @@ def check(source: AssetSource, *, options: LoadOptions | None = None) -> Report:
         content = read_content(source, diagnostics)
     except AssetError as error:
         return Report(path=error.path, issues=error.issues)
-    issues = diagnostics.issues
-    if not diagnostics.has_errors:
+    issues = content.issues
+    if not diagnostics.refuses:
         issues += translate_at(content, Placement.of(up_axis="y"), options).issues
+    if not any(issue.refuses for issue in issues):
+        issues += content.lacks
+    issues = with_names(issues, content.tree.names)
     return Report(path=content.path, issues=issues)

@@ -25,6 +25,7 @@ from gltf_bullet.runtime.scene_state import SceneState, require_own
 from gltf_bullet.runtime.step_program import StepProgram
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
 from gltf_bullet.runtime.views.bodies import Body
+from gltf_bullet.runtime.views.drive_targets import Targets, set_drive_targets
 from gltf_bullet.runtime.views.export import write_pose
 from gltf_bullet.runtime.views.nodes import NodeView
 from gltf_bullet.runtime.views.notebook import scene_page
@@ -208,20 +209,23 @@ class Scene(SceneViews):
 
     def set_drive_targets(
         self,
-        positions: Sequence[float] | FloatArray | None = None,
-        velocities: Sequence[float] | FloatArray | None = None,
+        positions: Targets | None = None,
+        velocities: Targets | None = None,
     ) -> None:
-        """Set the targets of all drives at once, in the order of ``joint_controls.drives``.
+        """Set the targets of many drives at once.
 
         Args:
-            positions: [m] or [rad]; ``None`` keeps them.
-            velocities: [m/s] or [rad/s]; ``None`` keeps them.
+            positions: [m] or [rad], in the order of ``joint_controls.drives``, or by joint, where a
+                joint with several drives takes a list; ``None`` keeps them, and so does a joint
+                that is not named.
+            velocities: [m/s] or [rad/s], likewise.
 
         Raises:
+            KeyError: There is no joint of that name.
             ValueError: A wrong number of targets, or one that is not finite.
         """
         self.core.require_alive()
-        self.core.joint_controls.set_drive_targets(positions, velocities)
+        set_drive_targets(self.core, self.joints, positions, velocities)
 
     def apply_impulse(
         self,
@@ -290,7 +294,8 @@ class Scene(SceneViews):
                 which is side a of all of them then; ``None``: all contacts of this scene.
         """
         self.core.require_alive()
-        return self.core.world.contacts(None if node is None else self.nodes.index_of(node))
+        of = None if node is None else self.nodes.index_of(node)
+        return self.core.world.contacts(of, self.core.asset.tree.names)
 
     # --- state --------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from gltf_bullet.bullet.session import EngineSession, EngineSettings
 from gltf_bullet.bullet.state.body_states import BodyStates
 from gltf_bullet.bullet.state.snapshots import EngineSnapshot
 from gltf_bullet.bullet.world.engine_world import EngineWorld
-from gltf_bullet.diagnostics import Issue
+from gltf_bullet.diagnostics import Issue, with_names
 from gltf_bullet.errors import SceneRemovedError
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
@@ -95,7 +95,7 @@ class SceneCore:
         try:
             self._take_over(world)
             self._issues += world.issues
-            self.reports = TriggerReports(world.triggers)
+            self.reports = TriggerReports(world.triggers, lambda: self.asset.tree.names)
             self._start.expect()
         except BaseException:  # Ctrl-C among others
             world.remove()
@@ -105,7 +105,8 @@ class SceneCore:
     def issues(self) -> tuple[Issue, ...]:
         """Findings of reading, translating and stepping, in the order of discovery."""
         noticed = () if self.acting is None else self.acting.issues
-        return self._issues + self.world.articulations.issues + self.world.lost_issues + noticed
+        found = self.world.articulations.issues + self.world.lost_issues + noticed
+        return self._issues + (with_names(found, self.asset.tree.names) if found else ())
 
     def _engine_world(self, translation: Translation) -> EngineWorld:
         """Put a translation into the world: whole, or with an exception not at all."""

@@ -64,6 +64,11 @@ class StepProgram:
         scenes[number] = weakref.ref(core, lambda _: scenes.pop(number, None))
         core.on_remove(lambda: scenes.pop(number, None))
 
+    def cores(self) -> tuple[SceneCore, ...]:
+        """The scenes of the world whose bodies are all there, in the order of their loading."""
+        alive = [known() for known in self._scenes.values()]
+        return tuple([c for c in alive if c is not None and not c.is_removed and _is_whole(c)])
+
     # --- steps --------------------------------------------------------------------------------
 
     def step(self, caller: SceneCore, count: int = 1, *, alone: bool = False) -> None:

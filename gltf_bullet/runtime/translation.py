@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from gltf_bullet.diagnostics import Diagnostics, Issue, Severity
+from gltf_bullet.diagnostics import Diagnostics, Issue, Severity, with_names
 from gltf_bullet.errors import InvalidAssetError, TranslationError
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
@@ -54,9 +54,9 @@ class Translation:
             InvalidAssetError: Content turned out unusable while translating.
             TranslationError: ``strict`` and the engine would approximate.
         """
-        if any(issue.is_error for issue in self.issues):
+        if any(issue.refuses for issue in self.issues):
             raise InvalidAssetError(self.path, self.issues)
-        lost = [issue for issue in self.issues if issue.severity is Severity.WARNING]
+        lost = [issue for issue in self.issues if issue.severity is not Severity.INFO]
         if strict and lost:
             raise TranslationError(self.path, lost)
         return self
@@ -80,7 +80,8 @@ def translate_at(asset: AssetContent, placement: Placement, options: LoadOptions
     physics = within(asset.physics, tree.nodes_of_scene(index), found)
     check_pointer_tracks(asset.animations, physics, found)
     translation = translate(asset, physics, frames, index, options)
-    return replace(translation, issues=(*translation.issues, *found.issues))
+    issues = with_names((*translation.issues, *found.issues), tree.names)
+    return replace(translation, issues=issues)
 
 
 def translate(
@@ -116,7 +117,7 @@ def translate(
         asset.animated_nodes(running=options.play_animations, acts=options.behavior),
     )
     visuals = NO_VISUALS
-    if options.visuals == "mesh":
+    if options.visuals in ("mesh", "auto"):
         visuals = plan_visuals(
             asset.document,
             frames,

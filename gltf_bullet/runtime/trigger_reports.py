@@ -6,7 +6,7 @@ event names glTF nodes, which bodies loaded otherwise do not have.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
@@ -27,6 +27,12 @@ class TriggerEvent:
     """glTF index of the very collider."""
     motion_node: int
     """glTF index of the node with the motion of its body; -1 without one."""
+    trigger: str = ""
+    """Name of ``trigger_node``, empty where it has none."""
+    collider: str = ""
+    """Name of ``collider_node``."""
+    motion: str = ""
+    """Name of ``motion_node``; empty without one, too."""
     time: float
     """Simulated time [s]: the end of the step that noticed it; earlier, as computed along the
     path, where the collider came and went within one step."""
@@ -44,8 +50,9 @@ class _World(Protocol):
 class TriggerReports:
     """Turns crossings into events and hands them out."""
 
-    def __init__(self, triggers: Triggers) -> None:
-        self.triggers = triggers
+    def __init__(self, triggers: Triggers, names: Callable[[], Sequence[str]]) -> None:
+        """Report what ``triggers`` notice; ``names`` tells those of all nodes of the file."""
+        self.triggers, self._names = triggers, names
         self.events: tuple[TriggerEvent, ...] = ()
         """Of the last step, in order of time."""
         self._callbacks: dict[int, Callable[[TriggerEvent], object]] = {}
@@ -74,7 +81,10 @@ class TriggerReports:
             crossings = self.triggers.after_watched_step(pairs, time_step)
         else:
             crossings = self.triggers.after_step(world.read_sensed(), world_from_node, time_step)
-        self.events = tuple([_event(crossing, time, time_step) for crossing in crossings])
+        self.events = ()
+        if crossings:
+            names = self._names()
+            self.events = tuple([_event(c, time, time_step, names) for c in crossings])
 
     def replace_triggers(
         self, triggers: Triggers, world_from_node: FloatArray, before: FloatArray
@@ -134,11 +144,14 @@ class TriggerReports:
         self.events = ()
 
 
-def _event(crossing: Crossing, time: float, time_step: float) -> TriggerEvent:
+def _event(crossing: Crossing, time: float, time_step: float, names: Sequence[str]) -> TriggerEvent:
     return TriggerEvent(
         kind="entered" if crossing.entered else "exited",
         trigger_node=crossing.trigger_node,
         collider_node=crossing.collider_node,
         motion_node=crossing.motion_node,
+        trigger=names[crossing.trigger_node],
+        collider=names[crossing.collider_node],
+        motion=names[crossing.motion_node] if crossing.motion_node >= 0 else "",
         time=time - (1.0 - crossing.fraction) * time_step,
     )

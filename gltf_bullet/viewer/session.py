@@ -67,7 +67,7 @@ class Session(Playback):
             options = replace(self._options.load, visuals=visuals)
             scene = asset.instantiate(self.client_id, up_axis=up_axis, options=options)
         except (AssetError, TranslationError) as error:
-            self.problem = tuple(str(issue) for issue in error.issues if issue.is_error)
+            self.problem = tuple(str(issue) for issue in error.issues if issue.refuses)
             return False
         except (GltfBulletError, OSError) as error:
             self.problem = (str(error),)

@@ -489,6 +489,23 @@ def test_an_animation_plays_backwards_without_end_and_is_stopped_at_a_time() -> 
     assert host.played[0] == pytest.approx(0.75)
 
 
+def test_a_stopped_animation_stands_where_it_was_and_is_never_done() -> None:
+    host = JsonHost(ANIMATED, [(0.0, 2.0)])
+    g, _ = playing()
+    tick = g.add("event/onTick")
+    late = g.add("math/ge", {"a": Out(tick, "timeSinceStart"), "b": 1.0})
+    branch = g.add("flow/branch", {"condition": Out(late)})
+    stop = g.add("animation/stop", {"animation": "/animations/0"})
+    g.flow(tick, branch)
+    g.flow(branch, "true", stop)
+    g.flow(stop, g.count("stopped"))
+    behavior = run(g, ANIMATED, host)
+    ticked(behavior, 0.0, 0.5)
+    assert ticked(behavior, 1.0, 9.0) == {"out": 1, "err": 0, "done": 0, "stopped": 2}
+    assert host.played[0] == pytest.approx(1.0)
+    assert behavior.find("/animations/0/extensions/KHR_interactivity/isPlaying").get() is False
+
+
 @pytest.mark.parametrize(
     "wrong",
     [{"startTime": math.inf}, {"endTime": math.nan}, {"speed": 0.0}, {"speed": math.inf},

@@ -75,7 +75,6 @@ def test_the_help_of_view_lists_the_keys(run: Run) -> None:
         ("convert", "a.glb"),
         ("convert", "a.glb", "b.obj"),
         ("convert", "a.glb", "b.glb", "--to", "omi"),
-        ("convert", "a.glb", "no/such/folder/b.glb"),
         ("bench", "no-such-row"),
     ],
     ids=" ".join,
@@ -103,7 +102,7 @@ def test_a_bad_asset_is_one_line_per_issue(run: Run, bad_file: Path, command: st
     error, warning = outcome.err.splitlines()[:2]
     assert error.startswith("error:")
     assert "/nodes/0/extensions/KHR_physics_rigid_bodies/motion/mass" in error
-    assert warning.startswith("warning:")
+    assert warning.startswith("error:")  # loaded by itself, exit code 1 all the same
     assert "Traceback" not in outcome.err
 
 
@@ -388,3 +387,44 @@ def test_the_log_and_the_variables_of_a_graph_are_printed(run: Run) -> None:
     # Two balls have come to the sensor by then.
     assert rows["variables"] == {"side": "0.5", "left": "1", "right": "0"}
     assert rows["log"][0]["message"] == "1 left, 0 right"
+
+
+def test_what_falls_for_good_is_named_and_triggers_are_told(run: Run, assets: Path) -> None:
+    away = run("simulate", assets / "goal_line.gltf", "--seconds", "2")
+    assert "Trigger events" in away.out
+    assert away.out.count("entered") == 2
+    told = json.loads(run("simulate", assets / "goal_line.gltf", "--seconds", "9", "--json").out)
+    assert [event["trigger"] for event in told["events"]] == ["Goal"] * 4
+    fallen = [issue for issue in told["issues"] if issue["code"] == "FELL_OUT"]
+    names = {issue["node"] for issue in fallen}
+    assert names == {"BallMiddle", "BallInside", "BallWide"}
+    pendulum = run("simulate", assets / "falling_box.gltf", "--floor", "--seconds", "9", "--json")
+    assert "FELL_OUT" not in pendulum.out
+
+
+def test_a_file_that_holds_nothing_to_simulate_is_not_called_exact(
+    run: Run, tmp_path: Path
+) -> None:
+    file = tmp_path / "plain.gltf"
+    file.write_text('{"asset": {"version": "2.0"}, "nodes": [{"name": "Lamp"}]}')
+    for command in ("check", "inspect", "simulate"):
+        outcome = run(command, file)
+        assert outcome.code == 0
+        assert "NO_PHYSICS" in outcome.out
+        assert "everything is exact" not in outcome.out
+
+
+def test_a_missing_shape_is_an_error_and_the_rest_is_loaded(run: Run, tmp_path: Path) -> None:
+    physics = {"motion": {}, "collider": {"geometry": {"shape": 7}}}
+    node = {"name": "L Bracket", "extensions": {"KHR_physics_rigid_bodies": physics}}
+    used = ["KHR_physics_rigid_bodies"]
+    root = {"asset": {"version": "2.0"}, "extensionsUsed": used, "nodes": [node]}
+    file = tmp_path / "bracket.gltf"
+    file.write_text(json.dumps(root))
+    for command in ("check", "inspect"):
+        outcome = run(command, file)
+        assert outcome.code == 1
+        assert "left out REFERENCE_MISSING" in outcome.out
+        assert 'node "L Bracket" (/nodes/0/' in outcome.out
+        assert "ended" not in outcome.out
+    assert run("simulate", file).code == 0

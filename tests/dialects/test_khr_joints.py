@@ -30,6 +30,7 @@ from gltf_bullet.gltf.fields import (
     INDEX_MENDED,
     NUMBER_AS_UNLIMITED,
     RANGE_MENDED,
+    REFERENCE_MISSING,
     TYPE_MENDED,
 )
 from gltf_bullet.model import (
@@ -273,9 +274,9 @@ def test_half_a_pair_is_accepted_with_a_zero_for_the_other_half(
     [
         ({"joint": 0}, ABSENCE_MENDED, ""),
         ({"connectedNode": 1}, ABSENCE_MENDED, ""),
-        ({"joint": 0, "connectedNode": 2}, INDEX_MENDED, "/connectedNode"),
+        ({"joint": 0, "connectedNode": 2}, REFERENCE_MISSING, "/connectedNode"),
         ({"joint": 0, "connectedNode": -1}, INDEX_MEANS_NONE, "/connectedNode"),
-        ({"joint": 1, "connectedNode": 1}, INDEX_MENDED, "/joint"),
+        ({"joint": 1, "connectedNode": 1}, REFERENCE_MISSING, "/joint"),
     ],
 )
 def test_a_joint_with_a_missing_end_is_left_out(

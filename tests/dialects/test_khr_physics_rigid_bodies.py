@@ -26,9 +26,9 @@ from gltf_bullet.dialects.triggers import (
 )
 from gltf_bullet.gltf.fields import (
     INDEX_MEANS_NONE,
-    INDEX_MENDED,
     NOT_UNIT_LENGTH,
     RANGE_MENDED,
+    REFERENCE_MISSING,
     TYPE_MENDED,
     VALUE_OUT_OF_RANGE,
 )
@@ -257,13 +257,13 @@ def test_an_empty_table_is_told(read: Read, diagnostics: Diagnostics, key: str) 
     [
         ({}, GEOMETRY_MISSING, ""),
         ({"geometry": {}}, GEOMETRY_MISSING, "/geometry"),
-        ({"geometry": {"shape": 1}}, INDEX_MENDED, "/geometry/shape"),
+        ({"geometry": {"shape": 1}}, REFERENCE_MISSING, "/geometry/shape"),
         ({"geometry": {"shape": -1}}, INDEX_MEANS_NONE, "/geometry/shape"),
-        ({"geometry": {"node": 9}}, INDEX_MENDED, "/geometry/node"),
-        ({"geometry": {"mesh": 3}}, INDEX_MENDED, "/geometry/mesh"),
+        ({"geometry": {"node": 9}}, REFERENCE_MISSING, "/geometry/node"),
+        ({"geometry": {"mesh": 3}}, REFERENCE_MISSING, "/geometry/mesh"),
         ({"geometry": {"shape": "0"}}, TYPE_MENDED, "/geometry/shape"),
         ({"geometry": 0}, TYPE_MENDED, "/geometry"),
-        ({"shape": 1}, INDEX_MENDED, "/shape"),
+        ({"shape": 1}, REFERENCE_MISSING, "/shape"),
     ],
 )
 def test_a_collider_without_a_usable_geometry_is_left_out(
@@ -293,7 +293,7 @@ def test_a_wrong_index_costs_only_what_it_names(
 ) -> None:
     scene = read([on_node(collider={**BOX, key: 0})], SHAPES)
     assert scene.colliders[0].material is None
-    assert diagnostics.take(INDEX_MENDED).pointer == f"{NODE}/collider/{key}"
+    assert diagnostics.take(REFERENCE_MISSING).pointer == f"{NODE}/collider/{key}"
 
 
 def test_geometry_wins_over_an_older_shape_beside_it(read: Read, diagnostics: Diagnostics) -> None:
@@ -334,7 +334,7 @@ def test_a_trigger_has_a_filter(read: Read) -> None:
         ({"nodes": [1], "collisionFilter": 0}, TRIGGER_FILTER_UNUSED, "/collisionFilter"),
         ({"nodes": [1, 1]}, TRIGGER_NODE_REPEATED, "/nodes"),
         ({"nodes": [], **BOX}, LIST_EMPTY, "/nodes"),
-        ({"nodes": [7]}, INDEX_MENDED, "/nodes/0"),
+        ({"nodes": [7]}, REFERENCE_MISSING, "/nodes/0"),
         ({"nodes": {}}, TYPE_MENDED, "/nodes"),
         ({"nodes": 1}, TYPE_MENDED, "/nodes"),
         ({"nodes": [2]}, TRIGGER_NODE_WITHOUT_TRIGGER, "/nodes"),

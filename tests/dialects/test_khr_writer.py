@@ -444,6 +444,97 @@ def test_pointers_of_graphs_into_rewritten_tables_are_reported(
         assert diagnostics.take(BEHAVIOR_POINTER_STALE).pointer == at
 
 
+OMI_FILE: dict[str, Any] = {
+    "nodes": [
+        {
+            "extensions": {
+                "OMI_physics_body": {
+                    "motion": {"type": "dynamic", "mass": 2.0},
+                    "collider": {"shape": 2},
+                }
+            }
+        },
+        {
+            "extensions": {
+                "OMI_physics_joint": {"joint": 0, "connectedNode": 0},
+                "OMI_physics_body": {"motion": {"type": "dynamic"}, "collider": {"shape": 0}},
+            }
+        },
+    ],
+    "extensions": {
+        "OMI_physics_shape": {
+            # The first and the last one are equal, the middle one is not used.
+            "shapes": [
+                {"type": "box", "box": {"size": [1, 1, 1]}},
+                {"type": "sphere", "sphere": {"radius": 0.3}},
+                {"type": "box", "box": {"size": [1, 1, 1]}},
+            ]
+        },
+        "OMI_physics_joint": {
+            "physicsJoints": [
+                {
+                    "limits": [
+                        {"linearAxes": [0], "angularAxes": [1], "min": -1.0, "max": 1.0},
+                        {"linearAxes": [1], "min": -2.0, "max": 2.0},
+                    ]
+                }
+            ]
+        },
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            "/nodes/0/extensions/OMI_physics_body/motion/mass",
+            "/nodes/0/extensions/KHR_physics_rigid_bodies/motion/mass",
+        ),
+        (
+            "/nodes/[n]/extensions/OMI_physics_body/motion/mass",
+            "/nodes/[n]/extensions/KHR_physics_rigid_bodies/motion/mass",
+        ),
+        *[
+            (
+                f"/extensions/OMI_physics_shape/shapes{rest}",
+                f"/extensions/KHR_implicit_shapes/shapes{rest}",
+            )
+            for rest in ("/1/sphere/radius", "/2/box/size", "/{s}/box/size", "/1", ".length")
+        ],
+        # The limit before it is two in KHR.
+        (
+            "/extensions/OMI_physics_joint/physicsJoints/0/limits/1/max",
+            "/extensions/KHR_physics_rigid_bodies/physicsJoints/0/limits/2/max",
+        ),
+        ("/extensions/OMI_physics_joint/physicsJoints/0/limits/0/max", None),
+        ("/extensions/OMI_physics_joint/physicsJoints/0/limits/[k]/max", None),
+        ("/materials/0/alphaCutoff", "/materials/0/alphaCutoff"),
+    ],
+)
+def test_pointers_go_along_with_what_is_written_anew(
+    document_of: DocumentOf, diagnostics: Diagnostics, old: str, new: str | None
+) -> None:
+    graph = {"nodes": [{"configuration": {"pointer": {"value": [old]}}}]}
+    target = {"path": "pointer", "extensions": {"KHR_animation_pointer": {"pointer": old}}}
+    interactivity = {"KHR_interactivity": {"graphs": [graph]}}
+    document = document_of(
+        OMI_FILE["nodes"],
+        extensions=OMI_FILE["extensions"] | interactivity,
+        animations=[{"channels": [{"target": target}]}],
+    )
+    scene = read_physics(document, Diagnostics())
+    root = write_physics(document, scene, diagnostics)
+    (node,) = root["extensions"]["KHR_interactivity"]["graphs"][0]["nodes"]
+    (channel,) = root["animations"][0]["channels"]
+    pointed = channel["target"]["extensions"]["KHR_animation_pointer"]["pointer"]
+    assert node["configuration"]["pointer"]["value"] == [new or old]
+    assert pointed == (new or old)
+    if new is None:
+        assert diagnostics.take(ANIMATION_POINTER_STALE)
+        assert diagnostics.take(BEHAVIOR_POINTER_STALE)
+
+
 # --- the published files -------------------------------------------------------------------------
 
 ASSETS = Path(__file__).resolve().parents[2].parent / "shared" / "assets"

@@ -17,7 +17,7 @@ from gltf_bullet.dialects.mesh_geometry import (
 )
 from gltf_bullet.dialects.properties import LIST_EMPTY
 from gltf_bullet.dialects.shape_table import SHAPE_BLOCK_MISSING
-from gltf_bullet.gltf.fields import ABSENCE_MENDED, INDEX_MENDED
+from gltf_bullet.gltf.fields import ABSENCE_MENDED, INDEX_MENDED, REFERENCE_MISSING
 from gltf_bullet.model import Box, Capsule, MeshPart, MeshShape, PhysicsScene
 
 Read = Callable[..., PhysicsScene]
@@ -138,7 +138,7 @@ def test_a_shape_has_weights_of_its_own_or_of_the_node(read: Read) -> None:
     ("mesh", "kind", "place"),
     [
         ({}, ABSENCE_MENDED, "/mesh"),
-        ({"mesh": 3}, INDEX_MENDED, "/mesh/mesh"),
+        ({"mesh": 3}, REFERENCE_MISSING, "/mesh/mesh"),
         ({"mesh": 0, "skin": 0}, INDEX_MENDED, "/mesh/skin"),
         ({"mesh": 0, "weights": []}, LIST_EMPTY, "/mesh/weights"),
         ({"mesh": 0, "weights": [1], "useNodeWeights": False}, WEIGHTS_TWICE, "/mesh"),

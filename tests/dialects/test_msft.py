@@ -28,7 +28,12 @@ from gltf_bullet.dialects.msft.camel_rigid_bodies import (
     MATERIAL_WITHOUT_COLLIDER,
 )
 from gltf_bullet.dialects.properties import LIST_EMPTY
-from gltf_bullet.gltf.fields import ABSENCE_MENDED, INDEX_MEANS_NONE, INDEX_MENDED, TYPE_MENDED
+from gltf_bullet.gltf.fields import (
+    ABSENCE_MENDED,
+    INDEX_MEANS_NONE,
+    REFERENCE_MISSING,
+    TYPE_MENDED,
+)
 from gltf_bullet.model import (
     Box,
     Capsule,
@@ -151,7 +156,7 @@ def test_with_a_material_a_collider_is_solid(read: Read, node: Json) -> None:
     [
         (SOLID_PLACES[0]["extensions"], None),
         (on_node(physicsMaterial=0), MATERIAL_WITHOUT_COLLIDER),
-        (on_node(collider=1), INDEX_MENDED),
+        (on_node(collider=1), REFERENCE_MISSING),
         (on_node(collider={}), ABSENCE_MENDED),
         (on_node(collider="x"), TYPE_MENDED),
         ({"extensions": {"MSFT_CollisionPrimitives": {}}}, ABSENCE_MENDED),
@@ -303,7 +308,7 @@ def test_both_lists_of_a_limit_count(read: Read, diagnostics: Diagnostics) -> No
 
 @pytest.mark.parametrize(
     ("node", "kind", "joints"),
-    [(-1, INDEX_MEANS_NONE, {0: None}), (7, INDEX_MENDED, {})],
+    [(-1, INDEX_MEANS_NONE, {0: None}), (7, REFERENCE_MISSING, {})],
 )
 def test_minus_one_connects_with_the_world(
     read: Read, diagnostics: Diagnostics, node: int, kind: IssueKind, joints: Json
@@ -317,7 +322,7 @@ def test_minus_one_connects_with_the_world(
 
 @pytest.mark.parametrize(
     ("material", "kind", "is_solid"),
-    [(-1, INDEX_MEANS_NONE, False), (7, INDEX_MENDED, True)],
+    [(-1, INDEX_MEANS_NONE, False), (7, REFERENCE_MISSING, True)],
 )
 def test_a_material_that_is_not_there_is_one_and_minus_one_is_none(
     read: Read, diagnostics: Diagnostics, material: int, kind: IssueKind, is_solid: bool

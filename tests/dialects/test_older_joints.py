@@ -9,7 +9,7 @@ import pytest
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind
 from gltf_bullet.dialects.omi.older_joints import JOINT_IN_FIRST_FORM, with_present_joints
-from gltf_bullet.gltf.fields import ABSENCE_MENDED, INDEX_MEANS_NONE, INDEX_MENDED
+from gltf_bullet.gltf.fields import ABSENCE_MENDED, INDEX_MEANS_NONE, REFERENCE_MISSING
 
 Json = dict[str, Any]
 JOINT = "OMI_physics_joint"
@@ -69,7 +69,7 @@ def test_a_joint_node_that_hangs_on_a_body_is_its_end(diagnostics: Diagnostics) 
     [
         ({"nodeA": 0}, ABSENCE_MENDED),
         ({"nodeA": 0, "nodeB": -1}, INDEX_MEANS_NONE),
-        ({"nodeA": 7, "nodeB": 1}, INDEX_MENDED),
+        ({"nodeA": 7, "nodeB": 1}, REFERENCE_MISSING),
     ],
 )
 def test_a_joint_without_two_bodies_is_left_out(
@@ -87,7 +87,9 @@ def test_a_limit_that_is_not_there_is_left_out(diagnostics: Diagnostics) -> None
     root = with_present_joints(file(joint), diagnostics)
     assert root["extensions"][JOINT]["physicsJoints"] == [{"limits": [HELD]}]
     diagnostics.take(JOINT_IN_FIRST_FORM)
-    assert diagnostics.take(INDEX_MENDED).pointer == f"/nodes/2/extensions/{JOINT}/constraints/1"
+    assert (
+        diagnostics.take(REFERENCE_MISSING).pointer == f"/nodes/2/extensions/{JOINT}/constraints/1"
+    )
 
 
 def test_transforms_that_are_none_and_circles_are_gone_through(diagnostics: Diagnostics) -> None:

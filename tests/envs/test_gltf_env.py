@@ -16,7 +16,14 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import gltf_bullet as gb
-from gltf_bullet.envs import CameraObservation, DriveAction, EnvConfig, GltfEnv, terms
+from gltf_bullet.envs import (
+    CameraObservation,
+    DriveAction,
+    EnvConfig,
+    GltfEnv,
+    GltfVectorEnv,
+    terms,
+)
 from gltf_bullet.errors import EngineError
 from tests.envs.assets import (
     BALANCE,
@@ -58,7 +65,7 @@ def make() -> Iterator[Make]:
         ("reacher", REACH),
         ("walker", WALK),
         ("hinge_door", None),
-        ("goal_line", None),
+        ("goal_line", EnvConfig()),
     ],
 )
 def test_gymnasium_finds_nothing_to_warn_about(
@@ -104,9 +111,9 @@ def test_gymnasium_finds_the_name_without_an_import_of_ours() -> None:
     program = (
         "import gymnasium\n"
         "name = 'gltf_bullet.envs:gltf_bullet/Gltf-v0'\n"
-        f"env = gymnasium.make(name, path={str(GOAL_LINE)!r})\n"
+        f"env = gymnasium.make(name, path={str(FOLDER / 'hinge_door.gltf')!r})\n"
         "print(type(env.unwrapped).__name__)\n"
-        f"envs = gymnasium.make_vec(name, num_envs=3, path={str(GOAL_LINE)!r})\n"
+        f"envs = gymnasium.make_vec(name, num_envs=3, path={str(FOLDER / 'hinge_door.gltf')!r})\n"
         "print(type(envs.unwrapped).__name__, envs.num_envs)\n"
     )
     result = subprocess.run(
@@ -331,3 +338,49 @@ def test_configurations_that_make_no_sense_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         EnvConfig(**wrong)  # type: ignore[arg-type]  # wrong on purpose
+
+
+def test_a_file_without_drives_is_no_environment_unless_somebody_says_what_acts() -> None:
+    with pytest.raises(ValueError, match=r"falling_box.*no joints.*VariableAction"):
+        GltfEnv(FOLDER / "falling_box.gltf")
+    with pytest.raises(ValueError, match=r"no joints"):
+        GltfVectorEnv(FOLDER / "falling_box.gltf", 2)
+    assert GltfEnv(FOLDER / "falling_box.gltf", EnvConfig()).action_space.shape == (0,)
+
+
+def test_modes_that_there_are_not_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"'torque'.*force is the mode for torques"):
+        DriveAction(joint="Hinge", mode="torque")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="up_axis is 'x'"):
+        EnvConfig(up_axis="x")  # type: ignore[arg-type]
+
+
+def test_actions_out_of_range_are_named_once(make: Make) -> None:
+    env = make(REACHER, REACH)
+    env.reset(seed=0)
+    action = np.array([-3.0, 0.5], dtype=np.float32)
+    with pytest.warns(RuntimeWarning, match=r"one of 3 is cut"):
+        env.step(action)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        env.step(action)
+
+
+def test_a_single_term_is_taken() -> None:
+    alive = terms.Alive()
+    assert EnvConfig(rewards=alive).rewards == (alive,)
+    with pytest.raises(TypeError, match="rewards must be functions"):
+        EnvConfig(rewards=("score",))  # type: ignore[arg-type]
+
+
+def test_every_number_of_an_observation_has_a_name(make: Make) -> None:
+    for path, config in ((REACHER, REACH), (FOLDER / "goal_line.gltf", EnvConfig())):
+        env = make(path, config)
+        seen, _ = env.reset(seed=0)
+        names = env.observation_names
+        assert len(names) == len(set(names)) == len(seen)
+    # The last ones are of goal_line.
+    assert names[0] == "BallMiddle x"
+    assert names[-1] == "Goal inside"
+    ball = env.scene.world_from_node(env.scene.node("BallMiddle").index)[:3, 3]
+    assert seen[[names.index(f"BallMiddle {axis}") for axis in "xyz"]] == pytest.approx(ball)

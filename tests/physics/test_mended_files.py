@@ -237,8 +237,8 @@ def test_a_drive_without_a_degree_of_freedom_is_left_out(drive: Json, code: str)
     ("joint", "code"),
     [
         ({"connectedNode": -1}, "INDEX_MEANS_NONE"),
-        ({"connectedNode": 7}, "INDEX_MENDED"),
-        ({"joint": 7}, "INDEX_MENDED"),
+        ({"connectedNode": 7}, "REFERENCE_MISSING"),
+        ({"joint": 7}, "REFERENCE_MISSING"),
     ],
 )
 def test_a_joint_that_leads_nowhere_is_left_out(joint: Json, code: str) -> None:
@@ -321,7 +321,7 @@ AT_THE_BALL = {"name": "Other", "at": [0, 0.5, 0]}
 @pytest.mark.parametrize(
     ("other", "code"),
     [
-        ({"collider": {"geometry": {"shape": 9}}}, "INDEX_MENDED"),
+        ({"collider": {"geometry": {"shape": 9}}}, "REFERENCE_MISSING"),
         ({"collider": {"geometry": {"shape": -1}}}, "INDEX_MEANS_NONE"),
         ({"collider": {"geometry": {"mesh": -1}}}, "INDEX_MEANS_NONE"),
         ({"collider": {"geometry": {"node": 0}}}, "GEOMETRY_NODE_WITHOUT_MESH"),
@@ -335,7 +335,7 @@ def test_what_names_no_geometry_is_not_in_the_way(other: Json, code: str) -> Non
 
 
 @pytest.mark.parametrize("key", ["physicsMaterial", "collisionFilter"])
-@pytest.mark.parametrize(("index", "code"), [(-1, "INDEX_MEANS_NONE"), (9, "INDEX_MENDED")])
+@pytest.mark.parametrize(("index", "code"), [(-1, "INDEX_MEANS_NONE"), (9, "REFERENCE_MISSING")])
 def test_a_collider_does_without_what_is_not_there(key: str, index: int, code: str) -> None:
     root = resting()
     root["nodes"][0]["extensions"][KHR]["collider"][key] = index

@@ -119,6 +119,40 @@ def test_all_is_left_alone_on_demand(client: int) -> None:
     assert scene.bodies[1].linear_velocity[1] == pytest.approx(-G * 200 * DT, rel=1e-6)
 
 
+def test_an_impulse_at_a_point_pushes_and_turns(client: int) -> None:
+    g = GraphBuilder()
+    push = g.add(
+        "rigid_body/applyPointImpulse",
+        {"nodeIndex": 0, "impulse": (0.0, 0.0, 2.0), "position": (1.05, 2.0, 3.0)},
+        extension=PHYSICS,
+        inputs={"nodeIndex": "int", "impulse": "float3", "position": "float3"},
+    )
+    g.flow(g.add("event/onStart"), push)
+    scene = gb.load_gltf(acting(g, ball((1.0, 2.0, 3.0))), client, up_axis="y")
+    scene.step()
+    # 1 kg, and 0.05 m beside the centre of a ball of 0.4 m r^2: about -Y by 0.1 N m s.
+    radius = 0.1
+    moment = 0.4 * radius**2
+    assert scene.bodies[0].linear_velocity == pytest.approx((0.0, 0.0, 2.0), abs=1e-9)
+    assert scene.bodies[0].angular_velocity == pytest.approx((0.0, -0.1 / moment, 0.0), rel=1e-6)
+
+
+def test_what_goes_through_a_trigger_has_entered_and_exited_it(client: int) -> None:
+    g = GraphBuilder()
+    inside, passed = g.variable(0, "inside"), g.variable(-1, "passed")
+    g.flow(crossing(g, "Entered", 0), counting(g, inside))
+    left = g.add("event/rigid_body_triggerExited", extension=PHYSICS, outputs=CROSSING, nodeIndex=0)
+    keep = {str(passed): Out(left, "colliderNodeIndex")}
+    g.flow(left, g.add("variable/set", keep, variables=[passed]))
+    volume = node(name="Volume", trigger=solid(BOX))
+    scene = gb.load_gltf(acting(g, volume, ball((0, 2, 0), (0, -2, 0))), client, up_axis="y")
+    assert scene.behavior is not None
+    scene.step(round(1.0 / DT))  # at the middle
+    assert dict(scene.behavior.variables) == {"inside": 1, "passed": -1}
+    scene.step(round(1.0 / DT))
+    assert dict(scene.behavior.variables) == {"inside": 1, "passed": 1}
+
+
 @pytest.mark.parametrize("up_axis", ["y", "z"])
 def test_a_graph_lives_in_the_space_of_its_file(up_axis: Any) -> None:
     # Impulses, rays and places are Y-up, wherever and however large the asset stands.

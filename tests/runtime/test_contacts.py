@@ -117,3 +117,30 @@ def test_foreign_bodies_are_minus_one_and_touch_free_nodes_have_none(client: int
     assert set(contacts.body_b.tolist()) == {foreign}
     assert len(scene.contacts(1)) == 0
     assert scene.contacts(1).positions.shape == (0, 3)
+
+
+def test_contacts_hits_and_bodies_have_names(client: int) -> None:
+    floor, box = FLOOR | {"name": "Floor"}, entry([0, 0.1, 0], motion={}, collider=solid(1))
+    scene = load(client, floor, box | {"name": "Small box"})
+    scene.step(20)
+    found = scene.contacts()
+    assert set(zip(found.names_a, found.names_b, strict=True)) in (
+        {("Floor", "Small box")}, {("Small box", "Floor")},
+    )  # fmt: skip
+    assert "'Small box'" in repr(found)
+    assert "4 points" in repr(found)
+    hit = scene.ray_cast([0, 1, 0], [0, -1, 0])
+    assert hit is not None
+    assert hit.name == "Small box"
+    assert "Small box" in repr(hit)
+    assert scene.bodies.names == ("Small box",)
+
+
+def test_issues_begin_with_the_name_of_the_node(client: int) -> None:
+    bracket = entry([0, 0, 0], motion={}, collider={"geometry": {"shape": 9}})
+    scene = load(client, bracket | {"name": "L Bracket"})
+    told = {issue.code: str(issue) for issue in scene.issues}
+    at = "/nodes/0/extensions/KHR_physics_rigid_bodies/collider/geometry/shape"
+    assert told["REFERENCE_MISSING"].startswith(f'error: node "L Bracket" ({at}): shape is 9')
+    report = gb.check(json.dumps({"asset": {"version": "2.0"}, "nodes": [{"name": "x"}]}).encode())
+    assert [issue.code for issue in report.issues] == ["NO_PHYSICS"]

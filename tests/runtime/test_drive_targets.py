@@ -102,3 +102,27 @@ def test_a_state_knows_its_targets_in_a_second_scene(client: int, arm: gb.Scene)
     other.restore_state(saved)
     assert np.array_equal(targets(other), targets(arm))
     assert pybullet.getNumBodies(physicsClientId=client) == 2 * len(arm.core.world.body_ids)
+
+
+def test_targets_by_joint_and_what_is_said_of_a_wrong_number(arm: gb.Scene) -> None:
+    names = [arm.asset.tree.names[d.joint_node] for d in arm.joint_controls.drives]
+    before = targets(arm)
+    arm.set_drive_targets({names[2]: 0.4, names[0]: [0.1]})
+    assert targets(arm).tolist() == [0.1, before[1], 0.4, *before[3:]]
+    with pytest.raises(ValueError, match=rf"2 came as positions; in this order: {names[0]}, "):
+        arm.set_drive_targets([0.0, 0.0])
+    with pytest.raises(ValueError, match="nan is among them"):
+        arm.set_drive_targets(velocities=[np.nan] * len(names))
+    with pytest.raises(ValueError, match="has 1 drives; got "):
+        arm.set_drive_targets({names[0]: [0.0, 1.0]})
+    with pytest.raises(KeyError, match="names none of the joints"):
+        arm.set_drive_targets({"Elbow of nobody": 0.0})
+
+
+def test_an_unknown_pointer_suggests_the_one_that_was_meant(arm: gb.Scene) -> None:
+    body = next(iter(arm.bodies))
+    meant = f"/nodes/{body}/extensions/KHR_physics_rigid_bodies/motion/mass"
+    with pytest.raises(KeyError, match=rf"did you mean '{meant}'"):
+        arm.get(f"/nodes/{body}/mass")
+    with pytest.raises(KeyError, match=rf"did you mean '{meant}'"):
+        arm.set(f"/nodes/{body}/mass", 2.0)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pybullet
 import pytest
+from PIL import Image
 
 import gltf_bullet as gb
 from tests.physics.scenes import KHR
@@ -300,3 +301,17 @@ def test_morphing_and_growing_meshes_are_drawn_as_at_load_and_named() -> None:
     builder.animation("Grow", [(node, "scale", [0, 1], [[1, 1, 1], [2, 2, 2]])])
     with loaded(builder) as scene:
         assert codes(scene) == ["VISUAL_NOT_ANIMATED"]
+
+
+def test_a_picture_is_saved_where_its_folder_is_made(tmp_path: Path) -> None:
+    rgb = np.zeros((4, 6, 3), dtype=np.uint8)
+    rgb[:, 3:] = (10, 200, 30)
+    empty = np.zeros((0, 0))
+    picture = gb.Picture(
+        rgb=rgb, depth=empty.astype(np.float32), segmentation=empty.astype(np.int32)
+    )
+    target = tmp_path / "new" / "deeper" / "seen.png"
+    picture.save(target)
+    assert (np.asarray(Image.open(target)) == rgb).all()
+    with pytest.raises(ValueError, match=r"must end in .png"):
+        picture.save(tmp_path / "seen.doc")

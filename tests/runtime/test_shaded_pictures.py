@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 
 import gltf_bullet as gb
+from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.bullet.rendering.pictures import AMBIENT, DIFFUSE, LIGHT_FROM
 from gltf_bullet.rendering.camera import ESCAPED, course_boxes, framed_box
 from gltf_bullet.rendering.render_meshes import automatic_visuals
 from gltf_bullet.rendering.shading import FLOOR, LINE_PIXELS, LINES
 from tests.physics.scenes import Scenery, world
+from tools.gltf_builder import GltfBuilder
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
 PIXELS = 400
@@ -124,7 +126,7 @@ def test_a_film_frames_what_stays() -> None:
 
 def test_files_are_shown_by_what_shows_all_that_moves() -> None:
     for name, wanted in (
-        ("toy_blocks", "mesh"), ("bouncing_balls", "collider"), ("ragdoll", "collider"),
+        ("toy_blocks", "mesh"), ("bouncing_balls", "auto"), ("ragdoll", "collider"),
     ):  # fmt: skip
         asset = gb.read_asset(str(ASSETS / f"{name}.gltf"))
         assert asset.automatic_visuals == wanted, name
@@ -148,3 +150,36 @@ def test_an_empty_picture_says_what_would_show_something() -> None:
     wanted = pytest.warns(RuntimeWarning, match='visuals="collider"')
     with world(str(ASSETS / "ragdoll.gltf")) as scene, wanted:
         scene.render(size=(32, 24))
+
+
+def test_a_body_without_a_mesh_shows_its_collider_and_all_others_their_meshes() -> None:
+    """A player's capsule is seen among crates, and round: its outline is that of its formula."""
+    builder = GltfBuilder()
+    corners = [(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]
+    faces = [
+        (0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1),
+        (2, 3, 7), (2, 7, 6), (0, 2, 6), (0, 6, 4), (1, 5, 7), (1, 7, 3),
+    ]  # fmt: skip
+    capsule = {"height": 1.0, "radiusBottom": 0.4, "radiusTop": 0.4}
+    shapes = [{"type": "box"}, {"type": "capsule", "capsule": capsule}]
+    builder.root_extension("KHR_implicit_shapes", {"shapes": shapes})
+    green = builder.material(color=(0.0, 1.0, 0.0, 1.0))
+    for name, place, shape in (("Crate", -2.0, 0), ("Player", 0.0, 1)):
+        physics = {"motion": {}, "collider": {"geometry": {"shape": shape}}}
+        mesh = {"mesh": builder.mesh(corners, faces, material=green)} if shape == 0 else {}
+        extensions = {"KHR_physics_rigid_bodies": physics}
+        builder.node(name, translation=(place, 0, 0), extensions=extensions, **mesh)
+    asset = gb.read_asset(builder.glb())
+    assert asset.automatic_visuals == "auto"
+    with headless_world() as client:
+        options = gb.LoadOptions(visuals="auto")
+        scene = asset.instantiate(client, up_axis="y", options=options)
+        matrix = np.eye(4)
+        matrix[2, 3] = 10.0
+        lens = gb.OrthographicLens(half_width=3.0, half_height=2.0, far=20.0)
+        picture = scene.render(gb.Camera(world_from_camera=matrix, lens=lens), size=(600, 400))
+    red, green_part = picture.rgb[..., 0].astype(int), picture.rgb[..., 1].astype(int)
+    crate, player = green_part > red + 40, red > green_part + 40
+    assert crate.sum() / 100**2 == pytest.approx(1.0, abs=0.03)
+    area = np.pi * 0.4**2 + 0.8 * 1.0
+    assert player.sum() / 100**2 == pytest.approx(area, rel=0.02)

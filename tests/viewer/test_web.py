@@ -17,6 +17,7 @@ from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.viewer.playback import Playback
 from gltf_bullet.viewer.properties import node_properties
 from gltf_bullet.viewer.web.page import WebPage
+from gltf_bullet.viewer.web.panel import NOBODY
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
 
@@ -176,6 +177,10 @@ def test_a_click_selects_and_the_panel_shows_variables_and_log(client: int) -> N
     keep = g.add("variable/set", point, variables=[0])
     log = g.add("debug/log", {"p": point["0"]}, severity=0, message="at {p}")
     g.chain(select, keep, log)
+    g.variable(0, "over")
+    for way, number in (("In", 1), ("Out", 2)):
+        hover = g.add(f"event/onHover{way}", extension="KHR_node_hoverability", nodeIndex=0)
+        g.flow(hover, g.add("variable/set", {"1": number}, variables=[1]))
     scene = gb.load_gltf(acting(g, ball((0, 1, 0))), client, up_axis="y")
     page = WebPage(
         Playback(scene, client, play=False), show=(), visuals="auto", host="127.0.0.1", port=0,
@@ -191,4 +196,9 @@ def test_a_click_selects_and_the_panel_shows_variables_and_log(client: int) -> N
     # What comes of the file is shown as text: punctuation as entities.
     assert "touched = (0, 1.1, 0)" in unescape(shown)
     assert "s at (" in unescape(shown)
+    # Who is clicked or chosen is pointed at, until nobody is.
+    for label, expected in (("0", 1), (NOBODY, 2)):
+        page._choose(label)
+        scene.step()
+        assert scene.behavior.variables["over"] == expected
     page.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,11 @@ from gltf_bullet.transforms import FloatArray, IntArray
 __all__ = ["Contacts", "read_contacts"]
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+_MOST_PAIRS = 8
+"""That a line tells of."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class Contacts:
     """Contact points of the last step (the last substep where the engine takes several)."""
 
@@ -38,12 +42,50 @@ class Contacts:
     friction_forces: FloatArray
     """On a, world axes [N], shape [k, 3]; b feels the opposite."""
 
+    names: Sequence[str] = ()
+    """Of all nodes of the file, empty where they have none."""
+
     def __len__(self) -> int:
         return len(self.node_a)
 
+    @property
+    def names_a(self) -> tuple[str, ...]:
+        """Names of :attr:`node_a`; empty for bodies of others."""
+        return self._named(self.node_a)
+
+    @property
+    def names_b(self) -> tuple[str, ...]:
+        """Names of :attr:`node_b`; empty for bodies of others."""
+        return self._named(self.node_b)
+
+    def _named(self, nodes: IntArray) -> tuple[str, ...]:
+        names = self.names
+        return tuple([names[k] if 0 <= k < len(names) else "" for k in nodes.tolist()])
+
+    def __repr__(self) -> str:
+        """Who touches whom, how often and how strongly."""
+        pairs: dict[tuple[int, int], list[float]] = {}
+        for a, b, force in zip(
+            self.node_a.tolist(), self.node_b.tolist(), self.normal_forces.tolist(), strict=True
+        ):
+            pairs.setdefault((a, b), []).append(force)
+        told = [
+            f"{self._title(a)} on {self._title(b)}: {len(f)} points, {sum(f):.3g} N"
+            for (a, b), f in list(pairs.items())[:_MOST_PAIRS]
+        ]
+        more = len(pairs) - len(told)
+        return f"Contacts({'; '.join(told)}{f'; and {more} pairs more' if more > 0 else ''})"
+
+    def _title(self, node: int) -> str:
+        name = self.names[node] if 0 <= node < len(self.names) else ""
+        return repr(name) if name else ("another's body" if node < 0 else f"node {node}")
+
 
 def read_contacts(
-    client_id: int, index: ColliderIndex, only: Collection[EngineLink] | None = None
+    client_id: int,
+    index: ColliderIndex,
+    only: Collection[EngineLink] | None = None,
+    names: Sequence[str] = (),
 ) -> Contacts:
     """Contacts that involve the scene's colliders.
 
@@ -51,6 +93,7 @@ def read_contacts(
         client_id: The PyBullet world.
         index: The colliders of the scene.
         only: Links to which contacts are restricted, and which are side a then.
+        names: Of all nodes of the file.
     """
     # Asked for one body, PyBullet swaps the sides but leaves the friction directions (measured):
     # all contacts are read, and sides swapped here.
@@ -96,6 +139,7 @@ def read_contacts(
         distances=numbers(8),
         normal_forces=numbers(9),
         friction_forces=friction * sign[:, None],
+        names=names,
     )
 
 

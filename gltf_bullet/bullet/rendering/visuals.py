@@ -29,11 +29,13 @@ from gltf_bullet.options import LoadOptions
 from gltf_bullet.planning.body_plans import BodyPlan, ColliderGroup, StaticPlan
 from gltf_bullet.planning.shapes.shape_plans import (
     BvhPlan,
+    CapsulePlan,
     ConvexPartsPlan,
     CylinderPlan,
     HullPlan,
     InfinitePlanePlan,
     PlacedShape,
+    SpherePlan,
 )
 from gltf_bullet.rendering.box_meshes import box_of
 from gltf_bullet.rendering.solids import COLOR_OF_KIND, solid
@@ -82,6 +84,7 @@ class BodyVisuals:
         self._client_id = session.client_id
         self._dummy = session.shapes.dummy_visual
         self._shows_colliders = options.visuals == "collider"
+        self._fills_in = options.visuals == "auto"
         self._plans = plans
         self._as_files = options.visual_files
         self._options = options
@@ -100,13 +103,21 @@ class BodyVisuals:
                 return self._dummy
             return self._of_colliders(plan.groups[0].shapes, COLOR_OF_KIND[plan.kind])
         visual = self._plans.bodies.get(plan.node) if self._plans.bodies else None
-        return self._dummy if visual is None else self._of_mesh(visual.mesh)
+        if visual is not None:
+            return self._of_mesh(visual.mesh)
+        if self._fills_in and plan.groups:
+            return self._of_colliders(plan.groups[0].shapes, COLOR_OF_KIND[plan.kind])
+        return self._dummy
 
     def of_group(self, plan: BodyPlan, group: ColliderGroup) -> int:
         """The visual shape of a further collider group of a body."""
-        if not self._shows_colliders:
+        if not self._shows_colliders and not self._is_filled_in(plan.node):
             return self._dummy
         return self._of_colliders(group.shapes, COLOR_OF_KIND[plan.kind])
+
+    def _is_filled_in(self, node: int) -> bool:
+        """Whether a body shows its colliders for want of a mesh."""
+        return self._fills_in and node not in self._plans.bodies
 
     def of_static(self, plan: StaticPlan) -> int:
         """The visual shape of a static collider, which stands at the origin of its body."""
@@ -146,10 +157,13 @@ class BodyVisuals:
         Returns:
             What shows meshes of the file; :meth:`show` lets others find them.
         """
-        if self._shows_colliders:
-            for node, plan in plans.items():
+        filled_in = {node for node in plans if self._is_filled_in(node)}
+        if self._shows_colliders or filled_in:
+            for node in plans if self._shows_colliders else filled_in:
+                plan = plans[node]
                 for group, (body_id, link) in zip(plan.groups, links_of(node), strict=False):
                     self._paint(group.shapes, body_id, link, COLOR_OF_KIND[plan.kind])
+        if self._shows_colliders:
             return ShownLinks({}, link_of, self._scenery)
         visuals = self._plans.bodies
         if not visuals.keys() <= plans.keys():
@@ -232,7 +246,7 @@ class BodyVisuals:
 
     def look_of(self, plan: BodyPlan, group: int) -> LinkLook:
         """What a collider group of a body shows where files say it, not visual shapes."""
-        if self._shows_colliders:
+        if self._shows_colliders or self._is_filled_in(plan.node):
             if not plan.groups:
                 return NOTHING
             shapes, color = plan.groups[group].shapes, COLOR_OF_KIND[plan.kind]
@@ -262,11 +276,11 @@ class BodyVisuals:
 
 def _mesh_of_collider(shapes: tuple[PlacedShape, ...], color: Color) -> VisualMesh | None:
     """Triangles, where Bullet would draw something else than what collides."""
-    drawn_by_us = (CylinderPlan, HullPlan, ConvexPartsPlan)
+    drawn_by_us = (CapsulePlan, SpherePlan, CylinderPlan, HullPlan, ConvexPartsPlan)
     if len(shapes) > 1 and any(isinstance(placed.shape, drawn_by_us) for placed in shapes):
         return solid(shapes, color)
-    # Bullet itself draws a cylinder as a dented ball of 42 points (seen).
-    if isinstance(shapes[0].shape, (CylinderPlan, HullPlan, BvhPlan, ConvexPartsPlan)):
+    # Bullet itself draws round shapes as dented balls of 42 points (seen).
+    if isinstance(shapes[0].shape, (*drawn_by_us, BvhPlan)):
         return solid(shapes[:1], color)
     return None
 

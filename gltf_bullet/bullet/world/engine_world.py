@@ -202,10 +202,10 @@ class EngineWorld(WorldParts):
 
     # --- what is where ------------------------------------------------------------------------
 
-    def contacts(self, node: int | None) -> Contacts:
+    def contacts(self, node: int | None, names: Sequence[str] = ()) -> Contacts:
         """Contacts of the scene, or of the body or static collider that a node belongs to."""
         links = None if node is None else self._table.links_around(node)
-        return read_contacts(self.client_id, self.colliders, links)
+        return read_contacts(self.client_id, self.colliders, links, names)
 
     def change_materials(self, physics: PhysicsScene) -> bool:
         """Give the colliders their materials anew; ``False`` where other links are needed."""

@@ -30,6 +30,8 @@ class RayHit:
     """Of the surface, world axes, unit length, shape [3]."""
     position: FloatArray
     """Of the hit in the world [m], shape [3]."""
+    name: str = ""
+    """Name of ``node``, empty where it has none."""
 
 
 def cast_rays(

@@ -63,6 +63,8 @@ class Film:
         self._scene: Scene | None = None
         self._start: SceneState | None = None
         self._boxes: tuple[list[FloatArray], FloatArray] | None = None
+        self._first: tuple[FloatArray, FloatArray] | None = None
+        self._at_start = False
         self._steps, self._box_steps, self._dt = 0, 1, 0.0
 
     @contextmanager
@@ -101,9 +103,11 @@ class Film:
                 scene.pictures.require_camera(int(name) if name.isdecimal() else name)
             except KeyError as error:
                 raise typer.BadParameter(str(error.args[0]), param_hint="--camera") from None
+        if self._options.is_moving or self._options.png is not None:
+            moving, resting = scene.pictures.boxes()
+            self._first = (moving, resting)
         if self._options.is_moving:
             self._start = scene.save_state()
-            moving, resting = scene.pictures.boxes()
             self._boxes = ([moving], resting)
 
     def watch(self, step: int) -> None:
@@ -111,8 +115,14 @@ class Film:
         if self._boxes is not None and self._scene is not None and step % self._box_steps == 0:
             self._boxes[0].append(self._scene.pictures.boxes()[0])
 
-    def roll(self, run: Callable[[Callable[[int], None]], None]) -> None:
-        """Draw all that was asked for, running the simulation again where films are."""
+    def roll(self, run: Callable[[Callable[[int], None]], None], *, at_start: bool = False) -> None:
+        """Draw all that was asked for, running the simulation again where films are.
+
+        Args:
+            run: Makes all steps again.
+            at_start: Show the place where things began: some fall for good.
+        """
+        self._at_start = at_start
         options, scene, start = self._options, self._scene, self._start
         if scene is not None and start is not None:
             wanted = {"--mp4": options.mp4, "--gif": options.gif, "--filmstrip": options.filmstrip}
@@ -120,7 +130,7 @@ class Film:
             self._attempts.do(names, lambda: self._roll_film(scene, start, run))
         png = options.png
         if png is not None:
-            camera = options.camera
+            camera = self._place_of_start() or options.camera
             self._attempts.do("--png", lambda: write_picture(png, self._draw(camera, smooth=True)))
 
     def _roll_film(
@@ -160,6 +170,8 @@ class Film:
 
     def _camera(self) -> str | Camera | None:
         """One camera for the whole film."""
+        if (still := self._place_of_start()) is not None:
+            return still
         from gltf_bullet.rendering.camera import course_boxes, framing_camera
 
         if self._options.camera is not None or self._boxes is None or self._scene is None:
@@ -169,6 +181,16 @@ class Film:
         return framing_camera(
             course_boxes(all_moving), resting, self._scene.core.placement.up, width / height
         )
+
+    def _place_of_start(self) -> Camera | None:
+        """The camera on where things began; ``None`` where it follows them."""
+        from gltf_bullet.rendering.camera import framing_camera
+
+        stated = self._options.camera is not None
+        if stated or not self._at_start or self._first is None or self._scene is None:
+            return None
+        width, height = self._options.size
+        return framing_camera(*self._first, self._scene.core.placement.up, width / height)
 
     def _draw(self, camera: str | Camera | None, *, smooth: bool = False) -> PixelArray:
         """A frame; ``smooth`` takes four times as long and has no stairs along edges."""

@@ -116,7 +116,9 @@ def _parse_mesh(
     report_unknown(block, _MESH, "a mesh shape", at, diagnostics)
     require(block, "mesh", "the index of a mesh", at, diagnostics, instead=SHAPE_LEFT_OUT)
     count = document.count("meshes")
-    mesh = read_index(block, "mesh", at, diagnostics, count=count, instead=SHAPE_LEFT_OUT)
+    mesh = read_index(
+        block, "mesh", at, diagnostics, count=count, instead=SHAPE_LEFT_OUT, refers=True
+    )
     count = document.count("skins")
     skin = read_index(block, "skin", at, diagnostics, count=count, instead=AS_ABSENT)
     weights = read_numbers(block, "weights", at, diagnostics, instead=AS_ABSENT)

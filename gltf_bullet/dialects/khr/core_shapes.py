@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from gltf_bullet.coverage import covers, exact
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.dialects.khr.moved_pointers import with_moved_pointers
 from gltf_bullet.dialects.mesh_geometry import read_mesh
 from gltf_bullet.dialects.properties import known_keys, read_table, report_unknown
 from gltf_bullet.dialects.shape_table import (
@@ -131,4 +132,9 @@ def with_core_shapes(root: Mapping[str, Any], diagnostics: Diagnostics) -> dict[
     result.pop("extensions", None)
     if extensions:
         result["extensions"] = extensions
-    return result
+    return with_moved_pointers(result, _moved_to_core)
+
+
+def _moved_to_core(pointer: str) -> str:
+    old = f"/extensions/{_IMPLICIT}/shapes"
+    return f"/shapes{pointer.removeprefix(old)}" if pointer.startswith(old) else pointer

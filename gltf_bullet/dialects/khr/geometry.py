@@ -158,7 +158,7 @@ def _read_newer(
     if source == "node":
         count = len(shapes.document.tree)
         found_at = read_index(
-            geometry, "node", at, diagnostics, count=count, instead=SHAPE_LEFT_OUT
+            geometry, "node", at, diagnostics, count=count, instead=SHAPE_LEFT_OUT, refers=True
         )
         if found_at is None:
             return None

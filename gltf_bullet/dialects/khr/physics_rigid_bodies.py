@@ -45,7 +45,7 @@ from gltf_bullet.dialects.triggers import (
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import (
     INDEX_MEANS_NONE,
-    INDEX_MENDED,
+    REFERENCE_MISSING,
     JsonObject,
     read_bool,
     read_number,
@@ -81,7 +81,7 @@ COVERAGE: Final = covers(
     ignored(
         "shape", "mesh", "node", "physicsMaterial", "collisionFilter", "joint", "connectedNode",
         when="an index that is not there",
-        by=INDEX_MENDED,
+        by=REFERENCE_MISSING,
     ),
     ignored(
         "shape", "mesh", "node", "physicsMaterial", "collisionFilter", "joint", "connectedNode",

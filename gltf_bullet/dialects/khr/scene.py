@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final, Generic, TypeVar
 
-from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.khr import implicit_shapes as khr_implicit_shapes
 from gltf_bullet.dialects.khr import physics_rigid_bodies as khr_physics_rigid_bodies
 from gltf_bullet.dialects.khr.encoding import (
@@ -21,13 +21,17 @@ from gltf_bullet.dialects.khr.encoding import (
     encode_shape,
     plain_shape,
 )
+from gltf_bullet.dialects.khr.moved_pointers import Places
 from gltf_bullet.model import (
     Collider,
     CollisionFilter,
     Joint,
+    JointDescription,
     MeshPart,
     MeshShape,
+    Motion,
     MotionKind,
+    PhysicsMaterial,
     PhysicsScene,
     Shape,
     Trigger,
@@ -76,31 +80,57 @@ V = TypeVar("V")
 
 
 class _Table(Generic[V]):
-    """Distinct values and their indices, in the order of first use."""
+    """Distinct values and their indices, in the order of first use.
 
-    def __init__(self, encode: Callable[[V], JsonOut]) -> None:
-        self._encode = encode
-        self._index_of: dict[V, int] = {}
+    Where somebody points to entries, those of two places in the file stay two.
+    """
+
+    def __init__(
+        self, encode: Callable[[V], JsonOut], at: JsonPointer, places: Places | None = None
+    ) -> None:
+        self._encode, self._at, self._places = encode, at, places
+        self._index_of: dict[tuple[V, str], int] = {}
 
     def index(self, value: V) -> int:
-        return self._index_of.setdefault(value, len(self._index_of))
+        place = "" if self._places is None else str(getattr(value, "pointer", ""))
+        index = self._index_of.setdefault((value, place), len(self._index_of))
+        if self._places is not None:
+            block = type(value).__name__.lower() if isinstance(value, Shape) else ""
+            self._places.put_entry(value, self._at / index, block)
+        return index
 
     def entries(self) -> list[JsonOut]:
-        return [self._encode(value) for value in self._index_of]
+        return [self._encode(value) for value, _ in self._index_of]
 
 
 class _Writer:
     """The tables while the nodes are written."""
 
     def __init__(
-        self, node_of_parts: Mapping[tuple[MeshPart, ...], int], diagnostics: Diagnostics
+        self,
+        node_of_parts: Mapping[tuple[MeshPart, ...], int],
+        diagnostics: Diagnostics,
+        places: Places | None,
     ) -> None:
         self.node_of_parts = node_of_parts
         self.diagnostics = diagnostics
-        self.shapes = _Table(encode_shape)
-        self.materials = _Table(encode_material)
-        self.filters = _Table(encode_filter)
-        self.joints = _Table(encode_description)
+        at = ROOT / "extensions"
+        self.shapes = _Table(encode_shape, at / _SHAPES / "shapes", places)
+        self.materials = _Table(encode_material, at / _BODIES / "physicsMaterials", places)
+        self.filters: _Table[CollisionFilter] = _Table(encode_filter, at)
+        self.joints = _Table(encode_description, at / _BODIES / "physicsJoints", places)
+
+    def keep_tables(self, scene: PhysicsScene) -> None:
+        """Write all entries of the file's tables, in their order, used or not."""
+        for entry in scene.tables:
+            if isinstance(entry, PhysicsMaterial):
+                self.materials.index(entry)
+            elif isinstance(entry, JointDescription):
+                self.joints.index(entry)
+            elif not isinstance(entry, MeshShape) and (plain := plain_shape(entry)) is not None:
+                self.shapes.index(plain)
+        for collision_filter in scene.collision_filters:
+            self.filters.index(collision_filter)
 
     def geometry(self, shape: Shape, node: int, owner: str) -> JsonOut | None:
         if isinstance(shape, MeshShape):
@@ -186,6 +216,7 @@ def physics_to_khr(
     *,
     node_of_parts: Mapping[tuple[MeshPart, ...], int] | None = None,
     kept_static_nodes: frozenset[int] = frozenset(),
+    places: Places | None = None,
 ) -> tuple[dict[str, JsonOut], dict[int, JsonOut]]:
     """Root extension objects by name, and ``KHR_physics_rigid_bodies`` objects by node.
 
@@ -196,13 +227,19 @@ def physics_to_khr(
             mesh without one is written as ``geometry.mesh``.
         kept_static_nodes: Static motions that are written as kinematic ones at rest, since they
             stand below a moving body or hold joints.
+        places: Is told what stands where, for those who point to it; tables are then written as
+            they are, also what nothing uses.
     """
-    writer = _Writer(node_of_parts or {}, diagnostics)
+    writer = _Writer(node_of_parts or {}, diagnostics, places)
+    if places is not None:
+        writer.keep_tables(scene)
     nodes: dict[int, JsonOut] = {}
 
-    def put(node: int, key: str, value: JsonOut | None) -> None:
+    def put(node: int, key: str, value: JsonOut | None, item: Motion | Joint | None = None) -> None:
         if value is not None:
             nodes.setdefault(node, {})[key] = value
+            if places is not None and item is not None:
+                places.put(item, ROOT / "nodes" / node / "extensions" / _BODIES / key)
 
     for node, motion in scene.motions.items():
         is_static = motion.kind is MotionKind.STATIC
@@ -214,11 +251,11 @@ def physics_to_khr(
             )
             diagnostics.report(STATIC_MOTION_NOT_IN_KHR, motion.pointer, node=node, done=done)
         if not is_static or node in kept_static_nodes:
-            put(node, "motion", encode_motion(motion))
+            put(node, "motion", encode_motion(motion), motion)
     for node, collider in scene.colliders.items():
         put(node, "collider", writer.collider(collider))
     for node, trigger in scene.triggers.items():
         put(node, "trigger", writer.trigger(trigger))
     for node, joint in scene.joints.items():
-        put(node, "joint", writer.joint(joint))
+        put(node, "joint", writer.joint(joint), joint)
     return writer.roots(), nodes

@@ -7,7 +7,7 @@ published samples do, and anchors for joints to the fixed world, which KHR canno
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -15,6 +15,12 @@ import numpy as np
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.khr import physics_rigid_bodies as khr_physics_rigid_bodies
 from gltf_bullet.dialects.khr.encoding import JsonOut
+from gltf_bullet.dialects.khr.moved_pointers import (
+    MovedPointers,
+    Places,
+    pointers_in,
+    with_moved_pointers,
+)
 from gltf_bullet.dialects.khr.scene import physics_to_khr
 from gltf_bullet.dialects.mesh_geometry import mesh_of_node
 from gltf_bullet.dialects.registry import PHYSICS_EXTENSIONS
@@ -33,13 +39,15 @@ __all__ = ["ANIMATION_POINTER_STALE", "physics_to_khr", "write_physics"]
 ANIMATION_POINTER_STALE = IssueKind(
     "ANIMATION_POINTER_STALE",
     Severity.WARNING,
-    "the animation points to {got}, which may have moved or gone; must be pointed anew",
+    "the animation points to {got}, which has no place of its own in the written file; must be "
+    "pointed anew",
 )
 
 BEHAVIOR_POINTER_STALE = IssueKind(
     "BEHAVIOR_POINTER_STALE",
     Severity.WARNING,
-    "the behavior graph points to {got}, which may have moved or gone; must be pointed anew",
+    "the behavior graph points to {got}, which has no place of its own in the written file; "
+    "must be pointed anew",
 )
 
 _INTERACTIVITY: Final = "KHR_interactivity"
@@ -57,16 +65,19 @@ def write_physics(
     counterpart (and the shapes that its fields use).
     """
     root: dict[str, Any] = dict(document.json)
+    root.pop("shapes", None)  # the core's of glTF 2.1, which are written into the extension
     nodes = root.get("nodes")
     new_nodes = [dict(node) if isinstance(node, dict) else node for node in nodes or ()]
     replaced = _replaced_extensions(scene)
     was_required = _strip(root, new_nodes, replaced, document)
     scene = _with_anchors(scene, document, new_nodes, root)
+    places = _places(document)
     roots, extension_of_node = physics_to_khr(
         scene,
         diagnostics,
         node_of_parts=_nodes_of_meshes(scene, document, new_nodes),
         kept_static_nodes=_kept_static_nodes(scene, document),
+        places=places,
     )
     for node, extension in extension_of_node.items():
         _put_extension(new_nodes[node], _BODIES, extension)
@@ -76,8 +87,7 @@ def write_physics(
         root["nodes"] = new_nodes
     written = set(roots) | ({_BODIES} if extension_of_node else set())
     _declare(root, replaced, was_required, written)
-    _report_stale_pointers(document, replaced, diagnostics)
-    return root
+    return _with_pointers(root, scene, places, replaced, diagnostics)
 
 
 def _replaced_extensions(scene: PhysicsScene) -> frozenset[str]:
@@ -238,42 +248,41 @@ def _append_data_node(parts: tuple[MeshPart, ...], nodes: list[Any]) -> int | No
     return len(nodes) - 1
 
 
-def _report_stale_pointers(
-    document: Document, replaced: frozenset[str], diagnostics: Diagnostics
-) -> None:
-    """KHR_animation_pointer targets inside what was rewritten."""
-    for index, animation in enumerate(document.objects("animations")):
-        channels = animation.get("channels")
-        for position, channel in enumerate(channels if isinstance(channels, list) else ()):
-            pointer = _pointer_of(channel)
-            if pointer is None or (pointer.startswith("/nodes/") and f"/{_BODIES}/" in pointer):
-                # Nodes keep their indices, and KHR objects on them their names.
-                continue
-            if not replaced.isdisjoint(pointer.split("/")):
-                at = ROOT / "animations" / index / "channels" / position
-                diagnostics.report(ANIMATION_POINTER_STALE, at, got=pointer[:100])
-    for at, pointer in _pointers_of_graphs(document.root_extension(_INTERACTIVITY)):
-        is_of_node = pointer.startswith("/nodes/") and f"/{_BODIES}/" in pointer
-        if not is_of_node and not replaced.isdisjoint(pointer.split("/")):
-            diagnostics.report(BEHAVIOR_POINTER_STALE, at, got=pointer[:100])
+def _with_pointers(
+    root: dict[str, Any],
+    scene: PhysicsScene,
+    places: Places | None,
+    replaced: frozenset[str],
+    diagnostics: Diagnostics,
+) -> dict[str, Any]:
+    """Let animations and behavior graphs point to where physics stands now."""
+    if places is None:
+        return root
+    moved = MovedPointers(scene, places)
+
+    def move(text: str) -> str | None:
+        return moved(text) if _is_physics(text, replaced) else text
+
+    def lost(at: JsonPointer, text: str) -> None:
+        if text.startswith("/nodes/") and f"/{_BODIES}/" in text:
+            # Nodes keep their indices, and KHR objects on them their names.
+            return
+        is_animation = at.startswith("/animations/")
+        kind = ANIMATION_POINTER_STALE if is_animation else BEHAVIOR_POINTER_STALE
+        diagnostics.report(kind, at, got=text[:100])
+
+    return with_moved_pointers(root, move, lost)
 
 
-def _pointers_of_graphs(extension: Mapping[str, Any]) -> Iterator[tuple[JsonPointer, str]]:
-    """The pointers of behavior graphs, with their places."""
-    at = ROOT / "extensions" / _INTERACTIVITY / "graphs"
-    graphs = extension.get("graphs")
-    for number, graph in enumerate(graphs if isinstance(graphs, list) else ()):
-        nodes = graph.get("nodes") if isinstance(graph, dict) else None
-        for index, node in enumerate(nodes if isinstance(nodes, list) else ()):
-            value = node
-            for key in ("configuration", "pointer", "value"):
-                value = value.get(key) if isinstance(value, dict) else None
-            if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
-                yield at / number / "nodes" / index / "configuration" / "pointer", value[0]
+def _is_physics(pointer: str, replaced: frozenset[str]) -> bool:
+    """Whether it points into what is written anew, the core shapes of glTF 2.1 among it."""
+    return pointer.startswith("/shapes") or not replaced.isdisjoint(pointer.split("/"))
 
 
-def _pointer_of(channel: object) -> str | None:
-    value = channel
-    for key in ("target", "extensions", "KHR_animation_pointer", "pointer"):
-        value = value.get(key) if isinstance(value, dict) else None
-    return value if isinstance(value, str) else None
+def _places(document: Document) -> Places | None:
+    """What is to be told of new places; ``None`` where nobody points anywhere.
+
+    Graphs name collision filters by their bare index, too.
+    """
+    has_graph = bool(document.root_extension(_INTERACTIVITY))
+    return Places() if has_graph or any(pointers_in(document.json)) else None

@@ -76,12 +76,20 @@ def _read_parts(
     joint, at = _object(node, "extensions", _EXTENSION), node_extension_pointer(index, _EXTENSION)
     diagnostics.report(JOINT_IN_FIRST_FORM, at)
     numbers = read_indices(
-        joint, _CONSTRAINTS, at, diagnostics, count=limit_count, instead="it is left out"
+        joint,
+        _CONSTRAINTS,
+        at,
+        diagnostics,
+        count=limit_count,
+        instead="it is left out",
+        refers=True,
     )
     ends = []
     for key in _ENDS:
         require(joint, key, "the index of a node", at, diagnostics, instead=JOINT_LEFT_OUT)
-        end = read_index(joint, key, at, diagnostics, count=node_count, instead=JOINT_LEFT_OUT)
+        end = read_index(
+            joint, key, at, diagnostics, count=node_count, instead=JOINT_LEFT_OUT, refers=True
+        )
         if end is not None:
             ends.append(end)
     if len(ends) < len(_ENDS):

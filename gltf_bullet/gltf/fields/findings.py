@@ -16,6 +16,7 @@ __all__ = [
     "INDEX_MENDED",
     "INDEX_OUT_OF_RANGE",
     "RANGE_MENDED",
+    "REFERENCE_MISSING",
     "REQUIRED_MISSING",
     "TYPE_MENDED",
     "VALUE_NOT_ALLOWED",
@@ -51,6 +52,12 @@ INDEX_OUT_OF_RANGE = IssueKind(
 )
 INDEX_MENDED = IssueKind(
     "INDEX_MENDED", Severity.WARNING, "{key} is {got}; must be an index below {count}; {instead}"
+)
+REFERENCE_MISSING = IssueKind(
+    "REFERENCE_MISSING",
+    Severity.ERROR,
+    "{key} is {got}, which does not exist: there are {count}, counted from 0; {instead}",
+    loads=True,
 )
 INDEX_MEANS_NONE = IssueKind(
     "INDEX_MEANS_NONE",
@@ -122,12 +129,17 @@ def wrong_index(
     at: JsonPointer,
     diagnostics: Diagnostics,
     instead: str | None,
+    *,
+    refers: bool = False,
 ) -> None:
-    """The index at ``at`` leads nowhere; exporters write -1 for none."""
+    """The index at ``at`` leads nowhere; exporters write -1 for none.
+
+    Where it ``refers`` to a part of the physics, that part is lost, which is an error.
+    """
     if value == -1 and instead is not None:
         diagnostics.report(INDEX_MEANS_NONE, at, key=key, instead=instead)
         return
-    kinds = INDEX_OUT_OF_RANGE, INDEX_MENDED
+    kinds = INDEX_OUT_OF_RANGE, REFERENCE_MISSING if refers else INDEX_MENDED
     _report(kinds, at, diagnostics, instead, key=key, got=shown(value), count=count)
 
 

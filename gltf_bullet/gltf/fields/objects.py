@@ -130,11 +130,15 @@ def read_index(
     *,
     count: int,
     instead: str | None = None,
+    refers: bool = False,
 ) -> int | None:
-    """An index below ``count``, or ``None`` where absent or wrong."""
+    """An index below ``count``, or ``None`` where absent or wrong.
+
+    ``refers``: to a part of the physics, which is an error where that part is not there.
+    """
     if key not in owner:
         return None
-    return _index(owner[key], key, at / key, diagnostics, count, instead)
+    return _index(owner[key], key, at / key, diagnostics, count, instead, refers=refers)
 
 
 def _index(
@@ -144,6 +148,8 @@ def _index(
     diagnostics: Diagnostics,
     count: int,
     instead: str | None,
+    *,
+    refers: bool,
 ) -> int | None:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
@@ -151,7 +157,7 @@ def _index(
         wrong_type(key, value, "an index", at, diagnostics, instead)
         return None
     if not 0 <= value < count:
-        wrong_index(key, value, count, at, diagnostics, instead)
+        wrong_index(key, value, count, at, diagnostics, instead, refers=refers)
         return None
     return value
 
@@ -164,6 +170,7 @@ def read_indices(
     *,
     count: int,
     instead: str | None = None,
+    refers: bool = False,
 ) -> tuple[int, ...] | None:
     """A list of indices below ``count``, wrong ones left out; ``None`` where absent or no list.
 
@@ -181,7 +188,7 @@ def read_indices(
     if all(type(item) is int and 0 <= item < count for item in value):
         return tuple(value)
     found = [
-        _index(item, key, at / key / position, diagnostics, count, instead)
+        _index(item, key, at / key / position, diagnostics, count, instead, refers=refers)
         for position, item in enumerate(value)
     ]
     return tuple(index for index in found if index is not None)

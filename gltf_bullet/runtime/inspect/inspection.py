@@ -90,7 +90,7 @@ def inspect_asset(asset: AssetContent, options: LoadOptions | None = None) -> In
         ],
         joints=list(describe_joints(plan.articulations, tree.names)),
         behavior=_graph_lines(asset) if asset.acts else [],
-        issues=(*asset.issues, *translation.issues),
+        issues=(*asset.issues, *translation.issues, *asset.lacks),
     )
 
 

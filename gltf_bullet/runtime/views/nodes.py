@@ -54,6 +54,11 @@ class ByNode(Mapping[int, V]):
     def __len__(self) -> int:
         return len(self._values)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the nodes in the order of the keys, empty where they have none."""
+        return tuple([self._names[node] for node in self._values])
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._values!r})"
 

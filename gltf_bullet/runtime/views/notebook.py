@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from gltf_bullet.bullet.rendering.pictures import PixelArray, png_of
-from gltf_bullet.diagnostics import Issue, Severity
+from gltf_bullet.diagnostics import Issue
 from gltf_bullet.errors import GltfBulletError
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ PICTURE = (480, 300)
 """[pixels] Width and height."""
 MOST_ROWS = 20
 """Bodies in a table."""
-MEANING = {Severity.ERROR: "refused", Severity.WARNING: "approximated", Severity.INFO: "note"}
 
 
 def _picture_tag(pixels: PixelArray) -> str:
@@ -45,7 +44,7 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def issue_table(issues: Iterable[Issue]) -> str:
     """Issues, errors first."""
     rows = [
-        (MEANING[issue.severity], issue.code, issue.pointer or "/", issue.message)
+        (issue.meaning, issue.code, issue.where, issue.message)
         for issue in sorted(issues, key=lambda issue: issue.severity)
     ]
     if not rows:

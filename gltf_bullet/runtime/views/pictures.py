@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +22,7 @@ from gltf_bullet.bullet.rendering.pictures import (
 from gltf_bullet.bullet.rendering.shown_links import ShownLink
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.gltf.cameras import read_camera
+from gltf_bullet.output_files import written_aside
 from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan
 from gltf_bullet.rendering.camera import Camera, camera_on_box, framed_box, framing_camera
 from gltf_bullet.runtime.scene_core import SceneCore
@@ -47,6 +50,26 @@ class Picture:
     segmentation: npt.NDArray[np.int32]
     """glTF node that is seen, -1 where nothing is and -2 for bodies of others; shape [height,
     width]. What is seen through hides what is behind it, also in ``depth``."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the colours as a file; folders above it are made.
+
+        Args:
+            path: Ends in ``.png``, ``.jpg`` or another suffix that Pillow knows.
+
+        Raises:
+            ValueError: Another suffix.
+            OSError: The file cannot be written.
+        """
+        from PIL import Image
+
+        target = Path(path)
+        known = Image.registered_extensions()
+        if target.suffix.lower() not in known:
+            raise ValueError(f"path is {str(target)!r}; must end in .png, .jpg or the like")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with written_aside(target) as aside:
+            Image.fromarray(self.rgb).save(aside, format=known[target.suffix.lower()])
 
     def _repr_png_(self) -> bytes:
         """In notebooks: the colours."""

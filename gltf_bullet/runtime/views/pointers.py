@@ -27,11 +27,12 @@ from gltf_bullet.model import (
     PhysicsScene,
     WorldGravity,
 )
-from gltf_bullet.model.pointers import PointerTarget, edited, find_target
+from gltf_bullet.model.pointers import PointerTarget, edited, find_target, pointers_of
 from gltf_bullet.number_ranges import range_of
 from gltf_bullet.planning.gravity import changed_gravity
 from gltf_bullet.runtime.followers import Jump
 from gltf_bullet.runtime.scene_core import SceneCore
+from gltf_bullet.suggestions import did_you_mean
 from gltf_bullet.transforms import FloatArray, matrices_from_trs
 
 __all__ = ["edited_at", "get_value", "is_set_in_place", "set_value"]
@@ -54,6 +55,8 @@ _LISTS_OF_ITEMS = re.compile(
     "|/extensions/[A-Z]+_physics_(rigid_bodies|joint)/physicsJoints/[0-9]+/(limits|drives)"
 )
 """The same for lists of what the file has."""
+_MOST_NEAR = 2000
+"""Pointers that are compared for a message; each takes some microseconds."""
 _GRAVITY = (WorldGravity, GravityVolume)
 _IN_PLACE = (PhysicsMaterial, JointLimit, *_GRAVITY)
 _VELOCITIES = ("linear_velocity", "angular_velocity")
@@ -171,7 +174,8 @@ def _node_field(core: SceneCore, pointer: str) -> tuple[int, str] | None:
     if index >= len(core.asset.tree):
         raise KeyError(f"{pointer}: the file has {len(core.asset.tree)} nodes")
     if field not in _NODE_FIELDS and field != "weights":
-        raise KeyError(f"{pointer}: must end in translation, rotation, scale or weights")
+        near = _near(core, pointer)
+        raise KeyError(f"{pointer}: must end in translation, rotation, scale or weights{near}")
     return index, field
 
 
@@ -347,8 +351,26 @@ def _from_document(core: SceneCore, pointer: str) -> Any:
         elif isinstance(owner, dict) and key in owner:
             owner = owner[key]
         else:
-            raise KeyError(f"{pointer}: the asset has nothing at {key!r}")
+            raise KeyError(f"{pointer}: the asset has nothing at {key!r}{_near(core, pointer)}")
     return owner
+
+
+def _near(core: SceneCore, pointer: str) -> str:
+    """The end of a message: pointers that somebody may have meant.
+
+    One of the same object that ends alike is nearer than any that looks alike: ``/nodes/1/mass``.
+    """
+    known = pointers_of(core.model_now())
+    tokens = pointer.split("/")
+    places = [f"/nodes/{k}/{key}" for k in range(len(core.asset.tree)) for key in _NODE_FIELDS]
+    within = [
+        other
+        for other in known
+        if other.split("/")[1:3] == tokens[1:3] and other.split("/")[-1] == tokens[-1]
+    ]
+    if within:
+        return f"; did you mean {' or '.join(map(repr, within[:3]))}?"
+    return did_you_mean(pointer, (*known, *places)[:_MOST_NEAR], similar=0.75)
 
 
 def _length(core: SceneCore, pointer: str) -> int:

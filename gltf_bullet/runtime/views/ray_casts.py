@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -35,10 +36,12 @@ def cast_filtered_rays(
     if collision_filter >= len(filters):
         raise IndexError(f"filter {collision_filter}; the file has {len(filters)}")
     ray_filter = filters[collision_filter] if collision_filter >= 0 else None
-    return cast_rays(
+    hits = cast_rays(
         core.client_id,
         core.world.colliders,
         np.array(starts, dtype=np.float64).reshape(-1, 3),
         np.array(ends, dtype=np.float64).reshape(-1, 3),
         lambda node: may_collide(ray_filter, colliders[node].filter),
     )
+    names = core.asset.tree.names
+    return [None if hit is None else replace(hit, name=names[hit.node]) for hit in hits]

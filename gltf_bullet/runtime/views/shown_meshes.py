@@ -22,7 +22,7 @@ from gltf_bullet.transforms import FloatArray, IntArray
 __all__ = ["Shown", "ShownMesh", "mesh_boxes", "mesh_matrices", "shown_meshes"]
 
 Shown = Literal["auto", "mesh", "collider"]
-"""``auto``: the file's meshes, or colliders where a body that moves has none."""
+"""``auto``: the file's meshes, and colliders of bodies that move and have none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -45,8 +45,13 @@ class ShownMesh:
 def shown_meshes(core: SceneCore, shown: Shown = "auto") -> tuple[ShownMesh, ...]:
     """Every mesh of a scene as it is planned now."""
     if shown == "auto":
-        shown = "mesh" if core.asset.automatic_visuals == "mesh" else "collider"
-    found = _colliders(core) if shown == "collider" else _render_meshes(core)
+        best = core.asset.automatic_visuals
+        found = _colliders(core) if best == "collider" else _render_meshes(core)
+        if best == "auto":
+            seen = {owner for _, owner, *_ in found}
+            found += [entry for entry in _bodies(core) if entry[1] not in seen]
+    else:
+        found = _colliders(core) if shown == "collider" else _render_meshes(core)
     names = [core.asset.tree.names[node] or f"node {node}" for node, *_ in found]
     counts = Counter(names)
     taken: set[str] = set()
@@ -69,7 +74,7 @@ _Found = list[tuple[int, int | None, VisualMesh, FloatArray, bool]]
 
 
 def _render_meshes(core: SceneCore) -> _Found:
-    if core.options.visuals == "mesh":
+    if core.options.visuals in ("mesh", "auto"):
         return [
             (link.visual.nodes[0] if link.owner is None else link.owner, link.owner,
              link.visual.mesh, link.visual.world_from_mesh.matrix(), False)
@@ -102,7 +107,13 @@ def _colliders(core: SceneCore) -> _Found:
         mesh = solid([static.shape], COLOR_OF_KIND[static.kind])
         owner = static.node if static.owner >= 0 else None
         found.append((static.node, owner, mesh, frames.pose(static.node).matrix(), endless))
-    for body in plan.bodies.values():
+    return found + _bodies(core)
+
+
+def _bodies(core: SceneCore) -> _Found:
+    """The colliders of bodies that move."""
+    found: _Found = []
+    for body in core.world.plan.bodies.bodies.values():
         shapes: list[PlacedShape] = [shape for group in body.groups for shape in group.shapes]
         if shapes:
             mesh = solid(shapes, COLOR_OF_KIND[body.kind])

@@ -148,6 +148,7 @@ class WebPage:
             self._shown[rest] = bool(value)
         elif kind == "node":
             self._chosen = self._labels.get(value)
+            self._hover(self._chosen)
             self._said = -np.inf
         elif kind in ("speed", "drive"):
             self._commands.slide(command, float(value))
@@ -184,6 +185,16 @@ class WebPage:
             self._events.put(lambda: self._select(node, origin, direction))
 
         return pick
+
+    def _hover(self, node: int | None) -> None:
+        """Tell the file's behavior graph what is pointed at; ``None``: nothing.
+
+        Browsers say where their pointer is, viser hands on clicks only: who is clicked or chosen
+        is pointed at until something else is.
+        """
+        scene = self.playback.scene
+        if scene is not None and scene.behavior is not None:
+            scene.behavior.hover(node)
 
     def _select(self, node: int, origin: Any, direction: Any) -> None:
         """Tell the file's behavior graph of a click."""

@@ -87,7 +87,7 @@ class Panel:
             with self._folder("Behavior"):
                 self._behavior = self._gui.add_markdown("")
         lines = [
-            f"**{issue.code}** " + plain_markdown(f"{issue.pointer}: {issue.message}")
+            f"**{issue.code}** " + plain_markdown(f"{issue.where}: {issue.message}")
             for issue in issues
         ]
         if lines:
