@@ -35,4 +35,4 @@ def test_a_robot_of_more_links_than_one_body_can_have_is_refused(tmp_path: Path)
         robot_file(path, Diagnostics())
     [issue] = [issue for issue in caught.value.issues if issue.is_error]
     assert issue.code == "ROBOT_REFUSED"
-    assert "129 links" in issue.message
+    assert "128 joints" in issue.message
