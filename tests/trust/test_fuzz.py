@@ -43,8 +43,8 @@ def test_no_mutated_example_breaks_a_promise(
     good, failed = campaign(Inputs(kind, []), seed, COUNT)
     assert not failed, f"seed {seed}: {dict(failed)}"
     assert good.total() == COUNT
-    # Else the mutations would be too wild to get past the reader.
-    assert good["runs"] > COUNT // 10
+    # Else the mutations would be too wild to get past the reader; MuJoCo's schema is strict.
+    assert good["runs"] > COUNT // (20 if kind == "robots" else 10)
 
 
 def test_an_input_follows_from_its_seed(seeds: Seeds) -> None:
