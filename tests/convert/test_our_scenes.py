@@ -137,6 +137,15 @@ def test_what_is_neither_body_nor_joint_is_named(tmp_path: Path) -> None:
     assert "goal_line.gltf (bodies 0, 1, 2, 3, 4, ...): 3 triggers; " in issue.message
 
 
+def test_a_behavior_graph_that_is_left_out_is_named(tmp_path: Path) -> None:
+    with headless_world() as client:
+        scene = gb.load_gltf(ASSETS / "sorting_gate.gltf", physics_client=client)
+        issues = gb.export_world(tmp_path / "world.glb", client)
+        scene.remove()
+    (issue,) = (issue for issue in issues if issue.code == "SCENE_REDUCED")
+    assert "1 behavior graph; " in issue.message
+
+
 def test_what_is_lost_of_a_part_of_a_scene_is_named(tmp_path: Path) -> None:
     """As of a recording, which follows the engine's links."""
     with headless_world() as client:

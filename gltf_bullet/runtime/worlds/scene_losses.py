@@ -58,6 +58,7 @@ def _beside_bodies(scene: LiveScene) -> Iterator[str]:
     yield from _counted(len(physics.gravity_volumes), "gravity volume")
     if core is not None:
         yield from _counted(len(core.asset.animations), "animation")
+        yield from _counted(int(core.asset.acted is not None), "behavior graph")
 
 
 def _of_bodies(scene: LiveScene) -> Iterator[str]:
