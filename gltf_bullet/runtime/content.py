@@ -134,7 +134,9 @@ class AssetContent:
         is_refused = any(issue.refuses for issue in worse)
         if self.physics != _NOTHING or is_told or is_refused or self.acts:
             return ()
-        return (Issue(NO_PHYSICS, ROOT),)
+        found = Diagnostics()
+        found.report(NO_PHYSICS, ROOT)
+        return found.issues
 
     @property
     def acts(self) -> bool:
