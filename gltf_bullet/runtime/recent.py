@@ -65,7 +65,7 @@ def recent_asset(path: str | os.PathLike[str], read: Callable[[], A]) -> A:
         known = _Known(seen + others, asset)
     _known[key] = known
     while len(_known) > _MOST_FILES or _bytes_known() > _MOST_BYTES:
-        del _known[next(iter(_known))]
+        _known.pop(next(iter(_known), key), None)  # another thread may do the same
     found: A = known.asset
     return found
 
@@ -95,7 +95,7 @@ def _referred(document: Document) -> list[str]:
 
 
 def _bytes_known() -> int:
-    return sum(size for known in _known.values() for _, size, _, _ in known.seen)
+    return sum(size for known in list(_known.values()) for _, size, _, _ in known.seen)
 
 
 def recent_translation(
