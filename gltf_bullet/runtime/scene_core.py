@@ -191,7 +191,7 @@ class SceneCore:
         """Whether kernels may make the next step, as far as nodes and animations are concerned."""
         if self._is_busy or self.is_removed or self.world.free.pushes or self._start.is_wanted:
             return False
-        return self.is_divided_by_need and (self.acting is None or not self._acts)
+        return self.is_divided_by_need and (self.acting is None or self.acting.is_idle)
 
     @property
     def is_listened_to(self) -> bool:
@@ -212,8 +212,7 @@ class SceneCore:
     @property
     def is_interfered(self) -> bool:
         """Whether anybody may have changed the world within the last step, as who watches may."""
-        is_acting = self.acting is not None and self._acts
-        return bool(self._is_busy or self._listeners or self.events or is_acting)
+        return bool(self._is_busy or self._listeners or self.events or self._acts)
 
     def begin_step(self, settings: EngineSettings) -> None:
         """What comes once in a step: the state to reset to, animations, the world's settings."""

@@ -94,8 +94,10 @@ class StepProgram:
         events: dict[SceneCore, tuple[TriggerEvent, ...]] = {}
         if done and caller.events:
             events[caller] = caller.events
+        is_asked = is_alone and not done
         while done < count:
-            made = self._make_compiled(cores, count - done)
+            made = 0 if is_asked else self._make_compiled(cores, count - done)
+            is_asked = False
             if not made:
                 is_next = done > 0 and not any(core.is_interfered for core in cores)
                 with _said_of(cores):

@@ -43,7 +43,7 @@ class Contacts:
     """On a, world axes [N], shape [k, 3]; b feels the opposite."""
 
     names: Sequence[str] = ()
-    """Of all nodes of the file, empty where they have none."""
+    """Names of all nodes of the file; a node without a name has an empty one."""
 
     def __len__(self) -> int:
         return len(self.node_a)
@@ -63,7 +63,7 @@ class Contacts:
         return tuple([names[k] if 0 <= k < len(names) else "" for k in nodes.tolist()])
 
     def __repr__(self) -> str:
-        """Who touches whom, how often and how strongly."""
+        """Count the contacts and add up the forces [N] of each pair of nodes."""
         pairs: dict[tuple[int, int], list[float]] = {}
         for a, b, force in zip(
             self.node_a.tolist(), self.node_b.tolist(), self.normal_forces.tolist(), strict=True

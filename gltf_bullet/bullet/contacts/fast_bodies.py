@@ -369,7 +369,7 @@ class FastBodies:
         return found
 
     def _meets_fixed(self, row: int, body: int, link: int) -> bool:
-        """Whether a link in the way is fixed, and no filter of the caller lets a body through."""
+        """Tell whether a link in the way is fixed and no filter of the caller lets it through."""
         points = pybullet.getContactPoints(self.ids[row], body, physicsClientId=self._client_id)
         return bool(points) and pybullet.getDynamicsInfo(body, link, self._client_id)[0] == 0.0
 
@@ -388,7 +388,7 @@ class FastBodies:
         pybullet.resetBaseVelocity(body, (velocity - into).tolist(), spin.tolist(), self._client_id)
 
     def _came_after(self, ray: _Ray, hit: _Hit) -> bool:
-        """Whether what a ray hit was behind its start when the step began: two that part.
+        """Tell whether what a ray hit was behind its start when the step began: two that part.
 
         A ball that another one sent ahead was put back to that one, which had followed (seen).
         """

@@ -87,7 +87,7 @@ class ArticulationSet(JointedLinks):
 
     @property
     def is_unread(self) -> bool:
-        """Whether nobody has read its bodies yet."""
+        """Nobody has read its bodies yet."""
         return "solver" not in self.__dict__
 
     @property

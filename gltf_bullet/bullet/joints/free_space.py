@@ -1,4 +1,4 @@
-"""Whether anything is in the way of what hangs on joints: how thin it is matters only then.
+"""The space around what hangs on joints: how thin it is matters only if something is in reach.
 
 A step whose length changes on the way costs what the engine's scheme has for free while all are
 alike (measured: a minitaur that swings freely for 1 s ended 0.69 rad from the truth where its thin
