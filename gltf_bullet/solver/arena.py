@@ -32,7 +32,9 @@ SUBSTEPS = 7
 """Steps that the engine makes of one."""
 PART = 6
 """Number of the coming engine step among those that a step is made of."""
-ARENA_HEADER = 8
+PARTS = 8
+"""How many those are; 0: one."""
+ARENA_HEADER = 9
 CUT_SIZE = 5
 
 # --- header slots: counts -------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.last_step.foreign_motors import is_taken
 from gltf_bullet.solver.row_bends import BENT, bend_freely, bend_held, relief
 from gltf_bullet.solver.row_metrics import measure_rows
+from gltf_bullet.solver.step_division import whole_step
 from gltf_bullet.solver.tree_dynamics import (
     composite_wrench,
     project_wrenches,
@@ -231,8 +232,9 @@ def _bound_row(
             ints[recovering], ints[a + arena.STRANDED] = 1, 1
         if ints[recovering] and (not (outside or equal) or abs(gap) <= CLOSED):
             ints[recovering] = 0
-        # Inside, a limit may be reached exactly; outside, a share is taken back per step.
-        rate = BAUMGARTE / dt if outside or equal else 1.0 / dt
+        # Inside, a limit may be reached exactly; outside, a share is taken back per step, which is
+        # no more in its parts: what was left of an undivided step came back n times as fast.
+        rate = BAUMGARTE / whole_step(ints, dt) if outside or equal else 1.0 / dt
         if ints[recovering]:
             rate = 1.0 / max(RECOVERY_TIME, dt)
         if outside or equal or ints[recovering]:

@@ -216,8 +216,14 @@ def _invert(values: FloatArray, m: int, out: int) -> None:
 
 
 @kernel
-def add_contact_rows(index: IntArray, values: FloatArray, dt: float, since: float) -> None:
-    """Three rows for each contact that presses, one for each that may; all sides are known."""
+def add_contact_rows(
+    index: IntArray, values: FloatArray, dt: float, since: float, share: float, whole: float
+) -> None:
+    """Three rows for each contact that presses, one for each that may; all sides are known.
+
+    ``share``: of the forces that are told, how much truly acted; see ``last_engine_step``.
+    ``whole`` [s]: the step that this one is part of.
+    """
     largest = 0.0
     for c in range(index[layout.CONTACTS]):
         at = index[layout.CONTACT] + CONTACT_SIZE * c + CONTACT_COMPLIANCE
@@ -236,14 +242,14 @@ def add_contact_rows(index: IntArray, values: FloatArray, dt: float, since: floa
         strength = -layout.HELD - values[contact + CONTACT_DISTANCE]
         # The engine detected the contacts before the last step moved the bodies.
         gap = values[contact + CONTACT_DISTANCE] + since * values[contact + CONTACT_RATE]
-        pressing = dt * values[contact + CONTACT_FORCES]
+        pressing = dt * share * values[contact + CONTACT_FORCES]
         grip = values[contact + CONTACT_FRICTION] * pressing
         for k in range(3 if grip > 0.0 or strength >= 0.0 else 1):
             compliance = values[contact + CONTACT_COMPLIANCE + k]
             # A locked axis cannot slide at all: its row is empty.
             softness = CONTACT_SOFTNESS if k == 0 else FRICTION_SOFTNESS
             softness *= compliance if compliance > EMPTY * largest else largest
-            last = dt * values[contact + CONTACT_FORCES + k]
+            last = dt * share * values[contact + CONTACT_FORCES + k]
             target = softness * last - values[contact + CONTACT_DRIFT + k]
             if k == 0:
                 # One that is inside already is let be: with the engine's own recovery of 0.08 a
@@ -255,7 +261,7 @@ def add_contact_rows(index: IntArray, values: FloatArray, dt: float, since: floa
                 low, high, source = -dt * strength, dt * strength, layout.HELD_SOURCE + c
                 softness = HARD * (compliance if compliance > EMPTY * largest else largest)
                 target = -values[contact + CONTACT_DRIFT + k]
-                target -= RETURN / dt * values[contact + CONTACT_FORCES + k]
+                target -= RETURN / whole * values[contact + CONTACT_FORCES + k]
             row = add_row(
                 index,
                 values,

@@ -69,7 +69,7 @@ def _prepare_one(
             note_division(ints, floats, work, a)
             for i in range(ints[a + arena.DOF_COUNT]):
                 floats[ints[a + arena.PULSE] + i] = 0.0
-    add_contact_forces(ints, work, index, values, number, contacts, dt)
+    add_contact_forces(ints, floats, work, index, values, number, contacts, dt)
     for k in range(ints[arena.ARTICULATIONS]):
         a = ints[ints[arena.RECORDS] + k]
         if ints[a + arena.ACTS] == 1 and not notice_hands(ints, floats, a):

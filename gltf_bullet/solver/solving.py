@@ -28,6 +28,7 @@ from gltf_bullet.solver.island_layout import (
 from gltf_bullet.solver.joining import add_cut_constraints, take_results
 from gltf_bullet.solver.newton import solve_islands
 from gltf_bullet.solver.row_payments import relieve_rows
+from gltf_bullet.solver.step_division import last_engine_step, whole_step
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["solve"]
@@ -55,8 +56,9 @@ def _solve_one(
     free_bodies: int,
     dt: float,
 ) -> int:
+    last_dt = last_engine_step(ints, floats, dt)
     # The engine looked for contacts when its last substep began.
-    since = dt / max(ints[arena.SUBSTEPS], 1)
+    since = last_dt / max(ints[arena.SUBSTEPS], 1)
     if stages & OPEN:
         open_islands(index, values, contacts, free_bodies, since)
     if stages & GATHER and index[layout.NEEDED] == 0:
@@ -69,7 +71,7 @@ def _solve_one(
             add_cut_constraints(ints, floats, work, index, values, dt)
             touch_articulations(ints, work, index, values, number, since)
     if stages & SOLVE and index[layout.NEEDED] == 0:
-        add_contact_rows(index, values, dt, since)
+        add_contact_rows(index, values, dt, since, dt / last_dt, whole_step(ints, dt))
         solve_islands(index, values)
         index[layout.RELIEVED] = 0
     is_relieving = stages & RELIEVE and index[layout.NEEDED] == 0

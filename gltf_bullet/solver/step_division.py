@@ -29,7 +29,7 @@ from gltf_bullet.solver.row_metrics import is_length
 from gltf_bullet.solver.tree_kinematics import follow_state
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["MOST_STEPS", "note_division", "steps_needed"]
+__all__ = ["MOST_STEPS", "last_engine_step", "note_division", "steps_needed", "whole_step"]
 
 LARGEST_TURN = 0.15
 """[rad] of a joint within one engine step."""
@@ -50,6 +50,26 @@ MOST_STEPS = 32
 LASTING = 0.9
 """Share of what a step needed that the next one needs at least: impacts of many limbs, and springs
 that they have pressed, take some steps."""
+
+
+@kernel
+def whole_step(ints: IntArray, dt: float) -> float:
+    """Seconds of the step that the coming engine step of ``dt`` seconds is part of."""
+    return dt * max(ints[arena.PARTS], 1)
+
+
+@kernel
+def last_engine_step(ints: IntArray, floats: FloatArray, dt: float) -> float:
+    """Seconds of the last engine step, before one of ``dt`` seconds; as long, where none is known.
+
+    PyBullet tells forces of contacts as impulse by *present* time step, whatever the step was that
+    they acted in: where steps are divided that is another one.
+    """
+    for k in range(ints[arena.ARTICULATIONS]):
+        a = ints[ints[arena.RECORDS] + k]
+        if ints[a + arena.ACTS] == 1 and floats[ints[a + arena.LAST_DT]] > 0.0:
+            return float(floats[ints[a + arena.LAST_DT]])
+    return dt
 
 
 @kernel

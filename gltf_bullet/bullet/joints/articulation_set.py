@@ -210,12 +210,14 @@ class ArticulationSet(JointedLinks):
         """
         self.arena.ints[slots.SUBSTEPS] = substeps
         self.arena.ints[slots.PART] = part
+        self.arena.ints[slots.PARTS] = parts
         if self.is_any:
             self.solver.is_last_part = part == parts - 1
 
     def end_parts(self) -> None:
         """The step is over: the next one is one engine step."""
         self.arena.ints[slots.PART] = 0
+        self.arena.ints[slots.PARTS] = 1
 
     def move_anchors(self, dt: float) -> None:
         """Put the bodies of moving anchors where they were announced: before the solve."""

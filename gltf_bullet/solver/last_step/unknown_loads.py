@@ -25,6 +25,7 @@ from gltf_bullet.solver.island_layout import (
     SIDE_SIZE,
 )
 from gltf_bullet.solver.row_metrics import add_path
+from gltf_bullet.solver.step_division import last_engine_step
 from gltf_bullet.transforms import FloatArray, IntArray
 
 PUSH = 3.0
@@ -44,6 +45,7 @@ otherwise than foreseen."""
 @kernel
 def add_contact_forces(
     ints: IntArray,
+    floats: FloatArray,
     work: FloatArray,
     index: IntArray,
     values: FloatArray,
@@ -56,7 +58,8 @@ def add_contact_forces(
         a = ints[ints[arena.RECORDS] + k]
         for i in range(ints[a + arena.DOF_COUNT]):
             work[ints[a + arena.CONTACT_FORCE] + i] = 0.0
-    since = dt / max(ints[arena.SUBSTEPS], 1)
+    last_dt = last_engine_step(ints, floats, dt)
+    share, since = dt / last_dt, last_dt / max(ints[arena.SUBSTEPS], 1)
     for c in range(contacts):
         contact = index[layout.CONTACT] + CONTACT_SIZE * c
         if values[contact + CONTACT_DISTANCE] <= -layout.HELD:
@@ -70,7 +73,7 @@ def add_contact_forces(
             for k in range(3):
                 work[wrench + 3 + k] = 0.0
                 for i in range(3):
-                    force = values[contact + CONTACT_FORCES + i]
+                    force = share * values[contact + CONTACT_FORCES + i]
                     direction = contact + CONTACT_DIRECTIONS + 3 * i
                     work[wrench + 3 + k] += force * values[direction + k]
             # The contact was where it is before the step moved the body: it is carried along, so
