@@ -112,8 +112,7 @@ def steps_needed(
             fastest *= IN_LOOPS
         if dt * fastest * STIFFEST > 1.0:
             fastest *= min(max(2.0 * dt * math.sqrt(_stiffest(ints, floats, a)), 1.0), STIFFEST)
-        # In loops a drive moves more than its own axis carries.
-        pushed = 0.0 if ints[a + arena.CLOSURE_COUNT] else _pushed(ints, floats, a)
+        pushed = _pushed(ints, floats, a)
         coming = ints[a + arena.COMING]
         lately = LASTING * floats[ints[a + arena.NEEDED]]
         floats[coming] = max(dt * max(fastest, thinness, pushed), lately)
