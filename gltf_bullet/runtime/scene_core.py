@@ -105,7 +105,7 @@ class SceneCore:
     def issues(self) -> tuple[Issue, ...]:
         """Findings of reading, translating and stepping, in the order of discovery."""
         noticed = () if self.acting is None else self.acting.issues
-        found = self.world.articulations.issues + self.world.lost_issues + noticed
+        found = self.world.issues_of_steps + noticed
         return self._issues + (with_names(found, self.asset.tree.names) if found else ())
 
     def _engine_world(self, translation: Translation) -> EngineWorld:

@@ -55,7 +55,7 @@ that they have pressed, take some steps."""
 @kernel
 def whole_step(ints: IntArray, dt: float) -> float:
     """Seconds of the step that the coming engine step of ``dt`` seconds is part of."""
-    return dt * max(ints[arena.PARTS], 1)
+    return float(dt * max(ints[arena.PARTS], 1))
 
 
 @kernel

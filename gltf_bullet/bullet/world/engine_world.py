@@ -79,8 +79,7 @@ class EngineWorld(WorldParts):
         self._created: list[int] = []
         self._undo: list[Callable[[], None]] = []
         self._lost: set[int] = set()
-        self.lost_issues: tuple[Issue, ...] = ()
-        """Of free bodies that were found to stand nowhere."""
+        self._lost_issues: tuple[Issue, ...] = ()
         painter = BodyVisuals(session, options, visuals)
         self.softness = session.shared(ContactSoftness)
         """How hard bodies push each other apart."""
@@ -218,9 +217,14 @@ class EngineWorld(WorldParts):
         self.plan = replace(self.plan, bodies=self._table.bodies, contacts=contacts, kept={})
         self._links.change(contacts, self._table.solid_links())
         self.free.table = FreeTable.of([found[0].bodies[k] for k in self.free.nodes.tolist()])
-        self.fast.know(self.free.table)
+        self._know_table(self.free.table)
         self.quiet_steps.settings = None
         return True
+
+    def _know_table(self, table: FreeTable) -> None:
+        self.fast.know(table)
+        if self.squeezed is not None:
+            self.squeezed.table = table
 
     def change_masses(self, before: PhysicsScene, physics: PhysicsScene) -> bool:
         """Take over other masses, all or none; ``False`` where that takes other bodies."""
@@ -235,11 +239,17 @@ class EngineWorld(WorldParts):
         if not (self.free.can_weigh(table) and weigh_jointed(plan.articulations, bodies)):
             return False
         self.free.weigh(free, table)
-        self.fast.know(table)
+        self._know_table(table)
         if self.gravity is not None:
             self.gravity.weigh()
         self.plan, self._table.bodies, self.motion.plans = plan, plan.bodies, bodies
         return True
+
+    @property
+    def issues_of_steps(self) -> tuple[Issue, ...]:
+        """What the steps so far have shown."""
+        squeezed = () if self.squeezed is None else self.squeezed.issues
+        return self.articulations.issues + self._lost_issues + squeezed
 
     @property
     def shown(self) -> tuple[ShownLink, ...]:
@@ -319,6 +329,8 @@ class EngineWorld(WorldParts):
                 self.articulations.after_step()
             if self._links.slips:
                 self._links.after_step(settings)
+            if self.squeezed is not None:
+                self.squeezed.after_step(self._movers, settings.time_step)
 
     def put_back_fast(self) -> None:
         """Read bodies that may have passed through something although nobody looks at them."""
@@ -365,7 +377,7 @@ class EngineWorld(WorldParts):
             if node not in self._lost:
                 self._lost.add(node)
                 found.report(BODY_NOT_FINITE, ROOT / "nodes" / node)
-        self.lost_issues += found.issues
+        self._lost_issues += found.issues
 
     def world_from_body(self, node: int) -> Pose | None:
         """The body frame of one motion node, read alone; ``None`` where no joint holds it."""
@@ -390,6 +402,7 @@ class EngineWorld(WorldParts):
             fast=self.fast.state,
             softness=self.softness.state(self._created),
             kinematic_nodes=self.kinematic_targets.nodes,
+            squeezed=() if self.squeezed is None else self.squeezed.state(self._created),
             contacts=self.articulations.contacts.memory(self._created),
             deforming=self.deforming.built,
             layout=self.plan.derive(layout_of, partial(layout_of, self.plan)),
@@ -400,6 +413,8 @@ class EngineWorld(WorldParts):
         self.kinematic_targets.choose(*state.kinematic_nodes)
         self.deforming.restore(state.deforming)
         self._links.restore(state.slip)
+        if self.squeezed is not None:
+            self.squeezed.restore(state.squeezed, self._created)
         if isinstance(engine, BodyStates):
             engine.restore(self.client_id, self._created)
             self.renew_contacts()

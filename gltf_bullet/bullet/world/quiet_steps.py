@@ -31,6 +31,7 @@ class QuietSteps:
         *,
         is_unforced: bool,
         looks: bool,
+        is_watched: bool,
     ) -> None:
         """Of a scene that was just made: what steps take is made with the first of them.
 
@@ -43,6 +44,7 @@ class QuietSteps:
             softness: Of the world's contacts.
             is_unforced: Whether these, gravity and friction need nothing but the engine, and ...
             looks: ... whether some of them may be too fast for it.
+            is_watched: Whether kinematic bodies may squeeze some of them.
         """
         self.settings: EngineSettings | None = None
         """Of the world, that everything was made right for."""
@@ -55,6 +57,7 @@ class QuietSteps:
         self._is_plain = is_unforced and not looks
         self._drifts = (
             is_unforced
+            and not is_watched
             and triggers.is_idle
             and not (anchors.is_any or articulations.articulations or free.are_tumbling)
         )

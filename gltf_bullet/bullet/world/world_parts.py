@@ -14,6 +14,8 @@ from gltf_bullet.bullet.bodies.free_bodies import FreeBodies
 from gltf_bullet.bullet.contacts.contact_softness import ContactSoftness
 from gltf_bullet.bullet.contacts.fast_bodies import FastBodies
 from gltf_bullet.bullet.contacts.link_contacts import LinkContacts
+from gltf_bullet.bullet.contacts.pair_rules import PairRules
+from gltf_bullet.bullet.contacts.squeezed_bodies import SqueezedBodies
 from gltf_bullet.bullet.engine_link import EngineLink, SolidLink
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.bullet.joints.free_space import FreeSpace
@@ -25,6 +27,7 @@ from gltf_bullet.bullet.world.body_motion import BodyMotion
 from gltf_bullet.bullet.world.kinematic_targets import KinematicTargets
 from gltf_bullet.bullet.world.link_index import LinkIndex
 from gltf_bullet.bullet.world.quiet_steps import QuietSteps
+from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.transforms import IntArray
 
@@ -43,6 +46,7 @@ class WorldParts:
     articulations: ArticulationSet
     triggers: Triggers
     softness: ContactSoftness
+    pair_rules: PairRules
     _links: LinkContacts
     _table: LinkIndex
     _is_unforced: bool
@@ -95,6 +99,35 @@ class WorldParts:
         )
 
     @cached_property
+    def squeezed(self) -> SqueezedBodies | None:
+        """Keeps kinematic bodies from pressing others through walls; without either nobody does."""
+        if not self._kinematic_nodes and not self.plan.animated.moved:
+            return None
+        if not self.free.table.is_dynamic.any():
+            return None
+        return SqueezedBodies(self.client_id, self.free.table, self.free.ids, self.pair_rules)
+
+    @cached_property
+    def _kinematic_nodes(self) -> list[int]:
+        """Free bodies with colliders that go their way whatever they meet."""
+        bodies = self.plan.bodies.bodies
+        return [
+            node
+            for node in self.free.nodes.tolist()
+            if bodies[node].kind is MotionKind.KINEMATIC and bodies[node].groups
+        ]
+
+    @property
+    def _movers(self) -> dict[int, int]:
+        """Nodes of all bodies and colliders that follow given poses or velocities now, by id."""
+        statics, bodies = self.kinematic_targets.nodes
+        free = self.free.id_of_node
+        return {
+            **{free[node]: node for node in (*self._kinematic_nodes, *bodies)},
+            **{self.static_ids[node]: node for node in statics},
+        }
+
+    @cached_property
     def free_space(self) -> FreeSpace:
         """Around what hangs on joints."""
         return FreeSpace(
@@ -136,7 +169,7 @@ class WorldParts:
         return QuietSteps(
             self.articulations, self.kinematic_targets, self.anchors, self.triggers, self.free,
             self.softness, is_unforced=self._is_unforced and not self._links.slips,
-            looks=self.fast.is_any,
+            looks=self.fast.is_any, is_watched=self.squeezed is not None,
         )  # fmt: skip
 
     @cached_property

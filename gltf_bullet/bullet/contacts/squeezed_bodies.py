@@ -1,0 +1,146 @@
+"""Free bodies that a kinematic body presses against what gives way as little.
+
+No force is too large for a kinematic body: what it presses into a corner goes deeper into the wall
+with every step, and once the body's centre is behind a thin surface that surface pushes it out on
+the wrong side (measured: a screw that turns in a tower of triangles, balls of 9 mm radius: one to
+seven of ten fell through the floor, at 60 to 960 Hz). So before it comes to that the two are
+no longer let meet, until they are out of each other, and the finding names both.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from operator import mul
+from typing import TypeAlias
+
+import pybullet
+
+from gltf_bullet.bullet.bodies.free_table import FreeTable
+from gltf_bullet.bullet.contacts.pair_rules import PairRules
+from gltf_bullet.bullet.engine_link import EngineLink
+from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity
+
+__all__ = ["SQUEEZED", "LetGo", "SqueezedBodies"]
+
+SQUEEZED = IssueKind(
+    "SQUEEZED",
+    Severity.WARNING,
+    "the body is squeezed: node {other}, which nothing can push back, presses it {depth:.3g} m "
+    "deep into what is behind it; they pass through each other until they are apart",
+)
+
+_DEEP = 1.0 / 3.0
+"""Share of half a body's thickness that it may be pressed into something: once its centre is behind
+a surface it is too late."""
+_OPPOSED = -0.3
+"""Cosine between the normals of two contacts below which what they push is between them."""
+
+LetGo: TypeAlias = "tuple[tuple[EngineLink, EngineLink], ...]"
+"""Who is let through each other; bodies by their place among those of the scene."""
+
+
+class SqueezedBodies:
+    """Those of one scene."""
+
+    def __init__(
+        self, client_id: int, table: FreeTable, body_ids: Sequence[int], pair_rules: PairRules
+    ) -> None:
+        """Know the free bodies.
+
+        Args:
+            client_id: The world.
+            table: Their sizes and masses.
+            body_ids: Of the engine, in its order.
+            pair_rules: Of the scene.
+        """
+        self._client_id = client_id
+        self._rules = pair_rules
+        self.table = table
+        self._number_of = {
+            body: k for k, body in enumerate(body_ids) if math.isfinite(table.half_thickness[k])
+        }
+        self._through: list[tuple[EngineLink, EngineLink]] = []
+        self._named: set[tuple[int, int]] = set()
+        self.issues: tuple[Issue, ...] = ()
+        """Each pair of bodies once."""
+
+    def after_step(self, movers: Mapping[int, int], time_step: float) -> None:
+        """Let those go that the last step has squeezed, and let those meet that are apart again.
+
+        Args:
+            movers: Nodes of kinematic bodies and colliders, by the engine's id.
+            time_step: [s] of the engine step that was made.
+        """
+        if self._through:
+            self._let_meet()
+        for mover, node in movers.items():
+            points = pybullet.getContactPoints(mover, physicsClientId=self._client_id)
+            for _, _, other, on_mover, on_other, _, _, normal, distance, force, *_ in points or ():
+                number = self._number_of.get(other)
+                if number is None or other in movers:
+                    continue
+                most = _DEEP * self.table.half_thickness[number]
+                # Only what would throw the body that far within a step can press it so deep.
+                if max(-distance, force * time_step**2 / self.table.masses[number]) < most:
+                    continue
+                pair = (mover, on_mover), (other, on_other)
+                if pair in self._through:
+                    continue
+                # The normal points at the mover, which pushes the other way.
+                push = (-normal[0], -normal[1], -normal[2])
+                behind = self._behind(other, mover, push)
+                if behind is not None and (depth := max(-distance, behind)) >= most:
+                    self._through.append(pair)
+                    self._rules.forbid([pair])
+                    self._name(number, node, depth)
+
+    def _behind(self, body: int, mover: int, push: Sequence[float]) -> float | None:
+        """How deep a body is in what holds it against that push [m]; ``None`` without."""
+        points = pybullet.getContactPoints(body, physicsClientId=self._client_id)
+        return max(
+            (
+                -point[8]
+                for point in points or ()
+                if point[9] > 0.0 and point[2] != mover and sum(map(mul, point[7], push)) < _OPPOSED
+            ),
+            default=None,
+        )
+
+    def _let_meet(self) -> None:
+        apart = [
+            (one, other)
+            for one, other in self._through
+            if not pybullet.getClosestPoints(
+                one[0], other[0], 0.0, one[1], other[1], physicsClientId=self._client_id
+            )
+        ]
+        if apart:
+            self._through = [pair for pair in self._through if pair not in apart]
+            self._rules.allow(apart)
+
+    def _name(self, number: int, other: int, depth: float) -> None:
+        node = int(self.table.nodes[number])
+        if (node, other) in self._named:
+            return
+        self._named.add((node, other))
+        found = Diagnostics()
+        found.report(SQUEEZED, ROOT / "nodes" / node, other=other, depth=depth)
+        self.issues += found.issues
+
+    def state(self, body_ids: Sequence[int]) -> LetGo:
+        """What ``pybullet.saveState`` leaves out; ``body_ids``: all bodies of the scene."""
+        place = {body: k for k, body in enumerate(body_ids)}
+        return tuple(
+            ((place[mover], link), (place[other], part))
+            for (mover, link), (other, part) in self._through
+        )
+
+    def restore(self, state: LetGo, body_ids: Sequence[int]) -> None:
+        """Take back a :meth:`state`."""
+        self._rules.allow(self._through)
+        self._through = [
+            ((body_ids[mover], link), (body_ids[other], part))
+            for (mover, link), (other, part) in state
+        ]
+        self._rules.forbid(self._through)
