@@ -183,11 +183,11 @@ class EngineSession:
             self._signed += 1
             mark = f"{self.token}{self._signed:x}"
             data = pybullet.addUserData(body_id, _SIGN_KEY, mark, physicsClientId=self.client_id)
-            # PyBullet takes a mark for any body but shows none on those it has not synchronised.
-            if body_id not in unsynchronised or data == pybullet.getUserDataId(
-                body_id, _SIGN_KEY, physicsClientId=self.client_id
-            ):
-                self._marks[body_id] = (data, mark.encode())
+            # PyBullet takes a mark for any body but shows none on those it has not synchronised, or
+            # that of a body that had the same id.
+            text = mark.encode()
+            if body_id not in unsynchronised or text == pybullet.getUserData(data, self.client_id):
+                self._marks[body_id] = (data, text)
             else:
                 self._unsigned.add(body_id)
             if owner is not None:
