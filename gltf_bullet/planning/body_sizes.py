@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from gltf_bullet.planning.shapes.shape_plans import (
     ConvexPartsPlan,
     HullPlan,
     PlacedShape,
+    PointSet,
     ShapePlan,
     SpherePlan,
 )
@@ -125,13 +127,17 @@ def _core(placed: PlacedShape) -> float:
     center = np.array(placed.body_from_shape.inverse().translation)
     shape = placed.shape
     parts = (shape.vertices,) if isinstance(shape, HullPlan) else shape.parts
-    return max(_depth(part.points, center) for part in parts)
+    return max(_depth(part, center) for part in parts)
 
 
-def _depth(points: FloatArray, place: FloatArray) -> float:
+_faces_of = lru_cache(maxsize=256)(lambda hull: hull_faces(hull.points))
+"""A change of another shape of the scene asks again."""
+
+
+def _depth(hull: PointSet, place: FloatArray) -> float:
     """How deep a place is inside of a hull [m]."""
     try:
-        normals, offsets = hull_faces(points)
+        normals, offsets = _faces_of(hull)
     except ValueError:  # flat
         return 0.0
     return float((offsets - normals @ place).min())

@@ -9,7 +9,7 @@ from gltf_bullet.model import MotionKind, PhysicsScene
 from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import Vec3
 
-__all__ = ["begins_to_move", "with_cruises", "with_velocities"]
+__all__ = ["begins_to_move", "moved_as", "with_cruises", "with_velocities"]
 
 
 def with_velocities(
@@ -40,6 +40,20 @@ def with_velocities(
             motion = replace(motion, angular_velocity=angular)
         motions[node] = motion
     return replace(physics, motions=motions)
+
+
+def moved_as(physics: PhysicsScene, moving: PhysicsScene) -> PhysicsScene:
+    """``physics`` with the velocities of another model of the same bodies."""
+    return with_velocities(
+        physics,
+        physics,
+        lambda node: (
+            (moving.motions[node].linear_velocity, moving.motions[node].angular_velocity)
+            if node in moving.motions
+            else (physics.motions[node].linear_velocity, physics.motions[node].angular_velocity)
+        ),
+        lambda _: False,
+    )
 
 
 def with_cruises(physics: PhysicsScene, moving: PhysicsScene) -> PhysicsScene:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
+from gltf_bullet.bullet.bodies.kept_bodies import NONE_KEPT, KeptBodies
 from gltf_bullet.bullet.joints.joint_controls import JointControls
 from gltf_bullet.bullet.rendering.shown_links import move_links
 from gltf_bullet.bullet.session import EngineSession, EngineSettings
@@ -20,7 +21,7 @@ from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.runtime.followers import Followers
-from gltf_bullet.runtime.moving_model import begins_to_move, with_cruises, with_velocities
+from gltf_bullet.runtime.moving_model import begins_to_move, moved_as, with_cruises, with_velocities
 from gltf_bullet.runtime.node_sync import NodeSync
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.scene_model import SceneModel
@@ -108,10 +109,11 @@ class SceneCore:
         found = self.world.issues_of_steps + noticed
         return self._issues + (with_names(found, self.asset.tree.names) if found else ())
 
-    def _engine_world(self, translation: Translation) -> EngineWorld:
+    def _engine_world(self, translation: Translation, kept: KeptBodies = NONE_KEPT) -> EngineWorld:
         """Put a translation into the world: whole, or with an exception not at all."""
         plan, visuals, xyzw = translation.plan, translation.visuals, self.placement.rotation_xyzw
-        return EngineWorld(self.session, plan, lambda: self.asset.tree, self.options, visuals, xyzw)
+        tree, options = lambda: self.asset.tree, self.options
+        return EngineWorld(self.session, plan, tree, options, visuals, xyzw, kept)
 
     def _take_over(self, world: EngineWorld) -> None:
         """Make ``world`` this scene's, with who follows its bodies, and what watches them."""
@@ -130,7 +132,8 @@ class SceneCore:
     def _rebuild(self, physics: PhysicsScene, frames: NodeFrames | None = None) -> None:
         """Put a model into the world, from where everything stands and moves.
 
-        Bodies get new PyBullet ids. Contacts start anew. On failure the scene is as it was.
+        Bodies that differ get new PyBullet ids, the others go on; where nodes are put elsewhere,
+        or joints are, all get new ones. Contacts start anew. On failure the scene is as it was.
 
         Args:
             physics: The edited model.
@@ -144,8 +147,22 @@ class SceneCore:
         physics = self.joint_controls.with_drives(physics)
         speeds, is_led = self.world.motion.velocities_in_node, self.world.kinematic_targets.holds
         moving = with_velocities(physics, self.model.now, speeds, is_led)
-        frames = frames or self.nodes.frames_now()
-        self._remake(with_cruises(physics, moving), moving, frames, on_trial=True)
+        wanted = with_cruises(physics, moving)
+        if frames is not None:
+            self._remake(wanted, moving, frames, on_trial=True)
+            return
+        frames, was = self.nodes.frames_now(), self.model.now
+        try:
+            self._remake(wanted, moving, frames, self._edited(was, physics))
+        except BaseException:
+            if not self.world.body_ids:  # they had to go before the engine refused
+                self._remake(was, moved_as(was, moving), frames, on_trial=False)
+            raise
+
+    @staticmethod
+    def _edited(before: PhysicsScene, now: PhysicsScene) -> list[int]:
+        """Bodies whose motion is another."""
+        return [k for k, motion in now.motions.items() if motion != before.motions.get(k)]
 
     def change_masses(self, physics: PhysicsScene) -> bool:
         """Take over a model that differs in masses alone; ``False`` where that takes a rebuild."""
@@ -154,9 +171,25 @@ class SceneCore:
         return is_done
 
     def _remake(
-        self, physics: PhysicsScene, moving: PhysicsScene, frames: NodeFrames, *, on_trial: bool
+        self,
+        physics: PhysicsScene,
+        moving: PhysicsScene,
+        frames: NodeFrames,
+        edited: Sequence[int] | None = None,
+        *,
+        on_trial: bool = False,
     ) -> None:
-        """Replace all bodies; ``moving`` is the model with the velocities to start with."""
+        """Replace the bodies.
+
+        Args:
+            physics: The model.
+            moving: The same with the velocities to start with.
+            frames: Where the nodes shall stand.
+            edited: Bodies whose motion is another; others go on, unless something else of them is.
+                ``None``: all are replaced.
+            on_trial: Whether all are made once beside the old ones: where the engine refuses one,
+                nothing has changed then.
+        """
         translation = translate(
             self.asset,
             moving,
@@ -166,13 +199,16 @@ class SceneCore:
             self.followers.animator.weights,
         ).require_usable(strict=self.options.strict)
         if on_trial:
-            # Made once beside the old ones: where the engine refuses one, nothing has changed.
             self._engine_world(translation).remove()
         self._issues, origins = self.issues, self.session.origins_of(self.world.body_ids)
         before = self.nodes.world_from_node
-        self.world.remove()
+        kept = NONE_KEPT
+        if edited is None:
+            self.world.remove()
+        else:
+            kept = self.world.hand_over(translation.plan, edited)
         self.model.edit(physics)
-        self._take_over(self._engine_world(translation))
+        self._take_over(self._engine_world(translation, kept))
         self.session.rename(self.world.body_ids, origins)
         self.reports.replace_triggers(self.world.triggers, self.nodes.world_from_node, before)
 
@@ -370,7 +406,7 @@ class SceneCore:
         # Most episodes start with the very same model, and comparing two takes a while.
         is_other = physics is not self.model.now and physics != self.model.now
         if not is_alike or (is_other and not self.change_masses(physics)):
-            self._remake(physics, physics, state.frames, on_trial=False)
+            self._remake(physics, physics, state.frames, self._edited(self.model.now, physics))
         self.model.take_tables(physics)
         self.world.restore(state.world, state.engine)
         self.time = state.time

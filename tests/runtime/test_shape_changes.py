@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pybullet
 import pytest
 
-from tests.physics.scenes import G, world
+import gltf_bullet as gb
+from tests.physics.scenes import G, Scenery, world
 from tools.gltf_builder import GltfBuilder
 
 KHR = "KHR_physics_rigid_bodies"
@@ -45,7 +47,7 @@ def morphing_block(*, weights: list[float] | None, animate: bool) -> bytes:
 
 def test_authored_morph_weights_shape_the_collider_at_load() -> None:
     with world(morphing_block(weights=[0.5], animate=False)) as scene:
-        scene.step(360)
+        scene.step(390)
         assert scene.world_from_node("Ball")[1, 3] == pytest.approx(0.5 + 0.5 + 0.25, abs=0.02)
 
 
@@ -74,6 +76,89 @@ def test_an_animated_scale_makes_the_collider_grow() -> None:
         scene.step(250)
         assert scene.ray_cast((0.9, 0.1, 5), (0.9, 0.1, -5)).node == table
         assert scene.ray_cast((1.1, 0.1, 5), (1.1, 0.1, -5)) is None
+
+
+def balls_and_boxes(boxes: int) -> bytes:
+    """A ball of 0.25 m that falls beside boxes of 0.2 m, which turn as they do, on a floor."""
+    scenery = Scenery()
+    scenery.node("Floor", at=(0, -0.5, 0), shape=scenery.shape("box", size=[100, 1, 100]))
+    ball = scenery.shape("sphere", radius=0.25)
+    scenery.node("Ball", at=(0, 2, 0), shape=ball, motion={"mass": 1})
+    box = scenery.shape("box", size=[0.2, 0.2, 0.2])
+    for k in range(boxes):
+        motion = {"mass": 1, "angularVelocity": [1.0, 2.0, 3.0]}
+        scenery.node(f"Box{k}", at=(1 + 0.5 * k, 1, 0), shape=box, motion=motion)
+    return scenery.bytes()
+
+
+RADIUS = "/extensions/KHR_implicit_shapes/shapes/1/sphere/radius"
+
+
+@pytest.mark.parametrize("boxes", [3, 80])
+def test_a_change_of_one_shape_makes_no_other_body_anew(
+    boxes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """80 are made in a batch, 3 one by one; what goes on moves as in a scene without the change."""
+    names = [f"Box{k}" for k in range(boxes)]
+    with (
+        world(balls_and_boxes(boxes)) as scene,
+        world(balls_and_boxes(boxes)) as other,
+    ):
+        scene.step(60)
+        other.step(60)
+        create, made = pybullet.createMultiBody, list[object]()
+        monkeypatch.setattr(
+            pybullet,
+            "createMultiBody",
+            lambda *a, **named: made.append(named) or create(*a, **named),
+        )
+        for change in range(3):
+            scene.set(RADIUS, 0.3 + 0.1 * change)
+        assert len(made) == 3
+        scene.step(30)  # they fall for 0.43 s
+        other.step(30)
+        for name in names:
+            wanted = other.world_from_node(name)
+            assert scene.world_from_node(name) == pytest.approx(wanted, abs=1e-12)
+        scene.step(390)
+        assert scene.world_from_node("Ball")[1, 3] == pytest.approx(0.5, abs=5e-3)
+
+
+def test_a_shape_that_the_engine_refuses_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The old body had to go before the new one was refused: it is there again."""
+    with world(balls_and_boxes(3)) as scene:
+        scene.step(60)
+        places = [scene.world_from_node(name).copy() for name in ("Ball", "Box0")]
+        create, refusals = pybullet.createMultiBody, iter([True])
+
+        def refuse(*arguments: object, **named: object) -> int:
+            if next(refusals, False):
+                raise pybullet.error("createMultiBody failed")
+            return int(create(*arguments, **named))
+
+        monkeypatch.setattr(pybullet, "createMultiBody", refuse)
+        with pytest.raises(gb.EngineError):
+            scene.set(RADIUS, 0.4)
+        assert scene.get(RADIUS) == pytest.approx(0.25)
+        for name, place in zip(("Ball", "Box0"), places, strict=True):
+            assert scene.world_from_node(name) == pytest.approx(place, abs=1e-9)
+        scene.step(420)
+        assert scene.world_from_node("Ball")[1, 3] == pytest.approx(0.25, abs=5e-3)
+
+
+def test_a_saved_state_of_before_a_change_restores_who_went_on() -> None:
+    """The model goes back with the state: the ball is of 0.25 m again, boxes move the same."""
+    with world(balls_and_boxes(3)) as scene:
+        scene.step(30)
+        state = scene.save_state()
+        scene.step(120)
+        wanted = scene.world_from_node("Box1").copy()
+        scene.set(RADIUS, 0.5)
+        scene.step(10)
+        scene.restore_state(state)
+        assert scene.get(RADIUS) == pytest.approx(0.25)
+        scene.step(120)
+        assert scene.world_from_node("Box1") == pytest.approx(wanted, abs=1e-6)
 
 
 def skinned_block(joint_height: float, *, animate: bool) -> bytes:

@@ -19,6 +19,7 @@ import pybullet
 from gltf_bullet.bullet.bodies.batch_ids import ids_of_batch
 from gltf_bullet.bullet.bodies.free_table import FreeTable
 from gltf_bullet.bullet.bodies.gyroscopic_bodies import GyroscopicBodies
+from gltf_bullet.bullet.bodies.kept_bodies import NONE_KEPT, KeptBodies
 from gltf_bullet.bullet.bodies.multibody import (
     LinkJoint,
     LinkSpec,
@@ -61,16 +62,20 @@ def create_free_bodies(
     created: list[int],
     is_known: Callable[[int], bool] = lambda _: False,
     derive: Derive = lambda _, make: make(),
+    kept: KeptBodies = NONE_KEPT,
 ) -> FreeBodies:
     """Create a multibody per plan; equal ones from ``batch_size`` on in one call.
 
     Every id is appended to ``created`` at once, so that a failure half-way can be undone;
-    ``is_known`` tells the ids of older bodies of ours; ``derive`` is that of the scene's plan.
+    ``is_known`` tells the ids of older bodies of ours; ``derive`` is that of the scene's plan;
+    ``kept``: those that are there already.
     """
     listed = list(plans.values())
     table = derive("free table", partial(FreeTable.of, listed))
     alike: dict[object, list[BodyPlan]] = {}
     for plan in listed:
+        if plan.node in kept.free:
+            continue
         key = (
             (
                 plan.mass > 0.0,
@@ -82,8 +87,10 @@ def create_free_bodies(
             else plan.node
         )
         alike.setdefault(key, []).append(plan)
-    id_by_node: dict[int, int] = {}
-    batched: set[int] = set()
+    id_by_node = dict(kept.free)
+    batched = set(kept.batched)
+    first = len(created)
+    created += kept.free.values()
     for members in alike.values():
         if len(members) >= batch_size and len(members[0].groups) <= 1:
             _create_batch(client_id, members, shapes, visuals, id_by_node, created, is_known)
@@ -91,8 +98,10 @@ def create_free_bodies(
         else:
             for plan in members:
                 id_by_node[plan.node] = _create_one(client_id, plan, shapes, visuals, created)
+    created[first:] = [id_by_node[node] for node in plans]  # states know bodies by their order
     for plan in listed:
-        _set_up(client_id, id_by_node[plan.node], plan)
+        if plan.node not in kept.free:
+            _set_up(client_id, id_by_node[plan.node], plan)
     return FreeBodies(client_id, listed, [id_by_node[node] for node in plans], table, batched)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 
 import pybullet
 
@@ -23,15 +24,21 @@ def create_statics(
     visuals: BodyVisuals,
     created: list[int],
     movable: Collection[int] = (),
+    kept: Mapping[int, int] = MappingProxyType({}),
 ) -> dict[int, int]:
     """Create one fixed body per static collider; ids by collider node.
 
     Those of ``movable`` nodes may be carried by an animation and are multibodies.
-    Every id is appended to ``created`` at once, so that a failure half-way can be undone.
+    ``kept``: those that are there already. Every id is appended to ``created`` at once, so that a
+    failure half-way can be undone.
     """
     body_by_node: dict[int, int] = {}
     maximal = len(plans) > _MANY_STATICS
     for plan in plans:
+        if plan.node in kept:
+            body_by_node[plan.node] = kept[plan.node]
+            created.append(kept[plan.node])
+            continue
         # The pose goes into the body, not the shape: equal colliders then share one shape.
         world_from_shape = plan.world_from_collider @ plan.shape.body_from_shape
         parts = (type(plan.shape)(plan.shape.shape),)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -12,6 +12,7 @@ import numpy as np
 from gltf_bullet.bullet.bodies.deforming_bodies import create_deforming, none_deforming
 from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies, no_free_bodies
 from gltf_bullet.bullet.bodies.free_table import FreeTable
+from gltf_bullet.bullet.bodies.kept_bodies import NONE_KEPT, KeptBodies, unchanged_bodies
 from gltf_bullet.bullet.bodies.static_bodies import create_statics
 from gltf_bullet.bullet.body_lease import BodyLease
 from gltf_bullet.bullet.contacts.contact_points import Contacts, read_contacts
@@ -65,10 +66,11 @@ class EngineWorld(WorldParts):
         options: LoadOptions,
         visuals: VisualPlans,
         world_from_asset_xyzw: FloatArray,
+        kept: KeptBodies = NONE_KEPT,
     ) -> None:
         """Create everything in ``plan``, of an asset with the nodes ``tree()``, turned so.
 
-        On failure nothing stays in the world.
+        On failure nothing stays in the world. ``kept``: what :meth:`hand_over` has left there.
 
         Raises:
             EngineError: PyBullet refused something.
@@ -77,6 +79,8 @@ class EngineWorld(WorldParts):
         self.session, self.plan, self._options = session, plan, options
         self.pair_rules = PairRules(session)
         self._created: list[int] = []
+        self._kept: frozenset[int] = frozenset()
+        """Bodies that stay when this goes."""
         self._undo: list[Callable[[], None]] = []
         self._lost: set[int] = set()
         self._lost_issues: tuple[Issue, ...] = ()
@@ -84,7 +88,7 @@ class EngineWorld(WorldParts):
         self.softness = session.shared(ContactSoftness)
         """How hard bodies push each other apart."""
         try:
-            self._create(painter, tree, options)
+            self._create(painter, tree, options, kept)
             self.triggers = Triggers(
                 client_id, plan, tree, session.shapes, self.free, self.articulations,
                 lambda node: self.motion.velocities_of(node),
@@ -110,7 +114,11 @@ class EngineWorld(WorldParts):
         self._is_plain = self._is_unforced and not plan.derive("may be fast", self._may_be_fast)
 
     def _create(
-        self, visuals: BodyVisuals, tree: Callable[[], NodeTree], options: LoadOptions
+        self,
+        visuals: BodyVisuals,
+        tree: Callable[[], NodeTree],
+        options: LoadOptions,
+        kept: KeptBodies,
     ) -> None:
         shapes, bodies = self.session.shapes, self.plan.bodies.bodies
         kinds, statics = self.plan.bodies.anywhere, self.plan.bodies.statics
@@ -119,8 +127,9 @@ class EngineWorld(WorldParts):
         if statics:
             rigid = [plan for plan in statics if not plan.deforms]
             self.static_ids = create_statics(
-                self.client_id, rigid, shapes, visuals, self._created, self.plan.animated.moved
-            )
+                self.client_id, rigid, shapes, visuals, self._created, self.plan.animated.moved,
+                kept.statics,
+            )  # fmt: skip
         if len(jointed) == len(bodies):
             self.free = self.session.shared(no_free_bodies)
         else:
@@ -133,6 +142,7 @@ class EngineWorld(WorldParts):
                 self._created,
                 self.session.knows,
                 self.plan.derive,
+                kept,
             )
         self.articulations = create_articulations(
             self.client_id,
@@ -182,7 +192,9 @@ class EngineWorld(WorldParts):
         moving = {solid[number][0] for number in numbers}
         if moving:
             self.softness.join(moving)
-            self._undo.append(lambda: self.softness.leave(moving))
+            self._undo.append(
+                lambda: self.softness.leave([link for link in moving if link[0] not in self._kept])
+            )
         look = partial(find_overlaps, self.client_id, solid, self.pair_rules.forbids)
         overlaps = self.plan.derive("load overlaps", look)
         self.issues = gear_issues
@@ -428,6 +440,28 @@ class EngineWorld(WorldParts):
         self.softness.restore(state.softness, self._created)
         self.articulations.contacts.recall(state.contacts, self._created)
 
+    def hand_over(self, plan: ScenePlan, edited: Collection[int]) -> KeptBodies:
+        """Leave the bodies there that another plan leaves as they are, and remove the rest.
+
+        Args:
+            plan: What comes next.
+            edited: Motion nodes whose motion is another.
+        """
+        if self.deforming.built or not self.session.is_alive():
+            self.remove()
+            return NONE_KEPT
+        statics, bodies = unchanged_bodies(self.plan, plan)
+        led_statics, led_bodies = map(set, self.kinematic_targets.nodes)
+        free = self.free.id_of_node
+        kept = KeptBodies(
+            statics={node: self.static_ids[node] for node in statics - led_statics},
+            free={node: free[node] for node in bodies - led_bodies - set(edited)},
+            batched=frozenset(body for body in free.values() if body in self.free.batched),
+        )
+        self._kept = kept.ids
+        self.remove()
+        return kept
+
     def remove(self) -> None:
         """Take everything out of the world; harmless where the world is gone or was reset."""
         session, created, undo = self.session, self._created, self._undo
@@ -439,7 +473,8 @@ class EngineWorld(WorldParts):
             return
         while undo:
             undo.pop()()
-        session.remove_bodies(created, owner, int(is_first_held))
+        gone = [body for body in created if body not in self._kept]
+        session.remove_bodies(gone, owner, int(is_first_held and gone[:1] == created[:1]))
         self.pair_rules.release(created)
         created.clear()
 

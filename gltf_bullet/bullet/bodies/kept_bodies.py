@@ -1,0 +1,90 @@
+"""Bodies that go on as they are when their scene is made anew: those that an edit leaves alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gltf_bullet.planning.body_plans import BodyPlan, StaticPlan
+from gltf_bullet.planning.scene_plan import ScenePlan
+from gltf_bullet.transforms import Pose
+
+__all__ = ["NONE_KEPT", "KeptBodies", "unchanged_bodies"]
+
+_SAME = 1e-9
+"""[m], of a quaternion, and relative: planned from where bodies stand, numbers differ in the last
+bits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptBodies:
+    """Of one scene."""
+
+    statics: Mapping[int, int] = field(default_factory=dict)
+    """Body of each static collider's node."""
+    free: Mapping[int, int] = field(default_factory=dict)
+    """Body of each motion node."""
+    batched: frozenset[int] = frozenset()
+    """Those of them that were made in batches."""
+
+    @property
+    def ids(self) -> frozenset[int]:
+        """All of them."""
+        return frozenset((*self.statics.values(), *self.free.values()))
+
+
+NONE_KEPT = KeptBodies()
+
+
+def unchanged_bodies(before: ScenePlan, now: ScenePlan) -> tuple[set[int], set[int]]:
+    """Find what an edit changes nothing of but, for bodies that move, where they stand.
+
+    Scenes with joints are made whole.
+
+    Returns:
+        Nodes of static colliders, and of bodies.
+    """
+    if before.articulations.jointed_bodies or now.articulations.jointed_bodies:
+        return set(), set()
+    old_statics = {plan.node: plan for plan in before.bodies.statics}
+    statics = {
+        plan.node
+        for plan in now.bodies.statics
+        if plan.node in old_statics and _is_same_static(old_statics[plan.node], plan)
+    }
+    old_bodies, bodies = before.bodies.bodies, now.bodies.bodies
+    return statics, {
+        node
+        for node, plan in bodies.items()
+        if node in old_bodies and _is_same_body(old_bodies[node], plan)
+    }
+
+
+def _is_same_static(old: StaticPlan, new: StaticPlan) -> bool:
+    return (
+        not (old.deforms or new.deforms)
+        and (old.owner, old.shape, old.material, old.filter, old.surface)
+        == (new.owner, new.shape, new.material, new.filter, new.surface)
+        and _is_near(old.world_from_collider, new.world_from_collider)
+    )
+
+
+def _is_same_body(old: BodyPlan, new: BodyPlan) -> bool:
+    return (
+        (old.kind, old.gravity_factor, old.groups) == (new.kind, new.gravity_factor, new.groups)
+        and _is_close(old.mass, new.mass)
+        and all(map(_is_close, old.inertia_diagonal, new.inertia_diagonal))
+        and _is_near(old.body_from_inertial, new.body_from_inertial)
+    )
+
+
+def _is_close(one: float, other: float) -> bool:
+    return math.isclose(one, other, rel_tol=_SAME)
+
+
+def _is_near(one: Pose, other: Pose) -> bool:
+    return (
+        math.dist(one.translation, other.translation) <= _SAME
+        and math.dist(one.rotation_xyzw, other.rotation_xyzw) <= _SAME
+    )
