@@ -177,5 +177,5 @@ class Followers:
     def take(self, matrices: FloatArray) -> None:
         """Stand as a :meth:`standing` says, whose first part the animator has already."""
         self.driver.restart()
-        self.nodes.world_from_node[:] = matrices
+        self.nodes.take(matrices)
         self.tell(Jump.OTHER_RUN)

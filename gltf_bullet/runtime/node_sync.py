@@ -90,6 +90,11 @@ class NodeSync:
         """:attr:`world_from_node`, for those who only sometimes look."""
         return self.world_from_node
 
+    def take(self, world_from_node: FloatArray) -> None:
+        """Have all nodes stand so, shape [node_count, 4, 4], without a look at the bodies."""
+        self._world[:] = world_from_node
+        self.is_stale = False
+
     def update(self, positions: FloatArray, rotations_xyzw: FloatArray) -> None:
         """Place the bodies' nodes, then everything below them and below animated nodes.
 

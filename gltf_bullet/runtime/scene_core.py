@@ -148,8 +148,8 @@ class SceneCore:
         speeds, is_led = self.world.motion.velocities_in_node, self.world.kinematic_targets.holds
         moving = with_velocities(physics, self.model.now, speeds, is_led)
         wanted = with_cruises(physics, moving)
-        if frames is not None:
-            self._remake(wanted, moving, frames, on_trial=True)
+        if frames is not None or self.world.is_jointed:
+            self._remake(wanted, moving, frames or self.nodes.frames_now(), on_trial=True)
             return
         frames, was = self.nodes.frames_now(), self.model.now
         try:
