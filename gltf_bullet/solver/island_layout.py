@@ -160,7 +160,7 @@ LEAST_MOMENT = 1e-12
 """[kg m^2] Of a free body: one that cannot be turned by a force has no moment at all."""
 
 
-# --- stages of ``prepare`` and of ``solve``, and what they say ------------------------------------
+# --- stages of ``prepare`` and of ``solve``; what they say: ``outcomes`` --------------------------
 
 PREPARE = 1
 """State the rows of all articulations of the arena that take part in the step."""
@@ -173,13 +173,6 @@ DIVIDE = 7
 CLOSE = 4
 """Close the loops that the step which was just made has left open"""
 
-WAS_MOVED = 4
-"""Loops were closed; the engine must be given places and velocities."""
-WAS_TORN = 8
-"""A loop stays open."""
-FOUND_OF_LOOPS = 16
-"""What they all are less than."""
-
 OPEN = 1
 """Begin the islands of the step with the contacts and free bodies that were filled in."""
 GATHER = 2
@@ -190,18 +183,6 @@ RELIEVE = 16
 """After the solve, of every arena that takes part: let limits that would pay energy ask less."""
 FINISH = 8
 """Bring the results back to the arena; before the first does, what was relieved is solved anew."""
-
-NEEDS_ROOM = 1
-NOT_CONVERGED = 2
-NOT_FINITE = 4
-MISPREDICTED = 8
-"""The last step went otherwise than foreseen; motors are asked for."""
-STRANDED = 128
-"""Others have put an axis beyond a limit."""
-TAKEN_OVER = 256
-"""A motor of theirs has taken an axis over."""
-OVERSHOT = 512
-"""A body went round so fast that it left a limit across several axes."""
 
 
 # --- columns of the table of scenes ---------------------------------------------------------------

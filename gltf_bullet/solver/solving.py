@@ -14,19 +14,21 @@ from gltf_bullet.solver.island_contacts import (
 from gltf_bullet.solver.island_layout import (
     FINISH,
     GATHER,
+    OPEN,
+    RELIEVE,
+    SOLVE,
+)
+from gltf_bullet.solver.joining import add_cut_constraints, take_results
+from gltf_bullet.solver.newton import solve_islands
+from gltf_bullet.solver.outcomes import (
     MISPREDICTED,
     NEEDS_ROOM,
     NOT_CONVERGED,
     NOT_FINITE,
-    OPEN,
     OVERSHOT,
-    RELIEVE,
-    SOLVE,
     STRANDED,
     TAKEN_OVER,
-)
-from gltf_bullet.solver.joining import add_cut_constraints, take_results
-from gltf_bullet.solver.newton import solve_islands
+)  # fmt: skip
 from gltf_bullet.solver.row_payments import relieve_rows
 from gltf_bullet.solver.step_division import last_engine_step, whole_step
 from gltf_bullet.transforms import FloatArray, IntArray
@@ -114,8 +116,7 @@ def solve(
         dt: [s]
 
     Returns:
-        0, or a sum of NEEDS_ROOM, NOT_CONVERGED, NOT_FINITE, MISPREDICTED, STRANDED,
-        TAKEN_OVER and OVERSHOT; of several scenes what is true of any.
+        What became of it, see ``outcomes``; of several scenes what is true of any.
     """
     found = 0
     for row in range(len(scenes)):

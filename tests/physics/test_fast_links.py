@@ -12,7 +12,7 @@ import gltf_bullet as gb
 from gltf_bullet.bullet.exchange.library import SWITCH
 from gltf_bullet.bullet.joints.solving import scene_islands
 from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver.island_layout import NOT_CONVERGED
+from gltf_bullet.solver.outcomes import NOT_CONVERGED
 from tests.physics.rings import even_ring
 from tests.physics.scenes import Jointed, world
 

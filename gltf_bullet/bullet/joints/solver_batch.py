@@ -14,28 +14,22 @@ from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader, Owne
 from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
 from gltf_bullet.bullet.joints.solving.scene_islands import ALL_STAGES
 from gltf_bullet.bullet.session import EngineSettings
+from gltf_bullet.solver import outcomes
 from gltf_bullet.solver.compiling import IntTable
 from gltf_bullet.solver.contact_following import ROW_SIZE
 from gltf_bullet.solver.engine.stepping import (
     ASK,
     AT_ONCE,
     DIVIDE,
-    DIVIDES,
     EACH,
     FORCES,
     LOOK,
-    LOST,
     READ,
-    REFUSED,
-    STEPPED,
-    TOUCHES,
-    UNTOLD,
     WHOLE_STEP,
     advance,
 )
 from gltf_bullet.solver.entries import prepare, solve
 from gltf_bullet.solver.island_layout import (
-    NEEDS_ROOM,
     PARTS,
     PREPARE,
     ROW_WIDTH,
@@ -193,9 +187,9 @@ class SolverBatch:
         """Solve without Python whatever can be; which ones."""
         table = self._table_of(solvers)
         found = int(advance(table, FORCES, dt, *gravity))
-        if found & (REFUSED | LOST):  # whose, comes out when each is read
+        if found & (outcomes.REFUSED | outcomes.LOST):  # whose, comes out when each is read
             return set()
-        if found & TOUCHES:
+        if found & outcomes.TOUCHES:
             reached = [solver.contacts.is_reached for solver in solvers]
             known = (table[:, TOUCHING] >= 0) & ~np.array(reached)
             solvers = [solver for solver, is_known in zip(solvers, known, strict=True) if is_known]
@@ -203,7 +197,7 @@ class SolverBatch:
                 return set()
             table = table[known]
             found = int(advance(table, FORCES & ~(READ | LOOK), dt, *gravity))
-        untold = found & UNTOLD
+        untold = found & outcomes.UNTOLD
         columns = table[:, [STATUS, TOUCHING]].tolist()
         for solver, (status, touching) in zip(solvers, columns, strict=True):
             solver.islands.cells[TOUCHING] = touching
@@ -221,8 +215,8 @@ class SolverBatch:
         if not has_room and all(solver.is_native for solver in solvers):
             table = self._table_of(solvers)
             found = int(advance(table, READ | DIVIDE, dt, 0.0, 0.0, 0.0))
-            if not found & (REFUSED | LOST):  # whose, comes out when each is read
-                return int(table[0, PARTS]) if found & DIVIDES else 1
+            if not found & (outcomes.REFUSED | outcomes.LOST):  # whose, comes out when each is read
+                return int(table[0, PARTS]) if found & outcomes.DIVIDES else 1
         return max(solver.steps_needed(dt, has_room=has_room) for solver in solvers)
 
     def make_steps(
@@ -240,10 +234,12 @@ class SolverBatch:
         stages = WHOLE_STEP | EACH if may_divide else (WHOLE_STEP | EACH) & ~DIVIDE
         found = int(advance(table, stages, dt, *gravity))
         steps = int(table[0, STEPS])
-        if found & (REFUSED | LOST | TOUCHES | DIVIDES):  # whose, comes out when each is read
+        if found & (
+            outcomes.REFUSED | outcomes.LOST | outcomes.TOUCHES | outcomes.DIVIDES
+        ):  # whose, comes out when each is read
             # Unless a body is lost, such a step was the first.
-            return MadeSteps(over=steps - 1 if found & LOST else 0)
-        is_open, untold = found != STEPPED, found & UNTOLD
+            return MadeSteps(over=steps - 1 if found & outcomes.LOST else 0)
+        is_open, untold = found != outcomes.STEPPED, found & outcomes.UNTOLD
         columns = table[:, [STATUS, TOUCHING]].tolist()
         for solver, (status, touching) in zip(solvers, columns, strict=True):
             solver.islands.cells[TOUCHING] = touching
@@ -299,7 +295,7 @@ class SolverBatch:
         solve(table, ALL_STAGES, 0, 0, 0, dt)
         statuses: list[int] = table[:, STATUS].tolist()
         for k, solver in enumerate(solvers):
-            if statuses[k] == NEEDS_ROOM:
+            if statuses[k] == outcomes.NEEDS_ROOM:
                 statuses[k] = solver.islands.solve_alone(dt)
             solver.require_finite(statuses[k])
         for solver, status in zip(solvers, statuses, strict=True):

@@ -7,12 +7,8 @@ Who calls makes sure that the functions are those that are meant: see ``bullet.e
 from __future__ import annotations
 
 from gltf_bullet.solver.compiling import call, doubles_at, kernel, words_at
+from gltf_bullet.solver.outcomes import LOST, REFUSED
 from gltf_bullet.transforms import FloatArray, IntArray
-
-REFUSED = 1 << 20
-"""The world is another one, or the engine did not answer; nothing was done."""
-LOST = 1 << 19
-"""The engine has made something infinite, or not a number."""
 
 # --- slots of an engine's integers ----------------------------------------------------------------
 

@@ -14,8 +14,6 @@ from gltf_bullet.solver.compiling import (
 from gltf_bullet.solver.contact_following import ROW_SIZE
 from gltf_bullet.solver.engine import calls
 from gltf_bullet.solver.engine.calls import (
-    LOST,
-    REFUSED,
     byte_at,
     copy_point,
     engine_client,
@@ -31,9 +29,19 @@ from gltf_bullet.solver.engine.calls import (
 from gltf_bullet.solver.engine.sensing import sense
 from gltf_bullet.solver.engine.telling import tell
 from gltf_bullet.solver.engine.touching import FREE, recognise, touches
+from gltf_bullet.solver.outcomes import (
+    CLOSED,
+    DIVIDES,
+    LOST,
+    REFUSED,
+    SENSED,
+    STEPPED,
+    TOUCHES,
+    UNTOLD,
+)  # fmt: skip
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["LOST", "REFUSED", "advance", "copy_contacts"]
+__all__ = ["advance", "copy_contacts"]
 
 ASK = 1
 """Make sure that the world is as known: its settings, and the marks of the scenes' bodies."""
@@ -63,20 +71,6 @@ FORCES = READ | LOOK | STATE | SOLVE | TELL
 WHOLE_STEP = ASK | FORCES | DIVIDE | STEP
 AT_ONCE = 50
 """Steps that are made before Python can hear Ctrl-C."""
-
-TOUCHES = 1 << 21
-"""Some scene touches something: see each one's status; nothing was solved."""
-UNTOLD = 1 << 22
-"""Solved, but the engine was told nothing."""
-STEPPED = 1 << 23
-CLOSED = 1 << 24
-"""Loops were looked at; what came of it is in the bits from CLOSED_UNIT on."""
-CLOSED_UNIT = 1 << 25
-"""Factor of what the kernel says of loops: less than FOUND_OF_LOOPS."""
-DIVIDES = 1 << 30
-"""The step needs several engine steps, as PARTS in the first row says; nothing was done."""
-SENSED = 1 << 29
-"""Triggers have watched the step: how many pairs they found is in each scene's row."""
 
 _STAGES_OF_SOLVE = layout.OPEN | layout.GATHER | layout.SOLVE | layout.RELIEVE | layout.FINISH
 
@@ -291,7 +285,7 @@ def _go_through(
     closed = 0
     if stages & CLOSE:
         closed = _close(scenes, engine, dt)
-        found |= CLOSED | CLOSED_UNIT * closed
+        found |= CLOSED | closed
     if stages & STEP and not closed and _sense(scenes, engine, client, dt):
         found |= SENSED
     return found
@@ -323,8 +317,7 @@ def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: 
         gz: Likewise.
 
     Returns:
-        What the solve says, or'ed, with REFUSED, LOST, TOUCHES, UNTOLD, STEPPED, CLOSED and
-        SENSED; DIVIDES alone.
+        What became of the last of them: see ``outcomes``.
     """
     engine = ints_at(scenes, 0, layout.ENGINE)
     client = engine_client(engine)

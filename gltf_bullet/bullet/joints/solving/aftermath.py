@@ -9,7 +9,7 @@ from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.joint_places import JointPlaces
 from gltf_bullet.bullet.joints.solving.step_findings import StepFindings
 from gltf_bullet.solver import arena as slots
-from gltf_bullet.solver.island_layout import WAS_MOVED, WAS_TORN
+from gltf_bullet.solver import outcomes
 
 __all__ = ["Aftermath"]
 
@@ -32,10 +32,10 @@ class Aftermath:
 
     def take(self, status: int) -> None:
         """What the kernels say of a step that was made."""
-        if status & WAS_MOVED:
+        if status & outcomes.WAS_MOVED:
             for places in self._looped:
                 places.tell()
-        if status & WAS_TORN:
+        if status & outcomes.WAS_TORN:
             self._findings.name_torn()
 
     def restore(self) -> bool:

@@ -23,6 +23,7 @@ from gltf_bullet.errors import EngineError
 from gltf_bullet.planning.scene_plan import Derive
 from gltf_bullet.solver import arena as slots
 from gltf_bullet.solver import island_layout as layout
+from gltf_bullet.solver import outcomes
 from gltf_bullet.solver.compiling import IntTable
 from gltf_bullet.solver.engine import stepping
 from gltf_bullet.solver.engine.stepping import advance
@@ -34,11 +35,12 @@ __all__ = ["JointSolver"]
 Pull = Callable[[FloatArray, npt.NDArray[np.intp]], FloatArray]
 """Accelerations [m/s^2] from centres of mass in the world [k, 3] and motion nodes [k]."""
 
-_EVENTFUL = ~(stepping.STEPPED | stepping.CLOSED | stepping.SENSED)
+_EVENTFUL = ~(outcomes.STEPPED | outcomes.CLOSED | outcomes.SENSED)
 """What a kernel says where Python has to do something about it."""
-_STOPPED = stepping.REFUSED | stepping.TOUCHES | stepping.LOST | stepping.DIVIDES
+_OF_LOOPS = outcomes.CLOSED | outcomes.WAS_MOVED | outcomes.WAS_TORN
+_STOPPED = outcomes.REFUSED | outcomes.TOUCHES | outcomes.LOST | outcomes.DIVIDES
 _FIXED_STEP = stepping.WHOLE_STEP & ~stepping.DIVIDE
-_STEPPED, _STEPS = stepping.STEPPED, layout.STEPS
+_STEPPED, _STEPS = outcomes.STEPPED, layout.STEPS
 
 
 class JointSolver:
@@ -131,12 +133,12 @@ class JointSolver:
         Raises:
             EngineError: They are not finite; see :meth:`require_found`.
         """
-        found = stepping.REFUSED
+        found = outcomes.REFUSED
         if self.is_native:
             found = advance(self.row, stepping.READ, 0.0, 0.0, 0.0, 0.0)
             self.require_found(found)
         if found and not self._states.read(is_next=is_next):
-            self.require_found(stepping.LOST)
+            self.require_found(outcomes.LOST)
 
     def hear(self, dt: float) -> None:
         """Let the memory know what motors tell, for a snapshot; ``dt`` [s] of the next step."""
@@ -145,7 +147,7 @@ class JointSolver:
 
     def require_found(self, found: int) -> None:
         """Raise ``EngineError`` where a kernel says LOST; joints are as they were read last."""
-        if found & stepping.LOST:
+        if found & outcomes.LOST:
             self.commands.has_motors = True
             raise EngineError(self.findings.name_lost(are_back=self._aftermath.restore()))
 
@@ -184,7 +186,7 @@ class JointSolver:
         if self.is_undisturbed and not self.contacts.has_foreign_constraints():
             found = int(advance(self.row, stepping.FORCES, dt, *gravity))
             self.require_found(found)
-            if not found & (stepping.REFUSED | stepping.TOUCHES):
+            if not found & (outcomes.REFUSED | outcomes.TOUCHES):
                 self.take(found, dt, gravity)
                 return
         touching = self.look(dt, gravity, is_next=is_next)
@@ -221,7 +223,7 @@ class JointSolver:
 
     def require_finite(self, status: int) -> None:
         """Raise ``EngineError`` for forces that are not; the engine was given nothing yet."""
-        if status & layout.NOT_FINITE:
+        if status & outcomes.NOT_FINITE:
             raise EngineError(self.findings.explain())
 
     def steps_needed(self, dt: float, *, has_room: bool = False) -> int:
@@ -260,20 +262,20 @@ class JointSolver:
             self._take_eventful(int(found), dt, gravity)
         else:
             self._note(dt, gravity)
-            self.has_closed = bool(found & stepping.CLOSED)
-        if found & stepping.SENSED:
+            self.has_closed = bool(found & outcomes.CLOSED)
+        if found & outcomes.SENSED:
             self.pairs_seen = cells[layout.PAIRS]
         return made
 
     def _take_eventful(self, found: int, dt: float, gravity: Sequence[float]) -> None:
-        self.take(found % stepping.CLOSED_UNIT & ~stepping.CLOSED, dt, gravity)
-        if not found & stepping.STEPPED:
+        self.take(found & ~_OF_LOOPS, dt, gravity)
+        if not found & outcomes.STEPPED:
             found = int(advance(self.row, stepping.STEP, dt, *gravity))
-            if not found & stepping.STEPPED:
+            if not found & outcomes.STEPPED:
                 raise EngineError("stepSimulation: the engine does not answer")
-        if found & stepping.CLOSED:
+        if found & outcomes.CLOSED:
             self.has_closed = True
-            self._aftermath.take(found // stepping.CLOSED_UNIT % layout.FOUND_OF_LOOPS)
+            self._aftermath.take(found)
 
     def _note(self, dt: float, gravity: Sequence[float]) -> None:
         """What a step that was told leaves behind."""
@@ -300,13 +302,13 @@ class JointSolver:
         if not (found & _EVENTFUL or self.commands.has_motors):
             self._note(dt, gravity)
             return
-        while found & layout.NEEDS_ROOM:
+        while found & outcomes.NEEDS_ROOM:
             self.islands.make_room()
             found = int(
                 advance(self.row, stepping.LOOK | stepping.SOLVE | stepping.TELL, dt, *gravity)
             )
-        is_told = not found & stepping.UNTOLD
-        status = found & ~(stepping.UNTOLD | stepping.STEPPED)
+        is_told = not found & outcomes.UNTOLD
+        status = found & ~(outcomes.UNTOLD | outcomes.STEPPED)
         self.require_finite(status)
         self.finish(status, dt, gravity, is_told=is_told)
 
@@ -314,29 +316,27 @@ class JointSolver:
         self, status: int, dt: float, gravity: Sequence[float], *, is_told: bool = False
     ) -> None:
         """Give the engine what the solve has found, unless it was told."""
-        if status & layout.STRANDED:
+        if status & outcomes.STRANDED:
             for articulation in self.articulations:
                 articulation.refresh_native_limits()
         self.findings.take(status, self.islands.index)
         if not is_told and (
-            not self.is_native or advance(self.row, stepping.TELL, dt, *gravity) & stepping.REFUSED
+            not self.is_native or advance(self.row, stepping.TELL, dt, *gravity) & outcomes.REFUSED
         ):
             self.commands.tell()
         self._note(dt, gravity)
-        if status & layout.MISPREDICTED or self.commands.has_motors:
+        if status & outcomes.MISPREDICTED or self.commands.has_motors:
             self.commands.set_motors()
 
     def close_loops(self) -> None:
         """Close those that the step that was just made has opened."""
-        dt, status = self.last[0], stepping.REFUSED
+        dt, status = self.last[0], outcomes.REFUSED
         if self.is_native:
             status = int(advance(self.row, stepping.READ | stepping.CLOSE, dt, 0.0, 0.0, 0.0))
             self.require_found(status)
-        if status & stepping.REFUSED:
+        if status & outcomes.REFUSED:
             self.read()
             status = prepare(self.row, layout.CLOSE, 0, 0, dt, 0.0, 0.0, 0.0)
-        else:
-            status = status // stepping.CLOSED_UNIT % layout.FOUND_OF_LOOPS
         self._aftermath.take(status)
 
     def forget_motors(self) -> None:

@@ -13,12 +13,12 @@ from gltf_bullet.bullet.joints.scene_arena import Arena
 from gltf_bullet.bullet.joints.solving.contact_reader import Touching
 from gltf_bullet.solver import arena as slots
 from gltf_bullet.solver import island_layout as layout
+from gltf_bullet.solver import outcomes
 from gltf_bullet.solver.compiling import IntTable
 from gltf_bullet.solver.entries import prepare, solve
 from gltf_bullet.solver.island_layout import (
     FINISH,
     GATHER,
-    NEEDS_ROOM,
     OPEN,
     PREPARE,
     RELIEVE,
@@ -88,7 +88,7 @@ class SceneIslands:
 
     def solve_alone(self, dt: float) -> int:
         """Solve what was prepared and touches nothing; what became of it."""
-        while (status := int(solve(self.row, ALL_STAGES, 0, 0, 0, dt))) == NEEDS_ROOM:
+        while (status := int(solve(self.row, ALL_STAGES, 0, 0, 0, dt))) == outcomes.NEEDS_ROOM:
             self.make_room()
         return status
 

@@ -12,6 +12,7 @@ from gltf_bullet.diagnostics import Diagnostics, Issue, IssueKind, JsonPointer, 
 from gltf_bullet.planning.joints.rows import RowMetric
 from gltf_bullet.solver import arena as slots
 from gltf_bullet.solver import island_layout as layout
+from gltf_bullet.solver import outcomes
 from gltf_bullet.solver.step_division import MOST_STEPS
 from gltf_bullet.transforms import IntArray
 
@@ -76,11 +77,11 @@ class StepFindings:
 
     def take(self, status: int, index: IntArray) -> None:
         """What a solve says of a step; ``index``: integers of its islands."""
-        if status & layout.TAKEN_OVER:
+        if status & outcomes.TAKEN_OVER:
             self._name_taken_over()
-        if status & layout.NOT_CONVERGED:
+        if status & outcomes.NOT_CONVERGED:
             self._name_unconverged(index)
-        if status & layout.OVERSHOT:
+        if status & outcomes.OVERSHOT:
             self._name_left()
 
     def _name_taken_over(self) -> None:
