@@ -34,8 +34,7 @@ from gltf_bullet.bullet.headless import is_headless
 from gltf_bullet.bullet.kept_files import KEPT_FILES, kept_file
 from gltf_bullet.bullet.rendering.link_looks import LinkLook
 from gltf_bullet.bullet.shapes.engine_shapes import (
-    HULL_MARGIN,
-    has_hulls,
+    margin_of,
 )
 from gltf_bullet.disk_cache import is_kept
 from gltf_bullet.errors import EngineError
@@ -136,8 +135,9 @@ def _changes(
         if joint.damping:
             yield link, {"jointDamping": 0.0}
     for index, link_shapes in enumerate(shapes):
-        if has_hulls(tuple(link_shapes)):
-            yield index - 1, {"collisionMargin": HULL_MARGIN}
+        margin = margin_of(link_shapes)
+        if margin is not None:
+            yield index - 1, {"collisionMargin": margin}
 
 
 def create_named_multibody(

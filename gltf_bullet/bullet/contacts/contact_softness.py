@@ -34,8 +34,8 @@ ENGINE_ERP = 0.08
 EXIT_SPEED = 0.1
 """[m/s] at most that an overlap gives."""
 DEEP = 2e-3
-"""[m] from which on bodies that were put somewhere overlap: meshes are 1 mm thicker than they
-look."""
+"""[m] from which on bodies that were put somewhere overlap: meshes of others are 1 mm thicker
+than they look."""
 SHALLOW = 1e-3
 """[m] of depth from which on the engine lets out as it does."""
 _ABSENT = 8
