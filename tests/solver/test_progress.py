@@ -29,7 +29,8 @@ def test_a_terminal_shows_what_is_done_of_what_all_expect(monkeypatch: pytest.Mo
     first, *_, last, end = stream.shown()
     assert first == "compiling ..."
     assert f"[{'#' * 5}{' ' * 15}] {100 * (60 + 40) // (300 + 100)} %" in last
-    assert end == "compiling: 0 s"
+    assert end == "gltf_bullet: done in 0 s"
+    assert max(map(len, stream.shown())) < 80  # a longer one would not be drawn over
 
 
 def test_a_file_has_two_lines() -> None:
@@ -37,7 +38,7 @@ def test_a_file_has_two_lines() -> None:
     line = ProgressLine("compiling", stream)
     line.follow([["expect 2\n", "advance 1\n", "advance 1\n"]])
     line.close()
-    assert stream.getvalue() == "compiling ...\ncompiling: done in 0 s\n"
+    assert stream.getvalue() == "compiling ...\ngltf_bullet: done in 0 s\n"
 
 
 def test_what_processes_report_is_what_the_line_reads(monkeypatch: pytest.MonkeyPatch) -> None:

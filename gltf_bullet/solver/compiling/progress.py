@@ -38,7 +38,7 @@ def _report(what: str, amount: int) -> None:
 
 
 class ProgressLine:
-    """A line about work that other processes do: redrawn on a terminal, in a file two lines."""
+    """Two lines about work that other processes do; on a terminal the second one shows how far."""
 
     def __init__(self, text: str, stream: IO[str]) -> None:
         """Say what begins.
@@ -47,12 +47,13 @@ class ProgressLine:
             text: What is done, without a full stop.
             stream: Where the line is written.
         """
-        self._text, self._stream = text, stream
+        self._stream = stream
         self._start = self._drawn = time.monotonic()
         self._expected = self._done = 0
         self._lock = threading.Lock()
         self._is_terminal = stream.isatty()
-        self._write(f"{text} ..." if self._is_terminal else f"{text} ...\n")
+        self._begin = "\r\x1b[Kgltf_bullet: " if self._is_terminal else "gltf_bullet: "
+        self._write(f"{text} ...\n")
 
     def follow(self, reports: Iterable[Iterable[str]]) -> None:
         """Draw what processes report, one stream for each, until all have ended."""
@@ -65,8 +66,7 @@ class ProgressLine:
     def close(self) -> None:
         """Say how long it took."""
         seconds = time.monotonic() - self._start
-        begin = f"\r\x1b[K{self._text}: " if self._is_terminal else f"{self._text}: done in "
-        self._write(f"{begin}{seconds:.0f} s\n")
+        self._write(f"{self._begin}done in {seconds:.0f} s\n")
 
     def _take(self, lines: Iterable[str]) -> None:
         for line in lines:
@@ -87,7 +87,7 @@ class ProgressLine:
         self._drawn = now
         percent = 100 * self._done // max(self._expected, 1)
         bar = "#" * (percent // 5)
-        self._write(f"\r\x1b[K{self._text}: [{bar:20}] {percent} %, {now - self._start:.0f} s")
+        self._write(f"{self._begin}[{bar:20}] {percent} %, {now - self._start:.0f} s")
 
     def _write(self, text: str) -> None:
         self._stream.write(text)
