@@ -24,7 +24,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 _PLACE = "gltf_bullet/solver/compiled"
 _COMPILING = "gltf_bullet/solver/compiling"
 _IMPORTED = {"filelock", "lazy-loader", "numpy", "platformdirs"}
-"""What the modules of kernels import."""
+"""Packages that the modules of kernels import."""
 
 
 class KernelHook(BuildHookInterface[Any]):
@@ -35,7 +35,7 @@ class KernelHook(BuildHookInterface[Any]):
     """Where libraries are made beside a tree that only others may write."""
 
     def dependencies(self) -> list[str]:
-        """What is needed to compile, where that is to be done."""
+        """Name the packages that compiling needs, where that is to be done."""
         if not self._can_compile() or self._present(Path(self.root) / _PLACE):
             return []
         needed = self.metadata.core.dependencies
@@ -52,7 +52,7 @@ class KernelHook(BuildHookInterface[Any]):
             build_data["pure_python"], build_data["tag"] = False, _tag()
 
     def finalize(self, *_: Any) -> None:
-        """Forget what the wheel holds by now."""
+        """Remove the libraries that the wheel holds by now."""
         if self._aside is not None:
             shutil.rmtree(self._aside, ignore_errors=True)
 

@@ -103,6 +103,15 @@ def test_edited_sources_find_none(solver: Path, edit: str) -> None:
 
 
 @needs_linker
+def test_a_package_without_sources_takes_the_library_that_it_has(solver: Path) -> None:
+    """As frozen programs are."""
+    module = driver_of(solver)
+    for path in solver.rglob("*.py"):
+        path.unlink()
+    assert module.package_library().path.parent == solver / "compiled"
+
+
+@needs_linker
 @pytest.mark.parametrize(
     ("missing", "level"),
     [("", "x86-64-v3"), ("avx2", "x86-64-v2"), ("sse4_2", None)],

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -13,7 +17,7 @@ from gltf_bullet.solver.compiling.library import (
     package_library,
     source_digest,
 )
-from tools.build_wheel import OLDEST_C_LIBRARY, PLACE, check_wheel, foreign_needs
+from tools.build_wheel import OLDEST_C_LIBRARY, PLACE, ROOT, check_wheel, foreign_needs
 
 MAJOR, MINOR = OLDEST_C_LIBRARY
 OLD, NEW = f"GLIBC_{MAJOR}.{MINOR}".encode(), f"GLIBC_{MAJOR}.{MINOR + 1}".encode()
@@ -49,3 +53,24 @@ def test_a_wheel_without_one_of_them_is_none(tmp_path: Path, kept: int) -> None:
             packed.writestr(f"{PLACE}/{library_name(level, source_digest())}", b"")
     with pytest.raises(RuntimeError, match=r"some\.whl holds"):
         check_wheel(wheel)
+
+
+@pytest.mark.slow
+def test_where_nothing_links_what_pip_builds_depends_on_numba(tmp_path: Path) -> None:
+    """It is compiled at first use there."""
+    tree = tmp_path / "tree"
+    ignored = shutil.ignore_patterns(".git", "compiled", "__pycache__", "examples", "tests")
+    shutil.copytree(ROOT, tree, ignore=ignored)
+    pip = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", str(tmp_path)]
+    environment = {**os.environ, "PATH": str(tmp_path), "CC": ""}
+    subprocess.run([*pip, str(tree)], check=True, env=environment)
+    [wheel] = tmp_path.glob("*.whl")
+    assert wheel.name.endswith("-py3-none-any.whl")
+    with zipfile.ZipFile(wheel) as packed:
+        [name] = [name for name in packed.namelist() if name.endswith("/METADATA")]
+        lines = packed.read(name).decode().splitlines()
+        assert not [name for name in packed.namelist() if name.endswith(".so")]
+    needed = [
+        line for line in lines if line.startswith(("Requires-Dist: numba", "Requires-Dist: llvm"))
+    ]
+    assert {";" in line for line in needed} == {True, False}  # of extras, and of the package

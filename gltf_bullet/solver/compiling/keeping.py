@@ -42,7 +42,7 @@ _COMPLETE = "complete"
 _IS_WORKER = "GLTF_BULLET_COMPILES"
 """Environment variable of processes that only compile: for which folder."""
 _TASK = "from gltf_bullet.solver.compiling.keeping import fill_folder; fill_folder()"
-"""What they do with their modules."""
+"""The task of these processes, once their modules are imported."""
 _LONGEST_WAIT = 120.0
 """[s] after which a compilation by somebody else is given up."""
 _CHECK = hashlib.sha256

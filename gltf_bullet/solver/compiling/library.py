@@ -17,6 +17,7 @@ import ctypes
 import hashlib
 import os
 import sys
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -39,8 +40,9 @@ FOLDER = _SOURCES / "compiled"
 _V2 = {"cx16", "lahf_lm", "popcnt", "pni", "sse4_1", "sse4_2", "ssse3"}
 _V3 = {"abm", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe", "xsave"}
 LEVELS = {"x86-64-v3": frozenset(_V2 | _V3), "x86-64-v2": frozenset(_V2)}
-"""Levels of processors as LLVM and the psABI name them, the best first, and what each has, as Linux
-names it: ``pni`` is SSE3, ``abm`` is LZCNT.
+"""Features of each level of processors, the best first.
+
+Levels have the names of LLVM and the psABI, features Linux's: ``pni`` is SSE3, ``abm`` LZCNT.
 """
 _CPUINFO = Path("/proc/cpuinfo")
 
@@ -86,19 +88,19 @@ def package_library() -> Library | None:
     if not (is_for_this_platform() and FOLDER.is_dir()):
         return None
     features = _processor_features()
-    digest = source_digest()
+    has_sources = next(_SOURCES.glob("*.py"), None) is not None
+    digest = source_digest() if has_sources else "*"  # a frozen program cannot be edited
     for level, needed in LEVELS.items():
-        path = FOLDER / library_name(level, digest)
-        if needed <= features and path.is_file():
-            try:
-                return Library(path)
-            except OSError:  # a C library of another kind, a folder from which nothing may run
-                continue
+        if needed <= features:
+            for path in FOLDER.glob(library_name(level, digest)):
+                # A C library of another kind, or a folder from which nothing may run.
+                with suppress(OSError):
+                    return Library(path)
     return None
 
 
 def is_for_this_platform() -> bool:
-    """Whether libraries are made for this system and interpreter at all."""
+    """Tell whether libraries can be made for this system and interpreter at all."""
     is_usual = sys.implementation.name == "cpython" and "t" not in sys.abiflags
     return is_usual and sys.platform == "linux" and os.uname().machine == "x86_64"
 
@@ -118,7 +120,7 @@ def source_digest() -> str:
 
 
 def _processor_features() -> frozenset[str]:
-    """What the first processor has, the kernel agreeing; empty where that is not known."""
+    """Features of the first processor that the system supports; empty where it does not tell."""
     try:
         with _CPUINFO.open(encoding="ascii", errors="replace") as lines:
             for line in lines:

@@ -39,9 +39,10 @@ def build_libraries(modules: tuple[str, ...], folder: Path) -> list[Path]:
         if not is_done:
             raise RuntimeError("the kernels could not be compiled")
         made = [_link(objects, level, library_name(level, digest)) for level in LEVELS]
-        for path in folder.glob("*.so"):
+        libraries = [path.replace(folder / path.name) for path in made]
+        for path in {*folder.glob("*.so")}.difference(libraries):
             path.unlink()
-        return [path.replace(folder / path.name) for path in made]
+        return libraries
 
 
 def write_objects(folder: str) -> None:

@@ -17,7 +17,8 @@ _PROGRAM = (
     "from gltf_bullet.solver.compiling import progress; progress.report_to(sys.stdout); "
     "import {}; {}"
 )
-"""What each runs: looking for garbage would take a tenth of the time, and save 100 MB (measured).
+"""The program of each process: looking for garbage would take a tenth of the time, and save 100 MB
+(measured).
 
 Places to import from are not theirs from the start: a ``types.py`` there would end them.
 """
@@ -26,13 +27,16 @@ Places to import from are not theirs from the start: a ``types.py`` there would 
 def run_workers(
     modules: tuple[str, ...], task: str, environment: Mapping[str, str], line: ProgressLine
 ) -> bool:
-    """Import modules in a process per core and do something there; whether all could.
+    """Import modules in a process per core and do something there.
 
     Args:
         modules: Dealt among the processes, the one that takes longest first.
         task: Python, run in each when its modules are imported.
         environment: Environment variables of the processes.
         line: Shows how far they are.
+
+    Returns:
+        True if no process failed.
     """
     places = [os.path.abspath(path) for path in sys.path]
     workers = [
