@@ -36,14 +36,14 @@ class KernelHook(BuildHookInterface[Any]):
 
     def dependencies(self) -> list[str]:
         """Name the packages that compiling needs, where that is to be done."""
-        if not self._can_compile() or self._present(Path(self.root) / _PLACE):
+        if self._present() or not self._can_compile():
             return []
         needed = self.metadata.core.dependencies
         return self._jit() + [line for line in needed if _name(line) in _IMPORTED]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Put the libraries into what is built."""
-        libraries = self._libraries(version) if self._can_compile() else []
+        libraries = self._present() or self._compiled(version)
         if not libraries:
             build_data["dependencies"] += self._jit()
         elif version != "editable":
@@ -56,13 +56,13 @@ class KernelHook(BuildHookInterface[Any]):
         if self._aside is not None:
             shutil.rmtree(self._aside, ignore_errors=True)
 
-    def _libraries(self, version: str) -> list[Path]:
+    def _compiled(self, version: str) -> list[Path]:
+        """Make the libraries; none where that cannot be."""
         folder = Path(self.root) / _PLACE
-        if present := self._present(folder):
-            return present
-        if not os.access(folder.parent, os.W_OK):
-            if version == "editable":
-                return []
+        can_keep = os.access(folder.parent, os.W_OK)
+        if not self._can_compile() or (version == "editable" and not can_keep):
+            return []
+        if not can_keep:
             folder = self._aside = Path(mkdtemp())
         sys.path.insert(0, self.root)
         try:
@@ -73,10 +73,13 @@ class KernelHook(BuildHookInterface[Any]):
             self.app.display_warning(f"{error}: they are compiled at first use")
             return []
 
-    def _present(self, folder: Path) -> list[Path]:
-        """The libraries of these sources, where they were made before."""
+    def _present(self) -> list[Path]:
+        """Find the libraries of these sources in the tree, where they were made before."""
         library = self._run("library")
+        if not library.is_for_this_platform():
+            return []
         digest = library.source_digest()
+        folder = Path(self.root) / _PLACE
         paths = [folder / library.library_name(level, digest) for level in library.LEVELS]
         return paths if all(path.is_file() for path in paths) else []
 
@@ -84,7 +87,7 @@ class KernelHook(BuildHookInterface[Any]):
         return bool(self._run("library").is_for_this_platform() and self._run("linking").linker())
 
     def _run(self, name: str) -> ModuleType:
-        """A module that needs the standard library only, without the package around it."""
+        """Import a module that needs the standard library only, without the package around it."""
         path = Path(self.root) / _COMPILING / f"{name}.py"
         spec = importlib.util.spec_from_file_location(f"_gltf_bullet_{name}", path)
         if spec is None or spec.loader is None:

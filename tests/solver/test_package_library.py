@@ -13,6 +13,7 @@ from types import ModuleType
 
 import pytest
 
+from gltf_bullet.solver import entries
 from gltf_bullet.solver.compiling import keeping, library
 from gltf_bullet.solver.compiling.declaring import IS_COMPILED
 from gltf_bullet.solver.compiling.library import LEVELS, library_name, package_library
@@ -100,6 +101,21 @@ def test_edited_sources_find_none(solver: Path, edit: str) -> None:
     else:
         kernel.rename(solver / "colonel.py")
     assert driver_of(solver).package_library() is None
+
+
+@needs_linker
+def test_no_folder_but_the_package_own_is_looked_into(
+    solver: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the current one, nor those that the system or Python look into."""
+    planted = (solver / "compiled").rename(tmp_path / "compiled")
+    for folder in (planted, tmp_path):
+        monkeypatch.chdir(folder)
+        monkeypatch.setenv("LD_LIBRARY_PATH", str(planted))
+        monkeypatch.syspath_prepend(str(tmp_path))
+        assert driver_of(solver).package_library() is None
+    assert library.FOLDER.is_absolute()
+    assert library.FOLDER.parent == Path(entries.__file__).parent
 
 
 @needs_linker
