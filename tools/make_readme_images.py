@@ -40,7 +40,7 @@ def make_images(folder: Path) -> list[Path]:
         path = folder / name
         source = ROOT / "examples" / "assets" / f"{asset}.gltf"
         command = [sys.executable, "-m", "gltf_bullet", "simulate", str(source), *arguments]
-        subprocess.run([*command, str(path)], check=True, stdout=subprocess.DEVNULL)  # noqa: S603
+        subprocess.run([*command, str(path)], check=True, stdout=subprocess.DEVNULL)
         picture = Image.open(path).convert("RGB")
         picture.quantize(192, dither=Image.Dither.NONE).save(path, optimize=True)
         written.append(path)
@@ -63,7 +63,7 @@ def make_web_image(folder: Path) -> Path:
         "--speed",
         "0.05",
     )
-    program = subprocess.Popen(  # noqa: S603
+    program = subprocess.Popen(
         [sys.executable, "-m", "gltf_bullet", *arguments], stdout=subprocess.PIPE, text=True
     )
     try:

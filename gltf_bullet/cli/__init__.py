@@ -70,5 +70,10 @@ def main() -> None:
     except (GltfBulletError, OSError) as error:
         say_error(error)
         sys.exit(2)
+    except ImportError as error:
+        if error.name not in ("llvmlite", "numba"):
+            raise
+        say_error(error)  # the extra that it names is missing
+        sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -3,27 +3,46 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
-from gltf_bullet.solver.compiling import compile_side_by_side, load
+from gltf_bullet.solver.compiling import IS_COMPILED, compile_side_by_side, load
 from gltf_bullet.solver.contact_following import follow_contacts
 from gltf_bullet.solver.preparing import prepare
 from gltf_bullet.solver.solving import solve
 
-__all__ = ["follow_contacts", "load_entries", "prepare", "solve"]
+__all__ = ["build_libraries", "follow_contacts", "load_entries", "prepare", "solve"]
 
-_MODULES = ("preparing", "solving", "engine.stepping", "triggers.watching")
+_MODULES = tuple(
+    f"gltf_bullet.solver.{name}"
+    for name in ("preparing", "solving", "engine.stepping", "triggers.watching")
+)
 """Those that take long to compile, the longest first; the contacts' comes with the third."""
 
 
 def load_entries() -> None:
-    """Have them all; compiled now where this machine has not yet, which takes half a minute.
+    """Have them all; compiled now where neither the package nor this machine has them.
 
     Called where the first articulation is created: scenes without joints do without.
+
+    Raises:
+        ImportError: They are to be compiled, and Numba is not installed.
     """
     _load_once()
 
 
+def build_libraries(folder: Path) -> list[Path]:
+    """Make the libraries that come with the package, where it is built.
+
+    Raises:
+        RuntimeError: They could not be made.
+    """
+    from gltf_bullet.solver.compiling.prebuilding import build_libraries as build
+
+    return build(_MODULES, folder)
+
+
 @cache
 def _load_once() -> None:
-    compile_side_by_side(tuple(f"gltf_bullet.solver.{name}" for name in _MODULES))
-    load()
+    if IS_COMPILED:
+        compile_side_by_side(_MODULES)
+        load()

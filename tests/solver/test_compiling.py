@@ -164,6 +164,7 @@ def test_nobody_waits_for_a_process_that_was_killed_while_it_compiled(
         "from gltf_bullet.private_folders import private_folder; "
         "from gltf_bullet.solver.compiling import keeping; "
         f"keeping._folder = lambda: private_folder({str(folder)!r}); "
+        "keeping.package_library = lambda: None; "
         "keeping.compile_side_by_side(('sleeps',))"
     )
     places = os.pathsep.join([str(folder), *filter(None, sys.path)])
@@ -177,6 +178,7 @@ def test_nobody_waits_for_a_process_that_was_killed_while_it_compiled(
     while not is_held(lock):
         assert killed.poll() is None
         time.sleep(0.02)
+    monkeypatch.setattr(keeping, "package_library", lambda: None)
     monkeypatch.setattr(keeping, "_LONGEST_WAIT", 0.0)
     keeping.compile_side_by_side(("json",))
     assert not (folder / "complete").exists()  # while the other one lives it is waited for

@@ -17,6 +17,7 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
+from gltf_bullet.solver.compiling import keeping
 from tools.list_issues import PACKAGE, REFERENCE, ROOT
 
 README = ROOT / "README.md"
@@ -43,6 +44,15 @@ def test_the_readme_promises_two_commands() -> None:
     for command in (run, test):
         assert command.count("\n") == 1
         assert command.startswith("python3.11 -m venv .venv && .venv/bin/pip install -q ")
+
+
+def test_pages_and_terminal_agree_how_long_the_solver_compiles() -> None:
+    for text in (
+        README.read_text("utf-8"),
+        (REFERENCE / "limits.md").read_text("utf-8"),
+        keeping._TEXT,
+    ):
+        assert "under a minute" in text
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

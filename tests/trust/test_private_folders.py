@@ -39,6 +39,7 @@ from gltf_bullet.private_folders import (
 )
 from gltf_bullet.solver.compiling import entry, keeping
 from gltf_bullet.solver.compiling.declaring import IS_COMPILED
+from gltf_bullet.solver.compiling.targets import host_machine
 from gltf_bullet.transforms import IntArray
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="folders have owners")
@@ -219,9 +220,9 @@ def planted_code() -> bytes:
     """What ``last_of`` would be if somebody else had written it."""
     from gltf_bullet.solver.compiling.building import build
 
-    scope: dict[str, object] = {}
+    scope: dict[str, object] = {"__name__": __name__}
     exec("def last_of(values: IntArray) -> int:\n    return 666", scope)  # noqa: S102
-    code = build(scope["last_of"])  # type: ignore[arg-type]
+    [code] = build(scope["last_of"], host_machine())  # type: ignore[arg-type]
     return hashlib.sha256(code).digest() + code
 
 

@@ -1,4 +1,10 @@
-"""Kernels become machine code: declared, built by Numba once on a machine, kept, and loaded."""
+"""Kernels become machine code: declared, built by Numba, and loaded from where they are.
+
+``declaring`` is what kernels import. An entry's code is found in the library that comes with the
+package (``library``; ``prebuilding`` makes it when the package is built), else where this machine
+keeps what it has built (``keeping``). ``building`` translates and optimises, in processes side by
+side (``workers``), for the processors of ``targets``.
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ it stand a C function and one for Python, and the result needs nothing but the C
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from types import FunctionType
 from typing import Any
 
@@ -22,12 +22,11 @@ from numba.core.cpu import CPUContext
 from numba.core.types.functions import BaseFunction
 from numba.np import arrayobj
 
-from gltf_bullet.solver.compiling import primitives
-from gltf_bullet.solver.compiling.loading import target_machine
-from gltf_bullet.solver.compiling.registry import KERNELS, PRIMITIVES, argument_kinds
+from gltf_bullet.solver.compiling import primitives, progress
+from gltf_bullet.solver.compiling.registry import KERNELS, PRIMITIVES, argument_kinds, entry_name
 from gltf_bullet.solver.compiling.wrapping import c_name, python_name, wrappers
 
-__all__ = ["build"]
+__all__ = ["build", "work_of"]
 
 _config: Any = numba.config
 _types: Any = numba.types
@@ -53,6 +52,9 @@ expressions or exceptions, and LLVM prunes branches. A quarter of the time; with
 code is the same to the last byte (measured).
 """
 
+_OPTIMISING = 0.6
+"""LLVM's time for an entry and a processor, as a share of Numba's for its kernels (measured)."""
+
 _translated: dict[Any, Any] = {}
 
 
@@ -65,23 +67,65 @@ class _Translation(Compiler):
         return [manager]
 
 
-def build(function: Callable[..., Any]) -> bytes:
-    """An entry as object code, in which ``loading`` finds its way."""
+def build(function: Callable[..., Any], *machines: Any) -> list[bytes]:
+    """An entry as object code for each of some processors; ``loading`` finds its way in it."""
     with _plain_translation():
         compiled = _translate(function, "int64")
     [result] = compiled.overloads.values()
-    machine = target_machine()
-    name, kinds = function.__name__, argument_kinds(function)
-    module = llvm.parse_assembly(wrappers(name, kinds, result.fndesc.mangled_name))
-    for library in _linked(result.library, {}):
-        module.link_in(llvm.parse_assembly(library.get_llvm_str()))
-    module.triple, module.data_layout = machine.triple, str(machine.target_data)
-    module.verify()
-    for defined in module.functions:
-        if not defined.is_declaration and defined.name not in (c_name(name), python_name(name)):
-            defined.linkage = "internal"
-    _optimise(module, machine)
-    return bytes(machine.emit_object(module))
+    own_names = [named(entry_name(function)) for named in (c_name, python_name)]
+    text = wrappers(entry_name(function), argument_kinds(function), result.fndesc.mangled_name)
+    texts = [library.get_llvm_str() for library in _linked(result.library, {})]
+    built = []
+    for machine in machines:
+        module = llvm.parse_assembly(text)
+        for linked in texts:
+            module.link_in(llvm.parse_assembly(linked))
+        module.triple, module.data_layout = machine.triple, str(machine.target_data)
+        module.verify()
+        for defined in (*module.functions, *module.global_variables):
+            if not defined.is_declaration and defined.name not in own_names:
+                defined.linkage = "internal"
+        _optimise(module, machine)
+        built.append(bytes(machine.emit_object(module)))
+        progress.advance(_finishing(function))
+    return built
+
+
+def work_of(functions: Collection[Callable[..., Any]], processors: int) -> int:
+    """How much :func:`build` has to do for entries that a process builds one after the other."""
+    reached: set[Callable[..., Any]] = set()
+    for function in functions:
+        reached |= _reached(function)
+    translating = sum(map(_size, reached - _translated.keys()))
+    return translating + processors * sum(map(_finishing, functions))
+
+
+def _finishing(function: Callable[..., Any]) -> int:
+    return int(_OPTIMISING * sum(map(_size, _reached(function))))
+
+
+def _size(function: Callable[..., Any]) -> int:
+    return len(function.__code__.co_code)
+
+
+def _reached(function: Callable[..., Any]) -> set[Callable[..., Any]]:
+    """A kernel and all that it calls."""
+    found, waiting = {function}, [function]
+    while waiting:
+        new = {called for called in _calls(waiting.pop()).values() if called in KERNELS} - found
+        found |= new
+        waiting += new
+    return found
+
+
+def _calls(function: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
+    """The kernels and primitives that a kernel calls, by the names that it has for them."""
+    named = {name: function.__globals__.get(name) for name in function.__code__.co_names}
+    return {
+        name: called
+        for name, called in named.items()
+        if isinstance(called, FunctionType) and (called in KERNELS or called in PRIMITIVES)
+    }
 
 
 def _linked(library: Any, known: dict[Any, None]) -> dict[Any, None]:
@@ -106,11 +150,8 @@ def _translate(function: Callable[..., Any], result: str = "") -> Any:
     if function in PRIMITIVES:
         return getattr(primitives, function.__name__)
     if function not in _translated:
-        names = dict(function.__globals__)
-        for name in function.__code__.co_names:
-            called = names.get(name)
-            if isinstance(called, FunctionType) and (called in KERNELS or called in PRIMITIVES):
-                names[name] = _translate(called)
+        translated = {name: _translate(called) for name, called in _calls(function).items()}
+        names = {**function.__globals__, **translated}
         plain = FunctionType(function.__code__, names, function.__name__, function.__defaults__)
         # Nobody calls it by Numba's wrappers, and it allocates nothing.
         options: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
@@ -120,6 +161,7 @@ def _translate(function: Callable[..., Any], result: str = "") -> Any:
         compiled.compile(f"{result}({arguments},)")
         compiled.disable_compile()
         _translated[function] = compiled
+        progress.advance(_size(function))
     return _translated[function]
 
 

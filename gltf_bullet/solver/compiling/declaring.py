@@ -14,8 +14,16 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from gltf_bullet.solver.compiling.keeping import object_code
-from gltf_bullet.solver.compiling.loading import Entry
-from gltf_bullet.solver.compiling.registry import KERNELS, PRIMITIVES, argument_kinds
+from gltf_bullet.solver.compiling.library import Code, package_library
+from gltf_bullet.solver.compiling.loading import Entry, code_of_object
+from gltf_bullet.solver.compiling.registry import (
+    ENTRIES,
+    KERNELS,
+    PRIMITIVES,
+    argument_kinds,
+    entry_name,
+)
+from gltf_bullet.solver.compiling.wrapping import c_name, python_name
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = [
@@ -59,22 +67,32 @@ def entry(function: Function) -> Function:
     Its machine code comes with :func:`load`.
     """
     KERNELS.add(function)
+    ENTRIES.append(function)
     if not IS_COMPILED:
         return function
     made = Entry(
         function.__name__,
         function.__doc__ or "",
         argument_kinds(function),
-        partial(object_code, function),
+        partial(_code_of, function),
     )
     _entries[id(made.function)] = made
     return made.function  # type: ignore[no-any-return]
 
 
+def _code_of(function: Callable[..., Any]) -> Code:
+    """Find an entry's machine code: in the package, else kept on this machine, else built now."""
+    names = [named(entry_name(function)) for named in (c_name, python_name)]
+    library = package_library()
+    code = None if library is None else library.code_of(*names)
+    return code or code_of_object(object_code(function), *names)
+
+
 def load(*functions: Any) -> None:
     """Have the machine code of entries, all that were declared without any: they are slow to come.
 
-    It is built where it is not kept.
+    Raises:
+        ImportError: It is neither in the package nor kept, and Numba is not installed.
     """
     wanted = [id(function) for function in functions] if functions else list(_entries)
     for number in wanted:

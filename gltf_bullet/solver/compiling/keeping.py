@@ -1,4 +1,4 @@
-"""Where machine code is kept: once per machine, in a place that cannot be stale or in the way.
+"""Where machine code is kept that did not come with the package: once per machine, never stale.
 
 One folder per state of the sources, compiler and processor in the user's cache directory. It is
 machine code: where others could have put something, a folder of this process alone is used.
@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -27,9 +26,14 @@ from gltf_bullet.private_folders import (
     say_unsafe,
     usual_folders,
 )
-from gltf_bullet.solver.compiling.loading import processor
+from gltf_bullet.solver.compiling import progress
+from gltf_bullet.solver.compiling.library import package_library, source_digest
+from gltf_bullet.solver.compiling.progress import ProgressLine
+from gltf_bullet.solver.compiling.registry import ENTRIES, entry_name
+from gltf_bullet.solver.compiling.targets import host_machine, processor
+from gltf_bullet.solver.compiling.workers import run_workers
 
-__all__ = ["compile_side_by_side", "object_code"]
+__all__ = ["compile_side_by_side", "fill_folder", "object_code"]
 
 _KEPT_VERSIONS = 3
 """Folders of earlier sources that are kept: several installations may share a machine."""
@@ -37,113 +41,119 @@ _COMPLETE = "complete"
 """File in the folder that says that all entries are in it."""
 _IS_WORKER = "GLTF_BULLET_COMPILES"
 """Environment variable of processes that only compile: for which folder."""
-_WORK = (
-    "import sys; sys.path[:] = {!r}; import gc; gc.disable(); import {}; "
-    "from gltf_bullet.solver.compiling import load; load()"
-)
-"""What they do: looking for garbage would take a tenth of the time, and save 100 MB (measured).
-
-Places to import from are not theirs from the start: a ``types.py`` there would end them.
-"""
+_TASK = "from gltf_bullet.solver.compiling.keeping import fill_folder; fill_folder()"
+"""The task of these processes, once their modules are imported."""
 _LONGEST_WAIT = 120.0
 """[s] after which a compilation by somebody else is given up."""
 _CHECK = hashlib.sha256
 """Of what is kept: its digest stands before it."""
+_MISSING = (
+    "the joint solver has no machine code for this machine, and Numba, which makes it, is not "
+    "installed: pip install 'gltf_bullet[jit]'"
+)
+_TEXT = "gltf_bullet: compiling the joint solver, once on this machine (under a minute)"
 _announced: list[bool] = []
 
 
 def object_code(function: Callable[..., Any]) -> bytes:
-    """Of an entry, built where it is not kept."""
-    folder = _folder()
-    name = f"{function.__module__}.{function.__name__}.object"
-    kept = None if folder is None else folder.read(name)
+    """Object code of an entry, built where it is not kept.
+
+    Raises:
+        ImportError: It is not, and Numba is not installed.
+    """
+    _require_compiler()
+    kept = _kept(function)
     if kept is not None:
-        size = _CHECK().digest_size
-        if _CHECK(kept[size:]).digest() == kept[:size]:
-            return kept[size:]
-    _announce()
+        return kept
+    if not _announced:
+        _announced.append(True)
+        sys.stderr.write(f"{_TEXT} ...\n")
+    return _build(function)
+
+
+def fill_folder() -> None:
+    """Build all declared entries that are not kept, and say how far it is; workers do this."""
+    from gltf_bullet.solver.compiling.building import work_of
+
+    missing = [function for function in ENTRIES if _kept(function) is None]
+    progress.expect(work_of(missing, processors=1))
+    for function in missing:
+        _build(function)
+
+
+def _kept(function: Callable[..., Any]) -> bytes | None:
+    folder = _folder()
+    kept = None if folder is None else folder.read(_file_name(function))
+    size = _CHECK().digest_size
+    if kept is None or _CHECK(kept[size:]).digest() != kept[:size]:
+        return None
+    return kept[size:]
+
+
+def _build(function: Callable[..., Any]) -> bytes:
     # Numba is imported where something is to be built.
     from gltf_bullet.solver.compiling.building import build
 
-    code = build(function)
+    [code] = build(function, host_machine())
+    folder = _folder()
     if folder is not None:
-        folder.write(name, _CHECK(code).digest() + code)
+        folder.write(_file_name(function), _CHECK(code).digest() + code)
     return code
+
+
+def _file_name(function: Callable[..., Any]) -> str:
+    return f"{entry_name(function)}.object"
 
 
 def compile_side_by_side(modules: tuple[str, ...]) -> None:
     """Compile the entries of some modules where that was not done yet, in a process per core.
 
-    ``modules`` begin with the one that takes longest. Whoever comes meanwhile waits for them. Where
-    that cannot be, as in a frozen program, loading them compiles them, one after the other.
+    Nothing is to be done where the package has them compiled. ``modules`` begin with the one that
+    takes longest. Whoever comes meanwhile waits for them. Where that cannot be, as in a frozen
+    program, loading them compiles them, one after the other.
+
+    Raises:
+        ImportError: Numba is needed and not installed.
     """
+    if package_library() is not None:
+        return
+    _require_compiler()
     folder = None if _IS_WORKER in os.environ else _folder()
     if folder is None or folder.read(_COMPLETE) is not None:
         return
     if "python" not in Path(sys.executable or "").name.lower():
         return
-    _announce()
     from filelock import FileLock, Timeout
 
+    _announced.append(True)
+    line = ProgressLine(_TEXT, sys.stderr)
     try:
         # The system lets go of it for who is killed meanwhile.
         with FileLock(folder.path / "compiling", timeout=_LONGEST_WAIT):
             if folder.read(_COMPLETE) is None:
-                _compile(modules, folder)
+                environment = {**os.environ, _IS_WORKER: str(folder.path)}
+                if run_workers(modules, _TASK, environment, line):
+                    folder.write(_COMPLETE, b"")
     except (OSError, NotImplementedError, Timeout):
         return
+    finally:
+        line.close()
 
 
-def _compile(modules: tuple[str, ...], folder: PrivateFolder) -> None:
-    places = [os.path.abspath(path) for path in sys.path]
-    workers = [
-        subprocess.Popen(  # noqa: S603  # our own module, by the same interpreter
-            [sys.executable, "-c", _WORK.format(places, ", ".join(dealt))],
-            env={**os.environ, _IS_WORKER: str(folder.path)},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        for dealt in _deal(modules, _cores())
-    ]
-    codes = [worker.wait() for worker in workers]
-    if not any(codes):
-        folder.write(_COMPLETE, b"")
+def _require_compiler() -> None:
+    for name in ("llvmlite", "numba"):
+        if find_spec(name) is None:
+            raise ImportError(_MISSING, name=name)
 
 
-def _cores() -> int:
-    """That this process may use."""
-    if sys.platform == "linux":
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def _deal(modules: tuple[str, ...], hands: int) -> list[tuple[str, ...]]:
-    """Longest first, to and fro: as long for each as can be, of the few that there are."""
-    hands = min(hands, len(modules))
-    return [modules[k :: 2 * hands] + modules[2 * hands - 1 - k :: 2 * hands] for k in range(hands)]
-
-
-def _announce() -> None:
-    """Say once what takes so long."""
-    if _IS_WORKER in os.environ or _announced:
-        return
-    _announced.append(True)
-    sys.stderr.write(
-        "gltf_bullet: compiling the joint solver, once on this machine (under a minute) ...\n"
-    )
-    sys.stderr.flush()
-
-
+@cache
 def _fingerprint() -> str:
     """Of everything that the machine code depends on."""
-    digest = hashlib.sha256(f"{sys.version} {processor()}".encode())
+    digest = hashlib.sha256(f"{sys.version} {processor()} {source_digest()}".encode())
     numba = find_spec("numba")
     if numba is not None and numba.origin is not None:
         # Its versions, without importing it, and without ``importlib.metadata``, which takes 25 ms.
         digest.update(Path(numba.origin).with_name("_version.py").read_bytes())
-    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
-        digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 

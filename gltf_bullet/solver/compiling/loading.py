@@ -1,18 +1,18 @@
-"""Object code becomes functions of this process; Numba is not needed for that."""
+"""Machine code becomes functions for Python; Numba is not needed for that."""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from functools import cache
 from threading import RLock
 from typing import Any
 
 import numpy as np
 
-from gltf_bullet.solver.compiling.wrapping import c_name, python_name
+from gltf_bullet.solver.compiling.library import Code
+from gltf_bullet.solver.compiling.targets import host_machine, llvm
 
-__all__ = ["Entry", "processor", "target_machine"]
+__all__ = ["Entry", "code_of_object"]
 
 _FASTCALL = 0x80
 """``METH_FASTCALL`` of Python's headers."""
@@ -40,29 +40,19 @@ _loading = RLock()
 """Of code that two threads load, one forgets what the other runs."""
 
 
-@cache
-def _llvm() -> Any:
-    """Imported for those who need machine code: 0.05 s."""
-    from llvmlite import binding  # type: ignore[import-untyped]
-
-    return binding
-
-
 class Entry:
     """A function for Python whose machine code comes with :meth:`load`, or the first call."""
 
-    def __init__(
-        self, name: str, doc: str, kinds: Sequence[str], code: Callable[[], bytes]
-    ) -> None:
+    def __init__(self, name: str, doc: str, kinds: Sequence[str], find: Callable[[], Code]) -> None:
         """Make the function.
 
         Args:
             name: Of the entry.
             doc: What it says about itself.
             kinds: Of its arguments.
-            code: Yields what ``building.build`` has made of it.
+            find: Yields its machine code.
         """
-        self._name, self._code = name, code
+        self._find = find
         self.address = 0
         """As a C function, once it is loaded."""
         self._first = _Function(self._load_and_call)
@@ -70,7 +60,7 @@ class Entry:
         address = ctypes.cast(self._first, ctypes.c_void_p)
         # Python looks at it in every call, so the address can be another one later.
         self._definition = _MethodDef(name.encode(), address, _FASTCALL, text)
-        self._engine: Any = None
+        self._owner: object = None
         self.function = _new_function(ctypes.addressof(self._definition), np.ndarray, None)
         """What Python calls."""
         _kept.append(self)
@@ -83,14 +73,11 @@ class Entry:
                     self._load()
 
     def _load(self) -> None:
-        llvm = _llvm()
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target_machine())
-        engine.add_object_file(llvm.ObjectFileRef.from_data(self._code()))
-        engine.finalize_object()
-        self._engine = engine
-        self._definition.method = engine.get_function_address(python_name(self._name))
+        code = self._find()
+        self._owner = code.owner
+        self._definition.method = code.python_function
         # Last of all: another thread may take it for a sign that everything is there.
-        self.address = int(engine.get_function_address(c_name(self._name)))
+        self.address = code.c_function
 
     def _load_and_call(self, array_type: object, arguments: int, count: int) -> object:
         """Nobody has loaded it; what goes wrong here is printed, and a ``SystemError``."""
@@ -98,32 +85,14 @@ class Entry:
         return _Function(self._definition.method)(array_type, arguments, count)
 
 
-def processor() -> str:
-    """What machine code is made for, and by which LLVM."""
-    llvm = _llvm()
-    return f"{llvm.get_host_cpu_name()} {_features()} {llvm.llvm_version_info}"
-
-
-@cache
-def target_machine() -> Any:
-    """This processor."""
-    llvm = _llvm()
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    target = llvm.Target.from_triple(llvm.get_process_triple())
-    return target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(),
-        features=_features(),
-        opt=3,
-        reloc="pic",
-        codemodel="jitdefault",
-        jit=True,
+def code_of_object(data: bytes, c_name: str, python_name: str) -> Code:
+    """Load object code that ``building.build`` made for this processor."""
+    binding = llvm()
+    engine = binding.create_mcjit_compiler(binding.parse_assembly(""), host_machine())
+    engine.add_object_file(binding.ObjectFileRef.from_data(data))
+    engine.finalize_object()
+    return Code(
+        int(engine.get_function_address(c_name)),
+        int(engine.get_function_address(python_name)),
+        engine,
     )
-
-
-@cache
-def _features() -> str:
-    try:
-        return str(_llvm().get_host_cpu_features().flatten())
-    except RuntimeError:  # LLVM does not know on every system
-        return ""
