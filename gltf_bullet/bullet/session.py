@@ -134,6 +134,9 @@ class EngineSession:
         """As they were read last."""
         self._numbers: tuple[Any, ...] = ()
         """What they were made of."""
+        self.force_scale = 1.0
+        """Factor of the forces that PyBullet tells of contacts: impulses by the time step of now,
+        which is several of those that the last engine step took where a step was divided."""
         self._undivided: float | None = None
         """The world's time step [s], while the engine makes parts of it."""
         self.divided_settings: EngineSettings | None = None
@@ -285,7 +288,12 @@ class EngineSession:
 
     def undivide(self) -> None:
         """Give the world its time step back; harmless where it has it."""
-        if self._undivided is not None and pybullet.isConnected(self.client_id):
+        if (
+            self._undivided is not None
+            and self.divided_settings is not None
+            and pybullet.isConnected(self.client_id)
+        ):
+            self.force_scale = self._undivided / self.divided_settings.time_step
             pybullet.setPhysicsEngineParameter(
                 fixedTimeStep=self._undivided, physicsClientId=self.client_id
             )

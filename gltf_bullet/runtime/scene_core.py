@@ -216,6 +216,7 @@ class SceneCore:
 
     def note_steps(self, time_step: float, made: int) -> None:
         """The world has moved: all that :meth:`finish_step` does for most steps."""
+        self.session.force_scale = 1.0
         while made:
             self.time, made = self.time + time_step, made - 1
         self._start.note_step()

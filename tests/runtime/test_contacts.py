@@ -10,6 +10,7 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
+from tests.physics.scenes import Scenery, world
 
 G = 9.81
 SHAPES = [
@@ -144,3 +145,23 @@ def test_issues_begin_with_the_name_of_the_node(client: int) -> None:
     assert told["REFERENCE_MISSING"].startswith(f'error: node "L Bracket" ({at}): shape is 9')
     report = gb.check(json.dumps({"asset": {"version": "2.0"}, "nodes": [{"name": "x"}]}).encode())
     assert [issue.code for issue in report.issues] == ["NO_PHYSICS"]
+
+
+@pytest.mark.parametrize("parts", [1, 2, 8])
+def test_contact_forces_are_those_of_the_last_part_of_a_divided_step(parts: int) -> None:
+    """What lies on the ground presses with its weight, however often the step is divided.
+
+    PyBullet tells impulse by the present time step: an eighth of it after a step in eight parts.
+    """
+    scenery = Scenery()
+    scenery.node("Floor", at=(0, -0.5, 0), shape=scenery.shape("box", size=[10, 1, 10]))
+    box = scenery.shape("box", size=[0.2, 0.2, 0.2])
+    node = scenery.node("Box", at=(0, 0.1, 0), shape=box, motion={"mass": 2.0})
+    with world(scenery.bytes(), options=gb.LoadOptions(substeps=parts)) as scene:
+        scene.step(240)
+        forces = scene.contacts(node)
+        assert forces.normal_forces.sum() == pytest.approx(2.0 * G, rel=0.01)
+        scene.before_step()
+        pybullet.stepSimulation(scene.client_id)
+        scene.after_step()
+        assert scene.contacts(node).normal_forces.sum() == pytest.approx(2.0 * G, rel=0.01)

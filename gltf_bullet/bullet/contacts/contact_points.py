@@ -86,6 +86,7 @@ def read_contacts(
     index: ColliderIndex,
     only: Collection[EngineLink] | None = None,
     names: Sequence[str] = (),
+    force_scale: float = 1.0,
 ) -> Contacts:
     """Contacts that involve the scene's colliders.
 
@@ -94,6 +95,7 @@ def read_contacts(
         index: The colliders of the scene.
         only: Links to which contacts are restricted, and which are side a then.
         names: Of all nodes of the file.
+        force_scale: See ``EngineSession.force_scale``.
     """
     # Asked for one body, PyBullet swaps the sides but leaves the friction directions (measured):
     # all contacts are read, and sides swapped here.
@@ -137,8 +139,8 @@ def read_contacts(
         positions=0.5 * (vectors(5) + vectors(6)),
         normals=vectors(7) * sign[:, None],
         distances=numbers(8),
-        normal_forces=numbers(9),
-        friction_forces=friction * sign[:, None],
+        normal_forces=force_scale * numbers(9),
+        friction_forces=force_scale * friction * sign[:, None],
         names=names,
     )
 

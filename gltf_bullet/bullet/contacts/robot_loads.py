@@ -27,8 +27,9 @@ from gltf_bullet.transforms import FloatArray, cross, matrices_from_quats
 
 __all__ = ["LoadMemory", "RobotLoads"]
 
-LoadMemory: TypeAlias = "dict[tuple[int, int], tuple[FloatArray, FloatArray]]"
-"""By body and link: velocity and spin [6], and what else than contacts has changed them [6]."""
+LoadMemory: TypeAlias = "dict[tuple[int, int], tuple[FloatArray, FloatArray, float]]"
+"""By body and link: velocity and spin [6], what else than contacts changes them per second [6], and
+the length of the step that follows [s]."""
 
 _FIELDS = 4
 """First of the fields of a contact, behind bodies and links."""
@@ -59,13 +60,14 @@ class RobotLoads:
         velocity = np.array(values[FREE_VELOCITY : FREE_VELOCITY + 6])
         before = self.memory.get((body, link))
         if before is None:
-            self._next[body, link] = velocity, np.zeros(6)
+            self._next[body, link] = velocity, np.zeros(6), dt
             return None
-        gain = velocity - before[0] - _contact_gain(body, link, values, rows, dt)
-        self._next[body, link] = velocity, gain
-        lasts = gain * before[1] > 0.0
-        believed = np.where(np.abs(gain) < np.abs(before[1]), gain, before[1])
-        return tuple(np.where(lasts, believed, 0.0).tolist())
+        known, rate, last_dt = before
+        now = (velocity - known - _contact_gain(body, link, values, rows, dt)) / last_dt
+        self._next[body, link] = velocity, now, dt
+        lasts = now * rate > 0.0
+        believed = np.where(np.abs(now) < np.abs(rate), now, rate)
+        return tuple(np.where(lasts, dt * believed, 0.0).tolist())
 
     def turn_over(self) -> None:
         """The step is over that :meth:`find` was asked about."""

@@ -216,7 +216,7 @@ class EngineWorld(WorldParts):
     def contacts(self, node: int | None, names: Sequence[str] = ()) -> Contacts:
         """Contacts of the scene, or of the body or static collider that a node belongs to."""
         links = None if node is None else self._table.links_around(node)
-        return read_contacts(self.client_id, self.colliders, links, names)
+        return read_contacts(self.client_id, self.colliders, links, names, self.session.force_scale)
 
     def change_materials(self, physics: PhysicsScene) -> bool:
         """Give the colliders their materials anew; ``False`` where other links are needed."""
