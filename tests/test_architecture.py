@@ -122,12 +122,16 @@ def test_a_scene_without_meshes_loads_and_steps_without_mesh_libraries() -> None
     # Each costs a tenth of a second in every new process.
     program = (
         "import sys, pybullet, gltf_bullet as gb\n"
-        "from gltf_bullet.cli.benches.assets import cart_pole_gltf\n"
+        "from tools.bench.assets import cart_pole_gltf\n"
         "gb.load_gltf(cart_pole_gltf(), pybullet.connect(pybullet.DIRECT)).step()\n"
         "heavy = {'PIL', 'coacd', 'pygltflib', 'scipy.spatial', 'trimesh'} & set(sys.modules)\n"
         "print(sorted(heavy))"
     )
     result = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=PACKAGE.parent,
     )
     assert ast.literal_eval(result.stdout.splitlines()[-1]) == []

@@ -12,7 +12,6 @@ from typing import Annotated
 import typer
 
 from gltf_bullet.cli.bake import bake
-from gltf_bullet.cli.bench import bench
 from gltf_bullet.cli.check import check
 from gltf_bullet.cli.convert import convert
 from gltf_bullet.cli.explain import explain
@@ -32,7 +31,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (inspect, check, explain, simulate, view, bake, convert, bench):
+for command in (inspect, check, explain, simulate, view, bake, convert):
     app.command()(command)
 
 

@@ -15,7 +15,7 @@ import gltf_bullet as gb
 from gltf_bullet.viewer.keys import key_lines
 from tests.cli.conftest import Run
 
-COMMANDS = ("inspect", "check", "simulate", "view", "bake", "convert", "bench")
+COMMANDS = ("inspect", "check", "simulate", "view", "bake", "convert")
 
 
 # --- help and usage ---------------------------------------------------------------------------
@@ -75,7 +75,6 @@ def test_the_help_of_view_lists_the_keys(run: Run) -> None:
         ("convert", "a.glb"),
         ("convert", "a.glb", "b.obj"),
         ("convert", "a.glb", "b.glb", "--to", "omi"),
-        ("bench", "no-such-row"),
     ],
     ids=" ".join,
 )
@@ -339,34 +338,6 @@ def test_convert_json_lists_the_issues(run: Run, assets: Path, tmp_path: Path) -
     found = json.loads(outcome.out)
     assert found["written"] == str(tmp_path / "new.glb")
     assert found["issues"] == []
-
-
-# --- bench ------------------------------------------------------------------------------------
-
-
-def test_bench_lists_its_rows_and_goals(run: Run) -> None:
-    outcome = run("bench", "--list")
-    assert outcome.code == 0
-    for row in ("load-boxes", "load-spheres", "load-parse", "step-falling", "memory"):
-        assert row in outcome.out
-
-
-@pytest.mark.slow
-def test_bench_measures_what_a_new_process_costs(run: Run) -> None:
-    outcome = run("bench", "start", "--repeats", 1, "--json")
-    seconds = {row["row"]: row["seconds"] for row in json.loads(outcome.out)}
-    # Compiling takes longer than loading does.
-    assert 0.0 < seconds["new-process"] < seconds["first-use"]
-
-
-@pytest.mark.slow
-def test_bench_measures_ratios(run: Run) -> None:
-    outcome = run("bench", "load-parse", "step-falling", "--repeats", 1, "--json")
-    rows = json.loads(outcome.out)
-    assert [row["row"] for row in rows] == ["load-parse", "step-falling"]
-    for row in rows:
-        assert row["value"] == pytest.approx(row["ours"] / row["pybullet"])
-        assert math.isfinite(row["value"])
 
 
 # --- behavior ---------------------------------------------------------------------------------

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gltf_bullet.bullet.baselines.contact_scenes import ContactScene, flat_grid
-from gltf_bullet.cli.benches.contact import CONTACT_ROWS, RATES, ContactRow
 from tests.physics.scenes import G, Scenery, world
+from tools.bench.baselines.contact_scenes import ContactScene, flat_grid
+from tools.bench.contact import CONTACT_ROWS, RATES, ContactRow
 
 ASSETS = Path(__file__).parents[2] / "examples" / "assets"
 ROWS = {row.name: row for row in CONTACT_ROWS}

@@ -11,8 +11,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import gltf_bullet as gb
-from gltf_bullet.cli.benches.assets import without_static_parts
-from gltf_bullet.cli.benches.drops import DROP_ROWS
+from tools.bench.assets import without_static_parts
+from tools.bench.drops import DROP_ROWS
 
 ASSETS = Path(__file__).parents[2] / "examples" / "assets"
 KHR = "KHR_physics_rigid_bodies"
@@ -77,7 +77,7 @@ def test_limbs_that_fall_on_a_floor_come_to_no_energy(name: str, rate: float) ->
 def test_a_wheel_that_an_impact_spins_up_takes_nothing_from_its_motor(seed: int) -> None:
     """A motor that is outrun brakes; as a torque of one step it would go on driving."""
     rng = np.random.default_rng(seed)
-    rng.uniform(size=2)  # as ``gltf-bullet bench drops`` throws it, where it gained 9 and 5 %
+    rng.uniform(size=2)  # as ``python -m tools.bench drops`` throws it, where it gained 9 and 5 %
     drop("vehicle", 60.0, Rotation.random(random_state=rng))
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gltf_bullet.bullet.baselines.contact_scenes import ContactScene, flat_grid
 from gltf_bullet.transforms import FloatArray
 from tests.physics.scenes import G, world
+from tools.bench.baselines.contact_scenes import ContactScene, flat_grid
 
 HALF = 0.5
 """[m] of every mover's height, and of its width."""

@@ -12,8 +12,8 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.baselines.contact_scenes import ContactScene, flat_grid
 from tests.physics.scenes import world
+from tools.bench.baselines.contact_scenes import ContactScene, flat_grid
 
 RADIUS, SPEED = 0.02, 0.1
 """Of the ball [m], and of the press [m/s]."""

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.bullet.baselines.contact_scenes import ContactScene, flat_grid
 from tests.physics.scenes import KHR, world
+from tools.bench.baselines.contact_scenes import ContactScene, flat_grid
 
 RADIUS = 0.0044
 """[m] of the balls."""

@@ -8,13 +8,13 @@ from dataclasses import replace
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.cli.benches.assets import ASSETS
 from gltf_bullet.model import MotionKind, PhysicsScene
 from gltf_bullet.planning.changed_masses import differ_in_masses, with_masses
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.translation import Translation, translate, translate_at
 from tests.physics.scenes import Scenery
+from tools.bench.assets import ASSETS
 
 NAMES = sorted(path.stem for path in ASSETS.glob("*.gltf"))
 OPTIONS = gb.LoadOptions()

@@ -9,10 +9,10 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.cli.benches.assets import ASSETS, bodies_gltf, cart_pole_gltf, grid
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.recent import recent_translation
 from gltf_bullet.runtime.translation import translate_at
+from tools.bench.assets import ASSETS, bodies_gltf, cart_pole_gltf, grid
 
 PLACE = (3.5, -2.25, 7.0)
 

@@ -12,9 +12,9 @@ import pytest
 
 import gltf_bullet as gb
 from gltf_bullet.bullet.headless import headless_world
-from gltf_bullet.cli.benches.assets import bodies_gltf, grid
-from gltf_bullet.cli.benches.memory import can_measure_growth, measure_growth
 from tests.physics.scenes import Scenery, world
+from tools.bench.assets import bodies_gltf, grid
+from tools.bench.memory import can_measure_growth, measure_growth
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
 

@@ -14,7 +14,6 @@ import pytest
 
 import gltf_bullet as gb
 from gltf_bullet.bullet.headless import headless_world
-from gltf_bullet.cli.benches.memory import Growth, _growth, can_measure_growth
 from tests.physics.scenes import KHR
 from tests.runtime.pictures import (
     QUAD,
@@ -30,6 +29,7 @@ from tests.runtime.pictures import (
     png,
     quad,
 )
+from tools.bench.memory import Growth, _growth, can_measure_growth
 from tools.gltf_builder import GltfBuilder
 
 HEAVY = {KHR: {"motion": {"mass": 1, "inertiaDiagonal": [1, 1, 1]}}}

@@ -10,7 +10,7 @@ import pytest
 
 import gltf_bullet as gb
 from gltf_bullet.bullet.headless import headless_world
-from gltf_bullet.cli.benches.assets import ASSETS
+from tools.bench.assets import ASSETS
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What ``gltf-bullet bench contact`` measures: ours, bare PyBullet and the formula side by side."""
+"""What ``python -m tools.bench contact`` measures: ours, bare PyBullet, the formula."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Protocol
 
 import numpy as np
 
-from gltf_bullet.bullet.baselines.contact_scenes import ContactScene, bumps, flat_grid
-from gltf_bullet.bullet.baselines.contacts import BareCopy
 from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.runtime.asset import load_gltf
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.transforms import FloatArray, Vec3
+from tools.bench.baselines.contact_scenes import ContactScene, bumps, flat_grid
+from tools.bench.baselines.contacts import BareCopy
 
 __all__ = ["CONTACT_ROWS", "RATES", "ContactRow", "Side"]
 

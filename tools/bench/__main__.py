@@ -1,4 +1,4 @@
-"""``gltf-bullet bench``: speed against PyBullet itself, with the goals beside the numbers."""
+"""``python -m tools.bench``: speed against PyBullet itself, with the goals beside the numbers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import typer
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gltf_bullet.cli.benches.rows import BenchRow, Measurement
+    from tools.bench.rows import BenchRow, Measurement
 
-__all__ = ["bench"]
+__all__ = ["app", "bench"]
 
 
 class _Row(Protocol):
@@ -43,7 +43,7 @@ def bench(
 ) -> None:
     """Measure loading, stepping and memory as ratios to bare PyBullet; medians, A and B by turns.
 
-    Example: gltf-bullet bench load-boxes step-resting --repeats 5, or gltf-bullet bench train
+    Example: python -m tools.bench load-boxes step-resting --repeats 5
     """
     if rows == ["train"]:
         _bench_train(repeats, as_json)
@@ -60,13 +60,13 @@ def bench(
     if rows == ["start"]:
         _bench_start(repeats, as_json)
         return
-    from gltf_bullet.cli.benches.rows import ROWS
     from gltf_bullet.cli.output import console, print_json, print_table
+    from tools.bench.rows import ROWS
 
     table = ROWS
     if rows in (["worlds"], ["robots"]):
-        from gltf_bullet.cli.benches.robots import ROBOT_ROWS
-        from gltf_bullet.cli.benches.worlds import WORLD_ROWS
+        from tools.bench.robots import ROBOT_ROWS
+        from tools.bench.worlds import WORLD_ROWS
 
         table, rows = (WORLD_ROWS if rows == ["worlds"] else ROBOT_ROWS), None
     known = {row.name: row for row in table}
@@ -93,8 +93,8 @@ def bench(
 
 
 def _bench_contact(as_json: bool) -> None:
-    from gltf_bullet.cli.benches.contact import CONTACT_ROWS, RATES
     from gltf_bullet.cli.output import console, print_json, print_table
+    from tools.bench.contact import CONTACT_ROWS, RATES
 
     found = [
         (row, rate, row.measure(rate, False), row.measure(rate, True))
@@ -131,7 +131,7 @@ def _bench_train(repeats: int, as_json: bool) -> None:
     from gltf_bullet.cli.output import console, print_json, print_table
 
     try:
-        from gltf_bullet.cli.benches.train import TRAIN_ROWS
+        from tools.bench.train import TRAIN_ROWS
     except ImportError as error:
         typer.echo(f"error: {error}; pip install 'gltf_bullet[gym]'", err=True)
         raise typer.Exit(1) from error
@@ -171,9 +171,9 @@ def _bench_train(repeats: int, as_json: bool) -> None:
 
 
 def _bench_solve(repeats: int, as_json: bool) -> None:
-    from gltf_bullet.cli.benches.assets import ASSETS
-    from gltf_bullet.cli.benches.solve import SOLVE_ROWS
     from gltf_bullet.cli.output import console, print_json, print_table
+    from tools.bench.assets import ASSETS
+    from tools.bench.solve import SOLVE_ROWS
 
     _need_examples(ASSETS)
     results = _run(SOLVE_ROWS, repeats)
@@ -212,9 +212,9 @@ def _bench_solve(repeats: int, as_json: bool) -> None:
 
 
 def _bench_drops(count: int, as_json: bool) -> None:
-    from gltf_bullet.cli.benches.assets import ASSETS
-    from gltf_bullet.cli.benches.drops import DROP_RATES, DROP_ROWS, MOST_GAIN, MOST_SPEED
     from gltf_bullet.cli.output import console, print_json, print_table
+    from tools.bench.assets import ASSETS
+    from tools.bench.drops import DROP_RATES, DROP_ROWS, MOST_GAIN, MOST_SPEED
 
     _need_examples(ASSETS)
     found = [
@@ -248,8 +248,8 @@ def _bench_drops(count: int, as_json: bool) -> None:
 
 
 def _bench_start(repeats: int, as_json: bool) -> None:
-    from gltf_bullet.cli.benches.start import START_ROWS
     from gltf_bullet.cli.output import console, print_json, print_table
+    from tools.bench.start import START_ROWS
 
     results = _run(START_ROWS, repeats)
     if as_json:
@@ -315,3 +315,10 @@ def _json_row(row: BenchRow, found: Measurement) -> dict[str, Any]:
         "goal": row.goal,
         "reached": found.value <= row.goal,
     }
+
+
+app = typer.Typer(add_completion=False, context_settings={"help_option_names": ["-h", "--help"]})
+app.command()(bench)
+
+if __name__ == "__main__":
+    app()

@@ -1,4 +1,4 @@
-"""``gltf-bullet bench train``: environment steps per second against a loop written by hand.
+"""``python -m tools.bench train``: environment steps per second against a loop written by hand.
 
 Both sides do the same: cart-poles, four engine steps per action, gymnasium's interface around.
 """
@@ -18,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.vector import AsyncVectorEnv
 
-from gltf_bullet.bullet.baselines.cart_pole import BareCartPoles
-from gltf_bullet.bullet.baselines.plain_cart_pole import PlainCartPole
 from gltf_bullet.bullet.owned_world import close_world, open_world
-from gltf_bullet.cli.benches.assets import cart_pole_gltf
 from gltf_bullet.envs import DriveAction, EnvConfig, GltfEnv, GltfVectorEnv, terms
+from tools.bench.assets import cart_pole_gltf
+from tools.bench.baselines.cart_pole import BareCartPoles
+from tools.bench.baselines.plain_cart_pole import PlainCartPole
 
 __all__ = ["TRAIN_ROWS", "BareVectorEnv", "PlainEnv", "Throughput"]
 

@@ -1,4 +1,4 @@
-"""``gltf-bullet bench worlds``: many scenes in one world against bare PyBullet."""
+"""``python -m tools.bench worlds``: many scenes in one world against bare PyBullet."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import gc
 from collections.abc import Callable
 from functools import partial
 
-from gltf_bullet.bullet.baselines.worlds import bare_world
 from gltf_bullet.bullet.headless import headless_world
-from gltf_bullet.cli.benches.assets import bodies_gltf, cart_pole_gltf, grid
-from gltf_bullet.cli.benches.rows import BenchRow, Measurement, milliseconds, ratio
 from gltf_bullet.runtime.asset import Asset, read_asset
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.transforms import Vec3
+from tools.bench.assets import bodies_gltf, cart_pole_gltf, grid
+from tools.bench.baselines.worlds import bare_world
+from tools.bench.rows import BenchRow, Measurement, milliseconds, ratio
 
 __all__ = ["WORLD_ROWS"]
 

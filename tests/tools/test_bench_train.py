@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from gltf_bullet.cli import app
-from gltf_bullet.cli.benches.assets import cart_pole_gltf
-from gltf_bullet.cli.benches.train import CONFIG, TRAIN_ROWS, BareVectorEnv, PlainEnv, TrainRow
 from gltf_bullet.envs import GltfEnv
 from tests.envs.assets import pushes
+from tools.bench.__main__ import app
+from tools.bench.assets import cart_pole_gltf
+from tools.bench.train import CONFIG, TRAIN_ROWS, BareVectorEnv, PlainEnv, TrainRow
 
 
 def test_the_loop_by_hand_moves_the_cart_as_the_file_does() -> None:
@@ -36,10 +36,10 @@ def test_the_loop_by_hand_moves_the_cart_as_the_file_does() -> None:
 def test_every_way_to_run_environments_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     names = [row.name for row in TRAIN_ROWS]
     assert names == ["single", "async-2", "batch-1", "batch-16", "batch-64"]
-    monkeypatch.setattr("gltf_bullet.cli.benches.train.CHUNK", 0.01)
+    monkeypatch.setattr("tools.bench.train.CHUNK", 0.01)
     quick: tuple[TrainRow, ...] = tuple(row for row in TRAIN_ROWS if row.name != "async-2")
-    monkeypatch.setattr("gltf_bullet.cli.benches.train.TRAIN_ROWS", quick)
-    result = CliRunner().invoke(app, ["bench", "train", "--repeats", "1", "--json"])
+    monkeypatch.setattr("tools.bench.train.TRAIN_ROWS", quick)
+    result = CliRunner().invoke(app, ["train", "--repeats", "1", "--json"])
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
     assert [row["row"] for row in found] == [row.name for row in quick]
@@ -48,5 +48,5 @@ def test_every_way_to_run_environments_is_measured(monkeypatch: pytest.MonkeyPat
         assert row["ratio"] == pytest.approx(speeds)
         assert row["reset_ms"] > 0.0
         assert row["pybullet_reset_ms"] > 0.0
-    table = CliRunner().invoke(app, ["bench", "train", "--repeats", "1"])
+    table = CliRunner().invoke(app, ["train", "--repeats", "1"])
     assert "batch-64" in table.stdout

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pybullet
 
-from gltf_bullet.bullet.baselines.cart_pole import BareCartPoles
+from tools.bench.baselines.cart_pole import BareCartPoles
 
 __all__ = ["PlainCartPole"]
 

@@ -1,4 +1,4 @@
-"""``gltf-bullet bench solve``: a step with joints against the loop that one writes by hand.
+"""``python -m tools.bench solve``: a step with joints against the loop that one writes by hand.
 
 Both sides have the same bodies in worlds of their own and go through the same motion: the loop by
 hand pushes with the very forces that the solve has found, which it was given beforehand.
@@ -12,12 +12,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gltf_bullet.bullet.baselines.joint_loops import HandLoop, Pushes, add_floor
 from gltf_bullet.bullet.headless import headless_world
-from gltf_bullet.cli.benches.assets import ASSETS, lift_gltf, without_static_parts
 from gltf_bullet.runtime.asset import Asset, read_asset
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.transforms import Vec3
+from tools.bench.assets import ASSETS, lift_gltf, without_static_parts
+from tools.bench.baselines.joint_loops import HandLoop, Pushes, add_floor
 
 __all__ = ["SOLVE_ROWS", "Comparison", "SolveRow"]
 

@@ -1,4 +1,4 @@
-"""The same work done with bare PyBullet calls: what ``gltf-bullet bench`` compares with."""
+"""The same work done with bare PyBullet calls: what ``python -m tools.bench`` compares with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``gltf-bullet bench drops``: limbs thrown on a floor, and what becomes of their energy."""
+"""``python -m tools.bench drops``: limbs thrown on a floor, and what becomes of their energy."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from gltf_bullet.bullet.baselines.joint_loops import add_floor, heights_of
 from gltf_bullet.bullet.headless import headless_world
-from gltf_bullet.cli.benches.assets import without_static_parts
 from gltf_bullet.cli.robots import read_source
 from gltf_bullet.errors import EngineError
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.asset import Asset, read_asset
 from gltf_bullet.runtime.scene import Scene
+from tools.bench.assets import without_static_parts
+from tools.bench.baselines.joint_loops import add_floor, heights_of
 
 __all__ = [
     "DROP_RATES",

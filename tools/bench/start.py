@@ -1,4 +1,4 @@
-"""``gltf-bullet bench start``: what the solve costs before its first step, in new processes."""
+"""``python -m tools.bench start``: what the solve costs before its first step, in new processes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from gltf_bullet.cli.benches.assets import cart_pole_gltf
+from tools.bench.assets import cart_pole_gltf
 
 __all__ = ["START_ROWS", "StartRow"]
 
@@ -42,7 +42,7 @@ def _process(code: str, folder: str, kernels: str = "") -> float:
     kept = {"NUMBA_CACHE_DIR": f"{folder}/kernels{kernels}", "PYTHONPYCACHEPREFIX": folder}
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     start = time.perf_counter()
-    subprocess.run(  # noqa: S603  # this Python and the lines above
+    subprocess.run(  # this Python and the lines above
         [sys.executable, "-c", code, str(path)],
         env=environment | kept, check=True, capture_output=True,
     )  # fmt: skip

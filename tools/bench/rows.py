@@ -1,4 +1,4 @@
-"""What ``gltf-bullet bench`` measures: each row is a ratio of two medians, A and B by turns."""
+"""What ``python -m tools.bench`` measures: each row is a ratio of two medians, A and B by turns."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from gltf_bullet.bullet.baselines.loading import load_urdfs, urdf_file
 from gltf_bullet.bullet.headless import headless_world
-from gltf_bullet.cli.benches.assets import bodies_gltf, grid, pile
-from gltf_bullet.cli.benches.memory import measure_growth
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.asset import load_gltf, read_asset
 from gltf_bullet.runtime.scene import Scene
+from tools.bench.assets import bodies_gltf, grid, pile
+from tools.bench.baselines.loading import load_urdfs, urdf_file
+from tools.bench.memory import measure_growth
 
 __all__ = ["ROWS", "BenchRow", "Measurement", "milliseconds", "ratio"]
 

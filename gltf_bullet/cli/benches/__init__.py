@@ -1,1 +1,0 @@
-"""What ``gltf-bullet bench`` measures."""

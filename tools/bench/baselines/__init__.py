@@ -1,0 +1,1 @@
+"""The work done by hand with bare PyBullet: what ``python -m tools.bench`` compares with."""
