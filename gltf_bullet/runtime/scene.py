@@ -118,7 +118,10 @@ class Scene(SceneViews):
         """
         core = self.core
         with core.session.lock:
-            self._program.step(core, count, alone=alone)
+            if alone:
+                self._program.step_alone(core, count)
+            else:
+                self._program.step(core, count)
 
     def before_step(self) -> None:
         """Apply forces, motors and kinematic velocities for the coming ``stepSimulation``.

@@ -25,6 +25,7 @@ from gltf_bullet.runtime.node_sync import NodeSync
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.scene_model import SceneModel
 from gltf_bullet.runtime.scene_state import SceneState
+from gltf_bullet.runtime.skipped_steps import SkippedSteps
 from gltf_bullet.runtime.start_states import SceneStart
 from gltf_bullet.runtime.translation import Translation, translate
 from gltf_bullet.runtime.trigger_reports import TriggerEvent, TriggerReports
@@ -97,6 +98,8 @@ class SceneCore:
             self._issues += world.issues
             self.reports = TriggerReports(world.triggers, lambda: self.asset.tree.names)
             self._start.expect()
+            self.skipped = SkippedSteps(self)
+            """Steps of the engine that the scene took no part in."""
         except BaseException:  # Ctrl-C among others
             world.remove()
             raise
@@ -105,8 +108,12 @@ class SceneCore:
     def issues(self) -> tuple[Issue, ...]:
         """Findings of reading, translating and stepping, in the order of discovery."""
         noticed = () if self.acting is None else self.acting.issues
-        found = self.world.articulations.issues + self.world.lost_issues + noticed
+        found = self._world_issues() + noticed + self.skipped.issues()
         return self._issues + (with_names(found, self.asset.tree.names) if found else ())
+
+    def _world_issues(self) -> tuple[Issue, ...]:
+        """Of the present bodies."""
+        return self.world.articulations.issues + self.world.lost_issues
 
     def _engine_world(self, translation: Translation) -> EngineWorld:
         """Put a translation into the world: whole, or with an exception not at all."""
@@ -168,7 +175,8 @@ class SceneCore:
         if on_trial:
             # Made once beside the old ones: where the engine refuses one, nothing has changed.
             self._engine_world(translation).remove()
-        self._issues, origins = self.issues, self.session.origins_of(self.world.body_ids)
+        self._issues += with_names(self._world_issues(), self.asset.tree.names)
+        origins = self.session.origins_of(self.world.body_ids)
         before = self.nodes.world_from_node
         self.world.remove()
         self.model.edit(physics)
@@ -185,6 +193,11 @@ class SceneCore:
         self._start.note_step()
         self.followers.has_moved = True
         self.events = ()
+
+    @property
+    def has_graph(self) -> bool:
+        """Whether a behavior graph acts in it."""
+        return self.acting is not None
 
     @property
     def may_be_compiled(self) -> bool:
@@ -373,6 +386,7 @@ class SceneCore:
             self._remake(physics, physics, state.frames, on_trial=False)
         self.model.take_tables(physics)
         self.world.restore(state.world, state.engine)
+        self.skipped.shift(state.time - self.time)
         self.time = state.time
         self.followers.take(state.matrices)
         self._move_scenery()
