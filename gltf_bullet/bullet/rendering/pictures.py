@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pybullet
 
+from gltf_bullet.bullet.rendering.stand_ins import StandIns
 from gltf_bullet.rendering.camera import Camera, ViewMatrices, picture_axes, view_matrices
 from gltf_bullet.rendering.shading import (
     Light,
@@ -73,6 +74,7 @@ def take_picture(
     renderer: Renderer = "tiny",
     shadows_of: tuple[FloatArray, FloatArray] | None = None,
     planes: Mapping[tuple[int, int], FloatArray] | None = None,
+    stand_ins: StandIns | None = None,
 ) -> RawPicture:
     """Draw the world as it stands.
 
@@ -89,11 +91,15 @@ def take_picture(
             nothing does.
         planes: world_from_plane, normal y, of endless planes by body id and link; they get lines
             every metre.
+        stand_ins: What is seen besides, by the software renderer.
     """
     is_tiny = renderer == "tiny"
     matrices = view_matrices(camera, width / height, reach, for_tiny_renderer=is_tiny)
     light = (picture_axes(up) @ np.array(LIGHT_FROM)).tolist()
     draw = partial(_draw, client_id, light=light, renderer=renderer)
+    if stand_ins is not None:
+        stand_ins.place()
+        draw = partial(_draw_both, client_id, stand_ins, light=light, renderer=renderer)
     picture = draw(matrices, width, height)
     points = None
     if shadows_of is not None or planes:
@@ -205,6 +211,26 @@ def _draw(
         bodies=np.where(nothing, -1, ids & 0xFFFFFF),
         links=np.where(nothing, -1, (ids >> 24) - 1),
     )
+
+
+def _draw_both(
+    client_id: int,
+    stand_ins: StandIns,
+    matrices: ViewMatrices,
+    width: int,
+    height: int,
+    *,
+    light: list[float],
+    renderer: Renderer,
+) -> RawPicture:
+    """The world, and what of the stand-ins is nearer, as the links that they stand for."""
+    picture = _draw(client_id, matrices, width, height, light=light, renderer=renderer)
+    other = _draw(stand_ins.client_id, matrices, width, height, light=light, renderer="tiny")
+    is_nearer = other.depth < picture.depth
+    links = stand_ins.links_of(other.bodies[is_nearer])
+    picture.rgb[is_nearer], picture.depth[is_nearer] = other.rgb[is_nearer], other.depth[is_nearer]
+    picture.bodies[is_nearer], picture.links[is_nearer] = links[:, 0], links[:, 1]
+    return picture
 
 
 def _color(client_id: int, body_id: int, link: int) -> tuple[float, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan
 from gltf_bullet.rendering.camera import Camera, camera_on_box, framed_box, framing_camera
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.views.nodes import ByNode
+from gltf_bullet.runtime.views.shown_meshes import stand_ins
 from gltf_bullet.scene import Lens, PerspectiveLens
 from gltf_bullet.suggestions import did_you_mean
 from gltf_bullet.transforms import FloatArray, decompose_trs, matrices_from_quats
@@ -232,12 +232,18 @@ class _Painter:
         self._several = [
             shown for shown in self._shown if len(np.unique(shown.visual.mesh.part_of_triangle)) > 1
         ]
-        self._planes = _endless_planes(core) if core.options.visuals == "collider" else {}
+        self._stand_ins = stand_ins(core)
+        shows_planes = core.options.visuals == "collider" or (
+            self._stand_ins is not None and core.asset.automatic_visuals == "collider"
+        )
+        self._planes = _endless_planes(core) if shows_planes else {}
         self._picking = NodePicking([shown.visual for shown in self._several])
 
     def close(self) -> None:
         """Free what drawing needed."""
         self._picking.close()
+        if self._stand_ins is not None:
+            self._stand_ins.close()
 
     def take(
         self,
@@ -250,13 +256,6 @@ class _Painter:
     ) -> Picture:
         """A picture; see ``Scene.render``."""
         core = self._core
-        if core.options.visuals == "mesh" and not self._shown:
-            warnings.warn(
-                "no body of the scene shows a mesh, so there is nothing to see of it; "
-                'LoadOptions(visuals="collider") shows its collision shapes',
-                RuntimeWarning,
-                stacklevel=4,
-            )
         width, height = size or _size_for(camera)
         boxes = self.boxes() if shadows else None
         if camera is None:
@@ -280,6 +279,7 @@ class _Painter:
             renderer=renderer,
             shadows_of=framed_box(*boxes) if shadows and boxes is not None else None,
             planes=self._planes,
+            stand_ins=self._stand_ins if renderer == "tiny" else None,
         )
         nodes = np.zeros((0, 0), dtype=np.int32)
         if with_nodes:

@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 
+from gltf_bullet.bullet.rendering.stand_ins import StandIn, StandIns
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan, PlacedShape
 from gltf_bullet.rendering.render_meshes import plan_visuals
@@ -19,7 +20,7 @@ from gltf_bullet.rendering.visual_plans import VisualMesh, VisualPlans
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["Shown", "ShownMesh", "mesh_boxes", "mesh_matrices", "shown_meshes"]
+__all__ = ["Shown", "ShownMesh", "mesh_boxes", "mesh_matrices", "shown_meshes", "stand_ins"]
 
 Shown = Literal["auto", "mesh", "collider"]
 """``auto``: the file's meshes, and colliders of bodies that move and have none."""
@@ -119,6 +120,41 @@ def _bodies(core: SceneCore) -> _Found:
             mesh = solid(shapes, COLOR_OF_KIND[body.kind])
             found.append((body.node, body.node, mesh, np.eye(4), False))
     return found
+
+
+def stand_ins(core: SceneCore) -> StandIns | None:
+    """Colliders for pictures of a scene whose bodies show meshes, of those that have none."""
+    best = core.asset.automatic_visuals
+    if core.options.visuals != "mesh" or best == "mesh":
+        return None
+    plan, world = core.world.plan.bodies, core.world
+    frames = core.nodes.frames_now()
+    shapes: list[StandIn] = []
+    owners: list[int | None] = []
+    matrices: list[FloatArray] = []
+    for static in plan.statics if best == "collider" else ():
+        mesh = solid([static.shape], COLOR_OF_KIND[static.kind])
+        shapes.append(StandIn(mesh=mesh, link=(world.static_ids[static.node], -1)))
+        owners.append(static.node if static.owner >= 0 else None)
+        matrices.append(frames.pose(static.node).matrix())
+    seen = {shown.owner for shown in world.shown}
+    for body in plan.bodies.values():
+        if body.node in seen:
+            continue
+        for link, group in zip(world.links_of(body.node), body.groups, strict=False):
+            mesh = solid(group.shapes, COLOR_OF_KIND[body.kind])
+            shapes.append(StandIn(mesh=mesh, link=link))
+            owners.append(body.node)
+            matrices.append(np.eye(4))
+
+    def places() -> FloatArray:
+        result = np.array(matrices)
+        moving = [k for k, owner in enumerate(owners) if owner is not None]
+        if moving:
+            result[moving] = core.nodes.rigid_matrices([owners[k] for k in moving], None)
+        return result
+
+    return StandIns(shapes, places) if shapes else None
 
 
 def mesh_matrices(
