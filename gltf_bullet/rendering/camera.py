@@ -280,7 +280,8 @@ def _framed_boxes(moving: FloatArray, resting: FloatArray) -> tuple[FloatArray, 
         return np.array([[[-1.0] * 3, [1.0] * 3]]), moving
     low, high = moving[:, 0].min(axis=0), moving[:, 1].max(axis=0)
     size = float((high - low).max())
-    whole, parts = list(moving), []
+    whole: list[FloatArray] = list(moving)
+    parts: list[FloatArray] = []
     for box in resting:
         # A door frame is wanted whole, a floor as far as things stand on it.
         is_large = float(np.ptp(box, axis=0).max()) > 2.0 * size

@@ -75,6 +75,8 @@ def take_picture(
     shadows_of: tuple[FloatArray, FloatArray] | None = None,
     planes: Mapping[tuple[int, int], FloatArray] | None = None,
     stand_ins: StandIns | None = None,
+    veils: StandIns | None = None,
+    veil_alpha: float = 1.0,
 ) -> RawPicture:
     """Draw the world as it stands.
 
@@ -92,6 +94,8 @@ def take_picture(
         planes: world_from_plane, normal y, of endless planes by body id and link; they get lines
             every metre.
         stand_ins: What is seen besides, by the software renderer.
+        veils: What colours lie over the picture, which change nothing else of it, and ...
+        veil_alpha: ... how strongly.
     """
     is_tiny = renderer == "tiny"
     matrices = view_matrices(camera, width / height, reach, for_tiny_renderer=is_tiny)
@@ -129,6 +133,12 @@ def take_picture(
     if behind is not None:
         mixed = alphas * picture.rgb + (1.0 - alphas) * behind.rgb
         picture.rgb[:] = np.round(mixed).astype(np.uint8)
+    if veils is not None:
+        veils.place()
+        veil = _draw(veils.client_id, matrices, width, height, light=light, renderer="tiny")
+        is_nearer = veil.depth < picture.depth
+        mixed = (1.0 - veil_alpha) * picture.rgb + veil_alpha * veil.rgb
+        picture.rgb[is_nearer] = np.round(mixed[is_nearer]).astype(np.uint8)
     return picture
 
 

@@ -26,7 +26,7 @@ from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan
 from gltf_bullet.rendering.camera import Camera, camera_on_box, framed_box, framing_camera
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.views.nodes import ByNode
-from gltf_bullet.runtime.views.shown_meshes import stand_ins
+from gltf_bullet.runtime.views.shown_meshes import TRIGGER_ALPHA, stand_ins, trigger_stand_ins
 from gltf_bullet.scene import Lens, PerspectiveLens
 from gltf_bullet.suggestions import did_you_mean
 from gltf_bullet.transforms import FloatArray, decompose_trs, matrices_from_quats
@@ -139,6 +139,7 @@ class Pictures:
         renderer: Renderer = "tiny",
         with_nodes: bool = True,
         shadows: bool = False,
+        triggers: bool = False,
     ) -> Picture:
         """A picture; arguments and errors as of ``Scene.render``.
 
@@ -148,6 +149,7 @@ class Pictures:
             renderer: As of ``Scene.render``.
             with_nodes: ``False`` leaves ``segmentation`` empty, which is cheaper.
             shadows: As of ``Scene.render``.
+            triggers: As of ``Scene.render``.
         """
         self._core.require_alive()
         if size is not None and not all(1 <= pixels <= 16384 for pixels in size):
@@ -157,7 +159,7 @@ class Pictures:
         if camera is not None and not isinstance(camera, Camera):
             camera = self.require_camera(camera).camera
         return self._current_painter().take(
-            camera, size, renderer, with_nodes=with_nodes, shadows=shadows
+            camera, size, renderer, with_nodes=with_nodes, shadows=shadows, triggers=triggers
         )
 
     def rgb(
@@ -168,6 +170,7 @@ class Pictures:
         renderer: Renderer = "tiny",
         box: tuple[FloatArray, FloatArray] | None = None,
         shadows: bool = False,
+        triggers: bool = False,
     ) -> PixelArray:
         """Only the colours of :meth:`take`, shape [height, width, 3].
 
@@ -177,7 +180,9 @@ class Pictures:
         if camera is None and box is not None:
             width, height = size or DEFAULT_SIZE
             camera = camera_on_box(*box, self._core.placement.up, width / height)
-        return self.take(camera, size, renderer=renderer, with_nodes=False, shadows=shadows).rgb
+        return self.take(
+            camera, size, renderer=renderer, with_nodes=False, shadows=shadows, triggers=triggers
+        ).rgb
 
     def framed_box(self) -> tuple[FloatArray, FloatArray]:
         """Lowest and highest corner of what a picture without a camera would frame now [m]."""
@@ -233,6 +238,7 @@ class _Painter:
             shown for shown in self._shown if len(np.unique(shown.visual.mesh.part_of_triangle)) > 1
         ]
         self._stand_ins = stand_ins(core)
+        self._triggers = trigger_stand_ins(core)
         shows_planes = core.options.visuals == "collider" or (
             self._stand_ins is not None and core.asset.automatic_visuals == "collider"
         )
@@ -242,8 +248,9 @@ class _Painter:
     def close(self) -> None:
         """Free what drawing needed."""
         self._picking.close()
-        if self._stand_ins is not None:
-            self._stand_ins.close()
+        for hidden in (self._stand_ins, self._triggers):
+            if hidden is not None:
+                hidden.close()
 
     def take(
         self,
@@ -253,6 +260,7 @@ class _Painter:
         *,
         with_nodes: bool,
         shadows: bool,
+        triggers: bool,
     ) -> Picture:
         """A picture; see ``Scene.render``."""
         core = self._core
@@ -280,6 +288,8 @@ class _Painter:
             shadows_of=framed_box(*boxes) if shadows and boxes is not None else None,
             planes=self._planes,
             stand_ins=self._stand_ins if renderer == "tiny" else None,
+            veils=self._triggers if triggers else None,
+            veil_alpha=TRIGGER_ALPHA,
         )
         nodes = np.zeros((0, 0), dtype=np.int32)
         if with_nodes:

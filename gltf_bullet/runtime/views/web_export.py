@@ -31,7 +31,7 @@ def page_of(
     """
     frames = list(world_from_nodes)
     with web_server() as server:
-        stage = WebStage(server, core, shown)
+        stage = WebStage(server, core, shown, triggers=True)
         stage.place(frames[0])
         aim_at_boxes(server, core, *_course(core, stage.meshes, frames))
         page = server.get_scene_serializer()

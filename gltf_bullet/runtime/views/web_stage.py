@@ -26,6 +26,7 @@ from gltf_bullet.runtime.views.shown_meshes import (
     mesh_boxes,
     mesh_matrices,
     shown_meshes,
+    trigger_meshes,
 )
 from gltf_bullet.runtime.views.web_door import Door
 from gltf_bullet.scene import PerspectiveLens
@@ -119,9 +120,17 @@ def web_server() -> Iterator[viser.ViserServer]:
 class WebStage:
     """The meshes of one scene in one server."""
 
-    def __init__(self, server: viser.ViserServer, core: SceneCore, shown: Shown = "auto") -> None:
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        core: SceneCore,
+        shown: Shown = "auto",
+        *,
+        triggers: bool = False,
+    ) -> None:
+        """Add them; ``triggers``: and the volumes of triggers."""
         self._scene, self._core = server.scene, core
-        self.meshes = shown_meshes(core, shown)
+        self.meshes = shown_meshes(core, shown) + (trigger_meshes(core) if triggers else ())
         """In the order of :attr:`handles`."""
         up = np.asarray(core.placement.up, dtype=np.float64)
         with server.atomic():
