@@ -28,7 +28,7 @@ from gltf_bullet.runtime.views.export import Track, node_poses, write_posed
 from gltf_bullet.runtime.views.film_export import film_look, film_suffix, write_film
 from gltf_bullet.runtime.views.notebook import framed_page
 from gltf_bullet.runtime.views.shown_meshes import Shown
-from gltf_bullet.runtime.views.web_export import page_of
+from gltf_bullet.runtime.views.web_export import page_of, require_page_suffix
 from gltf_bullet.transforms import FloatArray, IntArray, decompose_trs
 
 __all__ = ["Recording", "record"]
@@ -167,8 +167,7 @@ class Recording:
             ValueError: Another suffix.
             OSError: The file cannot be written.
         """
-        if os.path.splitext(path)[1].lower() not in (".html", ".htm"):
-            raise ValueError(f"{os.fspath(path)} must end in .html")
+        require_page_suffix(path)
         page = self._page(visuals)
         with written_aside(path) as aside:
             aside.write_text(page, encoding="utf-8")
