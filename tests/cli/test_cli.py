@@ -238,6 +238,7 @@ def test_simulate_shows_where_bodies_ended(run: Run, assets: Path, tmp_path: Pat
     assert float(rows[0]["z"]) == pytest.approx(3.0)
     assert float(rows[-1]["z"]) == pytest.approx(0.5, abs=0.01)
     assert float(rows[-1]["time"]) == pytest.approx(1.5)
+    assert {row["axes"] for row in rows} == {"world, z up"}
     pixels = np.asarray(Image.open(picture))
     assert pixels.shape == (200, 320, 3)
     # Sky, floor and crate: more than one colour, and not a flat picture.
