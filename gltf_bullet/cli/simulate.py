@@ -47,8 +47,8 @@ def simulate(
         Path | None,
         typer.Option(
             "--csv",
-            help="Write the poses of all bodies over time: s, m, quaternions xyzw, m/s, rad/s, in the "
-            "axes that the last column names; a ' stands before names like formulas.",
+            help="Write the poses of all bodies over time: s, m, quaternions xyzw, m/s, rad/s, in "
+            "the axes that the last column names; a ' stands before names like formulas.",
         ),
     ] = None,
     plot: Annotated[
