@@ -85,7 +85,11 @@ def say(text: object, *, err: bool = False) -> None:
 
 def say_error(error: Exception) -> None:
     """Print why something cannot be done; line breaks of the message are ours."""
-    typer.echo(f"error: {printable_lines(error)}", err=True)
+    text = str(error)
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        missing = isinstance(error, FileNotFoundError)
+        text = f"{error.filename}: {'no such file' if missing else error.strerror}"
+    typer.echo(f"error: {printable_lines(text)}", err=True)
 
 
 def take_every_text() -> None:

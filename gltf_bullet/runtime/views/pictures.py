@@ -20,6 +20,7 @@ from gltf_bullet.bullet.rendering.pictures import (
 )
 from gltf_bullet.bullet.rendering.shown_links import ShownLink
 from gltf_bullet.diagnostics import Diagnostics
+from gltf_bullet.errors import UnknownNameError
 from gltf_bullet.gltf.cameras import read_camera
 from gltf_bullet.output_files import written_aside
 from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan
@@ -208,7 +209,7 @@ class Pictures:
             view.name or self._core.asset.tree.names[node] for node, view in self.cameras.items()
         ]
         near = did_you_mean(key, names) if isinstance(key, str) else ""
-        raise KeyError(f"{key!r} names {len(found)} cameras{near}; there are {names}")
+        raise UnknownNameError(f"{key!r} names {len(found)} cameras; there are {names}{near}")
 
     def close(self) -> None:
         """Free what drawing needed; the next picture makes it anew."""
