@@ -137,7 +137,8 @@ class WebStage:
             self._scene.set_up_direction(up)
             self._scene.configure_default_lights(enabled=True, cast_shadow=True)
             self.handles: list[Any] = [self._add(mesh) for mesh in self.meshes]
-            self._ground: list[Any] = self._add_ground(up)
+            self.ground: list[Any] = self._add_ground(up)
+            """What lies below, and is no mesh of the scene."""
         self._placed = np.full((len(self.meshes), 4, 4), np.nan)
 
     def _add(self, shown: ShownMesh) -> Any:
@@ -174,9 +175,9 @@ class WebStage:
 
     def remove(self) -> None:
         """Take the meshes away."""
-        for handle in (*self.handles, *self._ground):
+        for handle in (*self.handles, *self.ground):
             handle.remove()
-        self.handles, self._ground = [], []
+        self.handles, self.ground = [], []
 
 
 def add_ground(
@@ -238,9 +239,10 @@ def aim_at_boxes(
 
 
 def aim_at_scene(server: viser.ViserServer, core: SceneCore) -> None:
-    """The view that a picture of the scene would have now, beside the panel."""
+    """A view of the scene as it stands now, and of where it stands, beside the panel."""
     pictures = Pictures(core)
     try:
-        aim_at_boxes(server, core, *pictures.boxes(), aspect=BESIDE_PANEL, aside=PANEL_SHIFT)
+        whole = np.stack(pictures.framed_box())[None]
+        aim_at_boxes(server, core, whole, whole[:0], aspect=BESIDE_PANEL, aside=PANEL_SHIFT)
     finally:
         pictures.close()
