@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 from gltf_bullet.bullet.exchange.world_clock import world_clock
@@ -84,7 +85,11 @@ class SkippedSteps:
         is_divided = self._scene.session.divided_settings is not None
         settings = self._scene.session.known_settings
         step = settings.time_step if is_divided else clock.time_step
-        return round((clock.time - self._scene.time - self._ahead) / step) - self.is_open
+        ahead = clock.time - self._scene.time - self._ahead
+        # Somebody may have set, and stepped with, a time step of 0, or one that is no number.
+        if not (math.isfinite(ahead) and math.isfinite(step) and step > 0.0):
+            return 0
+        return round(ahead / step) - self.is_open
 
 
 def _workings(scene: _Scene) -> str:

@@ -92,7 +92,7 @@ def test_a_missing_file_is_one_clear_line(run: Run, tmp_path: Path, command: str
     assert outcome.code == 2
     (line,) = outcome.err.splitlines()
     assert "missing.glb" in line
-    assert "No such file" in line
+    assert "no such file" in line
 
 
 @pytest.mark.parametrize("command", ["inspect", "simulate"])

@@ -126,3 +126,11 @@ def test_what_was_found_is_still_said_when_the_world_is_gone(client: int) -> Non
     pybullet.resetSimulation(client)
     pybullet.stepSimulation(client)
     assert skipped(scene)[0][0] == 1
+
+
+@pytest.mark.parametrize("time_step", [0.0, float("nan")])
+def test_time_steps_that_are_none_leave_the_issues_readable(client: int, time_step: float) -> None:
+    scene = gb.load_gltf(ASSETS / "six_axis_arm.gltf", client)
+    pybullet.setTimeStep(time_step, client)
+    pybullet.stepSimulation(client)
+    assert not skipped(scene)

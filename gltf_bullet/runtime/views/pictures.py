@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -265,6 +266,13 @@ class _Painter:
     ) -> Picture:
         """A picture; see ``Scene.render``."""
         core = self._core
+        if renderer == "hardware" and core.options.visuals == "mesh" and not self._shown:
+            warnings.warn(
+                "no body of the scene shows a mesh, so there is nothing to see of it by hardware; "
+                'LoadOptions(visuals="collider") shows its collision shapes',
+                RuntimeWarning,
+                stacklevel=4,
+            )
         width, height = size or _size_for(camera)
         boxes = self.boxes() if shadows else None
         if camera is None:
