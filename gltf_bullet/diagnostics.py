@@ -126,6 +126,8 @@ class Issue:
     def located(self, path: str) -> str:
         """The whole line: file, pointer, message, code."""
         place = f": {self.where}" if self.node else f"#{printable(self.pointer)}"
+        if not self.pointer:
+            place = ""
         return f"{printable(path)}{place}: {self.message} [{self.code}]"
 
     def __str__(self) -> str:

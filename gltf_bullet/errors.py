@@ -14,7 +14,8 @@ Findings about content are not exceptions but :class:`gltf_bullet.diagnostics.Is
     │   └── WorldChangedError      disconnected, reset, or one of our bodies removed by others
     └── SceneRemovedError          a Scene was used after remove()
 
-``ValueError``, ``TypeError`` and ``KeyError`` remain for mistakes in the calling program.
+``ValueError``, ``TypeError`` and ``KeyError`` remain for mistakes in the calling program; an
+unknown name is an ``UnknownNameError``, a ``KeyError`` that prints without quotes.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ __all__ = [
     "InvalidAssetError",
     "SceneRemovedError",
     "TranslationError",
+    "UnknownNameError",
     "UnsupportedAssetError",
     "WorldChangedError",
 ]
@@ -87,6 +89,14 @@ class TranslationError(GltfBulletError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return (type(self), (self.path, self.issues))
+
+
+class UnknownNameError(KeyError):
+    """A name, index or pointer that leads to nothing; its message says what there is."""
+
+    def __str__(self) -> str:
+        # KeyError itself shows what it was given as Python would write it.
+        return printable_lines(" ".join(map(str, self.args)))
 
 
 class EngineError(GltfBulletError):

@@ -145,15 +145,20 @@ def written_aside(target: str | os.PathLike[str], *, durable: bool = True) -> It
 
 
 def require_another_file(
-    source: str | os.PathLike[str], target: str | os.PathLike[str], *, force: bool
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    force: bool,
+    by: str = "force=True",
 ) -> None:
-    """Raise where ``target`` is what was read, unless ``force``.
+    """Raise where ``target`` is what was read, unless ``force``; ``by`` is how that is said.
 
     Raises:
         FileExistsError: It is: by the same name, another spelling of it, or a link.
     """
     if not force and is_same_file(source, target):
-        raise FileExistsError(17, "it is the file that was read; force writes over it", str(target))
+        why = f"it is the file that was read; {by} writes over it"
+        raise FileExistsError(17, why, str(target))
 
 
 def is_same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:

@@ -32,10 +32,17 @@ OLD = b"what was there before"
 PIXELS = np.zeros((32, 32, 3), dtype=np.uint8)
 
 
+def source(folder: Path, name: str) -> Path:
+    """A file to read, in the nearest folder that is there."""
+    while not folder.is_dir():
+        folder = folder.parent
+    return folder / name
+
+
 def asset(folder: Path) -> Path:
     builder = GltfBuilder()
     builder.node("box")
-    path = folder / "asset.gltf"
+    path = source(folder, "asset.gltf")
     path.write_text(json.dumps(builder.json()))
     return path
 
@@ -116,7 +123,7 @@ def export_other_rollout(target: Path) -> None:
 
 
 def convert_robot(target: Path) -> None:
-    robot = target.with_name("robot.urdf")
+    robot = source(target.parent, "robot.urdf")
     robot.write_text(
         '<robot name="r"><link name="base"><inertial><mass value="1"/>'
         '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
@@ -126,10 +133,38 @@ def convert_robot(target: Path) -> None:
     assert result.exit_code == 0, result.output
 
 
+def export_film(target: Path) -> None:
+    with recorded(target.parent) as recorder:
+        recorder.export_film(target, size=(32, 32))
+
+
+def save_picture(target: Path) -> None:
+    with headless_world() as client:
+        gb.load_gltf(asset(target.parent), client).render(size=(32, 32)).save(target)
+
+
+def export_film_of_world(target: Path) -> None:
+    client = pybullet.connect(pybullet.DIRECT)
+    try:
+        foreign_world(client)
+        recording = gb.record_world(client)
+        recording.step()
+        if target.suffix == ".html":
+            recording.export_html(target)
+        else:
+            recording.export_film(target, size=(32, 32))
+    finally:
+        pybullet.disconnect(client)
+
+
 WRITERS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "export_glb": (".glb", export_scene),
     "recording": (".gltf", export_recording),
     "recording_html": (".html", export_page),
+    "recording_film": (".mp4", export_film),
+    "recording_gif": (".gif", export_film),
+    "recording_sheet": (".png", export_film),
+    "saved_picture": (".png", save_picture),
     "export_world": (".glb", export_other_world),
     "record_world": (".glb", export_other_rollout),
     "convert": (".glb", command("convert", "IN", "OUT")),
@@ -165,6 +200,21 @@ def test_a_file_is_replaced_whole(writer: tuple[Path, Callable[[Path], None]]) -
     assert target.read_bytes() != OLD
     assert target.stat().st_mode & 0o777 == 0o640
     assert leftovers(target.parent) == []
+
+
+WRITERS_OF_TWO = {
+    "world_film": (".gif", export_film_of_world),
+    "world_html": (".html", export_film_of_world),
+}
+"""They write another file first, which nobody keeps."""
+
+
+@pytest.mark.parametrize("name", WRITERS | WRITERS_OF_TWO)
+def test_every_writer_makes_the_folders_above_its_file(name: str, tmp_path: Path) -> None:
+    suffix, write = (WRITERS | WRITERS_OF_TWO)[name]
+    target = tmp_path / "made" / "for it" / f"out{suffix}"
+    write(target)
+    assert target.stat().st_size > 0
 
 
 def test_a_link_is_replaced_and_not_followed(

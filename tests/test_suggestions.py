@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
+from gltf_bullet.errors import UnknownNameError
 from gltf_bullet.suggestions import did_you_mean, near_names
 
 NODES = ("Cube", "Cube.001", "Floor", "HingeOnDoor", "HingeOnGate")
@@ -39,3 +42,10 @@ def test_every_spelling_is_named_once_and_no_more_than_asked_for() -> None:
 def test_the_end_of_a_message() -> None:
     assert did_you_mean("Cubee", ["Cube", "Floor"]) == "; did you mean 'Cube'?"
     assert did_you_mean("Hinge", NODES) == "; did you mean 'HingeOnDoor' or 'HingeOnGate'?"
+
+
+def test_unknown_names_are_said_without_the_quotes_of_a_key_error() -> None:
+    error = UnknownNameError("'Dor' names none; did you mean 'Door'?")
+    assert isinstance(error, KeyError)
+    assert str(error) == "'Dor' names none; did you mean 'Door'?"
+    assert pickle.loads(pickle.dumps(error)).args == error.args  # noqa: S301

@@ -26,7 +26,7 @@ IMAGES: Final[dict[str, tuple[str, ...]]] = {
         "toy_blocks", "--seconds", "2", "--camera", "Front", "--size", "640x400", "--png",
     ),
     "toy_blocks_strip.png": (
-        "toy_blocks", "--seconds", "1", "--frames", "5", "--size", "240x180", "--filmstrip",
+        "toy_blocks", "--seconds", "1", "--frames", "6", "--size", "240x180", "--filmstrip",
     ),
     "vehicle_plot.png": ("vehicle", "--seconds", "3", "--plot"),
 }  # fmt: skip

@@ -78,7 +78,7 @@ def convert(
         raise typer.BadParameter(f"{printable(target)} must end in .gltf or .glb", param_hint="OUT")
     if target.is_dir():
         raise typer.BadParameter(f"{printable(target)} is a folder", param_hint="OUT")
-    require_another_file(source, target, force=force)
+    require_another_file(source, target, force=force, by="--force")
     require_urdf(source, "--fixed-base", fixed_base)
     require_urdf(source, "--inertia-from-file", inertia_from_file)
     if keyframe is not None and not is_robot(source):

@@ -183,7 +183,9 @@ def _load_values(given: dict[str, Any]) -> dict[str, Any]:
     try:
         LoadOptions(**values)
     except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
+        name, _, rest = str(error).partition(" ")
+        option = f"--{name.replace('_', '-')}" if name in LOADING else None
+        raise typer.BadParameter(rest if option else str(error), param_hint=option) from None
     return values
 
 

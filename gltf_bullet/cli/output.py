@@ -7,10 +7,11 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TextIO, cast
+from typing import Literal, TextIO, cast
 
 import typer
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -35,6 +36,11 @@ PIPED_WIDTH = 80
 """Columns where the output is no terminal and ``COLUMNS`` says nothing else."""
 NARROWEST = 40
 """Columns that a table needs."""
+
+NAMES = frozenset({"Name", "Trigger", "Collider", "Of the body", "Variable", "Code"})
+"""Columns whose texts stay in one line."""
+TABLE_GAP = 3
+"""Blanks between two columns."""
 
 STYLE = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 
@@ -79,7 +85,11 @@ def say(text: object, *, err: bool = False) -> None:
 
 def say_error(error: Exception) -> None:
     """Print why something cannot be done; line breaks of the message are ours."""
-    typer.echo(f"error: {printable_lines(error)}", err=True)
+    text = str(error)
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        missing = isinstance(error, FileNotFoundError)
+        text = f"{error.filename}: {'no such file' if missing else error.strerror}"
+    typer.echo(f"error: {printable_lines(text)}", err=True)
 
 
 def take_every_text() -> None:
@@ -92,7 +102,11 @@ def take_every_text() -> None:
 def print_table(
     out: Console, title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]
 ) -> None:
-    """A table; nothing where there are no rows. Columns that end in ``>`` are right-aligned."""
+    """A table; nothing where there are no rows. Columns that end in ``>`` are right-aligned.
+
+    No word is broken, and nothing in columns of :data:`NAMES`: where that takes more room than
+    there is, lines are longer. Terminals break them then.
+    """
     cells = [[value if isinstance(value, Text) else plain(value) for value in r] for r in rows]
     if not cells:
         return
@@ -103,15 +117,35 @@ def print_table(
         box=box.SIMPLE_HEAD,
         pad_edge=False,
     )
-    for column in columns:
-        table.add_column(
-            Text(column.rstrip(">")),
-            justify="right" if column.endswith(">") else "left",
-            overflow="fold",
-        )
+    headers = [column.rstrip(">") for column in columns]
+    texts = [[header, *(row[k].plain for row in cells)] for k, header in enumerate(headers)]
+    least = [
+        max(cell_len(word) for text in column for word in _unbroken(header, text))
+        for header, column in zip(headers, texts, strict=True)
+    ]
+    most = [max(map(cell_len, column)) for column in texts]
+    widths = _between(least, most, out.width - TABLE_GAP * len(columns))
+    for column, header, width in zip(columns, headers, widths, strict=True):
+        justify: Literal["left", "right"] = "right" if column.endswith(">") else "left"
+        table.add_column(Text(header), justify=justify, overflow="fold", width=width)
     for row in cells:
         table.add_row(*row)
+    width, out.width = out.width, max(out.width, sum(widths) + TABLE_GAP * len(columns))
     out.print(table)
+    out.width = width
+
+
+def _unbroken(header: str, text: str) -> list[str]:
+    """What of a cell stays in one line."""
+    return [text] if header in NAMES and text != header else text.split(" ")
+
+
+def _between(least: Sequence[int], most: Sequence[int], room: int) -> list[int]:
+    """Widths of columns that fill a room; what lacks most gets most."""
+    widths = list(least)
+    for _ in range(min(room, sum(most)) - sum(least)):
+        widths[max(range(len(widths)), key=lambda k: most[k] - widths[k])] += 1
+    return widths
 
 
 def print_issues(out: Console, issues: Sequence[Issue]) -> None:

@@ -32,7 +32,7 @@ MOST_EVENTS = 40
 
 CSV_COLUMNS = (
     "time", "node", "name", "x", "y", "z", "qx", "qy", "qz", "qw",
-    "vx", "vy", "vz", "wx", "wy", "wz",
+    "vx", "vy", "vz", "wx", "wy", "wz", "axes",
 )  # fmt: skip
 
 
@@ -47,7 +47,8 @@ def simulate(
         Path | None,
         typer.Option(
             "--csv",
-            help="Write the poses of all bodies over time; a ' stands before names like formulas.",
+            help="Write the poses of all bodies over time: s, m, quaternions xyzw, m/s, rad/s, in "
+            "the axes that the last column names; a ' stands before names like formulas.",
         ),
     ] = None,
     plot: Annotated[
@@ -237,11 +238,13 @@ def _run(
 
 
 def _csv_rows(scene: Scene) -> list[list[Any]]:
+    axes = f"world, {'xyz'[int(scene.core.placement.up.argmax())]} up"
     return [
         [
             f"{scene.time:.6f}", row["node"], text_cell(row["name"]),
             *(f"{v:.9g}" for key in ("position", "rotation", "linear_velocity",
                                      "angular_velocity") for v in row[key]),
+            axes,
         ]
         for row in _poses(scene)
     ]  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from enum import Enum
 from pathlib import Path
 from typing import Annotated
@@ -86,6 +87,8 @@ def view(
     from gltf_bullet.cli.output import say, say_error
     from gltf_bullet.viewer.view_options import ViewOptions
 
+    if not os.path.exists(file):
+        raise FileNotFoundError(2, "no such file", os.fspath(file))
     options = ViewOptions(
         load=world.load_options(),
         up_axis=world.up_axis,

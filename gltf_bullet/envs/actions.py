@@ -215,15 +215,20 @@ def _resolve(scene: Scene, action: Action) -> _Channel:
     drive = joint.model.description.drives[action.drive]
     mode = action.mode or ("position" if drive.stiffness > 0.0 else "velocity")
     low, high = _authored_range(scene, joint.node, drive, mode)
+    is_open = action.mode is None and action.low is None and action.high is None
+    if is_open and not _is_range(low, high) and 0.0 < drive.max_force < math.inf:
+        mode, low, high = "force", -drive.max_force, drive.max_force
     low = low if action.low is None else action.low
     high = high if action.high is None else action.high
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+    if not _is_range(low, high):
         name = joint.name or joint.node
         force = f", or mode='force' for its {drive.max_force:g}"
         raise ValueError(
             f"drive {action.drive} of joint {name!r}: its {mode} goes from {low + 0.0:g} to "
-            f"{high + 0.0:g} by the file; give a finite low < high with DriveAction("
-            f"joint={name!r}, low=..., high=...){force if math.isfinite(drive.max_force) else ''}"
+            f"{high + 0.0:g} by the file; give a finite low < high"
+            f"{force if 0.0 < drive.max_force < math.inf else ''}:\n"
+            f"    config = EnvConfig(actions=(DriveAction(joint={name!r}, low=-1.0, high=1.0),))\n"
+            f"    env = GltfEnv(path, config)"
         )
     return _Channel(
         index=place,
@@ -233,6 +238,10 @@ def _resolve(scene: Scene, action: Action) -> _Channel:
         low=float(low),
         high=float(high),
     )
+
+
+def _is_range(low: float, high: float) -> bool:
+    return math.isfinite(low) and math.isfinite(high) and low < high
 
 
 def _authored_range(

@@ -84,8 +84,9 @@ class DriveAction:
     drive: int = 0
     """Index in the ``drives`` of its joint description."""
     mode: Literal["position", "velocity", "force"] | None = None
-    """What is set. ``None``: a position where the drive has stiffness, else a velocity. ``force``:
-    the drive's spring and damper are left out and the axis gets this force alone."""
+    """What is set. ``None``: a position where the drive has stiffness, else a velocity; a force
+    where nothing says how far that goes, but ``maxForce`` how strong it is. ``force``: the drive's
+    spring and damper are left out and the axis gets this force alone."""
     low: float | None = None
     """What -1 means, [m, rad], per second, or [N, N m]; ``None``: the axis' lower limit, or minus
     the authored speed or ``maxForce``."""
@@ -185,6 +186,8 @@ class EnvConfig:
                 object.__setattr__(self, name, (term,))
             elif not all(map(callable, term)):
                 raise TypeError(f"{name} must be functions of a scene and a StepContext")
+        if isinstance(self.actions, (DriveAction, VariableAction, EventAction)):
+            object.__setattr__(self, "actions", (self.actions,))
         if self.up_axis not in ("y", "z"):
             raise ValueError(f"up_axis is {self.up_axis!r}; must be y or z")
         if self.frame_skip < 1:

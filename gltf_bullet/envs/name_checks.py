@@ -7,6 +7,7 @@ from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from gltf_bullet.envs.config import EnvConfig
+from gltf_bullet.errors import UnknownNameError
 from gltf_bullet.runtime.scene import Scene
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def graph_of(scene: Scene) -> BehaviorView:
         KeyError: There is none.
     """
     if scene.behavior is None:
-        raise KeyError(f"{scene.asset.path} has no behavior graph that runs")
+        raise UnknownNameError(f"{scene.asset.path} has no behavior graph that runs")
     return scene.behavior
 
 
@@ -66,4 +67,4 @@ def _look_up(get: Callable[[Any], object], name: Any, where: str) -> None:
     try:
         get(name)
     except KeyError as error:
-        raise KeyError(f"{where}: {error.args[0]}") from None
+        raise UnknownNameError(f"{where}: {error.args[0]}") from None

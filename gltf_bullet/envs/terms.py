@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gltf_bullet.envs.config import NodeKey, StepContext
+from gltf_bullet.errors import UnknownNameError
 from gltf_bullet.runtime.scene import Scene
 
 __all__ = [
@@ -177,7 +178,7 @@ class Variable:
         """The value, or its growth, weighted."""
         behavior = scene.behavior
         if behavior is None:
-            raise KeyError(f"{scene.asset.path} has no behavior graph that runs")
+            raise UnknownNameError(f"{scene.asset.path} has no behavior graph that runs")
         index = behavior.variables.index_of(self.variable)
         value = float(behavior.variables[index])
         if self.growth:

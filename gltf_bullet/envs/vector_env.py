@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
+from gymnasium.error import ResetNeeded
 from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space, concatenate, create_empty_array
@@ -34,7 +36,10 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
     contacts start cold then; all else is as in :class:`~gltf_bullet.envs.gltf_env.GltfEnv`.
     """
 
-    metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP, "render_modes": []}  # noqa: RUF012
+    metadata = {  # noqa: RUF012
+        "autoreset_mode": AutoresetMode.NEXT_STEP,
+        "render_modes": ["rgb_array"],
+    }
 
     def __init__(
         self,
@@ -43,6 +48,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         config: EnvConfig | None = None,
         *,
         spacing: float | None = None,
+        render_mode: str | None = None,
     ) -> None:
         """Read the file and make the spaces; the world is opened at the first reset.
 
@@ -53,11 +59,13 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
             spacing: [m] between copies along the world's X axis. ``None``: on a level grid, as far
                 apart as the asset is wide: copies that stand in each other cost ten times the
                 step. Observations are relative to where a copy was placed.
+            render_mode: ``"rgb_array"`` or ``None``; see :meth:`render`.
 
         Raises:
             AssetError: The file cannot be used.
             KeyError: The asset lacks something that the config names.
-            ValueError: ``count`` < 1, or nothing says how far a drive may go.
+            ValueError: ``count`` < 1, nothing says how far a drive may go, or an unknown render
+                mode.
         """
         # First of all: a vector environment of gymnasium is closed even where this raises.
         self._client_id: int | None = None
@@ -65,12 +73,19 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         self._body_ids: list[tuple[int, ...]] = []
         if count < 1:
             raise ValueError(f"count is {count}; must be >= 1")
+        if render_mode not in (None, "rgb_array"):
+            raise ValueError(f"render_mode is {render_mode!r}; must be rgb_array or None")
         self.path = os.fspath(path)
-        self.config = config or EnvConfig()
+        self.render_mode = render_mode
+        is_stated, config = config is not None, config or EnvConfig()
+        if render_mode is not None and config.options.visuals == "mesh":
+            shown = read_asset(path).automatic_visuals
+            config = replace(config, options=replace(config.options, visuals=shown))
+        self.config = config
         self.num_envs = count
         self._spacing = spacing
         self._size: FloatArray = np.zeros(3)
-        self._outline = outline_of(self.path, self.config, needs_actions=config is None)
+        self._outline = outline_of(self.path, self.config, needs_actions=not is_stated)
         self.single_observation_space = self._outline.observations.space
         self.single_action_space = spaces.Box(-1.0, 1.0, (len(self._outline.actions),), np.float32)
         self.observation_space = batch_space(self.single_observation_space, count)
@@ -189,6 +204,23 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
             found = [seen[k] for k in range(self.num_envs)]
         self._ended = terminated | truncated
         return self._stacked(found), rewards, terminated, truncated, infos
+
+    def render(self) -> npt.NDArray[np.uint8] | None:  # type: ignore[override]
+        """One picture of all copies, shape [height, width, 3], with ``render_mode="rgb_array"``.
+
+        ``None`` without. Gymnasium's own vector environments return a picture per copy.
+
+        Raises:
+            gymnasium.error.ResetNeeded: Before the first :meth:`reset`.
+        """
+        if self.render_mode is None:
+            return None
+        if not self._episodes:
+            raise ResetNeeded("call reset() before using the environment")
+        pictures = [episode.scene.pictures for episode in self._episodes]
+        boxes = np.array([view.framed_box() for view in pictures])
+        whole = boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)
+        return pictures[0].rgb(size=self.config.picture_size, box=whole)
 
     def close_extras(self, **kwargs: Any) -> None:
         """Close the world."""

@@ -42,9 +42,7 @@ AssetSource: TypeAlias = (
 MEMORY_PATH = "<memory>"
 """The path of a document that came from no file."""
 
-FILE_UNREADABLE = IssueKind(
-    "FILE_UNREADABLE", Severity.ERROR, "the file cannot be read ({got}); must be a readable file"
-)
+FILE_UNREADABLE = IssueKind("FILE_UNREADABLE", Severity.ERROR, "the file cannot be read: {got}")
 FILE_TOO_LARGE = IssueKind(
     "FILE_TOO_LARGE",
     Severity.ERROR,
@@ -233,6 +231,8 @@ def _read_file(path: str, diagnostics: Diagnostics, limits: ReadLimits) -> bytes
 
 def _fail_from(exc: Exception, path: str, diagnostics: Diagnostics) -> NoReturn:
     reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
+    if isinstance(exc, FileNotFoundError):
+        reason = "no such file"
     diagnostics.report(FILE_UNREADABLE, ROOT, got=reason)
     raise ContainerError(path, diagnostics.issues) from exc
 

@@ -33,13 +33,15 @@ FIELD_OF_VIEW_DEG = 40.0
 """[degrees] From the lower to the upper edge."""
 VIEW_FROM = (0.55, -0.75, 0.42)
 """Direction from the middle of the picture to the camera: right, towards the viewer, up."""
-MARGIN = 1.08
-"""Room around what is framed."""
+MARGIN = 1.2
+"""Room around what is framed: for shadows, and for some of the floor."""
 ESCAPED = 3.0
 """What goes farther away than this many times the size at the start is not framed in films."""
 RUNAWAY = 8.0
 """What is farther from the middle one of all things than this many usual distances is not framed.
 """
+_CENTRING = 20
+"""Times that what is seen is put into the middle, each nearer to it."""
 AROUND = 0.15
 """How far around what moves large scenery counts, in sizes of what moves."""
 
@@ -171,7 +173,8 @@ def framing_camera(
         up: Upwards in the picture, world axes.
         aspect_ratio: Width over height of the picture.
     """
-    return camera_on_box(*framed_box(moving, resting), up, aspect_ratio)
+    whole, _ = _framed_boxes(moving, resting)
+    return _camera_on(whole, up, aspect_ratio)
 
 
 def camera_on_box(
@@ -185,12 +188,40 @@ def camera_on_box(
         up: Upwards in the picture, world axes.
         aspect_ratio: Width over height of the picture.
     """
-    center = 0.5 * (low + high)
+    return _camera_on(np.stack([low, high])[None], up, aspect_ratio)
+
+
+def _camera_on(boxes: FloatArray, up: npt.ArrayLike, aspect_ratio: float) -> Camera:
+    """A camera that sees boxes [n, 2, 3] whole, in the middle, from as near as can be.
+
+    A point at (x, z) to the right of and in front of the middle is in the picture of a lens of
+    slope s, at a distance d and a place c to the right, where ``|x - c| <= s (d - z)``. What is
+    farthest on either side says how large d must be, and the height does so as well; then what is
+    seen is put into the middle.
+    """
     axes = picture_axes(np.asarray(up, dtype=np.float64))
-    towards_eye = axes @ (np.array(VIEW_FROM) / np.linalg.norm(VIEW_FROM))
-    distance = _distance(0.5 * (high - low), towards_eye, axes[:, 2], aspect_ratio)
-    eye = center + distance * towards_eye
-    return Camera.looking(eye.tolist(), center.tolist(), up=axes[:, 2].tolist())
+    back = axes @ (np.array(VIEW_FROM) / np.linalg.norm(VIEW_FROM))
+    right = np.cross(axes[:, 2], back)
+    right /= np.linalg.norm(right)
+    upwards = np.cross(back, right)
+    middle = 0.5 * (boxes[:, 0].min(axis=0) + boxes[:, 1].max(axis=0))
+    signs = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
+    corners = boxes[:, 0, None] + signs * (boxes[:, 1] - boxes[:, 0])[:, None] - middle
+    corners = corners.reshape(-1, 3)
+    near, distance = corners @ back, float((corners @ back).max()) + 1e-3
+    slope = math.tan(math.radians(0.5 * FIELD_OF_VIEW_DEG)) / MARGIN
+    for axis, width in ((right, slope * aspect_ratio), (upwards, slope)):
+        along = corners @ axis
+        most, least = float((along + width * near).max()), float((along - width * near).min())
+        distance = max(distance, 0.5 * (most - least) / width)
+    for axis in (right, upwards):
+        along, place = corners @ axis, 0.0
+        for _ in range(_CENTRING):
+            seen = (along - place) / (distance - near)
+            place += 0.5 * distance * float(seen.max() + seen.min())
+        middle = middle + place * axis
+    eye = middle + distance * back
+    return Camera.looking(eye.tolist(), middle.tolist(), up=axes[:, 2].tolist())
 
 
 def _usable(boxes: FloatArray) -> FloatArray:
@@ -230,36 +261,35 @@ def _without_runaways(boxes: FloatArray) -> FloatArray:
 
 
 def framed_box(moving: FloatArray, resting: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Lowest and highest corner of what :func:`framing_camera` sees [m], shape [3] each."""
+    """Lowest and highest corner of what :func:`framing_camera` sees [m], shape [3] each.
+
+    With as much of floors as things stand on.
+    """
+    boxes = np.concatenate(_framed_boxes(moving, resting))
+    low: FloatArray = boxes[:, 0].min(axis=0)
+    high: FloatArray = boxes[:, 1].max(axis=0)
+    return low, high
+
+
+def _framed_boxes(moving: FloatArray, resting: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What is wanted whole, and parts of larger things that it stands on; shapes [n, 2, 3]."""
     moving, resting = _without_runaways(_usable(moving)), _usable(resting)
     if not len(moving):
         moving, resting = resting, resting[:0]
     if not len(moving):
-        return np.full(3, -1.0), np.full(3, 1.0)
-    low = start_low = moving[:, 0].min(axis=0)
-    high = start_high = moving[:, 1].max(axis=0)
+        return np.array([[[-1.0] * 3, [1.0] * 3]]), moving
+    low, high = moving[:, 0].min(axis=0), moving[:, 1].max(axis=0)
     size = float((high - low).max())
+    whole: list[FloatArray] = list(moving)
+    parts: list[FloatArray] = []
     for box in resting:
         # A door frame is wanted whole, a floor as far as things stand on it.
-        reach = size if float(np.ptp(box, axis=0).max()) <= 2.0 * size else AROUND * size
-        inner_low, inner_high = start_low - reach, start_high + reach
-        near_low = np.maximum(box[0], inner_low)
-        near_high = np.minimum(box[1], inner_high)
+        is_large = float(np.ptp(box, axis=0).max()) > 2.0 * size
+        reach = AROUND * size if is_large else size
+        near_low, near_high = np.maximum(box[0], low - reach), np.minimum(box[1], high + reach)
         if (near_low <= near_high).all():
-            low, high = np.minimum(low, near_low), np.maximum(high, near_high)
-    return low, high
-
-
-def _distance(half: FloatArray, towards_eye: FloatArray, up: FloatArray, aspect: float) -> float:
-    """How far away a camera sees the whole box with the half extents ``half``."""
-    right = np.cross(up, towards_eye)
-    right /= np.linalg.norm(right)
-    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
-    corners = signs * half
-    slope = np.tan(np.radians(0.5 * FIELD_OF_VIEW_DEG)) / MARGIN
-    across = np.abs(corners @ right) / (slope * aspect)
-    upwards = np.abs(corners @ np.cross(towards_eye, right)) / slope
-    return max(float((np.maximum(across, upwards) + corners @ towards_eye).max()), 1e-3)
+            (parts if is_large else whole).append(np.stack([near_low, near_high]))
+    return np.array(whole), np.array(parts).reshape(-1, 2, 3)
 
 
 def picture_axes(up: FloatArray) -> FloatArray:

@@ -118,7 +118,10 @@ class Scene(SceneViews):
         """
         core = self.core
         with core.session.lock:
-            self._program.step(core, count, alone=alone)
+            if alone:
+                self._program.step_alone(core, count)
+            else:
+                self._program.step(core, count)
 
     def before_step(self) -> None:
         """Apply forces, motors and kinematic velocities for the coming ``stepSimulation``.
@@ -423,8 +426,11 @@ class Scene(SceneViews):
         *,
         renderer: Renderer = "tiny",
         shadows: bool = True,
+        triggers: bool = False,
     ) -> Picture:
         """A picture of what ``LoadOptions.visuals`` shows: colours, distances, glTF node per pixel.
+
+        Bodies that move and have no mesh are seen by their colliders, as in ``"auto"``.
 
         Args:
             camera: The node that carries a camera of the file (index or name), the name of such a
@@ -433,12 +439,16 @@ class Scene(SceneViews):
             renderer: ``"tiny"`` is PyBullet's software renderer; ``"hardware"`` OpenGL, in a client
                 with a window or with the EGL plugin.
             shadows: Whether things throw them; a picture without takes half the time.
+            triggers: Whether their volumes lie over the colours; distances and nodes are those of
+                what is behind.
 
         Raises:
             KeyError: There is no such camera, or several of that name.
             ValueError: A size that is no picture.
         """
-        return self.pictures.take(camera, size, renderer=renderer, shadows=shadows)
+        return self.pictures.take(
+            camera, size, renderer=renderer, shadows=shadows, triggers=triggers
+        )
 
     def remove(self) -> None:
         """Take every body of this scene out of the world; later use raises. Twice is harmless."""

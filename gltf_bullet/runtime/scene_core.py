@@ -26,6 +26,7 @@ from gltf_bullet.runtime.node_sync import NodeSync
 from gltf_bullet.runtime.placement import Placement
 from gltf_bullet.runtime.scene_model import SceneModel
 from gltf_bullet.runtime.scene_state import SceneState
+from gltf_bullet.runtime.skipped_steps import SkippedSteps
 from gltf_bullet.runtime.start_states import SceneStart
 from gltf_bullet.runtime.translation import Translation, translate
 from gltf_bullet.runtime.trigger_reports import TriggerEvent, TriggerReports
@@ -98,6 +99,8 @@ class SceneCore:
             self._issues += world.issues
             self.reports = TriggerReports(world.triggers, lambda: self.asset.tree.names)
             self._start.expect()
+            self.skipped = SkippedSteps(self)
+            """Steps of the engine that the scene took no part in."""
         except BaseException:  # Ctrl-C among others
             world.remove()
             raise
@@ -106,7 +109,7 @@ class SceneCore:
     def issues(self) -> tuple[Issue, ...]:
         """Findings of reading, translating and stepping, in the order of discovery."""
         noticed = () if self.acting is None else self.acting.issues
-        found = self.world.issues_of_steps + noticed
+        found = self.world.issues_of_steps + noticed + self.skipped.issues()
         return self._issues + (with_names(found, self.asset.tree.names) if found else ())
 
     def _engine_world(self, translation: Translation, kept: KeptBodies = NONE_KEPT) -> EngineWorld:
@@ -200,7 +203,8 @@ class SceneCore:
         ).require_usable(strict=self.options.strict)
         if on_trial:
             self._engine_world(translation).remove()
-        self._issues, origins = self.issues, self.session.origins_of(self.world.body_ids)
+        self._issues += with_names(self.world.issues_of_steps, self.asset.tree.names)
+        origins = self.session.origins_of(self.world.body_ids)
         before = self.nodes.world_from_node
         kept = NONE_KEPT
         if edited is None:
@@ -222,6 +226,11 @@ class SceneCore:
         self._start.note_step()
         self.followers.has_moved = True
         self.events = ()
+
+    @property
+    def has_graph(self) -> bool:
+        """Whether a behavior graph acts in it."""
+        return self.acting is not None
 
     @property
     def may_be_compiled(self) -> bool:
@@ -410,6 +419,7 @@ class SceneCore:
             self._remake(physics, physics, state.frames, self._edited(self.model.now, physics))
         self.model.take_tables(physics)
         self.world.restore(state.world, state.engine)
+        self.skipped.shift(state.time - self.time)
         self.time = state.time
         self.followers.take(state.matrices)
         self._move_scenery()

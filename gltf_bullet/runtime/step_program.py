@@ -77,7 +77,7 @@ class StepProgram:
         Args:
             caller: Whose user asks for it.
             count: Steps of the caller.
-            alone: Whether no other scene takes part: its joints and animations do nothing.
+            alone: See :meth:`step_alone`, which takes note of it.
 
         Raises:
             SceneRemovedError: The caller's scene was removed.
@@ -110,6 +110,16 @@ class StepProgram:
         for core in cores:
             core.events = events.get(core, ())
 
+    def step_alone(self, caller: SceneCore, count: int) -> None:
+        """Let no other scene take part: its joints and animations do nothing, as was asked for."""
+        before = caller.time
+        try:
+            self.step(caller, count, alone=True)
+        finally:
+            for core in self.cores():
+                if core is not caller:
+                    core.skipped.shift(before - caller.time)
+
     def before_step(self, caller: SceneCore) -> None:
         """Everything up to the engine's step, of all scenes, where the caller makes that step.
 
@@ -136,6 +146,8 @@ class StepProgram:
                 self._make_part(cores, settings, part=part, parts=parts, is_next=part > 0)
                 self._collect(cores)
         self._push(cores, settings, part=parts - 1, parts=parts, is_next=parts > 1)
+        for core in cores:
+            core.skipped.is_open = True
 
     def after_step(self, caller: SceneCore) -> None:
         """Take in the step that the caller has made, for all scenes that have begun it."""
@@ -146,6 +158,7 @@ class StepProgram:
         cores = [core for core in self._begun if not core.is_removed]
         if caller not in cores:
             cores = [caller]
+            caller.skipped.note_unprepared()
         self._begun, self._asked = [], []
         settings = self._session.divided_settings or self._session.settings()
         with _said_of(cores):
@@ -155,6 +168,7 @@ class StepProgram:
         for core in cores:
             core.events = self._events.get(core, ())
             core.world.end_step()
+            core.skipped.is_open = False
         self._events = {}
         self._finished = [core for core in cores if core is not caller]
 

@@ -91,7 +91,7 @@ def test_a_missing_file_is_one_clear_line(run: Run, tmp_path: Path, command: str
     assert outcome.code == 2
     (line,) = outcome.err.splitlines()
     assert "missing.glb" in line
-    assert "No such file" in line
+    assert "no such file" in line
 
 
 @pytest.mark.parametrize("command", ["inspect", "simulate"])
@@ -237,6 +237,7 @@ def test_simulate_shows_where_bodies_ended(run: Run, assets: Path, tmp_path: Pat
     assert float(rows[0]["z"]) == pytest.approx(3.0)
     assert float(rows[-1]["z"]) == pytest.approx(0.5, abs=0.01)
     assert float(rows[-1]["time"]) == pytest.approx(1.5)
+    assert {row["axes"] for row in rows} == {"world, z up"}
     pixels = np.asarray(Image.open(picture))
     assert pixels.shape == (200, 320, 3)
     # Sky, floor and crate: more than one colour, and not a flat picture.

@@ -14,7 +14,7 @@ from PIL import Image
 
 from gltf_bullet.bullet.rendering.egl import egl_works
 from gltf_bullet.bullet.rendering.pictures import SKY
-from gltf_bullet.cli.outputs.media import STRIP_GAP, STRIP_LABEL, filmstrip
+from gltf_bullet.rendering.film_files import SHEET_GAP, SMALLEST_LABEL, filmstrip
 from gltf_bullet.runtime.telemetry import Telemetry
 from tests.cli.conftest import Run
 from tests.physics.scenes import G, Scenery, world
@@ -68,8 +68,12 @@ def test_films_show_the_fall_from_one_place(run: Run, falling: Path, tmp_path: P
             durations.append(animation.info["duration"])
     assert sum(durations) == pytest.approx(23 * 1000 / 30, abs=10)
     sheet = np.asarray(Image.open(strip).convert("RGB"))
-    assert sheet.shape == (80 + STRIP_LABEL, 4 * 120 + 3 * STRIP_GAP, 3)
-    parts = [sheet[:80, k * (120 + STRIP_GAP) :][:, :120] for k in range(4)]
+    assert sheet.shape == (2 * (80 + SMALLEST_LABEL), 2 * 120 + SHEET_GAP, 3)
+    parts = [
+        sheet[row * (80 + SMALLEST_LABEL) :, column * (120 + SHEET_GAP) :][:80, :120]
+        for row in range(2)
+        for column in range(2)
+    ]
     found = [orange_row(part) for part in parts]
     assert found == sorted(found)
     assert np.abs(parts[0].astype(int) - frames[0]).mean() < 6
@@ -158,11 +162,11 @@ def test_telemetry_follows_joints(assets: Path) -> None:
 
 
 def test_a_filmstrip_names_the_times() -> None:
-    frames = [(0.0, np.zeros((10, 60, 3), np.uint8)), (0.5, np.full((10, 60, 3), 9, np.uint8))]
+    frames = [(0.0, np.zeros((60, 60, 3), np.uint8)), (0.5, np.full((60, 60, 3), 9, np.uint8))]
     sheet = filmstrip(frames)
-    assert (sheet[:10, :60] == 0).all()
-    assert (sheet[:10, 60 + STRIP_GAP :] == 9).all()
-    below = sheet[10:]
+    assert (sheet[:60, :60] == 0).all()
+    assert (sheet[:60, 60 + SHEET_GAP :] == 9).all()
+    below = sheet[60:]
     assert (below.min(axis=2) < 128).any()
 
 

@@ -157,11 +157,23 @@ def test_a_position_action_spans_the_limits_of_the_joint(make: Make) -> None:
     assert env.scene.joint_controls.drive_targets()[0] == pytest.approx([0.0], abs=1e-12)
 
 
-def test_a_drive_without_a_known_range_is_refused(make: Make) -> None:
-    with pytest.raises(ValueError, match=r"velocity goes from .* give a finite low < high"):
-        make(CART_POLE)
+def test_a_drive_without_a_range_acts_by_its_force(make: Make) -> None:
+    env = make(CART_POLE)  # its drive holds a speed of 0 with at most 10 N
+    env.reset(seed=0)
+    before = env.scene.bodies["Cart"].linear_velocity
+    env.step(np.array([1.0], np.float32))
+    pushed = env.scene.bodies["Cart"].linear_velocity - before
+    assert np.abs(pushed).max() > 0.01
     ranged = EnvConfig(actions=(DriveAction(joint="Slide", low=-1.0, high=1.0),))
     assert make(CART_POLE, ranged).action_space.shape == (1,)
+    alone = EnvConfig(actions=DriveAction(joint="Slide"))
+    assert alone.actions == (DriveAction(joint="Slide"),)
+
+
+def test_a_drive_without_range_and_force_is_refused_with_the_lines_to_add(make: Make) -> None:
+    lines = r"velocity goes from 0 to 0 .* give a finite low < high:\n    config = EnvConfig\("
+    with pytest.raises(ValueError, match=lines):
+        make(FOLDER / "ragdoll.gltf")
 
 
 def test_actions_that_are_no_numbers_are_refused(make: Make) -> None:

@@ -9,7 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pybullet
 import pytest
+from gymnasium.error import ResetNeeded
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv, VectorEnv
+from scipy import ndimage
 
 from gltf_bullet.envs import EnvConfig, GltfEnv, GltfVectorEnv, terms
 from tests.envs.assets import BALANCE, CART_POLE, GOAL_LINE, RANDOM_MASS, pushes, roll
@@ -120,3 +122,28 @@ def test_numbers_of_copies_seeds_and_actions_are_checked() -> None:
     with pytest.raises(ValueError, match="actions"):
         env.step(np.zeros((3, 1), np.float32))
     env.close()
+
+
+def test_one_picture_shows_all_copies() -> None:
+    with pytest.raises(ValueError, match="render_mode"):
+        GltfVectorEnv(CART_POLE, 2, BALANCE, render_mode="human")
+    env = GltfVectorEnv(CART_POLE, 4, BALANCE, render_mode="rgb_array")
+    try:
+        with pytest.raises(ResetNeeded):
+            env.render()
+        env.reset(seed=0)
+        picture = env.render()
+        width, height = env.config.picture_size
+        assert picture is not None
+        assert picture.shape == (height, width, 3)
+        # The carts' bodies are blue: four of them, with something else between.
+        colors = picture.astype(int)
+        blue = colors[..., 2] > colors[..., 0] + 40
+        labels, count = ndimage.label(blue)
+        sizes = ndimage.sum_labels(blue, labels, range(1, count + 1))
+        assert (sizes > 10).sum() == 4
+    finally:
+        env.close()
+    plain = GltfVectorEnv(CART_POLE, 2, BALANCE)
+    assert plain.render() is None
+    plain.close()

@@ -28,6 +28,8 @@ from tests.runtime.pictures import (
 )
 from tools.gltf_builder import GltfBuilder
 
+ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
+
 HEAVY = {KHR: {"motion": {"mass": 1, "inertiaDiagonal": [1, 1, 1]}}}
 FLOATING = {KHR: {"motion": {"mass": 1, "inertiaDiagonal": [1, 1, 1], "gravityFactor": 0}}}
 
@@ -315,3 +317,35 @@ def test_a_picture_is_saved_where_its_folder_is_made(tmp_path: Path) -> None:
     assert (np.asarray(Image.open(target)) == rgb).all()
     with pytest.raises(ValueError, match=r"must end in .png"):
         picture.save(tmp_path / "seen.doc")
+
+
+@pytest.mark.parametrize("name", ["ragdoll", "shape_zoo", "goal_line"])
+def test_a_picture_shows_colliders_of_what_has_no_mesh(name: str) -> None:
+    """As ``visuals="auto"`` has it, but without other bodies for it."""
+    path = str(ASSETS / f"{name}.gltf")
+    pictures = []
+    for visuals in ("mesh", gb.read_asset(path).automatic_visuals):
+        with loaded(path, gb.LoadOptions(visuals=visuals), "z") as scene:
+            scene.step(30)
+            count = pybullet.getNumBodies(scene.client_id)
+            pictures.append(scene.render(size=(240, 180)))
+            assert pybullet.getNumBodies(scene.client_id) == count
+    ours, theirs = pictures
+    differs = np.abs(ours.rgb.astype(int) - theirs.rgb).max(axis=2) > 24
+    assert differs.mean() < 0.02  # edges
+    # A plane without an end goes on a little further for the engine.
+    assert (ours.segmentation != theirs.segmentation).mean() < 0.03
+    near = np.isfinite(ours.depth) & np.isfinite(theirs.depth) & ~differs
+    assert np.abs(ours.depth[near] - theirs.depth[near]).max() < 0.05
+
+
+def test_triggers_lie_over_the_colours_alone() -> None:
+    with loaded(str(ASSETS / "sorting_gate.gltf"), gb.LoadOptions(), "z") as scene:
+        plain = scene.render(size=(240, 180), shadows=False)
+        veiled = scene.render(size=(240, 180), shadows=False, triggers=True)
+    changed = (plain.rgb != veiled.rgb).any(axis=2)
+    assert 0.003 < changed.mean() < 0.5
+    more = veiled.rgb.astype(int) - plain.rgb
+    assert (more[changed][:, 0] > more[changed][:, 1]).mean() > 0.95  # towards magenta
+    assert (plain.depth == veiled.depth).all()
+    assert (plain.segmentation == veiled.segmentation).all()

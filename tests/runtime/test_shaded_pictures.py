@@ -146,12 +146,6 @@ def test_the_picture_is_filled_by_what_moves() -> None:
     assert np.ptp(rows) > 0.5 * 200
 
 
-def test_an_empty_picture_says_what_would_show_something() -> None:
-    wanted = pytest.warns(RuntimeWarning, match='visuals="collider"')
-    with world(str(ASSETS / "ragdoll.gltf")) as scene, wanted:
-        scene.render(size=(32, 24))
-
-
 def test_a_body_without_a_mesh_shows_its_collider_and_all_others_their_meshes() -> None:
     """A player's capsule is seen among crates, and round: its outline is that of its formula."""
     builder = GltfBuilder()

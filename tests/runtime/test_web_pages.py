@@ -11,10 +11,14 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import pybullet
 import pytest
 import zstandard
 
 import gltf_bullet as gb
+from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.rendering.foreign_planes import foreign_planes
+from gltf_bullet.runtime.views.web_stage import WebStage, web_server
 from tests.physics.scenes import G, Scenery, world
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -103,3 +107,39 @@ def test_nothing_of_the_web_is_imported_without_being_asked_for() -> None:
     code = "import sys, gltf_bullet.cli, gltf_bullet.runtime.scene; print('viser' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split()[-1] == "False"
+
+
+def grounds_of(client: int, name: str) -> list[tuple[float, float]]:
+    """Height and opacity of what lies below a scene in a page."""
+    scene = gb.load_gltf(ASSETS / f"{name}.gltf", client)
+    with web_server() as server:
+        stage = WebStage(server, scene.core)
+        found = [(float(g.position[2]), float(g.plane_opacity)) for g in stage.ground]
+        stage.remove()
+        assert stage.ground == []
+    return found
+
+
+def test_lines_lie_below_all_there_is_where_there_is_no_plane() -> None:
+    with headless_world() as client:
+        # The field is 0.1 m thick, and its upper side at height 0: lines 1 cm below that.
+        scene = gb.load_gltf(ASSETS / "goal_line.gltf", client)
+        low = min(pybullet.getAABB(body, -1, client)[0][2] for body in scene.core.world.body_ids)
+        scene.remove()
+        assert grounds_of(client, "goal_line") == [(pytest.approx(low - 0.01, abs=2e-3), 0.0)]
+        assert grounds_of(client, "shape_zoo") == []  # it has a plane of its own
+
+
+@pytest.mark.parametrize("turn", [(0.0, 0.0, 0.0, 1.0), (0.0, 0.0, 0.6, 0.8)])
+def test_the_floor_of_others_is_shown_instead(turn: tuple[float, ...]) -> None:
+    with headless_world() as client:
+        plane = pybullet.createCollisionShape(pybullet.GEOM_PLANE, physicsClientId=client)
+        floor = pybullet.createMultiBody(0.0, plane, -1, [1, 2, -0.5], turn, physicsClientId=client)
+        planes = foreign_planes(client, ())
+        assert planes.keys() == {floor}
+        assert planes[floor][:3, 1] == pytest.approx([0.0, 0.0, 1.0], abs=1e-12)  # its normal
+        assert planes[floor][:3, 3] == pytest.approx([1.0, 2.0, -0.5])
+        assert foreign_planes(client, {floor}) == {}
+        [(height, opacity)] = grounds_of(client, "cart_pole")
+        assert height == pytest.approx(-0.5)
+        assert opacity > 0.5

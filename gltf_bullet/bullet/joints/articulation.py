@@ -205,6 +205,13 @@ class Articulation:
         if self._recovering != self.rows.recovering.tobytes():
             self.refresh_native_limits()
 
+    @property
+    def own_limit_count(self) -> int:
+        """Limits that the engine does not have: they hold in steps with a solve alone."""
+        rows = self.plan.rows
+        native = {rows[r] for r in self.record.hard_rows if r < len(rows)}
+        return sum(bool(row.row.limits) and row not in native for row in rows)
+
     def violated_limits(self) -> npt.NDArray[np.bool_]:
         """Which rows are hard limits that the current positions violate, [r]."""
         values, _ = self.measured_rows()

@@ -15,6 +15,7 @@ import pybullet
 from gltf_bullet.bullet.bodies.multibody import switch_ball_off
 from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.scene_arena import RowTable
+from gltf_bullet.errors import UnknownNameError
 from gltf_bullet.model import DofKind, DriveMode, JointDrive, JointLimit, PhysicsScene
 from gltf_bullet.planning.joints.articulation_plan import JointPlan
 from gltf_bullet.planning.joints.axes import BALL
@@ -199,7 +200,7 @@ class JointControls:
             KeyError: No simulated joint is on that node.
         """
         if joint_node not in self._rows:
-            raise KeyError(f"node {joint_node} carries no simulated joint")
+            raise UnknownNameError(f"node {joint_node} carries no simulated joint")
         return tuple(self._dofs[joint_node])
 
     def dof_state(self, handle: DofHandle) -> DofState:

@@ -71,17 +71,6 @@ class InertialPoses:
             raise EngineError(f"physics client {self._client}: {error}") from error
         return float(values["fixedTimeStep"])
 
-    def advance(self) -> None:
-        """One ``stepSimulation``.
-
-        Raises:
-            EngineError: The client is not connected.
-        """
-        try:
-            pybullet.stepSimulation(physicsClientId=self._client)
-        except pybullet.error as error:
-            raise EngineError(f"physics client {self._client}: {error}") from error
-
 
 class _Body:
     """One recorded body."""

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pybullet
 
+from gltf_bullet.bullet.rendering.stand_ins import StandIns
 from gltf_bullet.rendering.camera import Camera, ViewMatrices, picture_axes, view_matrices
 from gltf_bullet.rendering.shading import (
     Light,
@@ -73,6 +74,9 @@ def take_picture(
     renderer: Renderer = "tiny",
     shadows_of: tuple[FloatArray, FloatArray] | None = None,
     planes: Mapping[tuple[int, int], FloatArray] | None = None,
+    stand_ins: StandIns | None = None,
+    veils: StandIns | None = None,
+    veil_alpha: float = 1.0,
 ) -> RawPicture:
     """Draw the world as it stands.
 
@@ -89,11 +93,17 @@ def take_picture(
             nothing does.
         planes: world_from_plane, normal y, of endless planes by body id and link; they get lines
             every metre.
+        stand_ins: What is seen besides, by the software renderer.
+        veils: What colours lie over the picture, which change nothing else of it, and ...
+        veil_alpha: ... how strongly.
     """
     is_tiny = renderer == "tiny"
     matrices = view_matrices(camera, width / height, reach, for_tiny_renderer=is_tiny)
     light = (picture_axes(up) @ np.array(LIGHT_FROM)).tolist()
     draw = partial(_draw, client_id, light=light, renderer=renderer)
+    if stand_ins is not None:
+        stand_ins.place()
+        draw = partial(_draw_both, client_id, stand_ins, light=light, renderer=renderer)
     picture = draw(matrices, width, height)
     points = None
     if shadows_of is not None or planes:
@@ -123,6 +133,12 @@ def take_picture(
     if behind is not None:
         mixed = alphas * picture.rgb + (1.0 - alphas) * behind.rgb
         picture.rgb[:] = np.round(mixed).astype(np.uint8)
+    if veils is not None:
+        veils.place()
+        veil = _draw(veils.client_id, matrices, width, height, light=light, renderer="tiny")
+        is_nearer = veil.depth < picture.depth
+        mixed = (1.0 - veil_alpha) * picture.rgb + veil_alpha * veil.rgb
+        picture.rgb[is_nearer] = np.round(mixed[is_nearer]).astype(np.uint8)
     return picture
 
 
@@ -205,6 +221,26 @@ def _draw(
         bodies=np.where(nothing, -1, ids & 0xFFFFFF),
         links=np.where(nothing, -1, (ids >> 24) - 1),
     )
+
+
+def _draw_both(
+    client_id: int,
+    stand_ins: StandIns,
+    matrices: ViewMatrices,
+    width: int,
+    height: int,
+    *,
+    light: list[float],
+    renderer: Renderer,
+) -> RawPicture:
+    """The world, and what of the stand-ins is nearer, as the links that they stand for."""
+    picture = _draw(client_id, matrices, width, height, light=light, renderer=renderer)
+    other = _draw(stand_ins.client_id, matrices, width, height, light=light, renderer="tiny")
+    is_nearer = other.depth < picture.depth
+    links = stand_ins.links_of(other.bodies[is_nearer])
+    picture.rgb[is_nearer], picture.depth[is_nearer] = other.rgb[is_nearer], other.depth[is_nearer]
+    picture.bodies[is_nearer], picture.links[is_nearer] = links[:, 0], links[:, 1]
+    return picture
 
 
 def _color(client_id: int, body_id: int, link: int) -> tuple[float, ...]:

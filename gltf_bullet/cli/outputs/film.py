@@ -206,5 +206,6 @@ class Film:
             (scale * width, scale * height),
             renderer="hardware" if self._uses_egl else "tiny",
             shadows=True,
+            triggers=True,
         )
         return np.asarray(Image.fromarray(pixels).reduce(scale)) if smooth else pixels

@@ -11,6 +11,7 @@ import numpy as np
 
 from gltf_bullet.behavior.running import LogEntry
 from gltf_bullet.behavior.values import SIZES, Reference, Value
+from gltf_bullet.errors import UnknownNameError
 from gltf_bullet.runtime.acting.acting import Acting
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.suggestions import did_you_mean
@@ -36,13 +37,13 @@ class Variables(MutableMapping[int | str, Any]):
         """
         if not isinstance(key, str):
             if not 0 <= key < len(self._variables):
-                raise KeyError(f"variable {key}; the graph has {len(self._variables)}")
+                raise UnknownNameError(f"variable {key}; the graph has {len(self._variables)}")
             return key
         found = [k for k, variable in enumerate(self._variables) if variable.name == key]
         if len(found) != 1:
             names = [variable.name for variable in self._variables if variable.name]
-            raise KeyError(
-                f"{key!r} names {len(found)} variables{did_you_mean(key, names)}; names: {names}"
+            raise UnknownNameError(
+                f"{key!r} names {len(found)} variables; names: {names}{did_you_mean(key, names)}"
             )
         return found[0]
 
@@ -130,7 +131,9 @@ class BehaviorView:
             if known.id == event:
                 return number
         near = did_you_mean(event, self.events)
-        raise KeyError(f"{event!r} is no event of the graph{near}; events: {list(self.events)}")
+        raise UnknownNameError(
+            f"{event!r} is no event of the graph; events: {list(self.events)}{near}"
+        )
 
     def send(self, event: str, **values: Any) -> None:
         """Send a custom event to the graph; values that are not given have their initial ones.
@@ -145,7 +148,7 @@ class BehaviorView:
         made: dict[str, Value] = {}
         for name, value in values.items():
             if name not in sockets:
-                raise KeyError(f"{event!r} has no value {name!r}; values: {list(sockets)}")
+                raise UnknownNameError(f"{event!r} has no value {name!r}; values: {list(sockets)}")
             made[name] = taken(sockets[name][0], value, f"{name} of {event!r}")
         self._acting.behavior.receive(number, made)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from gltf_bullet.errors import UnknownNameError
 from gltf_bullet.scene import Animation, AnimationSampler
 from gltf_bullet.transforms import IntArray
 
@@ -214,7 +215,7 @@ class Animations(Sequence[AnimationPlayer]):
         found = [player for player in self._players if player.name == key]
         if len(found) != 1:
             names = [player.name for player in self._players]
-            raise KeyError(f"{key!r} names {len(found)} animations; names: {names}")
+            raise UnknownNameError(f"{key!r} names {len(found)} animations; names: {names}")
         return found[0]
 
     def __len__(self) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 
 from gltf_bullet.errors import GltfBulletError
 from gltf_bullet.output_files import written_aside
+from gltf_bullet.rendering.camera import Camera
 from gltf_bullet.runtime.followers import Jump
 from gltf_bullet.runtime.recording.keyframes import (
     ascending_times,
@@ -24,9 +25,10 @@ from gltf_bullet.runtime.recording.keyframes import (
 from gltf_bullet.runtime.recording.link_tracks import Chain, chain_tracks
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.runtime.views.export import Track, node_poses, write_posed
+from gltf_bullet.runtime.views.film_export import film_look, film_suffix, write_film
 from gltf_bullet.runtime.views.notebook import framed_page
 from gltf_bullet.runtime.views.shown_meshes import Shown
-from gltf_bullet.runtime.views.web_export import page_of
+from gltf_bullet.runtime.views.web_export import page_of, require_page_suffix
 from gltf_bullet.transforms import FloatArray, IntArray, decompose_trs
 
 __all__ = ["Recording", "record"]
@@ -165,18 +167,55 @@ class Recording:
             ValueError: Another suffix.
             OSError: The file cannot be written.
         """
-        if os.path.splitext(path)[1].lower() not in (".html", ".htm"):
-            raise ValueError(f"{os.fspath(path)} must end in .html")
+        require_page_suffix(path)
         page = self._page(visuals)
         with written_aside(path) as aside:
             aside.write_text(page, encoding="utf-8")
 
+    def export_film(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        size: tuple[int, int] = (640, 400),
+        fps: float = 30.0,
+        frames: int = 6,
+        camera: Camera | None = None,
+        visuals: Shown = "auto",
+    ) -> None:
+        """Draw the rollout as a film: ``.mp4``, ``.gif``, or as ``.png`` a sheet of some frames.
+
+        Drawn in a world of its own, with shadows and triggers; the scene's is left alone, and
+        bodies of others in it are not seen: :func:`~gltf_bullet.record_world` records those.
+
+        Args:
+            path: Says what is written; folders above it are made.
+            size: Width and height of a frame [pixels].
+            fps: Frames per second of simulated time.
+            frames: Of a sheet, the first and the last moment among them.
+            camera: It stands still; ``None``: one that sees the whole course.
+            visuals: As of :meth:`export_html`.
+
+        Raises:
+            ImportError: ``.mp4`` without the extra ``media``.
+            ValueError: Another suffix, or numbers of which there is no film.
+            OSError: The file cannot be written.
+        """
+        look = film_look(size=size, fps=fps, frames=frames, camera=camera, visuals=visuals)
+        film_suffix(path)
+        times, matrices = self._course()
+        write_film(self._core, path, times, list(matrices), look)
+
     def _page(self, visuals: Shown) -> str:
+        times, frames = self._course()
+        return page_of(self._core, times, frames, visuals)
+
+    def _course(self) -> tuple[FloatArray, Iterator[FloatArray]]:
+        """Times [s], and world_from_node of all nodes then, shape [node_count, 4, 4] each."""
         self._note(force=True)
         every = np.arange(len(self._core.asset.tree))
         composed = self._core.nodes.composed
         frames = (composed(every, frame) for frame in self._each_frame(every))
-        return page_of(self._core, ascending_times(np.array(self._times)), frames, visuals)
+        return ascending_times(np.array(self._times)), frames
 
     def _frames_of(self, nodes: IntArray) -> FloatArray:
         """:meth:`_each_frame` in one array, shape [frame_count, node_count, 4, 4]."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,17 @@ from gltf_bullet.convert.description import WorldDescription
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue
 from gltf_bullet.errors import EngineError
 from gltf_bullet.gltf.writing import write_document
+from gltf_bullet.output_files import written_aside
+from gltf_bullet.rendering.camera import Camera
 from gltf_bullet.runtime.recording.keyframes import next_due, require_number
 from gltf_bullet.runtime.recording.link_tracks import body_tracks
+from gltf_bullet.runtime.recording.replays import replayed
+from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.views.export import Track, add_animation
+from gltf_bullet.runtime.views.film_export import film_look, film_suffix, write_film
+from gltf_bullet.runtime.views.web_export import page_of, require_page_suffix
 from gltf_bullet.runtime.world_export import checked_file, require_gltf_suffix
+from gltf_bullet.runtime.world_step import step_world
 from gltf_bullet.runtime.worlds.live_scenes import idle_axes, scenes_among
 from gltf_bullet.runtime.worlds.scene_losses import report_losses
 from gltf_bullet.transforms import FloatArray
@@ -82,6 +89,7 @@ class WorldRecording:
         tolerance: float | None,
     ) -> None:
         diagnostics = Diagnostics()
+        self._client_id = client_id
         ids = read_bodies(client_id, bodies)
         scenes = scenes_among(client_id, ids)
         # Frames follow the engine's links, so that scenes are as the engine has them.
@@ -119,13 +127,13 @@ class WorldRecording:
         return self._now
 
     def step(self, count: int = 1) -> None:
-        """Call ``stepSimulation`` so many times, and look after each.
+        """Make so many steps of the world, scenes in it included, and look after each.
 
         Raises:
             EngineError: The client is not connected.
         """
         for _ in range(count):
-            self._poses.advance()
+            step_world(self._client_id)
             self.after_step()
 
     def after_step(self) -> None:
@@ -164,10 +172,7 @@ class WorldRecording:
         require_gltf_suffix(path)
         if tolerance is not None:
             require_number("tolerance", tolerance)
-        if self._now > self._times[-1]:
-            with suppress(EngineError):  # disconnected: the frames until then
-                self._note_changes()
-                self._note()
+        self._note_last()
         allowed = tolerance or self._tolerance or 1e-4
         file, _ = checked_file(self._world, Diagnostics())
         root: dict[str, Any] = dict(file.root)
@@ -176,6 +181,65 @@ class WorldRecording:
         if tracks:
             add_animation(root, buffers, tracks, name)
         write_document(root, buffers, path)
+
+    def export_film(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        size: tuple[int, int] = (640, 400),
+        fps: float = 30.0,
+        frames: int = 6,
+        camera: Camera | None = None,
+    ) -> None:
+        """Draw the rollout as a film: ``.mp4``, ``.gif``, or as ``.png`` a sheet of some frames.
+
+        Args:
+            path: Says what is written; folders above it are made.
+            size: Width and height of a frame [pixels].
+            fps: Frames per second of simulated time.
+            frames: Of a sheet, the first and the last moment among them.
+            camera: It stands still; ``None``: one that sees the whole course.
+
+        Raises:
+            ImportError: ``.mp4`` without the extra ``media``.
+            ValueError: Another suffix, or numbers of which there is no film.
+            OSError: The file cannot be written.
+        """
+        look = film_look(size=size, fps=fps, frames=frames, camera=camera, visuals="auto")
+        film_suffix(path)
+        with self._replayed() as (core, matrices):
+            write_film(core, path, np.array(self._times), matrices, look)
+
+    def export_html(self, path: str | os.PathLike[str]) -> None:
+        """Write a page that plays the rollout in any browser, off the network.
+
+        Needs the extra ``web``. While the page is made, a port of this machine alone is open.
+
+        Args:
+            path: Ends in ``.html``; folders above it are made.
+
+        Raises:
+            ImportError: The extra is not installed.
+            ValueError: Another suffix.
+            OSError: The file cannot be written.
+        """
+        require_page_suffix(path)
+        with self._replayed() as (core, matrices):
+            page = page_of(core, np.array(self._times), matrices, "auto")
+        with written_aside(path) as aside:
+            aside.write_text(page, encoding="utf-8")
+
+    @contextmanager
+    def _replayed(self) -> Iterator[tuple[SceneCore, list[FloatArray]]]:
+        self._note_last()
+        with replayed(self.export_glb, np.array(self._times)) as replay:
+            yield replay
+
+    def _note_last(self) -> None:
+        if self._now > self._times[-1]:
+            with suppress(EngineError):  # disconnected: the frames until then
+                self._note_changes()
+                self._note()
 
     def _note_changes(self) -> None:
         for number, body_id in self._poses.newly_lost():

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar, overload
 
+from gltf_bullet.errors import UnknownNameError
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.views.bodies import Body
 from gltf_bullet.suggestions import did_you_mean
@@ -40,7 +41,9 @@ class ByNode(Mapping[int, V]):
         try:
             return self._values[operator.index(key)]
         except KeyError:
-            raise KeyError(f"node {key} has none; {self._what} are at {self._listed()}") from None
+            raise UnknownNameError(
+                f"node {key} has none; {self._what} are at {self._listed()}"
+            ) from None
 
     def __contains__(self, key: object) -> bool:
         """Whether ``self[key]`` gives a value: a name that several nodes bear does not."""
@@ -70,9 +73,13 @@ class ByNode(Mapping[int, V]):
         if len(found) == 1:
             return found[0]
         if found:
-            raise KeyError(f"{name!r} names {len(found)} {self._what}; use an index: {found}")
+            raise UnknownNameError(
+                f"{name!r} names {len(found)} {self._what}; use an index: {found}"
+            )
         near = did_you_mean(name, [self._names[node] for node in self._values])
-        raise KeyError(f"{name!r} names none of the {self._what}{near}; there are {self._listed()}")
+        raise UnknownNameError(
+            f"{name!r} names none of the {self._what}; there are {self._listed()}{near}"
+        )
 
     def _listed(self) -> str:
         """Names and indices, as many as fit into a message."""
@@ -187,7 +194,7 @@ class Nodes(Sequence[NodeView]):
         if len(found) == 1:
             return found[0]
         if found:
-            raise KeyError(f"{key!r} names {len(found)} nodes; use an index: {found}")
-        raise KeyError(
+            raise UnknownNameError(f"{key!r} names {len(found)} nodes; use an index: {found}")
+        raise UnknownNameError(
             f"{key!r} names no node of {self._core.asset.path}{did_you_mean(key, names)}"
         )

@@ -21,12 +21,14 @@ from gltf_bullet.bullet.rendering.pictures import (
 )
 from gltf_bullet.bullet.rendering.shown_links import ShownLink
 from gltf_bullet.diagnostics import Diagnostics
+from gltf_bullet.errors import UnknownNameError
 from gltf_bullet.gltf.cameras import read_camera
 from gltf_bullet.output_files import written_aside
 from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan
 from gltf_bullet.rendering.camera import Camera, camera_on_box, framed_box, framing_camera
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.views.nodes import ByNode
+from gltf_bullet.runtime.views.shown_meshes import TRIGGER_ALPHA, stand_ins, trigger_stand_ins
 from gltf_bullet.scene import Lens, PerspectiveLens
 from gltf_bullet.suggestions import did_you_mean
 from gltf_bullet.transforms import FloatArray, decompose_trs, matrices_from_quats
@@ -139,6 +141,7 @@ class Pictures:
         renderer: Renderer = "tiny",
         with_nodes: bool = True,
         shadows: bool = False,
+        triggers: bool = False,
     ) -> Picture:
         """A picture; arguments and errors as of ``Scene.render``.
 
@@ -148,6 +151,7 @@ class Pictures:
             renderer: As of ``Scene.render``.
             with_nodes: ``False`` leaves ``segmentation`` empty, which is cheaper.
             shadows: As of ``Scene.render``.
+            triggers: As of ``Scene.render``.
         """
         self._core.require_alive()
         if size is not None and not all(1 <= pixels <= 16384 for pixels in size):
@@ -157,7 +161,7 @@ class Pictures:
         if camera is not None and not isinstance(camera, Camera):
             camera = self.require_camera(camera).camera
         return self._current_painter().take(
-            camera, size, renderer, with_nodes=with_nodes, shadows=shadows
+            camera, size, renderer, with_nodes=with_nodes, shadows=shadows, triggers=triggers
         )
 
     def rgb(
@@ -168,6 +172,7 @@ class Pictures:
         renderer: Renderer = "tiny",
         box: tuple[FloatArray, FloatArray] | None = None,
         shadows: bool = False,
+        triggers: bool = False,
     ) -> PixelArray:
         """Only the colours of :meth:`take`, shape [height, width, 3].
 
@@ -177,7 +182,9 @@ class Pictures:
         if camera is None and box is not None:
             width, height = size or DEFAULT_SIZE
             camera = camera_on_box(*box, self._core.placement.up, width / height)
-        return self.take(camera, size, renderer=renderer, with_nodes=False, shadows=shadows).rgb
+        return self.take(
+            camera, size, renderer=renderer, with_nodes=False, shadows=shadows, triggers=triggers
+        ).rgb
 
     def framed_box(self) -> tuple[FloatArray, FloatArray]:
         """Lowest and highest corner of what a picture without a camera would frame now [m]."""
@@ -203,7 +210,7 @@ class Pictures:
             view.name or self._core.asset.tree.names[node] for node, view in self.cameras.items()
         ]
         near = did_you_mean(key, names) if isinstance(key, str) else ""
-        raise KeyError(f"{key!r} names {len(found)} cameras{near}; there are {names}")
+        raise UnknownNameError(f"{key!r} names {len(found)} cameras; there are {names}{near}")
 
     def close(self) -> None:
         """Free what drawing needed; the next picture makes it anew."""
@@ -232,12 +239,20 @@ class _Painter:
         self._several = [
             shown for shown in self._shown if len(np.unique(shown.visual.mesh.part_of_triangle)) > 1
         ]
-        self._planes = _endless_planes(core) if core.options.visuals == "collider" else {}
+        self._stand_ins = stand_ins(core)
+        self._triggers = trigger_stand_ins(core)
+        shows_planes = core.options.visuals == "collider" or (
+            self._stand_ins is not None and core.asset.automatic_visuals == "collider"
+        )
+        self._planes = _endless_planes(core) if shows_planes else {}
         self._picking = NodePicking([shown.visual for shown in self._several])
 
     def close(self) -> None:
         """Free what drawing needed."""
         self._picking.close()
+        for hidden in (self._stand_ins, self._triggers):
+            if hidden is not None:
+                hidden.close()
 
     def take(
         self,
@@ -247,12 +262,13 @@ class _Painter:
         *,
         with_nodes: bool,
         shadows: bool,
+        triggers: bool,
     ) -> Picture:
         """A picture; see ``Scene.render``."""
         core = self._core
-        if core.options.visuals == "mesh" and not self._shown:
+        if renderer == "hardware" and core.options.visuals == "mesh" and not self._shown:
             warnings.warn(
-                "no body of the scene shows a mesh, so there is nothing to see of it; "
+                "no body of the scene shows a mesh, so there is nothing to see of it by hardware; "
                 'LoadOptions(visuals="collider") shows its collision shapes',
                 RuntimeWarning,
                 stacklevel=4,
@@ -280,6 +296,9 @@ class _Painter:
             renderer=renderer,
             shadows_of=framed_box(*boxes) if shadows and boxes is not None else None,
             planes=self._planes,
+            stand_ins=self._stand_ins if renderer == "tiny" else None,
+            veils=self._triggers if triggers else None,
+            veil_alpha=TRIGGER_ALPHA,
         )
         nodes = np.zeros((0, 0), dtype=np.int32)
         if with_nodes:

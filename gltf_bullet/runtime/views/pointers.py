@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from gltf_bullet.diagnostics import Diagnostics
+from gltf_bullet.errors import UnknownNameError
 from gltf_bullet.gltf.meshes import read_mesh
 from gltf_bullet.model import (
     GravityVolume,
@@ -111,7 +112,7 @@ def set_value(core: SceneCore, pointer: str, value: Any) -> None:
     """
     _require_text(pointer)
     if pointer.endswith(_LENGTH):
-        raise KeyError(f"{pointer} is read-only")
+        raise UnknownNameError(f"{pointer} is read-only")
     node = _node_field(core, pointer)
     if node is not None:
         _set_node(core, *node, value)
@@ -119,9 +120,11 @@ def set_value(core: SceneCore, pointer: str, value: Any) -> None:
     target = find_target(core.model_now(), pointer)
     if target is None:
         if find_target(core.asset.physics, pointer) is not None:
-            raise KeyError(f"{pointer} is of a node that is not in the scene that is loaded")
+            raise UnknownNameError(
+                f"{pointer} is of a node that is not in the scene that is loaded"
+            )
         _from_document(core, pointer)  # raises where the pointer leads nowhere
-        raise KeyError(f"{pointer} cannot be changed")
+        raise UnknownNameError(f"{pointer} cannot be changed")
     if isinstance(target.item, JointDrive) and target.is_used:
         _set_drive(core, target, pointer, value)
         return
@@ -172,10 +175,12 @@ def _node_field(core: SceneCore, pointer: str) -> tuple[int, str] | None:
         return None
     index, field = int(tokens[2]), tokens[3]
     if index >= len(core.asset.tree):
-        raise KeyError(f"{pointer}: the file has {len(core.asset.tree)} nodes")
+        raise UnknownNameError(f"{pointer}: the file has {len(core.asset.tree)} nodes")
     if field not in _NODE_FIELDS and field != "weights":
         near = _near(core, pointer)
-        raise KeyError(f"{pointer}: must end in translation, rotation, scale or weights{near}")
+        raise UnknownNameError(
+            f"{pointer}: must end in translation, rotation, scale or weights{near}"
+        )
     return index, field
 
 
@@ -343,7 +348,7 @@ def _from_document(core: SceneCore, pointer: str) -> Any:
     """A value that physics does not use, as the file has it."""
     owner: Any = core.asset.document.json
     if not pointer.startswith("/"):
-        raise KeyError(f"{pointer!r} is no JSON pointer; must start with /")
+        raise UnknownNameError(f"{pointer!r} is no JSON pointer; must start with /")
     for token in pointer.split("/")[1:]:
         key = token.replace("~1", "/").replace("~0", "~")
         if isinstance(owner, list) and _INDEX.fullmatch(key) and int(key) < len(owner):
@@ -351,23 +356,23 @@ def _from_document(core: SceneCore, pointer: str) -> Any:
         elif isinstance(owner, dict) and key in owner:
             owner = owner[key]
         else:
-            raise KeyError(f"{pointer}: the asset has nothing at {key!r}{_near(core, pointer)}")
+            raise UnknownNameError(
+                f"{pointer}: the asset has nothing at {key!r}{_near(core, pointer)}"
+            )
     return owner
 
 
 def _near(core: SceneCore, pointer: str) -> str:
     """The end of a message: pointers that somebody may have meant.
 
-    One of the same object that ends alike is nearer than any that looks alike: ``/nodes/1/mass``.
+    One of the same object that ends alike, then one of another, is nearer than any that looks
+    alike: ``/nodes/1/mass``.
     """
     known = pointers_of(core.model_now())
     tokens = pointer.split("/")
     places = [f"/nodes/{k}/{key}" for k in range(len(core.asset.tree)) for key in _NODE_FIELDS]
-    within = [
-        other
-        for other in known
-        if other.split("/")[1:3] == tokens[1:3] and other.split("/")[-1] == tokens[-1]
-    ]
+    alike = [other for other in known if other.split("/")[-1] == tokens[-1]]
+    within = [other for other in alike if other.split("/")[1:3] == tokens[1:3]] or alike
     if within:
         return f"; did you mean {' or '.join(map(repr, within[:3]))}?"
     return did_you_mean(pointer, (*known, *places)[:_MOST_NEAR], similar=0.75)
@@ -386,5 +391,5 @@ def _length(core: SceneCore, pointer: str) -> int:
         return 0
     found = _from_document(core, listed)
     if not isinstance(found, list):
-        raise KeyError(f"{pointer}: there is no list")
+        raise UnknownNameError(f"{pointer}: there is no list")
     return len(found)

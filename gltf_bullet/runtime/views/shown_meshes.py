@@ -6,11 +6,13 @@ Independent of what the scene shows in PyBullet: training scenes show nothing th
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from gltf_bullet.bullet.rendering.stand_ins import StandIn, StandIns
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.planning.shapes.shape_plans import InfinitePlanePlan, PlacedShape
 from gltf_bullet.rendering.render_meshes import plan_visuals
@@ -19,10 +21,24 @@ from gltf_bullet.rendering.visual_plans import VisualMesh, VisualPlans
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["Shown", "ShownMesh", "mesh_boxes", "mesh_matrices", "shown_meshes"]
+__all__ = [
+    "TRIGGER_ALPHA",
+    "Shown",
+    "ShownMesh",
+    "mesh_boxes",
+    "mesh_matrices",
+    "shown_meshes",
+    "stand_ins",
+    "trigger_meshes",
+    "trigger_stand_ins",
+]
 
 Shown = Literal["auto", "mesh", "collider"]
 """``auto``: the file's meshes, and colliders of bodies that move and have none."""
+
+
+TRIGGER_ALPHA = 0.3
+TRIGGER_COLOR = (0.8, 0.1, 0.8, TRIGGER_ALPHA)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -119,6 +135,73 @@ def _bodies(core: SceneCore) -> _Found:
             mesh = solid(shapes, COLOR_OF_KIND[body.kind])
             found.append((body.node, body.node, mesh, np.eye(4), False))
     return found
+
+
+def stand_ins(core: SceneCore) -> StandIns | None:
+    """Colliders for pictures of a scene whose bodies show meshes, of those that have none."""
+    best = core.asset.automatic_visuals
+    if core.options.visuals != "mesh" or best == "mesh":
+        return None
+    plan, world = core.world.plan.bodies, core.world
+    frames = core.nodes.frames_now()
+    shapes: list[StandIn] = []
+    owners: list[int | None] = []
+    matrices: list[FloatArray] = []
+    for static in plan.statics if best == "collider" else ():
+        mesh = solid([static.shape], COLOR_OF_KIND[static.kind])
+        shapes.append(StandIn(mesh=mesh, link=(world.static_ids[static.node], -1)))
+        owners.append(static.node if static.owner >= 0 else None)
+        matrices.append(frames.pose(static.node).matrix())
+    seen = {shown.owner for shown in world.shown}
+    for body in plan.bodies.values():
+        if body.node in seen:
+            continue
+        for link, group in zip(world.links_of(body.node), body.groups, strict=False):
+            mesh = solid(group.shapes, COLOR_OF_KIND[body.kind])
+            shapes.append(StandIn(mesh=mesh, link=link))
+            owners.append(body.node)
+            matrices.append(np.eye(4))
+
+    return StandIns(shapes, _places(core, owners, matrices)) if shapes else None
+
+
+def trigger_meshes(core: SceneCore) -> tuple[ShownMesh, ...]:
+    """The volumes of triggers, to be seen through."""
+    return tuple(
+        ShownMesh(
+            label=f"trigger {number} {core.asset.tree.names[volume.trigger]}".replace("/", "_"),
+            node=volume.node,
+            owner=volume.node,
+            mesh=solid([volume.shape], TRIGGER_COLOR),
+            world_from_mesh=np.eye(4),
+        )
+        for number, volume in enumerate(core.world.plan.triggers.volumes)
+    )
+
+
+def trigger_stand_ins(core: SceneCore) -> StandIns | None:
+    """The same for pictures; ``None`` where there are none."""
+    meshes = trigger_meshes(core)
+    owners = [mesh.owner for mesh in meshes]
+    shapes = [StandIn(mesh=mesh.mesh, link=(-1, -1)) for mesh in meshes]
+    matrices = [mesh.world_from_mesh for mesh in meshes]
+    return StandIns(shapes, _places(core, owners, matrices)) if shapes else None
+
+
+def _places(
+    core: SceneCore, owners: Sequence[int | None], matrices: Sequence[FloatArray]
+) -> Callable[[], FloatArray]:
+    """What tells where things stand now that go with nodes, or stand still."""
+    moving = [k for k, owner in enumerate(owners) if owner is not None]
+    nodes = [owner for owner in owners if owner is not None]
+
+    def places() -> FloatArray:
+        result = np.array(matrices)
+        if moving:
+            result[moving] = core.nodes.rigid_matrices(nodes, None)
+        return result
+
+    return places
 
 
 def mesh_matrices(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 
 import numpy as np
@@ -12,7 +13,17 @@ from gltf_bullet.runtime.views.shown_meshes import Shown, ShownMesh, mesh_boxes,
 from gltf_bullet.runtime.views.web_stage import WebStage, aim_at_boxes, web_server
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["page_of"]
+__all__ = ["page_of", "require_page_suffix"]
+
+
+def require_page_suffix(path: str | os.PathLike[str]) -> None:
+    """Raise where a path is no page's.
+
+    Raises:
+        ValueError: It ends otherwise.
+    """
+    if os.path.splitext(path)[1].lower() not in (".html", ".htm"):
+        raise ValueError(f"{os.fspath(path)} must end in .html")
 
 
 def page_of(
@@ -31,7 +42,7 @@ def page_of(
     """
     frames = list(world_from_nodes)
     with web_server() as server:
-        stage = WebStage(server, core, shown)
+        stage = WebStage(server, core, shown, triggers=True)
         stage.place(frames[0])
         aim_at_boxes(server, core, *_course(core, stage.meshes, frames))
         page = server.get_scene_serializer()

@@ -14,12 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gltf_bullet.bullet.rendering.foreign_planes import foreign_planes
 from gltf_bullet.errors import EngineError
-from gltf_bullet.rendering.camera import framed_box, framing_camera
+from gltf_bullet.rendering.camera import framed_box, framing_camera, picture_axes
 from gltf_bullet.rendering.glb_meshes import glb_of
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.views.pictures import Pictures
-from gltf_bullet.runtime.views.shown_meshes import Shown, ShownMesh, mesh_matrices, shown_meshes
+from gltf_bullet.runtime.views.shown_meshes import (
+    Shown,
+    ShownMesh,
+    mesh_boxes,
+    mesh_matrices,
+    shown_meshes,
+    trigger_meshes,
+)
 from gltf_bullet.runtime.views.web_door import Door
 from gltf_bullet.scene import PerspectiveLens
 from gltf_bullet.transforms import FloatArray, quats_from_matrices
@@ -29,7 +37,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "WebStage",
-    "add_ground",
     "aim_at_boxes",
     "aim_at_scene",
     "open_server",
@@ -41,6 +48,8 @@ STILL = 1e-6
 """[m] and parts of a turn: what moved by less is not sent again."""
 PAGE_ASPECT = 1.6
 """Width over height that the first view is framed for."""
+BELOW = 0.01
+"""[m] From the lowest thing down to lines that are nothing to stand on."""
 BESIDE_PANEL, PANEL_SHIFT = 1.2, 0.45
 """What the panel leaves of a page of 1200 x 800 pixels: its width over height, and how far its
 middle is to the left, in halves of the height."""
@@ -111,21 +120,45 @@ def web_server() -> Iterator[viser.ViserServer]:
 class WebStage:
     """The meshes of one scene in one server."""
 
-    def __init__(self, server: viser.ViserServer, core: SceneCore, shown: Shown = "auto") -> None:
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        core: SceneCore,
+        shown: Shown = "auto",
+        *,
+        triggers: bool = False,
+    ) -> None:
+        """Add them; ``triggers``: and the volumes of triggers."""
         self._scene, self._core = server.scene, core
-        self.meshes = shown_meshes(core, shown)
+        self.meshes = shown_meshes(core, shown) + (trigger_meshes(core) if triggers else ())
         """In the order of :attr:`handles`."""
         up = np.asarray(core.placement.up, dtype=np.float64)
         with server.atomic():
             self._scene.set_up_direction(up)
             self._scene.configure_default_lights(enabled=True, cast_shadow=True)
             self.handles: list[Any] = [self._add(mesh) for mesh in self.meshes]
+            self.ground: list[Any] = self._add_ground(up)
+            """What lies below, and is no mesh of the scene."""
         self._placed = np.full((len(self.meshes), 4, 4), np.nan)
 
     def _add(self, shown: ShownMesh) -> Any:
         if shown.is_endless:
             return add_ground(self._scene, shown.label, shown.world_from_mesh)
         return self._scene.add_glb(f"/{shown.label}", glb_of(shown.mesh))
+
+    def _add_ground(self, up: FloatArray) -> list[Any]:
+        """The floor that others have put into the world; without any, lines below all there is."""
+        core = self._core
+        planes = foreign_planes(core.client_id, set(core.world.body_ids))
+        if planes:
+            return [add_ground(self._scene, f"floor {k}", planes[k]) for k in planes]
+        if any(mesh.is_endless for mesh in self.meshes) or not self.meshes:
+            return []
+        boxes = mesh_boxes(self.meshes, mesh_matrices(core, self.meshes)).reshape(-1, 3)
+        world_from_grid = np.eye(4)
+        world_from_grid[:3, :3] = picture_axes(up)[:, [0, 2, 1]] * [1.0, 1.0, -1.0]
+        world_from_grid[:3, 3] = up * float((boxes @ up).min() - BELOW)
+        return [add_ground(self._scene, "lines of a metre", world_from_grid, is_solid=False)]
 
     def place(self, world_from_node: FloatArray | None = None) -> None:
         """Put all meshes where they belong; ``None``: where they are now."""
@@ -142,13 +175,18 @@ class WebStage:
 
     def remove(self) -> None:
         """Take the meshes away."""
-        for handle in self.handles:
+        for handle in (*self.handles, *self.ground):
             handle.remove()
-        self.handles = []
+        self.handles, self.ground = [], []
 
 
-def add_ground(scene: viser.SceneApi, label: str, world_from_plane: FloatArray) -> Any:
-    """A plane without an end through x and z of a frame; its squares of a metre tell sizes."""
+def add_ground(
+    scene: viser.SceneApi, label: str, world_from_plane: FloatArray, *, is_solid: bool = True
+) -> Any:
+    """A plane without an end through x and z of a frame; its squares of a metre tell sizes.
+
+    ``is_solid``: whether there is more of it than lines.
+    """
     x, y, z, w = quats_from_matrices(world_from_plane[None, :3, :3])[0].tolist()
     return scene.add_grid(
         f"/{label}",
@@ -156,9 +194,9 @@ def add_ground(scene: viser.SceneApi, label: str, world_from_plane: FloatArray) 
         infinite_grid=True,
         cell_size=1.0,
         section_size=5.0,
-        plane_opacity=0.9,
+        plane_opacity=0.9 if is_solid else 0.0,
         plane_color=(225, 228, 232),
-        shadow_opacity=0.35,
+        shadow_opacity=0.35 if is_solid else 0.0,
         wxyz=(w, x, y, z),
         position=world_from_plane[:3, 3],
     )
@@ -185,7 +223,10 @@ def aim_at_boxes(
     """
     low, high = framed_box(moving, resting)
     camera = framing_camera(moving, resting, core.placement.up, aspect)
-    matrix, target = camera.world_from_camera, 0.5 * (low + high)
+    matrix = camera.world_from_camera
+    eye, back = matrix[:3, 3], matrix[:3, 2]
+    # What the mouse turns the view about: as far away as the middle of all.
+    target = eye - back * float(back @ (eye - 0.5 * (low + high)))
     shift = np.zeros(3)
     if isinstance(camera.lens, PerspectiveLens):
         angle = camera.lens.vertical_field_of_view
@@ -198,9 +239,10 @@ def aim_at_boxes(
 
 
 def aim_at_scene(server: viser.ViserServer, core: SceneCore) -> None:
-    """The view that a picture of the scene would have now, beside the panel."""
+    """A view of the scene as it stands now, and of where it stands, beside the panel."""
     pictures = Pictures(core)
     try:
-        aim_at_boxes(server, core, *pictures.boxes(), aspect=BESIDE_PANEL, aside=PANEL_SHIFT)
+        whole = np.stack(pictures.framed_box())[None]
+        aim_at_boxes(server, core, whole, whole[:0], aspect=BESIDE_PANEL, aside=PANEL_SHIFT)
     finally:
         pictures.close()

@@ -8,11 +8,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
-
 from gltf_bullet.bullet.owned_world import add_floor, close_world, open_world
 from gltf_bullet.runtime.views.web_door import is_loopback
-from gltf_bullet.runtime.views.web_stage import add_ground
 from gltf_bullet.viewer.session import Session
 from gltf_bullet.viewer.view_options import ViewOptions
 from gltf_bullet.viewer.web.page import WebPage
@@ -61,10 +58,6 @@ def view_web(
             session, show=options.show, visuals=options.visuals, host=host, port=port, rate=RATE
         )
         try:
-            if options.floor:
-                # x and z of a plane's own frame span it.
-                up = np.eye(4) if is_y_up else np.eye(4)[[0, 2, 1, 3]] * [1, 1, -1, 1]
-                add_ground(page.server.scene, "floor", up)
             say(f"{path}: {page.url} (Ctrl-C ends it)")
             if not is_loopback(host):
                 say(

@@ -1,0 +1,125 @@
+"""Colliders in the pictures of bodies that were made without anything to see.
+
+PyBullet takes what a body shows when it makes it, and never again. A world of our own holds a body
+per shape; its pictures, from the same place, are laid into those of the user's world, which stays
+as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pybullet
+
+from gltf_bullet.bullet.engine_link import EngineLink
+from gltf_bullet.bullet.rendering.visual_files import load_texture
+from gltf_bullet.bullet.rendering.visuals import mesh_arguments
+from gltf_bullet.bullet.shapes.engine_shapes import MAX_INDICES, MAX_VERTICES
+from gltf_bullet.errors import EngineError
+from gltf_bullet.rendering.visual_plans import VisualMesh
+from gltf_bullet.transforms import FloatArray, IntArray, quats_from_matrices
+
+__all__ = ["StandIn", "StandIns"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StandIn:
+    """A shape that is seen instead of a link."""
+
+    mesh: VisualMesh
+    link: EngineLink
+    """In the user's world."""
+
+
+class StandIns:
+    """Of one scene, in a private world that is opened by the first picture."""
+
+    def __init__(
+        self,
+        shapes: Sequence[StandIn],
+        world_from_shapes: Callable[[], FloatArray],
+        kept: Path | None = None,
+    ) -> None:
+        """Know what to show.
+
+        Args:
+            shapes: One body each.
+            world_from_shapes: Tells where they stand, rigid, shape [shape_count, 4, 4].
+            kept: Folder of textures that are kept; ``None``: there is no texture.
+        """
+        self._shapes, self._matrices, self._kept = shapes, world_from_shapes, kept
+        self.bodies: list[int] = []
+        """In the private world, in the order of the shapes, once they were placed."""
+        self.client_id = -1
+        """The private world."""
+        self._links = np.array([(-1, -1), *(shape.link for shape in shapes)], dtype=np.int64)
+
+    def place(self) -> None:
+        """Put all where they belong now.
+
+        Raises:
+            EngineError: PyBullet has no room for another client.
+        """
+        if self.client_id < 0:
+            self._open()
+        matrices = self._matrices()
+        rotations = quats_from_matrices(matrices[:, :3, :3])
+        for body, matrix, rotation in zip(self.bodies, matrices, rotations, strict=True):
+            pybullet.resetBasePositionAndOrientation(
+                body, matrix[:3, 3].tolist(), rotation.tolist(), physicsClientId=self.client_id
+            )
+
+    def links_of(self, bodies: IntArray) -> IntArray:
+        """Body id and link in the user's world of bodies in the private one, shape [..., 2]."""
+        number_of = np.zeros(max(self.bodies, default=0) + 2, dtype=np.int64)
+        number_of[self.bodies] = np.arange(1, len(self.bodies) + 1)
+        found: IntArray = self._links[number_of[bodies]]  # the last place is of -1
+        return found
+
+    def _open(self) -> None:
+        client = pybullet.connect(pybullet.DIRECT)
+        if client < 0:
+            raise EngineError("PyBullet refused another DIRECT connection")
+        self.client_id = client
+        shown: dict[VisualMesh, int] = {}
+        textures: dict[bytes, int] = {}
+        for shape in self._shapes:
+            mesh = shape.mesh
+            if mesh not in shown:
+                shown[mesh] = _visual(client, mesh)
+            body = pybullet.createMultiBody(
+                baseVisualShapeIndex=shown[mesh], physicsClientId=client
+            )
+            self.bodies.append(body)
+            texture = mesh.texture
+            if texture is None or self._kept is None or shown[mesh] < 0:
+                continue
+            if texture.digest not in textures:
+                textures[texture.digest] = load_texture(client, texture, self._kept)
+            known = textures[texture.digest]
+            pybullet.changeVisualShape(body, -1, textureUniqueId=known, physicsClientId=client)
+
+    def close(self) -> None:
+        """Close the private world."""
+        if self.client_id >= 0 and pybullet.isConnected(self.client_id):
+            pybullet.disconnect(self.client_id)
+        self.client_id, self.bodies = -1, []
+
+
+def _visual(client: int, mesh: VisualMesh) -> int:
+    """A visual shape, -1 of what the engine does not take."""
+    if not len(mesh.triangles) or len(mesh.points) > MAX_VERTICES:
+        return -1
+    if mesh.triangles.size > MAX_INDICES:
+        return -1
+    shape: int = pybullet.createVisualShape(
+        pybullet.GEOM_MESH,
+        rgbaColor=mesh.color,
+        specularColor=[0.1, 0.1, 0.1],
+        physicsClientId=client,
+        **mesh_arguments(mesh),
+    )
+    return shape

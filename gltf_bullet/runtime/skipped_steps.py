@@ -1,0 +1,113 @@
+"""Steps of the engine that a scene took no part in: a loop of somebody's own without it."""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+from gltf_bullet.bullet.exchange.world_clock import world_clock
+from gltf_bullet.bullet.session import EngineSession
+from gltf_bullet.bullet.world.engine_world import EngineWorld
+from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity
+from gltf_bullet.runtime.followers import Followers
+
+__all__ = ["SkippedSteps"]
+
+STEPPED_WITHOUT_SCENE = IssueKind(
+    "STEPPED_WITHOUT_SCENE",
+    Severity.WARNING,
+    "the world has made {steps} steps without this scene, in which {left_out} did nothing; "
+    "scene.step() and gb.step_world() step all that is in a world, and so does a loop of "
+    "scene.before_step(), pybullet.stepSimulation() and scene.after_step()",
+)
+
+
+class _Scene(Protocol):
+    """What a scene core is for this module."""
+
+    session: EngineSession
+    world: EngineWorld
+    followers: Followers
+    time: float
+    is_removed: bool
+
+    @property
+    def has_graph(self) -> bool: ...
+
+
+class SkippedSteps:
+    """Of one scene: how far the world's clock is ahead of its own time.
+
+    Nothing is counted as steps go by: who asks for the issues reads the clock.
+    """
+
+    def __init__(self, scene: _Scene) -> None:
+        """Of a scene that was just made."""
+        self._scene = scene
+        clock = world_clock(scene.session.client_id)
+        self._ahead = 0.0 if clock is None else clock.time - scene.time
+        """[s] by which the clock is ahead where no step was skipped."""
+        self._uncounted = 0
+        """Steps that were skipped, and that the scene was told of."""
+        self._known: tuple[Issue, ...] = ()
+        self.is_open = False
+        """Whether the scene waits for a step of the engine that it has prepared."""
+
+    def shift(self, seconds: float) -> None:
+        """Take note that the scene's time was set on, or the world went on without it on purpose.
+
+        Args:
+            seconds: How far the scene's time went while the world's stood [s].
+        """
+        self._ahead -= seconds
+
+    def note_unprepared(self) -> None:
+        """Take note of a step that the scene was told of after it, and not before."""
+        self._uncounted += 1
+
+    def issues(self) -> tuple[Issue, ...]:
+        """One at most, with all steps so far."""
+        scene = self._scene
+        if scene.is_removed or not scene.session.is_alive():
+            return self._known
+        steps = self._uncounted + self._by_clock()
+        left_out = _workings(scene) if steps > 0 else ""
+        if left_out:
+            found = Diagnostics()
+            found.report(STEPPED_WITHOUT_SCENE, ROOT, steps=steps, left_out=left_out)
+            self._known = found.issues
+        return self._known
+
+    def _by_clock(self) -> int:
+        clock = world_clock(self._scene.session.client_id)
+        if clock is None:
+            return 0
+        is_divided = self._scene.session.divided_settings is not None
+        settings = self._scene.session.known_settings
+        step = settings.time_step if is_divided else clock.time_step
+        ahead = clock.time - self._scene.time - self._ahead
+        # Somebody may have set, and stepped with, a time step of 0, or one that is no number.
+        if not (math.isfinite(ahead) and math.isfinite(step) and step > 0.0):
+            return 0
+        return round(ahead / step) - self.is_open
+
+
+def _workings(scene: _Scene) -> str:
+    """What of a scene acts in its own steps alone, in words; empty where nothing does."""
+    articulations = scene.world.articulations
+    drives = len(articulations.controls.drives)
+    limits = sum(articulation.own_limit_count for articulation in articulations.articulations)
+    words = [_count(drives, "drive"), _count(limits, "limit")]
+    if scene.followers.are_busy:
+        words.append("animations")
+    words += [_count(len(scene.world.plan.triggers.nodes), "trigger")]
+    if scene.world.gravity is not None:
+        words.append("gravity fields")
+    if scene.has_graph:
+        words.append("behavior graph")
+    words = [word for word in words if word]
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}" if count else ""

@@ -1,0 +1,178 @@
+"""A rollout as a film, a GIF or a sheet of frames, drawn in a world of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from gltf_bullet.bullet.rendering.pictures import PixelArray, take_picture
+from gltf_bullet.bullet.rendering.stand_ins import StandIn, StandIns
+from gltf_bullet.disk_cache import cache_folder
+from gltf_bullet.output_files import written_aside
+from gltf_bullet.rendering.camera import Camera, course_boxes, framed_box, framing_camera
+from gltf_bullet.rendering.film_files import GifFrames, MovieFile, filmstrip
+from gltf_bullet.runtime.scene_core import SceneCore
+from gltf_bullet.runtime.views.shown_meshes import (
+    TRIGGER_ALPHA,
+    Shown,
+    ShownMesh,
+    mesh_boxes,
+    mesh_matrices,
+    shown_meshes,
+    trigger_meshes,
+)
+from gltf_bullet.transforms import FloatArray
+
+__all__ = ["film_look", "film_suffix", "write_film"]
+
+SUFFIXES = (".mp4", ".gif", ".png")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _FilmLook:
+    """How a film is drawn."""
+
+    size: tuple[int, int]
+    """Width and height [pixels]."""
+    fps: float
+    """Frames per second of simulated time."""
+    frames: int
+    """Of a sheet."""
+    camera: Camera | None
+    """``None``: one that sees the whole course."""
+    visuals: Shown
+
+
+def film_look(
+    *, size: tuple[int, int], fps: float, frames: int, camera: Camera | None, visuals: Shown
+) -> _FilmLook:
+    """What users ask for, checked.
+
+    Raises:
+        ValueError: Numbers of which there is no film, or nothing that can be shown.
+    """
+    if len(size) != 2 or not all(1 <= pixels <= 8192 for pixels in size):
+        raise ValueError(f"size is {size}; must be two numbers in 1 .. 8192")
+    if not 0.0 < fps <= 1000.0:
+        raise ValueError(f"fps is {fps}; must be in 0 .. 1000")
+    if not 2 <= frames <= 64:
+        raise ValueError(f"frames is {frames}; must be in 2 .. 64")
+    if visuals not in ("auto", "mesh", "collider"):
+        raise ValueError(f"visuals is {visuals!r}; must be auto, mesh or collider")
+    return _FilmLook(size=size, fps=fps, frames=frames, camera=camera, visuals=visuals)
+
+
+def film_suffix(path: str | os.PathLike[str]) -> str:
+    """Which kind of file a path names.
+
+    Raises:
+        ValueError: None that is known.
+    """
+    suffix = os.path.splitext(path)[1].lower()
+    if suffix not in SUFFIXES:
+        raise ValueError(f"{os.fspath(path)} must end in .mp4, .gif or .png")
+    return suffix
+
+
+def write_film(
+    core: SceneCore,
+    path: str | os.PathLike[str],
+    times: FloatArray,
+    world_from_nodes: list[FloatArray],
+    look: _FilmLook,
+) -> None:
+    """Write the file; ``path`` says what it is.
+
+    Args:
+        core: A scene, in any world.
+        path: As of :func:`film_suffix`; folders above it are made.
+        times: Of the frames [s], ascending.
+        world_from_nodes: Per frame, of all nodes, shape [node_count, 4, 4].
+        look: How.
+
+    Raises:
+        ImportError: ``.mp4`` without the extra ``media``.
+        OSError: The file cannot be written.
+    """
+    suffix, target = film_suffix(path), Path(path)
+    span = float(times[-1] - times[0])
+    if suffix == ".png":
+        wanted = times[0] + np.linspace(0.0, span, look.frames)
+    else:
+        wanted = times[0] + np.arange(int(span * look.fps + 1e-9) + 1) / look.fps
+    last = np.searchsorted(times, wanted + 1e-9, side="right") - 1
+    chosen = [world_from_nodes[k] for k in np.maximum(last, 0).tolist()]
+    with ExitStack() as stack:
+        drawn = _drawn(core, chosen, look, stack)
+        if suffix == ".png":
+            from PIL import Image
+
+            strip = filmstrip(list(zip((wanted - times[0]).tolist(), drawn, strict=True)))
+            with written_aside(target) as aside:
+                Image.fromarray(strip).save(aside)
+        elif suffix == ".gif":
+            gif = GifFrames()
+            for pixels in drawn:
+                gif.add(pixels)
+            gif.write(target, look.fps)
+        else:
+            movie = MovieFile(target, look.fps)
+            try:
+                for pixels in drawn:
+                    movie.add(pixels)
+            except BaseException:
+                movie.discard()
+                raise
+            movie.close()
+
+
+def _drawn(
+    core: SceneCore, frames: list[FloatArray], look: _FilmLook, stack: ExitStack
+) -> Iterator[PixelArray]:
+    """The frames as pictures, one after the other."""
+    meshes, veils = shown_meshes(core, look.visuals), trigger_meshes(core)
+    shown = [frames[0]]
+    kept = cache_folder(core.options.cache_folder)
+
+    def stage(of: tuple[ShownMesh, ...]) -> StandIns:
+        shapes = [StandIn(mesh=mesh.mesh, link=(k, -1)) for k, mesh in enumerate(of)]
+        made = StandIns(shapes, lambda: mesh_matrices(core, of, shown[0]), kept)
+        stack.callback(made.close)
+        made.place()
+        return made
+
+    stood = stage(meshes)
+    covers = stage(veils) if veils else None
+    moves = np.array([mesh.owner is not None for mesh in meshes], dtype=bool)
+    boxes = [mesh_boxes(meshes, mesh_matrices(core, meshes, frame)) for frame in frames]
+    moving, resting = course_boxes([frame[moves] for frame in boxes]), boxes[0][~moves]
+    width, height = look.size
+    up = np.asarray(core.placement.up, dtype=np.float64)
+    camera = look.camera or framing_camera(moving, resting, up, width / height)
+    eye = camera.world_from_camera[:3, 3]
+    corners = np.concatenate(boxes)
+    reach = float(np.linalg.norm(np.abs(corners - eye).max(axis=1), axis=1).max(initial=1.0))
+    transparent = [
+        (body, -1, mesh.mesh.color[3])
+        for body, mesh in zip(stood.bodies, meshes, strict=True)
+        if mesh.mesh.is_transparent
+    ]
+    planes = {
+        (body, -1): mesh.world_from_mesh
+        for body, mesh in zip(stood.bodies, meshes, strict=True)
+        if mesh.is_endless
+    }
+    for frame in frames:
+        shown[0] = frame
+        stood.place()
+        picture = take_picture(
+            stood.client_id, camera, width, height, up=up, reach=reach, transparent=transparent,
+            shadows_of=framed_box(moving, resting), planes=planes, veils=covers,
+            veil_alpha=TRIGGER_ALPHA,
+        )  # fmt: skip
+        yield picture.rgb

@@ -1,0 +1,38 @@
+"""Colours for the browser: what three.js makes of them is what the file says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gltf_bullet.rendering.colors import linear_from_srgb, srgb_from_linear
+from gltf_bullet.rendering.web_colors import LEVEL_LIGHT, film_of, shown_in_browser
+
+
+def seen(shown: np.ndarray) -> np.ndarray:
+    """What a level surface of a colour for the browser looks like there, 0..255."""
+    light = linear_from_srgb(shown_in_browser(shown)) * LEVEL_LIGHT
+    return 255.0 * srgb_from_linear(film_of(light))
+
+
+def test_the_curve_is_that_of_three_js() -> None:
+    # Read in Chromium: light from everywhere on white, of these shares of what is white.
+    shares = np.array([0.1, 0.2, 0.5, 1.0, 2.0])
+    found = 255.0 * srgb_from_linear(film_of(np.repeat(shares[:, None], 3, axis=1)))
+    assert found[:, 0] == pytest.approx([86, 135, 197, 226, 242], abs=1.0)
+    assert found == pytest.approx(np.repeat(found[:, :1], 3, axis=1), abs=1.0)
+
+
+@pytest.mark.parametrize("color", [(124, 188, 124), (240, 135, 46), (128, 128, 128), (40, 70, 180)])
+def test_usual_colours_come_out_as_they_are(color: tuple[int, int, int]) -> None:
+    assert seen(np.array(color) / 255.0) == pytest.approx(color, abs=1.0)
+
+
+def test_what_is_too_bright_or_too_strong_is_the_nearest_that_there_is() -> None:
+    white = seen(np.ones(3))
+    assert white.min() > 238.0
+    assert np.ptp(white) < 6.0
+    red = seen(np.array([1.0, 0.0, 0.0]))
+    assert red[0] > 200.0
+    assert red[1:].max() < 60.0
+    assert seen(np.zeros(3)) == pytest.approx([0.0] * 3, abs=3.0)
