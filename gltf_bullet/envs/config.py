@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -48,8 +48,7 @@ class SentEvent:
     """Its values by name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class StepContext:
+class StepContext(NamedTuple):
     """What reward and termination functions learn about a step, besides the scene."""
 
     action: FloatArray

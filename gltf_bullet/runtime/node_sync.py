@@ -16,7 +16,6 @@ from gltf_bullet.transforms import (
     BoolArray,
     FloatArray,
     IntArray,
-    Pose,
     decompose_trs,
     matrices_from_quats,
     split_linear,
@@ -112,13 +111,25 @@ class NodeSync:
             above = self._world_from_asset if parents[0] < 0 else world[parents]
             world[followers] = np.matmul(above, local)
 
-    def carried(self, node: int, owner: int, world_from_body: Pose) -> FloatArray:
-        """Where a node stands that the body of the node ``owner`` carries, shape [4, 4]."""
+    def stand(self, world_from_node: FloatArray) -> None:
+        """Take all nodes for standing so, shape [node_count, 4, 4]."""
+        self.is_stale = False
+        self._world[:] = world_from_node
+
+    def carried(self, node: int, owner: int, world_from_body: FloatArray) -> FloatArray:
+        """Where a node stands that the body of the node ``owner`` carries, shape [4, 4].
+
+        Args:
+            node: Which.
+            owner: The motion node; -1: none, so that the asset's root carries it.
+            world_from_body: Frame of the body, or of the root, rigid, shape [4, 4].
+        """
         path = [node]
         while path[-1] != owner:
             path.append(int(self._tree.parents[path[-1]]))
-        world = world_from_body.matrix()
-        world[:3, :3] = world[:3, :3] @ self._node_maps[owner]
+        world = world_from_body.copy()
+        if owner >= 0:
+            world[:3, :3] = world[:3, :3] @ self._node_maps[owner]
         for below in reversed(path[:-1]):
             world = world @ self._local[below]
         return world
