@@ -27,7 +27,7 @@ from gltf_bullet.envs.showing import write_curve, write_episode
 from gltf_bullet.envs.vector_env import GltfVectorEnv
 
 if TYPE_CHECKING:
-    from gltf_bullet.envs.sb3 import GltfSb3VecEnv
+    from gltf_bullet.envs.sb3 import GltfSb3VecEnv as GltfSb3VecEnv
 
 __all__ = [
     "CameraObservation",
@@ -35,7 +35,6 @@ __all__ = [
     "EnvConfig",
     "EventAction",
     "GltfEnv",
-    "GltfSb3VecEnv",
     "GltfVectorEnv",
     "Policy",
     "Rollout",
@@ -59,7 +58,10 @@ if "gltf_bullet/Gltf-v0" not in gymnasium.registry:
 
 
 def __getattr__(name: str) -> Any:
-    """``GltfSb3VecEnv`` when it is asked for: its base class imports torch, for seconds."""
+    """``GltfSb3VecEnv`` when it is asked for: its base class imports torch, for seconds.
+
+    It is not in ``__all__``: ``import *`` works without the extra ``sb3``.
+    """
     if name != "GltfSb3VecEnv":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:

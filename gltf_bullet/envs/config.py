@@ -14,6 +14,7 @@ from gltf_bullet.runtime.trigger_reports import TriggerEvent
 from gltf_bullet.transforms import FloatArray, Vec3
 
 if TYPE_CHECKING:
+    from gltf_bullet.envs.sight import Sight
     from gltf_bullet.runtime.scene import Scene
 
 __all__ = [
@@ -59,6 +60,9 @@ class StepContext(NamedTuple):
     """Number of the step in the episode, from 1 on."""
     duration: float
     """[s] simulated in this step."""
+    sight: Sight
+    """Joints, places and velocities, read once a step for all that ask: a fraction of the price of
+    the scene's own views."""
     origin: Vec3 = (0.0, 0.0, 0.0)
     """[m] Where the copy was placed in the world; observations are relative to it."""
     sent: tuple[SentEvent, ...] = ()

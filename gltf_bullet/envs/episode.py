@@ -141,6 +141,7 @@ class Episode:
             tuple(self.events),
             self._step,
             self._duration,
+            self.sight,
             self._origin,
             tuple(self._sent),
             self._variables_before,
@@ -148,7 +149,7 @@ class Episode:
         reward = 0.0
         for term, subject in self._rewards:
             reward += term(subject, context)
-        terminated = any([bool(term(subject, context)) for term, subject in self._ends])
+        terminated = any(bool(term(subject, context)) for term, subject in self._ends)
         most = self._config.max_episode_steps
         return float(reward), terminated, most is not None and self._step >= most
 

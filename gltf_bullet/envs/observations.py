@@ -17,7 +17,7 @@ from gltf_bullet.envs.sight import Sight, turned
 from gltf_bullet.model import MotionKind
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
-from gltf_bullet.transforms import FloatArray, Pose, Vec3
+from gltf_bullet.transforms import Pose, Vec3
 
 __all__ = ["Observation", "Observations"]
 
@@ -255,9 +255,7 @@ def _inside(scene: Scene, nodes: Sequence[int], events: Sequence[TriggerEvent]) 
     return [float(node in crossed or bool(reports.overlapping(node))) for node in nodes]
 
 
-def _body_numbers(
-    state: LinkState, body_from_inertial: Pose, origin: Vec3
-) -> tuple[float, ...]:
+def _body_numbers(state: LinkState, body_from_inertial: Pose, origin: Vec3) -> tuple[float, ...]:
     """Position, rotation, velocity and spin of a node's body; arrays take five times as long."""
     (x, y, z), (i, j, k, w), linear, angular = state
     (p, q, r, s), offset = body_from_inertial.rotation_xyzw, body_from_inertial.translation

@@ -16,7 +16,7 @@ from gltf_bullet.envs.vector_env import GltfVectorEnv
 
 __all__ = ["GltfSb3VecEnv"]
 
-Indices: TypeAlias = "None | int | Iterable[int]"
+Indices: TypeAlias = "int | Iterable[int] | None"
 """Of copies; ``None``: all."""
 
 _Step: TypeAlias = tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]
@@ -56,9 +56,7 @@ class GltfSb3VecEnv(VecEnv):
         self.envs = GltfVectorEnv(path, count, config, spacing=spacing, autoreset_mode=mode)
         """The copies."""
         self._actions: npt.NDArray[np.float32] | None = None
-        super().__init__(
-            count, self.envs.single_observation_space, self.envs.single_action_space
-        )
+        super().__init__(count, self.envs.single_observation_space, self.envs.single_action_space)
 
     def reset(self) -> Any:
         """Start an episode in every copy, with the seeds of :meth:`seed` where it was called.

@@ -21,9 +21,9 @@ __all__ = [
     "EventSent",
     "Height",
     "JointOutside",
+    "SightTerm",
     "Speed",
     "TriggerEntered",
-    "SightTerm",
     "Variable",
 ]
 

@@ -1,7 +1,7 @@
 """Tasks as a newcomer's environments do them: bodies made by hand, no call more than is needed.
 
-Each knows its few bodies and joints by number, starts from a random state, pushes, steps, reads, and
-says what that is worth. Nothing is general, checked or saved up.
+Each knows its few bodies and joints by number, starts from a random state, pushes, steps, reads,
+and says what that is worth. Nothing is general, checked or saved up.
 """
 
 from __future__ import annotations
@@ -226,7 +226,9 @@ class PlainWalker:
             ]  # fmt: skip
         self._body = _chain(client_id, torso, (0.0, 0.0, 0.41), links, mass=2.4)
         for link in (1, 3, 5, 7):
-            pybullet.changeDynamics(self._body, link, lateralFriction=1.0, physicsClientId=client_id)
+            pybullet.changeDynamics(
+                self._body, link, lateralFriction=1.0, physicsClientId=client_id
+            )
         self._joints = tuple(range(8))
         self._limits = (12.0,) * 8
 

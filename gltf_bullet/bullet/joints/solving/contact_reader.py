@@ -149,6 +149,9 @@ class ContactReader:
     def recall(self, memory: ContactMemory, own: Sequence[int]) -> None:
         """Take back a :meth:`memory` for the next solve."""
         rows, self.robot_loads.memory = memory
+        if not len(rows) and not len(self._read()):
+            self.held = None  # what the engine tells is the same
+            return
         self.held = renamed(rows, {-2 - k: body for k, body in enumerate(own)})
 
     @property
