@@ -84,8 +84,11 @@ SETTINGS = {
 TASKS = {
     "cart_pole": Task(config=train_cart_pole.CONFIG, steps=40_000),
     # An angle knows no full turns; where the rod is does.
-    "swing_up": Task(config=replace(train_swing_up.CONFIG, nodes=("Rod",)), steps=200_000,
-                     settings={"gamma": 0.99}),
+    "swing_up": Task(
+        config=replace(train_swing_up.CONFIG, nodes=("Rod",)),
+        steps=200_000,
+        settings={"gamma": 0.99},
+    ),
     "reacher": Task(config=REACH, steps=60_000),
     "walker": Task(config=WALK, steps=200_000),
 }

@@ -16,7 +16,8 @@ from gltf_bullet.solver.island_layout import FREE_GAIN, FREE_SIZE
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = [
-    "NO_CONTACTS", "FoundContacts", "TouchMemory", "between_links", "remember", "renamed",
+    "NO_CONTACTS", "FoundContacts", "TouchMemory", "between_links", "pattern_of", "remember",
+    "renamed", "who_touches",
 ]  # fmt: skip
 
 TouchMemory = tuple[IntArray, FloatArray]
@@ -84,6 +85,30 @@ def remember(found: FoundContacts, room: int) -> TouchMemory:
         values,
         active,
         room,
+    )
+
+
+def pattern_of(marks: IntArray, count: int, links: int) -> bytes:
+    """Who touches whom, as a key.
+
+    Args:
+        marks: As :data:`SORT` leaves them.
+        count: How many contacts there are.
+        links: How many links these are between.
+    """
+    start, sides = int(marks[following.BODIES]), int(marks[following.SIDES])
+    pairs = marks[sides : sides + 2 * count].reshape(-1, 2)
+    changes = np.ones(count, dtype=bool)
+    changes[1:] = (pairs[1:] != pairs[:-1]).any(axis=1)
+    return marks[start : start + 2 * links].tobytes() + pairs[changes].tobytes()
+
+
+def who_touches(rows: FloatArray) -> bytes:
+    """The pattern of contacts, ROW_SIZE numbers each."""
+    count = len(rows) // ROW_SIZE
+    marks = following.places(count)
+    return pattern_of(
+        marks, count, int(follow_contacts(rows, count, marks, rows, marks, rows, SORT))
     )
 
 

@@ -67,9 +67,9 @@ class ArticulationSet(JointedLinks):
         self._body_plans = body_plans
         self._anchors = anchors
         self._bases = [(anchor, ids[number]) for anchor, number in places.bases]
-        self._connection: (
-            tuple[EngineSession, Sequence[int], Derive, Callable[[], bool]] | None
-        ) = None
+        self._connection: tuple[EngineSession, Sequence[int], Derive, Callable[[], bool]] | None = (
+            None
+        )
         solid = {ids[number] for number in places.solid}
         self.contacts = ContactReader(client_id, self.articulations, solid)
         """The scene's view of the contacts in its world."""

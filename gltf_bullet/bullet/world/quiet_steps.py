@@ -111,6 +111,7 @@ class QuietSteps:
             and self._is_unwatched
             and not self._articulations.loop_constraints.is_any
             and not self._articulations.needs_every_step
+            and not solver.commands.has_motors
             and self._are_possible(solver, settings)
         )
 
@@ -124,5 +125,4 @@ class QuietSteps:
             or contacts.foreign.ids
             or contacts.robot_loads.memory
             or self._targets.targets is not None
-            or solver.commands.has_motors
         )

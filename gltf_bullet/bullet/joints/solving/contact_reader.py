@@ -15,7 +15,12 @@ import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.contacts.robot_loads import LoadMemory, RobotLoads
-from gltf_bullet.bullet.exchange.contact_memory import FoundContacts, between_links, renamed
+from gltf_bullet.bullet.exchange.contact_memory import (
+    FoundContacts,
+    between_links,
+    pattern_of,
+    renamed,
+)
 from gltf_bullet.bullet.exchange.native_calls import python_contacts
 from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.solving.foreign_constraints import ForeignConstraints
@@ -274,6 +279,12 @@ class Touching:
             values=self.free_bodies,
             starts=self._reader.starts,
         )
+
+    @property
+    def pattern(self) -> bytes:
+        """Who touches whom, as a key."""
+        _, count, marks, _ = self._arrays
+        return pattern_of(marks, count, len(self._states))
 
     def follow(self, starts: Collection[int]) -> bool:
         """Take in everything that hangs together with some bodies; whether there is anything."""

@@ -191,6 +191,8 @@ class JointSolver:
             return
         if self.is_undisturbed and not self.contacts.has_foreign_constraints():
             found = int(advance(self.row, stepping.FORCES, dt, *gravity))
+            if found & stepping.TOUCHES and self._knows_touch_again():
+                found = int(advance(self.row, stepping.FORCES, dt, *gravity))
             self.require_found(found)
             if not found & (stepping.REFUSED | stepping.TOUCHES):
                 self.take(found, dt, gravity)
@@ -252,10 +254,18 @@ class JointSolver:
         """
         dt, gravity = settings.time_step, settings.gravity
         gx, gy, gz = gravity
-        cells = self.islands.cells
-        cells[_STEPS] = 1 if self._pushed else count
+        cells, has_motors = self.islands.cells, self.commands.has_motors
+        count = 1 if self._pushed or has_motors else count
+        cells[_STEPS] = count
         stages = stepping.WHOLE_STEP if may_divide else _FIXED_STEP
+        if has_motors:
+            # They are set between the solve and the engine's step.
+            stages &= ~stepping.STEP
         found = advance(self.islands.row, stages, dt, gx, gy, gz)
+        if found & stepping.TOUCHES and self._knows_touch_again():
+            cells = self.islands.cells
+            cells[_STEPS] = count
+            found = advance(self.islands.row, stages, dt, gx, gy, gz)
         made = cells[_STEPS]
         if found & _STOPPED:
             self.require_found(found)
@@ -264,7 +274,7 @@ class JointSolver:
         if found == _STEPPED and not self._pushed:
             self.last, self.pairs_seen = (dt, gravity), None
             return made
-        if found & _EVENTFUL:
+        if found & _EVENTFUL or not found & _STEPPED:
             self._take_eventful(int(found), dt, gravity)
         else:
             self._note(dt, gravity)
@@ -272,6 +282,10 @@ class JointSolver:
         if found & stepping.SENSED:
             self.pairs_seen = cells[layout.PAIRS]
         return made
+
+    def _knows_touch_again(self) -> bool:
+        """Whether links touch each other as they have before, so that kernels may try again."""
+        return self.islands.know_again(self.contacts.fetch())
 
     def _take_eventful(self, found: int, dt: float, gravity: Sequence[float]) -> None:
         self.take(found % stepping.CLOSED_UNIT & ~stepping.CLOSED, dt, gravity)
