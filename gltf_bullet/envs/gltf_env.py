@@ -126,7 +126,7 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
         """
         episode, outline = self._running(), self._outline
         clipped, values = outline.actions.understand(action)
-        episode.act(clipped, values.tolist())
+        episode.act(clipped, values)
         episode.scene.step(self.config.frame_skip)
         episode.latch()
         if self.render_mode == "human":

@@ -151,7 +151,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
             raise ValueError(f"{len(actions)} actions; must be {self.num_envs}")
         clipped, values = self._outline.actions.understand(actions, self.num_envs)
         ended = self._ended.tolist()
-        for k, numbers in enumerate(values.tolist()):
+        for k, numbers in enumerate(values):
             if not ended[k]:
                 self._episodes[k].act(clipped[k], numbers)
         self._episodes[0].scene.step(self.config.frame_skip)

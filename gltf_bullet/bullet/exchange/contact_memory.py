@@ -16,12 +16,15 @@ from gltf_bullet.solver.island_layout import FREE_GAIN, FREE_SIZE
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = [
-    "NO_CONTACTS", "FoundContacts", "TouchMemory", "between_links", "pattern_of", "remember",
-    "renamed", "who_touches",
+    "NO_CONTACTS", "FoundContacts", "TouchMemory", "TouchPattern", "between_links", "pattern_of",
+    "remember", "renamed", "who_touches",
 ]  # fmt: skip
 
 TouchMemory = tuple[IntArray, FloatArray]
 """As of ``solver.engine.touching``."""
+
+TouchPattern = tuple[tuple[int, ...], tuple[tuple[int, int], ...]]
+"""Body and link of all that touch, one after the other; which of these touch each other."""
 
 NO_CONTACTS: TouchMemory = (np.zeros(0, dtype=np.int64), np.zeros(0))
 """Nothing remembered."""
@@ -88,8 +91,8 @@ def remember(found: FoundContacts, room: int) -> TouchMemory:
     )
 
 
-def pattern_of(marks: IntArray, count: int, links: int) -> bytes:
-    """Who touches whom, as a key.
+def pattern_of(marks: IntArray, count: int, links: int) -> TouchPattern:
+    """Who touches whom.
 
     Args:
         marks: As :data:`SORT` leaves them.
@@ -97,19 +100,21 @@ def pattern_of(marks: IntArray, count: int, links: int) -> bytes:
         links: How many links these are between.
     """
     start, sides = int(marks[following.BODIES]), int(marks[following.SIDES])
-    pairs = marks[sides : sides + 2 * count].reshape(-1, 2)
-    changes = np.ones(count, dtype=bool)
-    changes[1:] = (pairs[1:] != pairs[:-1]).any(axis=1)
-    return marks[start : start + 2 * links].tobytes() + pairs[changes].tobytes()
+    names = marks[start : start + 2 * links].tolist()
+    pairs = marks[sides : sides + 2 * count].tolist()
+    return tuple(names), tuple(dict.fromkeys(zip(pairs[::2], pairs[1::2], strict=True)))
 
 
-def who_touches(rows: FloatArray) -> bytes:
-    """The pattern of contacts, ROW_SIZE numbers each."""
+def who_touches(rows: FloatArray, marks: IntArray) -> TouchPattern:
+    """The pattern of contacts.
+
+    Args:
+        rows: The contacts, ROW_SIZE numbers each.
+        marks: Scratch, with room for them: see ``contact_following.places``.
+    """
     count = len(rows) // ROW_SIZE
-    marks = following.places(count)
-    return pattern_of(
-        marks, count, int(follow_contacts(rows, count, marks, rows, marks, rows, SORT))
-    )
+    links = int(follow_contacts(rows, count, marks, rows, marks, rows, SORT))
+    return pattern_of(marks, count, links)
 
 
 def renamed(rows: FloatArray, code: Mapping[int, int]) -> FloatArray:

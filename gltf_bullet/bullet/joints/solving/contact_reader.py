@@ -17,6 +17,7 @@ import pybullet
 from gltf_bullet.bullet.contacts.robot_loads import LoadMemory, RobotLoads
 from gltf_bullet.bullet.exchange.contact_memory import (
     FoundContacts,
+    TouchPattern,
     between_links,
     pattern_of,
     renamed,
@@ -281,8 +282,8 @@ class Touching:
         )
 
     @property
-    def pattern(self) -> bytes:
-        """Who touches whom, as a key."""
+    def pattern(self) -> TouchPattern:
+        """Who touches whom."""
         _, count, marks, _ = self._arrays
         return pattern_of(marks, count, len(self._states))
 

@@ -10,6 +10,7 @@ import numpy as np
 from gltf_bullet.bullet.exchange.contact_memory import (
     NO_CONTACTS,
     TouchMemory,
+    TouchPattern,
     remember,
     who_touches,
 )
@@ -19,6 +20,7 @@ from gltf_bullet.bullet.joints.solving.contact_reader import Touching
 from gltf_bullet.solver import arena as slots
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.compiling import IntTable
+from gltf_bullet.solver.contact_following import ROW_SIZE, places
 from gltf_bullet.solver.entries import prepare, solve
 from gltf_bullet.solver.island_layout import (
     FINISH,
@@ -52,8 +54,10 @@ class SceneIslands:
         """How kernels call the engine, without any where only Python can."""
         self._watcher: IntArray = np.zeros(0, dtype=np.int64)
         self._touch = NO_CONTACTS
-        self._touches: dict[bytes, TouchMemory] = {}
+        self._touches: dict[TouchPattern, TouchMemory] = {}
         """By who touches whom: feet that come and go touch in the same few ways."""
+        self._most_marked = 0
+        self._marks: IntArray = places(0)
         self._rows = sum(
             int(arena.ints[record.offset + slots.TOTAL_ROWS]) for record in arena.records
         ) + 6 * int(arena.ints[slots.CUTS])
@@ -100,7 +104,12 @@ class SceneIslands:
         Args:
             rows: The world's contacts, ROW_SIZE numbers each.
         """
-        known = self._touches.get(who_touches(rows)) if self._touches and len(rows) else None
+        if not (self._touches and len(rows)):
+            return False
+        count = len(rows) // ROW_SIZE
+        if count > self._most_marked:
+            self._most_marked, self._marks = 2 * count, places(2 * count)
+        known = self._touches.get(who_touches(rows, self._marks))
         if known is None or known is self._touch:
             return False
         self._touch = known
