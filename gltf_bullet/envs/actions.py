@@ -118,9 +118,7 @@ class DriveActions:
             stacklevel=4,
         )
 
-    def _understand_few(
-        self, actions: npt.NDArray[np.floating]
-    ) -> tuple[FloatArray, list[Any]]:
+    def _understand_few(self, actions: npt.NDArray[np.floating]) -> tuple[FloatArray, list[Any]]:
         """:meth:`understand` number by number: a fifth of the time of numpy's functions (measured).
 
         What those leave in the processor's caches is gone after a step of the engine.

@@ -16,12 +16,16 @@ from gltf_bullet.transforms import (
     BoolArray,
     FloatArray,
     IntArray,
+    Pose,
     decompose_trs,
     matrices_from_quats,
     split_linear,
 )
 
 __all__ = ["NodeSync"]
+
+_SAME_SIZE = 1e-6
+"""Of factors, and of cosines between axes."""
 
 
 class NodeSync:
@@ -56,6 +60,7 @@ class NodeSync:
         self._body_nodes = body_nodes
         self._node_maps, self._placed = frames.linear_maps(), frames.placed
         self._maps = self._node_maps[body_nodes]
+        self._inverse_maps: dict[int, FloatArray] = {}
         self._scaled_rows: IntArray = np.flatnonzero(scaled[body_nodes])
         """Of bodies with a size that changes."""
         self._maps_of = maps_of
@@ -219,9 +224,23 @@ class NodeSync:
                 placed.add(below)
         return self._frames_of(world, self._placed | placed)
 
-    def keeps_size(self, node: int, frames: NodeFrames) -> bool:
-        """Whether a node has the scale and shear in ``frames`` that it has here."""
-        return np.allclose(frames.linear_maps()[node], self._node_maps[node], atol=1e-6)
+    def pose_with(self, node: int, parent_from_node: FloatArray) -> Pose | None:
+        """Where a node stands with another local transform, shape [4, 4], without scale and shear.
+
+        ``None`` where it has others than now.
+        """
+        parent = int(self._tree.parents[node])
+        above = self._world_from_asset if parent < 0 else self.world_from_node[parent]
+        world = above @ parent_from_node
+        inverse = self._inverse_maps.get(node)
+        if inverse is None:
+            inverse = self._inverse_maps[node] = np.linalg.pinv(self._node_maps[node])
+        rotation, scale, shear = split_linear(world[:3, :3] @ inverse)
+        if not (np.abs(scale - 1.0).max() <= _SAME_SIZE and shear <= _SAME_SIZE):
+            return None
+        x, y, z = world[:3, 3].tolist()
+        qx, qy, qz, qw = rotation.tolist()
+        return Pose((qx, qy, qz, qw), (x, y, z))
 
     def _frames_of(self, world_from_node: FloatArray, placed: frozenset[int]) -> NodeFrames:
         rotated = world_from_node[:, :3, :3] @ np.linalg.pinv(self._node_maps)

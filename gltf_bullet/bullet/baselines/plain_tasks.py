@@ -16,7 +16,10 @@ import pybullet
 
 from gltf_bullet.transforms import Vec3
 
-__all__ = ["PlainCartPole", "PlainReacher", "PlainSwingUp", "PlainTask", "PlainWalker"]
+__all__ = [
+    "PlainCartPole", "PlainReacher", "PlainSwingUp", "PlainTask", "PlainWalker", "give_base_speed",
+    "give_joint_speed",
+]  # fmt: skip
 
 Seen: TypeAlias = "npt.NDArray[np.float32]"
 
@@ -48,10 +51,10 @@ class PlainCartPole:
         self._client_id = client_id
         self._body = _chain(
             client_id,
-            _box(client_id, (3.0, 0.02, 0.05)),
-            (0.0, 0.0, 0.5),
+            -1,
+            (0.0, 0.0, 0.62),
             [
-                _Link(0, pybullet.JOINT_PRISMATIC, (1, 0, 0), (0, 0, 0.12), (0, 0, 0), 1.0,
+                _Link(0, pybullet.JOINT_PRISMATIC, (1, 0, 0), (0, 0, 0), (0, 0, 0), 1.0,
                       _box(client_id, (0.25, 0.15, 0.1))),
                 _Link(1, pybullet.JOINT_REVOLUTE, (0, -1, 0), (0, 0, 0.1), (0, 0, 0.5), 0.1,
                       _box(client_id, (0.03, 0.03, 0.5), (0, 0, 0.5))),
@@ -266,6 +269,16 @@ class PlainWalker:
             *position, *rotation, *velocity, *spin,
         )  # fmt: skip
         return np.array(numbers, np.float32), position[2], velocity[0]
+
+
+def give_joint_speed(client_id: int, body: int, joint: int, speed: float) -> None:
+    """Put a joint to 0, with a speed [m/s or rad/s]."""
+    pybullet.resetJointState(body, joint, 0.0, speed, client_id)
+
+
+def give_base_speed(client_id: int, body: int, velocity: Vec3) -> None:
+    """Let a base go with a velocity [m/s]."""
+    pybullet.resetBaseVelocity(body, velocity, (0.0, 0.0, 0.0), client_id)
 
 
 class _Link:
