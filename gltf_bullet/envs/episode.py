@@ -149,7 +149,9 @@ class Episode:
         reward = 0.0
         for term, subject in self._rewards:
             reward += term(subject, context)
-        terminated = any(bool(term(subject, context)) for term, subject in self._ends)
+        terminated = False
+        for term, subject in self._ends:
+            terminated = terminated or bool(term(subject, context))
         most = self._config.max_episode_steps
         return float(reward), terminated, most is not None and self._step >= most
 

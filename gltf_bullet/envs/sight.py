@@ -93,12 +93,12 @@ class Sight:
             KeyError: There is no such joint.
             IndexError: It has fewer degrees of freedom.
         """
-        positions, _ = self._all_coordinates()
+        found = self._coordinates or self._all_coordinates()
         number = self._number_of_dof.get((joint, dof))
         if number is None:
             number = self._find_dof(joint, dof)
-            positions, _ = self._all_coordinates()
-        return positions[number]
+            found = self._all_coordinates()
+        return found[0][number]
 
     def _find_dof(self, joint: NodeKey, dof: int) -> int:
         node = self.scene.joints[joint].node

@@ -441,14 +441,23 @@ class EngineWorld(WorldParts):
         if not self.articulations.return_to(last[3]):
             return False
         self._links.restore(state.slip)
+        touches = self._may_touch(bodies[0])
         if isinstance(engine, BodyStates):
             engine.restore(self.client_id, self._created)
-            self._links.renew_in_order()
         else:
             engine.restore_again(self.session)
+        if touches:
             self._links.renew_in_order()
+        if touches and not isinstance(engine, BodyStates):
             engine.restore_again(self.session)
         return True
+
+    def _may_touch(self, bodies: int) -> bool:
+        """Whether the scene may have contacts, in a world of so many bodies."""
+        if not self.plan.derive("are all links apart", self._are_all_apart):
+            return True
+        # Those of other people may touch it, those of other scenes as rules let them.
+        return bodies > len(self._created) and len(self.articulations.contacts.fetch()) > 0
 
     def _restore(self, state: EngineWorldState, engine: EngineSnapshot | BodyStates) -> None:
         self.kinematic_targets.choose(*state.kinematic_nodes)
