@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -141,15 +141,19 @@ class DriveActions:
         return BoundActions(self._channels, scene)
 
 
+_Numbers: TypeAlias = Any
+"""A memoryview; type checkers know only those of integers."""
+
+
 class _Cells(NamedTuple):
     """Numbers of some drives, written at a third of NumPy's cost."""
 
-    position_target: memoryview
-    velocity_target: memoryview
-    max_force: memoryview
-    stiffness: memoryview
-    damping: memoryview
-    by_acceleration: memoryview
+    position_target: _Numbers
+    velocity_target: _Numbers
+    max_force: _Numbers
+    stiffness: _Numbers
+    damping: _Numbers
+    by_acceleration: _Numbers
 
     @staticmethod
     def of(rows: RowTable) -> _Cells:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import numpy as np
 
+from gltf_bullet.envs.sight import NodeKey, SentEvent, StepContext
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.placement import UpAxis
-from gltf_bullet.runtime.trigger_reports import TriggerEvent
-from gltf_bullet.transforms import FloatArray, Vec3
+from gltf_bullet.transforms import Vec3
 
 if TYPE_CHECKING:
-    from gltf_bullet.envs.sight import Sight
     from gltf_bullet.runtime.scene import Scene
 
 __all__ = [
@@ -32,43 +31,8 @@ __all__ = [
     "draw",
 ]
 
-NodeKey: TypeAlias = "int | str"
-"""A glTF node by index or name."""
-
 Range: TypeAlias = "tuple[float | Sequence[float], float | Sequence[float]]"
 """Lowest and highest value; lists for vectors, drawn component by component."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SentEvent:
-    """A custom event that the file's behavior graph has sent."""
-
-    event: str
-    """Its id."""
-    values: Mapping[str, Any]
-    """Its values by name."""
-
-
-class StepContext(NamedTuple):
-    """What reward and termination functions learn about a step, besides the scene."""
-
-    action: FloatArray
-    """As given, within [-1, 1], shape [action_count]."""
-    events: tuple[TriggerEvent, ...]
-    """Of all engine steps of this step, in order."""
-    step: int
-    """Number of the step in the episode, from 1 on."""
-    duration: float
-    """[s] simulated in this step."""
-    sight: Sight
-    """Joints, places and velocities, read once a step for all that ask: a fraction of the price of
-    the scene's own views."""
-    origin: Vec3 = (0.0, 0.0, 0.0)
-    """[m] Where the copy was placed in the world; observations are relative to it."""
-    sent: tuple[SentEvent, ...] = ()
-    """What the file's behavior graph has sent in this step, in order."""
-    variables_before: tuple[Any, ...] = ()
-    """The variables of the graph as the step began, in the order of the file."""
 
 
 _MODES: Final = ("position", "velocity", "force")

@@ -13,8 +13,7 @@ from gltf_bullet.envs.actions import DriveActions
 from gltf_bullet.envs.config import EnvConfig, SentEvent, StepContext, Term, draw
 from gltf_bullet.envs.name_checks import require_names
 from gltf_bullet.envs.observations import Observations
-from gltf_bullet.envs.sight import Sight
-from gltf_bullet.envs.terms import SightTerm
+from gltf_bullet.envs.sight import Sight, SightTerm
 from gltf_bullet.gltf.document import AssetSource
 from gltf_bullet.runtime.asset import Asset, read_asset
 from gltf_bullet.runtime.scene import Scene

@@ -216,7 +216,8 @@ def _narrow(numbers: list[float]) -> npt.NDArray[np.float32]:
     if sum(map(abs, numbers)) <= _LARGEST:
         return np.array(numbers, dtype=np.float32)
     wide = np.nan_to_num(np.array(numbers), posinf=_LARGEST, neginf=-_LARGEST)
-    return np.clip(wide, -_LARGEST, _LARGEST).astype(np.float32)
+    narrow: npt.NDArray[np.float32] = np.clip(wide, -_LARGEST, _LARGEST).astype(np.float32)
+    return narrow
 
 
 def _solid_node(scene: Scene, key: NodeKey) -> int:

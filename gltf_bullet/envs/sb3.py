@@ -22,7 +22,7 @@ Indices: TypeAlias = "int | Iterable[int] | None"
 _Step: TypeAlias = tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]
 
 
-class GltfSb3VecEnv(VecEnv):
+class GltfSb3VecEnv(VecEnv):  # type: ignore[misc]  # the library may be missing
     """A :class:`~gltf_bullet.envs.vector_env.GltfVectorEnv` as Stable-Baselines3 takes them.
 
     A copy whose episode has ended starts anew in the same step. Its ``info`` has

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
 
 from gltf_bullet.bullet.joints.dof_reader import DofReader
 from gltf_bullet.bullet.state.link_states import LinkState, link_state
 from gltf_bullet.bullet.world.engine_world import EngineWorld
-from gltf_bullet.envs.config import NodeKey
 from gltf_bullet.planning.joints.axes import BALL
 from gltf_bullet.runtime.scene import Scene
-from gltf_bullet.transforms import Vec3
+from gltf_bullet.runtime.trigger_reports import TriggerEvent
+from gltf_bullet.transforms import FloatArray, Vec3
 
-__all__ = ["Sight", "turned"]
+__all__ = ["NodeKey", "SentEvent", "Sight", "SightTerm", "StepContext", "turned"]
+
+NodeKey: TypeAlias = "int | str"
+"""A glTF node by index or name."""
 
 _Spot: TypeAlias = tuple[int, Vec3]
 """A motion node, and a place [m] in the inertial frame of its body; -1: a place in the world."""
@@ -164,6 +169,52 @@ class Sight:
         (x, y, z), rotation, _, _ = self.state_of(owner)
         a, b, c = turned(rotation, offset)
         return x + a, y + b, z + c
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentEvent:
+    """A custom event that the file's behavior graph has sent."""
+
+    event: str
+    """Its id."""
+    values: Mapping[str, Any]
+    """Its values by name."""
+
+
+class StepContext(NamedTuple):
+    """What reward and termination functions learn about a step, besides the scene."""
+
+    action: FloatArray
+    """As given, within [-1, 1], shape [action_count]."""
+    events: tuple[TriggerEvent, ...]
+    """Of all engine steps of this step, in order."""
+    step: int
+    """Number of the step in the episode, from 1 on."""
+    duration: float
+    """[s] simulated in this step."""
+    sight: Sight
+    """Joints, places and velocities, read once a step for all that ask: a fraction of the price of
+    the scene's own views."""
+    origin: Vec3 = (0.0, 0.0, 0.0)
+    """[m] Where the copy was placed in the world; observations are relative to it."""
+    sent: tuple[SentEvent, ...] = ()
+    """What the file's behavior graph has sent in this step, in order."""
+    variables_before: tuple[Any, ...] = ()
+    """The variables of the graph as the step began, in the order of the file."""
+
+
+class SightTerm:
+    """A term that shares what it reads of a scene with all others, and with observations."""
+
+    __slots__ = ()
+
+    def seen(self, sight: Sight, context: StepContext) -> float | bool:
+        """What it gives for a scene as it is seen."""
+        raise NotImplementedError
+
+    def __call__(self, scene: Scene, context: StepContext) -> float | bool:
+        """What it gives for a scene as it stands now."""
+        return self.seen(Sight(scene), context)
 
 
 def turned(rotation_xyzw: tuple[float, float, float, float], vector: Vec3) -> Vec3:

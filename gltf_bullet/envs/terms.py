@@ -10,8 +10,7 @@ import math
 from dataclasses import dataclass
 
 from gltf_bullet.envs.config import NodeKey, StepContext
-from gltf_bullet.envs.sight import Sight
-from gltf_bullet.runtime.scene import Scene
+from gltf_bullet.envs.sight import Sight, SightTerm
 
 __all__ = [
     "Alive",
@@ -21,25 +20,10 @@ __all__ = [
     "EventSent",
     "Height",
     "JointOutside",
-    "SightTerm",
     "Speed",
     "TriggerEntered",
     "Variable",
 ]
-
-
-class SightTerm:
-    """A term that shares what it reads of a scene with all others, and with observations."""
-
-    __slots__ = ()
-
-    def seen(self, sight: Sight, context: StepContext) -> float | bool:
-        """What it gives for a scene as it is seen."""
-        raise NotImplementedError
-
-    def __call__(self, scene: Scene, context: StepContext) -> float | bool:
-        """What it gives for a scene as it stands now."""
-        return self.seen(Sight(scene), context)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -217,7 +217,7 @@ class PlainWalker:
                 (0, math.atan2(0.16, -0.35), 0)
             ),
         )  # fmt: skip
-        links = []
+        links: list[_Link] = []
         for quarter in (1, 3, 5, 7):
             yaw, hip = quarter * math.pi / 4, len(links) + 1
             turn = pybullet.getQuaternionFromEuler((0, 0, yaw))
