@@ -370,11 +370,16 @@ class ArticulationSet(JointedLinks):
         edits = self.controls.limit_edits
         return ArticulationMoment(arena.ints.copy(), arena.floats.copy(), taken, edits)
 
-    def return_to(self, moment: ArticulationMoment) -> bool:
-        """Stand as then, if nobody has changed limits or given motors to PyBullet since.
+    def note_masses(self, moment: ArticulationMoment) -> None:
+        """Let a moment have the masses that are now: nothing else has changed."""
+        for articulation in self.articulations:
+            record = articulation.record
+            rows = self.arena.ints[record.offset + slots.LINK]
+            own = slice(int(rows), int(rows) + len(record.frames.link) * slots.LINK_SIZE)
+            moment.floats[own] = self.arena.floats[own]
 
-        The masses must be the same, too.
-        """
+    def return_to(self, moment: ArticulationMoment) -> bool:
+        """Stand as then, if nobody has changed limits or given motors to PyBullet since."""
         if not self.articulations:
             return True
         if moment.limit_edits != self.controls.limit_edits or any(

@@ -260,7 +260,8 @@ class EngineWorld(WorldParts):
         if self.gravity is not None:
             self.gravity.weigh()
         self.plan, self._table.bodies, self.motion.plans = plan, plan.bodies, bodies
-        self._last_return = None
+        if self._last_return is not None:
+            self.articulations.note_masses(self._last_return[3])
         return True
 
     @property
