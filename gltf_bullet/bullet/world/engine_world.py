@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import combinations
 from typing import TypeAlias
 
@@ -118,8 +118,7 @@ class EngineWorld(WorldParts):
             painter.close()
         self._last_return: _Return | None = None
         self.is_jointed = bool(self.articulations.articulations)
-        apart = partial(plan.derive, "are all links apart", self._are_all_apart)
-        self.articulations.connect(session, self._created, plan.derive, apart)
+        self.articulations.connect(session, self._created, plan.derive, lambda: self._is_apart)
         self._is_unforced = self.gravity is None and self.free.is_idle
         """Whether free bodies are given nothing before a step."""
         self._is_plain = self._is_unforced and not plan.derive("may be fast", self._may_be_fast)
@@ -214,8 +213,12 @@ class EngineWorld(WorldParts):
         """Whether the engine alone does not keep all links apart that must not meet."""
         return not all(self.pair_rules.forbids(*pair) for pair in self._pairs_apart(tree))
 
-    def _are_all_apart(self) -> bool:
+    @cached_property
+    def _is_apart(self) -> bool:
         """Whether rules and filters keep every link of the scene from all others."""
+        return self.plan.derive("are all links apart", self._are_all_apart)
+
+    def _are_all_apart(self) -> bool:
         links = [link for link, _ in self._table.solid_links()]
         if len(links) > _FEW_LINKS:
             return False
@@ -455,7 +458,7 @@ class EngineWorld(WorldParts):
 
     def _may_touch(self, bodies: int) -> bool:
         """Whether the scene may have contacts, in a world of so many bodies."""
-        if not self.plan.derive("are all links apart", self._are_all_apart):
+        if not self._is_apart:
             return True
         # Those of other people may touch it, those of other scenes as rules let them.
         return bodies > len(self._created) and len(self.articulations.contacts.fetch()) > 0
