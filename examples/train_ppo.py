@@ -95,7 +95,8 @@ class Task:
 
 
 SETTINGS = {
-    "n_steps": 64, "batch_size": 128, "n_epochs": 10, "learning_rate": 1e-3, "gamma": 0.98,
+    "n_steps": 64, "batch_size": 128, "n_epochs": 10, "gamma": 0.98,
+    "learning_rate": lambda left: 1e-3 * left,  # to 0 as the share of steps that are left
     "policy_kwargs": {"net_arch": [64, 64], "log_std_init": -0.5},
 }  # fmt: skip
 TASKS = {
