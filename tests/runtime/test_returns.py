@@ -16,6 +16,7 @@ import pytest
 
 import gltf_bullet as gb
 from gltf_bullet.runtime.scene_state import SceneState
+from gltf_bullet.solver.contact_following import ROW_SIZE
 from gltf_bullet.solver.engine import calls
 from gltf_bullet.transforms import FloatArray
 
@@ -183,6 +184,26 @@ def test_contacts_that_cannot_be_are_not_asked_for(
     step()
     step()
     assert not asks_for_contacts(scene)
+
+
+def test_rules_that_users_give_pybullet_are_noticed(
+    load: Callable[[str], gb.Scene], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``setCollisionFilterPair`` may let links touch that the file keeps apart."""
+    scene = load("swing_up")
+    if not scene.core.world.articulations.solver.is_native:
+        pytest.skip("kernels do not call the engine here")
+    scene.step(2)
+    assert not asks_for_contacts(scene)
+    contacts = scene.core.world.articulations.solver.contacts
+    monkeypatch.setattr(contacts, "fetch", lambda: np.ones(ROW_SIZE))
+    for _ in range(16):
+        scene.step()
+    assert asks_for_contacts(scene)
+    monkeypatch.undo()
+    add_a_ball(scene)
+    scene.step(2)
+    assert asks_for_contacts(scene)
 
 
 def test_links_that_may_meet_are_asked_about(load: Callable[[str], gb.Scene]) -> None:

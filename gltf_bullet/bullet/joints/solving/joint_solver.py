@@ -39,6 +39,8 @@ _EVENTFUL = ~(stepping.STEPPED | stepping.CLOSED | stepping.SENSED)
 _STOPPED = stepping.REFUSED | stepping.TOUCHES | stepping.LOST | stepping.DIVIDES
 _FIXED_STEP = stepping.WHOLE_STEP & ~stepping.DIVIDE
 _STEPPED, _STEPS = stepping.STEPPED, layout.STEPS
+_BLIND_CALLS = 16
+"""Calls of which one asks for contacts that cannot be."""
 
 
 class JointSolver:
@@ -95,6 +97,8 @@ class JointSolver:
         """Whether kernels call the engine."""
         self._meet_nothing: Callable[[], bool] = lambda: False
         self._starts = 0
+        self._blind_calls = -1
+        """How often kernels were called that asked for no contacts; -1 where they ask."""
         self.pairs_seen: int | None = None
         """What the triggers' kernel has found in the last step, where it could watch."""
 
@@ -189,6 +193,8 @@ class JointSolver:
         """
         if not self.has_work:
             return
+        if self._blind_calls >= 0:
+            self._look_around()
         if self.is_undisturbed and not self.contacts.has_foreign_constraints():
             found = int(advance(self.row, stepping.FORCES, dt, *gravity))
             if found & stepping.TOUCHES and self._knows_touch_again():
@@ -252,6 +258,8 @@ class JointSolver:
         Raises:
             EngineError: A force came out that is not finite; the engine was given nothing.
         """
+        if self._blind_calls >= 0:
+            self._look_around()
         dt, gravity = settings.time_step, settings.gravity
         gx, gy, gz = gravity
         cells, has_motors = self.islands.cells, self.commands.has_motors
@@ -314,7 +322,16 @@ class JointSolver:
             # Contacts that cannot be are not asked for: a sixth of a cart-pole's step (measured).
             _, plan, lease = self.islands.native
             is_alone = int(lease[stepping.COUNT]) >> 32 == lease[stepping.OWN]
-            plan[calls.START_COUNT] = 0 if is_alone and self._meet_nothing() else self._starts
+            is_blind = bool(self._starts) and is_alone and self._meet_nothing()
+            plan[calls.START_COUNT] = 0 if is_blind else self._starts
+            self._blind_calls = 0 if is_blind else -1
+
+    def _look_around(self) -> None:
+        """Ask for contacts now and then where none can be: users may have given PyBullet rules."""
+        self._blind_calls += 1
+        if self._blind_calls % _BLIND_CALLS == 0 and len(self.contacts.fetch()):
+            self._meet_nothing, self._blind_calls = lambda: False, -1
+            self.islands.native[1][calls.START_COUNT] = self._starts
 
     def take(self, found: int, dt: float, gravity: Sequence[float]) -> None:
         """Go on with what a kernel has solved, and told unless something is the matter.
