@@ -45,10 +45,11 @@ class Sight:
         self._local_edits = -1
         self._coordinates: tuple[list[float], list[float]] | None = None
         self._states: dict[int, LinkState] = {}
-        self._places: dict[NodeKey, Vec3] = {}
+        self._places: dict[int, Vec3] = {}
+        self._index_of: dict[NodeKey, int] = {}
         self._number_of_dof: dict[tuple[NodeKey, int], int] = {}
         self._node_of_body: dict[NodeKey, int] = {}
-        self._spot_of: dict[NodeKey, _Spot] = {}
+        self._spot_of: dict[int, _Spot] = {}
 
     def look_anew(self) -> None:
         """Forget what was read: something has moved, or was made anew."""
@@ -149,20 +150,22 @@ class Sight:
         Raises:
             KeyError: There is no such node.
         """
-        place = self._places.get(node)
+        index = self._index_of.get(node)
+        if index is None:
+            index = self._index_of[node] = self.scene.node(node).index
+        place = self._places.get(index)
         if place is None:
-            place = self._places[node] = self._find_place(node)
+            place = self._places[index] = self._find_place(index)
         return place
 
-    def _find_place(self, node: NodeKey) -> Vec3:
+    def _find_place(self, node: int) -> Vec3:
         followers = self.scene.core.followers
         if followers.are_busy:
             x, y, z = self.scene.world_from_node(node)[:3, 3].tolist()
             return x, y, z
         spot = self._spot_of.get(node)
         if spot is None:
-            index = self.scene.node(node).index
-            spot = self._spot_of[node] = followers.spot_of(index)
+            spot = self._spot_of[node] = followers.spot_of(node)
         owner, offset = spot
         if owner < 0:
             return offset
