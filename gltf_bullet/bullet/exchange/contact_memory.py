@@ -13,10 +13,10 @@ from gltf_bullet.solver.contact_following import PASSES_ON, ROW_SIZE, SORT
 from gltf_bullet.solver.engine import touching
 from gltf_bullet.solver.entries import follow_contacts
 from gltf_bullet.solver.island_layout import FREE_GAIN, FREE_SIZE
-from gltf_bullet.transforms import FloatArray, IntArray
+from gltf_bullet.transforms import BoolArray, FloatArray, IntArray
 
 __all__ = [
-    "NO_CONTACTS", "FoundContacts", "TouchMemory", "TouchPattern", "between_links", "pattern_of",
+    "NO_CONTACTS", "FoundContacts", "TouchMemory", "TouchPattern", "between_links", "contacts_of",
     "remember", "renamed", "who_touches",
 ]  # fmt: skip
 
@@ -91,7 +91,7 @@ def remember(found: FoundContacts, room: int) -> TouchMemory:
     )
 
 
-def pattern_of(marks: IntArray, count: int, links: int) -> TouchPattern:
+def _pattern_of(marks: IntArray, count: int, links: int) -> TouchPattern:
     """Who touches whom.
 
     Args:
@@ -105,6 +105,19 @@ def pattern_of(marks: IntArray, count: int, links: int) -> TouchPattern:
     return tuple(names), tuple(dict.fromkeys(zip(pairs[::2], pairs[1::2], strict=True)))
 
 
+def contacts_of(rows: FloatArray, is_own: BoolArray) -> FloatArray:
+    """Contacts with a side that is one of some bodies.
+
+    Args:
+        rows: The world's contacts, ROW_SIZE numbers each.
+        is_own: By body id, and ``False`` last of all.
+    """
+    ends = rows.reshape(-1, ROW_SIZE)[:, :2].astype(np.intp)
+    last = len(is_own) - 1
+    own = is_own[np.where((ends < 0) | (ends > last), last, ends)].any(axis=1)
+    return rows if own.all() else rows.reshape(-1, ROW_SIZE)[own].ravel()
+
+
 def who_touches(rows: FloatArray, marks: IntArray) -> TouchPattern:
     """The pattern of contacts.
 
@@ -114,7 +127,7 @@ def who_touches(rows: FloatArray, marks: IntArray) -> TouchPattern:
     """
     count = len(rows) // ROW_SIZE
     links = int(follow_contacts(rows, count, marks, rows, marks, rows, SORT))
-    return pattern_of(marks, count, links)
+    return _pattern_of(marks, count, links)
 
 
 def renamed(rows: FloatArray, code: Mapping[int, int]) -> FloatArray:

@@ -111,7 +111,6 @@ class QuietSteps:
             and self._is_unwatched
             and not self._articulations.loop_constraints.is_any
             and not self._articulations.needs_every_step
-            and not solver.commands.has_motors
             and self._are_possible(solver, settings)
         )
 

@@ -17,9 +17,8 @@ import pybullet
 from gltf_bullet.bullet.contacts.robot_loads import LoadMemory, RobotLoads
 from gltf_bullet.bullet.exchange.contact_memory import (
     FoundContacts,
-    TouchPattern,
     between_links,
-    pattern_of,
+    contacts_of,
     renamed,
 )
 from gltf_bullet.bullet.exchange.native_calls import python_contacts
@@ -36,7 +35,7 @@ from gltf_bullet.solver.contact_following import (
     WRITE,
 )
 from gltf_bullet.solver.entries import follow_contacts
-from gltf_bullet.transforms import FloatArray, IntArray
+from gltf_bullet.transforms import BoolArray, FloatArray, IntArray
 
 __all__ = ["ContactMemory", "ContactReader", "Owners", "Touching", "owners"]
 
@@ -177,6 +176,17 @@ class ContactReader:
         """Bodies whose contacts are the solve's business."""
         return sorted(self._starts) if self._is_solid else []
 
+    def own_rows(self, rows: FloatArray) -> FloatArray:
+        """Of the world's contacts those of bodies whose contacts are the solve's business."""
+        return contacts_of(rows, self._is_start)
+
+    @cached_property
+    def _is_start(self) -> BoolArray:
+        """By body id, and ``False`` last of all."""
+        is_start = np.zeros(max(self._starts) + 2, dtype=np.bool_)
+        is_start[list(self._starts)] = True
+        return is_start
+
     @property
     def is_curious(self) -> bool:
         """Whether the next :meth:`read` asks the engine."""
@@ -282,10 +292,9 @@ class Touching:
         )
 
     @property
-    def pattern(self) -> TouchPattern:
-        """Who touches whom."""
-        _, count, marks, _ = self._arrays
-        return pattern_of(marks, count, len(self._states))
+    def own_rows(self) -> FloatArray:
+        """The contacts of the scene's own bodies, ROW_SIZE numbers each."""
+        return self._reader.own_rows(self._arrays[0])
 
     def follow(self, starts: Collection[int]) -> bool:
         """Take in everything that hangs together with some bodies; whether there is anything."""

@@ -292,8 +292,14 @@ class JointSolver:
         return made
 
     def _knows_touch_again(self) -> bool:
-        """Whether links touch each other as they have before, so that kernels may try again."""
-        return self.islands.know_again(self.contacts.fetch())
+        return self.knows_again(self.contacts.fetch())
+
+    def knows_again(self, rows: FloatArray) -> bool:
+        """Whether links touch each other as they have before, so that kernels may try again.
+
+        ``rows``: the world's contacts, ROW_SIZE numbers each.
+        """
+        return self.islands.know_again(self.contacts.own_rows(rows))
 
     def _take_eventful(self, found: int, dt: float, gravity: Sequence[float]) -> None:
         self.take(found % stepping.CLOSED_UNIT & ~stepping.CLOSED, dt, gravity)

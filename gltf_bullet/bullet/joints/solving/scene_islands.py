@@ -102,19 +102,20 @@ class SceneIslands:
         """Remember what was known when the same links touched each other, if they have before.
 
         Args:
-            rows: The world's contacts, ROW_SIZE numbers each.
+            rows: The contacts of the scene's own bodies, ROW_SIZE numbers each.
         """
-        if not (self._touches and len(rows)):
-            return False
-        count = len(rows) // ROW_SIZE
-        if count > self._most_marked:
-            self._most_marked, self._marks = 2 * count, places(2 * count)
-        known = self._touches.get(who_touches(rows, self._marks))
+        known = self._touches.get(self._pattern(rows)) if self._touches and len(rows) else None
         if known is None or known is self._touch:
             return False
         self._touch = known
         self._renew_row()
         return True
+
+    def _pattern(self, rows: FloatArray) -> TouchPattern:
+        count = len(rows) // ROW_SIZE
+        if count > self._most_marked:
+            self._most_marked, self._marks = 2 * count, places(2 * count)
+        return who_touches(rows, self._marks)
 
     # --- the solve ----------------------------------------------------------------------------
 
@@ -169,8 +170,9 @@ class SceneIslands:
         if found is not None:
             _, rows, contacts, _, _ = self._room
             self._touch = remember(found, min(contacts, (rows - self._rows) // 3))
-            self._touches.pop(touching.pattern, None)
-            self._touches[touching.pattern] = self._touch
+            pattern = self._pattern(touching.own_rows)
+            self._touches.pop(pattern, None)
+            self._touches[pattern] = self._touch
             if len(self._touches) > _MOST_PATTERNS:
                 del self._touches[next(iter(self._touches))]
             self._renew_row()
