@@ -102,7 +102,7 @@ TASKS = {
     "cart_pole": Task(config=train_cart_pole.CONFIG, steps=40_000),
     "swing_up": Task(config=SWING_UP, steps=200_000, gamma=0.95),
     "reacher": Task(config=REACH, steps=120_000),
-    "walker": Task(config=WALK, steps=200_000),
+    "walker": Task(config=WALK, steps=100_000),
 }
 
 
