@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from gltf_bullet.solver.contact_following import PASSES_ON, ROW_SIZE, SORT
 from gltf_bullet.solver.engine import touching
 from gltf_bullet.solver.entries import follow_contacts
 from gltf_bullet.solver.island_layout import FREE_GAIN, FREE_SIZE
-from gltf_bullet.transforms import BoolArray, FloatArray, IntArray
+from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = [
     "NO_CONTACTS", "FoundContacts", "TouchMemory", "TouchPattern", "between_links", "contacts_of",
@@ -105,17 +105,11 @@ def _pattern_of(marks: IntArray, count: int, links: int) -> TouchPattern:
     return tuple(names), tuple(dict.fromkeys(zip(pairs[::2], pairs[1::2], strict=True)))
 
 
-def contacts_of(rows: FloatArray, is_own: BoolArray) -> FloatArray:
-    """Contacts with a side that is one of some bodies.
-
-    Args:
-        rows: The world's contacts, ROW_SIZE numbers each.
-        is_own: By body id, and ``False`` last of all.
-    """
-    ends = rows.reshape(-1, ROW_SIZE)[:, :2].astype(np.intp)
-    last = len(is_own) - 1
-    own = is_own[np.where((ends < 0) | (ends > last), last, ends)].any(axis=1)
-    return rows if own.all() else rows.reshape(-1, ROW_SIZE)[own].ravel()
+def contacts_of(rows: FloatArray, bodies: Set[int]) -> FloatArray:
+    """Contacts with a side that is one of some bodies; ``rows``: the world's, ROW_SIZE each."""
+    ends = zip(rows[::ROW_SIZE].tolist(), rows[1::ROW_SIZE].tolist(), strict=True)
+    own = [first in bodies or second in bodies for first, second in ends]
+    return rows if all(own) else rows.reshape(-1, ROW_SIZE)[own].ravel()
 
 
 def who_touches(rows: FloatArray, marks: IntArray) -> TouchPattern:

@@ -35,7 +35,7 @@ from gltf_bullet.solver.contact_following import (
     WRITE,
 )
 from gltf_bullet.solver.entries import follow_contacts
-from gltf_bullet.transforms import BoolArray, FloatArray, IntArray
+from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["ContactMemory", "ContactReader", "Owners", "Touching", "owners"]
 
@@ -178,14 +178,7 @@ class ContactReader:
 
     def own_rows(self, rows: FloatArray) -> FloatArray:
         """Of the world's contacts those of bodies whose contacts are the solve's business."""
-        return contacts_of(rows, self._is_start)
-
-    @cached_property
-    def _is_start(self) -> BoolArray:
-        """By body id, and ``False`` last of all."""
-        is_start = np.zeros(max(self._starts) + 2, dtype=np.bool_)
-        is_start[list(self._starts)] = True
-        return is_start
+        return contacts_of(rows, self._starts)
 
     @property
     def is_curious(self) -> bool:
