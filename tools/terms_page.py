@@ -22,6 +22,7 @@ __all__ = ["Described", "described_classes", "introduction_of", "terms_page"]
 PAGE: Final = REFERENCE / "terms.md"
 TERMS: Final = PACKAGE / "envs" / "terms.py"
 CONFIG: Final = PACKAGE / "envs" / "config.py"
+SIGHT: Final = PACKAGE / "envs" / "sight.py"
 FIRST: Final = "## Rewards and ends"
 
 
@@ -32,7 +33,7 @@ class Described:
     name: str
     what: str
     result: str
-    """Of ``__call__``; ``""`` without one."""
+    """Of ``seen``; ``""`` without one."""
     fields: tuple[tuple[str, str, str], ...]
     """Name, default and description of each."""
 
@@ -45,7 +46,7 @@ def described_classes(path: Path) -> dict[str, Described]:
 
 
 def _described(item: ast.ClassDef) -> Described:
-    calls = (f for f in item.body if isinstance(f, ast.FunctionDef) and f.name == "__call__")
+    calls = (f for f in item.body if isinstance(f, ast.FunctionDef) and f.name == "seen")
     call = next(calls, None)
     return Described(
         name=item.name,
@@ -81,7 +82,7 @@ def _markdown(docstring: str) -> str:
 
 def terms_page(introduction: str) -> str:
     """The page in Markdown, behind the text that is written by hand."""
-    config = described_classes(CONFIG)
+    config = described_classes(CONFIG) | described_classes(SIGHT)
     parts = [
         introduction,
         FIRST,

@@ -5,6 +5,8 @@ Importing this room registers ``gltf_bullet/Gltf-v0``; where nothing imports it,
 way since 1.0: it no longer looks for entry points of installed packages.
 """
 
+from typing import TYPE_CHECKING, Any
+
 import gymnasium
 
 from gltf_bullet.envs import terms
@@ -23,6 +25,9 @@ from gltf_bullet.envs.gltf_env import GltfEnv
 from gltf_bullet.envs.rollouts import Policy, Rollout, roll_out
 from gltf_bullet.envs.showing import write_curve, write_episode
 from gltf_bullet.envs.vector_env import GltfVectorEnv
+
+if TYPE_CHECKING:
+    from gltf_bullet.envs.sb3 import GltfSb3VecEnv as GltfSb3VecEnv
 
 __all__ = [
     "CameraObservation",
@@ -50,3 +55,17 @@ if "gltf_bullet/Gltf-v0" not in gymnasium.registry:
         entry_point="gltf_bullet.envs.gltf_env:GltfEnv",
         vector_entry_point="gltf_bullet.envs.vector_env:make_vector_env",
     )
+
+
+def __getattr__(name: str) -> Any:
+    """``GltfSb3VecEnv`` when it is asked for: its base class imports torch, for seconds.
+
+    It is not in ``__all__``: ``import *`` works without the extra ``sb3``.
+    """
+    if name != "GltfSb3VecEnv":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        from gltf_bullet.envs.sb3 import GltfSb3VecEnv
+    except ImportError as error:
+        raise ImportError(f"{error}; pip install 'gltf_bullet[sb3]'", name=error.name) from error
+    return GltfSb3VecEnv

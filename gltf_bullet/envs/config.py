@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import numpy as np
 
+from gltf_bullet.envs.sight import NodeKey, SentEvent, StepContext
 from gltf_bullet.options import LoadOptions
 from gltf_bullet.runtime.placement import UpAxis
-from gltf_bullet.runtime.trigger_reports import TriggerEvent
-from gltf_bullet.transforms import FloatArray, Vec3
+from gltf_bullet.transforms import Vec3
 
 if TYPE_CHECKING:
     from gltf_bullet.runtime.scene import Scene
@@ -31,41 +31,8 @@ __all__ = [
     "draw",
 ]
 
-NodeKey: TypeAlias = "int | str"
-"""A glTF node by index or name."""
-
 Range: TypeAlias = "tuple[float | Sequence[float], float | Sequence[float]]"
 """Lowest and highest value; lists for vectors, drawn component by component."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SentEvent:
-    """A custom event that the file's behavior graph has sent."""
-
-    event: str
-    """Its id."""
-    values: Mapping[str, Any]
-    """Its values by name."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class StepContext:
-    """What reward and termination functions learn about a step, besides the scene."""
-
-    action: FloatArray
-    """As given, within [-1, 1], shape [action_count]."""
-    events: tuple[TriggerEvent, ...]
-    """Of all engine steps of this step, in order."""
-    step: int
-    """Number of the step in the episode, from 1 on."""
-    duration: float
-    """[s] simulated in this step."""
-    origin: Vec3 = (0.0, 0.0, 0.0)
-    """[m] Where the copy was placed in the world; observations are relative to it."""
-    sent: tuple[SentEvent, ...] = ()
-    """What the file's behavior graph has sent in this step, in order."""
-    variables_before: tuple[Any, ...] = ()
-    """The variables of the graph as the step began, in the order of the file."""
 
 
 _MODES: Final = ("position", "velocity", "force")

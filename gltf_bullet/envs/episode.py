@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,9 +10,10 @@ import numpy as np
 
 from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.envs.actions import DriveActions
-from gltf_bullet.envs.config import EnvConfig, SentEvent, StepContext, draw
+from gltf_bullet.envs.config import EnvConfig, SentEvent, StepContext, Term, draw
 from gltf_bullet.envs.name_checks import require_names
-from gltf_bullet.envs.observations import Observation, Observations
+from gltf_bullet.envs.observations import Observations
+from gltf_bullet.envs.sight import Sight, SightTerm
 from gltf_bullet.gltf.document import AssetSource
 from gltf_bullet.runtime.asset import Asset, read_asset
 from gltf_bullet.runtime.scene import Scene
@@ -69,8 +70,8 @@ class Episode:
         origin: Vec3 = (0.0, 0.0, 0.0),
     ) -> None:
         self.scene = scene
-        self.sight = outline.observations.bind(scene, origin)
-        """What observations read."""
+        self.sight = sight = outline.observations.sight_of(scene)
+        """What observations and terms read."""
         self._config = config
         self._outline = outline
         self._start = start
@@ -87,12 +88,17 @@ class Episode:
             for event in self._graph.events:
                 self._graph.on(event, partial(self._note, event))
         self._step = 0
+        self._rewards, self._ends = (
+            [_bound(term, sight) for term in terms]
+            for terms in (config.rewards, config.terminations)
+        )
+        self._duration = config.frame_skip * config.time_step
 
     def _note(self, event: str, values: Mapping[str, Any]) -> None:
         self._sent.append(SentEvent(event=event, values=values))
 
-    def begin(self, rng: np.random.Generator) -> tuple[Observation, dict[str, Any]]:
-        """Go back to the start and randomise from there; what ``Env.reset`` gives."""
+    def begin(self, rng: np.random.Generator) -> dict[str, Any]:
+        """Go back to the start and randomise from there; the ``info`` of a reset."""
         scene = self.scene
         drawn = draw(self._config, rng)
         scene.restart(self._start, drawn)
@@ -103,8 +109,14 @@ class Episode:
             self._config.on_reset(scene, rng)
         self._step = 0
         self.events = []
-        observed = self._outline.observations.read([self.sight], [()], has_stepped=False)[0]
-        return observed, {"randomization": drawn}
+        self.sight.look_anew()
+        return {"randomization": drawn}
+
+    def numbers(self) -> list[float]:
+        """What is observed now, in the order of its names."""
+        return self._outline.observations.numbers(
+            self.sight, self._origin, self.events, has_stepped=self._step > 0
+        )
 
     def act(self, action: FloatArray, values: Sequence[float]) -> None:
         """Tell the drives what to do in the coming step; see ``DriveActions.understand``."""
@@ -118,21 +130,33 @@ class Episode:
     def latch(self) -> None:
         """Keep what triggers noticed; call after the engine's steps."""
         self.events += self.scene.core.events
+        self.sight.look_anew()
 
     def judge(self) -> tuple[float, bool, bool]:
         """Reward, whether the episode has ended, and whether it is cut off."""
-        config, scene = self._config, self.scene
         self._step += 1
         context = StepContext(
-            action=self._action,
-            events=tuple(self.events),
-            step=self._step,
-            duration=config.frame_skip * config.time_step,
-            origin=self._origin,
-            sent=tuple(self._sent),
-            variables_before=self._variables_before,
+            self._action,
+            tuple(self.events),
+            self._step,
+            self._duration,
+            self.sight,
+            self._origin,
+            tuple(self._sent),
+            self._variables_before,
         )
-        reward = float(sum(term(scene, context) for term in config.rewards))
-        terminated = any(bool(term(scene, context)) for term in config.terminations)
-        most = config.max_episode_steps
-        return reward, terminated, most is not None and self._step >= most
+        reward = 0.0
+        for term, subject in self._rewards:
+            reward += term(subject, context)
+        terminated = False
+        for term, subject in self._ends:
+            terminated = terminated or bool(term(subject, context))
+        most = self._config.max_episode_steps
+        return float(reward), terminated, most is not None and self._step >= most
+
+
+def _bound(
+    term: Term, sight: Sight
+) -> tuple[Callable[[Any, StepContext], float | bool], Sight | Scene]:
+    """A function, and what it is asked of: what is seen already, or the scene."""
+    return (term.seen, sight) if isinstance(term, SightTerm) else (term, sight.scene)

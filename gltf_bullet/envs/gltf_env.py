@@ -109,7 +109,9 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
         super().reset(seed=seed)
         if self._episode is None:
             self._open()
-        return self._running().begin(self.np_random)
+        episode = self._running()
+        info = episode.begin(self.np_random)
+        return self._outline.observations.shown(episode.numbers(), episode.scene), info
 
     def step(
         self, action: npt.NDArray[np.float32]
@@ -124,14 +126,14 @@ class GltfEnv(gymnasium.Env[Observation, npt.NDArray[np.float32]]):
         """
         episode, outline = self._running(), self._outline
         clipped, values = outline.actions.understand(action)
-        episode.act(clipped, values.tolist())
+        episode.act(clipped, values)
         episode.scene.step(self.config.frame_skip)
         episode.latch()
         if self.render_mode == "human":
             self._keep_pace()
         reward, terminated, truncated = episode.judge()
         info = {"events": tuple(episode.events)}
-        observed = outline.observations.read([episode.sight], [episode.events])[0]
+        observed = outline.observations.shown(episode.numbers(), episode.scene)
         return observed, reward, terminated, truncated, info
 
     def _keep_pace(self) -> None:

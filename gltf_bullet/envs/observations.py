@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -10,22 +11,20 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from gltf_bullet.bullet.joints.dof_reader import DofReader
-from gltf_bullet.bullet.state.link_states import link_state
-from gltf_bullet.bullet.world.engine_world import EngineWorld
+from gltf_bullet.bullet.state.link_states import LinkState
 from gltf_bullet.envs.config import EnvConfig, NodeKey
+from gltf_bullet.envs.sight import Sight, turned
 from gltf_bullet.model import MotionKind
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
-from gltf_bullet.transforms import FloatArray, Vec3, quat_conjugate, quat_multiply, quat_rotate
+from gltf_bullet.transforms import Pose, Vec3
 
-__all__ = ["BoundObservations", "Observation", "Observations"]
+__all__ = ["Observation", "Observations"]
 
 Observation: TypeAlias = "npt.NDArray[np.float32] | dict[str, npt.NDArray[Any]]"
 
 _LARGEST = float(np.finfo(np.float32).max)
 """What float32 can hold: quantities without a bound of their own."""
-_FEW = 32
-"""Numbers that are looked at one by one."""
 _BODY_LOW = np.array([-_LARGEST] * 3 + [-1.0] * 4 + [-_LARGEST] * 6)
 _CONTACT_LOW = np.array([0.0] + [-_LARGEST] * 3)
 _CONTACT_HIGH = np.array([1.0] + [_LARGEST] * 3)
@@ -62,7 +61,9 @@ class Observations:
         """Motion nodes, or static collider nodes, in order."""
         self._camera = config.camera
         self._is_flat = config.flat
-        self._dof_count = len(self.bind(scene).joints()[0])
+        self._dof_count = len(self.sight_of(scene).coordinates()[0])
+        self._parts: dict[str, tuple[slice, tuple[int, ...]]] = {}
+        """Of a dictionary: which numbers, and in which shape."""
         self.space: spaces.Space[Any] = self._space()
         """A Box of shape [n], or a Dict of ``joint_positions``, ``joint_velocities``, ``bodies``
         (rows of position [m], rotation xyzw, velocity [m/s] and spin [rad/s] of the node's body,
@@ -121,116 +122,82 @@ class Observations:
             high = np.concatenate([nothing, *(high.ravel() for _, high in parts.values())])
             return _box(low, high)
         found: dict[str, spaces.Space[Any]] = {key: _box(*ends) for key, ends in parts.items()}
+        start = 0
+        for key, (low, _) in parts.items():
+            self._parts[key] = slice(start, start + low.size), low.shape
+            start += low.size
         if self._camera is not None:
             picture = (self._camera.height, self._camera.width, 3)
             found["camera"] = spaces.Box(0, 255, picture, np.uint8)
         return spaces.Dict(found)
 
-    def bind(self, scene: Scene, origin: Vec3 = (0.0, 0.0, 0.0)) -> BoundObservations:
-        """Ready to look at a scene of the same asset, which was placed at ``origin`` [m]."""
-        return BoundObservations(scene, origin, self.joint_nodes, self.body_nodes)
+    def sight_of(self, scene: Scene) -> Sight:
+        """What reads a scene of the same asset."""
+        return Sight(scene, self.joint_nodes)
 
-    def read(
+    def numbers(
         self,
-        scenes: Sequence[BoundObservations],
-        events: Sequence[Sequence[TriggerEvent]],
+        sight: Sight,
+        origin: Vec3,
+        events: Sequence[TriggerEvent],
         *,
         has_stepped: bool = True,
-    ) -> list[Observation]:
-        """The scenes as they are now, each in :attr:`space`; rows of one array where it is flat.
+    ) -> list[float]:
+        """All numbers of a scene as it is now, in the order of :attr:`names`.
 
         Args:
-            scenes: From :meth:`bind`.
-            events: Of each for the whole step: what came and went within it counts.
+            sight: From :meth:`sight_of`.
+            origin: Where the asset was placed [m].
+            events: Of the whole step: what came and went within it counts.
             has_stepped: Whether the engine's contacts belong to this episode.
         """
-        count = len(scenes)
-        if not count:
-            return []
-        parts: dict[str, npt.NDArray[Any]] = {}
+        numbers: list[float] = []
         if self._dof_count:
-            numbers = _narrow_rows(
-                [positions + velocities for positions, velocities in
-                 (scene.joints() for scene in scenes)]
-            )  # fmt: skip
-            if self._is_flat:
-                parts["joints"] = numbers
-            else:
-                parts["joint_positions"] = numbers[:, : self._dof_count]
-                parts["joint_velocities"] = numbers[:, self._dof_count :]
+            positions, velocities = sight.coordinates()
+            numbers = positions + velocities
         if self.body_nodes:
-            parts["bodies"] = _narrow(_body_rows(scenes))
-        if self.place_nodes:
-            places = list(self.place_nodes)
-            parts["nodes"] = _narrow(
-                [one.scene.node_matrices[places, :3, 3] - one.origin for one in scenes]
-            )
+            plans = sight.scene.core.world.plan.bodies.bodies
+            for node in self.body_nodes:
+                inertial = plans[node].body_from_inertial
+                numbers += _body_numbers(sight.state_of(node), inertial, origin)
+        for node in self.place_nodes:
+            (x, y, z), (a, b, c) = sight.place(node), origin
+            numbers += (x - a, y - b, z - c)
         if self.trigger_nodes:
-            parts["triggers"] = np.array(
-                [
-                    _inside(one.scene, self.trigger_nodes, seen)
-                    for one, seen in zip(scenes, events, strict=True)
-                ],
-                dtype=np.float32,
-            )
+            numbers += _inside(sight.scene, self.trigger_nodes, events)
         if self.contact_nodes:
-            parts["contacts"] = _narrow(
-                [_contact_rows(one.scene, self.contact_nodes, has_stepped) for one in scenes]
-            )
-        if self._is_flat:
-            flat = [part.reshape(count, -1) for part in parts.values()]
-            if len(flat) == 1:
-                return list(flat[0])
-            nothing = np.zeros((count, 0), np.float32)
-            return list(np.concatenate([nothing, *flat], axis=1))
+            rows = _contact_rows(sight.scene, self.contact_nodes, has_stepped)
+            numbers += rows.ravel().tolist()
+        return numbers
+
+    def shown(self, numbers: list[float], scene: Scene) -> Observation:
+        """What one environment gives, in :attr:`space`.
+
+        Args:
+            numbers: From :meth:`numbers`.
+            scene: Whose they are, for the camera.
+        """
+        row = _narrow(numbers)
+        return row if self._is_flat else self._dictionary(row, [scene])
+
+    def stacked(self, rows: list[list[float]], scenes: Sequence[Scene]) -> Observation:
+        """What many environments give at once: as :meth:`shown`, with one more axis in front."""
+        numbers = _narrow(list(chain.from_iterable(rows))).reshape(len(rows), -1)
+        return numbers if self._is_flat else self._dictionary(numbers, scenes)
+
+    def _dictionary(
+        self, numbers: npt.NDArray[np.float32], scenes: Sequence[Scene]
+    ) -> dict[str, npt.NDArray[Any]]:
+        many = numbers.shape[:-1]
+        found: dict[str, npt.NDArray[Any]] = {
+            key: numbers[..., which].reshape(*many, *shape)
+            for key, (which, shape) in self._parts.items()
+        }
         if self._camera is not None:
             size = (self._camera.width, self._camera.height)
-            parts["camera"] = np.array([one.scene.pictures.rgb(size=size) for one in scenes])
-        return [{key: part[k] for key, part in parts.items()} for k in range(count)]
-
-
-class BoundObservations:
-    """What is read of one scene, without a look-up of names or handles."""
-
-    def __init__(
-        self, scene: Scene, origin: Vec3, joint_nodes: Sequence[int], body_nodes: Sequence[int]
-    ) -> None:
-        self.scene = scene
-        self.origin: FloatArray = np.array(origin)
-        """Where the asset was placed [m], shape [3]."""
-        self._joint_nodes, self._body_nodes = joint_nodes, body_nodes
-        self._world: EngineWorld | None = None
-        self._find()
-
-    def _find(self) -> None:
-        world = self.scene.core.world
-        if world is self._world:
-            return
-        # Bodies that were made anew have other ids.
-        self._world = world
-        self._reader = DofReader(world.client_id, world.articulations.controls, self._joint_nodes)
-        self._links = [world.link_of(node) for node in self._body_nodes]
-        inertial = [world.plan.bodies.bodies[node].body_from_inertial for node in self._body_nodes]
-        self.inertial: FloatArray = np.array(
-            [(*pose.translation, *pose.rotation_xyzw) for pose in inertial]
-        )
-        """Inertial frames in the bodies: positions [m] and rotations xyzw, shape [k, 7]."""
-
-    def joints(self) -> tuple[list[float], list[float]]:
-        """Positions and velocities of the degrees of freedom."""
-        self._find()
-        return self._reader.read()
-
-    def bodies(self) -> list[tuple[float, ...]]:
-        """Centre of mass, rotation of the inertial frame, velocity and spin of each body."""
-        self._find()
-        client = self.scene.client_id
-        return [
-            (*com, *rotation, *linear, *angular)
-            for com, rotation, linear, angular in (
-                link_state(client, body, link) for body, link in self._links
-            )
-        ]
+            pictures = np.array([scene.pictures.rgb(size=size) for scene in scenes])
+            found["camera"] = pictures.reshape(*many, *pictures.shape[1:])
+        return found
 
 
 _PLACE_NAMES = ("x", "y", "z")
@@ -243,23 +210,14 @@ def _box(low: npt.NDArray[np.float64], high: npt.NDArray[np.float64]) -> spaces.
     return spaces.Box(low.astype(np.float32), high.astype(np.float32), dtype=np.float32)
 
 
-def _narrow(values: Any) -> npt.NDArray[np.float32]:
+def _narrow(numbers: list[float]) -> npt.NDArray[np.float32]:
     """As float32 within its finite range: a body that was flung away still has a position."""
-    wide = np.array(values, dtype=np.float64)
-    # Also where something is no number.
-    if not np.abs(wide).max(initial=0.0) <= _LARGEST:
-        wide = np.nan_to_num(wide, posinf=_LARGEST, neginf=-_LARGEST)
-        wide = np.clip(wide, -_LARGEST, _LARGEST)
-    return wide.astype(np.float32)
-
-
-def _narrow_rows(rows: list[list[float]]) -> npt.NDArray[np.float32]:
-    """As :func:`_narrow`; a small table costs a third without numpy's functions (measured)."""
-    if len(rows) * len(rows[0]) <= _FEW and all(
-        -_LARGEST <= value <= _LARGEST for row in rows for value in row
-    ):
-        return np.array(rows, dtype=np.float32)
-    return _narrow(rows)
+    # No number at all fails this, too.
+    if sum(map(abs, numbers)) <= _LARGEST:
+        return np.array(numbers, dtype=np.float32)
+    wide = np.nan_to_num(np.array(numbers), posinf=_LARGEST, neginf=-_LARGEST)
+    narrow: npt.NDArray[np.float32] = np.clip(wide, -_LARGEST, _LARGEST).astype(np.float32)
+    return narrow
 
 
 def _solid_node(scene: Scene, key: NodeKey) -> int:
@@ -291,20 +249,30 @@ def _contact_rows(scene: Scene, nodes: Sequence[int], has_stepped: bool) -> npt.
     return rows
 
 
-def _inside(scene: Scene, nodes: Sequence[int], events: Sequence[TriggerEvent]) -> list[bool]:
-    """Whether something is or was inside each trigger."""
+def _inside(scene: Scene, nodes: Sequence[int], events: Sequence[TriggerEvent]) -> list[float]:
+    """1 where something is or was inside each trigger, else 0."""
     crossed = {event.trigger_node for event in events}  # who left was inside when it began
-    return [node in crossed or bool(scene.triggers[node].overlapping) for node in nodes]
+    reports = scene.core.reports
+    return [float(node in crossed or bool(reports.overlapping(node))) for node in nodes]
 
 
-def _body_rows(scenes: Sequence[BoundObservations]) -> npt.NDArray[np.float64]:
-    """Position, rotation, velocity and spin of all bodies of all scenes, shape [n, k, 13]."""
-    rows = np.array([one.bodies() for one in scenes])
-    inertial = np.array([one.inertial for one in scenes])
-    rotations = quat_multiply(rows[..., 3:7], quat_conjugate(inertial[..., 3:]))
-    origins = np.array([one.origin for one in scenes])[:, None]
-    rows[..., :3] -= quat_rotate(rotations, inertial[..., :3]) + origins
-    # One of the two signs of a quaternion; rounding may leave a component just above 1.
-    signs = np.where(rotations[..., 3:] >= 0.0, 1.0, -1.0)
-    rows[..., 3:7] = np.clip(signs * rotations, -1.0, 1.0)
-    return rows
+def _body_numbers(state: LinkState, body_from_inertial: Pose, origin: Vec3) -> tuple[float, ...]:
+    """Position, rotation, velocity and spin of a node's body; arrays take five times as long."""
+    (x, y, z), (i, j, k, w), linear, angular = state
+    (p, q, r, s), offset = body_from_inertial.rotation_xyzw, body_from_inertial.translation
+    if s != 1.0:
+        # The inertial frame is turned in the body: body = inertial * (inertial in body)^-1.
+        i, j, k, w = (
+            s * i - w * p - j * r + k * q,
+            s * j - w * q - k * p + i * r,
+            s * k - w * r - i * q + j * p,
+            s * w + i * p + j * q + k * r,
+        )
+    if any(offset):
+        a, b, c = turned((i, j, k, w), offset)
+        x, y, z = x - a, y - b, z - c
+    if w < 0.0:  # one of the two signs of a quaternion
+        i, j, k, w = -i, -j, -k, -w
+    # Rounding may leave a component just above 1.
+    turn = (min(max(i, -1.0), 1.0), min(max(j, -1.0), 1.0), min(max(k, -1.0), 1.0), min(w, 1.0))
+    return (x - origin[0], y - origin[1], z - origin[2], *turn, *linear, *angular)

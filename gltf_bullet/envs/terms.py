@@ -6,13 +6,12 @@ the episode where it is not zero. Points and heights are in the Bullet world.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-import numpy as np
-
 from gltf_bullet.envs.config import NodeKey, StepContext
+from gltf_bullet.envs.sight import Sight, SightTerm
 from gltf_bullet.errors import UnknownNameError
-from gltf_bullet.runtime.scene import Scene
 
 __all__ = [
     "Alive",
@@ -29,19 +28,19 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Alive:
+class Alive(SightTerm):
     """The same reward for every step."""
 
     weight: float = 1.0
     """Per step."""
 
-    def __call__(self, scene: Scene, context: StepContext) -> float:
+    def seen(self, sight: Sight, context: StepContext) -> float:
         """The weight."""
         return self.weight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Distance:
+class Distance(SightTerm):
     """How far a node is from another one: of a body, a trigger, or any other."""
 
     node: NodeKey
@@ -51,14 +50,13 @@ class Distance:
     weight: float = -1.0
     """Per metre."""
 
-    def __call__(self, scene: Scene, context: StepContext) -> float:
+    def seen(self, sight: Sight, context: StepContext) -> float:
         """The distance between the origins of both nodes, weighted."""
-        offset = scene.world_from_node(self.node) - scene.world_from_node(self.target)
-        return self.weight * float(np.linalg.norm(offset[:3, 3]))
+        return self.weight * math.dist(sight.place(self.node), sight.place(self.target))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Height:
+class Height(SightTerm):
     """How high a node is."""
 
     node: NodeKey
@@ -68,14 +66,14 @@ class Height:
     weight: float = 1.0
     """Per metre."""
 
-    def __call__(self, scene: Scene, context: StepContext) -> float:
+    def seen(self, sight: Sight, context: StepContext) -> float:
         """The height above the copy's origin, weighted."""
-        height = scene.world_from_node(self.node)[self.axis, 3] - context.origin[self.axis]
-        return self.weight * float(height)
+        height = sight.place(self.node)[self.axis] - context.origin[self.axis]
+        return self.weight * height
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Speed:
+class Speed(SightTerm):
     """How fast a body moves along a world axis."""
 
     body: NodeKey
@@ -85,14 +83,13 @@ class Speed:
     weight: float = 1.0
     """Per metre per second."""
 
-    def __call__(self, scene: Scene, context: StepContext) -> float:
+    def seen(self, sight: Sight, context: StepContext) -> float:
         """The velocity of its centre of mass, weighted."""
-        linear, _ = scene.core.world.motion.velocities_of(scene.bodies[self.body].node)
-        return self.weight * float(linear[self.axis])
+        return self.weight * sight.velocity(self.body)[self.axis]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Below:
+class Below(SightTerm):
     """A node has sunk below a height: an end."""
 
     node: NodeKey
@@ -102,14 +99,13 @@ class Below:
     axis: int = 2
     """Which world axis is up."""
 
-    def __call__(self, scene: Scene, context: StepContext) -> bool:
+    def seen(self, sight: Sight, context: StepContext) -> bool:
         """Whether it is below."""
-        height = scene.world_from_node(self.node)[self.axis, 3] - context.origin[self.axis]
-        return bool(height < self.height)
+        return sight.place(self.node)[self.axis] - context.origin[self.axis] < self.height
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JointOutside:
+class JointOutside(SightTerm):
     """A joint's coordinate has left a range: an end."""
 
     joint: NodeKey
@@ -121,26 +117,25 @@ class JointOutside:
     dof: int = 0
     """Which of the joint's degrees of freedom."""
 
-    def __call__(self, scene: Scene, context: StepContext) -> bool:
+    def seen(self, sight: Sight, context: StepContext) -> bool:
         """Whether it is outside."""
-        state = scene.joints[self.joint].degrees_of_freedom[self.dof].state
-        return not self.low <= state.position[0] <= self.high
+        return not self.low <= sight.joint(self.joint, self.dof) <= self.high
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ControlCost:
+class ControlCost(SightTerm):
     """What large actions cost."""
 
     weight: float = -0.01
     """Per squared unit of normalised action."""
 
-    def __call__(self, scene: Scene, context: StepContext) -> float:
+    def seen(self, sight: Sight, context: StepContext) -> float:
         """The sum of the squares, weighted."""
         return self.weight * float(context.action @ context.action)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TriggerEntered:
+class TriggerEntered(SightTerm):
     """Something came into a trigger in this step, also where it has left it since."""
 
     trigger: NodeKey
@@ -150,10 +145,12 @@ class TriggerEntered:
     weight: float = 1.0
     """Per step in which something came in."""
 
-    def __call__(self, scene: Scene, context: StepContext) -> float:
+    def seen(self, sight: Sight, context: StepContext) -> float:
         """The weight where something entered, else 0."""
-        trigger = scene.triggers[self.trigger].node
-        body = None if self.body is None else scene.bodies[self.body].node
+        if not context.events:
+            return 0.0
+        trigger = sight.scene.triggers[self.trigger].node
+        body = None if self.body is None else sight.scene.bodies[self.body].node
         entered = any(
             event.kind == "entered"
             and event.trigger_node == trigger
@@ -164,7 +161,7 @@ class TriggerEntered:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Variable:
+class Variable(SightTerm):
     """A variable of the file's behavior graph: the reward, or the end, is in the file."""
 
     variable: int | str
@@ -174,11 +171,11 @@ class Variable:
     growth: bool = False
     """By how much it has grown in this step, instead of what it is."""
 
-    def __call__(self, scene: Scene, context: StepContext) -> float:
+    def seen(self, sight: Sight, context: StepContext) -> float:
         """The value, or its growth, weighted."""
-        behavior = scene.behavior
+        behavior = sight.scene.behavior
         if behavior is None:
-            raise UnknownNameError(f"{scene.asset.path} has no behavior graph that runs")
+            raise UnknownNameError(f"{sight.scene.asset.path} has no behavior graph that runs")
         index = behavior.variables.index_of(self.variable)
         value = float(behavior.variables[index])
         if self.growth:
@@ -187,7 +184,7 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventSent:
+class EventSent(SightTerm):
     """The file's behavior graph has sent a custom event: a reward, or an end."""
 
     event: str
@@ -195,6 +192,6 @@ class EventSent:
     weight: float = 1.0
     """Each time."""
 
-    def __call__(self, scene: Scene, context: StepContext) -> float:
+    def seen(self, sight: Sight, context: StepContext) -> float:
         """The weight, as often as it was sent in this step."""
         return self.weight * sum(sent.event == self.event for sent in context.sent)

@@ -14,11 +14,12 @@ from gymnasium import spaces
 from gymnasium.error import ResetNeeded
 from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
-from gymnasium.vector.utils import batch_space, concatenate, create_empty_array
+from gymnasium.vector.utils import batch_space
 
 from gltf_bullet.bullet.owned_world import close_world, extent, forbid_contacts, open_world
 from gltf_bullet.envs.config import EnvConfig
 from gltf_bullet.envs.episode import Episode, instantiate, outline_of
+from gltf_bullet.envs.observations import Observation
 from gltf_bullet.runtime.asset import read_asset
 from gltf_bullet.transforms import BoolArray, FloatArray, Vec3
 
@@ -31,9 +32,8 @@ _GAP = 1.0
 class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
     """``count`` copies that cannot touch each other, with one ``stepSimulation`` for all.
 
-    As gymnasium's vector environments with ``AutoresetMode.NEXT_STEP``: a copy whose episode has
-    ended starts anew in the next step, on its own, and its action of that step is ignored. Its
-    contacts start cold then; all else is as in :class:`~gltf_bullet.envs.gltf_env.GltfEnv`.
+    A copy whose episode has ended starts anew on its own, as in gymnasium's vector environments.
+    Its contacts start cold then; all else is as in :class:`~gltf_bullet.envs.gltf_env.GltfEnv`.
     """
 
     metadata = {  # noqa: RUF012
@@ -49,6 +49,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         *,
         spacing: float | None = None,
         render_mode: str | None = None,
+        autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP,
     ) -> None:
         """Read the file and make the spaces; the world is opened at the first reset.
 
@@ -60,12 +61,15 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
                 apart as the asset is wide: copies that stand in each other cost ten times the
                 step. Observations are relative to where a copy was placed.
             render_mode: ``"rgb_array"`` or ``None``; see :meth:`render`.
+            autoreset_mode: When a copy starts anew whose episode has ended. ``NEXT_STEP``: in the
+                next step, whose action is ignored. ``SAME_STEP``: at once; what was seen last is
+                in ``infos["final_obs"]``, what it came with in ``infos["final_info"]``.
 
         Raises:
             AssetError: The file cannot be used.
             KeyError: The asset lacks something that the config names.
-            ValueError: ``count`` < 1, nothing says how far a drive may go, or an unknown render
-                mode.
+            ValueError: ``count`` < 1, nothing says how far a drive may go, or another mode of either
+                kind.
         """
         # First of all: a vector environment of gymnasium is closed even where this raises.
         self._client_id: int | None = None
@@ -75,6 +79,10 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
             raise ValueError(f"count is {count}; must be >= 1")
         if render_mode not in (None, "rgb_array"):
             raise ValueError(f"render_mode is {render_mode!r}; must be rgb_array or None")
+        if autoreset_mode not in (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP):
+            raise ValueError(f"autoreset_mode is {autoreset_mode}; must be NEXT_STEP or SAME_STEP")
+        self.metadata = {"autoreset_mode": autoreset_mode, "render_modes": ["rgb_array"]}
+        self._starts_at_once = autoreset_mode is AutoresetMode.SAME_STEP
         self.path = os.fspath(path)
         self.render_mode = render_mode
         is_stated, config = config is not None, config or EnvConfig()
@@ -126,16 +134,13 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
             seeds = [seeds + k for k in range(self.num_envs)]
         if len(seeds) != self.num_envs:
             raise ValueError(f"{len(seeds)} seeds; must be {self.num_envs}")
-        found: list[Any] = []
         infos: dict[str, Any] = {}
         for k, one in enumerate(seeds):
             if one is not None:
                 self._rngs[k] = seeding.np_random(one)[0]
-            observed, info = self._begin(k)
-            found.append(observed)
-            infos = self._add_info(infos, info, k)
+            infos = self._add_info(infos, self._begin(k), k)
         self._ended[:] = False
-        return self._stacked(found), infos
+        return self._shown([episode.numbers() for episode in self._episodes]), infos
 
     def step(
         self, actions: npt.NDArray[np.float32]
@@ -161,7 +166,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
             raise ValueError(f"{len(actions)} actions; must be {self.num_envs}")
         clipped, values = self._outline.actions.understand(actions, self.num_envs)
         ended = self._ended.tolist()
-        for k, numbers in enumerate(values.tolist()):
+        for k, numbers in enumerate(values):
             if not ended[k]:
                 self._episodes[k].act(clipped[k], numbers)
         self._episodes[0].scene.step(self.config.frame_skip)
@@ -181,29 +186,26 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         rewards = np.zeros(self.num_envs)
         terminated = np.zeros(self.num_envs, dtype=np.bool_)
         truncated = np.zeros(self.num_envs, dtype=np.bool_)
-        running = [k for k, has_ended in enumerate(ended) if not has_ended]
         events = np.full(self.num_envs, None, dtype=object)
-        for k in running:
-            episode = self._episodes[k]
-            rewards[k], terminated[k], truncated[k] = episode.judge()
-            events[k] = tuple(episode.events)
         infos: dict[str, Any] = {}
-        if running:
-            infos = {"events": events, "_events": ~np.array(ended, dtype=np.bool_)}
-        found = self._outline.observations.read(
-            [self._episodes[k].sight for k in running],
-            [self._episodes[k].events for k in running],
-        )
-        if len(running) < self.num_envs:
-            seen = dict(zip(running, found, strict=True))
-            for k, has_ended in enumerate(ended):
-                if has_ended:
-                    # Idle in this step; the world cannot step the others without it.
-                    seen[k], info = self._begin(k)
-                    infos = self._add_info(infos, info, k)
-            found = [seen[k] for k in range(self.num_envs)]
-        self._ended = terminated | truncated
-        return self._stacked(found), rewards, terminated, truncated, infos
+        rows: list[list[float]] = []
+        for k, episode in enumerate(self._episodes):
+            if ended[k]:
+                # Idle in this step; the world cannot step the others without it.
+                infos = self._add_info(infos, self._begin(k), k)
+            else:
+                rewards[k], terminated[k], truncated[k] = episode.judge()
+                events[k] = tuple(episode.events)
+                if self._starts_at_once and (terminated[k] or truncated[k]):
+                    seen = self._outline.observations.shown(episode.numbers(), episode.scene)
+                    final = {"final_obs": seen, "final_info": {"events": events[k]}}
+                    infos = self._add_info(infos, {**final, **self._begin(k)}, k)
+            rows.append(episode.numbers())
+        is_over = terminated | truncated
+        self._ended[:] = False if self._starts_at_once else is_over
+        if not all(ended):
+            infos["events"], infos["_events"] = events, ~np.array(ended, dtype=np.bool_)
+        return self._shown(rows), rewards, terminated, truncated, infos
 
     def render(self) -> npt.NDArray[np.uint8] | None:  # type: ignore[override]
         """One picture of all copies, shape [height, width, 3], with ``render_mode="rgb_array"``.
@@ -262,15 +264,15 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
             place[axis] = steps * float(self._size[axis])
         return (place[0], place[1], place[2])
 
-    def _begin(self, k: int) -> tuple[Any, dict[str, Any]]:
-        result = self._episodes[k].begin(self._rngs[k])
+    def _begin(self, k: int) -> dict[str, Any]:
+        info = self._episodes[k].begin(self._rngs[k])
         bodies = self._episodes[k].scene.core.world.body_ids
         if bodies != self._body_ids[k]:
             # A randomised value has made the bodies anew.
             self._body_ids[k] = ()
             self._part(bodies)
             self._body_ids[k] = bodies
-        return result
+        return info
 
     def _part(self, bodies: tuple[int, ...]) -> None:
         """Keep a copy's bodies from touching those of the others."""
@@ -278,10 +280,10 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         if self._client_id is not None:
             forbid_contacts(self._client_id, bodies, others)
 
-    def _stacked(self, observed: Sequence[Any]) -> Any:
-        space = self.single_observation_space
-        empty: Any = create_empty_array(space, self.num_envs)
-        return concatenate(space, observed, empty)
+    def _shown(self, rows: list[list[float]]) -> Observation:
+        """What all copies show."""
+        scenes = [episode.scene for episode in self._episodes]
+        return self._outline.observations.stacked(rows, scenes)
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_client_id": None, "_episodes": [], "_body_ids": []}

@@ -264,18 +264,29 @@ def edited(scene: PhysicsScene, target: PointerTarget, value: object) -> Physics
             raise ValueError(f"min {changed.minimum:g} would be above max {changed.maximum:g}")
         return changed
 
+    # What has nothing of it stays the same object: it is compared by a glance afterwards.
     def swap_joint(joint: Joint) -> Joint:
-        swapped: Joint = swap(replace(joint, description=_swapped(joint.description, swap)))
+        description = _swapped(joint.description, swap)
+        if description is not joint.description:
+            joint = replace(joint, description=description)
+        swapped: Joint = swap(joint)
         return swapped
+
+    def swap_collider(collider: Collider) -> Collider:
+        shape, material = swap(collider.shape), swap(collider.material)
+        if shape is collider.shape and material is collider.material:
+            return collider
+        return replace(collider, shape=shape, material=material)
+
+    def swap_trigger(trigger: Trigger) -> Trigger:
+        shape = swap(trigger.shape)
+        return trigger if shape is trigger.shape else replace(trigger, shape=shape)
 
     return replace(
         scene,
         motions={k: swap(v) for k, v in scene.motions.items()},
-        colliders={
-            k: replace(v, shape=swap(v.shape), material=swap(v.material))
-            for k, v in scene.colliders.items()
-        },
-        triggers={k: replace(v, shape=swap(v.shape)) for k, v in scene.triggers.items()},
+        colliders={k: swap_collider(v) for k, v in scene.colliders.items()},
+        triggers={k: swap_trigger(v) for k, v in scene.triggers.items()},
         joints={k: swap_joint(v) for k, v in scene.joints.items()},
         world_gravity=swap(scene.world_gravity),
         gravity_volumes={k: swap(_with_source(v, swap)) for k, v in scene.gravity_volumes.items()},
@@ -324,11 +335,11 @@ def _carried(value: Any, key: str) -> Any:
 
 
 def _swapped(description: JointDescription, swap: Callable[[Any], Any]) -> JointDescription:
-    return replace(
-        description,
-        limits=tuple(map(swap, description.limits)),
-        drives=tuple(map(swap, description.drives)),
-    )
+    limits, drives = tuple(map(swap, description.limits)), tuple(map(swap, description.drives))
+    before = (*description.limits, *description.drives)
+    if all(one is other for one, other in zip((*limits, *drives), before, strict=True)):
+        return description
+    return replace(description, limits=limits, drives=drives)
 
 
 def _items(scene: PhysicsScene) -> Iterator[Any]:

@@ -23,7 +23,7 @@ from gltf_bullet.runtime.animation.shape_watch import ShapeWatch
 from gltf_bullet.runtime.content import AssetContent
 from gltf_bullet.runtime.node_sync import NodeSync
 from gltf_bullet.runtime.placement import Placement
-from gltf_bullet.transforms import FloatArray
+from gltf_bullet.transforms import FloatArray, Vec3
 
 __all__ = ["Followers", "Jump"]
 
@@ -149,7 +149,27 @@ class Followers:
         if found is None:
             matrix: FloatArray = self.look(node)[node].copy()
             return matrix
-        return self._nodes.carried(node, owner, found)
+        return self._nodes.carried(node, owner, found.matrix())
+
+    @property
+    def edits(self) -> int:
+        """How often nodes were placed in their parents: what :meth:`spot_of` says is old then."""
+        return self.animator.edits
+
+    def spot_of(self, node: int) -> tuple[int, Vec3]:
+        """Where a node stands on the body that carries it, as long as nothing is animated.
+
+        Returns:
+            The motion node of that body and the place in its inertial frame [m]; -1 and the place
+            in the world where no body carries the node.
+        """
+        owner = int(self._world.plan.motion_node_of[node])
+        if owner < 0:
+            x, y, z = self._nodes.carried(node, owner, self._placement.matrix)[:3, 3].tolist()
+            return -1, (x, y, z)
+        inertial = self._world.plan.bodies.bodies[owner].body_from_inertial.inverse().matrix()
+        x, y, z = self._nodes.carried(node, owner, inertial)[:3, 3].tolist()
+        return owner, (x, y, z)
 
     def _may_have_moved(self, node: int) -> bool:
         owner, world = int(self._world.plan.motion_node_of[node]), self._world
@@ -177,5 +197,6 @@ class Followers:
     def take(self, matrices: FloatArray) -> None:
         """Stand as a :meth:`standing` says, whose first part the animator has already."""
         self.driver.restart()
-        self.nodes.take(matrices)
+        self.has_moved = False
+        self._nodes.stand(matrices)
         self.tell(Jump.OTHER_RUN)

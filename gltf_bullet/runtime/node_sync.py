@@ -24,6 +24,9 @@ from gltf_bullet.transforms import (
 
 __all__ = ["NodeSync"]
 
+_SAME_SIZE = 1e-6
+"""Of factors, and of cosines between axes."""
+
 
 class NodeSync:
     """World matrices of all nodes, kept in step with the bodies."""
@@ -57,6 +60,7 @@ class NodeSync:
         self._body_nodes = body_nodes
         self._node_maps, self._placed = frames.linear_maps(), frames.placed
         self._maps = self._node_maps[body_nodes]
+        self._inverse_maps: dict[int, FloatArray] = {}
         self._scaled_rows: IntArray = np.flatnonzero(scaled[body_nodes])
         """Of bodies with a size that changes."""
         self._maps_of = maps_of
@@ -90,11 +94,6 @@ class NodeSync:
         """:attr:`world_from_node`, for those who only sometimes look."""
         return self.world_from_node
 
-    def take(self, world_from_node: FloatArray) -> None:
-        """Have all nodes stand so, shape [node_count, 4, 4], without a look at the bodies."""
-        self._world[:] = world_from_node
-        self.is_stale = False
-
     def update(self, positions: FloatArray, rotations_xyzw: FloatArray) -> None:
         """Place the bodies' nodes, then everything below them and below animated nodes.
 
@@ -117,13 +116,25 @@ class NodeSync:
             above = self._world_from_asset if parents[0] < 0 else world[parents]
             world[followers] = np.matmul(above, local)
 
-    def carried(self, node: int, owner: int, world_from_body: Pose) -> FloatArray:
-        """Where a node stands that the body of the node ``owner`` carries, shape [4, 4]."""
+    def stand(self, world_from_node: FloatArray) -> None:
+        """Take all nodes for standing so, shape [node_count, 4, 4]."""
+        self.is_stale = False
+        self._world[:] = world_from_node
+
+    def carried(self, node: int, owner: int, world_from_body: FloatArray) -> FloatArray:
+        """Where a node stands that the body of the node ``owner`` carries, shape [4, 4].
+
+        Args:
+            node: Which.
+            owner: The motion node; -1: none, so that the asset's root carries it.
+            world_from_body: Frame of the body, or of the root, rigid, shape [4, 4].
+        """
         path = [node]
         while path[-1] != owner:
             path.append(int(self._tree.parents[path[-1]]))
-        world = world_from_body.matrix()
-        world[:3, :3] = world[:3, :3] @ self._node_maps[owner]
+        world = world_from_body.copy()
+        if owner >= 0:
+            world[:3, :3] = world[:3, :3] @ self._node_maps[owner]
         for below in reversed(path[:-1]):
             world = world @ self._local[below]
         return world
@@ -213,9 +224,23 @@ class NodeSync:
                 placed.add(below)
         return self._frames_of(world, self._placed | placed)
 
-    def keeps_size(self, node: int, frames: NodeFrames) -> bool:
-        """Whether a node has the scale and shear in ``frames`` that it has here."""
-        return np.allclose(frames.linear_maps()[node], self._node_maps[node], atol=1e-6)
+    def pose_with(self, node: int, parent_from_node: FloatArray) -> Pose | None:
+        """Where a node stands with another local transform, shape [4, 4], without scale and shear.
+
+        ``None`` where it has others than now.
+        """
+        parent = int(self._tree.parents[node])
+        above = self._world_from_asset if parent < 0 else self.world_from_node[parent]
+        world = above @ parent_from_node
+        inverse = self._inverse_maps.get(node)
+        if inverse is None:
+            inverse = self._inverse_maps[node] = np.linalg.pinv(self._node_maps[node])
+        rotation, scale, shear = split_linear(world[:3, :3] @ inverse)
+        if not (np.abs(scale - 1.0).max() <= _SAME_SIZE and shear <= _SAME_SIZE):
+            return None
+        x, y, z = world[:3, 3].tolist()
+        qx, qy, qz, qw = rotation.tolist()
+        return Pose((qx, qy, qz, qw), (x, y, z))
 
     def _frames_of(self, world_from_node: FloatArray, placed: frozenset[int]) -> NodeFrames:
         rotated = world_from_node[:, :3, :3] @ np.linalg.pinv(self._node_maps)

@@ -370,15 +370,19 @@ class SceneCore:
         if self.acting is not None and self.acting.moves_freely(node):
             self.refresh()
             return
-        frames = self.nodes.frames_with(node, parent_from_node)
-        is_free = node in self.world.plan.bodies.bodies and self.nodes.keeps_size(node, frames)
-        is_free &= not begins_to_move(node, self.model.now, self.world.plan.frames)
-        if is_free and self.world.motion.teleport(node, frames.pose(node)):
+        pose = None
+        if node in self.world.plan.bodies.bodies and not begins_to_move(
+            node, self.model.now, self.world.plan.frames
+        ):
+            pose = self.nodes.pose_with(node, parent_from_node)
+        if pose is not None and self.world.motion.teleport(node, pose):
             self.world.softness.expect()
-            self.refresh()
+            self.followers.has_moved = True
+            if self._scenery:
+                self.refresh()
             self.followers.settle()
         else:
-            self.rebuild(self.model.now, frames)
+            self.rebuild(self.model.now, self.nodes.frames_with(node, parent_from_node))
 
     def set_weights(self, node: int, weights: FloatArray) -> None:
         """Morph a node's mesh; colliders made of it follow."""

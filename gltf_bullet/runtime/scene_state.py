@@ -52,6 +52,8 @@ def require_own(state: object, physics: PhysicsScene, node_count: int) -> None:
     if not isinstance(state, SceneState):
         raise TypeError(f"state is {state!r}; must be what save_state returned")
     of_state = state.physics
+    if of_state is physics and len(state.matrices) == node_count:
+        return
     if (
         len(state.matrices) != node_count
         or of_state.motions.keys() != physics.motions.keys()

@@ -136,6 +136,8 @@ class StepProgram:
 
     def _begin_in_loop(self, cores: Sequence[SceneCore], caller: SceneCore) -> None:
         settings = self._session.settings()
+        for core in cores:
+            core.world.learn()
         self._begin(cores, settings)
         parts = self._parts(cores, settings)
         self._begun, self._asked, self._finished = list(cores), [caller], []

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pybullet
 import pytest
 from gymnasium.error import ResetNeeded
-from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv, VectorEnv
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 from scipy import ndimage
 
 from gltf_bullet.envs import EnvConfig, GltfEnv, GltfVectorEnv, terms
@@ -108,6 +108,32 @@ def test_a_copy_that_ends_starts_over_while_the_others_go_on() -> None:
     assert infos["_randomization"].tolist() == [True, False]
     assert rewards.tolist() == [0.0, 0.0]
     env.close()
+
+
+def test_a_copy_may_start_over_in_the_step_that_ends_its_episode() -> None:
+    config = EnvConfig(
+        actions=BALANCE.actions,
+        terminations=(terms.JointOutside(joint="Slide", low=-0.05, high=0.05),),
+    )
+    mode = AutoresetMode.SAME_STEP
+    env = GltfVectorEnv(CART_POLE, 2, config, autoreset_mode=mode)
+    assert env.metadata["autoreset_mode"] is mode
+    start, _ = env.reset(seed=0)
+    ends = []
+    for _ in range(30):
+        observed, _, terminated, _, infos = env.step(np.array([[1.0], [0.0]], np.float32))
+        ends.append(bool(terminated[0]))
+        assert not terminated[1]
+        if ends[-1]:
+            assert infos["_final_obs"].tolist() == [True, False]
+            assert infos["final_obs"][0][0] > 0.05
+            assert (observed[0] == start[0]).all()
+    env.close()
+    # Equal episodes: nothing is randomised.
+    first = ends.index(True) + 1
+    assert ends == [(k + 1) % first == 0 for k in range(30)]
+    with pytest.raises(ValueError, match="NEXT_STEP or SAME_STEP"):
+        GltfVectorEnv(CART_POLE, 2, BALANCE, autoreset_mode=AutoresetMode.DISABLED)
 
 
 def test_numbers_of_copies_seeds_and_actions_are_checked() -> None:

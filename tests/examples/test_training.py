@@ -54,6 +54,22 @@ def test_the_rod_learns_to_swing_up(tmp_path: Path) -> None:
     assert animation.duration == pytest.approx(8.0, abs=0.1)
 
 
+@pytest.mark.slow
+def test_many_copies_learn_by_stable_baselines3(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("stable_baselines3")
+    monkeypatch.syspath_prepend(str(FOLDER))
+    module = load(FOLDER / "train_ppo.py")
+    before, after = module.main("cart_pole", tmp_path, steps=20_000)
+    assert before < 100.0
+    assert after > 150.0
+    for task in module.TASKS.values():
+        assert task.config.max_episode_steps
+    assert Image.open(tmp_path / "cart_pole_ppo.png").size == (960, 540)
+    assert (tmp_path / "cart_pole_ppo.glb").is_file()
+
+
 def test_the_authoring_page_names_the_file_that_learns() -> None:
     page = (FOLDER.parent / "gltf_bullet" / "reference" / "authoring.md").read_text()
     assert "examples/assets/swing_up.gltf" in page

@@ -128,6 +128,8 @@ def _bench_contact(as_json: bool) -> None:
 
 
 def _bench_train(repeats: int, as_json: bool) -> None:
+    from gltf_bullet.cli.benches.assets import ASSETS
+
     from gltf_bullet.cli.output import console, print_json, print_table
 
     try:
@@ -135,17 +137,19 @@ def _bench_train(repeats: int, as_json: bool) -> None:
     except ImportError as error:
         typer.echo(f"error: {error}; pip install 'gltf_bullet[gym]'", err=True)
         raise typer.Exit(1) from error
+    _need_examples(ASSETS)
     results = _run(TRAIN_ROWS, repeats)
     if as_json:
         print_json(
             [
                 {
                     "row": row.name,
-                    "steps_per_second": found.ours,
-                    "pybullet_steps_per_second": found.theirs,
+                    "step_us": found.ours,
+                    "plain_step_us": found.theirs,
                     "ratio": found.ratio,
-                    "reset_ms": found.our_reset,
-                    "pybullet_reset_ms": found.their_reset,
+                    "reset_us": found.our_reset,
+                    "plain_reset_us": found.their_reset,
+                    "reset_ratio": found.reset_ratio,
                 }
                 for row, found in results
             ]
@@ -153,17 +157,24 @@ def _bench_train(repeats: int, as_json: bool) -> None:
         return
     print_table(
         console(),
-        "Cart-pole, 4 engine steps per action: environment steps per second, reset per environment",
-        ("Row", "What", "Ours/s>", "PyBullet/s>", "Times slower>", "Reset [ms]>", "PyBullet's>"),
+        "Environments; ours / written by hand with PyBullet, smaller is better",
+        ("Row", "What", "Step [us]>", "By hand>", "Ratio>", "Reset [us]>", "By hand>", "Ratio>"),
         (
             (
                 row.name,
                 row.what,
-                f"{found.ours:.0f}",
-                f"{found.theirs:.0f}",
-                f"{found.ratio:.1f}",
-                f"{found.our_reset:.3g}",
-                f"{found.their_reset:.3g}",
+                f"{found.ours:.1f}",
+                f"{found.theirs:.1f}",
+                f"{found.ratio:.2f}",
+                *(
+                    (
+                        f"{found.our_reset:.0f}",
+                        f"{found.their_reset:.0f}",
+                        f"{found.reset_ratio:.1f}",
+                    )
+                    if found.their_reset
+                    else ("", "", "")
+                ),
             )
             for row, found in results
         ),

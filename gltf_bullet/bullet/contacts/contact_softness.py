@@ -193,6 +193,8 @@ class ContactSoftness:
 
     def restore(self, state: SoftState, body_ids: Sequence[int]) -> None:
         """Take back a :meth:`state`, of the same bodies or of copies of them."""
+        if not (any(state) or self._pairs or self._told):
+            return
 
         def link_of(named: EngineLink) -> EngineLink:
             place, link = named

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,11 +16,15 @@ from gltf_bullet.solver.island_layout import FREE_GAIN, FREE_SIZE
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = [
-    "NO_CONTACTS", "FoundContacts", "TouchMemory", "between_links", "remember", "renamed",
+    "NO_CONTACTS", "FoundContacts", "TouchMemory", "TouchPattern", "between_links", "contacts_of",
+    "remember", "renamed", "who_touches",
 ]  # fmt: skip
 
 TouchMemory = tuple[IntArray, FloatArray]
 """As of ``solver.engine.touching``."""
+
+TouchPattern = tuple[tuple[int, ...], tuple[tuple[int, int], ...]]
+"""Body and link of all that touch, one after the other; which of these touch each other."""
 
 NO_CONTACTS: TouchMemory = (np.zeros(0, dtype=np.int64), np.zeros(0))
 """Nothing remembered."""
@@ -85,6 +89,39 @@ def remember(found: FoundContacts, room: int) -> TouchMemory:
         active,
         room,
     )
+
+
+def _pattern_of(marks: IntArray, count: int, links: int) -> TouchPattern:
+    """Who touches whom.
+
+    Args:
+        marks: As :data:`SORT` leaves them.
+        count: How many contacts there are.
+        links: How many links these are between.
+    """
+    start, sides = int(marks[following.BODIES]), int(marks[following.SIDES])
+    names = marks[start : start + 2 * links].tolist()
+    pairs = marks[sides : sides + 2 * count].tolist()
+    return tuple(names), tuple(dict.fromkeys(zip(pairs[::2], pairs[1::2], strict=True)))
+
+
+def contacts_of(rows: FloatArray, bodies: Set[int]) -> FloatArray:
+    """Contacts with a side that is one of some bodies; ``rows``: the world's, ROW_SIZE each."""
+    ends = zip(rows[::ROW_SIZE].tolist(), rows[1::ROW_SIZE].tolist(), strict=True)
+    own = [first in bodies or second in bodies for first, second in ends]
+    return rows if all(own) else rows.reshape(-1, ROW_SIZE)[own].ravel()
+
+
+def who_touches(rows: FloatArray, marks: IntArray) -> TouchPattern:
+    """The pattern of contacts.
+
+    Args:
+        rows: The contacts, ROW_SIZE numbers each.
+        marks: Scratch, with room for them: see ``contact_following.places``.
+    """
+    count = len(rows) // ROW_SIZE
+    links = int(follow_contacts(rows, count, marks, rows, marks, rows, SORT))
+    return _pattern_of(marks, count, links)
 
 
 def renamed(rows: FloatArray, code: Mapping[int, int]) -> FloatArray:

@@ -58,7 +58,7 @@ class JointCommands:
         self._motor_bounds = motor_bounds
         self._own_motors, self._taken = own_motors, taken
         self.has_motors = False
-        """Whether some axis is under a motor of ours; or may be, after a snapshot."""
+        """Whether some axis is under a motor of ours, or may be."""
         self._motor_axes: set[tuple[int, int]] = set()
         """Axes (body, link) whose motor is ours at present; others may be the user's."""
 
@@ -131,6 +131,10 @@ class JointCommands:
                 (self._motor_axes.add if bound else self._motor_axes.discard)((body, axis))
             self._own_motors[at:end] = [(body, axis) in self._motor_axes for axis in axes]
             at = end + 3 * len(balls) + 6 * bool(floats)
+        self.has_motors = bool(self._motor_axes)
+
+    def forget(self) -> None:
+        """Set the motors that are ours anew: the next solve is one of another moment."""
         self.has_motors = bool(self._motor_axes)
 
     def pushes(self) -> Pushes:

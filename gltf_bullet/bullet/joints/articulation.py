@@ -202,6 +202,10 @@ class Articulation:
 
         One by one: a restored state does so, too.
         """
+        self.follow_recovery()
+
+    def follow_recovery(self) -> None:
+        """Set native limits anew where other limits than before are restored gradually."""
         if self._recovering != self.rows.recovering.tobytes():
             self.refresh_native_limits()
 
@@ -364,12 +368,16 @@ class Articulation:
 
     def apply_impulse(self, frame: int, linear: FloatArray, angular: FloatArray) -> None:
         """Change all velocities at once by an impulse on one link's centre of mass, world axes."""
-        states = self.read()
-        force, torque = np.zeros_like(states.com), np.zeros_like(states.com)
-        force[frame], torque[frame] = linear, angular
-        velocity = self.arena.table(self.record, slots.VELOCITY, self.record.dof_count)
-        change = self._solve_mass(self._generalized(states, force, torque))
-        self.set_velocities(velocity + change)
+        self.evaluate()
+        record, arena = self.record, self.arena
+        count, n = len(record.frames.link), record.dof_count
+        pose = arena.table(record, slots.POSE, count, slots.POSE_SIZE)[frame]
+        # From the point that axes are about.
+        a, b, c = pose[slots.POSE_COM : slots.POSE_COM + 3].tolist()
+        (x, y, z), (u, v, w) = linear.tolist(), angular.tolist()
+        wrench = np.array([u + b * z - c * y, v + c * x - a * z, w + a * y - b * x, x, y, z])
+        change = self._solve_mass(self._along_chain(frame, wrench))
+        self.set_velocities(arena.table(record, slots.VELOCITY, n) + change)
 
     def _generalized(
         self, states: FrameStates, force: FloatArray, torque: FloatArray
@@ -378,16 +386,21 @@ class Articulation:
         record, arena = self.record, self.arena
         reference = arena.table(record, slots.REFERENCE, 3)
         wrench = np.concatenate([torque + cross(states.com - reference, force), force], axis=1)
-        axes = arena.table(record, slots.AXIS, record.dof_count, 6)
-        count, ints = len(record.frames.link), arena.ints
-        parents = ints[int(ints[record.offset + slots.DOF_PARENT]) :]
-        last = ints[int(ints[record.offset + slots.FRAME_LAST_DOF]) :][:count]
         result = np.zeros(record.dof_count)
         for frame in np.flatnonzero(wrench.any(axis=1)).tolist():
-            dof = int(last[frame])
-            while dof >= 0:
-                result[dof] += axes[dof] @ wrench[frame]
-                dof = int(parents[dof])
+            result += self._along_chain(frame, wrench[frame])
+        return result
+
+    def _along_chain(self, frame: int, wrench: FloatArray) -> FloatArray:
+        """What a torque and a force [6] on a frame do on the velocities [n]."""
+        record, ints = self.record, self.arena.ints
+        axes = self.arena.table(record, slots.AXIS, record.dof_count, 6)
+        parents = int(ints[record.offset + slots.DOF_PARENT])
+        dof = int(ints[int(ints[record.offset + slots.FRAME_LAST_DOF]) + frame])
+        result = np.zeros(record.dof_count)
+        while dof >= 0:
+            result[dof] = axes[dof] @ wrench
+            dof = int(ints[parents + dof])
         return result
 
     def accelerations(self, states: FrameStates, force: FloatArray) -> FloatArray:

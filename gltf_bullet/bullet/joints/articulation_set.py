@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -10,7 +10,12 @@ import numpy.typing as npt
 import pybullet
 
 from gltf_bullet.bullet.joints.articulation import Articulation
-from gltf_bullet.bullet.joints.articulation_state import NO_STATE, ArticulationState
+from gltf_bullet.bullet.joints.articulation_state import (
+    NO_MOMENT,
+    NO_STATE,
+    ArticulationMoment,
+    ArticulationState,
+)
 from gltf_bullet.bullet.joints.joint_controls import JointControls
 from gltf_bullet.bullet.joints.jointed_links import JointedLinks
 from gltf_bullet.bullet.joints.loop_constraints import NO_LOOPS, LoopConstraints
@@ -62,7 +67,9 @@ class ArticulationSet(JointedLinks):
         self._body_plans = body_plans
         self._anchors = anchors
         self._bases = [(anchor, ids[number]) for anchor, number in places.bases]
-        self._connection: tuple[EngineSession, Sequence[int], Derive] | None = None
+        self._connection: tuple[EngineSession, Sequence[int], Derive, Callable[[], bool]] | None = (
+            None
+        )
         solid = {ids[number] for number in places.solid}
         self.contacts = ContactReader(client_id, self.articulations, solid)
         """The scene's view of the contacts in its world."""
@@ -81,8 +88,9 @@ class ArticulationSet(JointedLinks):
         """The joint-space solve, coupled where contacts carry forces."""
         solver = JointSolver(self.client_id, self.arena, self.articulations, self.contacts)
         if self._connection is not None and self.articulations:
-            session, body_ids, derive = self._connection
-            solver.connect(session, body_ids, self.loop_constraints.records, derive)
+            session, body_ids, derive, meet_nothing = self._connection
+            loops = self.loop_constraints.records
+            solver.connect(session, body_ids, loops, derive, meet_nothing)
         return solver
 
     @property
@@ -128,15 +136,22 @@ class ArticulationSet(JointedLinks):
         """Number of a body's articulation, and its frame there."""
         return self._frame_of[node]
 
-    def connect(self, session: EngineSession, body_ids: Sequence[int], derive: Derive) -> None:
+    def connect(
+        self,
+        session: EngineSession,
+        body_ids: Sequence[int],
+        derive: Derive,
+        meet_nothing: Callable[[], bool],
+    ) -> None:
         """Let kernels call the engine from the first step on, where they can.
 
         Args:
             session: The world.
             body_ids: All bodies of the scene, marked.
             derive: Of the scene's plan.
+            meet_nothing: Tells whether rules and filters keep all links of the scene apart.
         """
-        self._connection = session, body_ids, derive
+        self._connection = session, body_ids, derive, meet_nothing
 
     @property
     def is_any(self) -> bool:
@@ -348,6 +363,40 @@ class ArticulationSet(JointedLinks):
             },
         )
 
+    def moment(self) -> ArticulationMoment:
+        """What :meth:`return_to` needs, right after :meth:`restore`."""
+        if not self.articulations:
+            return NO_MOMENT
+        arena = self.arena
+        taken = tuple([articulation.taken for articulation in self.articulations])
+        edits = self.controls.limit_edits
+        return ArticulationMoment(arena.ints.copy(), arena.floats.copy(), taken, edits)
+
+    def note_masses(self, moment: ArticulationMoment) -> None:
+        """Let a moment have the masses that are now: nothing else has changed."""
+        for articulation in self.articulations:
+            record = articulation.record
+            rows = self.arena.ints[record.offset + slots.LINK]
+            own = slice(int(rows), int(rows) + len(record.frames.link) * slots.LINK_SIZE)
+            moment.floats[own] = self.arena.floats[own]
+
+    def return_to(self, moment: ArticulationMoment) -> bool:
+        """Stand as then, if nobody has changed limits or given motors to PyBullet since."""
+        if not self.articulations:
+            return True
+        if moment.limit_edits != self.controls.limit_edits or any(
+            axes.any() for axes in moment.taken
+        ):
+            return False
+        arena = self.arena
+        motors = arena.ints[arena.own_motors].copy()  # those are still the engine's
+        arena.ints[:], arena.floats[:] = moment.ints, moment.floats
+        arena.ints[arena.own_motors] = motors
+        self.solver.forget_motors()
+        for articulation in self.articulations:
+            articulation.follow_recovery()
+        return True
+
     def restore(self, state: ArticulationState) -> None:
         """Take back :meth:`state`; call after ``pybullet.restoreState``."""
         if not self.articulations:
@@ -359,7 +408,7 @@ class ArticulationSet(JointedLinks):
             articulation.quiet[is_ours] = OLD_NEWS
         self.solver.forget_motors()
         for articulation in self.articulations:
-            articulation.refresh_native_limits()
+            articulation.follow_recovery()
         self.controls.restore_drives(state.drives)
         for node, values in state.anchors.items():
             anchor = self._anchors[node]

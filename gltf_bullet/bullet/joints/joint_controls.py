@@ -86,6 +86,8 @@ class JointControls:
         """In the order of articulations and rows; acting drives only."""
         self._dofs: dict[int, list[DofHandle]] = {}
         self._rows: dict[int, tuple[int, list[int]]] = {}
+        self.limit_edits = 0
+        """How often a limit was changed."""
         self._limits: dict[int, list[JointLimit]] = {}
         for number, articulation in enumerate(self._articulations):
             self._index(number, articulation)
@@ -304,15 +306,17 @@ class JointControls:
         """
         for handle in self.drives:
             if handle.joint_node == joint_node and handle.drive == drive:
-                rows = self._articulations[handle.articulation].rows
-                r = handle.row
-                rows.stiffness[r], rows.damping[r] = values.stiffness, values.damping
-                rows.max_force[r] = values.max_force
-                rows.position_target[r] = values.position_target
-                rows.velocity_target[r] = values.velocity_target
-                rows.by_acceleration[r] = values.mode is DriveMode.ACCELERATION
+                self._write(handle, values)
                 return True
         return False
+
+    def _write(self, handle: DriveHandle, values: JointDrive) -> None:
+        rows, r = self._articulations[handle.articulation].rows, handle.row
+        rows.stiffness[r], rows.damping[r] = values.stiffness, values.damping
+        rows.max_force[r] = values.max_force
+        rows.position_target[r] = values.position_target
+        rows.velocity_target[r] = values.velocity_target
+        rows.by_acceleration[r] = values.mode is DriveMode.ACCELERATION
 
     def drive_values(self) -> tuple[JointDrive, ...]:
         """What every drive asks for now: the authored drives with the present numbers."""
@@ -338,7 +342,7 @@ class JointControls:
     def restore_drives(self, values: Sequence[JointDrive]) -> None:
         """Take back :meth:`drive_values`."""
         for handle, drive in zip(self.drives, values, strict=True):
-            self.set_drive(handle.joint_node, handle.drive, drive)
+            self._write(handle, drive)
 
     def with_drives(self, physics: PhysicsScene) -> PhysicsScene:
         """A model with the drives as they act now."""
@@ -391,6 +395,7 @@ class JointControls:
         if needs_other_rows(old, new, own, sum(turns)):
             return False
         self._limits[joint_node][limit] = new
+        self.limit_edits += 1
         rows = articulation.rows
         for r, row in zip(acting, own, strict=True):
             span = limit_range(row, self._limits[joint_node])

@@ -246,7 +246,8 @@ class Arena:
         self.floats[cuts : cuts + len(floats)] = floats
 
     def _memory_of(self, record: Record) -> tuple[FloatArray, IntArray]:
-        start, end = self.ints[record.offset + np.array([arena.MEMORY, arena.MEMORY_END])].tolist()
+        start = int(self.ints[record.offset + arena.MEMORY])
+        end = int(self.ints[record.offset + arena.MEMORY_END])
         first = int(self.ints[record.offset + arena.ROW_RECOVERING])
         return self.floats[start:end], self.ints[first : first + record.row_count]
 

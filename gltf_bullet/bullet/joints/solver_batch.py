@@ -25,6 +25,7 @@ from gltf_bullet.solver.engine.stepping import (
     FORCES,
     LOOK,
     READ,
+    STEP,
     WHOLE_STEP,
     advance,
 )
@@ -187,6 +188,10 @@ class SolverBatch:
         """Solve without Python whatever can be; which ones."""
         table = self._table_of(solvers)
         found = int(advance(table, FORCES, dt, *gravity))
+        if found & outcomes.TOUCHES and not found & (outcomes.REFUSED | outcomes.LOST):
+            _know_again(solvers, table)
+            table = self._table_of(solvers)
+            found = int(advance(table, FORCES, dt, *gravity))
         if found & (outcomes.REFUSED | outcomes.LOST):  # whose, comes out when each is read
             return set()
         if found & outcomes.TOUCHES:
@@ -230,9 +235,22 @@ class SolverBatch:
         solvers = [scene.solver for scene in scenes]
         dt, gravity = settings.time_step, settings.gravity
         table = self._table_of(solvers)
-        table[0, STEPS] = 1 if any(solver.is_pushed for solver in solvers) else min(count, AT_ONCE)
+        has_motors = any(solver.commands.has_motors for solver in solvers)
+        is_single = has_motors or any(solver.is_pushed for solver in solvers)
+        wanted = 1 if is_single else min(count, AT_ONCE)
+        table[0, STEPS] = wanted
         stages = WHOLE_STEP | EACH if may_divide else (WHOLE_STEP | EACH) & ~DIVIDE
+        if has_motors:  # they are set between the solve and the engine's step
+            stages &= ~STEP
         found = int(advance(table, stages, dt, *gravity))
+        if (
+            found & outcomes.TOUCHES
+            and not found & (outcomes.REFUSED | outcomes.LOST)
+            and _know_again(solvers, table)
+        ):
+            table = self._table_of(solvers)
+            table[0, STEPS] = wanted
+            found = int(advance(table, stages, dt, *gravity))
         steps = int(table[0, STEPS])
         if found & (
             outcomes.REFUSED | outcomes.LOST | outcomes.TOUCHES | outcomes.DIVIDES
@@ -244,7 +262,8 @@ class SolverBatch:
         for solver, (status, touching) in zip(solvers, columns, strict=True):
             solver.islands.cells[TOUCHING] = touching
             solver.take(status | untold, dt, gravity)
-        return MadeSteps(over=steps - is_open, is_open=is_open, is_stepped=not untold)
+        is_stepped = not (untold or has_motors)
+        return MadeSteps(over=steps - is_open, is_open=is_open, is_stepped=is_stepped)
 
     def _solve_in_python(
         self, solvers: Sequence[JointSolver], dt: float, gravity: Sequence[float], *, is_next: bool
@@ -300,6 +319,17 @@ class SolverBatch:
             solver.require_finite(statuses[k])
         for solver, status in zip(solvers, statuses, strict=True):
             solver.finish(status, dt, gravity)
+
+
+def _know_again(solvers: Sequence[JointSolver], table: IntTable) -> bool:
+    """Whether all scenes that touch in another way than before have touched so earlier.
+
+    ``table``: their rows, as kernels have left them.
+    """
+    rows = solvers[0].contacts.fetch()
+    unknown = np.flatnonzero(table[:, TOUCHING] < 0).tolist()
+    known = [k for k in unknown if solvers[k].knows_again(rows)]
+    return len(known) == len(unknown)
 
 
 def _passive_last(solvers: Iterable[JointSolver]) -> list[JointSolver]:

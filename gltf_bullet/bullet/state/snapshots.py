@@ -69,13 +69,16 @@ class EngineSnapshot:
             world.renew_contacts()
         self._restore_whole(session)
 
-    def restore(self, session: EngineSession) -> None:
+    def restore(self, session: EngineSession) -> bool:
         """Put a world back into this state; its bodies must be those of the saved one.
 
         The engine knows them by their places in its lists, where the last one takes the place of
         one that is removed: it would put bodies where others were, without a word. So where their
         order is another, those that are still known are put back one by one, others stay as they
         are, and contacts are found anew.
+
+        Returns:
+            Whether the engine has put them all back: :meth:`restore_again` does for a second time.
 
         Raises:
             EngineError: PyBullet refused: the bodies are others.
@@ -86,15 +89,22 @@ class EngineSnapshot:
                 f"the world holds other bodies: {len(now)}; the state has {len(self._bodies)}"
             )
         try:
-            if self._is_in_order(now, is_same_world=session.token == self._world):
+            is_whole = self._is_in_order(now, is_same_world=session.token == self._world)
+            if is_whole:
                 self._restore_whole(session)
             for name, body in now:
                 state = self._bodies.get(name)
                 # The engine's lists are not quite that of its ids: what they tell is compared.
                 if state is not None and not is_placed(session.client_id, body, state):
                     write_body(session.client_id, body, state)
+                    is_whole = False
+            return is_whole
         except pybullet.error as error:
             raise EngineError(f"restoreState: {error}; the world holds other bodies") from error
+
+    def restore_again(self, session: EngineSession) -> None:
+        """Put a world back where :meth:`restore` has just said that the engine does it all."""
+        self._restore_whole(session)
 
     def _is_in_order(self, now: list[tuple[str, int]], *, is_same_world: bool) -> bool:
         """Whether all known bodies are where they were in the list of all.

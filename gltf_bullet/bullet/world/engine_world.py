@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
+from itertools import combinations
+from typing import TypeAlias
 
 import numpy as np
 
@@ -23,6 +25,7 @@ from gltf_bullet.bullet.contacts.pair_rules import PairRules
 from gltf_bullet.bullet.engine_link import EngineLink, SolidLink
 from gltf_bullet.bullet.gravity.forces import gravity_forces
 from gltf_bullet.bullet.joints.articulation_creation import create_articulations
+from gltf_bullet.bullet.joints.articulation_state import ArticulationMoment
 from gltf_bullet.bullet.joints.mimic_gears import MimicGears, are_any_coupled
 from gltf_bullet.bullet.joints.solving.contact_reader import owners
 from gltf_bullet.bullet.rendering.shown_links import ShownLink
@@ -53,6 +56,15 @@ BODY_NOT_FINITE = IssueKind(
     "the body stands nowhere: its place or rotation is not finite; the engine may find no contacts "
     "in this world any more, also after reset()",
 )
+
+
+_FEW_LINKS = 16
+"""Links whose pairs are gone through one by one."""
+
+_Return: TypeAlias = (
+    "tuple[EngineWorldState, EngineSnapshot | BodyStates, tuple[int, int], ArticulationMoment]"
+)
+"""A state that was restored, how many bodies there were then and the last one, and the joints."""
 
 
 class EngineWorld(WorldParts):
@@ -107,8 +119,9 @@ class EngineWorld(WorldParts):
             raise
         finally:
             painter.close()
+        self._last_return: _Return | None = None
         self.is_jointed = bool(self.articulations.articulations)
-        self.articulations.connect(session, self._created, plan.derive)
+        self.articulations.connect(session, self._created, plan.derive, lambda: self._is_apart)
         self._is_unforced = self.gravity is None and self.free.is_idle
         """Whether free bodies are given nothing before a step."""
         self._is_plain = self._is_unforced and not plan.derive("may be fast", self._may_be_fast)
@@ -211,6 +224,17 @@ class EngineWorld(WorldParts):
         """Whether the engine alone does not keep all links apart that must not meet."""
         return not all(self.pair_rules.forbids(*pair) for pair in self._pairs_apart(tree))
 
+    @cached_property
+    def _is_apart(self) -> bool:
+        """Whether rules and filters keep every link of the scene from all others."""
+        return self.plan.derive("are all links apart", self._are_all_apart)
+
+    def _are_all_apart(self) -> bool:
+        links = [link for link, _ in self._table.solid_links()]
+        if len(links) > _FEW_LINKS:
+            return False
+        return not any(self._links.may_meet(*pair) for pair in combinations(links, 2))
+
     # --- what is where ------------------------------------------------------------------------
 
     def contacts(self, node: int | None, names: Sequence[str] = ()) -> Contacts:
@@ -255,6 +279,8 @@ class EngineWorld(WorldParts):
         if self.gravity is not None:
             self.gravity.weigh()
         self.plan, self._table.bodies, self.motion.plans = plan, plan.bodies, bodies
+        if self._last_return is not None:
+            self.articulations.note_masses(self._last_return[3])
         return True
 
     @property
@@ -422,23 +448,64 @@ class EngineWorld(WorldParts):
 
     def restore(self, state: EngineWorldState, engine: EngineSnapshot | BodyStates) -> None:
         """Put everything back: the whole world as the engine does it, or our own bodies only."""
+        if self.squeezed is not None:
+            self.squeezed.restore(state.squeezed, self._created)
+        if not self._return_again(state, engine):
+            self._restore(state, engine)
+        self.fast.restore(state.fast)
+        self.softness.restore(state.softness, self._created)
+        self.articulations.contacts.recall(state.contacts, self._created)
+
+    def _return_again(self, state: EngineWorldState, engine: EngineSnapshot | BodyStates) -> bool:
+        """Put back what steps alone have changed, if this is the state of the last time.
+
+        So begins every episode of an environment; all else costs three times as much.
+        """
+        last = self._last_return
+        if last is None or last[0] is not state or last[1] is not engine:
+            return False
+        bodies = self.session.last_body()
+        if bodies != last[2] or any(self.kinematic_targets.nodes) or state.deforming:
+            return False
+        if isinstance(engine, EngineSnapshot) and bodies[0] != len(self._created):
+            return False  # others may have bodies that the engine does not put back
+        if not self.articulations.return_to(last[3]):
+            return False
+        self._links.restore(state.slip)
+        touches = self._may_touch(bodies[0])
+        if isinstance(engine, BodyStates):
+            engine.restore(self.client_id, self._created)
+        else:
+            engine.restore_again(self.session)
+        if touches:
+            self._links.renew_in_order()
+        if touches and not isinstance(engine, BodyStates):
+            engine.restore_again(self.session)
+        return True
+
+    def _may_touch(self, bodies: int) -> bool:
+        """Whether the scene may have contacts, in a world of so many bodies."""
+        if not self._is_apart:
+            return True
+        # Those of other people may touch it, those of other scenes as rules let them.
+        return bodies > len(self._created) and len(self.articulations.contacts.fetch()) > 0
+
+    def _restore(self, state: EngineWorldState, engine: EngineSnapshot | BodyStates) -> None:
         self.kinematic_targets.choose(*state.kinematic_nodes)
         self.deforming.restore(state.deforming)
         self._links.restore(state.slip)
-        if self.squeezed is not None:
-            self.squeezed.restore(state.squeezed, self._created)
+        is_whole = True
         if isinstance(engine, BodyStates):
             engine.restore(self.client_id, self._created)
             self.renew_contacts()
         else:
             self.session.rename(self._created, state.origins)
-            engine.restore(self.session)
+            is_whole = engine.restore(self.session)
             self.renew_contacts()
-            engine.restore(self.session)
+            (engine.restore_again if is_whole else engine.restore)(self.session)
         self.articulations.restore(state.articulations)
-        self.fast.restore(state.fast)
-        self.softness.restore(state.softness, self._created)
-        self.articulations.contacts.recall(state.contacts, self._created)
+        bodies, moment = self.session.last_body(), self.articulations.moment()
+        self._last_return = (state, engine, bodies, moment) if is_whole else None
 
     def hand_over(self, plan: ScenePlan, edited: Collection[int]) -> KeptBodies:
         """Leave the bodies there that another plan leaves as they are, and remove the rest.

@@ -74,6 +74,8 @@ class KinematicTargets:
 
         Released dynamic bodies go on with the velocity that they have.
         """
+        if not (static_nodes or body_nodes or any(self.nodes)):
+            return
         old_statics, old_bodies = map(set, self.nodes)
         released, taken = old_bodies - set(body_nodes), set(body_nodes) - old_bodies
         for node in sorted(released | taken):

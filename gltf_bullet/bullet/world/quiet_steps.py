@@ -127,5 +127,4 @@ class QuietSteps:
             or contacts.foreign.ids
             or contacts.robot_loads.memory
             or self._targets.targets is not None
-            or solver.commands.has_motors
         )

@@ -88,6 +88,10 @@ class Animator:
         """Nodes whose own translation or rotation an active animation sets."""
         self._told: dict[str, FloatArray] = {}
         """Values by JSON pointer that the active animations gave in the last :meth:`advance`."""
+        self.edits = 0
+        """How often nodes were placed in their parents, but for what animations do."""
+        self._taken_back: AnimatorState | None = None
+        """The state that everything still is in, where nothing but :meth:`place` changes it."""
         self._step_rows = self._sample()
 
     def advance(self, time_step: float) -> list[tuple[str, object]]:
@@ -177,6 +181,7 @@ class Animator:
 
     def place(self, node: int, parent_from_node: FloatArray) -> None:
         """Give a node another local transform, shape [4, 4]; active animations may override it."""
+        self.edits, self._taken_back = self.edits + 1, None
         translation, rotation, scale = decompose_trs(parent_from_node, self._tree.scales[node])
         self.translations[node], self.rotations_xyzw[node] = translation, rotation
         self.scales[node] = scale
@@ -196,6 +201,8 @@ class Animator:
 
     def restore(self, state: AnimatorState) -> None:
         """Take back a :meth:`state`: also where nothing active says how nodes stand."""
+        if state is self._taken_back and not self.weights:
+            return
         for player, player_state in zip(self.animations, state.players, strict=True):
             player.restore(player_state)
         self._told = dict(state.told)
@@ -206,6 +213,8 @@ class Animator:
         self.translations[nodes] = state.parts[:, :3]
         self.rotations_xyzw[nodes] = state.parts[:, 3:7]
         self.scales[nodes] = state.parts[:, 7:]
+        self.edits += 1
+        self._taken_back = None if self.animated.any() or len(self.animations) else state
 
     def _sample(self) -> dict[tuple[int, str], FloatArray]:
         """Write the active animations into the local transforms.

@@ -325,12 +325,14 @@ def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: 
         return REFUSED
     if stages & LEARN:
         return _learn(scenes, engine, client)
-    steps, made, last = scenes[0, layout.STEPS], 0, 0
+    steps, made, last, wanted = scenes[0, layout.STEPS], 0, 0, stages & ~ASK
     while made == 0 or (made < steps and _is_quiet(scenes, last)):
         found = _go_through(scenes, engine, client, stages, dt, gx, gy, gz)
         if made > 0 and found & (REFUSED | TOUCHES | DIVIDES) and not found & LOST:
             break  # a step that Python shall make
-        made, last, stages = made + 1, found, stages & ~ASK
+        made, last = made + 1, found
+        # Triggers have read the joints already.
+        stages = wanted & ~READ if found & SENSED else wanted
     scenes[0, layout.STEPS] = made
     return last
 

@@ -15,7 +15,12 @@ import numpy as np
 import pybullet
 
 from gltf_bullet.bullet.contacts.robot_loads import LoadMemory, RobotLoads
-from gltf_bullet.bullet.exchange.contact_memory import FoundContacts, between_links, renamed
+from gltf_bullet.bullet.exchange.contact_memory import (
+    FoundContacts,
+    between_links,
+    contacts_of,
+    renamed,
+)
 from gltf_bullet.bullet.exchange.native_calls import python_contacts
 from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.solving.foreign_constraints import ForeignConstraints
@@ -149,6 +154,9 @@ class ContactReader:
     def recall(self, memory: ContactMemory, own: Sequence[int]) -> None:
         """Take back a :meth:`memory` for the next solve."""
         rows, self.robot_loads.memory = memory
+        if not len(rows) and not len(self._read()):
+            self.held = None  # what the engine tells is the same
+            return
         self.held = renamed(rows, {-2 - k: body for k, body in enumerate(own)})
 
     @property
@@ -167,6 +175,10 @@ class ContactReader:
     def starts(self) -> list[int]:
         """Bodies whose contacts are the solve's business."""
         return sorted(self._starts) if self._is_solid else []
+
+    def own_rows(self, rows: FloatArray) -> FloatArray:
+        """Of the world's contacts those of bodies whose contacts are the solve's business."""
+        return contacts_of(rows, self._starts)
 
     @property
     def is_curious(self) -> bool:
@@ -271,6 +283,11 @@ class Touching:
             values=self.free_bodies,
             starts=self._reader.starts,
         )
+
+    @property
+    def own_rows(self) -> FloatArray:
+        """The contacts of the scene's own bodies, ROW_SIZE numbers each."""
+        return self._reader.own_rows(self._arrays[0])
 
     def follow(self, starts: Collection[int]) -> bool:
         """Take in everything that hangs together with some bodies; whether there is anything."""

@@ -7,7 +7,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from gltf_bullet.bullet.exchange.contact_memory import NO_CONTACTS, remember
+from gltf_bullet.bullet.exchange.contact_memory import (
+    NO_CONTACTS,
+    TouchMemory,
+    TouchPattern,
+    remember,
+    who_touches,
+)
 from gltf_bullet.bullet.exchange.native_calls import NO_NATIVE
 from gltf_bullet.bullet.joints.scene_arena import Arena
 from gltf_bullet.bullet.joints.solving.contact_reader import Touching
@@ -15,6 +21,7 @@ from gltf_bullet.solver import arena as slots
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver import outcomes
 from gltf_bullet.solver.compiling import IntTable
+from gltf_bullet.solver.contact_following import ROW_SIZE, places
 from gltf_bullet.solver.entries import prepare, solve
 from gltf_bullet.solver.island_layout import (
     FINISH,
@@ -24,11 +31,13 @@ from gltf_bullet.solver.island_layout import (
     RELIEVE,
     SOLVE,
 )
-from gltf_bullet.transforms import IntArray
+from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["ALL_STAGES", "SceneIslands"]
 
 ALL_STAGES = OPEN | GATHER | SOLVE | RELIEVE | FINISH
+_MOST_PATTERNS = 64
+"""Ways of touching that are known again."""
 _SPARE = 1.5
 """Room is made for this many times what is needed: contacts come and go."""
 
@@ -45,6 +54,10 @@ class SceneIslands:
         """How kernels call the engine, without any where only Python can."""
         self._watcher: IntArray = np.zeros(0, dtype=np.int64)
         self._touch = NO_CONTACTS
+        self._touches: dict[TouchPattern, TouchMemory] = {}
+        """By who touches whom: feet that come and go touch in the same few ways."""
+        self._most_marked = 0
+        self._marks: IntArray = places(0)
         self._rows = sum(
             int(arena.ints[record.offset + slots.TOTAL_ROWS]) for record in arena.records
         ) + 6 * int(arena.ints[slots.CUTS])
@@ -83,6 +96,26 @@ class SceneIslands:
     def forget(self) -> None:
         """Do not know again who touches whom: the world may be another one."""
         self._touch[0][:1] = 0
+        self._touches.clear()
+
+    def know_again(self, rows: FloatArray) -> bool:
+        """Remember what was known when the same links touched each other, if they have before.
+
+        Args:
+            rows: The contacts of the scene's own bodies, ROW_SIZE numbers each.
+        """
+        known = self._touches.get(self._pattern(rows)) if self._touches and len(rows) else None
+        if known is None or known is self._touch:
+            return False
+        self._touch = known
+        self._renew_row()
+        return True
+
+    def _pattern(self, rows: FloatArray) -> TouchPattern:
+        count = len(rows) // ROW_SIZE
+        if count > self._most_marked:
+            self._most_marked, self._marks = 2 * count, places(2 * count)
+        return who_touches(rows, self._marks)
 
     # --- the solve ----------------------------------------------------------------------------
 
@@ -137,6 +170,11 @@ class SceneIslands:
         if found is not None:
             _, rows, contacts, _, _ = self._room
             self._touch = remember(found, min(contacts, (rows - self._rows) // 3))
+            pattern = self._pattern(touching.own_rows)
+            self._touches.pop(pattern, None)
+            self._touches[pattern] = self._touch
+            if len(self._touches) > _MOST_PATTERNS:
+                del self._touches[next(iter(self._touches))]
             self._renew_row()
 
     def _borrow(self, touching: Touching, k: int, dt: float, gravity: Sequence[float]) -> Arena:

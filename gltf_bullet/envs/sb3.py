@@ -1,0 +1,132 @@
+"""Many copies of one asset for Stable-Baselines3; needs the extra ``sb3``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium.vector import AutoresetMode
+from stable_baselines3.common.vec_env import VecEnv
+
+from gltf_bullet.envs.config import EnvConfig
+from gltf_bullet.envs.vector_env import GltfVectorEnv
+
+__all__ = ["GltfSb3VecEnv"]
+
+Indices: TypeAlias = "int | Iterable[int] | None"
+"""Of copies; ``None``: all."""
+
+_Step: TypeAlias = tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]
+
+
+class GltfSb3VecEnv(VecEnv):  # type: ignore[misc]  # the library may be missing
+    """A :class:`~gltf_bullet.envs.vector_env.GltfVectorEnv` as Stable-Baselines3 takes them.
+
+    A copy whose episode has ended starts anew in the same step. Its ``info`` has
+    ``terminal_observation``, ``TimeLimit.truncated``, and ``randomization`` of the new episode;
+    every ``info`` has ``events`` of the step. There is one world for all copies, so attributes
+    and methods are those of the ``GltfVectorEnv``, the same for each.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | bytes,
+        count: int,
+        config: EnvConfig | None = None,
+        *,
+        spacing: float | None = None,
+    ) -> None:
+        """Read the file and make the spaces; the world is opened at the first reset.
+
+        Args:
+            path: A ``.gltf`` or ``.glb`` file, or the bytes of a self-contained one.
+            count: How many copies.
+            config: As for a single environment.
+            spacing: As of ``GltfVectorEnv`` [m].
+
+        Raises:
+            AssetError: The file cannot be used.
+            KeyError: The asset lacks something that the config names.
+            ValueError: ``count`` < 1, or nothing says how far a drive may go.
+        """
+        mode = AutoresetMode.SAME_STEP
+        self.envs = GltfVectorEnv(path, count, config, spacing=spacing, autoreset_mode=mode)
+        """The copies."""
+        self._actions: npt.NDArray[np.float32] | None = None
+        super().__init__(count, self.envs.single_observation_space, self.envs.single_action_space)
+
+    def reset(self) -> Any:
+        """Start an episode in every copy, with the seeds of :meth:`seed` where it was called.
+
+        Returns:
+            Observations, shape [count, n], or a dictionary of such.
+        """
+        observed, infos = self.envs.reset(seed=list(self._seeds))
+        self._reset_seeds()
+        self._reset_options()
+        self.reset_infos = _unzipped(infos, self.num_envs)
+        return observed
+
+    def step_async(self, actions: npt.NDArray[np.float32]) -> None:
+        """Take the actions of the coming :meth:`step_wait`, shape [count, action_count]."""
+        self._actions = actions
+
+    def step_wait(self) -> _Step:
+        """Make the step.
+
+        Returns:
+            Observations, rewards [count], whether each episode is over [count], and infos.
+        """
+        if self._actions is None:
+            raise RuntimeError("call step_async() before step_wait()")
+        actions, self._actions = self._actions, None
+        observed, rewards, terminated, truncated, infos = self.envs.step(actions)
+        found = _unzipped(infos, self.num_envs)
+        for k in np.flatnonzero(terminated | truncated).tolist():
+            found[k]["terminal_observation"] = found[k].pop("final_obs")
+            found[k]["TimeLimit.truncated"] = bool(truncated[k] and not terminated[k])
+            del found[k]["final_info"]
+        return observed, rewards.astype(np.float32), terminated | truncated, found
+
+    def close(self) -> None:
+        """Close the world."""
+        self.envs.close()
+
+    def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
+        """An attribute of the ``GltfVectorEnv``, once for each copy that is asked for."""
+        return [getattr(self.envs, attr_name)] * len(self._copies(indices))
+
+    def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
+        """Set an attribute of the ``GltfVectorEnv``: of all copies, whichever are named."""
+        setattr(self.envs, attr_name, value)
+
+    def env_method(
+        self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any
+    ) -> list[Any]:
+        """Call a method of the ``GltfVectorEnv`` once; its result, for each copy asked for."""
+        result = getattr(self.envs, method_name)(*method_args, **method_kwargs)
+        return [result] * len(self._copies(indices))
+
+    def env_is_wrapped(self, wrapper_class: type[Any], indices: Indices = None) -> list[bool]:
+        """Nothing wraps a copy."""
+        return [False] * len(self._copies(indices))
+
+    def _copies(self, indices: Indices) -> Sequence[int]:
+        if indices is None:
+            return range(self.num_envs)
+        return [indices] if isinstance(indices, int) else list(indices)
+
+
+def _unzipped(infos: dict[str, Any], count: int) -> list[dict[str, Any]]:
+    """Gymnasium's arrays of values, with masks beside them, as one dictionary for each copy."""
+    found: list[dict[str, Any]] = [{} for _ in range(count)]
+    for key, values in infos.items():
+        if f"_{key}" not in infos:
+            continue
+        parts = _unzipped(values, count) if isinstance(values, dict) else values
+        for k in np.flatnonzero(infos[f"_{key}"]).tolist():
+            found[k][key] = parts[k]
+    return found

@@ -1,0 +1,228 @@
+"""What observations, rewards and ends read of a scene: each thing once a step, when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+from gltf_bullet.bullet.joints.dof_reader import DofReader
+from gltf_bullet.bullet.state.link_states import LinkState, link_state
+from gltf_bullet.bullet.world.engine_world import EngineWorld
+from gltf_bullet.planning.joints.axes import BALL
+from gltf_bullet.runtime.scene import Scene
+from gltf_bullet.runtime.trigger_reports import TriggerEvent
+from gltf_bullet.transforms import FloatArray, Vec3
+
+__all__ = ["NodeKey", "SentEvent", "Sight", "SightTerm", "StepContext", "turned"]
+
+NodeKey: TypeAlias = "int | str"
+"""A glTF node by index or name."""
+
+_Spot: TypeAlias = tuple[int, Vec3]
+"""A motion node, and a place [m] in the inertial frame of its body; -1: a place in the world."""
+
+
+class Sight:
+    """A scene as it stands now. Call :meth:`look_anew` after anything has moved.
+
+    All keys are nodes, by index or name. What they name is looked up once for each set of bodies.
+    """
+
+    def __init__(self, scene: Scene, joint_nodes: tuple[int, ...] = ()) -> None:
+        """See a scene.
+
+        Args:
+            scene: Which one.
+            joint_nodes: Whose coordinates :meth:`coordinates` gives, in this order.
+        """
+        self.scene = scene
+        self._client_id = scene.client_id
+        self._observed = joint_nodes
+        self._joint_nodes = joint_nodes
+        """Those, and after them others that were asked for."""
+        self._world: EngineWorld | None = None
+        self._local_edits = -1
+        self._coordinates: tuple[list[float], list[float]] | None = None
+        self._states: dict[int, LinkState] = {}
+        self._places: dict[int, Vec3] = {}
+        self._index_of: dict[NodeKey, int] = {}
+        self._number_of_dof: dict[tuple[NodeKey, int], int] = {}
+        self._node_of_body: dict[NodeKey, int] = {}
+        self._spot_of: dict[int, _Spot] = {}
+
+    def look_anew(self) -> None:
+        """Forget what was read: something has moved, or was made anew."""
+        self._coordinates = None
+        if self._states:
+            self._states = {}
+        if self._places:
+            self._places = {}
+        core = self.scene.core
+        if core.world is not self._world:
+            self._learn()
+        if core.followers.edits != self._local_edits:
+            self._local_edits, self._spot_of = core.followers.edits, {}
+
+    def _learn(self) -> None:
+        """Look everything up for bodies that were made anew."""
+        self._world = world = self.scene.core.world
+        controls = world.articulations.controls
+        self._reader = DofReader(world.client_id, controls, self._joint_nodes)
+        dofs = [handle for node in self._observed for handle in controls.dofs(node)]
+        self._observed_count = sum(3 if handle.axis == BALL else 1 for handle in dofs)
+        self._number_of_dof, self._spot_of = {}, {}
+
+    # --- joints -------------------------------------------------------------------------------
+
+    def coordinates(self) -> tuple[list[float], list[float]]:
+        """Positions [m, rad] and velocities of the joints that are observed.
+
+        Three numbers for a ball, as a rotation vector; one for any other degree of freedom.
+        """
+        positions, velocities = self._all_coordinates()
+        if len(positions) > self._observed_count:
+            return positions[: self._observed_count], velocities[: self._observed_count]
+        return positions, velocities
+
+    def _all_coordinates(self) -> tuple[list[float], list[float]]:
+        if self._coordinates is None:
+            if self.scene.core.world is not self._world:
+                self._learn()
+            self._coordinates = self._reader.read()
+        return self._coordinates
+
+    def joint(self, joint: NodeKey, dof: int = 0) -> float:
+        """Position [m] or [rad] of a joint's degree of freedom; of a ball its first number.
+
+        Raises:
+            KeyError: There is no such joint.
+            IndexError: It has fewer degrees of freedom.
+        """
+        found = self._coordinates or self._all_coordinates()
+        number = self._number_of_dof.get((joint, dof))
+        if number is None:
+            number = self._find_dof(joint, dof)
+            found = self._all_coordinates()
+        return found[0][number]
+
+    def _find_dof(self, joint: NodeKey, dof: int) -> int:
+        node = self.scene.joints[joint].node
+        if node not in self._joint_nodes:
+            self._joint_nodes += (node,)
+            self._coordinates = None
+            self._learn()
+        controls = self.scene.core.joint_controls
+        count = len(controls.dofs(node))
+        if not -count <= dof < count:
+            raise IndexError(f"degree of freedom {dof}; joint {joint!r} has {count}")
+        before = self._joint_nodes[: self._joint_nodes.index(node)]
+        handles = [handle for other in before for handle in controls.dofs(other)]
+        handles += controls.dofs(node)[: dof % count]
+        number = sum(3 if handle.axis == BALL else 1 for handle in handles)
+        self._number_of_dof[joint, dof] = number
+        return number
+
+    # --- bodies and places ----------------------------------------------------------------------
+
+    def state_of(self, motion_node: int) -> LinkState:
+        """Inertial frame and velocities of a motion node's body, world axes."""
+        state = self._states.get(motion_node)
+        if state is None:
+            link = self.scene.core.world.link_of(motion_node)
+            state = self._states[motion_node] = link_state(self._client_id, *link)
+        return state
+
+    def velocity(self, body: NodeKey) -> Vec3:
+        """Velocity of a body's centre of mass [m/s], world axes.
+
+        Raises:
+            KeyError: There is no such body.
+        """
+        node = self._node_of_body.get(body)
+        if node is None:
+            node = self._node_of_body[body] = self.scene.bodies[body].node
+        return self.state_of(node)[2]
+
+    def place(self, node: NodeKey) -> Vec3:
+        """Where a node's origin is in the world [m].
+
+        Raises:
+            KeyError: There is no such node.
+        """
+        index = self._index_of.get(node)
+        if index is None:
+            index = self._index_of[node] = self.scene.node(node).index
+        place = self._places.get(index)
+        if place is None:
+            place = self._places[index] = self._find_place(index)
+        return place
+
+    def _find_place(self, node: int) -> Vec3:
+        followers = self.scene.core.followers
+        if followers.are_busy:
+            x, y, z = self.scene.world_from_node(node)[:3, 3].tolist()
+            return x, y, z
+        spot = self._spot_of.get(node)
+        if spot is None:
+            spot = self._spot_of[node] = followers.spot_of(node)
+        owner, offset = spot
+        if owner < 0:
+            return offset
+        (x, y, z), rotation, _, _ = self.state_of(owner)
+        a, b, c = turned(rotation, offset)
+        return x + a, y + b, z + c
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentEvent:
+    """A custom event that the file's behavior graph has sent."""
+
+    event: str
+    """Its id."""
+    values: Mapping[str, Any]
+    """Its values by name."""
+
+
+class StepContext(NamedTuple):
+    """What reward and termination functions learn about a step, besides the scene."""
+
+    action: FloatArray
+    """As given, within [-1, 1], shape [action_count]."""
+    events: tuple[TriggerEvent, ...]
+    """Of all engine steps of this step, in order."""
+    step: int
+    """Number of the step in the episode, from 1 on."""
+    duration: float
+    """[s] simulated in this step."""
+    sight: Sight
+    """Joints, places and velocities, read once a step for all that ask: a fraction of the price of
+    the scene's own views."""
+    origin: Vec3 = (0.0, 0.0, 0.0)
+    """[m] Where the copy was placed in the world; observations are relative to it."""
+    sent: tuple[SentEvent, ...] = ()
+    """What the file's behavior graph has sent in this step, in order."""
+    variables_before: tuple[Any, ...] = ()
+    """The variables of the graph as the step began, in the order of the file."""
+
+
+class SightTerm:
+    """A term that shares what it reads of a scene with all others, and with observations."""
+
+    __slots__ = ()
+
+    def seen(self, sight: Sight, context: StepContext) -> float | bool:
+        """What it gives for a scene as it is seen."""
+        raise NotImplementedError
+
+    def __call__(self, scene: Scene, context: StepContext) -> float | bool:
+        """What it gives for a scene as it stands now."""
+        return self.seen(Sight(scene), context)
+
+
+def turned(rotation_xyzw: tuple[float, float, float, float], vector: Vec3) -> Vec3:
+    """A vector after a rotation; arrays take ten times as long."""
+    x, y, z, w = rotation_xyzw
+    u, v, t = vector
+    a, b, c = 2.0 * (y * t - z * v), 2.0 * (z * u - x * t), 2.0 * (x * v - y * u)
+    return u + w * a + y * c - z * b, v + w * b + z * a - x * c, t + w * c + x * b - y * a
