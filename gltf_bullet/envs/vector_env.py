@@ -68,8 +68,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
         Raises:
             AssetError: The file cannot be used.
             KeyError: The asset lacks something that the config names.
-            ValueError: ``count`` < 1, nothing says how far a drive may go, or another mode of either
-                kind.
+            ValueError: ``count`` < 1, nothing says how far a drive may go, or another mode.
         """
         # First of all: a vector environment of gymnasium is closed even where this raises.
         self._client_id: int | None = None

@@ -128,7 +128,7 @@ def _bench_contact(as_json: bool) -> None:
 
 
 def _bench_train(repeats: int, as_json: bool) -> None:
-    from gltf_bullet.cli.benches.assets import ASSETS
+    from tools.bench.assets import ASSETS
 
     from gltf_bullet.cli.output import console, print_json, print_table
 
