@@ -274,13 +274,18 @@ class EngineSession:
             )
         return self.known_settings
 
-    def divide(self, settings: EngineSettings, parts: int) -> EngineSettings:
+    def divide(self, settings: EngineSettings, part: float) -> EngineSettings:
         """Let the engine's steps be parts of the world's time step, until :meth:`undivide`.
+
+        Args:
+            settings: Of the world.
+            part: Length of the coming engine steps [s].
 
         Returns:
             How the engine steps meanwhile.
         """
-        part = settings.time_step / parts
+        if self.divided_settings is not None and self.divided_settings.time_step == part:
+            return self.divided_settings
         pybullet.setPhysicsEngineParameter(fixedTimeStep=part, physicsClientId=self.client_id)
         self._undivided = settings.time_step
         self.divided_settings = EngineSettings(part, settings.substeps, settings.gravity)

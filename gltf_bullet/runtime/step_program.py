@@ -16,8 +16,9 @@ the order of their loading.
 
 from __future__ import annotations
 
+import math
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
 from gltf_bullet.bullet.contacts.contact_softness import ContactSoftness
@@ -29,6 +30,7 @@ from gltf_bullet.errors import WorldChangedError
 from gltf_bullet.number_ranges import step_count
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
+from gltf_bullet.solver.step_division import MOST_STEPS
 
 __all__ = ["StepProgram"]
 
@@ -142,12 +144,14 @@ class StepProgram:
         parts = self._parts(cores, settings)
         self._begun, self._asked, self._finished = list(cores), [caller], []
         self._events = {}
-        if parts > 1:
-            settings = self._session.divide(settings, parts)
-            for part in range(parts - 1):
-                self._make_part(cores, settings, part=part, parts=parts, is_next=part > 0)
+        for part, left, part_settings in self._split(cores, settings, parts):
+            if left == 1:
+                self._push(cores, part_settings, part=part, parts=part + 1, is_next=part > 0)
+            else:
+                self._make_part(
+                    cores, part_settings, part=part, parts=part + left, is_next=part > 0
+                )
                 self._collect(cores)
-        self._push(cores, settings, part=parts - 1, parts=parts, is_next=parts > 1)
         for core in cores:
             core.skipped.is_open = True
 
@@ -189,11 +193,10 @@ class StepProgram:
             return
         times = [core.time + settings.time_step for core in cores]
         self._events = {}
-        part_settings = session.divide(settings, parts)
         try:
-            for part in range(parts):
+            for part, left, part_settings in self._split(cores, settings, parts):
                 self._make_part(
-                    cores, part_settings, part=part, parts=parts, is_next=is_next or part > 0
+                    cores, part_settings, part=part, parts=part + left, is_next=is_next or part > 0
                 )
                 self._collect(cores)
         finally:
@@ -201,6 +204,30 @@ class StepProgram:
         for core, time in zip(cores, times, strict=True):
             core.time, core.events = time, self._events.get(core, ())
             core.world.end_step()
+
+    def _split(
+        self, cores: Sequence[SceneCore], settings: EngineSettings, parts: int
+    ) -> Iterator[tuple[int, int, EngineSettings]]:
+        """Divide a step, and what is left of it anew where a part has made something faster.
+
+        Of heaps of dolls that fall at 9 m/s one in a hundred was thrown away: what the first one
+        hit turned at 140 rad/s, in parts that were made for 10.
+
+        Yields:
+            The number of a part, how many are left with it, and how the engine steps in it.
+        """
+        if parts == 1:
+            yield 0, 1, settings
+            return
+        whole = remaining = settings.time_step
+        part, left = 0, parts
+        while left:
+            if part:
+                most = math.ceil(remaining * MOST_STEPS / whole - 1e-9)
+                left = max(left, min(self._parts(cores, settings, remaining), most))
+            length = remaining / left
+            yield part, left, self._session.divide(settings, length)
+            remaining, part, left = remaining - length, part + 1, left - 1
 
     def _collect(self, cores: Sequence[SceneCore]) -> None:
         """Add what a part of a step has shown to what the others have."""
@@ -212,20 +239,23 @@ class StepProgram:
         for core in cores:
             core.begin_step(settings)
 
-    def _parts(self, cores: Sequence[SceneCore], settings: EngineSettings) -> int:
-        """Count the engine steps that the coming step is made of."""
+    def _parts(
+        self, cores: Sequence[SceneCore], settings: EngineSettings, dt: float | None = None
+    ) -> int:
+        """Count the engine steps that the coming step is made of, or what is left of it: ``dt``."""
         if settings.substeps > 1:  # somebody has divided it already
             return 1
-        wanted, dt = 1, settings.time_step
+        wanted, is_begun = 1, dt is not None
+        dt = settings.time_step if dt is None else dt
         asks: list[SceneCore] = []
         for core in cores:
             if core.options.substeps != "auto":
-                wanted = max(wanted, core.options.substeps)
+                wanted = wanted if is_begun else max(wanted, core.options.substeps)
             elif core.world.is_jointed:
                 asks.append(core)
         if asks:
             needed = self._needed(asks, dt)
-            if needed > 1:
+            if needed > 1 and not is_begun:
                 for core in asks:
                     core.world.articulations.solver.findings.name_divided(dt)
             wanted = max(wanted, needed)

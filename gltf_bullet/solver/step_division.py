@@ -116,7 +116,8 @@ def steps_needed(
         # parts, and the box that lands there bounced and slid by 0.4 m.
         pushed = 0.0 if ints[a + arena.CLOSURE_COUNT] else _pushed(ints, floats, a)
         coming = ints[a + arena.COMING]
-        lately = LASTING * floats[ints[a + arena.NEEDED]]
+        # Within a step that is divided, only what is left of it is asked about.
+        lately = 0.0 if ints[arena.PARTS] > 1 else LASTING * floats[ints[a + arena.NEEDED]]
         floats[coming] = max(dt * max(fastest, thinness, pushed), lately)
         if floats[coming] > 1.0:
             most = max(most, int(min(floats[coming], MOST_STEPS - 1.0)) + 1)

@@ -128,9 +128,8 @@ def _bench_contact(as_json: bool) -> None:
 
 
 def _bench_train(repeats: int, as_json: bool) -> None:
-    from tools.bench.assets import ASSETS
-
     from gltf_bullet.cli.output import console, print_json, print_table
+    from tools.bench.assets import ASSETS
 
     try:
         from tools.bench.train import TRAIN_ROWS
