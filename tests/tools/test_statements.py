@@ -87,6 +87,8 @@ def test_options_within_sentences_are_there() -> None:
         text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
         for span in re.findall(r"`gltf-bullet ([a-z][^`]*)`", text):
             words = [word for word in span.replace("\\|", "|").split() if word.isascii()]
+            if words[0] == "bench":  # what has left the package is named by the page of changes
+                continue
             _require_options([word.strip("[]") for word in words])
 
 
