@@ -63,7 +63,12 @@ def _new(repeats: int) -> float:
 
 
 START_ROWS = (
-    StartRow("first-use", "kernels compiled, the cache empty", _cold, 15.0),
+    StartRow(
+        "first-use",
+        "kernels compiled, the cache empty; about 0 with a library in the package",
+        _cold,
+        15.0,
+    ),
     StartRow("new-process", "load and first step, beyond bare PyBullet", _new, 0.4),
 )
 """In the order of the table."""
