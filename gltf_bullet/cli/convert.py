@@ -88,6 +88,7 @@ def convert(
             f"says nothing of {printable(source)}", param_hint="--self-collision"
         )
     from gltf_bullet.cli.output import console, issue_rows, plain, print_issues, print_json
+    from gltf_bullet.cli.waiting import waiting
     from gltf_bullet.diagnostics import Diagnostics
     from gltf_bullet.errors import AssetError
     from gltf_bullet.gltf.writing import write_document
@@ -98,15 +99,16 @@ def convert(
         if is_robot(source):
             from gltf_bullet.runtime.world_export import robot_file
 
-            file, asset = robot_file(
-                source,
-                diagnostics,
-                fixed_base=fixed_base,
-                self_collision=self_collision,
-                inertia_from_file=inertia_from_file,
-                keyframe=keyframe,
-                allowed=allow or (),
-            )
+            with waiting(f"Reading {printable(source.name)}, its meshes and their hulls"):
+                file, asset = robot_file(
+                    source,
+                    diagnostics,
+                    fixed_base=fixed_base,
+                    self_collision=self_collision,
+                    inertia_from_file=inertia_from_file,
+                    keyframe=keyframe,
+                    allowed=allow or (),
+                )
             root, buffers = file.root, file.buffers
             masses = _masses(source, asset)
         else:

@@ -66,3 +66,17 @@ def test_inspect_breaks_no_name_at_80_columns(
     text = (ASSETS / "hinge_door.gltf").read_text().replace('"Door"', f'"{long.strip()}"')
     (tmp_path / "long.gltf").write_text(text)
     assert long.strip() in run("inspect", tmp_path / "long.gltf").out
+
+
+def test_a_conversion_that_takes_its_time_says_what_it_does(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gltf_bullet.cli.waiting.PATIENCE", 0.0)
+    robot = tmp_path / "robot.urdf"
+    robot.write_text(
+        '<robot name="r"><link name="base"><inertial><mass value="1"/>'
+        '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>'
+    )
+    outcome = run("convert", robot, tmp_path / "robot.glb")
+    assert outcome.code == 0
+    assert "Reading robot.urdf" in outcome.err
