@@ -220,12 +220,13 @@ class StepProgram:
             yield 0, 1, settings
             return
         whole = remaining = settings.time_step
-        part, left = 0, parts
+        part, left, length = 0, parts, whole / parts
         while left:
             if part:
                 most = math.ceil(remaining * MOST_STEPS / whole - 1e-9)
-                left = max(left, min(self._parts(cores, settings, remaining), most))
-            length = remaining / left
+                needed = min(self._parts(cores, settings, remaining), most)
+                if needed > left:
+                    left, length = needed, remaining / needed
             yield part, left, self._session.divide(settings, length)
             remaining, part, left = remaining - length, part + 1, left - 1
 
