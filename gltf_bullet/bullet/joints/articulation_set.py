@@ -257,6 +257,9 @@ class ArticulationSet(JointedLinks):
                 if multibody.root_node >= 0:
                     rows.append(pybullet.getBasePositionAndOrientation(body, self.client_id))
                 if links:
+                    # Of a link that a body lacks PyBullet ends the process (measured).
+                    if pybullet.getNumJoints(body, self.client_id) <= max(links):
+                        raise pybullet.error("the body is another one")
                     states = pybullet.getLinkStates(
                         body,
                         links,
