@@ -26,6 +26,8 @@ pytestmark = pytest.mark.browser
 ROOT = Path(__file__).resolve().parents[2]
 ASSETS = ROOT / "examples" / "assets"
 ORANGE = COLOR_OF_KIND[MotionKind.DYNAMIC][:3]
+DARK = 90.0
+"""How far the hue of its shaded side may be off: three.js's film curve makes it redder."""
 
 
 class Running:
@@ -82,7 +84,7 @@ def test_sliders_turn_joints_and_layers_switch_in_every_tab(browser: Any, client
     assert url.startswith("http://localhost:")
     try:
         page = opened(browser, url)
-        until(lambda: count_like(pixels_of(page), ORANGE) > 700, "the door", page)
+        until(lambda: count_like(pixels_of(page), ORANGE, DARK) > 2000, "the door", page)
         # A layer: wireframes in green around the door.
         page.get_by_label("colliders").check()
         until(lambda: greenish(page) > 1500, "collider lines", page)
@@ -115,9 +117,9 @@ def test_the_mouse_chooses_and_pulls_bodies(browser: Any, client: int) -> None:
     hinge = running.scene.joints["HingeOnDoor"].degrees_of_freedom[0]
     try:
         page = opened(browser, running.view.url)
-        until(lambda: count_like(pixels_of(page), ORANGE) > 700, "the door", page)
+        until(lambda: count_like(pixels_of(page), ORANGE, DARK) > 2000, "the door", page)
         picture = pixels_of(page)
-        reddish = (picture[..., 0] > 1.3 * picture[..., 2]) & (picture[..., 0] > 120)
+        reddish = (picture[..., 0] > 1.3 * picture[..., 2]) & (picture[..., 0] > 100)
         rows, columns = np.nonzero(reddish[:, :650])
         x, y = float(np.percentile(columns, 80)), float(np.median(rows))
         page.mouse.click(x, y)
@@ -150,10 +152,10 @@ def test_the_program_follows_its_file_and_ends_with_an_interrupt(
         assert "HingeOnDoor" in page.inner_text("body")
         path.write_text(text.replace("HingeOnDoor", "Renamed"))
         until(lambda: "Renamed" in page.inner_text("body"), "the edited file", page)
-        until(lambda: count_like(pixels_of(page), ORANGE) > 700, "the door again", page)
+        until(lambda: count_like(pixels_of(page), ORANGE, DARK) > 2000, "the door again", page)
         path.write_text(text[:-40])
         until(lambda: "does not work" in page.inner_text("body"), "what is wrong", page)
-        assert count_like(pixels_of(page), ORANGE) > 700, "the last good scene stays"
+        assert count_like(pixels_of(page), ORANGE, DARK) > 2000, "the last good scene stays"
     finally:
         # Shells start programs in the background deaf to SIGINT.
         is_deaf = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
