@@ -2,7 +2,7 @@
 
     python -m tools.build_wheel --out dist
 
-The build backend's hook (``hatch_build.py``) compiles them, in an environment of its own that has
+The hook of the build backend (``hatch_build``) compiles them, in an environment of its own that has
 Numba. What comes out is looked at: a library for each level of processors, which needs nothing but
 an old C library and functions of Python's stable interface.
 """

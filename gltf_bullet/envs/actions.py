@@ -89,7 +89,7 @@ class DriveActions:
     def understand(
         self, actions: npt.NDArray[np.floating], *copies: int
     ) -> tuple[FloatArray, list[Any]]:
-        """What actions mean: clipped to [-1, 1], shape as given; and as targets or forces.
+        """Clip actions to [-1, 1], shape as given, and turn them into targets or forces.
 
         Args:
             actions: Shape [count], or [copies, count].

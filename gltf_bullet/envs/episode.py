@@ -71,7 +71,7 @@ class Episode:
     ) -> None:
         self.scene = scene
         self.sight = sight = outline.observations.sight_of(scene)
-        """What observations and terms read."""
+        """The scene as observations and terms read it."""
         self._config = config
         self._outline = outline
         self._start = start
@@ -113,7 +113,7 @@ class Episode:
         return {"randomization": drawn}
 
     def numbers(self) -> list[float]:
-        """What is observed now, in the order of its names."""
+        """Return the observed numbers, in the order of their names."""
         return self._outline.observations.numbers(
             self.sight, self._origin, self.events, has_stepped=self._step > 0
         )

@@ -63,7 +63,7 @@ class Observations:
         self._is_flat = config.flat
         self._dof_count = len(self.sight_of(scene).coordinates()[0])
         self._parts: dict[str, tuple[slice, tuple[int, ...]]] = {}
-        """Of a dictionary: which numbers, and in which shape."""
+        """Range of numbers and shape of each entry of a dictionary."""
         self.space: spaces.Space[Any] = self._space()
         """A Box of shape [n], or a Dict of ``joint_positions``, ``joint_velocities``, ``bodies``
         (rows of position [m], rotation xyzw, velocity [m/s] and spin [rad/s] of the node's body,
@@ -171,7 +171,7 @@ class Observations:
         return numbers
 
     def shown(self, numbers: list[float], scene: Scene) -> Observation:
-        """What one environment gives, in :attr:`space`.
+        """Shape the numbers of one environment as :attr:`space` says.
 
         Args:
             numbers: From :meth:`numbers`.
@@ -181,7 +181,7 @@ class Observations:
         return row if self._is_flat else self._dictionary(row, [scene])
 
     def stacked(self, rows: list[list[float]], scenes: Sequence[Scene]) -> Observation:
-        """What many environments give at once: as :meth:`shown`, with one more axis in front."""
+        """Shape those of many environments, as :meth:`shown` with one more axis in front."""
         numbers = _narrow(list(chain.from_iterable(rows))).reshape(len(rows), -1)
         return numbers if self._is_flat else self._dictionary(numbers, scenes)
 

@@ -1,4 +1,4 @@
-"""What observations, rewards and ends read of a scene: each thing once a step, when asked for."""
+"""A scene as observations, rewards and ends read it: each thing once a step, when asked for."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ class SentEvent:
 
 
 class StepContext(NamedTuple):
-    """What reward and termination functions learn about a step, besides the scene."""
+    """A step as reward and termination functions see it, besides the scene."""
 
     action: FloatArray
     """As given, within [-1, 1], shape [action_count]."""
@@ -212,11 +212,11 @@ class SightTerm:
     __slots__ = ()
 
     def seen(self, sight: Sight, context: StepContext) -> float | bool:
-        """What it gives for a scene as it is seen."""
+        """Compute its value of a scene as it is seen."""
         raise NotImplementedError
 
     def __call__(self, scene: Scene, context: StepContext) -> float | bool:
-        """What it gives for a scene as it stands now."""
+        """Compute its value of a scene as it stands now."""
         return self.seen(Sight(scene), context)
 
 

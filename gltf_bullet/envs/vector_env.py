@@ -280,7 +280,7 @@ class GltfVectorEnv(VectorEnv[Any, npt.NDArray[np.float32], npt.NDArray[Any]]):
             forbid_contacts(self._client_id, bodies, others)
 
     def _shown(self, rows: list[list[float]]) -> Observation:
-        """What all copies show."""
+        """The observations of all copies."""
         scenes = [episode.scene for episode in self._episodes]
         return self._outline.observations.stacked(rows, scenes)
 

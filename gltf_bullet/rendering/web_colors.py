@@ -37,7 +37,7 @@ _MOST: Final = 0.999
 
 
 def film_of(linear: npt.ArrayLike) -> FloatArray:
-    """What the curve makes of linear light, shape [..., 3]."""
+    """Apply the curve to linear light, shape [..., 3]."""
     v = np.asarray(linear, dtype=np.float64) * _EXPOSURE @ _TO_FILM.T
     curved = (v * (v + _A) - _B) / (v * (_C * v + _D) + _E)
     result: FloatArray = np.clip(curved @ _TO_SCREEN.T, 0.0, 1.0)
@@ -45,7 +45,7 @@ def film_of(linear: npt.ArrayLike) -> FloatArray:
 
 
 def _before_film(linear: FloatArray) -> FloatArray:
-    """What the curve makes such light of; shape [..., 3]."""
+    """Apply the inverse of the curve, shape [..., 3]."""
     wanted = np.clip(linear @ np.linalg.inv(_TO_SCREEN).T, 0.0, _MOST)
     a, b, c = 1.0 - _C * wanted, _A - _D * wanted, -_B - _E * wanted
     v = (np.sqrt(b * b - 4.0 * a * c) - b) / (2.0 * a)

@@ -153,11 +153,11 @@ class Followers:
 
     @property
     def edits(self) -> int:
-        """How often nodes were placed in their parents: what :meth:`spot_of` says is old then."""
+        """Number of times that nodes were placed in their parents; makes :meth:`spot_of` old."""
         return self.animator.edits
 
     def spot_of(self, node: int) -> tuple[int, Vec3]:
-        """Where a node stands on the body that carries it, as long as nothing is animated.
+        """Find where a node stands on the body that carries it, while nothing is animated.
 
         Returns:
             The motion node of that body and the place in its inertial frame [m]; -1 and the place

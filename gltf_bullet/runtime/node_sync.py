@@ -122,7 +122,7 @@ class NodeSync:
         self._world[:] = world_from_node
 
     def carried(self, node: int, owner: int, world_from_body: FloatArray) -> FloatArray:
-        """Where a node stands that the body of the node ``owner`` carries, shape [4, 4].
+        """Find where a node stands that the body of the node ``owner`` carries, shape [4, 4].
 
         Args:
             node: Which.

@@ -229,7 +229,7 @@ class SceneCore:
 
     @property
     def has_graph(self) -> bool:
-        """Whether a behavior graph acts in it."""
+        """True where a behavior graph acts in it."""
         return self.acting is not None
 
     @property

@@ -23,7 +23,7 @@ STEPPED_WITHOUT_SCENE = IssueKind(
 
 
 class _Scene(Protocol):
-    """What a scene core is for this module."""
+    """A scene core as this module needs it."""
 
     session: EngineSession
     world: EngineWorld
@@ -36,13 +36,13 @@ class _Scene(Protocol):
 
 
 class SkippedSteps:
-    """Of one scene: how far the world's clock is ahead of its own time.
+    """Compares the world's clock with the time of one scene.
 
     Nothing is counted as steps go by: who asks for the issues reads the clock.
     """
 
     def __init__(self, scene: _Scene) -> None:
-        """Of a scene that was just made."""
+        """Begin with a scene that was just made."""
         self._scene = scene
         clock = world_clock(scene.session.client_id)
         self._ahead = 0.0 if clock is None else clock.time - scene.time
@@ -51,7 +51,7 @@ class SkippedSteps:
         """Steps that were skipped, and that the scene was told of."""
         self._known: tuple[Issue, ...] = ()
         self.is_open = False
-        """Whether the scene waits for a step of the engine that it has prepared."""
+        """True while the scene waits for a step of the engine that it has prepared."""
 
     def shift(self, seconds: float) -> None:
         """Take note that the scene's time was set on, or the world went on without it on purpose.
@@ -93,7 +93,7 @@ class SkippedSteps:
 
 
 def _workings(scene: _Scene) -> str:
-    """What of a scene acts in its own steps alone, in words; empty where nothing does."""
+    """Name all that acts in steps of the scene alone; empty where nothing does."""
     articulations = scene.world.articulations
     drives = len(articulations.controls.drives)
     limits = sum(articulation.own_limit_count for articulation in articulations.articulations)

@@ -1,4 +1,4 @@
-"""What became of a step: everything that the kernels say of one, each a bit of its own.
+"""The outcomes of a step: everything that the kernels say of one, each a bit of its own.
 
 Plain integers, since kernels know no enumerations, and those of Python take 0.5 us per question.
 Who acts on what is decided in ``bullet.joints.solving`` alone.

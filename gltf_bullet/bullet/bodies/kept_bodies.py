@@ -19,14 +19,14 @@ bits."""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptBodies:
-    """Of one scene."""
+    """The bodies that one scene leaves to the next."""
 
     statics: Mapping[int, int] = field(default_factory=dict)
     """Body of each static collider's node."""
     free: Mapping[int, int] = field(default_factory=dict)
     """Body of each motion node."""
     batched: frozenset[int] = frozenset()
-    """Those of them that were made in batches."""
+    """Ids of the kept bodies that were made in batches."""
 
     @property
     def ids(self) -> frozenset[int]:

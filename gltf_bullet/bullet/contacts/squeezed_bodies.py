@@ -37,11 +37,11 @@ _OPPOSED = -0.3
 """Cosine between the normals of two contacts below which what they push is between them."""
 
 LetGo: TypeAlias = "tuple[tuple[EngineLink, EngineLink], ...]"
-"""Who is let through each other; bodies by their place among those of the scene."""
+"""Pairs of links that do not meet for now; bodies by their place among those of the scene."""
 
 
 class SqueezedBodies:
-    """Those of one scene."""
+    """Watches the free bodies of one scene."""
 
     def __init__(
         self, client_id: int, table: FreeTable, body_ids: Sequence[int], pair_rules: PairRules
@@ -96,7 +96,7 @@ class SqueezedBodies:
                     self._name(number, node, depth)
 
     def _behind(self, body: int, mover: int, push: Sequence[float]) -> float | None:
-        """How deep a body is in what holds it against that push [m]; ``None`` without."""
+        """Measure how deep a body is in what holds it against a push [m]; ``None`` without."""
         points = pybullet.getContactPoints(body, physicsClientId=self._client_id)
         return max(
             (
@@ -129,7 +129,7 @@ class SqueezedBodies:
         self.issues += found.issues
 
     def state(self, body_ids: Sequence[int]) -> LetGo:
-        """What ``pybullet.saveState`` leaves out; ``body_ids``: all bodies of the scene."""
+        """Return what ``pybullet.saveState`` leaves out; ``body_ids``: all bodies of the scene."""
         place = {body: k for k, body in enumerate(body_ids)}
         return tuple(
             ((place[mover], link), (place[other], part))

@@ -92,7 +92,7 @@ def remember(found: FoundContacts, room: int) -> TouchMemory:
 
 
 def _pattern_of(marks: IntArray, count: int, links: int) -> TouchPattern:
-    """Who touches whom.
+    """Make the key by which links that touch in the same way are known again.
 
     Args:
         marks: As :data:`SORT` leaves them.

@@ -58,7 +58,7 @@ class JointCommands:
         self._motor_bounds = motor_bounds
         self._own_motors, self._taken = own_motors, taken
         self.has_motors = False
-        """Whether some axis is under a motor of ours, or may be."""
+        """Tell whether some axis is under a motor of ours, or may be."""
         self._motor_axes: set[tuple[int, int]] = set()
         """Axes (body, link) whose motor is ours at present; others may be the user's."""
 

@@ -1,4 +1,4 @@
-"""How long the engine has stepped a world: PyBullet keeps the time, and shows it to C alone."""
+"""The clock of a world: PyBullet adds up the time that it has stepped, and shows it to C alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ROOM = 128
 
 
 class WorldClock(NamedTuple):
-    """What the engine says of a world's time."""
+    """The time and the time step of a world, as the engine has them."""
 
     time_step: float
     """[s] that the next step of the engine takes."""

@@ -392,7 +392,7 @@ class Articulation:
         return result
 
     def _along_chain(self, frame: int, wrench: FloatArray) -> FloatArray:
-        """What a torque and a force [6] on a frame do on the velocities [n]."""
+        """Compute how a torque and a force [6] on a frame change the velocities [n]."""
         record, ints = self.record, self.arena.ints
         axes = self.arena.table(record, slots.AXIS, record.dof_count, 6)
         parents = int(ints[record.offset + slots.DOF_PARENT])

@@ -367,7 +367,7 @@ class ArticulationSet(JointedLinks):
         )
 
     def moment(self) -> ArticulationMoment:
-        """What :meth:`return_to` needs, right after :meth:`restore`."""
+        """Return what :meth:`return_to` needs, right after :meth:`restore`."""
         if not self.articulations:
             return NO_MOMENT
         arena = self.arena

@@ -87,7 +87,7 @@ class JointControls:
         self._dofs: dict[int, list[DofHandle]] = {}
         self._rows: dict[int, tuple[int, list[int]]] = {}
         self.limit_edits = 0
-        """How often a limit was changed."""
+        """Number of changes of limits so far."""
         self._limits: dict[int, list[JointLimit]] = {}
         for number, articulation in enumerate(self._articulations):
             self._index(number, articulation)

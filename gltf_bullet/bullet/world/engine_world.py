@@ -1,4 +1,8 @@
-"""A :class:`ScenePlan` in the engine: created whole or not at all, stepped, removed whole."""
+"""A :class:`ScenePlan` in the engine: created whole or not at all, stepped, removed whole.
+
+All of this is one file because every body that is made here is known to each of these, and what
+one of them leaves out stays behind in the world of the user.
+"""
 
 from __future__ import annotations
 
@@ -226,7 +230,7 @@ class EngineWorld(WorldParts):
 
     @cached_property
     def _is_apart(self) -> bool:
-        """Whether rules and filters keep every link of the scene from all others."""
+        """True where rules and filters keep every link of the scene from all others."""
         return self.plan.derive("are all links apart", self._are_all_apart)
 
     def _are_all_apart(self) -> bool:
@@ -285,7 +289,7 @@ class EngineWorld(WorldParts):
 
     @property
     def issues_of_steps(self) -> tuple[Issue, ...]:
-        """What the steps so far have shown."""
+        """Findings of the steps so far."""
         squeezed = () if self.squeezed is None else self.squeezed.issues
         return self.articulations.issues + self._lost_issues + squeezed
 
@@ -484,7 +488,7 @@ class EngineWorld(WorldParts):
         return True
 
     def _may_touch(self, bodies: int) -> bool:
-        """Whether the scene may have contacts, in a world of so many bodies."""
+        """Tell whether the scene may have contacts, in a world of so many bodies."""
         if not self._is_apart:
             return True
         # Those of other people may touch it, those of other scenes as rules let them.

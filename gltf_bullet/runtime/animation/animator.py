@@ -89,7 +89,7 @@ class Animator:
         self._told: dict[str, FloatArray] = {}
         """Values by JSON pointer that the active animations gave in the last :meth:`advance`."""
         self.edits = 0
-        """How often nodes were placed in their parents, but for what animations do."""
+        """Number of times that nodes were placed in their parents, animations not counted."""
         self._taken_back: AnimatorState | None = None
         """The state that everything still is in, where nothing but :meth:`place` changes it."""
         self._step_rows = self._sample()

@@ -35,7 +35,7 @@ SUFFIXES = (".mp4", ".gif", ".png")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _FilmLook:
-    """How a film is drawn."""
+    """The settings of a film."""
 
     size: tuple[int, int]
     """Width and height [pixels]."""
@@ -51,7 +51,7 @@ class _FilmLook:
 def film_look(
     *, size: tuple[int, int], fps: float, frames: int, camera: Camera | None, visuals: Shown
 ) -> _FilmLook:
-    """What users ask for, checked.
+    """Check the settings that users give.
 
     Raises:
         ValueError: Numbers of which there is no film, or nothing that can be shown.
@@ -68,7 +68,7 @@ def film_look(
 
 
 def film_suffix(path: str | os.PathLike[str]) -> str:
-    """Which kind of file a path names.
+    """Tell the kind of film from the ending of a path.
 
     Raises:
         ValueError: None that is known.

@@ -191,7 +191,7 @@ def trigger_stand_ins(core: SceneCore) -> StandIns | None:
 def _places(
     core: SceneCore, owners: Sequence[int | None], matrices: Sequence[FloatArray]
 ) -> Callable[[], FloatArray]:
-    """What tells where things stand now that go with nodes, or stand still."""
+    """Places of things that go with nodes, or stand still."""
     moving = [k for k, owner in enumerate(owners) if owner is not None]
     nodes = [owner for owner in owners if owner is not None]
 

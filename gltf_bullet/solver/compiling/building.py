@@ -92,7 +92,7 @@ def build(function: Callable[..., Any], *machines: Any) -> list[bytes]:
 
 
 def work_of(functions: Collection[Callable[..., Any]], processors: int) -> int:
-    """How much :func:`build` has to do for entries that a process builds one after the other."""
+    """Count the passes of :func:`build` over entries that a process builds one by one."""
     reached: set[Callable[..., Any]] = set()
     for function in functions:
         reached |= _reached(function)

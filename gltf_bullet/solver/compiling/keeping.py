@@ -1,4 +1,4 @@
-"""Where machine code is kept that did not come with the package: once per machine, never stale.
+"""The folder of machine code that did not come with the package: once per machine, never stale.
 
 One folder per state of the sources, compiler and processor in the user's cache directory. It is
 machine code: where others could have put something, a folder of this process alone is used.

@@ -177,7 +177,7 @@ class ContactReader:
         return sorted(self._starts) if self._is_solid else []
 
     def own_rows(self, rows: FloatArray) -> FloatArray:
-        """Of the world's contacts those of bodies whose contacts are the solve's business."""
+        """Pick the contacts of bodies that the solve deals with."""
         return contacts_of(rows, self._starts)
 
     @property
