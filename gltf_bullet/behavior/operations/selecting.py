@@ -28,7 +28,7 @@ def _switch_sockets(node: NodeReading) -> Sockets | str:
     return Sockets({"selection": "int", "default": kind, **cases}, {"value": kind})
 
 
-def _switch(node: NodeMaking, _: str) -> Callable[[], Any]:
+def _select_case(node: NodeMaking, _: str) -> Callable[[], Any]:
     selection, default = node.input("selection"), node.input("default")
     cases = {case: node.input(str(case)) for case in node.configuration["cases"]}
     return lambda: cases.get(selection(), default)()
@@ -46,7 +46,7 @@ declare(
 declare(
     "math/switch", "the input whose name is the selection",
     configuration={"cases": "int[]"}, defaults={"cases": ()},
-    find_sockets=_switch_sockets, make_output=_switch,
+    find_sockets=_switch_sockets, make_output=_select_case,
 )  # fmt: skip
 declare(
     "math/random", "a number of [0, 1), another one at each activation",

@@ -72,7 +72,7 @@ class Decomposer:
         seconds = min(_SHARE, 1.0 / max(self._ahead, 1)) * self._left
         longest = min(self._left, max(_LEAST_SECONDS, seconds))
         self._ahead -= 1
-        found = _read(path)
+        found = _read_kept(path)
         # A little less time will not give more.
         if found is None or not (found.outcome == "full" or found.seconds >= 0.9 * seconds):
             found = _run(mesh, seconds, longest, self._options)
@@ -138,7 +138,7 @@ def _hull_or_none(points: FloatArray, max_points: int) -> PointSet | None:
         return None
 
 
-def _read(path: Path) -> Decomposition | None:
+def _read_kept(path: Path) -> Decomposition | None:
     try:
         with np.load(path, allow_pickle=False) as archive:
             outcome = str(archive["outcome"])

@@ -93,10 +93,10 @@ def run_worker(
                 memory_bytes=np.array(MEMORY_BYTES),
             )
             before = _seconds_of_children()
-            reason = _run(folder, seconds, draft_seconds, progress)
+            reason = _run_worker(folder, seconds, draft_seconds, progress)
             used = _seconds_of_children() - before
             for path, is_full in ((folder / "full.npz", True), (folder / "draft.npz", False)):
-                parts = _read(path)
+                parts = _read_parts(path)
                 if parts is not None:
                     return WorkerResult(parts, is_full, "" if is_full else reason, used)
             return WorkerResult((), is_full=False, reason=reason, seconds=used)
@@ -110,7 +110,7 @@ def _seconds_of_children() -> float:
     return times.children_user + times.children_system
 
 
-def _run(
+def _run_worker(
     folder: Path, seconds: float, draft_seconds: float, progress: Callable[[float], object]
 ) -> str:
     """Why the worker ended; whatever ends this function ends the worker."""
@@ -148,7 +148,7 @@ def _run(
             worker.kill()
 
 
-def _read(path: Path) -> tuple[FloatArray, ...] | None:
+def _read_parts(path: Path) -> tuple[FloatArray, ...] | None:
     try:
         with np.load(path, allow_pickle=False) as archive:
             parts = [np.asarray(archive[name], np.float64) for name in archive.files]
