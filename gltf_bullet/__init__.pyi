@@ -40,6 +40,6 @@ from .runtime.views.pictures import Picture as Picture
 from .runtime.views.triggers import TriggerView as TriggerView
 from .runtime.world_export import export_world as export_world
 from .runtime.world_step import step_world as step_world
-from .scene.cameras import OrthographicLens as OrthographicLens
-from .scene.cameras import PerspectiveLens as PerspectiveLens
+from .scene.nodes import OrthographicLens as OrthographicLens
+from .scene.nodes import PerspectiveLens as PerspectiveLens
 from .version import __version__ as __version__

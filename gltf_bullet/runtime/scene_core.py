@@ -10,10 +10,9 @@ import numpy as np
 
 from gltf_bullet.bullet.bodies.kept_bodies import NONE_KEPT, KeptBodies
 from gltf_bullet.bullet.joints.joint_controls import JointControls
-from gltf_bullet.bullet.rendering.shown_links import move_links
+from gltf_bullet.bullet.rendering.visuals import move_links
 from gltf_bullet.bullet.session import EngineSession, EngineSettings
-from gltf_bullet.bullet.state.body_states import BodyStates
-from gltf_bullet.bullet.state.snapshots import EngineSnapshot
+from gltf_bullet.bullet.state import BodyStates, EngineSnapshot
 from gltf_bullet.bullet.world.engine_world import EngineWorld
 from gltf_bullet.diagnostics import Issue, with_names
 from gltf_bullet.errors import SceneRemovedError
@@ -24,7 +23,6 @@ from gltf_bullet.runtime.followers import Followers
 from gltf_bullet.runtime.moving_model import begins_to_move, moved_as, with_cruises, with_velocities
 from gltf_bullet.runtime.node_sync import NodeSync
 from gltf_bullet.runtime.placement import Placement
-from gltf_bullet.runtime.scene_model import SceneModel
 from gltf_bullet.runtime.scene_state import SceneState
 from gltf_bullet.runtime.skipped_steps import SkippedSteps
 from gltf_bullet.runtime.start_states import SceneStart
@@ -34,6 +32,27 @@ from gltf_bullet.scene import NodeFrames
 from gltf_bullet.transforms import FloatArray
 
 __all__ = ["PointerWriter", "SceneCore"]
+
+# --- What of a file a scene simulates, and what its users have made of that -----------------------
+
+
+class SceneModel:
+    """What is simulated, changes by pointer included."""
+
+    def __init__(self, at_load: PhysicsScene) -> None:
+        self.at_load = at_load
+        """As the file has it."""
+        self.now = at_load
+        """As it is simulated."""
+
+    def edit(self, physics: PhysicsScene) -> None:
+        """Simulate another one from now on."""
+        self.now = physics
+
+    def take_tables(self, physics: PhysicsScene) -> None:
+        """Simulate one that differs at most in what nothing is made of."""
+        if physics is not self.now and physics.tables != self.now.tables:
+            self.edit(physics)
 
 
 class SceneGraph(Protocol):

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from gltf_bullet.planning.shapes import hulls
-from gltf_bullet.planning.shapes.hull_cache import kept_hull
-from gltf_bullet.planning.shapes.hulls import Hull, convex_hull
+from gltf_bullet.planning.shapes.hulls import Hull, convex_hull, kept_hull
 from gltf_bullet.planning.shapes.shape_plans import PointSet
 
 

@@ -12,9 +12,8 @@ import pytest
 import gltf_bullet as gb
 from gltf_bullet.bullet.exchange import library
 from gltf_bullet.bullet.exchange.library import SWITCH
-from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.bullet.joints.solving import native_link
-from gltf_bullet.bullet.session import EngineSettings
+from gltf_bullet.bullet.session import EngineSettings, headless_world
 from tests.trust.test_random_machines import machines
 
 ASSETS = Path(__file__).parents[2] / "examples" / "assets"

@@ -12,9 +12,9 @@ import pytest
 
 import gltf_bullet as gb
 from gltf_bullet.bullet.exchange.library import SWITCH
-from gltf_bullet.bullet.headless import headless_world
 from gltf_bullet.bullet.joints import solver_batch
 from gltf_bullet.bullet.joints.solving import scene_islands
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.runtime.asset import read_asset
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.solver.engine import stepping

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gltf_bullet.bullet.headless import headless_world
+from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.runtime.asset import Asset, read_asset
 from gltf_bullet.runtime.scene import Scene
 from gltf_bullet.transforms import Vec3

@@ -13,10 +13,9 @@ import numpy as np
 
 from gltf_bullet.bullet.bodies.multibody import mass_at_first
 from gltf_bullet.bullet.kept_files import kept_file
-from gltf_bullet.bullet.rendering.link_looks import NOTHING, LinkLook
+from gltf_bullet.bullet.rendering.visuals import NOTHING, LinkLook
 from gltf_bullet.bullet.shapes.cylinder_prisms import prism_size
-from gltf_bullet.bullet.shapes.engine_shapes import hulls_of, parts_obj
-from gltf_bullet.bullet.shapes.hull_grid import OBJ_SCALE
+from gltf_bullet.bullet.shapes.engine_shapes import OBJ_SCALE, hulls_of, parts_obj
 from gltf_bullet.planning.body_plans import ENGINE_FRICTION
 from gltf_bullet.planning.joints.multibody_spec import LinkJoint, LinkSpec, MultibodySpec
 from gltf_bullet.planning.shapes.shape_plans import (

@@ -30,9 +30,9 @@ from gltf_bullet.bullet.bodies.multibody_text import (
     mesh_files,
     multibody_text,
 )
-from gltf_bullet.bullet.headless import is_headless
 from gltf_bullet.bullet.kept_files import KEPT_FILES, kept_file
-from gltf_bullet.bullet.rendering.link_looks import LinkLook
+from gltf_bullet.bullet.rendering.visuals import LinkLook
+from gltf_bullet.bullet.session import is_headless
 from gltf_bullet.bullet.shapes.engine_shapes import (
     margin_of,
 )

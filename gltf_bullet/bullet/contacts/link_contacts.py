@@ -16,8 +16,7 @@ from gltf_bullet.bullet.contacts.restitution_tuning import (
     surface_values,
 )
 from gltf_bullet.bullet.contacts.slip_friction import SlipFriction, SlipState
-from gltf_bullet.bullet.engine_link import EngineLink, SolidLink
-from gltf_bullet.bullet.session import EngineSession, EngineSettings
+from gltf_bullet.bullet.session import EngineLink, EngineSession, EngineSettings, SolidLink
 from gltf_bullet.planning.body_plans import (
     ENGINE_FRICTION,
     BodyPlan,

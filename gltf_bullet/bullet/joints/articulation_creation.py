@@ -12,8 +12,7 @@ from gltf_bullet.bullet.joints.multibody_creation import create_multibodies
 from gltf_bullet.bullet.joints.scene_arena import AnchorMotion, Arena
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.planning.body_plans import BodyPlan
-from gltf_bullet.planning.joints.articulation_plan import WORLD, ArticulationPlans
-from gltf_bullet.planning.joints.link_places import LinkPlaces
+from gltf_bullet.planning.joints.articulation_plan import WORLD, ArticulationPlans, LinkPlaces
 from gltf_bullet.planning.scene_plan import Derive
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.solver.entries import load_entries

@@ -15,28 +15,28 @@ from typing import TypeAlias
 
 import numpy as np
 
-from gltf_bullet.bullet.bodies.deforming_bodies import create_deforming, none_deforming
+from gltf_bullet.bullet.bodies.deforming_bodies import (
+    create_deforming,
+    create_statics,
+    none_deforming,
+)
 from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies, no_free_bodies
 from gltf_bullet.bullet.bodies.free_table import FreeTable
 from gltf_bullet.bullet.bodies.kept_bodies import NONE_KEPT, KeptBodies, unchanged_bodies
-from gltf_bullet.bullet.bodies.static_bodies import create_statics
 from gltf_bullet.bullet.body_lease import BodyLease
 from gltf_bullet.bullet.contacts.contact_points import Contacts, read_contacts
 from gltf_bullet.bullet.contacts.contact_softness import ContactSoftness
 from gltf_bullet.bullet.contacts.link_contacts import LinkContacts
 from gltf_bullet.bullet.contacts.load_overlaps import find_overlaps, overlap_issues
 from gltf_bullet.bullet.contacts.pair_rules import PairRules
-from gltf_bullet.bullet.engine_link import EngineLink, SolidLink
-from gltf_bullet.bullet.gravity.forces import gravity_forces
+from gltf_bullet.bullet.gravity import gravity_forces
 from gltf_bullet.bullet.joints.articulation_creation import create_articulations
 from gltf_bullet.bullet.joints.articulation_state import ArticulationMoment
 from gltf_bullet.bullet.joints.mimic_gears import MimicGears, are_any_coupled
 from gltf_bullet.bullet.joints.solving.contact_reader import owners
-from gltf_bullet.bullet.rendering.shown_links import ShownLink
-from gltf_bullet.bullet.rendering.visuals import BodyVisuals
-from gltf_bullet.bullet.session import EngineSession, EngineSettings
-from gltf_bullet.bullet.state.body_states import BodyStates
-from gltf_bullet.bullet.state.snapshots import EngineSnapshot
+from gltf_bullet.bullet.rendering.visuals import BodyVisuals, ShownLink
+from gltf_bullet.bullet.session import EngineLink, EngineSession, EngineSettings, SolidLink
+from gltf_bullet.bullet.state import BodyStates, EngineSnapshot
 from gltf_bullet.bullet.triggers.triggers import Triggers
 from gltf_bullet.bullet.world.link_index import LinkIndex
 from gltf_bullet.bullet.world.world_parts import WorldParts

@@ -8,8 +8,8 @@ from typing import overload
 import pybullet
 
 from gltf_bullet.bullet.contacts.link_contacts import solid_links
-from gltf_bullet.bullet.engine_link import EngineLink, SolidLink
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
+from gltf_bullet.bullet.session import EngineLink, SolidLink
 from gltf_bullet.bullet.shapes.collider_index import LinkColliders
 from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.bodies import BodyPlans

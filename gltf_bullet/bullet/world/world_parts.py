@@ -16,11 +16,10 @@ from gltf_bullet.bullet.contacts.fast_bodies import FastBodies
 from gltf_bullet.bullet.contacts.link_contacts import LinkContacts
 from gltf_bullet.bullet.contacts.pair_rules import PairRules
 from gltf_bullet.bullet.contacts.squeezed_bodies import SqueezedBodies
-from gltf_bullet.bullet.engine_link import EngineLink, SolidLink
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.bullet.joints.free_space import FreeSpace
 from gltf_bullet.bullet.joints.moving_anchors import MovingAnchors
-from gltf_bullet.bullet.session import EngineSession
+from gltf_bullet.bullet.session import EngineLink, EngineSession, SolidLink
 from gltf_bullet.bullet.shapes.collider_index import ColliderIndex
 from gltf_bullet.bullet.triggers.triggers import Triggers
 from gltf_bullet.bullet.world.body_motion import BodyMotion

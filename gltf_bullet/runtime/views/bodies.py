@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gltf_bullet.bullet.state.link_states import link_state
+from gltf_bullet.bullet.state import link_state
 from gltf_bullet.model import MotionKind
 from gltf_bullet.number_ranges import finite_vector
 from gltf_bullet.runtime.scene_core import SceneCore
