@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from gltf_bullet.planning.inner_motion import InnerNode, plan_inner_nodes, repor
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans
 from gltf_bullet.planning.joints.articulations import plan_articulations
 from gltf_bullet.planning.joints.fixed_bases import with_fixed_bases
+from gltf_bullet.planning.plan_memo import PlanMemo
 from gltf_bullet.planning.shapes.decomposition import Decomposer
 from gltf_bullet.planning.shapes.extents import extent_of
 from gltf_bullet.planning.shapes.planner import MeshOf, ShapePlanner
@@ -28,7 +28,7 @@ from gltf_bullet.planning.triggers import TriggerPlans, plan_triggers
 from gltf_bullet.scene import NodeFrames, NodeTree
 from gltf_bullet.transforms import BoolArray, FloatArray, IntArray
 
-__all__ = ["AnimatedNodes", "Derive", "ScenePlan", "plan_scene", "within", "within_reach"]
+__all__ = ["AnimatedNodes", "ScenePlan", "plan_scene", "within", "within_reach"]
 
 # --- Filters that only keep a jointed body from meeting itself ------------------------------------
 #
@@ -171,12 +171,6 @@ def _sizes(plans: list[BodyPlan]) -> FloatArray:
     return np.array(sizes)
 
 
-T = TypeVar("T")
-
-
-Derive: TypeAlias = Callable[[object, Callable[[], Any]], Any]
-""":meth:`ScenePlan.derive`, for those who know no more of a plan."""
-
 ANIMATED_AND_JOINTED = IssueKind(
     "ANIMATED_AND_JOINTED",
     Severity.INFO,
@@ -249,16 +243,8 @@ class ScenePlan:
     animated: AnimatedNodes
     inner: tuple[InnerNode, ...] = ()
     """What animations move within dynamic bodies."""
-    kept: dict[object, Any] = field(default_factory=dict)
-    """What its executors have worked out of it that holds wherever it is moved to."""
-
-    def derive(self, key: object, make: Callable[[], T]) -> T:
-        """What was made for ``key``; made now where this is the first of all copies to ask."""
-        if key in self.kept:
-            known: T = self.kept[key]
-            return known
-        made = self.kept[key] = make()
-        return made
+    memo: PlanMemo = field(default_factory=PlanMemo)
+    """Values that its executors have computed of it."""
 
 
 def within_reach(frames: NodeFrames, diagnostics: Diagnostics) -> NodeFrames:

@@ -299,14 +299,10 @@ class SceneCore:
         """
         self.world.before_step(settings, self.followers.place, part, parts)
 
-    def finish_step(self, settings: EngineSettings, made: int = 0, *, is_last: bool = True) -> None:
-        """Take in an engine step, or ``made`` of those that kernels have made.
-
-        ``is_last``: it ends a step, so that listeners want to know.
-        """
-        self.note_steps(settings.time_step, made or 1)
-        if not (made and self.world.quiet_steps.are_over):
-            self.world.after_step(settings)
+    def finish_step(self, settings: EngineSettings, *, is_last: bool = True) -> None:
+        """Take in an engine step; ``is_last``: it ends a step, so that listeners are called."""
+        self.note_steps(settings.time_step, 1)
+        self.world.after_step(settings)
         is_watched = self._is_busy or self._listeners
         if is_watched:
             self.refresh()

@@ -192,7 +192,7 @@ def test_scenes_that_touch_are_solved_once_and_carry_each_other(
     monkeypatch.setattr(scene_islands, "solve", noted)
     batch.step()
     assert sum(map(bool, solved)) == 1
-    pushes = [scene.core.world.articulations.solver.commands.pushes() for scene in scenes]
+    pushes = [scene.core.world.articulations.solver.io.commands.pushes() for scene in scenes]
     found = [abs(axes[0]) for push in pushes for axes, _ in push.values()]
     assert found == pytest.approx([3.0 * G, 0.0, 0.0], abs=0.01 * G)
 

@@ -116,7 +116,7 @@ class SolveRow:
 
 def _pushes(scene: Scene) -> Pushes:
     """What the engine was given last."""
-    return scene.core.world.articulations.solver.commands.pushes()
+    return scene.core.world.articulations.solver.io.commands.pushes()
 
 
 def _bound(loop: HandLoop, push: Pushes) -> Callable[[], None]:

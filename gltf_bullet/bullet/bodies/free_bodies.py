@@ -33,7 +33,7 @@ from gltf_bullet.bullet.state import apply_base_force, velocity_before_turn
 from gltf_bullet.errors import EngineError
 from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.body_plans import VELOCITY_CLAMP, BodyPlan
-from gltf_bullet.planning.scene_plan import Derive
+from gltf_bullet.planning.plan_memo import MemoKey, PlanMemo
 from gltf_bullet.transforms import (
     IDENTITY_POSE,
     FloatArray,
@@ -46,6 +46,8 @@ from gltf_bullet.transforms import (
 )
 
 __all__ = ["FreeBodies", "create_free_bodies", "no_free_bodies"]
+
+_TABLE: MemoKey[FreeTable] = MemoKey("free bodies as a table")
 
 # --- Which ids the bodies of one ``createMultiBody(batchPositions=...)`` have ---------------------
 
@@ -126,17 +128,17 @@ def create_free_bodies(
     batch_size: int,
     created: list[int],
     is_known: Callable[[int], bool] = lambda _: False,
-    derive: Derive = lambda _, make: make(),
+    memo: PlanMemo | None = None,
     kept: KeptBodies = NONE_KEPT,
 ) -> FreeBodies:
     """Create a multibody per plan; equal ones from ``batch_size`` on in one call.
 
     Every id is appended to ``created`` at once, so that a failure half-way can be undone;
-    ``is_known`` tells the ids of older bodies of ours; ``derive`` is that of the scene's plan;
+    ``is_known`` tells the ids of older bodies of ours; ``memo`` is that of the scene's plan;
     ``kept``: those that are there already.
     """
     listed = list(plans.values())
-    table = derive("free table", partial(FreeTable.of, listed))
+    table = (memo or PlanMemo()).get(_TABLE, partial(FreeTable.of, listed))
     alike: dict[object, list[BodyPlan]] = {}
     for plan in listed:
         if plan.node in kept.free:

@@ -16,7 +16,7 @@ from gltf_bullet.bullet.joints.multibody_creation import is_ordinary
 from gltf_bullet.bullet.joints.scene_arena import Arena, FrameStates, Record, RowTable
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlan
 from gltf_bullet.planning.joints.axes import BALL
-from gltf_bullet.planning.scene_plan import Derive
+from gltf_bullet.planning.plan_memo import MemoKey, PlanMemo
 from gltf_bullet.solver import arena as slots
 from gltf_bullet.solver.articulation_step import VIOLATED
 from gltf_bullet.solver.entries import prepare
@@ -44,6 +44,11 @@ class _NativeLimit(NamedTuple):
     link: int
     lower: float
     upper: float
+
+
+_LIMITS_AT_LOAD: MemoKey[tuple[npt.NDArray[np.bool_] | None, list[_NativeLimit]]] = MemoKey(
+    "limits that are violated at load, and those that the engine may hold"
+)
 
 
 class Articulation:
@@ -272,10 +277,10 @@ class Articulation:
 
     # --- setting ------------------------------------------------------------------------------
 
-    def place(self, derive: Derive) -> None:
+    def place(self, memo: PlanMemo) -> None:
         """Put new joints where the file has the bodies, and set native limits where they hold.
 
-        ``derive`` keeps what is the same for all copies of the plan.
+        ``memo`` has what is the same for all copies of the plan.
         """
         client = self.client_id
         for planned in self.plan.dofs:
@@ -288,7 +293,7 @@ class Articulation:
                 pybullet.resetJointState(
                     body, planned.link, dof.position, 0.0, physicsClientId=client
                 )
-        violated, limits = derive(f"limits at load {self.number}", self._limits_at_load)
+        violated, limits = memo.get(_LIMITS_AT_LOAD, self._limits_at_load, self.number)
         if violated is not None:
             self.recover(violated)
             self.refresh_native_limits()

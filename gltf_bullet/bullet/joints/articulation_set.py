@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +28,7 @@ from gltf_bullet.bullet.state import velocity_before_turn
 from gltf_bullet.diagnostics import Issue
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans, LinkPlaces
-from gltf_bullet.planning.scene_plan import Derive
+from gltf_bullet.planning.plan_memo import PlanMemo
 from gltf_bullet.solver import arena as slots
 from gltf_bullet.solver.last_step.foreign_motors import OLD_NEWS
 from gltf_bullet.transforms import (
@@ -91,6 +92,9 @@ class JointedLinks:
             yield from (((body, link), (body, other)) for link, other in pairs)
 
 
+_Connection: TypeAlias = tuple[EngineSession, Sequence[int], PlanMemo, Callable[[], bool]]
+
+
 class ArticulationSet(JointedLinks):
     """The jointed bodies of one scene in motion."""
 
@@ -114,9 +118,7 @@ class ArticulationSet(JointedLinks):
         self._body_plans = body_plans
         self._anchors = anchors
         self._bases = [(anchor, ids[number]) for anchor, number in places.bases]
-        self._connection: tuple[EngineSession, Sequence[int], Derive, Callable[[], bool]] | None = (
-            None
-        )
+        self._connection: _Connection | None = None
         solid = {ids[number] for number in places.solid}
         self.contacts = ContactReader(client_id, self.articulations, solid)
         """The scene's view of the contacts in its world."""
@@ -135,9 +137,9 @@ class ArticulationSet(JointedLinks):
         """The joint-space solve, coupled where contacts carry forces."""
         solver = JointSolver(self.client_id, self.arena, self.articulations, self.contacts)
         if self._connection is not None and self.articulations:
-            session, body_ids, derive, meet_nothing = self._connection
+            session, body_ids, memo, meet_nothing = self._connection
             loops = self.loop_constraints.records
-            solver.connect(session, body_ids, loops, derive, meet_nothing)
+            solver.connect(session, body_ids, loops, memo, meet_nothing)
         return solver
 
     @property
@@ -187,7 +189,7 @@ class ArticulationSet(JointedLinks):
         self,
         session: EngineSession,
         body_ids: Sequence[int],
-        derive: Derive,
+        memo: PlanMemo,
         meet_nothing: Callable[[], bool],
     ) -> None:
         """Let kernels call the engine from the first step on, where they can.
@@ -195,10 +197,10 @@ class ArticulationSet(JointedLinks):
         Args:
             session: The world.
             body_ids: All bodies of the scene, marked.
-            derive: Of the scene's plan.
+            memo: Of the scene's plan.
             meet_nothing: Tells whether rules and filters keep all links of the scene apart.
         """
-        self._connection = session, body_ids, derive, meet_nothing
+        self._connection = session, body_ids, memo, meet_nothing
 
     @property
     def is_any(self) -> bool:
@@ -228,12 +230,6 @@ class ArticulationSet(JointedLinks):
         anchor.acceleration[:] = (velocity - anchor.velocity) / dt
         anchor.position[:], anchor.rotation_xyzw[:] = position, rotation_xyzw
         anchor.velocity[:] = velocity
-
-    def before_step(self, dt: float, gravity: Sequence[float], *, is_next: bool = False) -> None:
-        """Apply all joint forces for one engine step, as :meth:`JointSolver.step` says."""
-        self.move_anchors(dt)
-        self.solver.step(dt, gravity, is_next=is_next)
-        self.tighten_loops()
 
     def tighten_loops(self) -> None:
         """Pull at open loops, where kernels did not."""
@@ -397,7 +393,7 @@ class ArticulationSet(JointedLinks):
         """What has to be restored beside ``pybullet.restoreState``; ``dt`` [s] of the next step."""
         if not self.articulations:
             return NO_STATE
-        self.solver.forget_bases()
+        self.solver.io.forget_bases()
         self.solver.hear(dt)
         return ArticulationState(
             memory=self.arena.memory(),

@@ -28,11 +28,13 @@ from gltf_bullet.planning.joints.articulation_plan import (
 )
 from gltf_bullet.planning.joints.axes import BALL
 from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
-from gltf_bullet.planning.scene_plan import Derive
+from gltf_bullet.planning.plan_memo import MemoKey, PlanMemo
 from gltf_bullet.planning.shapes.shape_plans import PlacedShape
 from gltf_bullet.scene import NodeTree
 
 __all__ = ["HEAVY", "create_multibodies", "is_ordinary"]
+
+_RECIPE: MemoKey[_Recipe] = MemoKey("how a multibody is created, by articulation and number")
 
 # --- What links and joints are called for PyBullet code that looks for them by name ---------------
 
@@ -193,7 +195,7 @@ def create_multibodies(
     visuals: BodyVisuals | None,
     tree: Callable[[], NodeTree] | None,
     created: list[int],
-    derive: Derive = lambda _, make: make(),
+    memo: PlanMemo,
 ) -> CreatedMultibodies:
     """Put all multibodies of a scene into the world.
 
@@ -205,7 +207,7 @@ def create_multibodies(
         visuals: Chooses what links show; ``None``: their shapes.
         tree: Where names come from; ``None``: links have none, and share their shapes.
         created: Receives every body id at once.
-        derive: Keeps what is the same for all copies of the plan; see ``ScenePlan.derive``.
+        memo: Values that are the same for all copies of the plan.
 
     Raises:
         EngineError: The engine refused a body.
@@ -216,14 +218,16 @@ def create_multibodies(
     for number, plan in enumerate(plans.articulations):
         ids_of.append([])
         for index in range(len(plan.multibodies)):
-            recipe = derive(
-                f"recipe {number} {index}",
+            recipe = memo.get(
+                _RECIPE,
                 partial(_recipe, plans, plan, index, body_plans, visuals, tree),
+                number,
+                index,
             )
             place = recipe.spec.world_from_base.moved(plans.offset)
             if recipe.description is not None:
                 body = create_named_multibody(
-                    client_id, recipe.spec, recipe.description, place, derive
+                    client_id, recipe.spec, recipe.description, place, memo
                 )
                 named.add(body)
             else:

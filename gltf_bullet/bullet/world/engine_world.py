@@ -27,7 +27,7 @@ from gltf_bullet.bullet.body_lease import BodyLease
 from gltf_bullet.bullet.contacts.contact_points import Contacts, read_contacts
 from gltf_bullet.bullet.contacts.contact_softness import ContactSoftness
 from gltf_bullet.bullet.contacts.link_contacts import LinkContacts
-from gltf_bullet.bullet.contacts.load_overlaps import find_overlaps, overlap_issues
+from gltf_bullet.bullet.contacts.load_overlaps import LoadOverlap, find_overlaps, overlap_issues
 from gltf_bullet.bullet.contacts.pair_rules import PairRules
 from gltf_bullet.bullet.gravity import gravity_forces
 from gltf_bullet.bullet.joints.articulation_creation import create_articulations
@@ -44,15 +44,24 @@ from gltf_bullet.bullet.world.world_state import EngineWorldState
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity
 from gltf_bullet.model import PhysicsScene
 from gltf_bullet.options import LoadOptions
-from gltf_bullet.planning.body_layouts import layout_of
+from gltf_bullet.planning.body_layouts import BodyLayout, layout_of
 from gltf_bullet.planning.changed_masses import with_masses
 from gltf_bullet.planning.contacts.surfaces import with_materials
+from gltf_bullet.planning.plan_memo import MemoKey, PlanMemo
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.rendering.visual_plans import VisualPlans
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.transforms import BoolArray, FloatArray, Pose
 
 __all__ = ["BODY_NOT_FINITE", "EngineWorld"]
+
+_MAY_BE_FAST: MemoKey[bool] = MemoKey("some free body may pass through others")
+_ARE_ANY_COUPLED: MemoKey[bool] = MemoKey("some joint follows another one")
+_NEEDS_RULES: MemoKey[bool] = MemoKey("some links that must not meet are not kept apart yet")
+_MOVING_LINKS: MemoKey[list[int]] = MemoKey("numbers of the links that move")
+_LOAD_OVERLAPS: MemoKey[list[LoadOverlap]] = MemoKey("links that overlap at load")
+_ARE_ALL_APART: MemoKey[bool] = MemoKey("rules and filters keep all links apart")
+_LAYOUT: MemoKey[BodyLayout] = MemoKey("the bodies that states fit")
 
 BODY_NOT_FINITE = IssueKind(
     "BODY_NOT_FINITE",
@@ -125,10 +134,10 @@ class EngineWorld(WorldParts):
             painter.close()
         self._last_return: _Return | None = None
         self.is_jointed = bool(self.articulations.articulations)
-        self.articulations.connect(session, self._created, plan.derive, lambda: self._is_apart)
+        self.articulations.connect(session, self._created, plan.memo, lambda: self._is_apart)
         self._is_unforced = self.gravity is None and self.free.is_idle
         """Whether free bodies are given nothing before a step."""
-        self._is_plain = self._is_unforced and not plan.derive("may be fast", self._may_be_fast)
+        self._is_plain = self._is_unforced and not plan.memo.get(_MAY_BE_FAST, self._may_be_fast)
 
     def _create(
         self,
@@ -158,7 +167,7 @@ class EngineWorld(WorldParts):
                 options.batch_size,
                 self._created,
                 self.session.knows,
-                self.plan.derive,
+                self.plan.memo,
                 kept,
             )
         self.articulations = create_articulations(
@@ -169,10 +178,10 @@ class EngineWorld(WorldParts):
             visuals,
             self._created,
             tree if options.link_names else None,
-            self.plan.derive,
+            self.plan.memo,
         )
         gear_issues: tuple[Issue, ...] = ()
-        if self.plan.derive("are any coupled", partial(are_any_coupled, self.plan.articulations)):
+        if self.plan.memo.get(_ARE_ANY_COUPLED, partial(are_any_coupled, self.plan.articulations)):
             gears = MimicGears(self.client_id, self.articulations.articulations)
             self._undo.append(gears.remove)
             gear_issues, self.gear_ids = gears.issues, gears.constraint_ids
@@ -196,16 +205,16 @@ class EngineWorld(WorldParts):
         if self.shown_links.are_any:
             self._undo.append(visuals.show(self.shown_links, self._created))
         self.pair_rules.trust(self.articulations.kept_apart, self.free.kept_apart)
-        if self.plan.derive("needs pair rules", partial(self._needs_rules, tree)):
+        if self.plan.memo.get(_NEEDS_RULES, partial(self._needs_rules, tree)):
             self.pair_rules.forbid(self._pairs_apart(tree))
         solid, slips = self._table.solid_links(), options.slip_friction
         self._links = LinkContacts(
             self.session, self.plan.contacts, solid, self._created, self.articulations.own_shapes,
-            self.pair_rules, self.plan.derive, slip_friction=slips,
+            self.pair_rules, self.plan.memo, slip_friction=slips,
         )  # fmt: skip
         if not self._links.is_plain:
             self._undo.append(self._links.release)
-        numbers = self.plan.derive("moving links", partial(_moving, solid))
+        numbers = self.plan.memo.get(_MOVING_LINKS, partial(_moving, solid))
         moving = {solid[number][0] for number in numbers}
         if moving:
             self.softness.join(moving)
@@ -213,7 +222,7 @@ class EngineWorld(WorldParts):
                 lambda: self.softness.leave([link for link in moving if link[0] not in self._kept])
             )
         look = partial(find_overlaps, self.client_id, solid, self.pair_rules.forbids)
-        overlaps = self.plan.derive("load overlaps", look)
+        overlaps = self.plan.memo.get(_LOAD_OVERLAPS, look)
         self.issues = gear_issues
         """Findings that only the engine makes."""
         if overlaps:
@@ -231,7 +240,7 @@ class EngineWorld(WorldParts):
     @cached_property
     def _is_apart(self) -> bool:
         """True where rules and filters keep every link of the scene from all others."""
-        return self.plan.derive("are all links apart", self._are_all_apart)
+        return self.plan.memo.get(_ARE_ALL_APART, self._are_all_apart)
 
     def _are_all_apart(self) -> bool:
         links = [link for link, _ in self._table.solid_links()]
@@ -254,11 +263,13 @@ class EngineWorld(WorldParts):
         if found is None:
             return False
         self._table.bodies, contacts = found
-        self.plan = replace(self.plan, bodies=self._table.bodies, contacts=contacts, kept={})
+        self.plan = replace(
+            self.plan, bodies=self._table.bodies, contacts=contacts, memo=PlanMemo()
+        )
         self._links.change(contacts, self._table.solid_links())
         self.free.table = FreeTable.of([found[0].bodies[k] for k in self.free.nodes.tolist()])
         self._know_table(self.free.table)
-        self.quiet_steps.settings = None
+        self.compiled_steps.settings = None
         return True
 
     def _know_table(self, table: FreeTable) -> None:
@@ -318,10 +329,10 @@ class EngineWorld(WorldParts):
 
     def learn_settings(self, settings: EngineSettings) -> None:
         """Make surfaces right for the world as it is set now."""
-        if settings is not self.quiet_steps.settings:
+        if settings is not self.compiled_steps.settings:
             # The session gives the same object as long as nothing in it changes.
             self._links.before_step(settings)
-            self.quiet_steps.settings = settings
+            self.compiled_steps.settings = settings
 
     def before_step(
         self,
@@ -362,7 +373,7 @@ class EngineWorld(WorldParts):
     def learn(self) -> None:
         """The world is as it should be: steps that kernels make compare with it."""
         if self.is_jointed:
-            self.articulations.solver.learn()
+            self.articulations.solver.io.learn()
 
     def after_step(self, settings: EngineSettings) -> None:
         """Note where the step has brought joints, and which surfaces slide."""
@@ -447,7 +458,7 @@ class EngineWorld(WorldParts):
             squeezed=() if self.squeezed is None else self.squeezed.state(self._created),
             contacts=self.articulations.contacts.memory(self._created),
             deforming=self.deforming.built,
-            layout=self.plan.derive(layout_of, partial(layout_of, self.plan)),
+            layout=self.plan.memo.get(_LAYOUT, partial(layout_of, self.plan)),
         )
 
     def restore(self, state: EngineWorldState, engine: EngineSnapshot | BodyStates) -> None:

@@ -23,9 +23,9 @@ from gltf_bullet.bullet.session import EngineLink, EngineSession, SolidLink
 from gltf_bullet.bullet.shapes.collider_index import ColliderIndex
 from gltf_bullet.bullet.triggers.triggers import Triggers
 from gltf_bullet.bullet.world.body_motion import BodyMotion
+from gltf_bullet.bullet.world.compiled_steps import CompiledSteps
 from gltf_bullet.bullet.world.kinematic_targets import KinematicTargets
 from gltf_bullet.bullet.world.link_index import LinkIndex
-from gltf_bullet.bullet.world.quiet_steps import QuietSteps
 from gltf_bullet.model import MotionKind
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.transforms import IntArray
@@ -163,9 +163,9 @@ class WorldParts:
         )
 
     @cached_property
-    def quiet_steps(self) -> QuietSteps:
-        """Steps that need nothing of the scene but its joints."""
-        return QuietSteps(
+    def compiled_steps(self) -> CompiledSteps:
+        """Steps that kernels make in one call, because nothing in them needs Python."""
+        return CompiledSteps(
             self.articulations, self.kinematic_targets, self.anchors, self.triggers, self.free,
             self.softness, is_unforced=self._is_unforced and not self._links.slips,
             looks=self.fast.is_any, is_watched=self.squeezed is not None,
