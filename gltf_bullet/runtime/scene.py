@@ -373,6 +373,10 @@ class Scene(SceneViews):
             KeyError: Nothing of the asset model is there.
         """
         self.core.require_alive()
+        with self.core.engine_errors():
+            return self._get(pointer)
+
+    def _get(self, pointer: str) -> Any:
         acting = self.core.acting
         try:
             if acting is not None and acting.keeps(pointer):
@@ -402,7 +406,8 @@ class Scene(SceneViews):
         """
         self.core.require_alive()
         try:
-            set_value(self.core, pointer, value)
+            with self.core.engine_errors():
+                set_value(self.core, pointer, value)
         except KeyError:
             if self.behavior is None or not self.behavior.keep(pointer, value):
                 raise

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -477,6 +477,18 @@ class SceneCore:
     def on_remove(self, callback: Callable[[], object]) -> None:
         """Call ``callback`` once, at the end of :meth:`remove`."""
         self._when_removed.append(callback)
+
+    @contextmanager
+    def engine_errors(self) -> Iterator[None]:
+        """Within it, what PyBullet refuses is raised as our own error, whatever the scene is then.
+
+        Raises:
+            WorldChangedError: Bodies of the scene are gone.
+            EngineError: Anything else that the engine refused.
+        """
+        with ExitStack() as refusals:
+            refusals.push(lambda *error: self.world.lease.__exit__(*error))
+            yield
 
     def require_alive(self) -> None:
         """Raise where the scene, or the world that it was made in, is gone.
