@@ -39,7 +39,7 @@ from .runtime.views.pictures import CameraView as CameraView
 from .runtime.views.pictures import Picture as Picture
 from .runtime.views.triggers import TriggerView as TriggerView
 from .runtime.world_export import export_world as export_world
-from .runtime.world_step import step_world as step_world
+from .runtime.step_program import step_world as step_world
 from .scene.nodes import OrthographicLens as OrthographicLens
 from .scene.nodes import PerspectiveLens as PerspectiveLens
 from .version import __version__ as __version__

@@ -26,9 +26,8 @@ from gltf_bullet.runtime.scene_state import SceneState, require_own
 from gltf_bullet.runtime.step_program import StepProgram
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
 from gltf_bullet.runtime.views.bodies import Body
-from gltf_bullet.runtime.views.drive_targets import Targets, set_drive_targets
 from gltf_bullet.runtime.views.export import write_pose
-from gltf_bullet.runtime.views.joints import JointView
+from gltf_bullet.runtime.views.joints import JointView, Targets, set_drive_targets
 from gltf_bullet.runtime.views.nodes import ByNode, Nodes, NodeView
 from gltf_bullet.runtime.views.notebook import scene_page
 from gltf_bullet.runtime.views.pictures import CameraView, Picture, Pictures

@@ -24,14 +24,20 @@ from contextlib import ExitStack
 from gltf_bullet.bullet.contacts.contact_softness import ContactSoftness
 from gltf_bullet.bullet.contacts.fast_watch import FastWatch
 from gltf_bullet.bullet.joints.joint_steps import JointSteps
-from gltf_bullet.bullet.session import EngineSession, EngineSettings
+from gltf_bullet.bullet.session import (
+    EngineSession,
+    EngineSettings,
+    PhysicsClient,
+    engine_session,
+    require_client,
+)
 from gltf_bullet.errors import WorldChangedError
 from gltf_bullet.number_ranges import step_count
 from gltf_bullet.runtime.scene_core import SceneCore
 from gltf_bullet.runtime.trigger_reports import TriggerEvent
 from gltf_bullet.solver.step_division import MOST_STEPS
 
-__all__ = ["StepProgram"]
+__all__ = ["StepProgram", "step_world"]
 
 
 class StepProgram:
@@ -442,3 +448,31 @@ def _is_whole(core: SceneCore) -> bool:
     except WorldChangedError:
         return False
     return True
+
+
+# --- ``gb.step_world``: a step of a world by whoever has no scene of it at hand -------------------
+
+
+def step_world(physics_client: PhysicsClient = 0, count: int = 1) -> None:
+    """Advance a world by ``count`` of its time steps: all its scenes take part.
+
+    The same as :meth:`Scene.step <gltf_bullet.Scene.step>` of any scene in it, and as
+    ``pybullet.stepSimulation`` where there is none. A plain ``stepSimulation`` leaves drives,
+    limits, animations and triggers of scenes out.
+
+    Args:
+        physics_client: A client id, or a ``BulletClient``.
+        count: How many.
+
+    Raises:
+        EngineError: There is no such client.
+        WorldChangedError: The world is not the one that a scene of it was loaded into.
+    """
+    session = engine_session(require_client(physics_client))
+    with session.lock:
+        cores = session.shared(StepProgram).cores()
+        if cores:
+            session.shared(StepProgram).step(cores[0], count)
+            return
+        for _ in range(step_count(count)):
+            session.step()

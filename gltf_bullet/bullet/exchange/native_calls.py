@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pybullet
 
-from gltf_bullet.bullet.exchange.joint_commands import Target
+from gltf_bullet.bullet.exchange.joint_calls import Target
 from gltf_bullet.bullet.exchange.library import client_place, function_addresses
 from gltf_bullet.bullet.session import EngineSession, is_headless
 from gltf_bullet.solver.compiling import IS_COMPILED, address_of

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
 from typing import TypeAlias
@@ -16,6 +16,7 @@ from typing import TypeAlias
 import numpy as np
 
 from gltf_bullet.bullet.bodies.deforming_bodies import (
+    BuiltSurface,
     create_deforming,
     create_statics,
     none_deforming,
@@ -25,19 +26,20 @@ from gltf_bullet.bullet.bodies.free_table import FreeTable
 from gltf_bullet.bullet.bodies.kept_bodies import NONE_KEPT, KeptBodies, unchanged_bodies
 from gltf_bullet.bullet.body_lease import BodyLease
 from gltf_bullet.bullet.contacts.contact_points import Contacts, read_contacts
-from gltf_bullet.bullet.contacts.contact_softness import ContactSoftness
-from gltf_bullet.bullet.contacts.fast_bodies import FastBodies
+from gltf_bullet.bullet.contacts.contact_softness import ContactSoftness, SoftState
+from gltf_bullet.bullet.contacts.fast_bodies import FastBodies, FastState
 from gltf_bullet.bullet.contacts.link_contacts import LinkContacts
 from gltf_bullet.bullet.contacts.load_overlaps import LoadOverlap, find_overlaps, overlap_issues
 from gltf_bullet.bullet.contacts.pair_rules import PairRules
-from gltf_bullet.bullet.contacts.squeezed_bodies import SqueezedBodies
+from gltf_bullet.bullet.contacts.slip_friction import SlipState
+from gltf_bullet.bullet.contacts.squeezed_bodies import LetGo, SqueezedBodies
 from gltf_bullet.bullet.gravity import gravity_forces
 from gltf_bullet.bullet.joints.articulation_creation import create_articulations
-from gltf_bullet.bullet.joints.articulation_state import ArticulationMoment
+from gltf_bullet.bullet.joints.articulation_state import ArticulationMoment, ArticulationState
 from gltf_bullet.bullet.joints.free_space import FreeSpace
 from gltf_bullet.bullet.joints.mimic_gears import MimicGears, are_any_coupled
 from gltf_bullet.bullet.joints.moving_anchors import MovingAnchors
-from gltf_bullet.bullet.joints.solving.contact_reader import owners
+from gltf_bullet.bullet.joints.solving.contact_reader import ContactMemory, owners
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals, ShownLink
 from gltf_bullet.bullet.session import EngineLink, EngineSession, EngineSettings, SolidLink
 from gltf_bullet.bullet.shapes.collider_index import ColliderIndex
@@ -45,9 +47,8 @@ from gltf_bullet.bullet.state import BodyStates, EngineSnapshot
 from gltf_bullet.bullet.triggers.triggers import Triggers
 from gltf_bullet.bullet.world.body_motion import BodyMotion
 from gltf_bullet.bullet.world.compiled_steps import CompiledSteps
-from gltf_bullet.bullet.world.kinematic_targets import KinematicTargets
+from gltf_bullet.bullet.world.kinematic_targets import KinematicNodes, KinematicTargets
 from gltf_bullet.bullet.world.link_index import LinkIndex
-from gltf_bullet.bullet.world.world_state import EngineWorldState
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity
 from gltf_bullet.model import MotionKind, PhysicsScene
 from gltf_bullet.options import LoadOptions
@@ -60,7 +61,28 @@ from gltf_bullet.rendering.visual_plans import VisualPlans
 from gltf_bullet.scene import NodeTree
 from gltf_bullet.transforms import BoolArray, FloatArray, IntArray, Pose
 
-__all__ = ["BODY_NOT_FINITE", "EngineWorld"]
+__all__ = ["BODY_NOT_FINITE", "EngineWorld", "EngineWorldState"]
+
+# --- What a scene must take back besides the engine's own snapshot --------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class EngineWorldState:
+    """Treat as opaque."""
+
+    origins: tuple[str, ...]
+    """Names of the bodies."""
+    articulations: ArticulationState
+    slip: SlipState
+    fast: FastState
+    softness: SoftState
+    kinematic_nodes: KinematicNodes
+    squeezed: LetGo
+    contacts: ContactMemory
+    deforming: tuple[BuiltSurface, ...]
+    layout: BodyLayout
+    """Of the bodies: those with another one cannot take the rest over."""
+
 
 _MAY_BE_FAST: MemoKey[bool] = MemoKey("some free body may pass through others")
 _ARE_ANY_COUPLED: MemoKey[bool] = MemoKey("some joint follows another one")

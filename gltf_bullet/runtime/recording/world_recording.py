@@ -26,11 +26,11 @@ from gltf_bullet.runtime.asset import read_asset
 from gltf_bullet.runtime.recording.keyframes import next_due, require_number
 from gltf_bullet.runtime.recording.link_tracks import body_tracks
 from gltf_bullet.runtime.scene_core import SceneCore
+from gltf_bullet.runtime.step_program import step_world
 from gltf_bullet.runtime.views.export import Track, add_animation
 from gltf_bullet.runtime.views.film_export import film_look, film_suffix, write_film
 from gltf_bullet.runtime.views.web_export import page_of, require_page_suffix
 from gltf_bullet.runtime.world_export import checked_file, require_gltf_suffix
-from gltf_bullet.runtime.world_step import step_world
 from gltf_bullet.runtime.worlds.live_scenes import idle_axes, scenes_among
 from gltf_bullet.runtime.worlds.scene_losses import report_losses
 from gltf_bullet.transforms import FloatArray, matrices_from_trs

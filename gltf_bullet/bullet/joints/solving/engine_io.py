@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from gltf_bullet.bullet.exchange.joint_commands import JointCommands
-from gltf_bullet.bullet.exchange.multibody_states import MultibodyStates, StateSource
+from gltf_bullet.bullet.exchange.joint_calls import JointCommands, MultibodyStates, StateSource
 from gltf_bullet.bullet.exchange.native_calls import (
     NO_NATIVE,
     JointTables,
