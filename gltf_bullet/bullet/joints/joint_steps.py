@@ -50,6 +50,7 @@ _CANNOT = outcomes.REFUSED | outcomes.LOST
 """The engine did not answer, or has lost a body: reading each scene tells which one it was."""
 _NOT_MADE = _CANNOT | outcomes.TOUCHES | outcomes.DIVIDES
 """Outcomes of a step that kernels leave to Python before it has changed anything."""
+_STEPPED = outcomes.STEPPED
 _OVER = outcomes.STEPPED | outcomes.CLOSED | outcomes.SENSED
 """Outcomes of a step that leaves nothing to Python."""
 
@@ -65,7 +66,7 @@ class MadeSteps(NamedTuple):
     """... after the engine's step, unless this is True: kernels have made it."""
 
 
-_NONE_MADE = MadeSteps(0)
+_NONE_MADE, _ONE_MADE = MadeSteps(0), MadeSteps(1)
 
 
 class _KernelTable:
@@ -114,6 +115,7 @@ class JointSteps:
         self.scenes = tuple(scenes)
         self._table = _KernelTable([scene.solver for scene in scenes])
         self._solvers = self._table.solvers
+        self._is_one = len(self._solvers) == 1
         self._turn = 0
 
     def is_as_known(self) -> bool:
@@ -221,19 +223,22 @@ class JointSteps:
         """
         dt, gravity = settings.time_step, settings.gravity
         stages = WHOLE_STEP if may_divide else WHOLE_STEP & ~DIVIDE
-        if len(self._solvers) > 1:
+        if not self._is_one:
             stages |= EACH
         steps = min(count, AT_ONCE)
-        for solver in self._solvers:
+        solvers = self._solvers
+        for solver in solvers:
             io = solver.io
             if io.is_blind:
                 io.look_around()
             if io.commands.has_motors:  # they are set between the solve and the engine's step
                 stages &= ~STEP
                 steps = 1
-            elif solver.is_pushed:
+            elif solver.pushed:
                 steps = 1
-        table, cells = self._table.now()
+        islands = solvers[0].islands
+        # Spelled out for one scene: of a cart-pole's step a call is a hundredth.
+        table, cells = (islands.row, islands.cells) if self._is_one else self._table.now()
         cells[STEPS] = steps
         gx, gy, gz = gravity
         found = advance(table, stages, dt, gx, gy, gz)
@@ -245,16 +250,20 @@ class JointSteps:
         if found & _NOT_MADE:
             # Unless a body is lost, such a step was the first.
             return MadeSteps(made - 1) if found & outcomes.LOST else _NONE_MADE
-        _take(self._solvers, table, found, dt, gravity)
-        if found == outcomes.STEPPED:
-            return MadeSteps(made)
+        if found & _STEPPED and not found & ~_OVER:  # most steps of all
+            for solver in solvers:
+                solver.is_known = True
+                solver.note(dt, gravity)
+            if found != _STEPPED:  # of one scene
+                solvers[0].has_closed = bool(found & outcomes.CLOSED)
+                if found & outcomes.SENSED:
+                    solvers[0].pairs_seen = cells[PAIRS]
+            return _ONE_MADE if made == 1 else MadeSteps(made)
+        _take(solvers, table, found, dt, gravity)
         if found & outcomes.CLOSED:  # of one scene
-            self._solvers[0].has_closed = True
-            self._solvers[0].take_closed(found)
-        if found & outcomes.SENSED:
-            self._solvers[0].pairs_seen = cells[PAIRS]
-        is_open = bool(found & ~_OVER or not found & outcomes.STEPPED)
-        return MadeSteps(made - is_open, is_open, bool(found & outcomes.STEPPED))
+            solvers[0].has_closed = True
+            solvers[0].take_closed(found)
+        return MadeSteps(made - 1, is_open=True, is_stepped=bool(found & _STEPPED))
 
 
 def _take(
@@ -265,14 +274,15 @@ def _take(
     gravity: Sequence[float],
 ) -> None:
     """Finish what kernels have solved, scene by scene, from the rows that they have left."""
-    untold, is_calm = found & outcomes.UNTOLD, not found & ~_OVER
-    if len(solvers) == 1:
-        solvers[0].take(0 if is_calm else int(table[0, STATUS]) | untold, dt, gravity)
+    untold = found & outcomes.UNTOLD
+    if not found & ~_OVER:
+        for solver in solvers:
+            solver.take(0, dt, gravity)
         return
     columns = table[:, [STATUS, TOUCHING]].tolist()
     for solver, (status, touching) in zip(solvers, columns, strict=True):
         solver.islands.cells[TOUCHING] = touching
-        solver.take(0 if is_calm else status | untold, dt, gravity)
+        solver.take(status | untold, dt, gravity)
 
 
 def _solve_in_python(

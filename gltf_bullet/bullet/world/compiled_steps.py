@@ -54,6 +54,8 @@ class CompiledSteps:
         self._free = free
         self._softness = softness
         self._is_watched = is_watched
+        self.have_triggers = not triggers.is_idle
+        """True if triggers watch the steps."""
         self._drifts = (
             is_unforced
             and not is_watched
@@ -112,15 +114,16 @@ class CompiledSteps:
 
     @property
     def leave_something(self) -> bool:
-        """True if the next step leaves something to Python whatever happens in it."""
-        return self._is_watched or self._articulations.needs_every_step or self._triggers.overlap
+        """True if a step leaves something to Python whatever happens in it."""
+        return (
+            self._is_watched
+            or self._articulations.needs_every_step
+            or (self.have_triggers and self._triggers.overlap)
+        )
 
     @property
-    def have_left_something(self) -> bool:
-        """True if the last step has left something to Python: the triggers' events."""
-        if self._is_watched or self._articulations.needs_every_step:
-            return True
-        triggers = self._triggers
-        if triggers.is_idle:
-            return False
-        return self._articulations.solver.pairs_seen != 0 or triggers.overlap
+    def have_overlaps(self) -> bool:
+        """True if something may have entered or left a trigger in the last step."""
+        return self.have_triggers and (
+            self._articulations.solver.pairs_seen != 0 or self._triggers.overlap
+        )

@@ -140,7 +140,8 @@ class JointSolver:
         self.islands = SceneIslands(arena)
         self.io = EngineIo(client_id, arena, self.islands, self._sources)
         """The engine, as the joints read it and are applied to it."""
-        self._pushed: list[FloatArray] = []
+        self.pushed: list[FloatArray] = []
+        """Tables of the forces that :meth:`push` was given for the coming step."""
         self.is_last_part = True
         """True if the coming engine step ends a step."""
         self.has_closed = False
@@ -239,17 +240,12 @@ class JointSolver:
         external = self.arena.model(record, slots.EXTERNAL, len(record.frames.link), 6)
         external[frame, :3] += torque
         external[frame, 3:] += force
-        self._pushed.append(external)
+        self.pushed.append(external)
 
     @property
     def is_undisturbed(self) -> bool:
         """True if kernels know all that the coming solve depends on."""
         return self.is_native and self.field is None and self.contacts.is_undisturbed
-
-    @property
-    def is_pushed(self) -> bool:
-        """True if :meth:`push` was called for the coming step."""
-        return bool(self._pushed)
 
     @property
     def has_work(self) -> bool:
@@ -288,10 +284,10 @@ class JointSolver:
         """Take note of a step whose forces the engine has."""
         self.last = (dt, gravity)
         self.pairs_seen, self.has_closed = None, False
-        if self._pushed and self.is_last_part:
-            for external in self._pushed:
+        if self.pushed and self.is_last_part:
+            for external in self.pushed:
                 external[:] = 0.0
-            self._pushed.clear()
+            self.pushed.clear()
 
     def take(self, found: int, dt: float, gravity: Sequence[float]) -> None:
         """Finish what a kernel has solved, and applied unless its outcome says otherwise.
