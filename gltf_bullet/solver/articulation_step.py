@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from gltf_bullet.numba_aot import kernel
 from gltf_bullet.solver import arena
 from gltf_bullet.solver.arena import (
     ANCHOR,
@@ -15,7 +16,6 @@ from gltf_bullet.solver.arena import (
 )
 from gltf_bullet.solver.centred_bias import centre_bias
 from gltf_bullet.solver.cholesky import factor_dense, forward_dense, solve_dense
-from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.last_step.foreign_motors import is_taken
 from gltf_bullet.solver.row_bends import BENT, bend_freely, bend_held, relief
 from gltf_bullet.solver.row_metrics import measure_rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from gltf_bullet.numba_aot import kernel
 from gltf_bullet.solver import arena
 from gltf_bullet.solver.arena import (
     ANCHOR,
@@ -14,7 +15,6 @@ from gltf_bullet.solver.arena import (
     POSE_SIZE,
 )
 from gltf_bullet.solver.cholesky import forward_dense, solve_dense
-from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.tree_dynamics import bias_forces, recoil_of_bases
 from gltf_bullet.solver.tree_kinematics import move_frames
 from gltf_bullet.transforms import FloatArray, IntArray

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from gltf_bullet.numba_aot import entry, kernel
 from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver.compiling import entry, kernel
 from gltf_bullet.solver.island_layout import CONTACT_FRICTION, CONTACT_SIZE, SIDE_SIZE
 from gltf_bullet.transforms import FloatArray, IntArray
 

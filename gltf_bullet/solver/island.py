@@ -9,9 +9,9 @@ engine, which comes to nearly the same ones.
 
 from __future__ import annotations
 
+from gltf_bullet.numba_aot import kernel
 from gltf_bullet.solver import arena
 from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.island_layout import (
     FREE_GAIN,
     FREE_INERTIA,

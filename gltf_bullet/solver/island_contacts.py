@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
+from gltf_bullet.numba_aot import kernel
 from gltf_bullet.solver import arena
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.arena import POSE_COM, POSE_SIZE
 from gltf_bullet.solver.cholesky import forward_dense
-from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.island import add_free_bodies, add_row, take
 from gltf_bullet.solver.island_layout import (
     CONTACT_COMPLIANCE,

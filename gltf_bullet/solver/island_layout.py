@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gltf_bullet.solver.compiling import IntTable, addresses
+from gltf_bullet.numba_aot import IntTable, addresses
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["allocate"]

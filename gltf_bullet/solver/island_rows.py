@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from gltf_bullet.numba_aot import kernel
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.cholesky import dot
-from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.transforms import FloatArray, IntArray
 
 SAME = 1e-12

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
+from gltf_bullet.numba_aot import kernel
 from gltf_bullet.solver import arena
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.arena import PRISMATIC, REVOLUTE
 from gltf_bullet.solver.articulation_step import BAUMGARTE, CLOSURE_GAP, HARD
 from gltf_bullet.solver.cholesky import forward_dense
-from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.island import add_row, take
 from gltf_bullet.solver.momentum import keep_momentum
 from gltf_bullet.solver.row_metrics import add_path, place_point, prescribed_rate

@@ -10,6 +10,7 @@ whole as to one rigid body, so that joints move as they were found to.
 
 from __future__ import annotations
 
+from gltf_bullet.numba_aot import kernel
 from gltf_bullet.solver import arena
 from gltf_bullet.solver.arena import (
     FLOATING,
@@ -23,7 +24,6 @@ from gltf_bullet.solver.arena import (
     SPHERICAL,
 )
 from gltf_bullet.solver.cholesky import factor_dense, solve_dense
-from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.last_step.closing import move_joints
 from gltf_bullet.solver.tree_kinematics import move_frames, place_frames
 from gltf_bullet.transforms import FloatArray, IntArray

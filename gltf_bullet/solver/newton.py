@@ -10,6 +10,7 @@ result, so it does not depend on where the search began.
 
 from __future__ import annotations
 
+from gltf_bullet.numba_aot import kernel
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.cholesky import (
     factor_blocks,
@@ -17,7 +18,6 @@ from gltf_bullet.solver.cholesky import (
     order_blocks,
     solve_blocks,
 )
-from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.island import take
 from gltf_bullet.solver.island_rows import (
     all_stay,

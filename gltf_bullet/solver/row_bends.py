@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import math
 
+from gltf_bullet.numba_aot import kernel
 from gltf_bullet.solver import arena
 from gltf_bullet.solver.arena import ANGLE, CONE, LINE, POINT, POSE_COM, POSE_SIZE
 from gltf_bullet.solver.centred_bias import CALM, motion_about_anchors
 from gltf_bullet.solver.cholesky import solve_dense
-from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.row_metrics import attach, is_length, measure, relate_frames
 from gltf_bullet.solver.tree_dynamics import accelerate_frames
 from gltf_bullet.solver.tree_kinematics import move_frames, multiply, rotation_from_quat

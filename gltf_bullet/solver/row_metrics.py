@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from gltf_bullet.numba_aot import kernel
 from gltf_bullet.solver import arena
 from gltf_bullet.solver.arena import (
     ANCHOR,
@@ -23,7 +24,6 @@ from gltf_bullet.solver.arena import (
     SWING,
     TWIST_ANGLE,
 )
-from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.tree_kinematics import multiply, rotation_from_quat
 from gltf_bullet.transforms import FloatArray, IntArray
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 
+from gltf_bullet.numba_aot import kernel
 from gltf_bullet.solver import arena
 from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.transforms import FloatArray, IntArray
 
 

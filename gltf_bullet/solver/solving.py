@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from gltf_bullet.numba_aot import IntTable, entry, floats_at, ints_at, kernel
 from gltf_bullet.solver import arena
 from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver.compiling import IntTable, entry, floats_at, ints_at, kernel
 from gltf_bullet.solver.island import add_articulation
 from gltf_bullet.solver.island_contacts import (
     add_contact_rows,

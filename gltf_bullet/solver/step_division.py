@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 
+from gltf_bullet.numba_aot import kernel
 from gltf_bullet.solver import arena
 from gltf_bullet.solver.arena import (
     FLOATING,
@@ -24,7 +25,6 @@ from gltf_bullet.solver.arena import (
     REVOLUTE,
     SPHERICAL,
 )
-from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.row_metrics import is_length
 from gltf_bullet.solver.tree_kinematics import follow_state
 from gltf_bullet.transforms import FloatArray, IntArray

@@ -7,6 +7,7 @@ later (measured).
 
 from __future__ import annotations
 
+from gltf_bullet.numba_aot import kernel
 from gltf_bullet.solver import arena
 from gltf_bullet.solver.arena import (
     ANCHOR,
@@ -19,7 +20,6 @@ from gltf_bullet.solver.arena import (
     SPHERICAL,
 )
 from gltf_bullet.solver.cholesky import factor_dense, solve_dense
-from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.tree_kinematics import follow_state
 from gltf_bullet.transforms import FloatArray, IntArray
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from gltf_bullet.numba_aot import kernel
 from gltf_bullet.solver import arena
 from gltf_bullet.solver.arena import (
     ANCHOR,
@@ -26,7 +27,6 @@ from gltf_bullet.solver.arena import (
     REVOLUTE,
     SPHERICAL,
 )
-from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.transforms import FloatArray, IntArray
 
 _STATE = arena.STATE

@@ -17,7 +17,7 @@ from gltf_bullet.bullet.exchange.joint_commands import Target
 from gltf_bullet.bullet.exchange.library import client_place, function_addresses
 from gltf_bullet.bullet.headless import is_headless
 from gltf_bullet.bullet.session import EngineSession
-from gltf_bullet.solver.compiling import IS_COMPILED, address_of
+from gltf_bullet.numba_aot import IS_COMPILED, address_of
 from gltf_bullet.solver.contact_following import ROW_SIZE
 from gltf_bullet.solver.engine import calls, stepping
 from gltf_bullet.solver.entries import prepare, solve

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gltf_bullet.numba_aot import IntTable
 from gltf_bullet.planning.changed_values import changed
 from gltf_bullet.solver import arena
-from gltf_bullet.solver.compiling import IntTable
 from gltf_bullet.solver.island_layout import row_of
 from gltf_bullet.transforms import FloatArray, Pose
 

@@ -14,8 +14,8 @@ from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader, Owne
 from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
 from gltf_bullet.bullet.joints.solving.scene_islands import ALL_STAGES
 from gltf_bullet.bullet.session import EngineSettings
+from gltf_bullet.numba_aot import IntTable
 from gltf_bullet.solver import outcomes
-from gltf_bullet.solver.compiling import IntTable
 from gltf_bullet.solver.contact_following import ROW_SIZE
 from gltf_bullet.solver.engine.stepping import (
     ASK,

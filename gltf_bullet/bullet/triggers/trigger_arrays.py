@@ -11,6 +11,7 @@ from gltf_bullet.bullet.joints.scene_arena import Arena
 from gltf_bullet.bullet.triggers.carriers import Carrier
 from gltf_bullet.bullet.triggers.frames import Frames
 from gltf_bullet.model import CollisionFilter
+from gltf_bullet.numba_aot import address_of, addresses, load
 from gltf_bullet.planning.shapes.extents import Extent, extent_of
 from gltf_bullet.planning.shapes.shape_plans import (
     BoxPlan,
@@ -19,7 +20,6 @@ from gltf_bullet.planning.shapes.shape_plans import (
     SpherePlan,
 )
 from gltf_bullet.planning.triggers import TriggerPlans
-from gltf_bullet.solver.compiling import address_of, addresses, load
 from gltf_bullet.solver.engine import sensing
 from gltf_bullet.solver.triggers import layout
 from gltf_bullet.solver.triggers.watching import FAST_SHARE, FIND, FOLLOW, watch

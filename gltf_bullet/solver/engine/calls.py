@@ -6,7 +6,7 @@ Who calls makes sure that the functions are those that are meant: see ``bullet.e
 
 from __future__ import annotations
 
-from gltf_bullet.solver.compiling import call, doubles_at, kernel, words_at
+from gltf_bullet.numba_aot import call, doubles_at, kernel, words_at
 from gltf_bullet.solver.outcomes import LOST, REFUSED
 from gltf_bullet.transforms import FloatArray, IntArray
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gltf_bullet.numba_aot import IntTable, call, doubles_at, ints_at, kernel
 from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver.compiling import IntTable, call, doubles_at, ints_at, kernel
 from gltf_bullet.solver.engine.calls import read_pose_only
 from gltf_bullet.solver.triggers.layout import FIND, FOLLOW
 from gltf_bullet.transforms import IntArray

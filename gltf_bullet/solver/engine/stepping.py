@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver.compiling import (
+from gltf_bullet.numba_aot import (
     IntTable,
     call,
     entry,
@@ -11,6 +10,7 @@ from gltf_bullet.solver.compiling import (
     ints_at,
     kernel,
 )
+from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.contact_following import ROW_SIZE
 from gltf_bullet.solver.engine import calls
 from gltf_bullet.solver.engine.calls import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gltf_bullet.solver.compiling import call, doubles_at, kernel
+from gltf_bullet.numba_aot import call, doubles_at, kernel
 from gltf_bullet.solver.engine import calls
 from gltf_bullet.solver.engine.calls import scratch, submit
 from gltf_bullet.transforms import FloatArray, IntArray

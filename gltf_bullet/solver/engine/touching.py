@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from gltf_bullet.numba_aot import doubles_at, kernel, words_at
 from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver.compiling import doubles_at, kernel, words_at
 from gltf_bullet.solver.contact_following import (
     BODIES,
     NUMBERS,

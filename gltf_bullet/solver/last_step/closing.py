@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import math
 
+from gltf_bullet.numba_aot import kernel
 from gltf_bullet.solver import arena
 from gltf_bullet.solver.arena import ANCHOR, FLOATING, PRISMATIC, REVOLUTE, SPHERICAL
 from gltf_bullet.solver.cholesky import factor_dense, forward_dense, solve_dense
-from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.last_step.foreign_hands import note_places
 from gltf_bullet.solver.outcomes import WAS_MOVED, WAS_TORN
 from gltf_bullet.solver.row_metrics import measure_closures

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 
+from gltf_bullet.numba_aot import kernel
 from gltf_bullet.solver import arena
 from gltf_bullet.solver.arena import FLOATING, PRISMATIC, REVOLUTE, SPHERICAL
-from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.transforms import FloatArray, IntArray
 
 SAME = 1e-9

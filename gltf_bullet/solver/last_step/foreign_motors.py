@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from gltf_bullet.numba_aot import kernel
 from gltf_bullet.solver import arena
-from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.last_step.foreign_hands import SAME
 from gltf_bullet.transforms import FloatArray, IntArray
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from gltf_bullet.numba_aot import kernel
 from gltf_bullet.solver import arena
-from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.transforms import FloatArray, IntArray
 
 MISS = 0.1

@@ -8,10 +8,10 @@ coming step too, as far as it lasts: an impact is over by then.
 
 from __future__ import annotations
 
+from gltf_bullet.numba_aot import kernel
 from gltf_bullet.solver import arena
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.arena import POSE_COM, POSE_SIZE
-from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.island_layout import (
     CONTACT_DIRECTIONS,
     CONTACT_DISTANCE,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from gltf_bullet.numba_aot import entry, kernel
 from gltf_bullet.solver import arena
-from gltf_bullet.solver.compiling import entry, kernel
 from gltf_bullet.solver.tree_kinematics import multiply, place_frames, rotation_from_quat
 from gltf_bullet.solver.triggers import layout
 from gltf_bullet.solver.triggers.boxes import boxes_overlap, distance_to_box

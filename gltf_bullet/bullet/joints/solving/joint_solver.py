@@ -20,11 +20,11 @@ from gltf_bullet.bullet.joints.solving.scene_islands import SceneIslands
 from gltf_bullet.bullet.joints.solving.step_findings import StepFindings
 from gltf_bullet.bullet.session import EngineSession, EngineSettings
 from gltf_bullet.errors import EngineError
+from gltf_bullet.numba_aot import IntTable
 from gltf_bullet.planning.scene_plan import Derive
 from gltf_bullet.solver import arena as slots
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver import outcomes
-from gltf_bullet.solver.compiling import IntTable
 from gltf_bullet.solver.engine import calls, stepping
 from gltf_bullet.solver.engine.stepping import advance
 from gltf_bullet.solver.entries import prepare

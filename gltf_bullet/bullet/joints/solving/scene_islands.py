@@ -17,10 +17,10 @@ from gltf_bullet.bullet.exchange.contact_memory import (
 from gltf_bullet.bullet.exchange.native_calls import NO_NATIVE
 from gltf_bullet.bullet.joints.scene_arena import Arena
 from gltf_bullet.bullet.joints.solving.contact_reader import Touching
+from gltf_bullet.numba_aot import IntTable
 from gltf_bullet.solver import arena as slots
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver import outcomes
-from gltf_bullet.solver.compiling import IntTable
 from gltf_bullet.solver.contact_following import ROW_SIZE, places
 from gltf_bullet.solver.entries import prepare, solve
 from gltf_bullet.solver.island_layout import (
