@@ -9,6 +9,7 @@ it stand a C function and one for Python, and the result needs nothing but the C
 from __future__ import annotations
 
 import contextlib
+import dis
 from collections.abc import Callable, Collection, Iterator
 from functools import cache
 from types import FunctionType
@@ -135,7 +136,9 @@ def _reached(function: Callable[..., Any]) -> set[Callable[..., Any]]:
 
 def _calls(function: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
     """The kernels and primitives that a kernel calls, by the names that it has for them."""
-    named = {name: function.__globals__.get(name) for name in function.__code__.co_names}
+    # Names of attributes stand in ``co_names`` as well.
+    read = {k.argval for k in dis.get_instructions(function) if k.opname == "LOAD_GLOBAL"}
+    named = {name: function.__globals__.get(name) for name in sorted(read)}
     return {
         name: called
         for name, called in named.items()

@@ -13,16 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from gltf_bullet.solver.contact_following import ROW_SIZE
-from gltf_bullet.solver.island_layout import (
-    CONTACT_DIRECTIONS,
-    CONTACT_DISTANCE,
-    CONTACT_FORCES,
-    FREE_MASS,
-    FREE_MOMENTS,
-    FREE_ROTATION,
-    FREE_VELOCITY,
-    HELD,
-)
+from gltf_bullet.solver.island_layout import CONTACT, FREE, HELD
 from gltf_bullet.transforms import FloatArray, cross, matrices_from_quats
 
 __all__ = ["LoadMemory", "RobotLoads"]
@@ -57,7 +48,7 @@ class RobotLoads:
             link: Which of its links.
             values: Of the link, as ``island_layout`` has them.
         """
-        velocity = np.array(values[FREE_VELOCITY : FREE_VELOCITY + 6])
+        velocity = np.array(values[FREE.velocity : FREE.velocity + 6])
         before = self.memory.get((body, link))
         if before is None:
             self._next[body, link] = velocity, np.zeros(6), dt
@@ -80,17 +71,17 @@ def _contact_gain(
 ) -> FloatArray:
     """What the contacts of the last step have changed of a link's velocity and spin, [6]."""
     table = rows.reshape(-1, ROW_SIZE)
-    table = table[table[:, _FIELDS + CONTACT_DISTANCE] > -HELD]
+    table = table[table[:, _FIELDS + CONTACT.distance] > -HELD]
     force, torque = np.zeros(3), np.zeros(3)
     for side, sign in ((0, 1.0), (1, -1.0)):
         mine = table[(table[:, side] == body) & (table[:, 2 + side] == link), _FIELDS:]
-        directions = mine[:, CONTACT_DIRECTIONS:CONTACT_DISTANCE].reshape(-1, 3, 3)
-        pushes = mine[:, CONTACT_FORCES : CONTACT_FORCES + 3]
+        directions = mine[:, CONTACT.directions : CONTACT.distance].reshape(-1, 3, 3)
+        pushes = mine[:, CONTACT.forces : CONTACT.forces + 3]
         forces = sign * np.einsum("nk,nki->ni", pushes, directions)
         arms = 0.5 * (mine[:, :3] + mine[:, 3:6]) - np.array(values[:3])
         force += forces.sum(axis=0)
         torque += cross(arms, forces).sum(axis=0)
-    turn = matrices_from_quats(np.array(values[FREE_ROTATION : FREE_ROTATION + 4]))
-    moments = np.array(values[FREE_MOMENTS : FREE_MOMENTS + 3])
+    turn = matrices_from_quats(np.array(values[FREE.rotation : FREE.rotation + 4]))
+    moments = np.array(values[FREE.moments : FREE.moments + 3])
     spin = turn @ ((turn.T @ torque) / moments)
-    return dt * np.concatenate([force / values[FREE_MASS], spin])
+    return dt * np.concatenate([force / values[FREE.mass], spin])

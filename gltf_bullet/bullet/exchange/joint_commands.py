@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import pybullet
 
-from gltf_bullet.solver.arena import FLOATING, STATE_SIZES
+from gltf_bullet.solver.articulation_arrays import FLOATING, STATE_SIZES
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["JointCommands", "Pushes", "Target"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from gltf_bullet.bullet.joints.arena_builder import build_arena
 from gltf_bullet.bullet.joints.articulation import Articulation
+from gltf_bullet.bullet.joints.articulation_builder import build_arrays
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.bullet.joints.multibody_creation import create_multibodies
-from gltf_bullet.bullet.joints.scene_arena import AnchorMotion, Arena
+from gltf_bullet.bullet.joints.scene_arrays import AnchorMotion, SceneArrays
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import WORLD, ArticulationPlans
@@ -52,15 +52,15 @@ def create_articulations(
     created = [] if created is None else created
     places: LinkPlaces = derive("link places", partial(LinkPlaces.of, plans, body_plans))
     if not (plans.articulations or plans.moving_anchors):
-        nothing: Arena = derive("arena", lambda: build_arena((), (), body_plans, ()))
+        nothing: SceneArrays = derive("arena", lambda: build_arrays((), (), body_plans, ()))
         return ArticulationSet(client_id, plans, body_plans, nothing, (), {}, created, places)
     load_entries()
     made = create_multibodies(
         client_id, plans, body_plans, shape_ids_of, visuals, tree, created, derive
     )
-    template: Arena = derive(
+    template: SceneArrays = derive(
         "arena",
-        lambda: build_arena(
+        lambda: build_arrays(
             plans.articulations, plans.cut_constraints, body_plans, plans.moving_anchors
         ),
     )

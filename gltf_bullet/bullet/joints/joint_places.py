@@ -6,9 +6,8 @@ import math
 
 import pybullet
 
-from gltf_bullet.bullet.joints.arena_frames import FLOATING_STATE
 from gltf_bullet.bullet.joints.articulation import Articulation
-from gltf_bullet.solver import arena as slots
+from gltf_bullet.bullet.joints.articulation_builder import FLOATING_STATE
 
 __all__ = ["JointPlaces"]
 
@@ -40,8 +39,8 @@ class JointPlaces:
                 self._bodies.append((body, [link for link, _ in links], places, speeds))
         self._is_floating = any(base == FLOATING_STATE for base, _ in record.states)
         self._state = articulation.state[:at]
-        self._last = articulation.arena.model(record, slots.LAST_STATE, at)
-        self._placed = articulation.arena.model(record, slots.PLACED, 1)
+        self._last = articulation.arena.view(record, "last_state")
+        self._placed = articulation.arena.view(record, "is_at_last_state")
 
     def tell(self) -> None:
         """Give the engine what the arena has; bases that cannot move are left."""

@@ -14,7 +14,7 @@ import pybullet
 from gltf_bullet.bullet.bodies.multibody import create_multibody
 from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.loop_closing import ClosedLoops, Grip
-from gltf_bullet.bullet.joints.scene_arena import AnchorMotion
+from gltf_bullet.bullet.joints.scene_arrays import AnchorMotion
 from gltf_bullet.planning.joints.articulation_plan import (
     WORLD,
     CutConstraint,

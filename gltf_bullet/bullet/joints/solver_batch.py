@@ -30,14 +30,7 @@ from gltf_bullet.solver.engine.stepping import (
     advance,
 )
 from gltf_bullet.solver.entries import prepare, solve
-from gltf_bullet.solver.island_layout import (
-    PARTS,
-    PREPARE,
-    ROW_WIDTH,
-    STATUS,
-    STEPS,
-    TOUCHING,
-)
+from gltf_bullet.solver.island_layout import PREPARE, SCENE
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["SolverBatch", "WorldContacts"]
@@ -144,7 +137,7 @@ class SolverBatch:
     def __init__(self) -> None:
         self._turn = 0
         self._rows: list[IntTable] = []
-        self._table: IntTable = np.zeros((0, ROW_WIDTH), dtype=np.int64)
+        self._table: IntTable = np.zeros((0, SCENE.size), dtype=np.int64)
 
     def is_as_known(self, scenes: Sequence[ArticulationSet]) -> bool:
         """Whether the world and the scenes' bodies are as :meth:`JointSolver.learn` saw them."""
@@ -196,16 +189,16 @@ class SolverBatch:
             return set()
         if found & outcomes.TOUCHES:
             reached = [solver.contacts.is_reached for solver in solvers]
-            known = (table[:, TOUCHING] >= 0) & ~np.array(reached)
+            known = (table[:, SCENE.touching] >= 0) & ~np.array(reached)
             solvers = [solver for solver, is_known in zip(solvers, known, strict=True) if is_known]
             if not solvers:
                 return set()
             table = table[known]
             found = int(advance(table, FORCES & ~(READ | LOOK), dt, *gravity))
         untold = found & outcomes.UNTOLD
-        columns = table[:, [STATUS, TOUCHING]].tolist()
+        columns = table[:, [SCENE.status, SCENE.touching]].tolist()
         for solver, (status, touching) in zip(solvers, columns, strict=True):
-            solver.islands.cells[TOUCHING] = touching
+            solver.islands.cells[SCENE.touching] = touching
             solver.take(status | untold, dt, gravity)
         return set(solvers)
 
@@ -221,7 +214,7 @@ class SolverBatch:
             table = self._table_of(solvers)
             found = int(advance(table, READ | DIVIDE, dt, 0.0, 0.0, 0.0))
             if not found & (outcomes.REFUSED | outcomes.LOST):  # whose, comes out when each is read
-                return int(table[0, PARTS]) if found & outcomes.DIVIDES else 1
+                return int(table[0, SCENE.parts]) if found & outcomes.DIVIDES else 1
         return max(solver.steps_needed(dt, has_room=has_room) for solver in solvers)
 
     def make_steps(
@@ -238,7 +231,7 @@ class SolverBatch:
         has_motors = any(solver.commands.has_motors for solver in solvers)
         is_single = has_motors or any(solver.is_pushed for solver in solvers)
         wanted = 1 if is_single else min(count, AT_ONCE)
-        table[0, STEPS] = wanted
+        table[0, SCENE.steps] = wanted
         stages = WHOLE_STEP | EACH if may_divide else (WHOLE_STEP | EACH) & ~DIVIDE
         if has_motors:  # they are set between the solve and the engine's step
             stages &= ~STEP
@@ -249,18 +242,18 @@ class SolverBatch:
             and _know_again(solvers, table)
         ):
             table = self._table_of(solvers)
-            table[0, STEPS] = wanted
+            table[0, SCENE.steps] = wanted
             found = int(advance(table, stages, dt, *gravity))
-        steps = int(table[0, STEPS])
+        steps = int(table[0, SCENE.steps])
         if found & (
             outcomes.REFUSED | outcomes.LOST | outcomes.TOUCHES | outcomes.DIVIDES
         ):  # whose, comes out when each is read
             # Unless a body is lost, such a step was the first.
             return MadeSteps(over=steps - 1 if found & outcomes.LOST else 0)
         is_open, untold = found != outcomes.STEPPED, found & outcomes.UNTOLD
-        columns = table[:, [STATUS, TOUCHING]].tolist()
+        columns = table[:, [SCENE.status, SCENE.touching]].tolist()
         for solver, (status, touching) in zip(solvers, columns, strict=True):
-            solver.islands.cells[TOUCHING] = touching
+            solver.islands.cells[SCENE.touching] = touching
             solver.take(status | untold, dt, gravity)
         is_stepped = not (untold or has_motors)
         return MadeSteps(over=steps - is_open, is_open=is_open, is_stepped=is_stepped)
@@ -312,7 +305,7 @@ class SolverBatch:
         table = self._table_of(solvers)
         prepare(table, PREPARE, 0, 0, dt, *gravity)
         solve(table, ALL_STAGES, 0, 0, 0, dt)
-        statuses: list[int] = table[:, STATUS].tolist()
+        statuses: list[int] = table[:, SCENE.status].tolist()
         for k, solver in enumerate(solvers):
             if statuses[k] == outcomes.NEEDS_ROOM:
                 statuses[k] = solver.islands.solve_alone(dt)
@@ -327,7 +320,7 @@ def _know_again(solvers: Sequence[JointSolver], table: IntTable) -> bool:
     ``table``: their rows, as kernels have left them.
     """
     rows = solvers[0].contacts.fetch()
-    unknown = np.flatnonzero(table[:, TOUCHING] < 0).tolist()
+    unknown = np.flatnonzero(table[:, SCENE.touching] < 0).tolist()
     known = [k for k in unknown if solvers[k].knows_again(rows)]
     return len(known) == len(unknown)
 

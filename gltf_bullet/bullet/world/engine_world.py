@@ -29,8 +29,8 @@ from gltf_bullet.bullet.contacts.pair_rules import PairRules
 from gltf_bullet.bullet.engine_link import EngineLink, SolidLink
 from gltf_bullet.bullet.gravity.forces import gravity_forces
 from gltf_bullet.bullet.joints.articulation_creation import create_articulations
-from gltf_bullet.bullet.joints.articulation_state import ArticulationMoment
 from gltf_bullet.bullet.joints.mimic_gears import MimicGears, are_any_coupled
+from gltf_bullet.bullet.joints.scene_arrays import ArticulationMoment
 from gltf_bullet.bullet.joints.solving.contact_reader import owners
 from gltf_bullet.bullet.rendering.shown_links import ShownLink
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals

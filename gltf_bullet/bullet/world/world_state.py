@@ -9,7 +9,7 @@ from gltf_bullet.bullet.contacts.contact_softness import SoftState
 from gltf_bullet.bullet.contacts.fast_bodies import FastState
 from gltf_bullet.bullet.contacts.slip_friction import SlipState
 from gltf_bullet.bullet.contacts.squeezed_bodies import LetGo
-from gltf_bullet.bullet.joints.articulation_state import ArticulationState
+from gltf_bullet.bullet.joints.scene_arrays import ArticulationState
 from gltf_bullet.bullet.joints.solving.contact_reader import ContactMemory
 from gltf_bullet.bullet.world.kinematic_targets import KinematicNodes
 from gltf_bullet.planning.body_layouts import BodyLayout

@@ -8,7 +8,6 @@ from functools import cached_property
 from gltf_bullet.bullet.joints.articulation import Articulation
 from gltf_bullet.bullet.joints.joint_places import JointPlaces
 from gltf_bullet.bullet.joints.solving.step_findings import StepFindings
-from gltf_bullet.solver import arena as slots
 from gltf_bullet.solver import outcomes
 
 __all__ = ["Aftermath"]
@@ -27,7 +26,7 @@ class Aftermath:
         return [
             JointPlaces(articulation)
             for articulation in self._articulations
-            if articulation.arena.ints[articulation.record.offset + slots.CLOSURE_COUNT]
+            if articulation.arena.record(articulation.record).closure_count
         ]
 
     def take(self, status: int) -> None:

@@ -241,7 +241,7 @@ class Touching:
         marks = self._marks = reader.marks
         self._arrays = (rows, len(rows) // ROW_SIZE, marks, reader.frictions)
         count = follow_contacts(*self._arrays, marks, rows, SORT)
-        start = int(marks[following.BODIES])
+        start = following.marks_at(marks, 0).links
         links = marks[start : start + 2 * count].tolist()
         self._body_of: list[int] = links[::2]
         self._link_of: list[int] = links[1::2]
@@ -297,7 +297,8 @@ class Touching:
         if not any(self._states):
             return False
         marks, states = self._marks, self._states
-        at, fresh = int(marks[following.STATES]), int(marks[following.FRESH])
+        marked = following.marks_at(marks, 0)
+        at, fresh = marked.states, marked.fresh
         goes_on = True
         while goes_on:
             marks[at : at + len(states)] = states
@@ -308,7 +309,7 @@ class Touching:
                     self._take(side)
                 goes_on |= states[side] == PASSES_ON
         marks[at : at + len(states)] = states
-        at = int(marks[following.NUMBERS])
+        at = marked.numbers
         marks[at : at + len(self._numbers)] = self._numbers
         self._reader.frictions[: len(states)] = self._frictions
         return True

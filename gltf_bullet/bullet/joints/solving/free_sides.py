@@ -8,16 +8,16 @@ from typing import NamedTuple, TypeAlias
 from gltf_bullet.bullet.bodies.foreign_bodies import is_immovable, read_free_body
 from gltf_bullet.bullet.engine_link import EngineLink
 from gltf_bullet.solver.contact_following import ENDS, PASSES_ON
-from gltf_bullet.solver.island_layout import FREE_GAIN, FREE_INERTIA, FREE_SIZE
+from gltf_bullet.solver.island_layout import FREE
 
 __all__ = ["FreeSide", "FreeSides", "Load"]
 
 Load: TypeAlias = Callable[[int, int, Sequence[float]], Sequence[float] | None]
-"""What drives a link (body, link, its FREE_SIZE numbers) that moves, as gains [6], if known."""
+"""What drives a link (body, link, its FREE.size numbers) that moves, as gains [6], if known."""
 
-_WORLD = (*(0.0,) * 6, 1.0, *(0.0,) * (FREE_SIZE - 7))
+_WORLD = (*(0.0,) * 6, 1.0, *(0.0,) * (FREE.size - 7))
 """A free body that nothing moves."""
-_PADDING = (0.0,) * (FREE_SIZE - FREE_INERTIA)
+_PADDING = (0.0,) * (FREE.size - FREE.inertia)
 _NO_SPIN = (0.0,) * 3
 
 
@@ -38,7 +38,7 @@ class FreeSides:
         """``gain`` is what gravity adds to a velocity within the step [m/s], shape [3]."""
         self._client_id, self._gain, self._load = client_id, gain, load
         self.values: list[float] = []
-        """FREE_SIZE numbers each."""
+        """FREE.size numbers each."""
         self.by_link: dict[EngineLink, FreeSide] = {}
         """By body, and by link where links of a body move apart."""
 
@@ -66,5 +66,5 @@ class FreeSides:
         gains: Sequence[float] = (*gain, *_NO_SPIN)
         if moves and link >= 0:
             gains = self._load(body, link, values) or gains
-        self.values += (*values[:FREE_GAIN], *gains, *_PADDING)
+        self.values += (*values[: FREE.gain], *gains, *_PADDING)
         return FreeSide(number, PASSES_ON if moves else ENDS, friction)

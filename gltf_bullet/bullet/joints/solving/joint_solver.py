@@ -12,7 +12,7 @@ from gltf_bullet.bullet.exchange.joint_commands import JointCommands
 from gltf_bullet.bullet.exchange.multibody_states import MultibodyStates
 from gltf_bullet.bullet.exchange.native_calls import NativeWorld
 from gltf_bullet.bullet.joints.articulation import Articulation
-from gltf_bullet.bullet.joints.scene_arena import Arena
+from gltf_bullet.bullet.joints.scene_arrays import SceneArrays
 from gltf_bullet.bullet.joints.solving.aftermath import Aftermath
 from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader, Touching
 from gltf_bullet.bullet.joints.solving.native_link import connect_kernels
@@ -22,12 +22,13 @@ from gltf_bullet.bullet.session import EngineSession, EngineSettings
 from gltf_bullet.errors import EngineError
 from gltf_bullet.numba_aot import IntTable
 from gltf_bullet.planning.scene_plan import Derive
-from gltf_bullet.solver import arena as slots
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver import outcomes
-from gltf_bullet.solver.engine import calls, stepping
-from gltf_bullet.solver.engine.stepping import advance
+from gltf_bullet.solver.engine import stepping
+from gltf_bullet.solver.engine.calls import START_COUNT
+from gltf_bullet.solver.engine.stepping import advance, ownership_at
 from gltf_bullet.solver.entries import prepare
+from gltf_bullet.solver.island_layout import SCENE
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["JointSolver"]
@@ -40,7 +41,7 @@ _EVENTFUL = ~(outcomes.STEPPED | outcomes.CLOSED | outcomes.SENSED)
 _OF_LOOPS = outcomes.CLOSED | outcomes.WAS_MOVED | outcomes.WAS_TORN
 _STOPPED = outcomes.REFUSED | outcomes.TOUCHES | outcomes.LOST | outcomes.DIVIDES
 _FIXED_STEP = stepping.WHOLE_STEP & ~stepping.DIVIDE
-_STEPPED, _STEPS = outcomes.STEPPED, layout.STEPS
+_STEPPED, _STEPS = outcomes.STEPPED, SCENE.steps
 _BLIND_CALLS = 16
 """Calls of which one asks for contacts that cannot be."""
 
@@ -51,7 +52,7 @@ class JointSolver:
     def __init__(
         self,
         client_id: int,
-        arena: Arena,
+        arena: SceneArrays,
         articulations: Sequence[Articulation],
         contacts: ContactReader,
     ) -> None:
@@ -82,7 +83,7 @@ class JointSolver:
             arena.work[arena.motor_targets],
             arena.work[arena.motor_bounds],
             arena.ints[arena.own_motors],
-            arena.taken,
+            arena.externally_driven,
         )
         """What the engine is given."""
         self._pushed: list[FloatArray] = []
@@ -131,7 +132,7 @@ class JointSolver:
         )  # fmt: skip
         if self.is_native:
             self.contacts.fetch = world.contacts
-            self._starts = int(self.islands.native[1][calls.START_COUNT])
+            self._starts = int(self.islands.native[1][START_COUNT])
 
     def watch(self, watcher: IntArray) -> None:
         """Let triggers watch the steps that :meth:`advance` makes: see ``Triggers.watcher``."""
@@ -174,13 +175,13 @@ class JointSolver:
                 f for f, k in enumerate(frames.multibody) if k >= 0 and states.masses[f] > 0.0
             ]
             nodes = np.array([frames.node[f] for f in massive], dtype=np.intp)
-            pull = self.arena.model(articulation.record, slots.PULL, len(frames.link), 3)
+            pull = self.arena.view(articulation.record, "field_acceleration")
             pull[massive] = self.field(states.com[massive], nodes)
 
     def push(self, number: int, frame: int, force: FloatArray, torque: FloatArray) -> None:
         """Reckon with a force at a frame's centre of mass, and a torque, in the coming step."""
         record = self.arena.records[number]
-        external = self.arena.model(record, slots.EXTERNAL, len(record.frames.link), 6)
+        external = self.arena.view(record, "announced_wrench")
         external[frame, :3] += torque
         external[frame, 3:] += force
         self._pushed.append(external)
@@ -233,7 +234,7 @@ class JointSolver:
         """Read the engine; what touches the articulations, ``None`` where nothing does."""
         self._read(is_next=is_next)
         touching = self.contacts.read(dt, gravity)
-        self.islands.cells[layout.TOUCHING] = touching is not None
+        self.islands.cells[SCENE.touching] = touching is not None
         self.is_known = touching is None or not touching.readers
         return touching
 
@@ -290,7 +291,7 @@ class JointSolver:
             self._note(dt, gravity)
             self.has_closed = bool(found & outcomes.CLOSED)
         if found & outcomes.SENSED:
-            self.pairs_seen = cells[layout.PAIRS]
+            self.pairs_seen = cells[SCENE.pairs]
         return made
 
     def _knows_touch_again(self) -> bool:
@@ -328,10 +329,11 @@ class JointSolver:
             advance(self.row, stepping.LEARN, 0.0, 0.0, 0.0, 0.0)
             self.islands.forget()
             # Contacts that cannot be are not asked for: a sixth of a cart-pole's step (measured).
-            _, plan, lease = self.islands.native
-            is_alone = int(lease[stepping.COUNT]) >> 32 == lease[stepping.OWN]
+            _, plan, tags = self.islands.native
+            ownership = ownership_at(tags, 0)
+            is_alone = int(ownership.bodies) >> 32 == ownership.tag_count
             is_blind = bool(self._starts) and is_alone and self._meet_nothing()
-            plan[calls.START_COUNT] = 0 if is_blind else self._starts
+            plan[START_COUNT] = 0 if is_blind else self._starts
             self._blind_calls = 0 if is_blind else -1
 
     def _look_around(self) -> None:
@@ -339,7 +341,7 @@ class JointSolver:
         self._blind_calls += 1
         if self._blind_calls % _BLIND_CALLS == 0 and len(self.contacts.fetch()):
             self._meet_nothing, self._blind_calls = lambda: False, -1
-            self.islands.native[1][calls.START_COUNT] = self._starts
+            self.islands.native[1][START_COUNT] = self._starts
 
     def take(self, found: int, dt: float, gravity: Sequence[float]) -> None:
         """Go on with what a kernel has solved, and told unless something is the matter.

@@ -13,10 +13,10 @@ from gltf_bullet.bullet.exchange.native_calls import (
     JointTables,
     NativeWorld,
     joint_tables,
-    lease_numbers,
+    ownership_numbers,
     scene_plan,
 )
-from gltf_bullet.bullet.joints.scene_arena import Arena
+from gltf_bullet.bullet.joints.scene_arrays import SceneArrays
 from gltf_bullet.bullet.joints.solving.scene_islands import SceneIslands
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.planning.scene_plan import Derive
@@ -29,7 +29,7 @@ __all__ = ["connect_kernels"]
 def connect_kernels(
     world: NativeWorld,
     session: EngineSession,
-    arena: Arena,
+    arena: SceneArrays,
     islands: SceneIslands,
     sources: Sequence[StateSource],
     commands: JointCommands,
@@ -72,7 +72,7 @@ def connect_kernels(
     ids = [body for body, *_ in sources]
     first, exerted = arena.commands.start, arena.motor_forces.start
     plan = scene_plan(joints, ids, first, exerted, starts, loops)
-    islands.connect((world.engine, plan, lease_numbers(session, body_ids)))
+    islands.connect((world.engine, plan, ownership_numbers(session, body_ids)))
     if derive(connect_kernels, answers):
         return True
     # Another library than ours, for all that its versions say.
