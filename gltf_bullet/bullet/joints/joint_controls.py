@@ -14,7 +14,7 @@ import pybullet
 
 from gltf_bullet.bullet.bodies.multibody import switch_ball_off
 from gltf_bullet.bullet.joints.articulation import Articulation
-from gltf_bullet.bullet.joints.scene_arena import RowTable
+from gltf_bullet.bullet.joints.scene_arrays import RowTable
 from gltf_bullet.errors import UnknownNameError
 from gltf_bullet.model import DofKind, DriveMode, JointDrive, JointLimit, PhysicsScene
 from gltf_bullet.planning.joints.articulation_plan import JointPlan

@@ -18,8 +18,8 @@ from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
 from gltf_bullet.bullet.joints.solving.scene_islands import ALL_STAGES, cells_of
 from gltf_bullet.bullet.joints.solving.world_contacts import WorldContacts
 from gltf_bullet.bullet.session import EngineSettings
+from gltf_bullet.numba_aot import IntTable
 from gltf_bullet.solver import outcomes
-from gltf_bullet.solver.compiling import IntTable
 from gltf_bullet.solver.engine.stepping import (
     ASK,
     AT_ONCE,
@@ -33,14 +33,7 @@ from gltf_bullet.solver.engine.stepping import (
     advance,
 )
 from gltf_bullet.solver.entries import prepare, solve
-from gltf_bullet.solver.island_layout import (
-    PAIRS,
-    PARTS,
-    PREPARE,
-    STATUS,
-    STEPS,
-    TOUCHING,
-)
+from gltf_bullet.solver.island_layout import PREPARE, SCENE
 
 __all__ = ["JointSteps", "MadeSteps"]
 
@@ -103,7 +96,7 @@ class _KernelTable:
             True if all of them have touched like that before: kernels may try again.
         """
         rows = self.solvers[0].contacts.fetch()
-        unknown = np.flatnonzero(table[:, TOUCHING] < 0).tolist()
+        unknown = np.flatnonzero(table[:, SCENE.touching] < 0).tolist()
         known = [k for k in unknown if self.solvers[k].knows_again(rows)]
         return len(known) == len(unknown)
 
@@ -134,7 +127,7 @@ class JointSteps:
             table, cells = self._table.now()
             found = int(advance(table, READ | DIVIDE, dt, 0.0, 0.0, 0.0))
             if not found & _CANNOT:
-                return cells[PARTS] if found & outcomes.DIVIDES else 1
+                return cells[SCENE.parts] if found & outcomes.DIVIDES else 1
         return max(solver.steps_needed(dt, has_room=has_room) for solver in solvers)
 
     # --- the forces of one engine step --------------------------------------------------------
@@ -193,7 +186,7 @@ class JointSteps:
             return ()
         if found & outcomes.TOUCHES:
             reached = [solver.contacts.is_reached for solver in solvers]
-            known = (table[:, TOUCHING] >= 0) & ~np.array(reached)
+            known = (table[:, SCENE.touching] >= 0) & ~np.array(reached)
             solvers = [solver for solver, is_known in zip(solvers, known, strict=True) if is_known]
             if not solvers:
                 return ()
@@ -239,14 +232,14 @@ class JointSteps:
         islands = solvers[0].islands
         # Spelled out for one scene: of a cart-pole's step a call is a hundredth.
         table, cells = (islands.row, islands.cells) if self._is_one else self._table.now()
-        cells[STEPS] = steps
+        cells[SCENE.steps] = steps
         gx, gy, gz = gravity
         found = advance(table, stages, dt, gx, gy, gz)
         if found & outcomes.TOUCHES and not found & _CANNOT and self._table.know_again(table):
             table, cells = self._table.now()
-            cells[STEPS] = steps
+            cells[SCENE.steps] = steps
             found = advance(table, stages, dt, gx, gy, gz)
-        made = cells[STEPS]
+        made = cells[SCENE.steps]
         if found & _NOT_MADE:
             # Unless a body is lost, such a step was the first.
             return MadeSteps(made - 1) if found & outcomes.LOST else _NONE_MADE
@@ -257,7 +250,7 @@ class JointSteps:
             if found != _STEPPED:  # of one scene
                 solvers[0].has_closed = bool(found & outcomes.CLOSED)
                 if found & outcomes.SENSED:
-                    solvers[0].pairs_seen = cells[PAIRS]
+                    solvers[0].pairs_seen = cells[SCENE.pairs]
             return _ONE_MADE if made == 1 else MadeSteps(made)
         _take(solvers, table, found, dt, gravity)
         if found & outcomes.CLOSED:  # of one scene
@@ -279,9 +272,9 @@ def _take(
         for solver in solvers:
             solver.take(0, dt, gravity)
         return
-    columns = table[:, [STATUS, TOUCHING]].tolist()
+    columns = table[:, [SCENE.status, SCENE.touching]].tolist()
     for solver, (status, touching) in zip(solvers, columns, strict=True):
-        solver.islands.cells[TOUCHING] = touching
+        solver.islands.cells[SCENE.touching] = touching
         solver.take(status | untold, dt, gravity)
 
 
@@ -327,7 +320,7 @@ def _solve_alone(solvers: Sequence[JointSolver], dt: float, gravity: Sequence[fl
     table = np.concatenate([solver.row for solver in solvers])
     prepare(table, PREPARE, 0, 0, dt, *gravity)
     solve(table, ALL_STAGES, 0, 0, 0, dt)
-    statuses: list[int] = table[:, STATUS].tolist()
+    statuses: list[int] = table[:, SCENE.status].tolist()
     for k, solver in enumerate(solvers):
         if statuses[k] == outcomes.NEEDS_ROOM:
             statuses[k] = solver.islands.solve_alone(dt)

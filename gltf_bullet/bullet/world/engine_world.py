@@ -35,10 +35,10 @@ from gltf_bullet.bullet.contacts.slip_friction import SlipState
 from gltf_bullet.bullet.contacts.squeezed_bodies import LetGo, SqueezedBodies
 from gltf_bullet.bullet.gravity import gravity_forces
 from gltf_bullet.bullet.joints.articulation_creation import create_articulations
-from gltf_bullet.bullet.joints.articulation_state import ArticulationMoment, ArticulationState
 from gltf_bullet.bullet.joints.free_space import FreeSpace
 from gltf_bullet.bullet.joints.mimic_gears import MimicGears, are_any_coupled
 from gltf_bullet.bullet.joints.moving_anchors import MovingAnchors
+from gltf_bullet.bullet.joints.scene_arrays import ArticulationMoment, ArticulationState
 from gltf_bullet.bullet.joints.solving.contact_reader import ContactMemory, owners
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals, ShownLink
 from gltf_bullet.bullet.session import EngineLink, EngineSession, EngineSettings, SolidLink

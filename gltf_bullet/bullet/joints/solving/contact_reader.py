@@ -28,19 +28,7 @@ from gltf_bullet.bullet.state import link_state
 from gltf_bullet.solver import contact_following as following
 from gltf_bullet.solver.contact_following import ENDS, PASSES_ON, ROW_SIZE, SORT, SPREAD, WRITE
 from gltf_bullet.solver.entries import follow_contacts
-from gltf_bullet.solver.island_layout import (
-    CONTACT_DIRECTIONS,
-    CONTACT_DISTANCE,
-    CONTACT_FORCES,
-    FREE_GAIN,
-    FREE_INERTIA,
-    FREE_MASS,
-    FREE_MOMENTS,
-    FREE_ROTATION,
-    FREE_SIZE,
-    FREE_VELOCITY,
-    HELD,
-)
+from gltf_bullet.solver.island_layout import CONTACT, FREE, HELD
 from gltf_bullet.transforms import FloatArray, IntArray, Pose, cross, matrices_from_quats
 
 __all__ = ["ContactMemory", "ContactReader", "Owners", "Touching", "owners"]
@@ -81,7 +69,7 @@ class RobotLoads:
             link: Which of its links.
             values: Of the link, as ``island_layout`` has them.
         """
-        velocity = np.array(values[FREE_VELOCITY : FREE_VELOCITY + 6])
+        velocity = np.array(values[FREE.velocity : FREE.velocity + 6])
         before = self.memory.get((body, link))
         if before is None:
             self._next[body, link] = velocity, np.zeros(6), dt
@@ -104,20 +92,20 @@ def _contact_gain(
 ) -> FloatArray:
     """What the contacts of the last step have changed of a link's velocity and spin, [6]."""
     table = rows.reshape(-1, ROW_SIZE)
-    table = table[table[:, _FIELDS + CONTACT_DISTANCE] > -HELD]
+    table = table[table[:, _FIELDS + CONTACT.distance] > -HELD]
     force, torque = np.zeros(3), np.zeros(3)
     for side, sign in ((0, 1.0), (1, -1.0)):
         mine = table[(table[:, side] == body) & (table[:, 2 + side] == link), _FIELDS:]
-        directions = mine[:, CONTACT_DIRECTIONS:CONTACT_DISTANCE].reshape(-1, 3, 3)
-        pushes = mine[:, CONTACT_FORCES : CONTACT_FORCES + 3]
+        directions = mine[:, CONTACT.directions : CONTACT.distance].reshape(-1, 3, 3)
+        pushes = mine[:, CONTACT.forces : CONTACT.forces + 3]
         forces = sign * np.einsum("nk,nki->ni", pushes, directions)
         arms = 0.5 * (mine[:, :3] + mine[:, 3:6]) - np.array(values[:3])
         force += forces.sum(axis=0)
         torque += cross(arms, forces).sum(axis=0)
-    turn = matrices_from_quats(np.array(values[FREE_ROTATION : FREE_ROTATION + 4]))
-    moments = np.array(values[FREE_MOMENTS : FREE_MOMENTS + 3])
+    turn = matrices_from_quats(np.array(values[FREE.rotation : FREE.rotation + 4]))
+    moments = np.array(values[FREE.moments : FREE.moments + 3])
     spin = turn @ ((turn.T @ torque) / moments)
-    return dt * np.concatenate([force / values[FREE_MASS], spin])
+    return dt * np.concatenate([force / values[FREE.mass], spin])
 
 
 # --- Constraints that others hang on our bodies, as rows for the solve beside the contacts --------
@@ -204,11 +192,11 @@ class ForeignConstraints:
 # --- Bodies that touch articulations and that no scene solves, as tables for the solve ------------
 
 Load: TypeAlias = Callable[[int, int, Sequence[float]], Sequence[float] | None]
-"""What drives a link (body, link, its FREE_SIZE numbers) that moves, as gains [6], if known."""
+"""What drives a link (body, link, its FREE.size numbers) that moves, as gains [6], if known."""
 
-_WORLD = (*(0.0,) * 6, 1.0, *(0.0,) * (FREE_SIZE - 7))
+_WORLD = (*(0.0,) * 6, 1.0, *(0.0,) * (FREE.size - 7))
 """A free body that nothing moves."""
-_PADDING = (0.0,) * (FREE_SIZE - FREE_INERTIA)
+_PADDING = (0.0,) * (FREE.size - FREE.inertia)
 _NO_SPIN = (0.0,) * 3
 
 
@@ -229,7 +217,7 @@ class FreeSides:
         """``gain`` is what gravity adds to a velocity within the step [m/s], shape [3]."""
         self._client_id, self._gain, self._load = client_id, gain, load
         self.values: list[float] = []
-        """FREE_SIZE numbers each."""
+        """FREE.size numbers each."""
         self.by_link: dict[EngineLink, FreeSide] = {}
         """By body, and by link where links of a body move apart."""
 
@@ -257,7 +245,7 @@ class FreeSides:
         gains: Sequence[float] = (*gain, *_NO_SPIN)
         if moves and link >= 0:
             gains = self._load(body, link, values) or gains
-        self.values += (*values[:FREE_GAIN], *gains, *_PADDING)
+        self.values += (*values[: FREE.gain], *gains, *_PADDING)
         return FreeSide(number, PASSES_ON if moves else ENDS, friction)
 
 
@@ -463,7 +451,7 @@ class Touching:
         marks = self._marks = reader.marks
         self._arrays = (rows, len(rows) // ROW_SIZE, marks, reader.frictions)
         count = follow_contacts(*self._arrays, marks, rows, SORT)
-        start = int(marks[following.BODIES])
+        start = following.marks_at(marks, 0).links
         links = marks[start : start + 2 * count].tolist()
         self._body_of: list[int] = links[::2]
         self._link_of: list[int] = links[1::2]
@@ -476,7 +464,7 @@ class Touching:
 
     @property
     def free_bodies(self) -> list[float]:
-        """FREE_SIZE numbers each."""
+        """FREE.size numbers each."""
         return self._free.values
 
     def reaches_all(self, scene: int) -> bool:
@@ -519,7 +507,8 @@ class Touching:
         if not any(self._states):
             return False
         marks, states = self._marks, self._states
-        at, fresh = int(marks[following.STATES]), int(marks[following.FRESH])
+        marked = following.marks_at(marks, 0)
+        at, fresh = marked.states, marked.fresh
         goes_on = True
         while goes_on:
             marks[at : at + len(states)] = states
@@ -530,7 +519,7 @@ class Touching:
                     self._take(side)
                 goes_on |= states[side] == PASSES_ON
         marks[at : at + len(states)] = states
-        at = int(marks[following.NUMBERS])
+        at = marked.numbers
         marks[at : at + len(self._numbers)] = self._numbers
         self._reader.frictions[: len(states)] = self._frictions
         return True

@@ -12,23 +12,23 @@ import numpy.typing as npt
 import pybullet
 
 from gltf_bullet.bullet.exchange.native_calls import NativeWorld
-from gltf_bullet.bullet.joints.arena_frames import FLOATING_STATE
 from gltf_bullet.bullet.joints.articulation import Articulation
-from gltf_bullet.bullet.joints.scene_arena import Arena
+from gltf_bullet.bullet.joints.articulation_builder import FLOATING_STATE
+from gltf_bullet.bullet.joints.scene_arrays import SceneArrays
 from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader, Touching
 from gltf_bullet.bullet.joints.solving.engine_io import EngineIo, connect
 from gltf_bullet.bullet.joints.solving.scene_islands import SceneIslands
 from gltf_bullet.bullet.joints.solving.step_findings import StepFindings
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.errors import EngineError
+from gltf_bullet.numba_aot import IntTable
 from gltf_bullet.planning.plan_memo import PlanMemo
-from gltf_bullet.solver import arena as slots
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver import outcomes
-from gltf_bullet.solver.compiling import IntTable
 from gltf_bullet.solver.engine import stepping
 from gltf_bullet.solver.engine.stepping import advance
 from gltf_bullet.solver.entries import prepare
+from gltf_bullet.solver.island_layout import SCENE
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["JointSolver"]
@@ -63,8 +63,8 @@ class JointPlaces:
                 self._bodies.append((body, [link for link, _ in links], places, speeds))
         self._is_floating = any(base == FLOATING_STATE for base, _ in record.states)
         self._state = articulation.state[:at]
-        self._last = articulation.arena.model(record, slots.LAST_STATE, at)
-        self._placed = articulation.arena.model(record, slots.PLACED, 1)
+        self._last = articulation.arena.view(record, "last_state")
+        self._placed = articulation.arena.view(record, "is_at_last_state")
 
     def tell(self) -> None:
         """Give the engine what the arena has; bases that cannot move are left."""
@@ -119,7 +119,7 @@ class JointSolver:
     def __init__(
         self,
         client_id: int,
-        arena: Arena,
+        arena: SceneArrays,
         articulations: Sequence[Articulation],
         contacts: ContactReader,
     ) -> None:
@@ -231,13 +231,13 @@ class JointSolver:
                 f for f, k in enumerate(frames.multibody) if k >= 0 and states.masses[f] > 0.0
             ]
             nodes = np.array([frames.node[f] for f in massive], dtype=np.intp)
-            pull = self.arena.model(articulation.record, slots.PULL, len(frames.link), 3)
+            pull = self.arena.view(articulation.record, "field_acceleration")
             pull[massive] = self.field(states.com[massive], nodes)
 
     def push(self, number: int, frame: int, force: FloatArray, torque: FloatArray) -> None:
         """Apply a force [N] at a frame's centre of mass and a torque [N m] in the coming step."""
         record = self.arena.records[number]
-        external = self.arena.model(record, slots.EXTERNAL, len(record.frames.link), 6)
+        external = self.arena.view(record, "announced_wrench")
         external[frame, :3] += torque
         external[frame, 3:] += force
         self.pushed.append(external)
@@ -256,7 +256,7 @@ class JointSolver:
         """Read the engine; returns what touches the articulations, or ``None``."""
         self._read(is_next=is_next)
         touching = self.contacts.read(dt, gravity)
-        self.islands.cells[layout.TOUCHING] = touching is not None
+        self.islands.cells[SCENE.touching] = touching is not None
         self.is_known = touching is None or not touching.readers
         return touching
 
@@ -344,7 +344,7 @@ class JointSolver:
         return [
             JointPlaces(articulation)
             for articulation in self.articulations
-            if self.arena.ints[articulation.record.offset + slots.CLOSURE_COUNT]
+            if self.arena.record(articulation.record).closure_count
         ]
 
     def forget_motors(self) -> None:
