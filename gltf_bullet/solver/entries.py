@@ -14,7 +14,13 @@ __all__ = ["build_libraries", "follow_contacts", "load_entries", "prepare", "sol
 
 _MODULES = tuple(
     f"gltf_bullet.solver.{name}"
-    for name in ("preparing", "solving", "engine.stepping", "triggers.watching")
+    for name in (
+        "preparing",
+        "solving",
+        "engine.stepping",
+        "triggers.watching",
+        "engine.gyroscopic",
+    )
 )
 """Those that take long to compile, the longest first; the contacts' comes with the third."""
 
