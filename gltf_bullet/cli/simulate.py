@@ -1,4 +1,4 @@
-"""``gltf-bullet simulate``: run a file for some seconds, say where all ended, and show it."""
+"""``gltf-bullet simulate``: run a file for some seconds, report the poses, and draw them."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ __all__ = ["simulate"]
 
 PICTURES = (".png", ".jpg", ".webp")
 WIDE = 120
-"""[columns] From here on the table says how bodies are turned and how they spin, too."""
+"""[columns] Width from which on the table has rotations and angular velocities, too."""
 
 MOST_EVENTS = 40
-"""Of triggers that a table lists; --json has all."""
+"""Most trigger events that a table lists; --json has all."""
 
 CSV_COLUMNS = (
     "time", "node", "name", "x", "y", "z", "qx", "qy", "qz", "qw",
@@ -176,7 +176,7 @@ def _write_page(recording: Recording, path: Path, visuals: Any, attempts: Attemp
 def _rows(
     scene: Scene, csv_file: Path | None, plot: Path | None, title: str, attempts: Attempts
 ) -> tuple[Callable[[], None] | None, Callable[[bool], None]]:
-    """What to call for each row, and at the end with whether all went well."""
+    """A function to call for each row, and one for the end with True on success."""
     takers: list[Callable[[], None]] = []
     closers: list[Callable[[bool], None]] = []
     if csv_file is not None:
