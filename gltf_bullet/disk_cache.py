@@ -88,7 +88,7 @@ def is_kept(path: str | os.PathLike[str]) -> bool:
     """Return True if a file is readable, and note its use, so that it is removed late."""
     if not os.access(path, os.R_OK):
         return False
-    with suppress(OSError):  # gone, or somebody else's
+    with suppress(OSError):  # removed, or owned by another user
         if time.time() - os.stat(path).st_mtime > _OFTEN:
             os.utime(path)
     return True

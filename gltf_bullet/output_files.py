@@ -41,7 +41,7 @@ class FileAside:
         if target.is_dir() and not target.is_symlink():
             raise IsADirectoryError(21, os.strerror(21), str(target))
         self._target = target
-        # The same suffix: writers tell formats by it. The folder is the target's, so that renaming
+        # The same suffix: writers derive formats from it. The target's folder, so that renaming
         # is one act of the file system.
         prefix = f"{_PREFIX}{target.stem[:40]}-"
         with _errors_name(target):
@@ -105,7 +105,7 @@ def _lock(handle: int) -> bool:
         return False
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # somebody else's, or a file system without locks
+    except OSError:  # locked by another process, or a file system without locks
         return False
     return True
 

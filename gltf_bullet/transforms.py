@@ -3,7 +3,8 @@
 Frames: ``target_from_source`` maps coordinates in *source* to coordinates in *target*, and a
 composition reads by adjacency: ``world_from_node = world_from_body @ body_from_node``.
 Functions on arrays take stacks: quaternions ``(..., 4)`` in xyzw order, vectors ``(..., 3)``,
-matrices ``(..., 3, 3)`` or ``(..., 4, 4)``, all float64.
+matrices ``(..., 3, 3)`` or ``(..., 4, 4)``, all float64. The file is long since single poses, for
+which arrays are slow, have formulas of their own.
 """
 
 from __future__ import annotations

@@ -25,17 +25,17 @@ def graph_lines(graph: Graph) -> list[str]:
     lines: list[str] = []
     for k, variable in enumerate(graph.variables):
         lines.append(f"variable {variable.name or k}: {variable.kind} = {shown(variable.value)}")
-    told: set[int] = set()
+    visited: set[int] = set()
     for node in graph.nodes:
         if node.operation is not None and node.operation.is_event:
             lines.append(f"#{node.index} {node.name}{_configured(graph, node)}")
-            lines += _flows(graph, node, told)
+            lines += _flows(graph, node, visited)
     if len(lines) > _MOST_LINES:
         lines[_MOST_LINES:] = [f"... and {len(lines) - _MOST_LINES} lines more"]
     return lines
 
 
-def _flows(graph: Graph, begin: GraphNode, told: set[int]) -> Iterator[str]:
+def _flows(graph: Graph, begin: GraphNode, visited: set[int]) -> Iterator[str]:
     stack = [(begin, flow, 1) for flow in reversed([*begin.flows])]
     while stack:
         owner, flow, depth = stack.pop()
@@ -44,10 +44,10 @@ def _flows(graph: Graph, begin: GraphNode, told: set[int]) -> Iterator[str]:
         way = "" if flow == "out" else f"{flow}: "
         into = "" if socket == "in" else f" ({socket})"
         indent = "  " * min(depth, 40)
-        if index in told:
+        if index in visited:
             yield f"{indent}{way}#{index} again{into}"
             continue
-        told.add(index)
+        visited.add(index)
         yield f"{indent}{way}#{index} {_done(graph, node)}{into}"
         # A single "out" continues at the same depth, as one statement follows another.
         for further in reversed([*node.flows]):

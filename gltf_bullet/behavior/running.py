@@ -182,6 +182,8 @@ class Playing:
             yield animation, self.effective(animation, requested), follower is not None
 
 
+# --- The graph: activations, events and state -----------------------------------------------------
+
 BEHAVIOR_ENDLESS = IssueKind(
     "BEHAVIOR_ENDLESS",
     Severity.WARNING,

@@ -324,11 +324,11 @@ def _report(
     if log and scene.behavior is None:
         out.print("The file has no behavior graph that can be run.")
     elif log:
-        told = _behavior_rows(scene)
-        for entry in told["log"]:
+        behavior = _behavior_rows(scene)
+        for entry in behavior["log"]:
             line = f"{entry['time']:10.4f} s  {entry['message']}"
             out.print(line, markup=False, highlight=False, soft_wrap=True)
-        print_table(out, "Variables", ("Variable", "Value"), told["variables"].items())
+        print_table(out, "Variables", ("Variable", "Value"), behavior["variables"].items())
 
 
 def _behavior_rows(scene: Scene) -> dict[str, Any]:

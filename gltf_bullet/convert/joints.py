@@ -80,6 +80,8 @@ def swing_gap(largest: Vec3) -> float:
     return float(np.abs(ours - theirs).max())
 
 
+# --- Joints as nodes ------------------------------------------------------------------------------
+
 _AXES: tuple[Vec3, ...] = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
 _ALIGNED = 1e-12
 """Largest deviation of a joint axis from an axis of its frame, in which it needs no other frame."""

@@ -209,6 +209,8 @@ def lost_of(link: LinkDescription) -> Iterator[tuple[str, str]]:
         yield "the friction anchor", "it is left out"
 
 
+# --- Nodes of bodies, with their motions, colliders and joints ------------------------------------
+
 MASSLESS = 1e-6
 """Mass of a link without mass, as share of the lightest link's: KHR takes 0 for infinite."""
 _LEAST_MASS = 1e-9

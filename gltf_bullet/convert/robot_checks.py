@@ -143,6 +143,8 @@ def report_ignored(root: XmlElement, kind: str, diagnostics: Diagnostics) -> Non
         diagnostics.report(ROBOT_ELEMENT_IGNORED, ROOT, what=what, where=where)
 
 
+# --- Numbers, types and names that robots must have -----------------------------------------------
+
 _ATTRIBUTES: Final[dict[str, dict[str, str]]] = {
     "urdf": {
         "origin": "xyz:3@ rpy:3",

@@ -103,6 +103,9 @@ def _is_static(model: XmlElement) -> bool:
     return static is not None and static.text in ("1", "true", "True")
 
 
+# --- Texts that PyBullet can load, and the edits that make them -----------------------------------
+
+
 @dataclass(frozen=True, slots=True)
 class RobotText:
     """A robot description that PyBullet can load from anywhere."""

@@ -151,6 +151,8 @@ def _revolved(profile: list[tuple[float, float, float, float]], name: str) -> Me
     )
 
 
+# --- The document of a world ----------------------------------------------------------------------
+
 _BODIES = "KHR_physics_rigid_bodies"
 _GRAVITY = "OMI_physics_gravity"
 _NEAR = 0.01

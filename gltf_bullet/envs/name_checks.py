@@ -56,7 +56,7 @@ def graph_of(scene: Scene) -> BehaviorView:
     """The view of the file's behavior graph.
 
     Raises:
-        KeyError: There is none.
+        KeyError: The file has none, or it does not run.
     """
     if scene.behavior is None:
         raise UnknownNameError(f"{scene.asset.path} has no behavior graph that runs")

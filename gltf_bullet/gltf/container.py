@@ -94,6 +94,8 @@ def other_source(path: str) -> tuple[str, str] | None:
     return scheme and (f"a URL ({scheme[1]})", "download the file and give its path")
 
 
+# --- The source, its GLB container and its JSON ---------------------------------------------------
+
 AssetSource: TypeAlias = (
     "str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO | pygltflib.GLTF2"
 )

@@ -201,6 +201,8 @@ class VertexAttributes:
         return array.astype(np.int64)
 
 
+# --- Primitives: triangles and morph targets ------------------------------------------------------
+
 TRIANGLES: Final = 4
 """``mode`` of a primitive (glTF 2.0, "Geometry")."""
 TRIANGLE_STRIP: Final = 5

@@ -91,6 +91,8 @@ def _filled(entries: Sequence[str], width: int) -> list[str]:
     return lines
 
 
+# --- Documents as files and as pygltflib objects --------------------------------------------------
+
 IMAGE_NOT_EMBEDDED = IssueKind(
     "IMAGE_NOT_EMBEDDED",
     Severity.WARNING,

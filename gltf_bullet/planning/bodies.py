@@ -67,6 +67,8 @@ class MovedBodies(Mapping[int, BodyPlan]):
         return node in self.unmoved
 
 
+# --- Plans of all bodies of a scene ---------------------------------------------------------------
+
 ANIMATED_COLLIDER_APART = IssueKind(
     "ANIMATED_COLLIDER_APART",
     Severity.INFO,

@@ -16,7 +16,7 @@ from gltf_bullet.planning.joints.articulation_plan import ArticulationPlan
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.transforms import FloatArray
 
-__all__ = ["BodyLayout", "anchored_nodes", "fits", "layout_of"]
+__all__ = ["BodyLayout", "fits", "fixed_root_nodes", "layout_of"]
 
 _SAME = 1e-7
 """Tolerance [m, and of quaternions]: frames planned from other places differ in the last bits."""
@@ -27,18 +27,18 @@ BodyLayout: TypeAlias = tuple[Hashable, FloatArray]
 
 def layout_of(plan: ScenePlan) -> BodyLayout:
     """The layout of planned bodies."""
-    bodies, anchored = plan.bodies.bodies, anchored_nodes(plan)
+    bodies, fixed = plan.bodies.bodies, fixed_root_nodes(plan)
     frames = [
         (*body.body_from_inertial.translation, *body.body_from_inertial.rotation_xyzw)
         for node, body in bodies.items()
-        if node not in anchored
+        if node not in fixed
     ]
     chains = tuple(_chain(articulation) for articulation in plan.articulations.articulations)
     kinds = tuple((node, body.kind) for node, body in bodies.items())
     return (kinds, chains), np.array(frames, dtype=np.float64).reshape(-1, 7)
 
 
-def anchored_nodes(plan: ScenePlan) -> frozenset[int]:
+def fixed_root_nodes(plan: ScenePlan) -> frozenset[int]:
     """Motion nodes of bodies in multibodies whose root is not a dynamic body.
 
     Their states are joint coordinates, which do not depend on inertial frames.

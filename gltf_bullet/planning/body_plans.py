@@ -44,6 +44,8 @@ def changed(value: T, **fields: object) -> T:
     return made
 
 
+# --- Surfaces, collider groups and bodies ---------------------------------------------------------
+
 ENGINE_FRICTION = 0.5
 """Friction that PyBullet gives to new links (measured)."""
 

@@ -182,6 +182,8 @@ def _hull_in(vertices: PointSet, body_from_shape: Pose, inertial: Pose) -> Place
     return PlacedShape(HullPlan(PointSet(points)), inertial)
 
 
+# --- Masses, moments and speeds of bodies ---------------------------------------------------------
+
 MASS_UNDEFINED = IssueKind(
     "MASS_UNDEFINED",
     Severity.WARNING,

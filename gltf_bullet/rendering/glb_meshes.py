@@ -70,6 +70,8 @@ def shown_in_browser(shown: npt.ArrayLike) -> FloatArray:
     return srgb_from_linear(light / brightest)
 
 
+# --- The GLB file of a mesh -----------------------------------------------------------------------
+
 _MATT = "KHR_materials_specular"
 """Extension that removes specular light, which does not have the file's colour."""
 

@@ -162,6 +162,8 @@ def _areas(corners: FloatArray) -> npt.NDArray[np.float64]:
     return np.asarray(0.5 * np.linalg.norm(normals, axis=1), np.float64)
 
 
+# --- Visuals of a scene, one mesh per body --------------------------------------------------------
+
 ALPHA_MIXED = IssueKind(
     "ALPHA_MIXED",
     Severity.WARNING,

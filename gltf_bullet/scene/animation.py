@@ -129,6 +129,8 @@ def hermite(
     )
 
 
+# --- Tracks and their stacked sampling ------------------------------------------------------------
+
 _CLOSED = 1e-5
 """Tolerance as share of a track's largest number: exporters write about six digits."""
 

@@ -242,7 +242,7 @@ class DebugDraw:
                 nothing and :meth:`strokes` works all the same.
             show: Layers of :data:`~gltf_bullet.viewer.LAYERS` to begin with.
             rate: Most pictures per second of wall time; each costs about two frames.
-            max_lines: Most lines; a ``RuntimeWarning`` tells once what is left out.
+            max_lines: Most lines; a ``RuntimeWarning`` names once the layers that are cut.
             max_texts: Most texts, likewise.
             pause_rendering: Pause the window while lines change. ``False`` is for a script that has
                 switched ``COV_ENABLE_RENDERING`` off itself, which cannot be read from PyBullet.
@@ -342,7 +342,7 @@ class DebugDraw:
         return sent
 
     def picture(self) -> tuple[Strokes, Labels]:
-        """The current lines of all layers, up to ``max_lines`` and ``max_texts``; wireframes first.
+        """The current lines of the shown layers, up to ``max_lines`` and ``max_texts``; and texts.
 
         Raises:
             SceneRemovedError: The scene was removed.
@@ -362,13 +362,13 @@ class DebugDraw:
             notices.append(f"names: {self.max_texts} of {len(labels)} texts (max_texts)")
             few = slice(self.max_texts)
             labels = Labels(labels.positions[few], labels.texts[few], labels.colors[few])
-        self._tell(tuple(notices))
+        self._warn(tuple(notices))
         # Layers with a constant number of lines come first, so that the others move no rows.
         steady = [p for layer, p in zip(shown, parts, strict=True) if layer not in _RESTLESS]
         restless = [p for layer, p in zip(shown, parts, strict=True) if layer in _RESTLESS]
         return Strokes.join([*steady, *restless]), labels
 
-    def _tell(self, notices: tuple[str, ...]) -> None:
+    def _warn(self, notices: tuple[str, ...]) -> None:
         self.notices = notices
         if notices and not self._warned:
             self._warned = True

@@ -175,6 +175,8 @@ def pointer_segments(limits: tuple[JointLimit, ...], size: float) -> FloatArray:
     return np.stack([np.zeros_like(tips), tips], axis=1)
 
 
+# --- The layers of a scene ------------------------------------------------------------------------
+
 COLORS: Final[Mapping[str, Vec3]] = {
     "static": (0.25, 0.35, 0.75),
     "dynamic": (0.0, 0.65, 0.15),

@@ -126,6 +126,8 @@ class Dragging:
         return point
 
 
+# --- The clock, drives and animations of a scene --------------------------------------------------
+
 LONGEST_CATCH_UP = 0.1
 """[s] of wall time: a longer delay of a slow machine is not made up for."""
 WIDEST_LINEAR = 1.0

@@ -65,6 +65,8 @@ class XRay:
             pybullet.changeVisualShape(body, link, rgbaColor=color, physicsClientId=self._client_id)
 
 
+# --- The loop of the window -----------------------------------------------------------------------
+
 FRAME_SECONDS = 1.0 / 60.0
 """[s] Interval of polling keys, mouse and sliders."""
 WATCH_SECONDS = 0.25

@@ -117,6 +117,9 @@ def _signature(path: Path) -> _Signature:
     return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
 
+# --- A viewed file --------------------------------------------------------------------------------
+
+
 class Session(Playback):
     """A file in a world of its own, played in real time; an invalid file is a state, no error."""
 

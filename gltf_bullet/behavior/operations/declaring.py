@@ -46,6 +46,8 @@ class CustomEvent:
     """Type and initial value by socket id."""
 
 
+# --- Operations and the table of all of them ------------------------------------------------------
+
 ANY: Final = "any"
 """Type of an input socket that accepts every type."""
 

@@ -1,7 +1,4 @@
-"""Functions of numbers as the text defines them, special values included ("Math Operations").
-
-The file is long since the text has a hundred such functions, each with its special values.
-"""
+"""Functions of numbers as the text defines them, special values included ("Math Operations")."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ class _Reader:
     # --- includes -----------------------------------------------------------------------------
 
     def _with_includes(self, text: str, root: XmlElement, path: Path) -> str:
-        """The text with the elements of other files in the place of their names."""
+        """The text with each include replaced by the elements of its file."""
         edits = [
             Edit(element.start, element.end, self._included_text(element, path))
             for element in root.all_below()

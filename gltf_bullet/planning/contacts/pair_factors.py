@@ -258,7 +258,7 @@ def _bounded(factors: FloatArray, most: FloatArray, edges: Sequence[Edge]) -> Fl
 def _in_reach(factors: FloatArray, wanted: FloatArray, split: Sequence[Edge]) -> FloatArray:
     """Factors raised to :data:`HAIR` where a pair-specific surface would have to divide by 0."""
     reached = factors.copy()
-    for carrier, partner in split:
-        if wanted[carrier, partner] > 0.0:
+    for owner, partner in split:
+        if wanted[owner, partner] > 0.0:
             reached[partner] = max(reached[partner], HAIR)
     return reached

@@ -3,6 +3,7 @@
 Implements "Physics Materials" and "Collision Filtering" of KHR_physics_rigid_bodies. Surfaces whose
 pairs contradict each other (an average is no product) get pair-specific links, which collide only
 with the partner in question (measured: a collider split in this way slides exactly as a plain one).
+The file is long since the split of a pair depends on all materials, filters and bodies at once.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ _NAMES: Final[dict[type[ShapePlan], str]] = {
     ConvexPartsPlan: "convex hull",
     CylinderPlan: "cylinder",
     HullPlan: "convex hull",
-    InfinitePlanePlan: "box",  # as which it stands where things bounce
+    InfinitePlanePlan: "box",  # which replaces a plane that things bounce on
 }
 _FLAT: Final = ("box", "convex hull", "cylinder")
 _LOSSES: Final[dict[tuple[str, str], float]] = {
@@ -311,6 +312,8 @@ def uses_on_triangles(
     )
 
 
+# --- Surfaces of all colliders, for every pair of them --------------------------------------------
+
 MATERIALS_APPROXIMATED = IssueKind(
     "MATERIALS_APPROXIMATED",
     Severity.WARNING,
@@ -365,7 +368,7 @@ class ContactPlan:
     on_triangles: frozenset[SurfaceUse] = frozenset()
     """Uses that may meet a triangle mesh."""
     self_excluding: frozenset[CollisionFilter] = frozenset()
-    """Filters that forbid what joints forbid already; see :func:`self_exclusions`."""
+    """Filters that forbid only collisions which joints exclude too; see :func:`self_exclusions`."""
 
     @cached_property
     def index_of(self) -> dict[SurfaceKey, int]:
@@ -660,18 +663,18 @@ class _Surfaces:
         """The pair-specific surfaces that a collider needs besides its main one."""
         contacts, main = self._contacts, self.main(key, collision_filter)
         result = []
-        for carrier, partner in contacts.factors.split:
-            if carrier != self._row[key]:
+        for owner, partner in contacts.factors.split:
+            if owner != self._row[key]:
                 continue
             targets, factors = contacts.targets, contacts.factors
             result.append(
                 replace(
                     main,
                     friction=pair_specific_factor(
-                        targets.friction[carrier, partner], factors.friction[partner]
+                        targets.friction[owner, partner], factors.friction[partner]
                     ),
                     restitution=pair_specific_factor(
-                        targets.restitution[carrier, partner], factors.restitution[partner]
+                        targets.restitution[owner, partner], factors.restitution[partner]
                     ),
                     only_against=contacts.surface_class(partner),
                 )

@@ -50,7 +50,7 @@ class LinkFrame:
     link: int
     """Link index, -1 for the base; for an anchor its node, or :data:`WORLD`."""
     link_from_frame: Pose
-    """In the link frame; in the anchor's frame for an anchor, be it a node's or the world's."""
+    """Pose in the link frame, or in the frame of the anchor, be it a node or the world."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

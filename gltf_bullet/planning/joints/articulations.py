@@ -55,7 +55,7 @@ __all__ = ["plan_articulations"]
 def split_articulation(
     plan: ArticulationPlan, first_number: int
 ) -> tuple[list[ArticulationPlan], list[CutConstraint]]:
-    """One articulation per multibody, numbered from ``first_number``, and what connects them.
+    """One articulation per multibody, numbered from ``first_number``, and the constraints between.
 
     An articulation whose rows act between two multibodies stays whole: its solve needs both.
     """
@@ -266,6 +266,8 @@ def _poses(multibody: MultibodyPlan) -> list[Pose]:
         poses.append(above @ link.parent_from_link)
     return poses
 
+
+# --- Plans of all articulations of a scene --------------------------------------------------------
 
 JOINT_WITHOUT_EFFECT = IssueKind(
     "JOINT_WITHOUT_EFFECT",

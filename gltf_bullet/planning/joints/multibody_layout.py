@@ -240,6 +240,8 @@ def _body_on_dof(
     )
 
 
+# --- The links of a multibody in depth-first order ------------------------------------------------
+
 MULTIBODY_LINKS = 126
 """Links of one multibody: the engine's silent limit of 127, less one fixed link that some need."""
 MULTIBODY_GROUPS = 50
@@ -337,7 +339,7 @@ class MultibodyDraft:
 
 @dataclass(slots=True)
 class EmittedMultibody:
-    """A multibody as values, with what other parts of the plan need to know about it."""
+    """A multibody as values, with the facts that other parts of the plan need."""
 
     plan: MultibodyPlan
     dofs: dict[int, list[DofPlan]]

@@ -170,6 +170,8 @@ def _read_parts(path: Path) -> tuple[FloatArray, ...] | None:
     return tuple(sound) if sound else None
 
 
+# --- Decompositions of a scene, cached and with a shared budget of time ---------------------------
+
 _RECIPE: Final = "coacd-2"
 """Version of the worker's results: raise it when they change, so that no old entry is used."""
 
@@ -221,7 +223,7 @@ class Decomposer:
         if found is None or not (found.outcome == "full" or found.seconds >= 0.9 * seconds):
             found = _run(mesh, seconds, longest, self._options)
             _write(path, found)
-        # What was found before counts as if it were found now: a scene that is loaded again has the
+        # A cached result counts as if it were computed now: a scene that is loaded again has the
         # same shares, and computes nothing.
         self._left -= min(longest, found.seconds)
         return found
@@ -246,7 +248,7 @@ def _run(
     begin = time.monotonic()
     low, high = mesh.points.min(axis=0), mesh.points.max(axis=0)
     center, size = 0.5 * (low + high), float((high - low).max())
-    # Of unit size, whatever the mesh's: coacd has absolute tolerances.
+    # Coordinates of unit size, since coacd has absolute tolerances.
     result = run_worker(
         (mesh.points - center) / size,
         np.asarray(mesh.triangles),

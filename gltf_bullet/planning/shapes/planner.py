@@ -208,8 +208,8 @@ def _ring(y: float, radius: float, segments: int) -> FloatArray:
 # --- Largest and smallest sizes of the model's shapes that the engine can handle ------------------
 
 LEAST_THICKNESS = 1e-6
-"""[m]: the engine refuses balls and capsules of radius 0, and what is thinner than a thousandth of
-its own contact margin meets nothing reliably."""
+"""Smallest thickness [m]: the engine refuses balls and capsules of radius 0, and a shape thinner
+than a thousandth of its own contact margin collides unreliably."""
 
 
 def reach_of(shape: Shape) -> float:
@@ -254,6 +254,8 @@ def with_thickness(
                 return shape
             return replace(shape, radius_bottom=least_r, radius_top=least_r)
 
+
+# --- The engine shape of each shape of the model --------------------------------------------------
 
 SHAPE_DISABLED = IssueKind(
     "SHAPE_DISABLED",

@@ -76,7 +76,7 @@ class PointGeometry:
         local = (points - self._origin) @ self._axes
         result: FloatArray = self._nearest(local) @ self._axes.T + self._origin
         inside = self.contains(points)
-        result[inside] = points[inside]  # to the bit: what is left of a way has a direction
+        result[inside] = points[inside]  # exactly, so that the difference of both is 0
         return result
 
     def _nearest(self, local: FloatArray) -> FloatArray:

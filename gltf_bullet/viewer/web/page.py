@@ -344,6 +344,8 @@ class Panel:
             handle.remove()
 
 
+# --- The page: one server with one scene ----------------------------------------------------------
+
 WORDS_SECONDS = 0.2
 """[s] Interval of updating the texts of the panel."""
 GRIP_COLOR = (1.0, 0.3, 0.0)
@@ -503,7 +505,7 @@ class WebPage:
         return pick
 
     def _hover(self, node: int | None) -> None:
-        """Tell the file's behavior graph the node below the pointer; ``None`` for no node.
+        """Tell the file's behavior graph which node is below the pointer; ``None`` for no node.
 
         viser reports clicks only, no pointer positions: a node that was clicked or chosen counts as
         below the pointer until another is.

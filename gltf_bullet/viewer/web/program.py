@@ -140,6 +140,8 @@ def play(page: WebPage, seconds: float) -> None:
         time.sleep(max(0.0, FRAME_SECONDS - (time.monotonic() - now)))
 
 
+# --- ``gltf-bullet view --web`` -------------------------------------------------------------------
+
 WATCH_SECONDS = 0.3
 """[s] Interval of checking the file for changes."""
 RATE = 30.0
