@@ -1,10 +1,11 @@
-"""What every number of a file, and of steps, may be: the one table of what the engine can carry.
+"""The magnitudes of numbers, in files and of steps, that the engine can carry.
 
 JSON holds numbers up to 1e308 and beyond; the engine squares lengths, multiplies them by masses and
-divides by what comes out. Each property below has the largest magnitude that is carried, and what
+divides by what comes out. Each quantity below has the largest magnitude that is carried, and what
 becomes of a larger one: refused where that is a place or a size (another one would be another
 scene), limited and named where it is a strength (more of it would make no difference that the
-engine can show). Names are the same in all dialects, so the table is by name.
+engine can show). ``model/properties.py`` says which quantity a property of the physics is; the
+names of glTF itself are here.
 """
 
 from __future__ import annotations
@@ -63,62 +64,51 @@ PLACED_SIZE: Final = 1.2 * SIZE
 LONGEST_STEP: Final = 10.0
 """[s] of one step. What falls from rest is 500 m further after one."""
 
-_BY_NAME: Final[dict[str, NumberRange]] = {
-    # Places and sizes [m].
-    "translation": NumberRange(PLACE),
-    "scale": NumberRange(PLACE),
-    "matrix": NumberRange(PLACE),
-    "centerOfMass": NumberRange(SIZE),
-    "points": NumberRange(PLACE),
-    "size": NumberRange(SIZE),
-    "radius": NumberRange(SIZE),
-    "radiusBottom": NumberRange(SIZE),
-    "radiusTop": NumberRange(SIZE),
-    "height": NumberRange(SIZE),
-    "sizeX": NumberRange(SIZE, "unlimited"),
-    "sizeZ": NumberRange(SIZE, "unlimited"),
-    "unitDistance": NumberRange(PLACE),
-    "weights": NumberRange(1e6),
+# Places and sizes [m].
+POSITION: Final = NumberRange(PLACE)
+EXTENT: Final = NumberRange(SIZE)
+ENDLESS_EXTENT: Final = NumberRange(SIZE, "unlimited")
+MORPH_WEIGHT: Final = NumberRange(1e6)
+# Masses [kg] and inertias [kg m^2]: a grain of dust to a mountain. What joins bodies of both
+# ends of it has a ratio of 1e21, still five digits away from losing the lighter one.
+MASS: Final = NumberRange(1e12, "limited", 1e-9)
+MOMENT: Final = NumberRange(1e18, "limited", 1e-15)
+INERTIA_TENSOR: Final = NumberRange(1e18)
+# Strengths. A step of 1/60 s at 1e6 m/s^2 gives 1.7e4 m/s, below the engine's clamp on speeds.
+GRAVITY: Final = NumberRange(1e6, "limited")
+GRAVITY_FACTOR: Final = NumberRange(1e5, "limited")
+FRICTION: Final = NumberRange(1e4, "limited")
+# An impact multiplies speeds by it.
+RESTITUTION: Final = NumberRange(10.0, "limited")
+# Blender and Unity write the largest float for "no limit".
+JOINT_BOUND: Final = NumberRange(1e9, "unlimited")
+DRIVE_FORCE: Final = NumberRange(1e12, "unlimited")
+# [N/m] and [N s/m]: 1 kg on it is at rest within one step of any rate long before.
+STIFFNESS: Final = NumberRange(1e12, "limited")
+DRIVE_POSITION: Final = NumberRange(1e6, "limited")
+DRIVE_VELOCITY: Final = NumberRange(1e5, "limited")
+PRIORITY: Final = NumberRange(1e9, "limited")
+
+_OF_GLTF: Final = {
+    "translation": POSITION,
+    "scale": POSITION,
+    "matrix": POSITION,
+    "weights": MORPH_WEIGHT,
     # In accessors.
-    "POSITION": NumberRange(PLACE),
-    "inverseBindMatrices": NumberRange(PLACE),
+    "POSITION": POSITION,
+    "inverseBindMatrices": POSITION,
     # Of animations [s].
     "input": NumberRange(1e9),
-    # Masses [kg] and inertias [kg m^2]: a grain of dust to a mountain. What joins bodies of both
-    # ends of it has a ratio of 1e21, still five digits away from losing the lighter one.
-    "mass": NumberRange(1e12, "limited", 1e-9),
-    "inertiaDiagonal": NumberRange(1e18, "limited", 1e-15),
-    "inertiaTensor": NumberRange(1e18),
-    # Strengths. A step of 1/60 s at 1e6 m/s^2 gives 1.7e4 m/s, below the engine's clamp on speeds.
-    "gravity": NumberRange(1e6, "limited"),
-    "gravityFactor": NumberRange(1e5, "limited"),
-    "staticFriction": NumberRange(1e4, "limited"),
-    "dynamicFriction": NumberRange(1e4, "limited"),
-    # An impact multiplies speeds by it.
-    "restitution": NumberRange(10.0, "limited"),
-    # Blender and Unity write the largest float for "no limit".
-    "min": NumberRange(1e9, "unlimited"),
-    "max": NumberRange(1e9, "unlimited"),
-    "maxForce": NumberRange(1e12, "unlimited"),
-    # [N/m] and [N s/m]: 1 kg on it is at rest within one step of any rate long before.
-    "stiffness": NumberRange(1e12, "limited"),
-    "damping": NumberRange(1e12, "limited"),
-    "springConstant": NumberRange(1e12, "limited"),
-    "springDamping": NumberRange(1e12, "limited"),
-    "positionTarget": NumberRange(1e6, "limited"),
-    "velocityTarget": NumberRange(1e5, "limited"),
-    "priority": NumberRange(1e9, "limited"),
 }
 
 
 def range_of(name: str) -> NumberRange:
-    """The range of a property, by its name in the file."""
-    return _BY_NAME.get(name, GENERAL)
+    """The range of a number of glTF itself, by its name in the file."""
+    return _OF_GLTF.get(name, GENERAL)
 
 
-def carried(name: str, value: float) -> float | None:
+def carried(allowed: NumberRange, value: float) -> float | None:
     """``value`` as it is taken: itself, limited, or infinite; ``None`` where it is refused."""
-    allowed = range_of(name)
     size = abs(value)
     if size > allowed.largest or not math.isfinite(value):
         if allowed.beyond == "refused" or math.isnan(value):

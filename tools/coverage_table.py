@@ -1,8 +1,9 @@
 """The reference page of all physics properties: ``python -m tools.coverage_table``.
 
-Its rows are what the modules of ``dialects`` and ``planning`` declare as ``Coverage`` beside the
-code that reads or plans a property. The properties themselves are collected from what the dialects
-read, so that none can be forgotten. What stands before the first table is written by hand.
+Its rows are those of the entries of ``model/properties.py``, and what the modules of ``dialects``
+and ``planning`` declare as ``Coverage`` beside the code that reads or plans a property. The
+properties are those entries, and what the dialects read by hand, so that none can be forgotten.
+What stands before the first table is written by hand.
 ``--check`` only compares and fails where the page is out of date.
 """
 
@@ -19,6 +20,7 @@ from typing import Final
 
 from gltf_bullet.behavior.operations.catalogue import OPERATIONS
 from gltf_bullet.coverage import Coverage, CoverageRow, Treatment
+from gltf_bullet.model.properties import TABLES, Dialect
 from tools.list_issues import PACKAGE, REFERENCE, ROOT
 
 __all__ = ["coverage_page", "declared_rows", "introduction_of", "operation_rows", "properties"]
@@ -33,9 +35,18 @@ DIALECT_OF: Final[Mapping[str, str]] = {
     "omi/collider": "OMI_collider",
     "omi/": "OMI",
     "msft/": "MSFT",
-    "joint_limit_tables": "MSFT",  # first drafts of KHR have its words
+    "older_joint_forms": "MSFT",  # first drafts of KHR have its words
 }
 """By the beginning of a module's path; modules of another path serve every dialect."""
+
+NAME_OF: Final[Mapping[Dialect, str]] = {
+    Dialect.KHR: "KHR",
+    Dialect.CORE: "KHR",
+    Dialect.OMI: "OMI",
+    Dialect.OMI_COLLIDER: "OMI_collider",
+    Dialect.MSFT_LATER: "MSFT",
+    Dialect.MSFT_CAMEL: "MSFT",
+}
 
 BEHAVIOR: Final = "## Behavior (KHR_interactivity)"
 OPERATION_TESTS: Final = (
@@ -65,8 +76,15 @@ SECTIONS: Final = (
 
 
 def properties() -> dict[str, list[str]]:
-    """Property names with the dialects that have them, from the calls of ``known_keys``."""
+    """Property names with the dialects that have them.
+
+    From the tables, and from the calls of ``known_keys`` for what is read by hand.
+    """
     found: dict[str, set[str]] = {}
+    for table in TABLES:
+        for dialect, where in NAME_OF.items():
+            for name in table.names(dialect):
+                found.setdefault(name, set()).add(where)
     for path in sorted(DIALECTS.rglob("*.py")):
         place = path.relative_to(DIALECTS).with_suffix("").as_posix()
         dialect = next(
@@ -83,10 +101,6 @@ def _read_names(path: Path, place: str) -> Iterator[str]:
     for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
             continue
-        for keyword in call.keywords:
-            # A dialect's own word for a common property, such as springConstant.
-            if (keyword.arg or "").endswith("_key") and isinstance(keyword.value, ast.Constant):
-                yield str(keyword.value.value)
         if call.func.id == "known_keys":
             module = import_module("gltf_bullet.dialects." + place.replace("/", "."))
             for argument in call.args:
@@ -106,8 +120,8 @@ def _names(argument: ast.expr, module: ModuleType) -> list[str]:
 
 
 def declared_rows() -> dict[str, list[CoverageRow]]:
-    """The rows of all modules, by section."""
-    found: dict[int, Coverage] = {}
+    """The rows of all entries and modules, by section."""
+    found = {id(coverage): coverage for coverage in (table.coverage() for table in TABLES)}
     for name in DECLARING:
         package = import_module(name)
         for info in pkgutil.walk_packages(package.__path__, f"{name}."):

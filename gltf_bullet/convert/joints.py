@@ -19,7 +19,7 @@ from gltf_bullet.convert.description import (
 from gltf_bullet.convert.issues import NOT_IN_GLTF
 from gltf_bullet.convert.world_nodes import WorldNodes
 from gltf_bullet.diagnostics import ROOT, Diagnostics
-from gltf_bullet.dialects.joint_extras import EXTRAS
+from gltf_bullet.dialects.joints import EXTRAS
 from gltf_bullet.model import DriveMode, Joint, JointDescription, JointDrive, JointLimit
 from gltf_bullet.model.joints import DofKind
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Quat, Vec3, rotation_to

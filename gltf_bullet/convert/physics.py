@@ -33,7 +33,7 @@ from gltf_bullet.convert.joints import (
 from gltf_bullet.convert.surfaces import lost_of, material_of
 from gltf_bullet.convert.world_nodes import WorldNodes
 from gltf_bullet.diagnostics import ROOT, Diagnostics
-from gltf_bullet.dialects.joint_extras import EXTRAS
+from gltf_bullet.dialects.joints import EXTRAS
 from gltf_bullet.model import (
     Box,
     Capsule,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gltf_bullet.convert.description import LinkDescription
-from gltf_bullet.model import PhysicsMaterial
-from gltf_bullet.model.materials import CombineMode
+from gltf_bullet.model import CombineMode, PhysicsMaterial
 
 __all__ = ["lost_of", "material_of"]
 

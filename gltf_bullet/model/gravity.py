@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
+from typing import Final
 
 from gltf_bullet.diagnostics import ROOT, JsonPointer
 from gltf_bullet.transforms import Vec3
 
 __all__ = ["GravityField", "GravityFieldKind", "GravityVolume", "WorldGravity"]
+
+
+_DOWN: Final[Vec3] = (0.0, -1.0, 0.0)
 
 
 class GravityFieldKind(enum.Enum):
@@ -31,7 +35,7 @@ class WorldGravity:
 
     gravity: float
     """[m/s^2]"""
-    direction: Vec3
+    direction: Vec3 = _DOWN
     """Unit vector."""
     pointer: JsonPointer = field(default=ROOT, compare=False)
 
@@ -45,7 +49,7 @@ class GravityField:
     """[m/s^2] at the unit distance (everywhere without one); negative pushes away."""
     unit_distance: float = 0.0
     """[m] where the strength is ``gravity``; 0: no falloff."""
-    direction: Vec3 = (0.0, -1.0, 0.0)
+    direction: Vec3 = _DOWN
     """Directional fields only."""
     radius: float = 0.0
     """Disc and torus fields only [m]."""

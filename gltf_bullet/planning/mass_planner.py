@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from gltf_bullet import number_ranges
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
 from gltf_bullet.gltf.fields import NUMBER_LIMITED
 from gltf_bullet.model import (
@@ -19,7 +20,7 @@ from gltf_bullet.model import (
     PhysicsScene,
 )
 from gltf_bullet.model.mass_properties import Moments, principal_inertia
-from gltf_bullet.number_ranges import carried, range_of
+from gltf_bullet.number_ranges import carried
 from gltf_bullet.planning.body_plans import VELOCITY_CLAMP, BodyPlan
 from gltf_bullet.planning.collider_groups import PlacedCollider, group_colliders
 from gltf_bullet.planning.shape_axes import principal_moments_about
@@ -243,10 +244,10 @@ class MassPlanner:
 
     def _carried_mass(self, motion: Motion, mass: float) -> float:
         """What follows from shapes is as large as they are; what is stated is in range already."""
-        taken = carried("mass", mass)
+        taken = carried(number_ranges.MASS, mass)
         if motion.mass is not None or taken is None or taken == mass:
             return mass
-        allowed = range_of("mass")
+        allowed = number_ranges.MASS
         self._diagnostics.report(
             NUMBER_LIMITED, motion.pointer, key="the mass of the shapes", got=f"{mass:g}",
             allowed=f"{allowed.smallest:g} to {allowed.largest:g} kg", used=taken,

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind
-from gltf_bullet.dialects.joint_drives import DRIVE_PAIR_INCOMPLETE, DRIVE_WORD_UNKNOWN
-from gltf_bullet.dialects.joint_limits import (
+from gltf_bullet.dialects.joints import (
     AXIS_REPEATED,
+    DRIVE_PAIR_INCOMPLETE,
+    DRIVE_WORD_UNKNOWN,
     LIMIT_AXES_EMPTY,
     LIMIT_BOTH_AXES,
     LIMIT_RANGE_EMPTY,
@@ -19,7 +20,7 @@ from gltf_bullet.dialects.joint_limits import (
     NEGATIVE_AS_UNLIMITED,
 )
 from gltf_bullet.dialects.khr.physics_rigid_bodies import JOINTS_OF_FIRST_DRAFTS
-from gltf_bullet.dialects.properties import UNKNOWN_PROPERTY
+from gltf_bullet.dialects.reading import UNKNOWN_PROPERTY
 from gltf_bullet.dialects.references import (
     JOINT_MOVES_NOTHING,
     JOINT_WITHIN_BODY,

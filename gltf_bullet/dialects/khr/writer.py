@@ -14,14 +14,13 @@ import numpy as np
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.khr import physics_rigid_bodies as khr_physics_rigid_bodies
-from gltf_bullet.dialects.khr.encoding import JsonOut
 from gltf_bullet.dialects.khr.moved_pointers import (
     MovedPointers,
     Places,
     pointers_in,
     with_moved_pointers,
 )
-from gltf_bullet.dialects.khr.scene import physics_to_khr
+from gltf_bullet.dialects.khr.scene import JsonOut, physics_to_khr
 from gltf_bullet.dialects.mesh_geometry import mesh_of_node
 from gltf_bullet.dialects.registry import PHYSICS_EXTENSIONS
 from gltf_bullet.gltf.document import Document

@@ -15,9 +15,9 @@ from typing import Any, Final
 import numpy as np
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
-from gltf_bullet.dialects.joint_tables import JOINT_LEFT_OUT
+from gltf_bullet.dialects.joints import JOINT_LEFT_OUT
 from gltf_bullet.dialects.parts import node_extension_pointer
-from gltf_bullet.dialects.properties import AS_EMPTY, require
+from gltf_bullet.dialects.reading import AS_EMPTY, require
 from gltf_bullet.gltf.fields import JsonObject, read_index, read_indices, read_objects
 from gltf_bullet.transforms import FloatArray, matrices_from_trs
 

@@ -10,12 +10,12 @@ import numpy as np
 from gltf_bullet.model import (
     DEFAULT_MATERIAL,
     CollisionFilter,
+    CombineMode,
     MotionKind,
     PhysicsMaterial,
     combine,
     may_collide,
 )
-from gltf_bullet.model.materials import CombineMode
 from gltf_bullet.planning.bodies import BodyPlans
 from gltf_bullet.planning.body_plans import SurfaceKey
 from gltf_bullet.planning.contacts.flat_landings import Shown
