@@ -1,4 +1,4 @@
-"""What becomes of a property of the files, declared beside the code that decides it.
+"""Declarations of how each property of the files is treated, beside the code that decides it.
 
 The rows of all modules make the reference page ``coverage``, by ``tools/coverage_table.py``; a test
 fails where a property that some dialect reads has no row, or where a row names a test that is not
@@ -25,14 +25,14 @@ __all__ = [
 
 
 class Treatment(enum.Enum):
-    """What becomes of a property."""
+    """The treatment of a property."""
 
     EXACT = "exact"
-    """As the specification says, within rounding or the stated number."""
+    """The specification is kept, within rounding or the stated number."""
     APPROXIMATED = "approximated"
-    """Otherwise than written, by a number that the issue or the row states."""
+    """The result differs by a number that the issue or the row states."""
     IGNORED = "ignored"
-    """Without effect."""
+    """The property has no effect."""
     REFUSED = "refused"
     """The file is not loaded."""
 
@@ -42,21 +42,21 @@ class CoverageRow:
     """Properties that are treated alike in one case."""
 
     properties: tuple[str, ...]
-    """As the files spell them."""
+    """Their names in the files."""
     treatment: Treatment
     when: str
     """The case; ``""``: always, or in all cases that no other row names."""
     how: str
-    """How near, or by which means."""
+    """The accuracy, or the means."""
     issue: IssueKind | None
-    """What is reported then."""
+    """The issue that is reported then."""
     shown_by: str
     """The test that shows it, as pytest names it: ``tests/...::test_...``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The rows that a module answers for."""
+    """The rows that a module declares."""
 
     section: str
     """The heading on the page."""
@@ -64,12 +64,12 @@ class Coverage:
 
 
 def covers(section: str, *rows: CoverageRow) -> Coverage:
-    """Declare what a module answers for."""
+    """Declare the rows of a module."""
     return Coverage(section, rows)
 
 
 def exact(*properties: str, shown_by: str, when: str = "", how: str = "") -> CoverageRow:
-    """Treated as the specification says, which the named test shows."""
+    """The specification is kept, which the named test shows."""
     return CoverageRow(
         properties=properties,
         treatment=Treatment.EXACT,
@@ -83,7 +83,7 @@ def exact(*properties: str, shown_by: str, when: str = "", how: str = "") -> Cov
 def approximated(
     *properties: str, when: str, by: IssueKind | None = None, how: str = ""
 ) -> CoverageRow:
-    """Treated otherwise: by how much is in the issue ``by``, or in ``how``.
+    """The result differs, by a number in the issue ``by``, or in ``how``.
 
     Raises:
         ValueError: Neither is given.
@@ -101,7 +101,7 @@ def approximated(
 
 
 def ignored(*properties: str, when: str, by: IssueKind) -> CoverageRow:
-    """Without effect in this case, which the issue says."""
+    """The property has no effect in this case, which the issue says."""
     return CoverageRow(
         properties=properties,
         treatment=Treatment.IGNORED,

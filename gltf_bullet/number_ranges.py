@@ -42,27 +42,27 @@ class NumberRange:
 
     largest: float
     beyond: Literal["refused", "limited", "unlimited"] = "refused"
-    """What becomes of more: an error, ``largest`` in its place, or infinity."""
+    """The treatment of a larger number: an error, ``largest`` in its place, or infinity."""
     smallest: float = SINGLE_PRECISION_SMALLEST
-    """Of what is not 0. Less is raised to it where the property is ``limited``, else it is 0."""
+    """Smallest magnitude above 0: less is raised to it where more is ``limited``, else it is 0."""
 
 
 GENERAL: Final = NumberRange(SINGLE_PRECISION_LARGEST)
-"""Of every property without an entry of its own."""
+"""The range of every number without one of its own."""
 
 PLACE: Final = 1e9
-"""[m]: 2.5 times the way to the moon; doubles resolve 1e-7 m there. Scales may be as large: the
-shapes that result have limits of their own (``planning/shapes``)."""
+"""Distance [m], 2.5 times the way to the moon; doubles resolve 1e-7 m there. Scales may be as
+large: the shapes that result have limits of their own (``planning/shapes``)."""
 WORLD: Final = 3e10
-"""[m] of a node in the world, transforms of its parents and of the caller included. No power of
-ten, so that rounding in one placement and another does not decide about a file."""
+"""Distance [m] of a node in the world, transforms of its parents and of the caller included. No
+power of ten, so that rounding in one placement and another does not decide about a file."""
 SIZE: Final = 1e8
-"""[m] of a shape, eight times the Earth: volumes are 1e24 and inertias 1e40 at most."""
+"""Size [m] of a shape, eight times the Earth: volumes are 1e24 and inertias 1e40 at most."""
 PLACED_SIZE: Final = 1.2 * SIZE
-"""[m] of a shape with the scale of its node; no power of ten either."""
+"""Size [m] of a shape with the scale of its node; no power of ten either."""
 
 LONGEST_STEP: Final = 10.0
-"""[s] of one step. What falls from rest is 500 m further after one."""
+"""Duration [s] of one step. A body that falls from rest is 500 m further after one."""
 
 # Places and sizes [m].
 POSITION: Final = NumberRange(PLACE)
@@ -121,7 +121,7 @@ def carried(allowed: NumberRange, value: float) -> float | None:
 
 
 def unusable_settings(step: float, gravity: tuple[float, float, float]) -> str:
-    """Why nothing can be stepped with these [s], [m/s^2], of ``{client}``; empty where it can."""
+    """The reason why step [s] or gravity [m/s^2] of ``{client}`` cannot be used, or ``""``."""
     if not 0.0 < step <= LONGEST_STEP:
         allowed = f"above 0 and at most {LONGEST_STEP:g} s (pybullet.setTimeStep)"
         return f"the time step of {{client}} is {step:g} s; must be {allowed}"
@@ -132,7 +132,7 @@ def unusable_settings(step: float, gravity: tuple[float, float, float]) -> str:
 
 
 def step_count(count: object) -> int:
-    """How many steps somebody asks for.
+    """The number of steps that ``count`` means.
 
     Raises:
         TypeError: No whole number.
@@ -148,10 +148,10 @@ def step_count(count: object) -> int:
 
 
 def finite_vector(name: str, values: object) -> tuple[float, float, float]:
-    """Three numbers that somebody hands over.
+    """Three finite numbers as a tuple.
 
     Args:
-        name: What they are, for a message.
+        name: Their name in a message.
         values: A sequence or an array.
 
     Raises:

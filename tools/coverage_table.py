@@ -28,7 +28,7 @@ __all__ = ["coverage_page", "declared_rows", "introduction_of", "operation_rows"
 PAGE: Final = REFERENCE / "coverage.md"
 DIALECTS: Final = PACKAGE / "dialects"
 DECLARING: Final = ("gltf_bullet.dialects", "gltf_bullet.planning")
-"""The packages whose modules decide what becomes of a property."""
+"""The packages whose modules decide the treatment of a property."""
 
 DIALECT_OF: Final[Mapping[str, str]] = {
     "khr/": "KHR",
@@ -37,7 +37,7 @@ DIALECT_OF: Final[Mapping[str, str]] = {
     "msft/": "MSFT",
     "older_joint_forms": "MSFT",  # first drafts of KHR have its words
 }
-"""By the beginning of a module's path; modules of another path serve every dialect."""
+"""Dialects by the beginning of a module's path; other modules serve every dialect."""
 
 NAME_OF: Final[Mapping[Dialect, str]] = {
     Dialect.KHR: "KHR",
@@ -55,7 +55,7 @@ OPERATION_TESTS: Final = (
     "tests/runtime/test_behavior.py",
     "tests/behavior/test_reading.py",
 )
-"""Where operations are shown, the narrowest first."""
+"""Files with tests that show operations, the narrowest first."""
 _ABOUT_OPERATIONS: Final = (
     "A row for each operation that is declared; sockets and types are in [behavior](behavior.md),\n"
     "`tests/browser/test_babylon.py` compares with Babylon.js. Graphs with other operations of\n"
@@ -209,7 +209,7 @@ def _texts(tree: ast.AST) -> set[str]:
 
 
 def _ordered(rows: Sequence[CoverageRow]) -> list[tuple[str, CoverageRow]]:
-    """By name; the cases of one name from exact to refused, then as declared."""
+    """Rows by name; the cases of one name from exact to refused, then as declared."""
     order = list(Treatment)
     pairs = [(name, row) for row in rows for name in row.properties]
     return sorted(pairs, key=lambda pair: (pair[0].lower(), order.index(pair[1].treatment)))
@@ -229,7 +229,7 @@ def _line(row: CoverageRow, name: str, where: Sequence[str]) -> str:
 
 
 def introduction_of(page: str) -> str:
-    """What stands before the first table."""
+    """The text before the first table."""
     return page.partition(f"## {SECTIONS[0]}")[0].rstrip()
 
 

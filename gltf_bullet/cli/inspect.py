@@ -1,4 +1,4 @@
-"""``gltf-bullet inspect``: what a file holds and what the engine would get."""
+"""``gltf-bullet inspect``: the content of a file and its plan for the engine."""
 
 from __future__ import annotations
 

@@ -53,7 +53,14 @@ from gltf_bullet.model import (
     JointDrive,
     JointLimit,
 )
-from gltf_bullet.model.properties import DRIVE, JOINT, LIMIT, Dialect
+from gltf_bullet.model.properties import (
+    DRIVE,
+    JOINT,
+    JOINT_EXTRAS,
+    LIMIT,
+    Dialect,
+    Property,
+)
 
 __all__ = [
     "AXIS_REPEATED",
@@ -146,7 +153,7 @@ COVERAGE: Final = covers(
     "Joints",
     exact(
         "physicsJoints", "joint",
-        shown_by="tests/dialects/test_khr_joints.py::test_every_property_of_a_limit_is_read",
+        shown_by="tests/dialects/test_joints.py::test_every_property_of_a_limit_is_read",
     ),
     approximated(
         "min", "max", when="min above max", by=LIMIT_RANGE_EMPTY, how="they are swapped"
@@ -371,7 +378,7 @@ def _word(
     *,
     instead: str,
 ) -> T | None:
-    """What a word stands for; the schemas of KHR and OMI allow any string."""
+    """The meaning of a word; the schemas of KHR and OMI allow any string."""
     value = read_string(entry, key, at, diagnostics, instead=instead)
     if value is not None and value not in known:
         words = " nor ".join(known)
@@ -424,15 +431,13 @@ def with_extras(
         if "mimic" in own and coupling is None:
             at = ROOT / "nodes" / number / "extras" / EXTRAS / "mimic"
             diagnostics.report(JOINT_MIMIC_UNUSABLE, at, got=repr(own["mimic"])[:80])
-        found[number] = replace(
-            joint,
-            coupling=coupling,
-            max_velocity=_number(own.get("maxVelocity")) or 0.0,
-            max_force=_number(own.get("maxForce")) or 0.0,
-            friction=_number(own.get("friction")) or 0.0,
-            on_fixed_base=own.get("fixedBase") in (True, 1),
-        )
+        stated = {e.field: _extra(own.get(e.key), e) for e in JOINT_EXTRAS}
+        found[number] = replace(joint, coupling=coupling, **stated)
     return found
+
+
+def _extra(value: object, entry: Property) -> Any:
+    return value in (True, 1) if entry.is_boolean else _number(value) or entry.default
 
 
 def _coupling(

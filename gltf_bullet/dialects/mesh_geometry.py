@@ -94,7 +94,7 @@ class MeshTemplate:
 
 
 ShapeEntry = Shape | MeshTemplate
-"""What a shape table holds."""
+"""An entry of a shape table."""
 
 
 def shape_on_node(

@@ -41,7 +41,7 @@ COVERAGE: Final = covers(
 )  # fmt: skip
 
 _DIALECT: Final = Dialect.MSFT_LATER
-"""Whose words these joints have in every dialect."""
+"""The dialect whose names these joints have, in KHR as well."""
 _TABLE: Final = "physicsJointLimits"
 _JOINT_KEYS: Final = known_keys("connectedNode", "jointLimits", *JOINT.names(_DIALECT))
 _LISTS: Final = ("limits", "constraints")

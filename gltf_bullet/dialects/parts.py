@@ -1,4 +1,4 @@
-"""What the dialects contribute before references between nodes are resolved."""
+"""The values that the dialects contribute, before references between nodes are resolved."""
 
 from __future__ import annotations
 

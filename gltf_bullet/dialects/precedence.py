@@ -1,4 +1,4 @@
-"""Which dialect wins where one node carries several.
+"""Precedence of the dialects on a node that carries several.
 
 The newest wins, whole node by whole node; different nodes may use different dialects.
 """

@@ -74,12 +74,12 @@ NEGATIVE_AS_UNLIMITED = IssueKind(
 )
 
 AS_ABSENT: Final = "it is taken as not given"
-"""What becomes of a wrong member whose absence has a meaning."""
+"""The end of a message about a wrong member whose absence has a meaning."""
 AS_EMPTY: Final = "it is taken as empty"
-"""What becomes of a wrong list of objects, or of a wrong object in one."""
+"""The end of a message about a wrong list of objects, or a wrong object in one."""
 
 _COMMON: Final = frozenset({"extensions", "extras", "name"})
-"""What every glTF object may have."""
+"""The members that every glTF object may have."""
 
 T = TypeVar("T")
 Parser = Callable[[JsonObject, JsonPointer, Diagnostics], T]
@@ -116,7 +116,7 @@ def require(
     *,
     instead: str,
 ) -> bool:
-    """Whether ``key`` is present; its absence is reported, with what is done ``instead``."""
+    """True if ``key`` is present; its absence is reported, with what is done ``instead``."""
     if key in owner:
         return True
     missing(key, allowed, at, diagnostics, instead)

@@ -1,4 +1,4 @@
-"""The literal list of what this library knows: dialects in order of precedence, and extensions."""
+"""The extensions that this library knows, and the dialects in order of precedence."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ PHYSICS_EXTENSIONS: Final = (
     "OMI_physics_joint",
     "OMI_physics_shape",
 )
-"""What the modules of this room read."""
+"""The extensions that the modules of this room read."""
 
 IMPLEMENTED_EXTENSIONS: Final = (
     *PHYSICS_EXTENSIONS,
@@ -104,7 +104,7 @@ IMPLEMENTED_EXTENSIONS: Final = (
     "KHR_xmp_json_ld",
     "MSFT_texture_dds",
 )
-"""What may stand in ``extensionsRequired``. EXT_mesh_gpu_instancing and EXT_meshopt_compression are
+"""The extensions that a file may require. EXT_mesh_gpu_instancing and EXT_meshopt_compression are
 missing on purpose: without them geometry or motion would be another."""
 
 

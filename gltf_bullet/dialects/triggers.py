@@ -42,7 +42,7 @@ TRIGGER_NODE_REPEATED = IssueKind(
 
 
 def is_compound(trigger: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> bool:
-    """Whether a trigger lists nodes; an empty list, which is reported, names none."""
+    """True if a trigger lists nodes; an empty list, which is reported, names none."""
     if trigger.get("nodes") == []:
         diagnostics.report(LIST_EMPTY, at / "nodes", key="nodes", got="empty")
         return False

@@ -21,7 +21,7 @@ __all__ = [
 
 
 class CombineMode(enum.Enum):
-    """How two values become one, strongest first ("Physics Materials")."""
+    """A rule that makes one value of two, strongest first ("Physics Materials")."""
 
     AVERAGE = "average"
     MINIMUM = "minimum"
@@ -44,7 +44,7 @@ class PhysicsMaterial:
 
 
 DEFAULT_MATERIAL = PhysicsMaterial()
-"""For colliders without a material: the schema's defaults (0.6, 0.6, 0)."""
+"""The material of colliders without one: the schema's defaults."""
 
 _PRECEDENCE = tuple(CombineMode)
 
@@ -63,18 +63,18 @@ def combine(a: float, b: float, mode_a: CombineMode | None, mode_b: CombineMode 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollisionFilter:
-    """Which systems a collider is in, and which it meets. Strings are arbitrary names."""
+    """The systems that a collider is in and meets, by arbitrary names."""
 
     systems: frozenset[str] = frozenset()
     collide_with: frozenset[str] | None = None
-    """Meets these systems only; ``None``: not stated."""
+    """The only systems that it meets; ``None``: not stated."""
     not_collide_with: frozenset[str] | None = None
-    """Does not meet these systems; ``None``: not stated. With both, both must admit the other."""
+    """Systems that it does not meet; ``None``: not stated. With both, both must admit the other."""
     pointer: JsonPointer = field(default=ROOT, compare=False)
 
 
 def _admits(one: CollisionFilter | None, other: CollisionFilter | None) -> bool:
-    """Whether ``one`` is willing to meet ``other``.
+    """True if ``one`` is willing to meet ``other``.
 
     The text says "subset"; the published samples (a ground in systems 0 and 1 under bodies that
     list only 0 or only 1) and every peer need "any system in common". With the negative list the
@@ -101,7 +101,7 @@ class Collider:
     material: PhysicsMaterial | None = None
     """``None``: the file assigns none; :data:`DEFAULT_MATERIAL`."""
     filter: CollisionFilter | None = None
-    """``None``: meets everything."""
+    """``None``: the collider meets everything."""
     pointer: JsonPointer = field(default=ROOT, compare=False)
 
 
@@ -118,5 +118,5 @@ class Trigger:
     part_nodes: tuple[int, ...] = ()
     """Trigger nodes that make up the compound; empty for a single shape."""
     filter: CollisionFilter | None = None
-    """``None``: senses everything."""
+    """``None``: the trigger senses everything."""
     pointer: JsonPointer = field(default=ROOT, compare=False)

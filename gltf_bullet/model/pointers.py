@@ -65,7 +65,7 @@ class PointerTarget:
     """Its field."""
     member: Property
     is_used: bool = True
-    """Whether anything of the scene is made of it."""
+    """False for an entry of a table that nothing in the scene uses."""
 
     @property
     def value(self) -> object:
@@ -78,7 +78,7 @@ class PointerTarget:
 
 
 def find_target(scene: PhysicsScene, pointer: str) -> PointerTarget | None:
-    """What a pointer names in the model; ``None`` where the model has no such item."""
+    """The property that a pointer names; ``None`` if the model has no such item."""
     key_at = _keys_by_place(pointer)
     for items, is_used in ((_items(scene), True), (_entries(scene.tables), False)):
         for item in items:
@@ -90,7 +90,7 @@ def find_target(scene: PhysicsScene, pointer: str) -> PointerTarget | None:
 
 
 def _keys_by_place(pointer: str) -> dict[str, str]:
-    """Where an item may stand that has the rest of a pointer for a member."""
+    """The names of members that a pointer may mean, by the place of their item."""
     place, _, key = pointer.rpartition("/")
     above, _, block = place.rpartition("/")
     found = {place: key, above: f"{block}/{key}"}
@@ -141,7 +141,7 @@ def written(target: PointerTarget, value: object) -> Any:
 
 
 def _says_endless(target: PointerTarget, value: object) -> bool:
-    """Whether a value takes a bound away: as it is read where none is stated, or in OMI's words."""
+    """True if a value means no bound: infinity, or a negative number in OMI."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     is_omi = target.item.pointer.startswith("/extensions/OMI_")
@@ -208,7 +208,7 @@ def _with(item: Any, field: str, value: object) -> Any:
 
 
 def has_weights(shape: MeshShape) -> bool:
-    """Whether a mesh has weights of its own: it does in KHR_collision_shapes, but for a node's."""
+    """True if a mesh has weights of its own: in KHR_collision_shapes, unless they are a node's."""
     is_stated = shape.pointer.startswith("/extensions/KHR_collision_shapes/")
     return is_stated and shape.parts[0].weights_node is None
 

@@ -1,14 +1,13 @@
-"""Every property of the physics that is one value of one object, declared once.
+"""The tables of properties: every one of the physics that is a single value, declared once.
 
-An entry says what a property is called in each dialect, which field of the model holds it, what it
-may be, its unit, what stands for its absence, how it is written and shown, and what becomes of it.
-The readers of all dialects, the writer of KHR, the object model (:mod:`.pointers`), the check for
-unknown keys, ``inspect`` and the page of coverage are loops over these tables: a property is added
-by a field of its dataclass and an entry here. The default is the field's own, so it is stated
-there; an entry has the defaults of dialects that differ, and those of shapes, whose fields have
-none. What takes more than a value (references, axes of joints, meshes) is read by hand.
+An entry says what a property is called in each dialect, which field of the model holds it, its type
+and range, its unit, its default where a dialect has another than the field, how it is written and
+shown, and how it is treated. The readers of all dialects, the writer of KHR, the object model
+(:mod:`.pointers`), the check for unknown keys, ``inspect`` and the page of coverage are loops over
+these tables: a new property is a field of its dataclass, which states the default, and an entry
+here. Members that are more than a value (references, axes of joints, meshes) are read by hand.
 
-The file is long because the tables are: one line of reasoning per property, all in one place.
+The file is long because it is one list; an entry takes five to fifteen lines of it.
 """
 
 from __future__ import annotations
@@ -32,21 +31,32 @@ from gltf_bullet.model.shapes import Box, Capsule, Cylinder, MeshShape, Plane, S
 from gltf_bullet.number_ranges import GENERAL, NumberRange
 
 __all__ = [
+    "BOOLEAN",
     "BOX",
     "CAPSULE",
     "CYLINDER",
+    "DIRECTION",
     "DRIVE",
     "FILTER",
     "GRAVITY",
     "GRAVITY_BLOCKS",
     "JOINT",
+    "JOINT_EXTRAS",
+    "KINEMATIC",
     "LIMIT",
+    "MASS",
     "MATERIAL",
     "MESH",
     "MOTION",
+    "NAMES",
+    "NUMBER",
     "PLANE",
+    "QUATERNION",
     "SPHERE",
+    "STRENGTH",
     "TABLES",
+    "VECTOR",
+    "WORD",
     "WORLD_GRAVITY",
     "Dialect",
     "Properties",
@@ -227,6 +237,7 @@ NAMES: Final = ValueType(to_json=lambda names: None if names is None else tuple(
 
 
 _OF_FIELD: Final = object()
+"""Stands for the default of the model's field."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -240,9 +251,11 @@ class Property:
     type: ValueType
     _: KW_ONLY
     range: Range = ANY
+    """Numbers that the schema allows."""
     carried: NumberRange = GENERAL
     """Magnitudes that the engine can carry."""
     unit: str = "1"
+    """SI unit; those of translation and rotation, where both occur."""
     default: Any = _OF_FIELD
     """The model's value of an absent member: that of the field, unless the entry has another.
     ``dataclasses.MISSING``: the member is required."""
@@ -253,17 +266,17 @@ class Property:
     defaults: Mapping[Dialect, Any] = dataclasses.field(default_factory=dict)
     """Defaults of dialects that have another one."""
     has_pointer: bool = True
-    """Whether the object model has it."""
+    """True if the object model has it."""
     always_written: bool = False
-    """Whether its default is written, too."""
+    """True if its default is written, too."""
     title: str = ""
     """Heading of its column in ``inspect``."""
     covered: tuple[CoverageRow, ...] = ()
-    """What becomes of it, but for cases that an issue names: those stand beside the issue."""
+    """Its treatment, but for cases that an issue names, whose rows stand beside the issue."""
 
     @property
     def is_boolean(self) -> bool:
-        """Whether the file says true or false."""
+        """True if the JSON value is true or false."""
         return self.type in (BOOLEAN, KINEMATIC)
 
     def key_in(self, dialect: Dialect) -> str:
@@ -340,7 +353,7 @@ class Properties:
         return found | {name: entry for entry in settable for name in entry.keys.values()}
 
     def coverage(self) -> Coverage:
-        """What becomes of the properties."""
+        """The rows of all entries for the page of coverage."""
         return Coverage(
             self.section,
             tuple(replace(row, properties=(e.key,)) for e in self for row in e.covered),
@@ -611,6 +624,15 @@ JOINT: Final = Properties(
     ),
 )  # fmt: skip
 
+JOINT_EXTRAS: Final = Properties(
+    Joint, "extras of a joint", "Joints", _KHR,
+    Property("maxVelocity", "max_velocity", NUMBER, unit="m/s, rad/s", has_pointer=False),
+    Property("maxForce", "max_force", NUMBER, unit="N, N m", has_pointer=False),
+    Property("friction", "friction", NUMBER, unit="N, N m", has_pointer=False),
+    Property("fixedBase", "on_fixed_base", BOOLEAN, has_pointer=False),
+)  # fmt: skip
+"""Members of ``extras.gltf_bullet`` of a joint's node, which no specification has."""
+
 # Sizes of shapes [m]. A size of 0 is read in every dialect, if only as a thin shape; the object
 # model sets none.
 BOX: Final = Properties(
@@ -732,7 +754,8 @@ GRAVITY_BLOCKS: Final[Mapping[GravityFieldKind, Properties]] = {
 }
 """The block of a gravity volume that is called like its kind."""
 
-TABLES: Final = (
+TABLES: Final[tuple[Properties, ...]] = (
     MOTION, MATERIAL, FILTER, LIMIT, DRIVE, JOINT, BOX, SPHERE, CAPSULE, CYLINDER, PLANE, MESH,
     WORLD_GRAVITY, GRAVITY, *GRAVITY_BLOCKS.values(),
 )  # fmt: skip
+"""The tables of all objects of the specifications."""

@@ -1,4 +1,4 @@
-"""What becomes of motions, triggers and gravity."""
+"""Treatment of motions, triggers and gravity."""
 
 from __future__ import annotations
 

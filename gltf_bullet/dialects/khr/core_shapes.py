@@ -1,4 +1,4 @@
-"""The core ``shapes`` of the glTF 2.1 draft, read and written.
+"""The core ``shapes`` of the glTF 2.1 draft: reader and writer.
 
 KHR_physics_rigid_bodies refers to them as to those of KHR_implicit_shapes, which they replace. The
 defaults differ: a capsule is 1 m between its centres, a cylinder 2 m high, both with a radius of

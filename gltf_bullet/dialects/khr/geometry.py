@@ -86,7 +86,7 @@ class KhrShapes:
 
 
 def has_geometry(owner: JsonObject) -> bool:
-    """Whether a collider or trigger names a geometry, in either revision."""
+    """True if a collider or trigger names a geometry, in either revision."""
     return "geometry" in owner or "shape" in owner
 
 

@@ -87,7 +87,7 @@ _TRIGGER_KEYS: Final = known_keys("geometry", "shape", "nodes", "collisionFilter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Tables:
-    """What the nodes refer to by index."""
+    """The tables that nodes refer to by index."""
 
     document: Document
     shapes: KhrShapes

@@ -99,7 +99,7 @@ def _replaced_extensions(scene: PhysicsScene) -> frozenset[str]:
 def _strip(
     root: dict[str, Any], nodes: list[Any], replaced: frozenset[str], document: Document
 ) -> bool:
-    """Remove the replaced extensions; whether one of them was required."""
+    """Remove the replaced extensions; true if one of them was required."""
     for owner in (root, *nodes):
         extensions = owner.get("extensions") if isinstance(owner, dict) else None
         if not isinstance(extensions, dict) or replaced.isdisjoint(extensions):
@@ -274,12 +274,12 @@ def _with_pointers(
 
 
 def _is_physics(pointer: str, replaced: frozenset[str]) -> bool:
-    """Whether it points into what is written anew, the core shapes of glTF 2.1 among it."""
+    """True if a pointer leads into physics, the core shapes of glTF 2.1 included."""
     return pointer.startswith("/shapes") or not replaced.isdisjoint(pointer.split("/"))
 
 
 def _places(document: Document) -> Places | None:
-    """What is to be told of new places; ``None`` where nobody points anywhere.
+    """A record of new places; ``None`` for a file without pointers.
 
     Graphs name collision filters by their bare index, too.
     """

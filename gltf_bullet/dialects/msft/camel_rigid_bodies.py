@@ -138,7 +138,7 @@ class _ColliderEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Tables:
-    """What the nodes refer to by index."""
+    """The tables that nodes refer to by index."""
 
     document: Document
     colliders: tuple[_ColliderEntry | None, ...]
@@ -237,7 +237,7 @@ def _read_named(
     diagnostics: Diagnostics,
     tables: _Tables,
 ) -> tuple[_ColliderEntry | None, bool]:
-    """The collider that the node names in one of three places, and whether it names one."""
+    """The collider that the node names in one of three places, and true if it names one."""
     name = _PRIMITIVES
     primitives = tables.document.node_extension(node, name)
     if primitives is not None:

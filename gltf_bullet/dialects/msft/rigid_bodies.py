@@ -61,7 +61,7 @@ _TRIGGER_KEYS: Final = known_keys("collider", "collisionFilter")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Tables:
-    """What the nodes refer to by index."""
+    """The tables that nodes refer to by index."""
 
     shapes: tuple[Shape | None, ...]
     materials: tuple[PhysicsMaterial, ...]

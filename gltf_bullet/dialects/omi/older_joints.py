@@ -1,4 +1,4 @@
-"""The first form of OMI_physics_joint, read as if the file said the present one.
+"""The first form of OMI_physics_joint, rewritten to the present one before a file is read.
 
 There a joint node stands anywhere: it lists its ``constraints`` and names the bodies ``nodeA`` and
 ``nodeB``, which it holds together in its own frame. The present form wants one frame on each body,

@@ -113,7 +113,7 @@ _ROOT_KEYS: Final = known_keys("physicsMaterials", "collisionFilters", "physicsJ
 _NODE_KEYS: Final = known_keys("motion", "collider", "trigger", "joint")
 _MOTION_KEYS: Final = known_keys("type", *MOTION.names(Dialect.OMI))
 _OLDER_KEYS: Final = known_keys("inertiaTensor")
-"""Of a motion that does not state its inertia in the present words."""
+"""Members of a motion that does not state its inertia in the present words."""
 _FLAT_KEYS: Final = _MOTION_KEYS | _OLDER_KEYS
 _COLLIDER_KEYS: Final = known_keys("shape", "physicsMaterial", "collisionFilter")
 _TRIGGER_KEYS: Final = known_keys("shape", "nodes", "collisionFilter")
@@ -121,14 +121,14 @@ _ORIENTATION: Final = MOTION["inertiaOrientation"]
 _IDENTITY: Final[Quat] = _ORIENTATION.default
 _KINDS: Final = {kind.value: kind for kind in MotionKind}
 _DEFAULT_MATERIAL: Final = PhysicsMaterial(**MATERIAL.defaults(Dialect.OMI))
-"""Of a collider without one: the schema's defaults, of which "average" outranks other modes."""
+"""The material of a collider without one: the schema's defaults, whose mode outranks others."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Tables:
-    """What the nodes refer to by index."""
+    """The tables that nodes refer to by index."""
 
     document: Document
     shapes: tuple[Shape | None, ...]
@@ -215,7 +215,7 @@ def _body_above(node: int, document: Document) -> JsonObject:
 
 
 def _is_trigger_body(body: JsonObject) -> bool:
-    """Whether a body is made of triggers: by its older type, or by a trigger without a shape."""
+    """True if a body is made of triggers: by its older type, or by a trigger without a shape."""
     if "motion" in body:
         return False
     if body.get("type") == "trigger":
@@ -328,7 +328,7 @@ def _parse_trigger(
 
 
 def _names(owner: JsonObject, key: str) -> bool:
-    """Whether an index is given; the schemas' default of -1 means that it is not."""
+    """True if an index is given; the schemas' default of -1 means that it is not."""
     return key in owner and owner[key] != -1
 
 

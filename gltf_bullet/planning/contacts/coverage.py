@@ -1,4 +1,4 @@
-"""What becomes of materials and filters."""
+"""Treatment of materials and filters."""
 
 from __future__ import annotations
 

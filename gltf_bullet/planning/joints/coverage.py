@@ -1,4 +1,4 @@
-"""What becomes of joints, limits and drives."""
+"""Treatment of joints, limits and drives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of the properties of shapes."""
+"""Treatment of the properties of shapes."""
 
 from __future__ import annotations
 

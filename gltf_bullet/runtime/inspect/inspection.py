@@ -1,4 +1,4 @@
-"""What a file would become in the engine, as JSON-ready rows; no engine is needed.
+"""The plan of a file's bodies, shapes and joints as JSON-ready rows; no engine is needed.
 
 All lengths are in the asset's own frame (glTF axes), at scale 1.
 """
