@@ -19,7 +19,6 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Any, Final, TypeVar
 
 from gltf_bullet.coverage import approximated, covers, exact, ignored
@@ -27,6 +26,7 @@ from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, S
 from gltf_bullet.dialects.reading import (
     AS_EMPTY,
     NEGATIVE_AS_UNLIMITED,
+    keys_of,
     known_keys,
     read_entry,
     read_values,
@@ -198,7 +198,8 @@ _FORCE: Final = "force is used"
 
 _DESCRIPTION_KEYS: Final = known_keys("limits", "drives")
 _JOINT_KEYS: Final = known_keys("connectedNode", "joint", *JOINT.names(Dialect.KHR))
-_DRIVE_KEYS: Final = known_keys("type", "mode", "axis", *DRIVE.names(Dialect.KHR))
+_AXES_KEYS: Final = known_keys("linearAxes", "angularAxes")
+_DRIVE_KEYS: Final = known_keys("type", "mode", "axis")
 _AXES: Final = {"linearAxes": DofKind.LINEAR, "angularAxes": DofKind.ANGULAR}
 _KINDS: Final = {kind.value: kind for kind in DofKind}
 _MODES: Final = {mode.value: mode for mode in DriveMode}
@@ -264,11 +265,6 @@ def parse_node_joint(
 # --- limits --------------------------------------------------------------------------------------
 
 
-@cache
-def _limit_keys(dialect: Dialect) -> frozenset[str]:
-    return known_keys("linearAxes", "angularAxes", *LIMIT.names(dialect))
-
-
 def parse_limit(
     entry: JsonObject, at: JsonPointer, diagnostics: Diagnostics, dialect: Dialect
 ) -> tuple[JointLimit, ...]:
@@ -277,7 +273,7 @@ def parse_limit(
     OMI: a limit may hold linear and angular axes, and an empty list means "not limited".
     """
     is_omi = dialect is Dialect.OMI
-    report_unknown(entry, _limit_keys(dialect), LIMIT.what, at, diagnostics)
+    report_unknown(entry, keys_of(LIMIT, dialect) | _AXES_KEYS, LIMIT.what, at, diagnostics)
     axes_by_kind = {
         kind: axes
         for key, kind in _AXES.items()
@@ -350,7 +346,7 @@ def _parse_drive(
     entry: JsonObject, at: JsonPointer, diagnostics: Diagnostics, dialect: Dialect
 ) -> JointDrive | None:
     """One drive; ``None`` where its type or axis is missing or wrong, or its mode another word."""
-    report_unknown(entry, _DRIVE_KEYS, DRIVE.what, at, diagnostics)
+    report_unknown(entry, keys_of(DRIVE, dialect) | _DRIVE_KEYS, DRIVE.what, at, diagnostics)
     require(entry, "type", "linear or angular", at, diagnostics, instead=_DRIVE_LEFT_OUT)
     require(entry, "mode", "force or acceleration", at, diagnostics, instead=_FORCE)
     require(entry, "axis", "0, 1 or 2", at, diagnostics, instead=_DRIVE_LEFT_OUT)

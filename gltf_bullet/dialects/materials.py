@@ -9,7 +9,7 @@ from typing import Final
 
 from gltf_bullet.coverage import approximated, covers
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
-from gltf_bullet.dialects.reading import AS_ABSENT, known_keys, read_values, report_unknown
+from gltf_bullet.dialects.reading import AS_ABSENT, keys_of, read_values, report_unknown
 from gltf_bullet.gltf.fields import JsonObject, read_string
 from gltf_bullet.model import CombineMode, PhysicsMaterial
 from gltf_bullet.model.properties import MATERIAL, WORD, Dialect, Property
@@ -29,7 +29,6 @@ COVERAGE: Final = covers(
     ),
 )
 
-_KEYS: Final = known_keys(*MATERIAL.names(Dialect.KHR))
 _MODES: Final = {mode.value: mode for mode in CombineMode}
 
 
@@ -37,7 +36,7 @@ def parse_material(
     entry: JsonObject, at: JsonPointer, diagnostics: Diagnostics, *, dialect: Dialect
 ) -> PhysicsMaterial:
     """A material, with what the dialect makes of a combine mode that is not stated."""
-    report_unknown(entry, _KEYS, MATERIAL.what, at, diagnostics)
+    report_unknown(entry, keys_of(MATERIAL, dialect), MATERIAL.what, at, diagnostics)
     readers = {WORD: _read_mode}
     values = read_values(entry, MATERIAL, at, diagnostics, dialect, readers=readers)
     return PhysicsMaterial(**values, pointer=at)

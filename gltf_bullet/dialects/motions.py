@@ -17,7 +17,7 @@ from gltf_bullet.coverage import approximated, covers, refused
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.reading import (
     AS_ABSENT,
-    known_keys,
+    keys_of,
     read_values,
     read_vector,
     report_unknown,
@@ -58,7 +58,6 @@ COVERAGE: Final = covers(
     approximated("inertiaDiagonal", "inertiaTensor", when="negative", by=INERTIA_NEGATIVE),
 )
 
-_KEYS: Final = known_keys(*MOTION.names(Dialect.KHR))
 _DIAGONAL: Final = MOTION["inertiaDiagonal"]
 _IDENTITY: Final[Quat] = (0.0, 0.0, 0.0, 1.0)
 
@@ -67,7 +66,7 @@ def parse_motion(
     motion: JsonObject, at: JsonPointer, diagnostics: Diagnostics, dialect: Dialect
 ) -> Motion:
     """A motion object of KHR, or of MSFT_rigid_bodies, which has another default."""
-    report_unknown(motion, _KEYS, MOTION.what, at, diagnostics)
+    report_unknown(motion, keys_of(MOTION, dialect), MOTION.what, at, diagnostics)
     diagonal = read_inertia_diagonal(motion, at, diagnostics)
     if diagonal is not None:
         x, y, z = map(_finite_or_infinite, diagonal)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, Final, TypeAlias, TypeVar
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
@@ -47,6 +48,7 @@ __all__ = [
     "NEGATIVE_AS_UNLIMITED",
     "UNKNOWN_PROPERTY",
     "PropertyReader",
+    "keys_of",
     "known_keys",
     "read_block",
     "read_entry",
@@ -90,6 +92,12 @@ PropertyReader: TypeAlias = Callable[[JsonObject, Property, JsonPointer, Diagnos
 def known_keys(*keys: str) -> frozenset[str]:
     """The keys an object may have: its own and those of every glTF object."""
     return frozenset(keys) | _COMMON
+
+
+@cache
+def keys_of(table: Properties, dialect: Dialect) -> frozenset[str]:
+    """The keys an object may have in a dialect, by its table."""
+    return known_keys(*table.names(dialect))
 
 
 def report_unknown(

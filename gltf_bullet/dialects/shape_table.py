@@ -7,12 +7,12 @@ OMI_physics_shape, MSFT_collision_primitives and the core of glTF 2.1.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from typing import Final, TypeVar
 
 from gltf_bullet.coverage import approximated, covers, ignored
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.reading import (
+    keys_of,
     known_keys,
     read_block,
     read_values,
@@ -118,11 +118,6 @@ _MAY_BE_FLAT: Final = (Dialect.MSFT_LATER, Dialect.MSFT_CAMEL)
 """Dialects whose schemas allow sizes of 0."""
 
 
-@cache
-def _keys(table: Properties, dialect: Dialect) -> frozenset[str]:
-    return known_keys(*table.names(dialect))
-
-
 def parse_typed_shape(
     entry: JsonObject,
     at: JsonPointer,
@@ -170,7 +165,7 @@ def read_box(
     block: JsonObject, at: JsonPointer, diagnostics: Diagnostics, *, dialect: Dialect
 ) -> Box | None:
     """A box with its dialect's default size."""
-    report_unknown(block, _keys(BOX, dialect), BOX.what, at, diagnostics)
+    report_unknown(block, keys_of(BOX, dialect), BOX.what, at, diagnostics)
     entry = BOX["size"]
     stated = read_vector(block, entry, at, diagnostics, dialect) or entry.default
     may_be_flat = dialect in _MAY_BE_FLAT
@@ -194,7 +189,7 @@ def read_sphere(
     block: JsonObject, at: JsonPointer, diagnostics: Diagnostics, *, dialect: Dialect
 ) -> Sphere | None:
     """A ball with its dialect's default radius."""
-    report_unknown(block, _keys(SPHERE, dialect), SPHERE.what, at, diagnostics)
+    report_unknown(block, keys_of(SPHERE, dialect), SPHERE.what, at, diagnostics)
     stated = read_extent(block, SPHERE["radius"], at, diagnostics, dialect)
     if stated is None:
         return None
@@ -271,7 +266,7 @@ def read_plane(
     block: JsonObject, at: JsonPointer, diagnostics: Diagnostics, *, dialect: Dialect
 ) -> Plane:
     """A plane, which has one side where the dialect knows no other."""
-    report_unknown(block, _keys(PLANE, dialect), PLANE.what, at, diagnostics)
+    report_unknown(block, keys_of(PLANE, dialect), PLANE.what, at, diagnostics)
     values = {entry.field: entry.default for entry in PLANE}
     values |= read_values(block, PLANE, at, diagnostics, dialect)
     return Plane(**values, pointer=at)
@@ -286,7 +281,7 @@ def _read_tapered(
     dialect: Dialect,
 ) -> tuple[float, float, float] | None:
     """Height and both radii [m]; ``if_zero`` is said of a height of 0 where it must be more."""
-    report_unknown(block, _keys(table, dialect), table.what, at, diagnostics)
+    report_unknown(block, keys_of(table, dialect), table.what, at, diagnostics)
     said = None if dialect in _MAY_BE_FLAT else if_zero
     height = read_extent(block, table["height"], at, diagnostics, dialect, if_zero=said)
     bottom = read_extent(block, table["radiusBottom"], at, diagnostics, dialect)

@@ -26,6 +26,7 @@ from gltf_bullet.dialects.older_joint_forms import parse_msft_joint, read_joint_
 from gltf_bullet.dialects.parts import PhysicsParts, node_extension_pointer
 from gltf_bullet.dialects.reading import (
     AS_ABSENT,
+    keys_of,
     known_keys,
     read_block,
     read_entry,
@@ -344,7 +345,7 @@ def _read_round(
     block: JsonObject, what: str, at: JsonPointer, diagnostics: Diagnostics, table: Properties
 ) -> tuple[float, float] | None:
     """Height and radius, if they make a shape."""
-    report_unknown(block, known_keys(*table.names(_DIALECT)), table.what, at, diagnostics)
+    report_unknown(block, keys_of(table, _DIALECT), table.what, at, diagnostics)
     _warn_missing(block, at, diagnostics, table)
     height = read_extent(block, table["height"], at, diagnostics, _DIALECT)
     radius = read_extent(block, table["radius"], at, diagnostics, _DIALECT)
