@@ -10,9 +10,12 @@ What stands before the first table is written by hand.
 from __future__ import annotations
 
 import ast
+import json
+import math
 import pkgutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -20,10 +23,17 @@ from typing import Final
 
 from gltf_bullet.behavior.operations.catalogue import OPERATIONS
 from gltf_bullet.coverage import Coverage, CoverageRow, Treatment
-from gltf_bullet.model.properties import TABLES, Dialect
+from gltf_bullet.model.properties import JOINT_EXTRAS, TABLES, Dialect, Property, Range
 from tools.list_issues import PACKAGE, REFERENCE, ROOT
 
-__all__ = ["coverage_page", "declared_rows", "introduction_of", "operation_rows", "properties"]
+__all__ = [
+    "coverage_page",
+    "declared_rows",
+    "introduction_of",
+    "operation_rows",
+    "properties",
+    "value_lines",
+]
 
 PAGE: Final = REFERENCE / "coverage.md"
 DIALECTS: Final = PACKAGE / "dialects"
@@ -47,6 +57,13 @@ NAME_OF: Final[Mapping[Dialect, str]] = {
     Dialect.MSFT_LATER: "MSFT",
     Dialect.MSFT_CAMEL: "MSFT",
 }
+
+VALUES: Final = "## Values"
+_ABOUT_VALUES: Final = (
+    "Units, ranges and defaults as they are read, from `model/properties.py`. Linear and angular\n"
+    "units are given where both occur. A pointer is one of the object model, for `scene.get`,\n"
+    "`scene.set` and animations."
+)
 
 BEHAVIOR: Final = "## Behavior (KHR_interactivity)"
 OPERATION_TESTS: Final = (
@@ -151,6 +168,7 @@ def coverage_page(introduction: str) -> str:
         ]
         lines += [_line(row, name, dialects[name]) for name, row in _ordered(rows)]
         parts.append("\n".join(lines))
+    parts.append(f"{VALUES}\n\n{_ABOUT_VALUES}\n\n" + "\n".join(value_lines()))
     parts.append(f"{BEHAVIOR}\n\n{_ABOUT_OPERATIONS}")
     rows = [
         f"| `{name}` | {text} | exact | {summary.replace('|', '/')} |"
@@ -160,6 +178,49 @@ def coverage_page(introduction: str) -> str:
     head = ["| Operation | Text | In PyBullet | What it does | Shown by |", "|---|---|---|---|---|"]
     parts.append("\n".join([*head, *rows]))
     return "\n\n".join(parts) + "\n"
+
+
+def value_lines() -> list[str]:
+    """Unit, range and default of every entry of the tables, as lines of Markdown."""
+    lines = [
+        "| Object | Property | Unit | Allowed | Default | Other defaults | Pointer |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for table in (*TABLES, JOINT_EXTRAS):
+        for entry in table:
+            others: dict[str, list[str]] = {}
+            for dialect, default in entry.defaults.items():
+                if dialect in entry.dialects:
+                    others.setdefault(_value(entry, default), []).append(dialect.value)
+            cells = (
+                table.what.removeprefix("a "),
+                " / ".join(f"`{key}`" for key in dict.fromkeys((entry.key, *entry.keys.values()))),
+                entry.unit if entry.unit != "1" else "",
+                _allowed(entry.range),
+                _value(entry, entry.default),
+                "; ".join(f"{value}: {', '.join(names)}" for value, names in others.items()),
+                "yes" if entry.has_pointer else "",
+            )
+            lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def _allowed(allowed: Range) -> str:
+    if allowed.above is not None:
+        return f"> {allowed.above:g}"
+    return "" if allowed.at_least is None else f">= {allowed.at_least:g}"
+
+
+def _value(entry: Property, default: object) -> str:
+    """A default as the file would have it, or what its absence means."""
+    if default is MISSING:
+        return "required"
+    value = entry.type.to_json(default)
+    if value in (None, ()):
+        return "not stated"
+    if value in (math.inf, -math.inf) or default in (math.inf, -math.inf):
+        return "unlimited"
+    return f"`{json.dumps(value)}`"
 
 
 def operation_rows() -> list[tuple[str, str, str, str]]:

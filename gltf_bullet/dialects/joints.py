@@ -242,7 +242,7 @@ def parse_node_joint(
     *,
     node_count: int,
 ) -> Joint | None:
-    """The joint on ``node``; ``None`` where a reference is missing or wrong."""
+    """The joint on ``node`` in KHR or OMI; ``None`` where a reference is missing or wrong."""
     report_unknown(joint, _JOINT_KEYS, JOINT.what, at, diagnostics)
     for key, what in (("connectedNode", "a node"), ("joint", "a physics joint")):
         require(joint, key, f"the index of {what}", at, diagnostics, instead=JOINT_LEFT_OUT)

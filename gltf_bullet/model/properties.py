@@ -17,7 +17,7 @@ import enum
 import math
 import reprlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, MISSING, dataclass, replace
 from numbers import Real
 from typing import Any, Final
 
@@ -67,11 +67,11 @@ __all__ = [
 
 
 class Dialect(enum.Enum):
-    """The ways to write physics, newest first; the value is the extension that tells them apart."""
+    """The ways to write physics, newest first; the value is the name of each on pages."""
 
     KHR = "KHR_physics_rigid_bodies"
-    CORE = "shapes"
-    """The shapes of the glTF 2.1 draft, which stand in no extension."""
+    CORE = "glTF 2.1"
+    """The shapes of the draft of glTF 2.1, which stand in no extension."""
     OMI = "OMI_physics_body"
     OMI_COLLIDER = "OMI_collider"
     MSFT_LATER = "MSFT_rigid_bodies"
@@ -733,7 +733,9 @@ _RADIUS: Final = Property(
     range=AT_LEAST_ZERO, carried=carries.EXTENT, unit="m", default=1.0,
 )  # fmt: skip
 _DIRECTION: Final = Property("direction", "source.direction", DIRECTION)
-_POINTS: Final = Property("points", "source.points", POINTS, carried=carries.POSITION, unit="m")
+_POINTS: Final = Property(
+    "points", "source.points", POINTS, carried=carries.POSITION, unit="m", default=MISSING
+)
 
 
 def _block(kind: GravityFieldKind, *entries: Property) -> Properties:

@@ -375,18 +375,17 @@ def _parse_cylinder(
     return Cylinder(height=height, radius_bottom=radius, radius_top=radius, pointer=at)
 
 
-def _parse_convex(
-    block: JsonObject, at: JsonPointer, diagnostics: Diagnostics, document: Document
+def _parse_mesh(
+    block: JsonObject,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    document: Document,
+    *,
+    what: str,
+    convex_hull: bool,
 ) -> MeshShape | None:
-    report_unknown(block, known_keys("mesh"), "a convex collider", at, diagnostics)
-    return read_mesh(block, at, diagnostics, document, convex_hull=True)
-
-
-def _parse_trimesh(
-    block: JsonObject, at: JsonPointer, diagnostics: Diagnostics, document: Document
-) -> MeshShape | None:
-    report_unknown(block, known_keys("mesh"), "a trimesh collider", at, diagnostics)
-    return read_mesh(block, at, diagnostics, document, convex_hull=False)
+    report_unknown(block, known_keys("mesh"), what, at, diagnostics)
+    return read_mesh(block, at, diagnostics, document, convex_hull=convex_hull)
 
 
 _PARSERS: Final[
@@ -396,6 +395,6 @@ _PARSERS: Final[
     "box": _parse_box,
     "capsule": _parse_capsule,
     "cylinder": _parse_cylinder,
-    "convex": _parse_convex,
-    "trimesh": _parse_trimesh,
+    "convex": partial(_parse_mesh, what="a convex collider", convex_hull=True),
+    "trimesh": partial(_parse_mesh, what="a trimesh collider", convex_hull=False),
 }

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from gltf_bullet import number_ranges
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.parts import PhysicsParts, node_extension_pointer
 from gltf_bullet.dialects.reading import (
+    keys_of,
     known_keys,
     read_block,
     read_entry,
@@ -69,9 +69,7 @@ _LEFT_OUT: Final = "the gravity is left out"
 _KINDS: Final = {kind.value: kind for kind in GravityFieldKind}
 _ROOT_KEYS: Final = known_keys(*WORLD_GRAVITY.names(Dialect.OMI))
 _NODE_KEYS: Final = known_keys("type", *GRAVITY.names(Dialect.OMI), *_KINDS)
-_BLOCK_KEYS: Final = {
-    kind: known_keys(*block.names(Dialect.OMI)) for kind, block in GRAVITY_BLOCKS.items()
-} | {GravityFieldKind.SHAPED: known_keys("shape", "unitDistance")}
+_SHAPED_KEYS: Final = known_keys("shape")
 
 
 def parse(
@@ -184,7 +182,11 @@ def _parse_field(
         diagnostics.report(GRAVITY_BLOCK_MISSING, at, type=kind.value)
     block = read_block(extension, kind.value, at, diagnostics) or {}
     at = at / kind.value
-    report_unknown(block, _BLOCK_KEYS[kind], f"a {kind.value} field", at, diagnostics)
+    table = GRAVITY_BLOCKS[kind]
+    known = keys_of(table, Dialect.OMI)
+    if kind is GravityFieldKind.SHAPED:
+        known |= _SHAPED_KEYS
+    report_unknown(block, known, table.what, at, diagnostics)
     points: tuple[Vec3, ...] | None = ()
     if kind is GravityFieldKind.LINE:
         points = _read_points(block, at, diagnostics)
@@ -195,7 +197,7 @@ def _parse_field(
     if points is None or (kind is GravityFieldKind.SHAPED and shape is None):
         return None
     values: dict[str, Any] = {"points": points, "shape": shape}
-    for entry in GRAVITY_BLOCKS[kind]:
+    for entry in table:
         field = entry.field.removeprefix("source.")
         if entry.type is DIRECTION:
             values[field] = _read_direction(block, at, diagnostics)
@@ -212,9 +214,8 @@ def _read_points(
         block, "points", "a list of at least 6 numbers", at, diagnostics, instead=_LEFT_OUT
     ):
         return None
-    numbers = read_numbers(
-        block, "points", at, diagnostics, instead=_LEFT_OUT, allowed=number_ranges.POSITION
-    )
+    carried = GRAVITY_BLOCKS[GravityFieldKind.LINE]["points"].carried
+    numbers = read_numbers(block, "points", at, diagnostics, instead=_LEFT_OUT, allowed=carried)
     if numbers is None:
         return None
     if len(numbers) < 6 or len(numbers) % 3:
