@@ -99,6 +99,8 @@ READ_OTHERWISE = {
     (Dialect.MSFT_LATER, "inertiaDiagonal"),
     # Zero means "compute".
     (Dialect.OMI, "inertiaDiagonal"),
+    # A polyline has two points at least: the schema's empty default is none.
+    (Dialect.OMI, "points"),
 }
 """Properties whose schema states a default, or a bound, that is not what is read."""
 
