@@ -28,11 +28,11 @@ class Treatment(enum.Enum):
     """Treatment of a property by this library."""
 
     EXACT = "exact"
-    """As the specification says, within rounding or the stated number."""
+    """The specification is kept, within rounding or the stated number."""
     APPROXIMATED = "approximated"
     """Different from the specification, by a number that the issue or the row states."""
     IGNORED = "ignored"
-    """Without effect."""
+    """The property has no effect."""
     REFUSED = "refused"
     """A reason to refuse the file."""
 

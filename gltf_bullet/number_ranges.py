@@ -1,10 +1,11 @@
-"""Ranges of all numbers of a file, and of steps, that the engine can carry, in one table.
+"""The magnitudes of numbers, in files and of steps, that the engine can carry.
 
 JSON holds numbers up to 1e308 and beyond; the engine squares lengths, multiplies them by masses and
-divides by the results. Each property below has the largest magnitude that is carried, and the
-treatment of a larger one: refused if it is a place or a size (another one would be another
-scene), limited and reported if it is a strength (more of it would make no difference that the
-engine can show). Names are the same in all dialects, so the table is by name.
+divides by what comes out. Each quantity below has the largest magnitude that is carried, and what
+becomes of a larger one: refused where that is a place or a size (another one would be another
+scene), limited and named where it is a strength (more of it would make no difference that the
+engine can show). ``model/properties.py`` says which quantity a property of the physics is; the
+names of glTF itself are here.
 """
 
 from __future__ import annotations
@@ -41,86 +42,73 @@ class NumberRange:
 
     largest: float
     beyond: Literal["refused", "limited", "unlimited"] = "refused"
-    """Treatment of a larger magnitude: an error, ``largest`` in its place, or infinity."""
+    """The treatment of a larger number: an error, ``largest`` in its place, or infinity."""
     smallest: float = SINGLE_PRECISION_SMALLEST
-    """Smallest magnitude except 0. A smaller one is raised to it if ``beyond`` is ``limited``, else
-    0."""
+    """Smallest magnitude above 0: less is raised to it where more is ``limited``, else it is 0."""
 
 
 GENERAL: Final = NumberRange(SINGLE_PRECISION_LARGEST)
-"""Range of every property without an entry of its own."""
+"""The range of every number without one of its own."""
 
 PLACE: Final = 1e9
-"""Largest coordinate [m]: 2.5 times the distance of the moon; doubles resolve 1e-7 m there. Scales
-may be as large: the shapes that result have limits of their own (``planning/shapes``)."""
+"""Distance [m], 2.5 times the way to the moon; doubles resolve 1e-7 m there. Scales may be as
+large: the shapes that result have limits of their own (``planning/shapes``)."""
 WORLD: Final = 3e10
-"""Largest coordinate [m] of a node in the world, with the transforms of its parents and of the
-caller. No power of ten, so that rounding does not make a file valid in one placement and not in
-another."""
+"""Distance [m] of a node in the world, transforms of its parents and of the caller included. No
+power of ten, so that rounding in one placement and another does not decide about a file."""
 SIZE: Final = 1e8
-"""Largest size of a shape [m], eight times the Earth: volumes are up to 1e24, inertias to 1e40."""
+"""Size [m] of a shape, eight times the Earth: volumes are 1e24 and inertias 1e40 at most."""
 PLACED_SIZE: Final = 1.2 * SIZE
-"""Largest size of a shape [m] with the scale of its node; no power of ten either."""
+"""Size [m] of a shape with the scale of its node; no power of ten either."""
 
 LONGEST_STEP: Final = 10.0
-"""Longest step [s]. An object that falls from rest is 500 m further after one."""
+"""Duration [s] of one step. A body that falls from rest is 500 m further after one."""
 
-_BY_NAME: Final[dict[str, NumberRange]] = {
-    # Places and sizes [m].
-    "translation": NumberRange(PLACE),
-    "scale": NumberRange(PLACE),
-    "matrix": NumberRange(PLACE),
-    "centerOfMass": NumberRange(SIZE),
-    "points": NumberRange(PLACE),
-    "size": NumberRange(SIZE),
-    "radius": NumberRange(SIZE),
-    "radiusBottom": NumberRange(SIZE),
-    "radiusTop": NumberRange(SIZE),
-    "height": NumberRange(SIZE),
-    "sizeX": NumberRange(SIZE, "unlimited"),
-    "sizeZ": NumberRange(SIZE, "unlimited"),
-    "unitDistance": NumberRange(PLACE),
-    "weights": NumberRange(1e6),
+# Places and sizes [m].
+POSITION: Final = NumberRange(PLACE)
+EXTENT: Final = NumberRange(SIZE)
+ENDLESS_EXTENT: Final = NumberRange(SIZE, "unlimited")
+MORPH_WEIGHT: Final = NumberRange(1e6)
+# Masses [kg] and inertias [kg m^2]: a grain of dust to a mountain. What joins bodies of both
+# ends of it has a ratio of 1e21, still five digits away from losing the lighter one.
+MASS: Final = NumberRange(1e12, "limited", 1e-9)
+MOMENT: Final = NumberRange(1e18, "limited", 1e-15)
+INERTIA_TENSOR: Final = NumberRange(1e18)
+# Strengths. A step of 1/60 s at 1e6 m/s^2 gives 1.7e4 m/s, below the engine's clamp on speeds.
+GRAVITY: Final = NumberRange(1e6, "limited")
+GRAVITY_FACTOR: Final = NumberRange(1e5, "limited")
+FRICTION: Final = NumberRange(1e4, "limited")
+# An impact multiplies speeds by it.
+RESTITUTION: Final = NumberRange(10.0, "limited")
+# Blender and Unity write the largest float for "no limit".
+JOINT_BOUND: Final = NumberRange(1e9, "unlimited")
+DRIVE_FORCE: Final = NumberRange(1e12, "unlimited")
+# [N/m] and [N s/m]: 1 kg on it is at rest within one step of any rate long before.
+STIFFNESS: Final = NumberRange(1e12, "limited")
+DRIVE_POSITION: Final = NumberRange(1e6, "limited")
+DRIVE_VELOCITY: Final = NumberRange(1e5, "limited")
+PRIORITY: Final = NumberRange(1e9, "limited")
+
+_OF_GLTF: Final = {
+    "translation": POSITION,
+    "scale": POSITION,
+    "matrix": POSITION,
+    "weights": MORPH_WEIGHT,
     # In accessors.
-    "POSITION": NumberRange(PLACE),
-    "inverseBindMatrices": NumberRange(PLACE),
-    # In animations [s].
+    "POSITION": POSITION,
+    "inverseBindMatrices": POSITION,
+    # Of animations [s].
     "input": NumberRange(1e9),
-    # Masses [kg] and inertias [kg m^2]: a grain of dust to a mountain. Joints between bodies of
-    # both extremes have a ratio of 1e21, still five digits away from losing the lighter one.
-    "mass": NumberRange(1e12, "limited", 1e-9),
-    "inertiaDiagonal": NumberRange(1e18, "limited", 1e-15),
-    "inertiaTensor": NumberRange(1e18),
-    # Strengths. A step of 1/60 s at 1e6 m/s^2 gives 1.7e4 m/s, below the engine's clamp on speeds.
-    "gravity": NumberRange(1e6, "limited"),
-    "gravityFactor": NumberRange(1e5, "limited"),
-    "staticFriction": NumberRange(1e4, "limited"),
-    "dynamicFriction": NumberRange(1e4, "limited"),
-    # An impact multiplies speeds by it.
-    "restitution": NumberRange(10.0, "limited"),
-    # Blender and Unity write the largest float for "no limit".
-    "min": NumberRange(1e9, "unlimited"),
-    "max": NumberRange(1e9, "unlimited"),
-    "maxForce": NumberRange(1e12, "unlimited"),
-    # [N/m] and [N s/m]: 1 kg on it is at rest within one step of any rate long before.
-    "stiffness": NumberRange(1e12, "limited"),
-    "damping": NumberRange(1e12, "limited"),
-    "springConstant": NumberRange(1e12, "limited"),
-    "springDamping": NumberRange(1e12, "limited"),
-    "positionTarget": NumberRange(1e6, "limited"),
-    "velocityTarget": NumberRange(1e5, "limited"),
-    "priority": NumberRange(1e9, "limited"),
 }
 
 
 def range_of(name: str) -> NumberRange:
-    """The range of a property, by its name in the file."""
-    return _BY_NAME.get(name, GENERAL)
+    """The range of a number of glTF itself, by its name in the file."""
+    return _OF_GLTF.get(name, GENERAL)
 
 
-def carried(name: str, value: float) -> float | None:
-    """``value`` as it is used: itself, limited, or infinite; ``None`` if it is refused."""
-    allowed = range_of(name)
+def carried(allowed: NumberRange, value: float) -> float | None:
+    """``value`` as it is taken: itself, limited, or infinite; ``None`` where it is refused."""
     size = abs(value)
     if size > allowed.largest or not math.isfinite(value):
         if allowed.beyond == "refused" or math.isnan(value):
@@ -133,7 +121,7 @@ def carried(name: str, value: float) -> float | None:
 
 
 def unusable_settings(step: float, gravity: tuple[float, float, float]) -> str:
-    """Reason why a step is impossible with these [s], [m/s^2], of ``{client}``; else empty."""
+    """The reason why step [s] or gravity [m/s^2] of ``{client}`` cannot be used, or ``""``."""
     if not 0.0 < step <= LONGEST_STEP:
         allowed = f"above 0 and at most {LONGEST_STEP:g} s (pybullet.setTimeStep)"
         return f"the time step of {{client}} is {step:g} s; must be {allowed}"
@@ -144,7 +132,7 @@ def unusable_settings(step: float, gravity: tuple[float, float, float]) -> str:
 
 
 def step_count(count: object) -> int:
-    """A number of steps, checked.
+    """The number of steps that ``count`` means.
 
     Raises:
         TypeError: It is no whole number.
@@ -160,10 +148,10 @@ def step_count(count: object) -> int:
 
 
 def finite_vector(name: str, values: object) -> tuple[float, float, float]:
-    """Three numbers, checked.
+    """Three finite numbers as a tuple.
 
     Args:
-        name: Their name, for a message.
+        name: Their name in a message.
         values: A sequence or an array.
 
     Raises:

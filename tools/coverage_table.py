@@ -1,17 +1,21 @@
 """The reference page of all physics properties: ``python -m tools.coverage_table``.
 
-Its rows are what the modules of ``dialects`` and ``planning`` declare as ``Coverage`` beside the
-code that reads or plans a property. The properties themselves are collected from what the dialects
-read, so that none can be forgotten. What stands before the first table is written by hand.
+Its rows are those of the entries of ``model/properties.py``, and what the modules of ``dialects``
+and ``planning`` declare as ``Coverage`` beside the code that reads or plans a property. The
+properties are those entries, and what the dialects read by hand, so that none can be forgotten.
+What stands before the first table is written by hand.
 ``--check`` only compares and fails where the page is out of date.
 """
 
 from __future__ import annotations
 
 import ast
+import json
+import math
 import pkgutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -19,23 +23,47 @@ from typing import Final
 
 from gltf_bullet.behavior.operations.catalogue import OPERATIONS
 from gltf_bullet.coverage import Coverage, CoverageRow, Treatment
+from gltf_bullet.model.properties import JOINT_EXTRAS, TABLES, Dialect, Property, Range
 from tools.list_issues import PACKAGE, REFERENCE, ROOT
 
-__all__ = ["coverage_page", "declared_rows", "introduction_of", "operation_rows", "properties"]
+__all__ = [
+    "coverage_page",
+    "declared_rows",
+    "introduction_of",
+    "operation_rows",
+    "properties",
+    "value_lines",
+]
 
 PAGE: Final = REFERENCE / "coverage.md"
 DIALECTS: Final = PACKAGE / "dialects"
 DECLARING: Final = ("gltf_bullet.dialects", "gltf_bullet.planning")
-"""The packages whose modules decide what becomes of a property."""
+"""The packages whose modules decide the treatment of a property."""
 
 DIALECT_OF: Final[Mapping[str, str]] = {
     "khr/": "KHR",
     "omi/collider": "OMI_collider",
     "omi/": "OMI",
     "msft/": "MSFT",
-    "joint_limit_tables": "MSFT",  # first drafts of KHR have its words
+    "older_joint_forms": "MSFT",  # first drafts of KHR have its words
 }
-"""By the beginning of a module's path; modules of another path serve every dialect."""
+"""Dialects by the beginning of a module's path; other modules serve every dialect."""
+
+NAME_OF: Final[Mapping[Dialect, str]] = {
+    Dialect.KHR: "KHR",
+    Dialect.CORE: "KHR",
+    Dialect.OMI: "OMI",
+    Dialect.OMI_COLLIDER: "OMI_collider",
+    Dialect.MSFT_LATER: "MSFT",
+    Dialect.MSFT_CAMEL: "MSFT",
+}
+
+VALUES: Final = "## Values"
+_ABOUT_VALUES: Final = (
+    "Units, ranges and defaults as they are read, from `model/properties.py`. Linear and angular\n"
+    "units are given where both occur. A pointer is one of the object model, for `scene.get`,\n"
+    "`scene.set` and animations."
+)
 
 BEHAVIOR: Final = "## Behavior (KHR_interactivity)"
 OPERATION_TESTS: Final = (
@@ -44,7 +72,7 @@ OPERATION_TESTS: Final = (
     "tests/runtime/test_behavior.py",
     "tests/behavior/test_reading.py",
 )
-"""Where operations are shown, the narrowest first."""
+"""Files with tests that show operations, the narrowest first."""
 _ABOUT_OPERATIONS: Final = (
     "A row for each operation that is declared; sockets and types are in [behavior](behavior.md),\n"
     "`tests/browser/test_babylon.py` compares with Babylon.js. Graphs with other operations of\n"
@@ -65,8 +93,15 @@ SECTIONS: Final = (
 
 
 def properties() -> dict[str, list[str]]:
-    """Property names with the dialects that have them, from the calls of ``known_keys``."""
+    """Property names with the dialects that have them.
+
+    From the tables, and from the calls of ``known_keys`` for what is read by hand.
+    """
     found: dict[str, set[str]] = {}
+    for table in TABLES:
+        for dialect, where in NAME_OF.items():
+            for name in table.names(dialect):
+                found.setdefault(name, set()).add(where)
     for path in sorted(DIALECTS.rglob("*.py")):
         place = path.relative_to(DIALECTS).with_suffix("").as_posix()
         dialect = next(
@@ -83,10 +118,6 @@ def _read_names(path: Path, place: str) -> Iterator[str]:
     for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Name)):
             continue
-        for keyword in call.keywords:
-            # A dialect's own word for a common property, such as springConstant.
-            if (keyword.arg or "").endswith("_key") and isinstance(keyword.value, ast.Constant):
-                yield str(keyword.value.value)
         if call.func.id == "known_keys":
             module = import_module("gltf_bullet.dialects." + place.replace("/", "."))
             for argument in call.args:
@@ -106,8 +137,8 @@ def _names(argument: ast.expr, module: ModuleType) -> list[str]:
 
 
 def declared_rows() -> dict[str, list[CoverageRow]]:
-    """The rows of all modules, by section."""
-    found: dict[int, Coverage] = {}
+    """The rows of all entries and modules, by section."""
+    found = {id(coverage): coverage for coverage in (table.coverage() for table in TABLES)}
     for name in DECLARING:
         package = import_module(name)
         for info in pkgutil.walk_packages(package.__path__, f"{name}."):
@@ -137,6 +168,7 @@ def coverage_page(introduction: str) -> str:
         ]
         lines += [_line(row, name, dialects[name]) for name, row in _ordered(rows)]
         parts.append("\n".join(lines))
+    parts.append(f"{VALUES}\n\n{_ABOUT_VALUES}\n\n" + "\n".join(value_lines()))
     parts.append(f"{BEHAVIOR}\n\n{_ABOUT_OPERATIONS}")
     rows = [
         f"| `{name}` | {text} | exact | {summary.replace('|', '/')} |"
@@ -146,6 +178,49 @@ def coverage_page(introduction: str) -> str:
     head = ["| Operation | Text | In PyBullet | What it does | Shown by |", "|---|---|---|---|---|"]
     parts.append("\n".join([*head, *rows]))
     return "\n\n".join(parts) + "\n"
+
+
+def value_lines() -> list[str]:
+    """Unit, range and default of every entry of the tables, as lines of Markdown."""
+    lines = [
+        "| Object | Property | Unit | Allowed | Default | Other defaults | Pointer |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for table in (*TABLES, JOINT_EXTRAS):
+        for entry in table:
+            others: dict[str, list[str]] = {}
+            for dialect, default in entry.defaults.items():
+                if dialect in entry.dialects:
+                    others.setdefault(_value(entry, default), []).append(dialect.value)
+            cells = (
+                table.what.removeprefix("a "),
+                " / ".join(f"`{key}`" for key in dict.fromkeys((entry.key, *entry.keys.values()))),
+                entry.unit if entry.unit != "1" else "",
+                _allowed(entry.range),
+                _value(entry, entry.default),
+                "; ".join(f"{value}: {', '.join(names)}" for value, names in others.items()),
+                "yes" if entry.has_pointer else "",
+            )
+            lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def _allowed(allowed: Range) -> str:
+    if allowed.above is not None:
+        return f"> {allowed.above:g}"
+    return "" if allowed.at_least is None else f">= {allowed.at_least:g}"
+
+
+def _value(entry: Property, default: object) -> str:
+    """A default as the file would have it, or what its absence means."""
+    if default is MISSING:
+        return "required"
+    value = entry.type.to_json(default)
+    if value in (None, ()):
+        return "not stated"
+    if value in (math.inf, -math.inf) or default in (math.inf, -math.inf):
+        return "unlimited"
+    return f"`{json.dumps(value)}`"
 
 
 def operation_rows() -> list[tuple[str, str, str, str]]:
@@ -195,7 +270,7 @@ def _texts(tree: ast.AST) -> set[str]:
 
 
 def _ordered(rows: Sequence[CoverageRow]) -> list[tuple[str, CoverageRow]]:
-    """By name; the cases of one name from exact to refused, then as declared."""
+    """Rows by name; the cases of one name from exact to refused, then as declared."""
     order = list(Treatment)
     pairs = [(name, row) for row in rows for name in row.properties]
     return sorted(pairs, key=lambda pair: (pair[0].lower(), order.index(pair[1].treatment)))
@@ -215,7 +290,7 @@ def _line(row: CoverageRow, name: str, where: Sequence[str]) -> str:
 
 
 def introduction_of(page: str) -> str:
-    """What stands before the first table."""
+    """The text before the first table."""
     return page.partition(f"## {SECTIONS[0]}")[0].rstrip()
 
 

@@ -54,6 +54,7 @@ def _tables(found: Inspection) -> dict[str, Any]:
 
 def _print(out: Console, found: Inspection) -> None:
     from gltf_bullet.cli.output import print_issues, print_table, vector
+    from gltf_bullet.model.properties import FILTER, MATERIAL
 
     _print_tree(out, found)
     print_table(
@@ -75,34 +76,35 @@ def _print(out: Console, found: Inspection) -> None:
         ("Node>", "Name", "Shape", "Position"),
         ((s["node"], s["name"], s["shape"], vector(s["position"])) for s in found.statics),
     )
+    numbers = [entry for entry in MATERIAL if entry.title]
+    modes = [entry for entry in MATERIAL if not entry.title]
     print_table(
         out,
         "Materials",
-        ("Material", "Static>", "Dynamic>", "Restitution>", "Combine", "On nodes"),
+        ("Material", *(f"{entry.title}>" for entry in numbers), "Combine", "On nodes"),
         (
             (
-                m["material"], f"{m['static_friction']:g}", f"{m['dynamic_friction']:g}",
-                f"{m['restitution']:g}",
-                f"{m['friction_combine'] or '-'} / {m['restitution_combine'] or '-'}",
+                m["material"],
+                *(f"{m[entry.field]:g}" for entry in numbers),
+                " / ".join(m[entry.field] or "-" for entry in modes),
                 _list(m["nodes"]),
             )
             for m in found.materials
         ),
-    )  # fmt: skip
+    )
     print_table(
         out,
         "Collision filters",
-        ("Filter", "Systems", "Meets", "Does not meet", "On nodes"),
+        ("Filter", *(entry.title for entry in FILTER), "On nodes"),
         (
             (
-                f["filter"], _list(f["systems"]),
-                "-" if f["collide_with"] is None else _list(f["collide_with"]),
-                "-" if f["not_collide_with"] is None else _list(f["not_collide_with"]),
+                f["filter"],
+                *("-" if f[e.field] is None else _list(f[e.field]) for e in FILTER),
                 _list(f["nodes"]),
             )
             for f in found.filters
         ),
-    )  # fmt: skip
+    )
     print_table(
         out,
         "Triggers",

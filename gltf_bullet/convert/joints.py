@@ -20,9 +20,10 @@ from gltf_bullet.convert.description import (
 from gltf_bullet.convert.issues import NOT_IN_GLTF
 from gltf_bullet.convert.world_nodes import WorldNodes
 from gltf_bullet.diagnostics import ROOT, Diagnostics
-from gltf_bullet.dialects.joint_extras import EXTRAS
+from gltf_bullet.dialects.joints import EXTRAS
 from gltf_bullet.model import DriveMode, Joint, JointDescription, JointDrive, JointLimit
 from gltf_bullet.model.joints import DofKind
+from gltf_bullet.model.properties import JOINT_EXTRAS
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Quat, Vec3, rotation_to
 
 __all__ = [
@@ -219,27 +220,19 @@ def note_rest(
     name: str,
     diagnostics: Diagnostics,
     *,
-    max_velocity: float,
-    max_force: float,
-    friction: float,
     mimic: tuple[str, float, float] | None,
-    on_fixed_base: bool,
     notes: Mapping[str, Any] | None = None,
+    **stated: float,
 ) -> None:
     """Write properties of a joint that KHR lacks to ``extras``, and report them.
 
-    ``max_force``: effort of a joint that cannot move; ``mimic``: joint, multiplier, offset;
-    ``notes``: further entries of ``extras``.
+    ``mimic``: joint, multiplier, offset; ``notes``: what is kept as it is; ``stated``: the values
+    of ``JOINT_EXTRAS`` by their fields, of which those above 0 are kept.
     """
     kept: dict[str, Any] = dict(notes or {})
-    if max_velocity > 0.0:
-        kept["maxVelocity"] = max_velocity
-    if max_force > 0.0:
-        kept["maxForce"] = max_force
-    if friction > 0.0:
-        kept["friction"] = friction
-    if on_fixed_base:
-        kept["fixedBase"] = True
+    for entry in JOINT_EXTRAS:
+        if (value := stated[entry.field]) > 0.0:
+            kept[entry.key] = value
     if mimic is not None:
         kept["mimic"] = dict(zip(("joint", "multiplier", "offset"), mimic, strict=True))
         diagnostics.report(

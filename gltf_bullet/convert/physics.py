@@ -35,12 +35,13 @@ from gltf_bullet.convert.joints import (
 )
 from gltf_bullet.convert.world_nodes import WorldNodes
 from gltf_bullet.diagnostics import ROOT, Diagnostics
-from gltf_bullet.dialects.joint_extras import EXTRAS
+from gltf_bullet.dialects.joints import EXTRAS
 from gltf_bullet.model import (
     Box,
     Capsule,
     Collider,
     CollisionFilter,
+    CombineMode,
     Cylinder,
     Joint,
     MeshPart,
@@ -53,7 +54,6 @@ from gltf_bullet.model import (
     may_collide,
 )
 from gltf_bullet.model import MeshShape as ModelMesh
-from gltf_bullet.model.materials import CombineMode
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, rotation_to
 
 __all__ = ["collision_filters", "place_world"]

@@ -1,4 +1,4 @@
-"""Room 4: one module per extension, JSON -> model; JSON spelling never leaks out of here."""
+"""Room 4: one module per extension, JSON -> model, by the tables of ``model/properties.py``."""
 
 from gltf_bullet.dialects.assemble import read_physics
 from gltf_bullet.dialects.khr.writer import physics_to_khr, write_physics

@@ -6,7 +6,7 @@ The only entry that other rooms use: read every dialect in use, then resolve ref
 from __future__ import annotations
 
 from gltf_bullet.diagnostics import Diagnostics
-from gltf_bullet.dialects.joint_extras import with_extras
+from gltf_bullet.dialects.joints import with_extras
 from gltf_bullet.dialects.khr import physics_rigid_bodies as khr_physics_rigid_bodies
 from gltf_bullet.dialects.msft import camel_rigid_bodies as msft_camel_rigid_bodies
 from gltf_bullet.dialects.msft import rigid_bodies as msft_rigid_bodies
@@ -18,9 +18,9 @@ from gltf_bullet.dialects.omi import physics_shape as omi_physics_shape
 from gltf_bullet.dialects.parts import PhysicsParts
 from gltf_bullet.dialects.precedence import claim_nodes
 from gltf_bullet.dialects.references import resolve_references
-from gltf_bullet.dialects.registry import Dialect
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.model import PhysicsScene
+from gltf_bullet.model.properties import Dialect
 
 __all__ = ["read_physics"]
 

@@ -1,4 +1,4 @@
-"""Extensions that files call by an earlier name: read as if they said the present one."""
+"""Earlier names of extensions, replaced by the present ones before a file is read."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _renamed_owner(owner: JsonObject, earlier: Mapping[str, str]) -> dict[str, A
 
 
 def _renamed_shapes(table: Any, earlier: Mapping[str, str]) -> Any:
-    """A root extension whose shapes may be extended: ``convexHull`` stands there."""
+    """A root extension with its extended shapes renamed: ``convexHull`` stands there."""
     shapes = table.get("shapes") if isinstance(table, dict) else None
     if not isinstance(shapes, list):
         return table

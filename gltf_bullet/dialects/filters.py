@@ -5,18 +5,21 @@ KHR_physics_rigid_bodies, "Collision Filtering"; MSFT_CollisionPrimitives has th
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from gltf_bullet.coverage import approximated, covers
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
-from gltf_bullet.dialects.properties import AS_ABSENT, known_keys, report_unknown
-from gltf_bullet.gltf.fields import JsonObject, read_strings
+from gltf_bullet.dialects.reading import known_keys, read_property, report_unknown
+from gltf_bullet.gltf.fields import JsonObject
 from gltf_bullet.model import CollisionFilter
+from gltf_bullet.model.properties import FILTER, Dialect, Property
 
 __all__ = [
     "COVERAGE",
     "FILTER_BOTH_LISTS",
     "FILTER_KEYS",
+    "SYSTEMS",
     "parse_filter",
     "read_filter",
 ]
@@ -36,41 +39,46 @@ COVERAGE: Final = covers(
     ),
 )  # fmt: skip
 
-FILTER_KEYS: Final = ("collisionSystems", "collideWithSystems", "notCollideWithSystems")
-_KNOWN: Final = known_keys(*FILTER_KEYS)
+FILTER_KEYS: Final = FILTER.names(Dialect.KHR)
+SYSTEMS: Final = FILTER["collisionSystems"]
+_KNOWN: Final = known_keys(*FILTER.names(Dialect.KHR))
 
 
 def parse_filter(entry: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> CollisionFilter:
     """An entry of a ``collisionFilters`` table."""
-    report_unknown(entry, _KNOWN, "a collision filter", at, diagnostics)
+    report_unknown(entry, _KNOWN, FILTER.what, at, diagnostics)
     return read_filter(entry, at, diagnostics)
 
 
 def read_filter(
-    owner: JsonObject,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-    *,
-    systems_key: str = "collisionSystems",
+    owner: JsonObject, at: JsonPointer, diagnostics: Diagnostics, *, systems: Property = SYSTEMS
 ) -> CollisionFilter:
-    """The filter lists of ``owner``, which may hold other things too."""
-    systems = read_strings(owner, systems_key, at, diagnostics, instead=AS_ABSENT)
-    collide_with, not_collide_with = (
-        read_strings(owner, key, at, diagnostics, instead=AS_ABSENT)
-        for key in ("collideWithSystems", "notCollideWithSystems")
-    )
-    if collide_with is not None and not_collide_with is not None:
-        # Exporters that write every member write empty lists for what is not stated.
-        used = (
-            "what the first admits and the second does not refuse is met"
-            if collide_with and not_collide_with
-            else "an empty one says nothing"
+    """The filter lists of ``owner``, which may hold other things too.
+
+    Args:
+        owner: The object.
+        at: Its place.
+        diagnostics: Takes what is wrong.
+        systems: The first list, as the object calls it.
+    """
+    values = {
+        entry.field: read_property(
+            owner, systems if entry is SYSTEMS else entry, at, diagnostics, Dialect.KHR
         )
-        diagnostics.report(FILTER_BOTH_LISTS, at, used=used)
-        collide_with, not_collide_with = collide_with or None, not_collide_with or None
-    return CollisionFilter(
-        systems=frozenset(systems or ()),
-        collide_with=None if collide_with is None else frozenset(collide_with),
-        not_collide_with=None if not_collide_with is None else frozenset(not_collide_with),
-        pointer=at,
+        for entry in FILTER
+    }
+    found = CollisionFilter(**values, pointer=at)
+    if found.collide_with is None or found.not_collide_with is None:
+        return found
+    # Exporters that write every member write empty lists for what is not stated.
+    used = (
+        "what the first admits and the second does not refuse is met"
+        if found.collide_with and found.not_collide_with
+        else "an empty one says nothing"
+    )
+    diagnostics.report(FILTER_BOTH_LISTS, at, used=used)
+    return replace(
+        found,
+        collide_with=found.collide_with or None,
+        not_collide_with=found.not_collide_with or None,
     )

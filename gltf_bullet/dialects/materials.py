@@ -9,9 +9,10 @@ from typing import Final
 
 from gltf_bullet.coverage import approximated, covers
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
-from gltf_bullet.dialects.properties import AS_ABSENT, known_keys, report_unknown
-from gltf_bullet.gltf.fields import JsonObject, read_number, read_string
+from gltf_bullet.dialects.reading import AS_ABSENT, keys_of, read_values, report_unknown
+from gltf_bullet.gltf.fields import JsonObject, read_string
 from gltf_bullet.model import CombineMode, PhysicsMaterial
+from gltf_bullet.model.properties import MATERIAL, WORD, Dialect, Property
 
 __all__ = ["COMBINE_MODE_UNKNOWN", "COVERAGE", "parse_material"]
 
@@ -28,48 +29,33 @@ COVERAGE: Final = covers(
     ),
 )
 
-_KEYS: Final = known_keys(
-    "staticFriction", "dynamicFriction", "restitution", "frictionCombine", "restitutionCombine"
-)
 _MODES: Final = {mode.value: mode for mode in CombineMode}
 
 
 def parse_material(
-    entry: JsonObject,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-    *,
-    unstated: CombineMode | None,
+    entry: JsonObject, at: JsonPointer, diagnostics: Diagnostics, *, dialect: Dialect
 ) -> PhysicsMaterial:
-    """A material; ``unstated`` is what the dialect makes of a combine mode that is not given."""
-    report_unknown(entry, _KEYS, "a physics material", at, diagnostics)
-    return PhysicsMaterial(
-        static_friction=read_number(
-            entry, "staticFriction", at, diagnostics, default=0.6, at_least=0.0
-        ),
-        dynamic_friction=read_number(
-            entry, "dynamicFriction", at, diagnostics, default=0.6, at_least=0.0
-        ),
-        restitution=read_number(entry, "restitution", at, diagnostics, default=0.0, at_least=0.0),
-        friction_combine=_combine_mode(entry, "frictionCombine", at, diagnostics, unstated),
-        restitution_combine=_combine_mode(entry, "restitutionCombine", at, diagnostics, unstated),
-        pointer=at,
-    )
+    """A material, with what the dialect makes of a combine mode that is not stated."""
+    report_unknown(entry, keys_of(MATERIAL, dialect), MATERIAL.what, at, diagnostics)
+    readers = {WORD: _read_mode}
+    values = read_values(entry, MATERIAL, at, diagnostics, dialect, readers=readers)
+    return PhysicsMaterial(**values, pointer=at)
 
 
-def _combine_mode(
-    entry: JsonObject,
-    key: str,
+def _read_mode(
+    owner: JsonObject,
+    entry: Property,
     at: JsonPointer,
     diagnostics: Diagnostics,
-    unstated: CombineMode | None,
+    dialect: Dialect,
 ) -> CombineMode | None:
-    stated = read_string(entry, key, at, diagnostics, instead=AS_ABSENT)
+    stated = read_string(owner, entry.key, at, diagnostics, instead=AS_ABSENT)
     if stated is None:
+        unstated: CombineMode | None = entry.default_in(dialect)
         return unstated
     # MSFT spells the modes in capitals, KHR and OMI in lower case; files mix them up.
     mode = _MODES.get(stated.lower())
     if mode is None:
-        diagnostics.report(COMBINE_MODE_UNKNOWN, at / key, key=key, got=stated[:60])
+        diagnostics.report(COMBINE_MODE_UNKNOWN, at / entry.key, key=entry.key, got=stated[:60])
         return CombineMode.AVERAGE
     return mode

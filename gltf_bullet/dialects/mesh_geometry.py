@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
-from gltf_bullet.dialects.properties import require
+from gltf_bullet.dialects.reading import require
 from gltf_bullet.dialects.shape_table import SHAPE_LEFT_OUT
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import JsonObject, read_index
@@ -94,7 +94,7 @@ class MeshTemplate:
 
 
 ShapeEntry = Shape | MeshTemplate
-"""What a shape table holds."""
+"""An entry of a shape table."""
 
 
 def shape_on_node(

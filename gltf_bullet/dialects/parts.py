@@ -1,4 +1,4 @@
-"""What the dialects contribute before references between nodes are resolved."""
+"""The values that the dialects contribute, before references between nodes are resolved."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from gltf_bullet.diagnostics import Diagnostics, JsonPointer
-from gltf_bullet.dialects.properties import read_block, report_unknown
+from gltf_bullet.dialects.reading import read_block, report_unknown
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import JsonObject
 from gltf_bullet.model import (

@@ -1,4 +1,4 @@
-"""Which dialect wins where one node carries several.
+"""Precedence of the dialects on a node that carries several.
 
 The newest wins, whole node by whole node; different nodes may use different dialects.
 """
@@ -9,8 +9,9 @@ from typing import Final
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
 from gltf_bullet.dialects.parts import node_extension_pointer
-from gltf_bullet.dialects.registry import Dialect
+from gltf_bullet.dialects.registry import NODE_EXTENSIONS
 from gltf_bullet.gltf.document import Document
+from gltf_bullet.model.properties import Dialect
 
 __all__ = ["DIALECT_SHADOWED", "claim_nodes"]
 
@@ -28,11 +29,9 @@ def claim_nodes(document: Document, diagnostics: Diagnostics) -> dict[Dialect, l
     """Per dialect the nodes that it describes, in file order; what is shadowed is reported."""
     claims: dict[Dialect, list[int]] = {}
     owner_of: dict[int, Dialect] = {}
-    for dialect in Dialect:
+    for dialect, names in NODE_EXTENSIONS.items():
         claimed = claims[dialect] = []
-        carrying = {
-            node: None for name in dialect.value for node in document.nodes_with_extension(name)
-        }
+        carrying = {node: None for name in names for node in document.nodes_with_extension(name)}
         for node in sorted(carrying):
             winner = owner_of.get(node)
             if winner is None:
@@ -59,11 +58,11 @@ def _lacks_shape(document: Document, node: int, winner: Dialect) -> bool:
 def _report_shadowed(
     document: Document, node: int, dialect: Dialect, winner: Dialect, diagnostics: Diagnostics
 ) -> None:
-    for name in dialect.value:
+    for name in NODE_EXTENSIONS[dialect]:
         if document.node_extension(node, name) is not None:
             diagnostics.report(
                 DIALECT_SHADOWED,
                 node_extension_pointer(node, name),
                 shadowed=name,
-                winner=winner.value[0],
+                winner=NODE_EXTENSIONS[winner][0],
             )

@@ -1,7 +1,7 @@
 """The second pass: every reference between nodes is checked, then the scene is built.
 
-Index ranges were checked while reading; here it is whether the named nodes are what the texts ask
-for (KHR_physics_rigid_bodies, "Triggers" and "Joints"; OMI_physics_gravity).
+Index ranges were checked while reading; here the named nodes must be what the texts ask for
+(KHR_physics_rigid_bodies, "Triggers" and "Joints"; OMI_physics_gravity).
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
-"""The literal list of what this library knows: dialects in order of precedence, and extensions."""
+"""The extensions that this library knows, and the dialects in order of precedence."""
 
 from __future__ import annotations
 
-import enum
+from collections.abc import Mapping
 from typing import Final
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.gltf.document import Document
+from gltf_bullet.model.properties import Dialect
 from gltf_bullet.suggestions import did_you_mean
 
 __all__ = [
@@ -15,8 +16,8 @@ __all__ = [
     "EXTENSION_UNDECLARED",
     "EXTENSION_UNSUPPORTED",
     "IMPLEMENTED_EXTENSIONS",
+    "NODE_EXTENSIONS",
     "PHYSICS_EXTENSIONS",
-    "Dialect",
     "check_extensions",
 ]
 
@@ -40,15 +41,14 @@ EXTENSION_UNDECLARED = IssueKind(
 )
 
 
-class Dialect(enum.Enum):
-    """The physics dialects, newest first; the value lists the node extensions of each."""
-
-    KHR = ("KHR_physics_rigid_bodies",)
-    OMI = ("OMI_physics_body", "OMI_physics_joint", "OMI_physics_shape")
-    OMI_COLLIDER = ("OMI_collider",)
-    MSFT_LATER = ("MSFT_rigid_bodies",)
-    MSFT_CAMEL = ("MSFT_RigidBodies", "MSFT_CollisionPrimitives")
-
+NODE_EXTENSIONS: Final[Mapping[Dialect, tuple[str, ...]]] = {
+    Dialect.KHR: ("KHR_physics_rigid_bodies",),
+    Dialect.OMI: ("OMI_physics_body", "OMI_physics_joint", "OMI_physics_shape"),
+    Dialect.OMI_COLLIDER: ("OMI_collider",),
+    Dialect.MSFT_LATER: ("MSFT_rigid_bodies",),
+    Dialect.MSFT_CAMEL: ("MSFT_RigidBodies", "MSFT_CollisionPrimitives"),
+}
+"""The extensions that describe nodes, the newest dialect first."""
 
 PHYSICS_EXTENSIONS: Final = (
     "KHR_collision_shapes",
@@ -64,7 +64,7 @@ PHYSICS_EXTENSIONS: Final = (
     "OMI_physics_joint",
     "OMI_physics_shape",
 )
-"""What the modules of this room read."""
+"""The extensions that the modules of this room read."""
 
 IMPLEMENTED_EXTENSIONS: Final = (
     *PHYSICS_EXTENSIONS,
@@ -104,7 +104,7 @@ IMPLEMENTED_EXTENSIONS: Final = (
     "KHR_xmp_json_ld",
     "MSFT_texture_dds",
 )
-"""What may stand in ``extensionsRequired``. EXT_mesh_gpu_instancing and EXT_meshopt_compression are
+"""The extensions that a file may require. EXT_mesh_gpu_instancing and EXT_meshopt_compression are
 missing on purpose: without them geometry or motion would be another."""
 
 

@@ -1,7 +1,7 @@
 """Tables of shapes with a ``type`` and a block of parameters, and the primitives' parameters.
 
 The layout ``{"type": "box", "box": {...}}`` is shared by KHR_implicit_shapes, KHR_collision_shapes,
-OMI_physics_shape and MSFT_collision_primitives. Each of them passes its own defaults and ranges.
+OMI_physics_shape, MSFT_collision_primitives and the core of glTF 2.1.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from typing import Final, TypeVar
 
 from gltf_bullet.coverage import approximated, covers, ignored
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
-from gltf_bullet.dialects.properties import (
+from gltf_bullet.dialects.reading import (
+    keys_of,
     known_keys,
     read_block,
+    read_values,
     read_vector,
     report_unknown,
     require,
@@ -25,8 +27,17 @@ from gltf_bullet.gltf.fields import (
     read_number,
     read_string,
 )
-from gltf_bullet.model import Box, Capsule, Cylinder, Sphere
-from gltf_bullet.transforms import Vec3
+from gltf_bullet.model import Box, Capsule, Cylinder, Plane, Sphere
+from gltf_bullet.model.properties import (
+    BOX,
+    CAPSULE,
+    CYLINDER,
+    PLANE,
+    SPHERE,
+    Dialect,
+    Properties,
+    Property,
+)
 
 __all__ = [
     "COVERAGE",
@@ -42,6 +53,7 @@ __all__ = [
     "read_capsule",
     "read_cylinder",
     "read_extent",
+    "read_plane",
     "read_sphere",
     "read_straight_cylinder",
     "read_total_height_capsule",
@@ -102,9 +114,8 @@ SHAPE_LEFT_OUT: Final = "whatever has the shape is left out"
 S = TypeVar("S")
 BlockParser = Callable[[JsonObject, JsonPointer, Diagnostics], S]
 
-_BOX: Final = known_keys("size")
-_SPHERE: Final = known_keys("radius")
-_TAPERED: Final = known_keys("height", "radiusBottom", "radiusTop")
+_MAY_BE_FLAT: Final = (Dialect.MSFT_LATER, Dialect.MSFT_CAMEL)
+"""Dialects whose schemas allow sizes of 0."""
 
 
 def parse_typed_shape(
@@ -151,16 +162,13 @@ def _kind_of(
 
 
 def read_box(
-    block: JsonObject,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-    *,
-    size: Vec3,
-    may_be_flat: bool = False,
+    block: JsonObject, at: JsonPointer, diagnostics: Diagnostics, *, dialect: Dialect
 ) -> Box | None:
-    """A box; ``size`` [m] is the default."""
-    report_unknown(block, _BOX, "a box", at, diagnostics)
-    stated = read_vector(block, "size", at, diagnostics, default=size)
+    """A box with its dialect's default size."""
+    report_unknown(block, keys_of(BOX, dialect), BOX.what, at, diagnostics)
+    entry = BOX["size"]
+    stated = read_vector(block, entry, at, diagnostics, dialect) or entry.default
+    may_be_flat = dialect in _MAY_BE_FLAT
     if any(stated):
         for axis, length in enumerate(stated):
             # Exporters that turn axes leave a sign behind.
@@ -171,139 +179,143 @@ def read_box(
             else:
                 continue
             least = ">= 0" if may_be_flat else "> 0"
-            out_of_range("size", length, least, at / "size" / axis, diagnostics, instead)
+            out_of_range(entry.key, length, least, at / entry.key / axis, diagnostics, instead)
     x, y, z = map(abs, stated)
     box = Box(size=(x, y, z), pointer=at)
     return with_extent(box, "box", box.size, at, diagnostics)
 
 
 def read_sphere(
-    block: JsonObject, at: JsonPointer, diagnostics: Diagnostics, *, radius: float
+    block: JsonObject, at: JsonPointer, diagnostics: Diagnostics, *, dialect: Dialect
 ) -> Sphere | None:
-    """A ball; ``radius`` [m] is the default."""
-    report_unknown(block, _SPHERE, "a sphere", at, diagnostics)
-    stated = read_extent(block, "radius", at, diagnostics, default=radius)
+    """A ball with its dialect's default radius."""
+    report_unknown(block, keys_of(SPHERE, dialect), SPHERE.what, at, diagnostics)
+    stated = read_extent(block, SPHERE["radius"], at, diagnostics, dialect)
     if stated is None:
         return None
     return with_extent(Sphere(radius=stated, pointer=at), "sphere", (stated,), at, diagnostics)
 
 
 def read_capsule(
-    block: JsonObject,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-    *,
-    mid_height: float,
-    radius: float,
-    may_be_flat: bool = False,
+    block: JsonObject, at: JsonPointer, diagnostics: Diagnostics, *, dialect: Dialect
 ) -> Capsule | None:
-    """A capsule whose ``height`` joins the cap centres; the arguments are the defaults [m]."""
-    report_unknown(block, _TAPERED, "a capsule", at, diagnostics)
-    if_zero = None if may_be_flat else "it is a sphere"
-    height = read_extent(block, "height", at, diagnostics, default=mid_height, if_zero=if_zero)
-    bottom, top = _radii(block, at, diagnostics, radius)
-    if height is None or bottom is None or top is None:
+    """A capsule whose ``height`` joins the cap centres, with its dialect's default sizes."""
+    sizes = _read_tapered(block, CAPSULE, "it is a sphere", at, diagnostics, dialect)
+    if sizes is None:
         return None
+    height, bottom, top = sizes
     capsule = Capsule(mid_height=height, radius_bottom=bottom, radius_top=top, pointer=at)
-    return with_extent(capsule, "capsule", (height, bottom, top), at, diagnostics)
+    return with_extent(capsule, "capsule", sizes, at, diagnostics)
 
 
 def read_total_height_capsule(
-    block: JsonObject,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-    *,
-    height: float,
-    radius: float,
+    block: JsonObject, at: JsonPointer, diagnostics: Diagnostics
 ) -> Capsule | None:
-    """A capsule whose ``height`` goes from tip to tip; the arguments are the defaults [m].
+    """A capsule of OMI_collider, whose ``height`` goes from tip to tip.
 
-    OMI_collider, "Capsule": "must be at least twice as much as the radius". The caller reports
-    unknown keys, since the fields may stand among others.
+    Its text: the height "must be at least twice as much as the radius". The caller reports unknown
+    keys, since the fields may stand among others.
     """
-    stated_radius = read_extent(block, "radius", at, diagnostics, default=radius)
-    if stated_radius is None:
+    dialect, entry = Dialect.OMI_COLLIDER, CAPSULE["height"]
+    radius = read_extent(block, CAPSULE["radius"], at, diagnostics, dialect)
+    if radius is None:
         return None
     # A default height must not turn a large radius into a finding of its own.
-    least = 2.0 * stated_radius
-    total = read_extent(block, "height", at, diagnostics, default=max(height, least))
+    least = 2.0 * radius
+    default = max(entry.default_in(dialect), least)
+    total = read_extent(block, entry, at, diagnostics, dialect, default=default)
     if total is None:
         return None
     if total < least:
-        diagnostics.report(CAPSULE_TOO_SHORT, at / "height", got=total, least=least)
+        diagnostics.report(CAPSULE_TOO_SHORT, at / entry.key, got=total, least=least)
     capsule = Capsule(
-        mid_height=max(0.0, total - least),
-        radius_bottom=stated_radius,
-        radius_top=stated_radius,
-        pointer=at,
+        mid_height=max(0.0, total - least), radius_bottom=radius, radius_top=radius, pointer=at
     )
-    return with_extent(capsule, "capsule", (total, stated_radius), at, diagnostics)
+    return with_extent(capsule, "capsule", (total, radius), at, diagnostics)
 
 
 def read_cylinder(
-    block: JsonObject,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-    *,
-    height: float,
-    radius: float,
-    may_be_flat: bool = False,
+    block: JsonObject, at: JsonPointer, diagnostics: Diagnostics, *, dialect: Dialect
 ) -> Cylinder | None:
-    """A cylinder or cone; the arguments are the defaults [m]."""
-    report_unknown(block, _TAPERED, "a cylinder", at, diagnostics)
-    if_zero = None if may_be_flat else _DISC
-    stated = read_extent(block, "height", at, diagnostics, default=height, if_zero=if_zero)
-    bottom, top = _radii(block, at, diagnostics, radius)
-    if stated is None or bottom is None or top is None:
+    """A cylinder or cone with its dialect's default sizes."""
+    sizes = _read_tapered(block, CYLINDER, _DISC, at, diagnostics, dialect)
+    if sizes is None:
         return None
-    cylinder = Cylinder(height=stated, radius_bottom=bottom, radius_top=top, pointer=at)
-    return with_extent(cylinder, "cylinder", (stated, bottom, top), at, diagnostics)
+    height, bottom, top = sizes
+    cylinder = Cylinder(height=height, radius_bottom=bottom, radius_top=top, pointer=at)
+    return with_extent(cylinder, "cylinder", sizes, at, diagnostics)
 
 
 def read_straight_cylinder(
-    block: JsonObject,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-    *,
-    height: float,
-    radius: float,
+    block: JsonObject, at: JsonPointer, diagnostics: Diagnostics
 ) -> Cylinder | None:
-    """A cylinder of one ``radius``; the arguments are the defaults [m].
+    """A cylinder of OMI_collider, of one ``radius``.
 
     The caller reports unknown keys, since the fields may stand among others.
     """
-    stated = read_extent(block, "height", at, diagnostics, default=height, if_zero=_DISC)
-    around = read_extent(block, "radius", at, diagnostics, default=radius)
-    if stated is None or around is None:
+    dialect = Dialect.OMI_COLLIDER
+    height = read_extent(block, CYLINDER["height"], at, diagnostics, dialect, if_zero=_DISC)
+    radius = read_extent(block, CYLINDER["radius"], at, diagnostics, dialect)
+    if height is None or radius is None:
         return None
-    cylinder = Cylinder(height=stated, radius_bottom=around, radius_top=around, pointer=at)
-    return with_extent(cylinder, "cylinder", (stated, around), at, diagnostics)
+    cylinder = Cylinder(height=height, radius_bottom=radius, radius_top=radius, pointer=at)
+    return with_extent(cylinder, "cylinder", (height, radius), at, diagnostics)
 
 
-def _radii(
-    block: JsonObject, at: JsonPointer, diagnostics: Diagnostics, radius: float
-) -> tuple[float | None, float | None]:
-    return (
-        read_extent(block, "radiusBottom", at, diagnostics, default=radius),
-        read_extent(block, "radiusTop", at, diagnostics, default=radius),
-    )
+def read_plane(
+    block: JsonObject, at: JsonPointer, diagnostics: Diagnostics, *, dialect: Dialect
+) -> Plane:
+    """A plane, which has one side where the dialect knows no other."""
+    report_unknown(block, keys_of(PLANE, dialect), PLANE.what, at, diagnostics)
+    values = {entry.field: entry.default for entry in PLANE}
+    values |= read_values(block, PLANE, at, diagnostics, dialect)
+    return Plane(**values, pointer=at)
+
+
+def _read_tapered(
+    block: JsonObject,
+    table: Properties,
+    if_zero: str,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    dialect: Dialect,
+) -> tuple[float, float, float] | None:
+    """Height and both radii [m]; ``if_zero`` is said of a height of 0 where it must be more."""
+    report_unknown(block, keys_of(table, dialect), table.what, at, diagnostics)
+    said = None if dialect in _MAY_BE_FLAT else if_zero
+    height = read_extent(block, table["height"], at, diagnostics, dialect, if_zero=said)
+    bottom = read_extent(block, table["radiusBottom"], at, diagnostics, dialect)
+    top = read_extent(block, table["radiusTop"], at, diagnostics, dialect)
+    if height is None or bottom is None or top is None:
+        return None
+    return height, bottom, top
 
 
 def read_extent(
     block: JsonObject,
-    key: str,
+    entry: Property,
     at: JsonPointer,
     diagnostics: Diagnostics,
+    dialect: Dialect,
     *,
-    default: float,
+    default: float | None = None,
     if_zero: str | None = None,
 ) -> float | None:
     """A length [m] of a shape; ``None``, with a finding, where it is negative.
 
-    ``if_zero``: what is said of a 0 where the dialect wants more; it is taken as it is.
+    Args:
+        block: The shape's parameters.
+        entry: The property.
+        at: The place of the block.
+        diagnostics: Takes what is wrong.
+        dialect: Gives the default.
+        default: Another default.
+        if_zero: What is said of a 0 where the dialect wants more; it is taken as it is.
     """
-    stated = read_number(block, key, at, diagnostics, default=default)
-    if stated < 0.0:
+    key = entry.key
+    default = entry.default_in(dialect) if default is None else default
+    stated = read_number(block, key, at, diagnostics, default=default, allowed=entry.carried)
+    if stated is None or stated < 0.0:
         out_of_range(key, stated, ">= 0", at / key, diagnostics, SHAPE_LEFT_OUT)
         return None
     if stated == 0.0 and if_zero is not None:

@@ -6,7 +6,7 @@ KHR_physics_rigid_bodies, "Triggers"; OMI_physics_body has the same list.
 from __future__ import annotations
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
-from gltf_bullet.dialects.properties import LIST_EMPTY
+from gltf_bullet.dialects.reading import LIST_EMPTY
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import JsonObject, read_indices
 
@@ -42,7 +42,7 @@ TRIGGER_NODE_REPEATED = IssueKind(
 
 
 def is_compound(trigger: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> bool:
-    """Whether a trigger lists nodes; an empty list, which is reported, names none."""
+    """True if a trigger lists nodes; an empty list, which is reported, names none."""
     if trigger.get("nodes") == []:
         diagnostics.report(LIST_EMPTY, at / "nodes", key="nodes", got="empty")
         return False

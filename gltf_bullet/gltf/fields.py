@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias, TypeVar, overload
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, JsonPointer, Severity
-from gltf_bullet.number_ranges import carried, range_of
+from gltf_bullet.number_ranges import NumberRange, carried, range_of
 
 __all__ = [
     "ABSENCE_MENDED",
@@ -444,13 +444,13 @@ def _is_number(value: object) -> bool:
 def read_number(
     owner: JsonObject, key: str, at: JsonPointer, diagnostics: Diagnostics,
     *, default: float, at_least: float | None = ..., above: float | None = ...,
-    at_most: float | None = ..., instead: str | None = ...,
+    at_most: float | None = ..., instead: str | None = ..., allowed: NumberRange | None = ...,
 ) -> float: ...  # fmt: skip
 @overload
 def read_number(
     owner: JsonObject, key: str, at: JsonPointer, diagnostics: Diagnostics,
     *, default: None, at_least: float | None = ..., above: float | None = ...,
-    at_most: float | None = ..., instead: str | None = ...,
+    at_most: float | None = ..., instead: str | None = ..., allowed: NumberRange | None = ...,
 ) -> float | None: ...  # fmt: skip
 def read_number(
     owner: JsonObject,
@@ -463,11 +463,13 @@ def read_number(
     above: float | None = None,
     at_most: float | None = None,
     instead: str | None = None,
+    allowed: NumberRange | None = None,
 ) -> float | None:
     """A finite number inside a range; ``default`` if it is absent or wrong.
 
     A default replaces a wrong number, with a warning; without one, and without ``instead``, it
-    is an error.
+    is an error. ``allowed`` is the range that the engine carries, by default that of the name in
+    glTF.
     """
     value = owner.get(key)
     if value is None and key not in owner:
@@ -493,19 +495,26 @@ def read_number(
     if at_most is not None and number > at_most:
         out_of_range(key, value, f"<= {at_most:g}", at / key, diagnostics, instead)
         return default
-    taken = _taken(key, number, at / key, diagnostics)
+    taken = _taken(key, number, allowed, at / key, diagnostics)
     if taken == 0.0 and above == 0.0:
         out_of_range(key, value, "> 0", at / key, diagnostics, instead)
         return default
     return default if taken is None else taken
 
 
-def _taken(key: str, value: float, at: JsonPointer, diagnostics: Diagnostics) -> float | None:
+def _taken(
+    key: str,
+    value: float,
+    allowed: NumberRange | None,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+) -> float | None:
     """``value`` limited to the engine's range (``number_ranges.py``); ``None`` if it is refused."""
-    taken = carried(key, value)
+    if allowed is None:
+        allowed = range_of(key)
+    taken = carried(allowed, value)
     if taken == value:
         return value
-    allowed = range_of(key)
     if taken is None:
         out_of_range(key, value, f"at most {allowed.largest:g} in magnitude", at, diagnostics, None)
     elif math.isinf(taken):
@@ -524,9 +533,10 @@ def read_optional_number(
     diagnostics: Diagnostics,
     *,
     instead: str | None = None,
+    allowed: NumberRange | None = None,
 ) -> float | None:
     """A finite number, or ``None`` if it is absent or wrong."""
-    return read_number(owner, key, at, diagnostics, default=None, instead=instead)
+    return read_number(owner, key, at, diagnostics, default=None, instead=instead, allowed=allowed)
 
 
 def read_numbers(
@@ -538,6 +548,7 @@ def read_numbers(
     count: int | None = None,
     at_least: float | None = None,
     instead: str | None = None,
+    allowed: NumberRange | None = None,
 ) -> tuple[float, ...] | None:
     """A list of finite numbers (exactly ``count`` of them), or ``None`` if absent or wrong."""
     if key not in owner:
@@ -561,7 +572,7 @@ def read_numbers(
             least = f">= {at_least:g}"
             out_of_range(key, number, least, at / key / position, diagnostics, instead)
         else:
-            one = _taken(key, float(number), at / key / position, diagnostics)
+            one = _taken(key, float(number), allowed, at / key / position, diagnostics)
             if one is not None:
                 taken.append(one)
                 continue

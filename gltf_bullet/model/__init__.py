@@ -1,7 +1,15 @@
 """Room 3: the canonical physics model: frozen values, SI units, no unset defaults."""
 
-from gltf_bullet.model.colliders import Collider, Trigger
-from gltf_bullet.model.filters import CollisionFilter, may_collide
+from gltf_bullet.model.colliders import (
+    DEFAULT_MATERIAL,
+    Collider,
+    CollisionFilter,
+    CombineMode,
+    PhysicsMaterial,
+    Trigger,
+    combine,
+    may_collide,
+)
 from gltf_bullet.model.gravity import GravityField, GravityFieldKind, GravityVolume, WorldGravity
 from gltf_bullet.model.joints import (
     DofKind,
@@ -12,7 +20,6 @@ from gltf_bullet.model.joints import (
     JointDrive,
     JointLimit,
 )
-from gltf_bullet.model.materials import DEFAULT_MATERIAL, CombineMode, PhysicsMaterial, combine
 from gltf_bullet.model.motion import Motion, MotionKind
 from gltf_bullet.model.physics_scene import PhysicsScene
 from gltf_bullet.model.shapes import (

@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass, field
+from typing import Final
 
 from gltf_bullet.diagnostics import ROOT, JsonPointer
 from gltf_bullet.transforms import Vec3
 
 __all__ = ["GravityField", "GravityFieldKind", "GravityVolume", "WorldGravity"]
+
+
+_DOWN: Final[Vec3] = (0.0, -1.0, 0.0)
 
 
 class GravityFieldKind(enum.Enum):
@@ -30,8 +34,8 @@ class WorldGravity:
     """The default outside every volume, in the frame of the asset."""
 
     gravity: float
-    """[m/s^2]"""
-    direction: Vec3
+    """Strength [m/s^2]."""
+    direction: Vec3 = _DOWN
     """Unit vector."""
     pointer: JsonPointer = field(default=ROOT, compare=False)
 
@@ -42,17 +46,17 @@ class GravityField:
 
     kind: GravityFieldKind
     gravity: float
-    """[m/s^2] at the unit distance (everywhere without one); negative pushes away."""
+    """Strength [m/s^2] at the unit distance (everywhere without one); negative pushes away."""
     unit_distance: float = 0.0
-    """[m] where the strength is ``gravity``; 0: no falloff."""
-    direction: Vec3 = (0.0, -1.0, 0.0)
-    """Directional fields only."""
+    """Distance [m] at which the strength is ``gravity``; 0: no falloff."""
+    direction: Vec3 = _DOWN
+    """Unit vector of directional fields."""
     radius: float = 0.0
-    """Disc and torus fields only [m]."""
+    """Radius [m] of disc and torus fields."""
     points: tuple[Vec3, ...] = ()
-    """Line fields only: the polyline's points [m]."""
+    """Points [m] of the polyline of line fields."""
     shape: object | None = None
-    """Shaped fields only: a :data:`~gltf_bullet.model.shapes.Shape`."""
+    """The :data:`~gltf_bullet.model.shapes.Shape` of shaped fields."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +66,10 @@ class GravityVolume:
     node: int
     source: GravityField
     priority: int = 0
-    """Higher ones are evaluated first."""
+    """Volumes of higher priority are evaluated first."""
     replace: bool = False
-    """Take the place of what higher priorities gave, instead of adding to it."""
+    """True if the field replaces that of higher priorities, instead of adding to it."""
     stop: bool = False
-    """Lower priorities are not evaluated inside this volume, nor is the world's gravity unless
-    the priority is negative."""
+    """True if lower priorities are not evaluated inside this volume, nor the world's gravity
+    unless the priority is negative."""
     pointer: JsonPointer = field(default=ROOT, compare=False)

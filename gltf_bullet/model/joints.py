@@ -31,17 +31,17 @@ class DofKind(enum.Enum):
 
 
 class DriveMode(enum.Enum):
-    """What the drive's spring equation yields."""
+    """The quantity that the drive's spring equation yields."""
 
     FORCE = "force"
-    """[N] or [N m]."""
+    """A force [N] or torque [N m]."""
     ACCELERATION = "acceleration"
-    """[m/s^2] or [rad/s^2]: scaled by the effective mass of the driven axis."""
+    """An acceleration [m/s^2] or [rad/s^2], scaled by the effective mass of the driven axis."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointLimit:
-    """Keeps one metric of the relative pose inside a range.
+    """A limit keeps one metric of the relative pose inside a range.
 
     One axis: signed coordinate. Two: distance from the line (or cone angle) of the third axis.
     Three: distance (or total angle).
@@ -51,13 +51,13 @@ class JointLimit:
     axes: tuple[int, ...]
     """Ascending axis indices, one to three of 0, 1, 2."""
     minimum: float = -math.inf
-    """[m] or [rad]; ``-math.inf``: no lower bound."""
+    """Lower bound [m] or [rad]; ``-math.inf``: none."""
     maximum: float = math.inf
-    """[m] or [rad]; ``math.inf``: no upper bound."""
+    """Upper bound [m] or [rad]; ``math.inf``: none."""
     stiffness: float = math.inf
-    """[N/m] or [N m/rad] beyond the range; ``math.inf``: a hard limit."""
+    """Stiffness [N/m] or [N m/rad] beyond the range; ``math.inf``: a hard limit."""
     damping: float = 0.0
-    """[N s/m] or [N m s/rad] beyond the range."""
+    """Damping [N s/m] or [N m s/rad] beyond the range."""
     pointer: JsonPointer = field(default=ROOT, compare=False)
 
 
@@ -72,11 +72,11 @@ class JointDrive:
     axis: int
     mode: DriveMode
     max_force: float = math.inf
-    """[N] or [N m]; ``math.inf``: unlimited."""
+    """Largest force [N] or torque [N m]; ``math.inf``: unlimited."""
     position_target: float = 0.0
-    """[m] or [rad]"""
+    """Target position [m] or [rad]."""
     velocity_target: float = 0.0
-    """[m/s] or [rad/s]"""
+    """Target velocity [m/s] or [rad/s]."""
     stiffness: float = 0.0
     damping: float = 0.0
     pointer: JsonPointer = field(default=ROOT, compare=False)
@@ -96,10 +96,10 @@ class JointCoupling:
     """A joint that follows another: ``position = multiplier * other position + offset``."""
 
     leader: int
-    """The other's joint node."""
+    """The joint node of the other joint."""
     multiplier: float = 1.0
     offset: float = 0.0
-    """[m] or [rad]"""
+    """Offset [m] or [rad]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,15 +112,15 @@ class Joint:
     """The node whose frame is attachment frame b; ``None``: the fixed world, at frame a."""
     description: JointDescription
     enable_collision: bool = False
-    """Whether the two connected bodies may collide with each other."""
+    """True if the two connected bodies may collide with each other."""
     coupling: JointCoupling | None = None
     """Mimic rule of a robot; no dialect has such, ``extras`` do."""
     max_velocity: float = 0.0
-    """[m/s] or [rad/s] as robots state it, for information; 0: not stated."""
+    """Velocity limit [m/s] or [rad/s] as robots state it, for information; 0: not stated."""
     max_force: float = 0.0
-    """[N] or [N m] as robots state it of what cannot move, for information; 0: not stated."""
+    """Force [N] or torque [N m] as robots state it of a fixed joint, for information; 0: none."""
     friction: float = 0.0
-    """As robots state it, for information: Bullet does not simulate it."""
+    """Friction as robots state it, for information: Bullet does not simulate it."""
     on_fixed_base: bool = False
-    """Whether the node without motion that it hangs on is the fixed base of a robot."""
+    """True if the joint hangs on a node without motion that is the fixed base of a robot."""
     pointer: JsonPointer = field(default=ROOT, compare=False)

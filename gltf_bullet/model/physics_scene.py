@@ -9,11 +9,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from gltf_bullet.model.colliders import Collider, Trigger
-from gltf_bullet.model.filters import CollisionFilter
+from gltf_bullet.model.colliders import Collider, CollisionFilter, PhysicsMaterial, Trigger
 from gltf_bullet.model.gravity import GravityVolume, WorldGravity
 from gltf_bullet.model.joints import Joint, JointDescription
-from gltf_bullet.model.materials import PhysicsMaterial
 from gltf_bullet.model.motion import Motion
 from gltf_bullet.model.shapes import Shape
 from gltf_bullet.scene import NodeTree

@@ -13,31 +13,21 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from gltf_bullet.model.colliders import Collider, Trigger
-from gltf_bullet.model.gravity import GravityVolume, WorldGravity
-from gltf_bullet.model.joints import Joint, JointDescription, JointDrive, JointLimit
-from gltf_bullet.model.materials import PhysicsMaterial
-from gltf_bullet.model.motion import Motion, MotionKind
+from gltf_bullet.model.gravity import GravityVolume
+from gltf_bullet.model.joints import Joint, JointDescription, JointLimit
 from gltf_bullet.model.physics_scene import PhysicsScene
-from gltf_bullet.model.pointer_values import (
+from gltf_bullet.model.properties import (
+    GRAVITY,
+    GRAVITY_BLOCKS,
+    STRENGTH,
+    TABLES,
     Property,
-    above_zero,
-    as_boolean,
-    as_direction,
-    as_number,
-    as_numbers,
-    as_points,
-    as_quaternion,
-    as_whole,
-    at_least_zero,
-    infinite_from_zero,
-    plain_property,
-    vector_of,
-    zero_from_infinite,
 )
-from gltf_bullet.model.shapes import Box, Capsule, Cylinder, MeshShape, Plane, Shape, Sphere
-from gltf_bullet.number_ranges import carried, range_of
+from gltf_bullet.model.shapes import MeshShape, Shape
+from gltf_bullet.number_ranges import NumberRange, carried
 
 __all__ = [
+    "BOOLEANS",
     "PointerTarget",
     "edited",
     "find_target",
@@ -48,104 +38,21 @@ __all__ = [
 ]
 
 
-_MOTION: Final = {
-    "isKinematic": Property(
-        "kind",
-        lambda kind: kind is MotionKind.KINEMATIC,
-        lambda value: MotionKind.KINEMATIC if as_boolean(value) else MotionKind.DYNAMIC,
-    ),
-    "mass": Property("mass", zero_from_infinite, infinite_from_zero),
-    "centerOfMass": plain_property("center_of_mass", vector_of(3)),
-    "inertiaDiagonal": Property(
-        "inertia_diagonal",
-        lambda value: None if value is None else tuple(map(zero_from_infinite, value)),
-        vector_of(3, infinite_from_zero),
-    ),
-    "inertiaOrientation": plain_property("inertia_orientation_xyzw", as_quaternion),
-    "linearVelocity": plain_property("linear_velocity", vector_of(3)),
-    "angularVelocity": plain_property("angular_velocity", vector_of(3)),
-    "gravityFactor": plain_property("gravity_factor", as_number),
-}
-_MATERIAL: Final = {
-    "staticFriction": plain_property("static_friction", at_least_zero),
-    "dynamicFriction": plain_property("dynamic_friction", at_least_zero),
-    "restitution": plain_property("restitution", at_least_zero),
-}
-_LIMIT: Final = {
-    "min": plain_property("minimum", as_number),
-    "max": plain_property("maximum", as_number),
-    "stiffness": plain_property("stiffness", at_least_zero),
-    "damping": plain_property("damping", at_least_zero),
-    # The MSFT dialects' words for the last two.
-    "springConstant": plain_property("stiffness", at_least_zero),
-    "springDamping": plain_property("damping", at_least_zero),
-}
-_DRIVE: Final = {
-    "maxForce": plain_property("max_force", at_least_zero),
-    "positionTarget": plain_property("position_target", as_number),
-    "velocityTarget": plain_property("velocity_target", as_number),
-    "stiffness": plain_property("stiffness", at_least_zero),
-    "damping": plain_property("damping", at_least_zero),
-}
-_ENDLESS: Final[Mapping[type, tuple[str, ...]]] = {
-    JointLimit: ("stiffness",),
-    JointDrive: ("max_force",),
-}
-"""Fields that are infinite where a file states none; OMI says so by a negative number, too."""
-_SHAPES: Final[Mapping[type, Mapping[str, Property]]] = {
-    Box: {"size": plain_property("size", vector_of(3, above_zero))},
-    Sphere: {"radius": plain_property("radius", above_zero)},
-    Capsule: {
-        "height": plain_property("mid_height", above_zero),
-        "radiusBottom": plain_property("radius_bottom", at_least_zero),
-        "radiusTop": plain_property("radius_top", at_least_zero),
-    },
-    Cylinder: {
-        "height": plain_property("height", above_zero),
-        "radiusBottom": plain_property("radius_bottom", at_least_zero),
-        "radiusTop": plain_property("radius_top", at_least_zero),
-    },
-    Plane: {
-        "sizeX": plain_property("size_x", above_zero),
-        "sizeZ": plain_property("size_z", above_zero),
-        "doubleSided": plain_property("double_sided", as_boolean),
-    },
-    # Of KHR_collision_shapes; other meshes have no numbers of their own.
-    MeshShape: {"weights": plain_property("parts.weights", as_numbers)},
-}
-_JOINT: Final = {"enableCollision": plain_property("enable_collision", as_boolean)}
-_WORLD_GRAVITY: Final = {
-    "gravity": plain_property("gravity", as_number),
-    "direction": plain_property("direction", as_direction),
-}
-_GRAVITY: Final = {
-    "gravity": plain_property("source.gravity", as_number),
-    "priority": plain_property("priority", as_whole),
-    "replace": plain_property("replace", as_boolean),
-    "stop": plain_property("stop", as_boolean),
-    "directional/direction": plain_property("source.direction", as_direction),
-    "disc/radius": plain_property("source.radius", at_least_zero),
-    "disc/unitDistance": plain_property("source.unit_distance", at_least_zero),
-    "line/points": Property(
-        "source.points", lambda points: tuple(x for point in points for x in point), as_points
-    ),
-    "line/unitDistance": plain_property("source.unit_distance", at_least_zero),
-    "point/unitDistance": plain_property("source.unit_distance", at_least_zero),
-    "shaped/unitDistance": plain_property("source.unit_distance", at_least_zero),
-    "torus/radius": plain_property("source.radius", at_least_zero),
-    "torus/unitDistance": plain_property("source.unit_distance", at_least_zero),
-}
-"""Of OMI_physics_gravity; a block has members in fields of its own kind only."""
 _TABLES: Final[Mapping[type, Mapping[str, Property]]] = {
-    Motion: _MOTION,
-    PhysicsMaterial: _MATERIAL,
-    JointLimit: _LIMIT,
-    JointDrive: _DRIVE,
-    Joint: _JOINT,
-    WorldGravity: _WORLD_GRAVITY,
-    GravityVolume: _GRAVITY,
-    **_SHAPES,
+    table.owner: table.pointers() for table in TABLES if table.owner is not GravityVolume
+} | {
+    GravityVolume: GRAVITY.pointers()
+    | {
+        f"{kind.value}/{key}": entry
+        for kind, block in GRAVITY_BLOCKS.items()
+        for key, entry in sorted(block.pointers().items())
+    }
 }
+"""The properties of the object model by type and name; those of a block of gravity with its."""
+BOOLEANS: Final = frozenset(
+    key for table in TABLES for key, entry in table.pointers().items() if entry.is_boolean
+)
+"""Names of properties that are true or false."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +64,8 @@ class PointerTarget:
     field: str
     """Its field."""
     member: Property
-    key: str = ""
-    """Its name in the JSON."""
     is_used: bool = True
-    """Whether anything of the scene is made of it."""
+    """False for an entry of a table that nothing in the scene uses."""
 
     @property
     def value(self) -> object:
@@ -168,27 +73,24 @@ class PointerTarget:
 
         ``None`` where it is left to the engine, infinities where the file states no bound.
         """
-        value = self.item
-        for name in self.field.split("."):
-            value = getattr(value[0] if isinstance(value, tuple) else value, name)
-        read: object = self.member.read(value)
-        return read
+        value: object = self.member.json_of(self.item)
+        return value
 
 
 def find_target(scene: PhysicsScene, pointer: str) -> PointerTarget | None:
-    """What a pointer names in the model; ``None`` where the model has no such item."""
+    """The property that a pointer names; ``None`` if the model has no such item."""
     key_at = _keys_by_place(pointer)
     for items, is_used in ((_items(scene), True), (_entries(scene.tables), False)):
         for item in items:
             key = key_at.get(item.pointer)
             member = None if key is None else _member(item, key)
             if key is not None and member is not None:
-                return PointerTarget(item, member.field, member, key.rpartition("/")[2], is_used)
+                return PointerTarget(item, member.field, member, is_used)
     return None
 
 
 def _keys_by_place(pointer: str) -> dict[str, str]:
-    """Where an item may stand that has the rest of a pointer for a member."""
+    """The names of members that a pointer may mean, by the place of their item."""
     place, _, key = pointer.rpartition("/")
     above, _, block = place.rpartition("/")
     found = {place: key, above: f"{block}/{key}"}
@@ -232,13 +134,14 @@ def written(target: PointerTarget, value: object) -> Any:
         TypeError: The value is of another type.
         ValueError: The value is out of range.
     """
-    if target.field in _ENDLESS.get(type(target.item), ()) and _says_endless(target, value):
+    if target.member.type is STRENGTH and _says_endless(target, value):
         return math.inf
-    return _carried(target.member.write(value), target.key)
+    member = target.member
+    return _carried(member.type.from_json(value, member.range), member.carried)
 
 
 def _says_endless(target: PointerTarget, value: object) -> bool:
-    """Whether a value takes a bound away: as it is read where none is stated, or in OMI's words."""
+    """True if a value means no bound: infinity, or a negative number in OMI."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     is_omi = target.item.pointer.startswith("/extensions/OMI_")
@@ -305,7 +208,7 @@ def _with(item: Any, field: str, value: object) -> Any:
 
 
 def has_weights(shape: MeshShape) -> bool:
-    """Whether a mesh has weights of its own: it does in KHR_collision_shapes, but for a node's."""
+    """True if a mesh has weights of its own: in KHR_collision_shapes, unless they are a node's."""
     is_stated = shape.pointer.startswith("/extensions/KHR_collision_shapes/")
     return is_stated and shape.parts[0].weights_node is None
 
@@ -317,17 +220,17 @@ def _with_source(volume: GravityVolume, swap: Callable[[Any], Any]) -> GravityVo
     return replace(volume, source=replace(volume.source, shape=shape))
 
 
-def _carried(value: Any, key: str) -> Any:
+def _carried(value: Any, allowed: NumberRange) -> Any:
     """A value in the range that the engine carries; infinities stand for 0 in the file.
 
     Raises:
         ValueError: It is beyond that range.
     """
     if isinstance(value, tuple):
-        return tuple(_carried(item, key) for item in value)
+        return tuple(_carried(item, allowed) for item in value)
     if not isinstance(value, float) or not math.isfinite(value):
         return value
-    allowed, taken = range_of(key), carried(key, value)
+    taken = carried(allowed, value)
     if taken is None or (taken != value and allowed.beyond == "limited" and taken != 0.0):
         smallest = f"{allowed.smallest:g} to " if allowed.beyond == "limited" else ""
         raise ValueError(f"{value:g} must be {smallest}{allowed.largest:g} in magnitude")

@@ -38,7 +38,7 @@ class Sphere:
     """A ball centred on the origin."""
 
     radius: float
-    """[m]"""
+    """Radius [m]."""
     pointer: JsonPointer = field(default=ROOT, compare=False)
 
 
@@ -77,7 +77,7 @@ class Plane:
     size_z: float
     """Extent along Z [m]; ``math.inf`` where the file gives none."""
     double_sided: bool
-    """Whether bodies below the plane are pushed down, out of its back face."""
+    """True if bodies below the plane are pushed down, out of its back face."""
     pointer: JsonPointer = field(default=ROOT, compare=False)
 
 
@@ -94,7 +94,7 @@ class MeshPart:
     frame_node: int | None = None
     """The node whose frame is shape space for such a part."""
     is_animated: bool = False
-    """Whether an animation moves the two apart."""
+    """True if an animation moves the two apart."""
     skin: int | None = None
     """glTF skin index whose joints place the vertices; ``None``: not skinned."""
     skin_frame_node: int | None = None
@@ -116,7 +116,7 @@ class MeshShape:
 
     @property
     def is_deformable(self) -> bool:
-        """Whether skins, animated weights or animated nodes may change the vertices after load."""
+        """True if skins, animated weights or animated nodes may change the vertices after load."""
         return any(
             p.skin is not None or p.weights_node is not None or p.is_animated for p in self.parts
         )

@@ -26,35 +26,7 @@ MOTIONS: Final = covers(
         "rigidBody",
         shown_by="tests/dialects/test_msft.py::test_every_property_of_a_body_is_read",
     ),
-    exact(
-        "isKinematic",
-        shown_by=f"{_FREE}::test_a_belt_carries_a_box_at_its_speed",
-        how="constant velocity; carries what rests on it",
-    ),
-    exact("mass", shown_by=f"{_POINTERS}::test_mass_reaches_the_engine", when="finite"),
-    exact(
-        "mass",
-        shown_by=f"{_BODIES}::test_mass_and_inertia_come_from_the_volume_at_1000_kg_per_cubic_metre",
-        when="absent",
-        how="from the shapes, at `LoadOptions.density`",
-    ),
-    exact(
-        "mass",
-        shown_by="tests/spec/test_omi_physics_body.py::test_mass_is_1_by_default",
-        when="absent in OMI",
-        how="1 kg, its default",
-    ),
     approximated("mass", when="0 (infinite)", by=INFINITE_AS_LARGE),
-    exact(
-        "centerOfMass",
-        shown_by=f"{_FREE}::test_a_body_turns_about_its_offset_centre_of_mass",
-    ),
-    exact(
-        "inertiaDiagonal",
-        shown_by=f"{_FREE}::test_a_tumbling_body_keeps_energy_and_angular_momentum",
-        when="finite",
-        how="momentum and energy within 1 % over 5 s at 240 Hz",
-    ),
     exact(
         "inertiaTensor",
         shown_by="tests/dialects/test_msft.py"
@@ -63,17 +35,6 @@ MOTIONS: Final = covers(
         how="principal moments and axes, then as inertiaDiagonal",
     ),
     approximated("inertiaDiagonal", "inertiaTensor", when="0 (infinite)", by=INFINITE_AS_LARGE),
-    exact(
-        "inertiaOrientation",
-        shown_by=f"{_FREE}::test_the_inertia_orientation_turns_the_principal_axes",
-    ),
-    exact(
-        "linearVelocity",
-        "angularVelocity",
-        shown_by=f"{_FREE}::test_velocities_are_in_node_axes",
-        when="up to 1e5 m/s or rad/s",
-        how="of the centre of mass, rotated by the node, never scaled",
-    ),
     approximated("linearVelocity", "angularVelocity", when="faster", by=VELOCITY_LIMITED),
     approximated(
         "linearVelocity", "angularVelocity", when="below scales that turn axes", by=AXES_SKEWED
@@ -109,7 +70,6 @@ MOTIONS: Final = covers(
         when="absent in MSFT",
         how="from the shapes as elsewhere, not the 1 kg m^2 about each axis of its schemas",
     ),
-    exact("gravityFactor", shown_by=f"{_FREE}::test_the_gravity_factor_multiplies_gravity"),
 )
 
 TRIGGERS: Final = covers(

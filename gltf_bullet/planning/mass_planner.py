@@ -14,11 +14,12 @@ from functools import lru_cache
 
 import numpy as np
 
+from gltf_bullet import number_ranges
 from gltf_bullet.diagnostics import Diagnostics, IssueKind, Severity
 from gltf_bullet.gltf.fields import NUMBER_LIMITED
 from gltf_bullet.model import DEFAULT_MATERIAL, Collider, Motion, MotionKind, PhysicsScene
 from gltf_bullet.model.mass_properties import Moments, principal_inertia
-from gltf_bullet.number_ranges import carried, range_of
+from gltf_bullet.number_ranges import carried
 from gltf_bullet.planning.body_plans import VELOCITY_CLAMP, BodyPlan, ColliderGroup
 from gltf_bullet.planning.shapes.shape_plans import (
     BoxPlan,
@@ -393,10 +394,10 @@ class MassPlanner:
 
     def _carried_mass(self, motion: Motion, mass: float) -> float:
         """The mass, limited to the engine's range if it follows from shapes; else as stated."""
-        taken = carried("mass", mass)
+        taken = carried(number_ranges.MASS, mass)
         if motion.mass is not None or taken is None or taken == mass:
             return mass
-        allowed = range_of("mass")
+        allowed = number_ranges.MASS
         self._diagnostics.report(
             NUMBER_LIMITED, motion.pointer, key="the mass of the shapes", got=f"{mass:g}",
             allowed=f"{allowed.smallest:g} to {allowed.largest:g} kg", used=taken,

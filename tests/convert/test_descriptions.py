@@ -28,8 +28,7 @@ from gltf_bullet.convert.description import (
 from gltf_bullet.convert.physics import collision_filters, place_world
 from gltf_bullet.convert.writer import build_world, shown_geometry
 from gltf_bullet.diagnostics import Diagnostics
-from gltf_bullet.model import may_collide
-from gltf_bullet.model.joints import DofKind
+from gltf_bullet.model import DofKind, may_collide
 from gltf_bullet.transforms import IDENTITY_POSE, Pose, Vec3, rotation_to
 
 BALL = ColliderDescription(BallShape(0.1), IDENTITY_POSE)

@@ -23,9 +23,18 @@ from gltf_bullet.convert.issues import (
 from gltf_bullet.convert.mjcf import compiling
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.errors import ContainerError
-from gltf_bullet.model import Box, Capsule, Cylinder, DofKind, Joint, MeshShape, Plane, Sphere
-from gltf_bullet.model.filters import may_collide
-from gltf_bullet.model.materials import CombineMode
+from gltf_bullet.model import (
+    Box,
+    Capsule,
+    CombineMode,
+    Cylinder,
+    DofKind,
+    Joint,
+    MeshShape,
+    Plane,
+    Sphere,
+    may_collide,
+)
 from gltf_bullet.runtime.world_export import robot_file
 
 mujoco = pytest.importorskip("mujoco")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gltf_bullet.diagnostics import Diagnostics
-from gltf_bullet.dialects.properties import LIST_EMPTY, UNKNOWN_PROPERTY
+from gltf_bullet.dialects.reading import LIST_EMPTY, UNKNOWN_PROPERTY
 from gltf_bullet.dialects.shape_table import (
     SHAPE_BLOCK_UNUSED,
     SHAPE_TYPE_UNKNOWN,

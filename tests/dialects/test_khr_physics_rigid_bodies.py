@@ -10,10 +10,10 @@ import pytest
 from gltf_bullet.diagnostics import Diagnostics, IssueKind
 from gltf_bullet.dialects.filters import FILTER_BOTH_LISTS
 from gltf_bullet.dialects.khr.geometry import GEOMETRY_AMBIGUOUS, GEOMETRY_MISSING
-from gltf_bullet.dialects.mass_properties import INERTIA_NEGATIVE, MASS_NEGATIVE
 from gltf_bullet.dialects.materials import COMBINE_MODE_UNKNOWN
+from gltf_bullet.dialects.motions import INERTIA_NEGATIVE, MASS_NEGATIVE
 from gltf_bullet.dialects.precedence import DIALECT_SHADOWED
-from gltf_bullet.dialects.properties import LIST_EMPTY, UNKNOWN_PROPERTY
+from gltf_bullet.dialects.reading import LIST_EMPTY, UNKNOWN_PROPERTY
 from gltf_bullet.dialects.references import (
     TRIGGER_NODE_NOT_BELOW,
     TRIGGER_NODE_WITHOUT_TRIGGER,

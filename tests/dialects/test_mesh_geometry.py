@@ -15,7 +15,7 @@ from gltf_bullet.dialects.mesh_geometry import (
     NODE_WEIGHTS_MISSING,
     WEIGHTS_COUNT,
 )
-from gltf_bullet.dialects.properties import LIST_EMPTY
+from gltf_bullet.dialects.reading import LIST_EMPTY
 from gltf_bullet.dialects.shape_table import SHAPE_BLOCK_MISSING
 from gltf_bullet.gltf.fields import ABSENCE_MENDED, INDEX_MENDED, REFERENCE_MISSING
 from gltf_bullet.model import Box, Capsule, MeshPart, MeshShape, PhysicsScene

@@ -11,23 +11,20 @@ import numpy as np
 import pytest
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind
-from gltf_bullet.dialects.inertia_tensor import TENSOR_NOT_SYMMETRIC
-from gltf_bullet.dialects.joint_limits import (
+from gltf_bullet.dialects.joints import (
     LIMIT_BOTH_AXES,
     LIMIT_ONE_SIDED,
     LIMIT_WITHOUT_RANGE_LOCKED,
 )
-from gltf_bullet.dialects.mass_properties import INERTIA_NEGATIVE
-from gltf_bullet.dialects.msft.camel_collision_primitives import (
+from gltf_bullet.dialects.motions import INERTIA_NEGATIVE, TENSOR_NOT_SYMMETRIC
+from gltf_bullet.dialects.msft.camel_rigid_bodies import (
     CAPSULE_HEIGHT_LOOSE,
+    COLLIDER_TWICE,
     COLLIDER_TYPE_UNCLEAR,
+    MATERIAL_WITHOUT_COLLIDER,
     SIZE_MISSING,
 )
-from gltf_bullet.dialects.msft.camel_rigid_bodies import (
-    COLLIDER_TWICE,
-    MATERIAL_WITHOUT_COLLIDER,
-)
-from gltf_bullet.dialects.properties import LIST_EMPTY
+from gltf_bullet.dialects.reading import LIST_EMPTY
 from gltf_bullet.gltf.fields import (
     ABSENCE_MENDED,
     INDEX_MEANS_NONE,

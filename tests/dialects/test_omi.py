@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind
-from gltf_bullet.dialects.joint_drives import DRIVE_GAIN_UNUSED
-from gltf_bullet.dialects.joint_limits import LIMIT_WITHOUT_AXES
-from gltf_bullet.dialects.mass_properties import INERTIA_NEGATIVE, MASS_NEGATIVE
+from gltf_bullet.dialects.joints import DRIVE_GAIN_UNUSED, LIMIT_WITHOUT_AXES
+from gltf_bullet.dialects.motions import INERTIA_NEGATIVE, MASS_NEGATIVE
 from gltf_bullet.dialects.omi.physics_body import (
     BODY_IN_OLDER_FORM,
     COLLIDER_WITHOUT_SHAPE,
@@ -21,7 +20,7 @@ from gltf_bullet.dialects.omi.physics_body import (
 )
 from gltf_bullet.dialects.omi.physics_joint import LEGACY_JOINT_PLACE
 from gltf_bullet.dialects.omi.physics_shape import LEGACY_RADIUS
-from gltf_bullet.dialects.properties import UNKNOWN_PROPERTY
+from gltf_bullet.dialects.reading import UNKNOWN_PROPERTY
 from gltf_bullet.dialects.references import (
     TRIGGER_ADOPTS_DESCENDANTS,
     TRIGGER_EMPTY,

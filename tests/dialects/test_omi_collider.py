@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gltf_bullet.diagnostics import Diagnostics, IssueKind
-from gltf_bullet.dialects.properties import UNKNOWN_PROPERTY
+from gltf_bullet.dialects.reading import UNKNOWN_PROPERTY
 from gltf_bullet.dialects.shape_table import (
     CAPSULE_TOO_SHORT,
     SHAPE_IN_OTHER_FORM,

@@ -14,7 +14,7 @@ import pytest
 
 from gltf_bullet.diagnostics import Diagnostics
 from gltf_bullet.dialects import read_physics
-from gltf_bullet.dialects.msft.camel_collision_primitives import CAPSULE_HEIGHT_LOOSE
+from gltf_bullet.dialects.msft.camel_rigid_bodies import CAPSULE_HEIGHT_LOOSE
 from gltf_bullet.gltf import read_document
 from gltf_bullet.model import (
     Box,

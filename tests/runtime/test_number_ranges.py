@@ -27,7 +27,18 @@ from gltf_bullet.gltf.fields import (
     read_number,
     read_numbers,
 )
-from gltf_bullet.number_ranges import carried
+from gltf_bullet.number_ranges import (
+    DRIVE_FORCE,
+    EXTENT,
+    GENERAL,
+    GRAVITY,
+    JOINT_BOUND,
+    MASS,
+    STIFFNESS,
+    NumberRange,
+    carried,
+    range_of,
+)
 from tests.runtime.number_files import FILES
 
 ENDS: list[Any] = [1e-300, 1e-9, 1e9, 1e12, 1e38, 1e300, 0, -1, "1", 10**400]
@@ -103,22 +114,26 @@ def test_any_value_of_a_number_is_refused_or_simulated(
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "taken"),
+    ("allowed", "value", "taken"),
     [
-        ("mass", 1e-300, 1e-9), ("mass", 1e30, 1e12), ("mass", 2.0, 2.0), ("mass", 0.0, 0.0),
-        ("maxForce", 3.4e38, math.inf), ("min", -1e30, -math.inf), ("gravity", -1e30, -1e6),
-        ("radius", 1e104, None), ("translation", 1e12, None), ("other", 1e39, None),
-        ("other", 1e-39, 0.0), ("other", 1e38, 1e38), ("stiffness", math.nan, None),
+        (MASS, 1e-300, 1e-9), (MASS, 1e30, 1e12), (MASS, 2.0, 2.0), (MASS, 0.0, 0.0),
+        (DRIVE_FORCE, 3.4e38, math.inf), (JOINT_BOUND, -1e30, -math.inf), (GRAVITY, -1e30, -1e6),
+        (EXTENT, 1e104, None), (range_of("translation"), 1e12, None), (GENERAL, 1e39, None),
+        (range_of("other"), 1e-39, 0.0), (GENERAL, 1e38, 1e38), (STIFFNESS, math.nan, None),
     ],
 )  # fmt: skip
 def test_the_table_says_what_becomes_of_a_number(
-    key: str, value: float, taken: float | None
+    allowed: NumberRange, value: float, taken: float | None
 ) -> None:
-    assert carried(key, value) == taken
+    assert carried(allowed, value) == taken
+
+
+def read_as(allowed: NumberRange, key: str, diagnostics: Diagnostics) -> float:
+    return read_number({key: 1e30}, key, ROOT, diagnostics, default=1.0, allowed=allowed)
 
 
 def test_what_is_limited_is_named(diagnostics: Diagnostics) -> None:
-    assert read_number({"mass": 1e30}, "mass", ROOT, diagnostics, default=1.0) == 1e12
+    assert read_as(MASS, "mass", diagnostics) == 1e12
     issue = diagnostics.take(NUMBER_LIMITED)
     assert issue.message == (
         "mass is 1e+30; the engine carries 1e-09 to 1e+12 in magnitude; 1e+12 is used"
@@ -126,7 +141,7 @@ def test_what_is_limited_is_named(diagnostics: Diagnostics) -> None:
 
 
 def test_what_counts_as_unlimited_is_named(diagnostics: Diagnostics) -> None:
-    assert read_number({"maxForce": 1e30}, "maxForce", ROOT, diagnostics, default=1.0) == math.inf
+    assert read_as(DRIVE_FORCE, "maxForce", diagnostics) == math.inf
     assert diagnostics.take(NUMBER_AS_UNLIMITED).pointer == "/maxForce"
 
 

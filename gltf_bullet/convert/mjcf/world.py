@@ -30,8 +30,7 @@ from gltf_bullet.convert.mjcf.joints import describe_mjcf_joint, joint_motion
 from gltf_bullet.convert.mjcf.losses import report_losses
 from gltf_bullet.convert.mjcf.model import WORLD, JointType, MjcfModel, pose_of, vector
 from gltf_bullet.diagnostics import Diagnostics
-from gltf_bullet.model import PhysicsMaterial
-from gltf_bullet.model.materials import CombineMode
+from gltf_bullet.model import CombineMode, PhysicsMaterial
 from gltf_bullet.transforms import IDENTITY_POSE, Pose
 
 __all__ = ["describe_mjcf"]

@@ -14,7 +14,7 @@ from typing import Final
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.mesh_geometry import MeshTemplate, ShapeEntry, read_mesh, weights_of_mesh
-from gltf_bullet.dialects.properties import (
+from gltf_bullet.dialects.reading import (
     AS_ABSENT,
     LIST_EMPTY,
     known_keys,
@@ -40,6 +40,7 @@ from gltf_bullet.gltf.fields import (
     read_numbers,
 )
 from gltf_bullet.model import MeshShape
+from gltf_bullet.model.properties import MESH, Dialect
 
 __all__ = ["EXTENSION", "WEIGHTS_TWICE", "read_shapes"]
 
@@ -61,10 +62,10 @@ def read_shapes(document: Document, diagnostics: Diagnostics) -> tuple[ShapeEntr
     root = document.root_extension(EXTENSION)
     report_unknown(root, known_keys("shapes"), EXTENSION, at, diagnostics)
     parsers: Mapping[str, BlockParser[ShapeEntry | None]] = {
-        "sphere": partial(read_sphere, radius=0.5),
-        "box": partial(read_box, size=(1.0, 1.0, 1.0)),
-        "capsule": partial(read_capsule, mid_height=0.5, radius=0.25),
-        "cylinder": partial(read_cylinder, height=0.5, radius=0.25),
+        "sphere": partial(read_sphere, dialect=Dialect.KHR),
+        "box": partial(read_box, dialect=Dialect.KHR),
+        "capsule": partial(read_capsule, dialect=Dialect.KHR),
+        "cylinder": partial(read_cylinder, dialect=Dialect.KHR),
         "mesh": partial(_parse_mesh, document=document),
         "convex": partial(_parse_early_mesh, document=document, convex_hull=True),
         "trimesh": partial(_parse_early_mesh, document=document, convex_hull=False),
@@ -121,7 +122,9 @@ def _parse_mesh(
     )
     count = document.count("skins")
     skin = read_index(block, "skin", at, diagnostics, count=count, instead=AS_ABSENT)
-    weights = read_numbers(block, "weights", at, diagnostics, instead=AS_ABSENT)
+    weights = read_numbers(
+        block, "weights", at, diagnostics, instead=AS_ABSENT, allowed=MESH["weights"].carried
+    )
     if weights == ():
         diagnostics.report(LIST_EMPTY, at / "weights", key="weights", got="empty")
         weights = None

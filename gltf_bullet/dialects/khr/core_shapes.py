@@ -1,4 +1,4 @@
-"""The core ``shapes`` of the glTF 2.1 draft, read and written.
+"""The core ``shapes`` of the glTF 2.1 draft: reader and writer.
 
 KHR_physics_rigid_bodies refers to them as to those of KHR_implicit_shapes, which they replace. The
 defaults differ: a capsule is 1 m between its centres, a cylinder 2 m high, both with a radius of
@@ -7,27 +7,27 @@ defaults differ: a capsule is 1 m between its centres, a cylinder 2 m high, both
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from functools import partial
 from typing import Any, Final
 
 from gltf_bullet.coverage import covers, exact
-from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
+from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
 from gltf_bullet.dialects.khr.moved_pointers import with_moved_pointers
 from gltf_bullet.dialects.mesh_geometry import read_mesh
-from gltf_bullet.dialects.properties import known_keys, read_table, report_unknown
+from gltf_bullet.dialects.reading import read_table
 from gltf_bullet.dialects.shape_table import (
     BlockParser,
     parse_typed_shape,
     read_box,
     read_capsule,
     read_cylinder,
+    read_plane,
     read_sphere,
 )
 from gltf_bullet.gltf.document import Document
-from gltf_bullet.gltf.fields import JsonObject, read_number
-from gltf_bullet.model import Plane, Shape
+from gltf_bullet.model import Shape
+from gltf_bullet.model.properties import PLANE, Dialect
 
 __all__ = ["COVERAGE", "PLANE_ONE_SIDED", "read_core_shapes", "with_core_shapes"]
 
@@ -46,6 +46,7 @@ COVERAGE: Final = covers(
     ),
 )  # fmt: skip
 
+_TWO_SIDES: Final = PLANE["doubleSided"].key
 _IMPLICIT: Final = "KHR_implicit_shapes"
 _BODIES: Final = "KHR_physics_rigid_bodies"
 
@@ -55,11 +56,11 @@ def read_core_shapes(document: Document, diagnostics: Diagnostics) -> tuple[Shap
     if "shapes" not in document.json:
         return ()
     parsers: Mapping[str, BlockParser[Shape | None]] = {
-        "box": partial(read_box, size=(1.0, 1.0, 1.0)),
-        "sphere": partial(read_sphere, radius=0.5),
-        "capsule": partial(read_capsule, mid_height=1.0, radius=0.5),
-        "cylinder": partial(read_cylinder, height=2.0, radius=0.5),
-        "plane": _read_plane,
+        "box": partial(read_box, dialect=Dialect.CORE),
+        "sphere": partial(read_sphere, dialect=Dialect.CORE),
+        "capsule": partial(read_capsule, dialect=Dialect.CORE),
+        "cylinder": partial(read_cylinder, dialect=Dialect.CORE),
+        "plane": partial(read_plane, dialect=Dialect.CORE),
         "mesh": partial(read_mesh, document=document, convex_hull=False),
         "convexMesh": partial(read_mesh, document=document, convex_hull=True),
     }
@@ -69,16 +70,6 @@ def read_core_shapes(document: Document, diagnostics: Diagnostics) -> tuple[Shap
         ROOT,
         diagnostics,
         lambda entry, at, sink: parse_typed_shape(entry, at, sink, parsers, block_required=False),
-    )
-
-
-def _read_plane(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Plane:
-    report_unknown(block, known_keys("sizeX", "sizeZ"), "a plane", at, diagnostics)
-    return Plane(
-        size_x=read_number(block, "sizeX", at, diagnostics, default=math.inf, above=0.0),
-        size_z=read_number(block, "sizeZ", at, diagnostics, default=math.inf, above=0.0),
-        double_sided=False,
-        pointer=at,
     )
 
 
@@ -93,8 +84,8 @@ def with_core_shapes(root: Mapping[str, Any], diagnostics: Diagnostics) -> dict[
     extensions = dict(result.get("extensions", {}))
     table = [dict(entry) for entry in extensions.pop(_IMPLICIT, {}).get("shapes", ())]
     for index, entry in enumerate(table):
-        if "doubleSided" in entry.get("plane", {}):
-            entry["plane"] = {k: v for k, v in entry["plane"].items() if k != "doubleSided"}
+        if _TWO_SIDES in entry.get("plane", {}):
+            entry["plane"] = {k: v for k, v in entry["plane"].items() if k != _TWO_SIDES}
             diagnostics.report(PLANE_ONE_SIDED, ROOT / "shapes" / index)
     index_of_mesh: dict[tuple[int, bool], int] = {}
 

@@ -20,7 +20,7 @@ from gltf_bullet.dialects.mesh_geometry import (
     shape_on_node,
 )
 from gltf_bullet.dialects.precedence import DIALECT_SHADOWED
-from gltf_bullet.dialects.properties import known_keys, read_entry, report_unknown
+from gltf_bullet.dialects.reading import known_keys, read_entry, report_unknown
 from gltf_bullet.dialects.shape_table import SHAPE_LEFT_OUT
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import JsonObject, read_bool, read_index, read_object
@@ -86,7 +86,7 @@ class KhrShapes:
 
 
 def has_geometry(owner: JsonObject) -> bool:
-    """Whether a collider or trigger names a geometry, in either revision."""
+    """True if a collider or trigger names a geometry, in either revision."""
     return "geometry" in owner or "shape" in owner
 
 

@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
 from gltf_bullet.coverage import covers, exact, ignored
 from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer
-from gltf_bullet.dialects.properties import known_keys, read_table, report_unknown
+from gltf_bullet.dialects.reading import known_keys, read_table, report_unknown
 from gltf_bullet.dialects.shape_table import (
     SHAPE_TYPE_UNKNOWN,
     BlockParser,
@@ -20,11 +19,13 @@ from gltf_bullet.dialects.shape_table import (
     read_box,
     read_capsule,
     read_cylinder,
+    read_plane,
     read_sphere,
 )
 from gltf_bullet.gltf.document import Document
-from gltf_bullet.gltf.fields import JsonObject, read_bool, read_number
-from gltf_bullet.model import Plane, Shape
+from gltf_bullet.gltf.fields import JsonObject
+from gltf_bullet.model import Shape
+from gltf_bullet.model.properties import Dialect
 
 __all__ = ["COVERAGE", "EXTENSION", "read_shapes"]
 
@@ -52,20 +53,10 @@ def _parse_shape(entry: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -
     return parse_typed_shape(entry, at, diagnostics, _PARSERS, block_required=False)
 
 
-def _parse_plane(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Plane:
-    report_unknown(block, known_keys("sizeX", "sizeZ", "doubleSided"), "a plane", at, diagnostics)
-    return Plane(
-        size_x=read_number(block, "sizeX", at, diagnostics, default=math.inf, above=0.0),
-        size_z=read_number(block, "sizeZ", at, diagnostics, default=math.inf, above=0.0),
-        double_sided=read_bool(block, "doubleSided", at, diagnostics, default=False),
-        pointer=at,
-    )
-
-
 _PARSERS: Final[Mapping[str, BlockParser[Shape | None]]] = {
-    "plane": _parse_plane,
-    "sphere": partial(read_sphere, radius=0.5),
-    "box": partial(read_box, size=(1.0, 1.0, 1.0)),
-    "capsule": partial(read_capsule, mid_height=0.5, radius=0.25),
-    "cylinder": partial(read_cylinder, height=0.5, radius=0.25),
+    "plane": partial(read_plane, dialect=Dialect.KHR),
+    "sphere": partial(read_sphere, dialect=Dialect.KHR),
+    "box": partial(read_box, dialect=Dialect.KHR),
+    "capsule": partial(read_capsule, dialect=Dialect.KHR),
+    "cylinder": partial(read_cylinder, dialect=Dialect.KHR),
 }

@@ -1,8 +1,8 @@
-"""Where properties of the physics stand after it was written anew, and who pointed to them.
+"""JSON pointers of animations and behavior graphs, moved along with the physics that they name.
 
-Animations (KHR_animation_pointer) and behavior graphs (KHR_interactivity) name properties by JSON
-pointers. Writing physics as current KHR moves and renames what they name; whoever pointed to one
-place points to its successor, or is named where there is none, or not just one.
+KHR_animation_pointer and KHR_interactivity name properties by JSON pointers. Writing physics as
+current KHR moves and renames the properties; a pointer to one place is changed to its successor,
+and is reported if there is none, or more than one.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ Move = Callable[[str], str | None]
 
 
 class Places:
-    """What the writer put where: filled while it writes."""
+    """New places of items by their old ones, recorded by the writer."""
 
     def __init__(self) -> None:
         self.of_items: dict[tuple[type, JsonPointer], dict[str, None]] = {}
         """New places by type and old place, in the order of writing."""
         self.of_entries: dict[JsonPointer, dict[str, None]] = {}
-        """The same of whole entries of tables."""
+        """New places of whole entries of tables by old place."""
 
     def put(self, item: Any, place: JsonPointer) -> None:
         """An item of the model was written at ``place``."""
@@ -63,7 +63,7 @@ class MovedPointers:
         self._moves: dict[str, str | None] | None = None
 
     def __call__(self, text: str) -> str | None:
-        """The pointer or template anew; ``None`` where its property went nowhere or to many."""
+        """The new pointer or template; ``None`` if its property has no single new place."""
         if any(_HOLE.match(token) for token in text.split("/")):
             return self._template(text)
         entry = self._places.of_entries.get(JsonPointer(text))
@@ -79,7 +79,7 @@ class MovedPointers:
         return None if place is None else f"{place}/{_key(kind, target.field)}"
 
     def _all(self) -> dict[str, str | None]:
-        """Every property that was written, old to new; ``None`` where it went to several places."""
+        """New pointers of all written properties by old ones; ``None`` for several new places."""
         if self._moves is None:
             self._moves = {}
             for (kind, old), new in self._places.of_items.items():
@@ -90,7 +90,7 @@ class MovedPointers:
         return self._moves
 
     def _template(self, text: str) -> str | None:
-        """A template whose every property went along with the others."""
+        """The new template, if all properties that it can name moved alike."""
         tokens = text.split("/")
         pattern = "/".join("([0-9]+)" if _HOLE.match(t) else re.escape(t) for t in tokens)
         holes = [token for token in tokens if _HOLE.match(token)]
@@ -111,7 +111,7 @@ class MovedPointers:
         return found
 
     def _length(self, table: str) -> str | None:
-        """The length of a table that went as a whole to one other."""
+        """The new length pointer of a table that was written as a whole to one other table."""
         moved = {
             (_only(new) or "").rpartition("/")[0]
             for old, new in self._places.of_entries.items()
@@ -135,7 +135,7 @@ def _only(places: Mapping[str, None]) -> str | None:
 
 
 def _key(kind: type, field: str) -> str:
-    """What KHR calls a field: the first of the names in the tables of the object model."""
+    """The name of a field in KHR: the first of its names in the object model."""
     return next(key for key, member in members_of(kind).items() if member.field == field)
 
 
@@ -174,9 +174,9 @@ def with_moved_pointers(
     """The root with every pointer of animations and graphs moved; what is changed is copied.
 
     Args:
-        root: Of a file.
-        move: Is asked of each.
-        lost: Is told where a pointer stands that has no new text; it is left as it was.
+        root: The JSON of a file.
+        move: Gives the new text of each pointer.
+        lost: Receives place and text of a pointer without a new text, which is left as it was.
     """
 
     def moved(at: JsonPointer, text: str) -> str:

@@ -15,25 +15,17 @@ from typing import Final
 from gltf_bullet.coverage import covers, exact, ignored
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.filters import parse_filter
-from gltf_bullet.dialects.joint_drives import DriveRules
-from gltf_bullet.dialects.joint_limit_tables import parse_msft_joint, read_joint_limits
-from gltf_bullet.dialects.joint_limits import LimitRules
-from gltf_bullet.dialects.joint_tables import parse_joint_description, parse_node_joint
+from gltf_bullet.dialects.joints import parse_joint_description, parse_node_joint
 from gltf_bullet.dialects.khr.geometry import KhrShapes, has_geometry, read_geometry
-from gltf_bullet.dialects.mass_properties import (
-    finite_or_infinite,
-    read_inertia_diagonal,
-    read_mass,
-)
 from gltf_bullet.dialects.materials import parse_material
 from gltf_bullet.dialects.mesh_geometry import MeshTemplate
+from gltf_bullet.dialects.motions import parse_motion
+from gltf_bullet.dialects.older_joint_forms import parse_msft_joint, read_joint_limits
 from gltf_bullet.dialects.parts import MemberReader, PhysicsParts, read_node_members
-from gltf_bullet.dialects.properties import (
-    AS_ABSENT,
+from gltf_bullet.dialects.reading import (
     known_keys,
     read_entry,
     read_table,
-    read_vector,
     report_unknown,
 )
 from gltf_bullet.dialects.triggers import (
@@ -47,19 +39,14 @@ from gltf_bullet.gltf.fields import (
     INDEX_MEANS_NONE,
     REFERENCE_MISSING,
     JsonObject,
-    read_bool,
-    read_number,
-    read_quaternion,
 )
 from gltf_bullet.model import (
     CollisionFilter,
     Joint,
     JointDescription,
-    Motion,
-    MotionKind,
     PhysicsMaterial,
 )
-from gltf_bullet.transforms import Vec3
+from gltf_bullet.model.properties import Dialect
 
 __all__ = ["COVERAGE", "EXTENSION", "JOINTS_OF_FIRST_DRAFTS", "parse"]
 
@@ -90,35 +77,17 @@ COVERAGE: Final = covers(
     ),
 )  # fmt: skip
 
-_LIMITS: Final = LimitRules(
-    may_mix_axes=False,
-    may_be_empty=False,
-    negative_stiffness_is_rigid=False,
-    locked_without_range=False,
-)
-_DRIVES: Final = DriveRules(negative_force_is_unlimited=False, gain_needs_target=False)
-
 _ROOT_KEYS: Final = known_keys("physicsMaterials", "collisionFilters", "physicsJoints")
 _OLDER_JOINTS: Final = "physicsJointLimits"
 _OLDER_JOINT: Final = "jointLimits"
 _NODE_KEYS: Final = known_keys("motion", "collider", "trigger", "joint")
-_MOTION_KEYS: Final = known_keys(
-    "isKinematic",
-    "mass",
-    "centerOfMass",
-    "inertiaDiagonal",
-    "inertiaOrientation",
-    "linearVelocity",
-    "angularVelocity",
-    "gravityFactor",
-)
 _COLLIDER_KEYS: Final = known_keys("geometry", "shape", "physicsMaterial", "collisionFilter")
 _TRIGGER_KEYS: Final = known_keys("geometry", "shape", "nodes", "collisionFilter")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Tables:
-    """What the nodes refer to by index."""
+    """The tables that nodes refer to by index."""
 
     document: Document
     shapes: KhrShapes
@@ -139,7 +108,7 @@ def parse(
     parts.tables += filter(None, (template.on_no_node() for template in templates))
 
     def read_motion(motion: JsonObject, node: int, at: JsonPointer) -> None:
-        parts.motions[node] = parse_motion(motion, at, diagnostics, default_center_of_mass=None)
+        parts.motions[node] = parse_motion(motion, at, diagnostics, Dialect.KHR)
 
     readers: dict[str, MemberReader] = {
         "motion": read_motion,
@@ -161,10 +130,8 @@ def _read_tables(document: Document, diagnostics: Diagnostics) -> _Tables:
     return _Tables(
         document=document,
         shapes=KhrShapes.of(document, diagnostics),
-        # An unstated combine mode has no opinion: RigidBodies_Materials_01 pairs a bare material
-        # with "minimum" and with "maximum" and expects a difference.
         materials=read_table(
-            root, "physicsMaterials", at, diagnostics, partial(parse_material, unstated=None)
+            root, "physicsMaterials", at, diagnostics, partial(parse_material, dialect=Dialect.KHR)
         ),
         filters=read_table(root, "collisionFilters", at, diagnostics, parse_filter),
         joints=_read_older_joints(root, at, diagnostics)
@@ -174,7 +141,7 @@ def _read_tables(document: Document, diagnostics: Diagnostics) -> _Tables:
             "physicsJoints",
             at,
             diagnostics,
-            partial(parse_joint_description, limit_rules=_LIMITS, drive_rules=_DRIVES),
+            partial(parse_joint_description, dialect=Dialect.KHR),
         ),
     )
 
@@ -199,42 +166,6 @@ def _parse_joint(
         parse_one = parse_msft_joint
     count = len(tables.document.tree)
     return parse_one(joint, node, at, diagnostics, tables.joints, node_count=count)
-
-
-def parse_motion(
-    motion: JsonObject,
-    at: JsonPointer,
-    diagnostics: Diagnostics,
-    *,
-    default_center_of_mass: Vec3 | None,
-) -> Motion:
-    """A motion object; MSFT_rigid_bodies has the same one, with a default centre of mass."""
-    report_unknown(motion, _MOTION_KEYS, "a motion", at, diagnostics)
-    diagonal = read_inertia_diagonal(motion, at, diagnostics)
-    if diagonal is not None:
-        x, y, z = map(finite_or_infinite, diagonal)
-        diagonal = (x, y, z)
-    is_kinematic = read_bool(motion, "isKinematic", at, diagnostics, default=False)
-    return Motion(
-        kind=MotionKind.KINEMATIC if is_kinematic else MotionKind.DYNAMIC,
-        mass=read_mass(motion, at, diagnostics, default=None),
-        center_of_mass=read_vector(
-            motion, "centerOfMass", at, diagnostics, default=default_center_of_mass
-        ),
-        inertia_diagonal=diagonal,
-        inertia_orientation_xyzw=read_quaternion(
-            motion, "inertiaOrientation", at, diagnostics, instead=AS_ABSENT
-        )
-        or (0.0, 0.0, 0.0, 1.0),
-        linear_velocity=read_vector(
-            motion, "linearVelocity", at, diagnostics, default=(0.0, 0.0, 0.0)
-        ),
-        angular_velocity=read_vector(
-            motion, "angularVelocity", at, diagnostics, default=(0.0, 0.0, 0.0)
-        ),
-        gravity_factor=read_number(motion, "gravityFactor", at, diagnostics, default=1.0),
-        pointer=at,
-    )
 
 
 def _parse_collider(

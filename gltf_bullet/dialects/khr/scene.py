@@ -1,40 +1,56 @@
 """A :class:`~gltf_bullet.model.PhysicsScene` as current KHR JSON: tables, and objects on nodes.
 
-KHR_physics_rigid_bodies over KHR_implicit_shapes (001). What KHR cannot say is reported. Putting
-the result into a file is in :mod:`gltf_bullet.dialects.khr.writer`.
+KHR_physics_rigid_bodies over KHR_implicit_shapes (001). What equals a schema default is left out,
+infinity is written as 0 or by absence, and what KHR cannot say is reported. Putting the result into
+a file is in :mod:`gltf_bullet.dialects.khr.writer`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, Generic, TypeVar
+from dataclasses import replace
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.khr import implicit_shapes as khr_implicit_shapes
 from gltf_bullet.dialects.khr import physics_rigid_bodies as khr_physics_rigid_bodies
-from gltf_bullet.dialects.khr.encoding import (
-    JsonOut,
-    encode_description,
-    encode_filter,
-    encode_material,
-    encode_motion,
-    encode_shape,
-    plain_shape,
-)
 from gltf_bullet.dialects.khr.moved_pointers import Places
 from gltf_bullet.model import (
+    Box,
+    Capsule,
     Collider,
     CollisionFilter,
+    Cylinder,
+    DofKind,
     Joint,
     JointDescription,
+    JointDrive,
+    JointLimit,
     MeshPart,
     MeshShape,
     Motion,
     MotionKind,
     PhysicsMaterial,
     PhysicsScene,
+    Plane,
     Shape,
+    Sphere,
     Trigger,
+)
+from gltf_bullet.model.properties import (
+    BOX,
+    CAPSULE,
+    CYLINDER,
+    DRIVE,
+    FILTER,
+    JOINT,
+    LIMIT,
+    MATERIAL,
+    MOTION,
+    PLANE,
+    SPHERE,
+    Dialect,
+    Properties,
 )
 
 __all__ = [
@@ -43,6 +59,7 @@ __all__ = [
     "MESH_NOT_IN_KHR",
     "SHAPE_NOT_IN_KHR",
     "STATIC_MOTION_NOT_IN_KHR",
+    "JsonOut",
     "physics_to_khr",
 ]
 
@@ -76,7 +93,97 @@ MESH_NOT_IN_KHR = IssueKind(
 _BODIES: Final = khr_physics_rigid_bodies.EXTENSION
 _SHAPES: Final = khr_implicit_shapes.EXTENSION
 
+JsonOut: TypeAlias = dict[str, Any]
+_ImplicitShape: TypeAlias = Box | Sphere | Capsule | Cylinder | Plane
+
 V = TypeVar("V")
+
+
+# --- objects -------------------------------------------------------------------------------------
+
+
+def _encode(item: object, table: Properties) -> JsonOut:
+    """The properties of an item that KHR has and that are not its defaults."""
+    result: JsonOut = {}
+    for entry, key, default in table.entries(Dialect.KHR):
+        if entry.always_written or entry.value_of(item) != default:
+            value = entry.json_of(item)
+            result[key] = list(value) if isinstance(value, tuple) else value
+    return result
+
+
+def _encode_motion(motion: Motion) -> JsonOut:
+    """A ``motion`` object; a static body counts as a kinematic one that stands still."""
+    if motion.kind is MotionKind.STATIC:
+        motion = replace(
+            motion,
+            kind=MotionKind.KINEMATIC,
+            linear_velocity=MOTION["linearVelocity"].default,
+            angular_velocity=MOTION["angularVelocity"].default,
+        )
+    return _encode(motion, MOTION)
+
+
+def _encode_material(material: PhysicsMaterial) -> JsonOut:
+    return _encode(material, MATERIAL)
+
+
+def _encode_filter(collision_filter: CollisionFilter) -> JsonOut:
+    return _encode(collision_filter, FILTER)
+
+
+def _encode_description(description: JointDescription) -> JsonOut:
+    result: JsonOut = {}
+    if description.limits:
+        result["limits"] = [_encode_limit(limit) for limit in description.limits]
+    if description.drives:
+        result["drives"] = [_encode_drive(drive) for drive in description.drives]
+    return result
+
+
+def _encode_limit(limit: JointLimit) -> JsonOut:
+    key = "linearAxes" if limit.kind is DofKind.LINEAR else "angularAxes"
+    return {key: list(limit.axes), **_encode(limit, LIMIT)}
+
+
+def _encode_drive(drive: JointDrive) -> JsonOut:
+    result: JsonOut = {"type": drive.kind.value, "mode": drive.mode.value, "axis": drive.axis}
+    stated = _encode(drive, DRIVE)
+    # The schema asks for targets and gains in pairs.
+    for gain, target in (("stiffness", "positionTarget"), ("damping", "velocityTarget")):
+        if gain in stated or target in stated:
+            pair = {key: DRIVE[key].json_of(drive) for key in (gain, target)}
+            stated = {key: value for key, value in stated.items() if key not in pair} | pair
+    return result | stated
+
+
+def _plain_shape(shape: _ImplicitShape) -> _ImplicitShape | None:
+    """The shape as KHR_implicit_shapes allows it, ``None`` where it "prohibits degenerate shapes".
+
+    A capsule without a height is the larger of its spheres (OMI_collider: height = 2 radius).
+    """
+    if isinstance(shape, Capsule) and shape.mid_height == 0.0:
+        shape = Sphere(radius=max(shape.radius_bottom, shape.radius_top), pointer=shape.pointer)
+    if isinstance(shape, Box):
+        return shape if min(shape.size) > 0.0 else None
+    if isinstance(shape, Sphere):
+        return shape if shape.radius > 0.0 else None
+    if isinstance(shape, Cylinder):
+        return shape if shape.height > 0.0 else None
+    return shape
+
+
+def _encode_shape(shape: _ImplicitShape) -> JsonOut:
+    """An entry of ``shapes``, in full."""
+    table = _SHAPE_TABLES[type(shape)]
+    kind = type(shape).__name__.lower()
+    return {"type": kind, kind: _encode(shape, table)}
+
+
+_SHAPE_TABLES: Final = {table.owner: table for table in (BOX, SPHERE, CAPSULE, CYLINDER, PLANE)}
+
+
+# --- tables and nodes ----------------------------------------------------------------------------
 
 
 class _Table(Generic[V]):
@@ -115,10 +222,10 @@ class _Writer:
         self.node_of_parts = node_of_parts
         self.diagnostics = diagnostics
         at = ROOT / "extensions"
-        self.shapes = _Table(encode_shape, at / _SHAPES / "shapes", places)
-        self.materials = _Table(encode_material, at / _BODIES / "physicsMaterials", places)
-        self.filters: _Table[CollisionFilter] = _Table(encode_filter, at)
-        self.joints = _Table(encode_description, at / _BODIES / "physicsJoints", places)
+        self.shapes = _Table(_encode_shape, at / _SHAPES / "shapes", places)
+        self.materials = _Table(_encode_material, at / _BODIES / "physicsMaterials", places)
+        self.filters: _Table[CollisionFilter] = _Table(_encode_filter, at)
+        self.joints = _Table(_encode_description, at / _BODIES / "physicsJoints", places)
 
     def keep_tables(self, scene: PhysicsScene) -> None:
         """Write all entries of the file's tables, in their order, used or not."""
@@ -127,7 +234,7 @@ class _Writer:
                 self.materials.index(entry)
             elif isinstance(entry, JointDescription):
                 self.joints.index(entry)
-            elif not isinstance(entry, MeshShape) and (plain := plain_shape(entry)) is not None:
+            elif not isinstance(entry, MeshShape) and (plain := _plain_shape(entry)) is not None:
                 self.shapes.index(plain)
         for collision_filter in scene.collision_filters:
             self.filters.index(collision_filter)
@@ -135,7 +242,7 @@ class _Writer:
     def geometry(self, shape: Shape, node: int, owner: str) -> JsonOut | None:
         if isinstance(shape, MeshShape):
             return self._mesh_geometry(shape, node, owner)
-        plain = plain_shape(shape)
+        plain = _plain_shape(shape)
         if plain is None:
             name = type(shape).__name__.lower()
             self.diagnostics.report(
@@ -193,9 +300,7 @@ class _Writer:
             "connectedNode": joint.connected_node,
             "joint": self.joints.index(joint.description),
         }
-        if joint.enable_collision:
-            result["enableCollision"] = True
-        return result
+        return result | _encode(joint, JOINT)
 
     def roots(self) -> dict[str, JsonOut]:
         tables = {
@@ -251,7 +356,7 @@ def physics_to_khr(
             )
             diagnostics.report(STATIC_MOTION_NOT_IN_KHR, motion.pointer, node=node, done=done)
         if not is_static or node in kept_static_nodes:
-            put(node, "motion", encode_motion(motion), motion)
+            put(node, "motion", _encode_motion(motion), motion)
     for node, collider in scene.colliders.items():
         put(node, "collider", writer.collider(collider))
     for node, trigger in scene.triggers.items():

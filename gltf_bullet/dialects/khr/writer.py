@@ -14,14 +14,13 @@ import numpy as np
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.khr import physics_rigid_bodies as khr_physics_rigid_bodies
-from gltf_bullet.dialects.khr.encoding import JsonOut
 from gltf_bullet.dialects.khr.moved_pointers import (
     MovedPointers,
     Places,
     pointers_in,
     with_moved_pointers,
 )
-from gltf_bullet.dialects.khr.scene import physics_to_khr
+from gltf_bullet.dialects.khr.scene import JsonOut, physics_to_khr
 from gltf_bullet.dialects.mesh_geometry import mesh_of_node
 from gltf_bullet.dialects.registry import PHYSICS_EXTENSIONS
 from gltf_bullet.gltf.document import Document
@@ -100,7 +99,7 @@ def _replaced_extensions(scene: PhysicsScene) -> frozenset[str]:
 def _strip(
     root: dict[str, Any], nodes: list[Any], replaced: frozenset[str], document: Document
 ) -> bool:
-    """Remove the replaced extensions; whether one of them was required."""
+    """Remove the replaced extensions; true if one of them was required."""
     for owner in (root, *nodes):
         extensions = owner.get("extensions") if isinstance(owner, dict) else None
         if not isinstance(extensions, dict) or replaced.isdisjoint(extensions):
@@ -275,12 +274,12 @@ def _with_pointers(
 
 
 def _is_physics(pointer: str, replaced: frozenset[str]) -> bool:
-    """Whether it points into what is written anew, the core shapes of glTF 2.1 among it."""
+    """True if a pointer leads into physics, the core shapes of glTF 2.1 included."""
     return pointer.startswith("/shapes") or not replaced.isdisjoint(pointer.split("/"))
 
 
 def _places(document: Document) -> Places | None:
-    """What is to be told of new places; ``None`` where nobody points anywhere.
+    """A record of new places; ``None`` for a file without pointers.
 
     Graphs name collision filters by their bare index, too.
     """

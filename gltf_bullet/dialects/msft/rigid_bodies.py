@@ -1,43 +1,57 @@
-"""MSFT_rigid_bodies (later spelling): motion as in KHR, collider and trigger beside each other.
+"""MSFT_rigid_bodies and its MSFT_collision_primitives, the later spelling.
 
-Its motion schema puts the centre of mass at the node's origin; mass and inertia that are not given
-come from the geometry, as the successor's text says.
+Motion is as in KHR, collider and trigger stand beside each other. Its motion schema puts the centre
+of mass at the node's origin; mass and inertia that are not given come from the geometry, as the
+successor's text says. Sizes may be 0. ``height`` of a capsule is the distance between the cap
+centres.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer
 from gltf_bullet.dialects.filters import parse_filter
-from gltf_bullet.dialects.joint_limit_tables import parse_msft_joint, read_joint_limits
-from gltf_bullet.dialects.khr.physics_rigid_bodies import parse_motion
 from gltf_bullet.dialects.materials import parse_material
-from gltf_bullet.dialects.msft import collision_primitives as msft_collision_primitives
+from gltf_bullet.dialects.mesh_geometry import read_mesh
+from gltf_bullet.dialects.motions import parse_motion
+from gltf_bullet.dialects.older_joint_forms import parse_msft_joint, read_joint_limits
 from gltf_bullet.dialects.parts import MemberReader, PhysicsParts, read_node_members
-from gltf_bullet.dialects.properties import (
+from gltf_bullet.dialects.reading import (
     known_keys,
     read_entry,
     read_table,
     report_unknown,
     require,
 )
-from gltf_bullet.dialects.shape_table import SHAPE_LEFT_OUT
+from gltf_bullet.dialects.shape_table import (
+    SHAPE_LEFT_OUT,
+    BlockParser,
+    parse_typed_shape,
+    read_box,
+    read_capsule,
+    read_cylinder,
+    read_sphere,
+)
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import JsonObject
 from gltf_bullet.model import (
     CollisionFilter,
     JointDescription,
+    MeshShape,
     PhysicsMaterial,
     Shape,
 )
+from gltf_bullet.model.properties import Dialect
 
 __all__ = ["EXTENSION", "parse"]
 
 EXTENSION: Final = "MSFT_rigid_bodies"
+_DIALECT: Final = Dialect.MSFT_LATER
+_SHAPES: Final = "MSFT_collision_primitives"
 
 _ROOT_KEYS: Final = known_keys("physicsMaterials", "collisionFilters", "physicsJointLimits")
 _NODE_KEYS: Final = known_keys("motion", "collider", "trigger", "joint")
@@ -47,7 +61,7 @@ _TRIGGER_KEYS: Final = known_keys("collider", "collisionFilter")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Tables:
-    """What the nodes refer to by index."""
+    """The tables that nodes refer to by index."""
 
     shapes: tuple[Shape | None, ...]
     materials: tuple[PhysicsMaterial, ...]
@@ -64,9 +78,7 @@ def parse(
     parts.note_tables(tables.shapes, tables.materials, tables.joints)
 
     def read_motion(motion: JsonObject, node: int, at: JsonPointer) -> None:
-        parts.motions[node] = parse_motion(
-            motion, at, diagnostics, default_center_of_mass=(0.0, 0.0, 0.0)
-        )
+        parts.motions[node] = parse_motion(motion, at, diagnostics, _DIALECT)
 
     readers: dict[str, MemberReader] = {
         "motion": read_motion,
@@ -86,13 +98,46 @@ def _read_tables(document: Document, diagnostics: Diagnostics) -> _Tables:
     at = ROOT / "extensions" / EXTENSION
     report_unknown(root, _ROOT_KEYS, EXTENSION, at, diagnostics)
     return _Tables(
-        shapes=msft_collision_primitives.read_shapes(document, diagnostics),
+        shapes=_read_shapes(document, diagnostics),
         materials=read_table(
-            root, "physicsMaterials", at, diagnostics, partial(parse_material, unstated=None)
+            root,
+            "physicsMaterials",
+            at,
+            diagnostics,
+            partial(parse_material, dialect=_DIALECT),
         ),
         filters=read_table(root, "collisionFilters", at, diagnostics, parse_filter),
         joints=read_joint_limits(root, at, diagnostics),
     )
+
+
+def _read_shapes(document: Document, diagnostics: Diagnostics) -> tuple[Shape | None, ...]:
+    """The collider table; an entry that cannot be used is ``None`` and was reported."""
+    at = ROOT / "extensions" / _SHAPES
+    root = document.root_extension(_SHAPES)
+    report_unknown(root, known_keys("colliders"), _SHAPES, at, diagnostics)
+    parsers: Mapping[str, BlockParser[Shape | None]] = {
+        "sphere": partial(read_sphere, dialect=_DIALECT),
+        "box": partial(read_box, dialect=_DIALECT),
+        "capsule": partial(read_capsule, dialect=_DIALECT),
+        "cylinder": partial(read_cylinder, dialect=_DIALECT),
+        "convex": partial(_parse_mesh, document=document, convex_hull=True),
+        "trimesh": partial(_parse_mesh, document=document, convex_hull=False),
+    }
+    parse = partial(parse_typed_shape, parsers=parsers, block_required=True)
+    return read_table(root, "colliders", at, diagnostics, parse, required=True)
+
+
+def _parse_mesh(
+    block: JsonObject,
+    at: JsonPointer,
+    diagnostics: Diagnostics,
+    *,
+    document: Document,
+    convex_hull: bool,
+) -> MeshShape | None:
+    report_unknown(block, known_keys("mesh"), "a mesh collider", at, diagnostics)
+    return read_mesh(block, at, diagnostics, document, convex_hull=convex_hull)
 
 
 def _parse_collider(

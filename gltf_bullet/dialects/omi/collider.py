@@ -14,7 +14,7 @@ from typing import Final
 from gltf_bullet.diagnostics import ROOT, Diagnostics, JsonPointer
 from gltf_bullet.dialects.mesh_geometry import read_mesh
 from gltf_bullet.dialects.parts import PhysicsParts, node_extension_pointer
-from gltf_bullet.dialects.properties import (
+from gltf_bullet.dialects.reading import (
     known_keys,
     read_entry,
     read_table,
@@ -33,16 +33,17 @@ from gltf_bullet.dialects.shape_table import (
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import JsonObject, read_bool, read_string
 from gltf_bullet.model import Collider, Shape, Trigger
+from gltf_bullet.model.properties import BOX, CAPSULE, CYLINDER, SPHERE, Dialect
 
 __all__ = ["EXTENSION", "parse"]
 
 EXTENSION: Final = "OMI_collider"
 
 _KEYS: Final = {
-    "box": known_keys("type", "isTrigger", "size"),
-    "sphere": known_keys("type", "isTrigger", "radius"),
-    "capsule": known_keys("type", "isTrigger", "radius", "height"),
-    "cylinder": known_keys("type", "isTrigger", "radius", "height"),
+    "box": known_keys("type", "isTrigger", *BOX.names(Dialect.OMI_COLLIDER)),
+    "sphere": known_keys("type", "isTrigger", *SPHERE.names(Dialect.OMI_COLLIDER)),
+    "capsule": known_keys("type", "isTrigger", *CAPSULE.names(Dialect.OMI_COLLIDER)),
+    "cylinder": known_keys("type", "isTrigger", *CYLINDER.names(Dialect.OMI_COLLIDER)),
     "hull": known_keys("type", "isTrigger", "mesh"),
     "trimesh": known_keys("type", "isTrigger", "mesh"),
 }
@@ -122,14 +123,14 @@ def _parse_shape(
 ) -> Shape | None:
     """The text's defaults apply although the schema requires every field of a type."""
     if kind == "box":
-        return read_box(_only("size", entry), at, diagnostics, size=(1.0, 1.0, 1.0))
+        return read_box(_only("size", entry), at, diagnostics, dialect=Dialect.OMI_COLLIDER)
     if kind in ("hull", "trimesh"):
         return read_mesh(entry, at, diagnostics, document, convex_hull=kind == "hull")
     if kind == "capsule":
-        return read_total_height_capsule(entry, at, diagnostics, height=2.0, radius=0.5)
+        return read_total_height_capsule(entry, at, diagnostics)
     if kind == "cylinder":
-        return read_straight_cylinder(entry, at, diagnostics, height=2.0, radius=0.5)
-    return read_sphere(_only("radius", entry), at, diagnostics, radius=0.5)
+        return read_straight_cylinder(entry, at, diagnostics)
+    return read_sphere(_only("radius", entry), at, diagnostics, dialect=Dialect.OMI_COLLIDER)
 
 
 def _only(key: str, entry: JsonObject) -> JsonObject:

@@ -1,4 +1,4 @@
-"""The first form of OMI_physics_joint, read as if the file said the present one.
+"""The first form of OMI_physics_joint, rewritten to the present one before a file is read.
 
 There a joint node stands anywhere: it lists its ``constraints`` and names the bodies ``nodeA`` and
 ``nodeB``, which it holds together in its own frame. The present form wants one frame on each body,
@@ -15,9 +15,9 @@ from typing import Any, Final
 import numpy as np
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
-from gltf_bullet.dialects.joint_tables import JOINT_LEFT_OUT
+from gltf_bullet.dialects.joints import JOINT_LEFT_OUT
 from gltf_bullet.dialects.parts import node_extension_pointer
-from gltf_bullet.dialects.properties import AS_EMPTY, require
+from gltf_bullet.dialects.reading import AS_EMPTY, require
 from gltf_bullet.gltf.fields import JsonObject, read_index, read_indices, read_objects
 from gltf_bullet.transforms import FloatArray, matrices_from_trs
 

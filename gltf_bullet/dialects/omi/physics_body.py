@@ -15,21 +15,23 @@ from typing import Final, TypeVar
 from gltf_bullet.coverage import approximated, covers
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.filters import parse_filter
-from gltf_bullet.dialects.inertia_tensor import read_inertia_tensor
-from gltf_bullet.dialects.mass_properties import read_inertia_diagonal, read_mass
 from gltf_bullet.dialects.materials import parse_material
+from gltf_bullet.dialects.motions import (
+    read_inertia_diagonal,
+    read_inertia_tensor,
+    read_motion,
+)
 from gltf_bullet.dialects.parts import (
     MemberReader,
     PhysicsParts,
     node_extension_pointer,
     read_node_members,
 )
-from gltf_bullet.dialects.properties import (
-    AS_ABSENT,
+from gltf_bullet.dialects.reading import (
     known_keys,
     read_entry,
+    read_property,
     read_table,
-    read_vector,
     report_unknown,
     require,
 )
@@ -38,18 +40,16 @@ from gltf_bullet.dialects.triggers import TRIGGER_SHAPE_AND_NODES, is_compound, 
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import (
     JsonObject,
-    read_number,
-    read_quaternion,
     read_string,
 )
 from gltf_bullet.model import (
     CollisionFilter,
-    CombineMode,
     Motion,
     MotionKind,
     PhysicsMaterial,
     Shape,
 )
+from gltf_bullet.model.properties import MATERIAL, MOTION, Dialect
 from gltf_bullet.transforms import Quat, Vec3
 
 __all__ = [
@@ -111,35 +111,24 @@ COVERAGE: Final = covers(
 # Joints stand here in old files; omi_physics_joint reads them.
 _ROOT_KEYS: Final = known_keys("physicsMaterials", "collisionFilters", "physicsJoints")
 _NODE_KEYS: Final = known_keys("motion", "collider", "trigger", "joint")
-_MOTION_KEYS: Final = known_keys(
-    "type",
-    "mass",
-    "centerOfMass",
-    "inertiaDiagonal",
-    "inertiaOrientation",
-    "linearVelocity",
-    "angularVelocity",
-    "gravityFactor",
-)
+_MOTION_KEYS: Final = known_keys("type", *MOTION.names(Dialect.OMI))
 _OLDER_KEYS: Final = known_keys("inertiaTensor")
-"""Of a motion that does not state its inertia in the present words."""
+"""Members of a motion that does not state its inertia in the present words."""
 _FLAT_KEYS: Final = _MOTION_KEYS | _OLDER_KEYS
 _COLLIDER_KEYS: Final = known_keys("shape", "physicsMaterial", "collisionFilter")
 _TRIGGER_KEYS: Final = known_keys("shape", "nodes", "collisionFilter")
-_ZERO: Final[Vec3] = (0.0, 0.0, 0.0)
-_IDENTITY: Final[Quat] = (0.0, 0.0, 0.0, 1.0)
+_ORIENTATION: Final = MOTION["inertiaOrientation"]
+_IDENTITY: Final[Quat] = _ORIENTATION.default
 _KINDS: Final = {kind.value: kind for kind in MotionKind}
-_DEFAULT_MATERIAL: Final = PhysicsMaterial(
-    friction_combine=CombineMode.AVERAGE, restitution_combine=CombineMode.AVERAGE
-)
-"""Of a collider without one: the schema's defaults, of which "average" outranks other modes."""
+_DEFAULT_MATERIAL: Final = PhysicsMaterial(**MATERIAL.defaults(Dialect.OMI))
+"""The material of a collider without one: the schema's defaults, whose mode outranks others."""
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Tables:
-    """What the nodes refer to by index."""
+    """The tables that nodes refer to by index."""
 
     document: Document
     shapes: tuple[Shape | None, ...]
@@ -226,7 +215,7 @@ def _body_above(node: int, document: Document) -> JsonObject:
 
 
 def _is_trigger_body(body: JsonObject) -> bool:
-    """Whether a body is made of triggers: by its older type, or by a trigger without a shape."""
+    """True if a body is made of triggers: by its older type, or by a trigger without a shape."""
     if "motion" in body:
         return False
     if body.get("type") == "trigger":
@@ -241,8 +230,7 @@ def _read_tables(
     root = document.root_extension(EXTENSION)
     at = ROOT / "extensions" / EXTENSION
     report_unknown(root, _ROOT_KEYS, EXTENSION, at, diagnostics)
-    # OMI states "average" as the default, so that here it is stated and outranks other modes.
-    parse = partial(parse_material, unstated=CombineMode.AVERAGE)
+    parse = partial(parse_material, dialect=Dialect.OMI)
     return _Tables(
         document=document,
         shapes=shapes,
@@ -253,18 +241,16 @@ def _read_tables(
 
 def _parse_motion(motion: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Motion:
     known = _MOTION_KEYS if "inertiaDiagonal" in motion else _MOTION_KEYS | _OLDER_KEYS
-    report_unknown(motion, known, "a motion", at, diagnostics)
+    report_unknown(motion, known, MOTION.what, at, diagnostics)
     diagonal, orientation = _read_inertia(motion, at, diagnostics)
-    return Motion(
+    return read_motion(
+        motion,
+        at,
+        diagnostics,
+        Dialect.OMI,
         kind=_read_kind(motion, at, diagnostics),
-        mass=read_mass(motion, at, diagnostics, default=1.0),
-        center_of_mass=read_vector(motion, "centerOfMass", at, diagnostics, default=_ZERO),
         inertia_diagonal=diagonal,
         inertia_orientation_xyzw=orientation,
-        linear_velocity=read_vector(motion, "linearVelocity", at, diagnostics, default=_ZERO),
-        angular_velocity=read_vector(motion, "angularVelocity", at, diagnostics, default=_ZERO),
-        gravity_factor=read_number(motion, "gravityFactor", at, diagnostics, default=1.0),
-        pointer=at,
     )
 
 
@@ -295,10 +281,9 @@ def _read_inertia(
         if any(diagonal):
             diagnostics.report(INERTIA_PARTLY_ZERO, at / "inertiaDiagonal", got=list(diagonal))
         diagonal = None
-    if diagonal is None and motion.get("inertiaOrientation") == [0, 0, 0, 0]:
+    if diagonal is None and motion.get(_ORIENTATION.key) == [0, 0, 0, 0]:
         return None, _IDENTITY
-    stated = read_quaternion(motion, "inertiaOrientation", at, diagnostics, instead=AS_ABSENT)
-    return diagonal, stated or _IDENTITY
+    return diagonal, read_property(motion, _ORIENTATION, at, diagnostics, Dialect.OMI)
 
 
 def _parse_collider(
@@ -343,7 +328,7 @@ def _parse_trigger(
 
 
 def _names(owner: JsonObject, key: str) -> bool:
-    """Whether an index is given; the schemas' default of -1 means that it is not."""
+    """True if an index is given; the schemas' default of -1 means that it is not."""
     return key in owner and owner[key] != -1
 
 

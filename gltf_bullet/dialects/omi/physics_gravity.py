@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.parts import PhysicsParts, node_extension_pointer
-from gltf_bullet.dialects.properties import (
+from gltf_bullet.dialects.reading import (
+    keys_of,
     known_keys,
     read_block,
     read_entry,
+    read_property,
     read_vector,
     report_unknown,
     require,
@@ -22,7 +24,6 @@ from gltf_bullet.gltf.fields import (
     NOT_UNIT_LENGTH,
     JsonObject,
     out_of_range,
-    read_bool,
     read_choice,
     read_number,
     read_numbers,
@@ -33,6 +34,14 @@ from gltf_bullet.model import (
     GravityVolume,
     Shape,
     WorldGravity,
+)
+from gltf_bullet.model.properties import (
+    DIRECTION,
+    GRAVITY,
+    GRAVITY_BLOCKS,
+    NUMBER,
+    WORLD_GRAVITY,
+    Dialect,
 )
 from gltf_bullet.transforms import Vec3
 
@@ -57,18 +66,10 @@ GRAVITY_BLOCK_MISSING = IssueKind(
 )
 
 _LEFT_OUT: Final = "the gravity is left out"
-_DOWN: Final[Vec3] = (0.0, -1.0, 0.0)
-"""OMI_physics_gravity: the default direction."""
 _KINDS: Final = {kind.value: kind for kind in GravityFieldKind}
-_NODE_KEYS: Final = known_keys("type", "gravity", "priority", "replace", "stop", *_KINDS)
-_BLOCK_KEYS: Final = {
-    GravityFieldKind.DIRECTIONAL: known_keys("direction"),
-    GravityFieldKind.POINT: known_keys("unitDistance"),
-    GravityFieldKind.DISC: known_keys("radius", "unitDistance"),
-    GravityFieldKind.TORUS: known_keys("radius", "unitDistance"),
-    GravityFieldKind.LINE: known_keys("points", "unitDistance"),
-    GravityFieldKind.SHAPED: known_keys("shape", "unitDistance"),
-}
+_ROOT_KEYS: Final = known_keys(*WORLD_GRAVITY.names(Dialect.OMI))
+_NODE_KEYS: Final = known_keys("type", *GRAVITY.names(Dialect.OMI), *_KINDS)
+_SHAPED_KEYS: Final = known_keys("shape")
 
 
 def parse(
@@ -92,7 +93,7 @@ def parse(
 def _parse_world(
     root: JsonObject, at: JsonPointer, diagnostics: Diagnostics
 ) -> WorldGravity | None:
-    report_unknown(root, known_keys("gravity", "direction"), EXTENSION, at, diagnostics)
+    report_unknown(root, _ROOT_KEYS, EXTENSION, at, diagnostics)
     gravity = _read_gravity(root, at, diagnostics)
     direction = _read_direction(root, at, diagnostics)
     if gravity is None:
@@ -103,19 +104,24 @@ def _parse_world(
 def _read_gravity(owner: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> float | None:
     """The required strength [m/s^2]; it may be zero or negative."""
     require(owner, "gravity", "a number in m/s^2", at, diagnostics, instead=_LEFT_OUT)
-    return read_number(owner, "gravity", at, diagnostics, default=None, instead=_LEFT_OUT)
+    entry = GRAVITY["gravity"]
+    return read_number(
+        owner, entry.key, at, diagnostics, default=None, instead=_LEFT_OUT, allowed=entry.carried
+    )
 
 
 def _read_direction(owner: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Vec3:
     """A unit vector; "Should be normalized"."""
-    direction = read_vector(owner, "direction", at, diagnostics, default=_DOWN)
+    entry = WORLD_GRAVITY["direction"]
+    direction = read_vector(owner, entry, at, diagnostics, Dialect.OMI) or entry.default
     length = math.hypot(*direction)
     if length <= 1e-6:
         out_of_range(
             "direction", list(direction), "of length 1", at / "direction", diagnostics,
             "(0, -1, 0) is used",
         )  # fmt: skip
-        return _DOWN
+        down: Vec3 = entry.default
+        return down
     if abs(length - 1.0) > 1e-2:
         diagnostics.report(NOT_UNIT_LENGTH, at / "direction", key="direction", got=round(length, 6))
     x, y, z = (component / length for component in direction)
@@ -135,8 +141,10 @@ def _parse_volume(
     kind = read_choice(extension, "type", at, diagnostics, choices=_KINDS, instead=_LEFT_OUT)
     gravity = _read_gravity(extension, at, diagnostics)
     priority = _read_priority(extension, at, diagnostics)
-    replace = read_bool(extension, "replace", at, diagnostics, default=False)
-    stop = read_bool(extension, "stop", at, diagnostics, default=False)
+    replace, stop = (
+        read_property(extension, GRAVITY[key], at, diagnostics, Dialect.OMI)
+        for key in ("replace", "stop")
+    )
     if kind is None:
         return None
     source = _parse_field(extension, kind, gravity or 0.0, at, diagnostics, shapes)
@@ -148,7 +156,10 @@ def _parse_volume(
 
 
 def _read_priority(extension: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> int:
-    priority = read_number(extension, "priority", at, diagnostics, default=0.0)
+    entry = GRAVITY["priority"]
+    priority: float = read_number(
+        extension, entry.key, at, diagnostics, default=entry.default, allowed=entry.carried
+    )
     whole = round(priority)
     if whole != priority:
         diagnostics.report(PRIORITY_NOT_WHOLE, at / "priority", got=priority, used=whole)
@@ -171,7 +182,11 @@ def _parse_field(
         diagnostics.report(GRAVITY_BLOCK_MISSING, at, type=kind.value)
     block = read_block(extension, kind.value, at, diagnostics) or {}
     at = at / kind.value
-    report_unknown(block, _BLOCK_KEYS[kind], f"a {kind.value} field", at, diagnostics)
+    table = GRAVITY_BLOCKS[kind]
+    known = keys_of(table, Dialect.OMI)
+    if kind is GravityFieldKind.SHAPED:
+        known |= _SHAPED_KEYS
+    report_unknown(block, known, table.what, at, diagnostics)
     points: tuple[Vec3, ...] | None = ()
     if kind is GravityFieldKind.LINE:
         points = _read_points(block, at, diagnostics)
@@ -181,25 +196,14 @@ def _parse_field(
         shape = read_entry(block, "shape", at, diagnostics, shapes, instead=_LEFT_OUT)
     if points is None or (kind is GravityFieldKind.SHAPED and shape is None):
         return None
-    has_radius = kind in (GravityFieldKind.DISC, GravityFieldKind.TORUS)
-    has_distance = kind is not GravityFieldKind.DIRECTIONAL
-    return GravityField(
-        kind=kind,
-        gravity=gravity,
-        unit_distance=_read_length(block, "unitDistance", at, diagnostics, 0.0)
-        if has_distance
-        else 0.0,
-        direction=_DOWN if has_distance else _read_direction(block, at, diagnostics),
-        radius=_read_length(block, "radius", at, diagnostics, 1.0) if has_radius else 0.0,
-        points=points,
-        shape=shape,
-    )
-
-
-def _read_length(
-    block: JsonObject, key: str, at: JsonPointer, diagnostics: Diagnostics, default: float
-) -> float:
-    return read_number(block, key, at, diagnostics, default=default, at_least=0.0)
+    values: dict[str, Any] = {"points": points, "shape": shape}
+    for entry in table:
+        field = entry.field.removeprefix("source.")
+        if entry.type is DIRECTION:
+            values[field] = _read_direction(block, at, diagnostics)
+        elif entry.type is NUMBER:
+            values[field] = read_property(block, entry, at, diagnostics, Dialect.OMI)
+    return GravityField(kind=kind, gravity=gravity, **values)
 
 
 def _read_points(
@@ -210,7 +214,8 @@ def _read_points(
         block, "points", "a list of at least 6 numbers", at, diagnostics, instead=_LEFT_OUT
     ):
         return None
-    numbers = read_numbers(block, "points", at, diagnostics, instead=_LEFT_OUT)
+    carried = GRAVITY_BLOCKS[GravityFieldKind.LINE]["points"].carried
+    numbers = read_numbers(block, "points", at, diagnostics, instead=_LEFT_OUT, allowed=carried)
     if numbers is None:
         return None
     if len(numbers) < 6 or len(numbers) % 3:

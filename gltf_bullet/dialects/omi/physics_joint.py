@@ -11,14 +11,13 @@ from functools import partial
 from typing import Final
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
-from gltf_bullet.dialects.joint_drives import DriveRules
-from gltf_bullet.dialects.joint_limits import LimitRules
-from gltf_bullet.dialects.joint_tables import parse_joint_description, parse_node_joint
+from gltf_bullet.dialects.joints import parse_joint_description, parse_node_joint
 from gltf_bullet.dialects.parts import PhysicsParts, node_extension_pointer
-from gltf_bullet.dialects.properties import known_keys, read_table, report_unknown
+from gltf_bullet.dialects.reading import known_keys, read_table, report_unknown
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import JsonObject, read_object
 from gltf_bullet.model import JointDescription
+from gltf_bullet.model.properties import Dialect
 
 __all__ = ["EXTENSION", "LEGACY_JOINT_PLACE", "parse"]
 
@@ -32,14 +31,6 @@ LEGACY_JOINT_PLACE = IssueKind(
 
 _BODY: Final = "OMI_physics_body"
 _TABLE: Final = "physicsJoints"
-
-_LIMITS: Final = LimitRules(
-    may_mix_axes=True,
-    may_be_empty=True,
-    negative_stiffness_is_rigid=True,
-    locked_without_range=False,
-)
-_DRIVES: Final = DriveRules(negative_force_is_unlimited=True, gain_needs_target=True)
 
 
 def parse(
@@ -70,7 +61,7 @@ def _read_table(document: Document, diagnostics: Diagnostics) -> tuple[JointDesc
         diagnostics.report(LEGACY_JOINT_PLACE, older_at / _TABLE)
         if _TABLE not in root:
             at, root = older_at, older
-    parse_description = partial(parse_joint_description, limit_rules=_LIMITS, drive_rules=_DRIVES)
+    parse_description = partial(parse_joint_description, dialect=Dialect.OMI)
     required = root is not older
     return read_table(root, _TABLE, at, diagnostics, parse_description, required=required)
 

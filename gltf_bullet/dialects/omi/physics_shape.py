@@ -13,7 +13,7 @@ from typing import Final
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, JsonPointer, Severity
 from gltf_bullet.dialects.mesh_geometry import read_mesh
-from gltf_bullet.dialects.properties import known_keys, read_table, report_unknown
+from gltf_bullet.dialects.reading import known_keys, read_table, report_unknown
 from gltf_bullet.dialects.shape_table import (
     SHAPE_IN_OTHER_FORM,
     BlockParser,
@@ -28,6 +28,7 @@ from gltf_bullet.dialects.shape_table import (
 from gltf_bullet.gltf.document import Document
 from gltf_bullet.gltf.fields import JsonObject
 from gltf_bullet.model import Capsule, Cylinder, MeshShape, Shape
+from gltf_bullet.model.properties import BOX, CAPSULE, Dialect
 
 __all__ = ["EXTENSION", "LEGACY_RADIUS", "read_shapes"]
 
@@ -40,8 +41,8 @@ LEGACY_RADIUS = IssueKind(
     "it is read as in the older revision, where height is the total height",
 )
 
-_LEGACY: Final = known_keys("height", "radius")
-_SIZES: Final = frozenset({"size", "radius", "radiusBottom", "radiusTop", "height", "mesh"})
+_LEGACY: Final = known_keys(*CAPSULE.names(Dialect.OMI_COLLIDER))
+_SIZES: Final = frozenset((*BOX.names(Dialect.OMI), *CAPSULE.names(Dialect.OMI), "radius", "mesh"))
 
 
 def read_shapes(document: Document, diagnostics: Diagnostics) -> tuple[Shape | None, ...]:
@@ -50,8 +51,8 @@ def read_shapes(document: Document, diagnostics: Diagnostics) -> tuple[Shape | N
     root = document.root_extension(EXTENSION)
     report_unknown(root, known_keys("shapes"), EXTENSION, at, diagnostics)
     parsers: Mapping[str, BlockParser[Shape | None]] = {
-        "box": partial(read_box, size=(1.0, 1.0, 1.0)),
-        "sphere": partial(read_sphere, radius=0.5),
+        "box": partial(read_box, dialect=Dialect.OMI),
+        "sphere": partial(read_sphere, dialect=Dialect.OMI),
         "capsule": _parse_capsule,
         "cylinder": _parse_cylinder,
         "convex": partial(_parse_mesh, document=document, convex_hull=True),
@@ -91,20 +92,20 @@ def _is_legacy(block: JsonObject) -> bool:
 
 def _parse_capsule(block: JsonObject, at: JsonPointer, diagnostics: Diagnostics) -> Capsule | None:
     if not _is_legacy(block):
-        return read_capsule(block, at, diagnostics, mid_height=1.0, radius=0.5)
+        return read_capsule(block, at, diagnostics, dialect=Dialect.OMI)
     report_unknown(block, _LEGACY, "a capsule", at, diagnostics)
     diagnostics.report(LEGACY_RADIUS, at / "radius", shape="capsule")
-    return read_total_height_capsule(block, at, diagnostics, height=2.0, radius=0.5)
+    return read_total_height_capsule(block, at, diagnostics)
 
 
 def _parse_cylinder(
     block: JsonObject, at: JsonPointer, diagnostics: Diagnostics
 ) -> Cylinder | None:
     if not _is_legacy(block):
-        return read_cylinder(block, at, diagnostics, height=2.0, radius=0.5)
+        return read_cylinder(block, at, diagnostics, dialect=Dialect.OMI)
     report_unknown(block, _LEGACY, "a cylinder", at, diagnostics)
     diagnostics.report(LEGACY_RADIUS, at / "radius", shape="cylinder")
-    return read_straight_cylinder(block, at, diagnostics, height=2.0, radius=0.5)
+    return read_straight_cylinder(block, at, diagnostics)
 
 
 def _parse_mesh(

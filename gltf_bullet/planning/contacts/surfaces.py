@@ -20,12 +20,12 @@ from gltf_bullet.model import (
     DEFAULT_MATERIAL,
     Collider,
     CollisionFilter,
+    CombineMode,
     MotionKind,
     PhysicsMaterial,
     combine,
     may_collide,
 )
-from gltf_bullet.model.materials import CombineMode
 from gltf_bullet.planning.bodies import BodyPlans
 from gltf_bullet.planning.body_plans import (
     BodyPlan,

@@ -31,11 +31,6 @@ COVERAGE: Final = covers(
     approximated("connectedNode", when="more than 127 links", by=JOINT_TREE_SPLIT),
     approximated("connectedNode", when="animated within a dynamic body", by=ANIMATED_WITHIN_BODY),
     exact(
-        "enableCollision",
-        shown_by=f"{_CONTACTS}::test_jointed_bodies_collide_only_with_enable_collision",
-        how="towards the fixed world: the nearest collider above the node",
-    ),
-    exact(
         "limits",
         "linearAxes",
         "angularAxes",
@@ -68,13 +63,6 @@ COVERAGE: Final = covers(
     ),
     ignored("limits", "drives", when="neither is given", by=JOINT_WITHOUT_EFFECT),
     exact(
-        "stiffness",
-        "damping",
-        shown_by=f"{_MECHANICS}::test_a_soft_limit_gives_way_by_the_load_over_its_stiffness",
-        when="of limits",
-        how=_IMPLICIT,
-    ),
-    exact(
         "springConstant",
         "springDamping",
         shown_by="tests/equivalence/test_one_scene_in_every_dialect.py"
@@ -82,22 +70,9 @@ COVERAGE: Final = covers(
         how="the spelling of MSFT for stiffness and damping of limits",
     ),
     exact(
-        "stiffness",
-        "damping",
-        shown_by=f"{_DRIVES}::test_spring_swings_with_its_period_and_keeps_its_amplitude",
-        when="of drives",
-        how=_IMPLICIT,
-    ),
-    exact(
         "drives",
-        "positionTarget",
         shown_by=f"{_DRIVES}::test_stiff_spring_holds_its_load_at_once",
     ),
-    exact(
-        "velocityTarget",
-        shown_by=f"{_DRIVES}::test_motor_reaches_its_speed_under_load",
-    ),
-    exact("maxForce", shown_by=f"{_DRIVES}::test_max_force_bounds_the_acceleration"),
     exact(
         "mode",
         shown_by=f"{_DRIVES}::test_acceleration_drives_do_not_depend_on_the_mass",

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from gltf_bullet.diagnostics import ROOT, Diagnostics, IssueKind, Severity
 from gltf_bullet.model import PhysicsScene
-from gltf_bullet.model.pointers import PointerTarget, find_target, written
+from gltf_bullet.model.pointers import BOOLEANS, PointerTarget, find_target, written
 from gltf_bullet.scene import Animation
 from gltf_bullet.scene.animation import AnimationTrack, Interpolation
 from gltf_bullet.transforms import FloatArray
@@ -28,12 +28,10 @@ ANIMATION_VALUE_REFUSED = IssueKind(
     "keyframe {key} of {got} cannot be set ({why}); such values are passed over",
 )
 
-_BOOLEANS = ("isKinematic", "enableCollision", "doubleSided", "replace", "stop")
-
 
 def pointer_value(pointer: str, numbers: FloatArray) -> object:
     """The value that an animation's numbers stand for at a pointer, shape [width]."""
-    if pointer.rpartition("/")[2] in _BOOLEANS:
+    if pointer.rpartition("/")[2] in BOOLEANS:
         return bool(numbers[0] != 0.0)
     if len(numbers) == 1 and not pointer.endswith("/weights"):
         return float(numbers[0])

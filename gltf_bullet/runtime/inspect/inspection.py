@@ -1,4 +1,4 @@
-"""What a file would become in the engine, as JSON-ready rows; no engine is needed.
+"""The plan of a file's bodies, shapes and joints as JSON-ready rows; no engine is needed.
 
 All lengths are in the asset's own frame (glTF axes), at scale 1.
 """
@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from gltf_bullet.diagnostics import Diagnostics, Issue
 from gltf_bullet.model import DEFAULT_MATERIAL, CollisionFilter, PhysicsMaterial
+from gltf_bullet.model.properties import FILTER, MATERIAL, Properties
 from gltf_bullet.options import LoadOptions, require_options
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.scene_plan import ScenePlan
@@ -173,33 +174,19 @@ def _body(body: BodyPlan, asset: AssetContent) -> Row:
 
 
 def _material(material: PhysicsMaterial | None, nodes: list[int]) -> Row:
-    value = material or DEFAULT_MATERIAL
-    return {
-        "material": "default" if material is None else str(material.pointer),
-        "static_friction": value.static_friction,
-        "dynamic_friction": value.dynamic_friction,
-        "restitution": value.restitution,
-        "friction_combine": value.friction_combine.value if value.friction_combine else None,
-        "restitution_combine": (
-            value.restitution_combine.value if value.restitution_combine else None
-        ),
-        "nodes": nodes,
-    }
+    name = "default" if material is None else str(material.pointer)
+    return {"material": name, **_stated(material or DEFAULT_MATERIAL, MATERIAL), "nodes": nodes}
 
 
 def _filter(entry: CollisionFilter, nodes: list[int]) -> Row:
-    return {
-        "filter": str(entry.pointer),
-        "systems": sorted(entry.systems),
-        "collide_with": _sorted(entry.collide_with),
-        "not_collide_with": _sorted(entry.not_collide_with),
-        "nodes": nodes,
-    }
+    return {"filter": str(entry.pointer), **_stated(entry, FILTER), "nodes": nodes}
+
+
+def _stated(item: object, table: Properties) -> Row:
+    """The properties of an item by the names of the model."""
+    values = {entry.field: entry.json_of(item) for entry in table}
+    return {k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}
 
 
 def _numbers(values: Iterable[float]) -> list[float]:
     return [float(value) for value in values]
-
-
-def _sorted(values: frozenset[str] | None) -> list[str] | None:
-    return None if values is None else sorted(values)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from gltf_bullet.model import DofKind, Joint, JointLimit
+from gltf_bullet.model.properties import DRIVE
 from gltf_bullet.planning.joints.articulation_plan import (
     ArticulationPlan,
     ArticulationPlans,
@@ -145,11 +146,7 @@ def _dof(planned: DofPlan, articulation: ArticulationPlan, joint: int) -> Row:
             {
                 "mode": drive.mode.value,
                 "axis": _AXES[drive.axis],
-                "max_force": _finite(drive.max_force),
-                "position_target": drive.position_target,
-                "velocity_target": drive.velocity_target,
-                "stiffness": drive.stiffness,
-                "damping": drive.damping,
+                **{entry.field: _finite(entry.value_of(drive)) for entry in DRIVE},
             }
             for drive in (drives[k] for k in used)
         ],

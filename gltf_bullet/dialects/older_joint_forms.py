@@ -1,4 +1,4 @@
-"""``physicsJointLimits`` of MSFT and of first drafts of KHR, and the joints that use them.
+"""Joints of MSFT and of first drafts of KHR: ``physicsJointLimits``, and nodes that name them.
 
 One entry is one joint. Its limits stand under ``limits`` (later schema) or ``constraints`` (text of
 004), or the entry is a list of them, or a single one (the schemas' ``jointLimit``): all are read.
@@ -11,24 +11,24 @@ from typing import Final
 
 from gltf_bullet.coverage import covers, exact
 from gltf_bullet.diagnostics import Diagnostics, JsonPointer
-from gltf_bullet.dialects.joint_limits import LimitRules, parse_limit
-from gltf_bullet.dialects.joint_tables import JOINT_LEFT_OUT
-from gltf_bullet.dialects.properties import (
+from gltf_bullet.dialects.joints import JOINT_LEFT_OUT, parse_limit
+from gltf_bullet.dialects.reading import (
     AS_EMPTY,
     LIST_EMPTY,
     known_keys,
     read_entry,
+    read_values,
     report_unknown,
     require,
 )
 from gltf_bullet.gltf.fields import (
     JsonObject,
-    read_bool,
     read_index,
     read_objects,
     wrong_type,
 )
 from gltf_bullet.model import Joint, JointDescription
+from gltf_bullet.model.properties import JOINT, Dialect
 
 __all__ = ["COVERAGE", "parse_msft_joint", "read_joint_limits"]
 
@@ -40,16 +40,10 @@ COVERAGE: Final = covers(
     ),
 )  # fmt: skip
 
+_DIALECT: Final = Dialect.MSFT_LATER
+"""The dialect whose names these joints have, in KHR as well."""
 _TABLE: Final = "physicsJointLimits"
-_RULES: Final = LimitRules(
-    stiffness_key="springConstant",
-    damping_key="springDamping",
-    may_mix_axes=False,
-    may_be_empty=False,
-    negative_stiffness_is_rigid=False,
-    locked_without_range=True,
-)
-_JOINT_KEYS: Final = known_keys("connectedNode", "jointLimits", "enableCollision")
+_JOINT_KEYS: Final = known_keys("connectedNode", "jointLimits", *JOINT.names(_DIALECT))
 _LISTS: Final = ("limits", "constraints")
 
 
@@ -69,7 +63,7 @@ def read_joint_limits(
             limits=tuple(
                 limit
                 for pointer, item in _limits_of(entry, at / position, diagnostics)
-                for limit in parse_limit(item, pointer, diagnostics, rules=_RULES)
+                for limit in parse_limit(item, pointer, diagnostics, _DIALECT)
             ),
             pointer=at / position,
         )
@@ -117,7 +111,7 @@ def parse_msft_joint(
     node_count: int,
 ) -> Joint | None:
     """The joint on ``node``; without ``connectedNode`` it holds on to "a fixed point in space"."""
-    report_unknown(joint, _JOINT_KEYS, "a joint", at, diagnostics)
+    report_unknown(joint, _JOINT_KEYS, JOINT.what, at, diagnostics)
     what = "the index of an entry of physicsJointLimits"
     require(joint, "jointLimits", what, at, diagnostics, instead=JOINT_LEFT_OUT)
     # Without a connected node it holds on to the world, which is what -1 for none then says.
@@ -132,13 +126,7 @@ def parse_msft_joint(
         refers=True,
     )
     description = read_entry(joint, "jointLimits", at, diagnostics, table, instead=JOINT_LEFT_OUT)
-    enable_collision = read_bool(joint, "enableCollision", at, diagnostics, default=False)
+    values = read_values(joint, JOINT, at, diagnostics, _DIALECT)
     if description is None or (connected is None and not means_none):
         return None
-    return Joint(
-        node=node,
-        connected_node=connected,
-        description=description,
-        enable_collision=enable_collision,
-        pointer=at,
-    )
+    return Joint(node=node, connected_node=connected, description=description, **values, pointer=at)

@@ -1,16 +1,19 @@
-"""Joints, limits and drives of KHR_physics_rigid_bodies: one small file per rule."""
+"""Joints, limits and drives of KHR_physics_rigid_bodies, and what robots state in ``extras``."""
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
 import pytest
 
+import gltf_bullet as gb
 from gltf_bullet.diagnostics import Diagnostics, IssueKind
-from gltf_bullet.dialects.joint_drives import DRIVE_PAIR_INCOMPLETE, DRIVE_WORD_UNKNOWN
-from gltf_bullet.dialects.joint_limits import (
+from gltf_bullet.dialects.joints import (
     AXIS_REPEATED,
+    DRIVE_PAIR_INCOMPLETE,
+    DRIVE_WORD_UNKNOWN,
     LIMIT_AXES_EMPTY,
     LIMIT_BOTH_AXES,
     LIMIT_RANGE_EMPTY,
@@ -19,7 +22,7 @@ from gltf_bullet.dialects.joint_limits import (
     NEGATIVE_AS_UNLIMITED,
 )
 from gltf_bullet.dialects.khr.physics_rigid_bodies import JOINTS_OF_FIRST_DRAFTS
-from gltf_bullet.dialects.properties import UNKNOWN_PROPERTY
+from gltf_bullet.dialects.reading import UNKNOWN_PROPERTY
 from gltf_bullet.dialects.references import (
     JOINT_MOVES_NOTHING,
     JOINT_WITHIN_BODY,
@@ -49,6 +52,7 @@ from tests.dialects.khr_nodes import (
     Read,
     on_node,
 )
+from tests.physics.scenes import Jointed
 
 
 def read_joint(read: Read, description: Json) -> Any:
@@ -318,3 +322,35 @@ def test_joints_of_first_drafts_are_those_of_msft(read: Read, diagnostics: Diagn
     assert joint_of(KHR) == joint_of("MSFT_rigid_bodies")
     words = {diagnostics.take(JOINTS_OF_FIRST_DRAFTS).values["got"] for _ in range(2)}
     assert words == {"physicsJointLimits", "jointLimits"}
+
+
+# --- extras ---------------------------------------------------------------------------------------
+
+KEPT = ("maxVelocity", "maxForce", "friction")
+
+
+def joint_with(stated: dict[str, object]) -> tuple[float, float, float]:
+    scenery = Jointed()
+    box = scenery.shape("box", size=[1, 1, 1])
+    bodies = [
+        scenery.node(f"Box{k}", at=(2 * k, 0, 0), shape=box, motion={"mass": 1.0}) for k in (0, 1)
+    ]
+    ends = [
+        scenery.attachment(body, (side, 0, 0)) for body, side in zip(bodies, (1, -1), strict=True)
+    ]
+    axes = [{"linearAxes": [0, 1, 2], "min": 0, "max": 0}]
+    scenery.join(ends[0], ends[1], limits=[*axes, {"angularAxes": [0, 1, 2], "min": 0, "max": 0}])
+    root = json.loads(scenery.bytes())
+    root["nodes"][ends[0]]["extras"] = {"gltf_bullet": stated}
+    (joint,) = gb.read_asset(json.dumps(root).encode()).physics.joints.values()
+    return joint.max_velocity, joint.max_force, joint.friction
+
+
+def test_numbers_are_kept() -> None:
+    assert joint_with({"maxVelocity": 2, "maxForce": 3.5, "friction": 0.25}) == (2.0, 3.5, 0.25)
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400), True, "7", None, [1.0]])
+def test_what_is_no_number_of_ours_states_nothing(value: object) -> None:
+    """A whole number of 400 digits is JSON, and ended in an OverflowError."""
+    assert joint_with(dict.fromkeys(KEPT, value)) == (0.0, 0.0, 0.0)
