@@ -1,7 +1,7 @@
-"""Whether the bodies of one scene are still in the world: every public call asks first.
+"""Ownership of a scene's bodies: every public call checks first that they are still in the world.
 
-An id of a body that somebody else removed goes to the next body that is made, of whomever. Marks
-tell them apart, and the session knows whose each is.
+PyBullet gives the id of a body that somebody else removed to the next body that anybody creates.
+Ownership tags (user data on each body) tell the two apart, and the session knows each tag's owner.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from gltf_bullet.errors import EngineError, WorldChangedError
 __all__ = ["BodyLease"]
 
 _ROUNDS = 8
-"""Calls of which one asks for another body's mark, where the one created last is ours."""
+"""Number of calls between two checks of another body's tag, where the last created body is ours."""
 
 
 class BodyLease:
-    """The bodies of one scene, and whether they are all still in the world."""
+    """The bodies of one scene; raises an error once any of them is gone from the world."""
 
     __slots__ = (
         "_body_ids", "_count", "_last", "_lost", "_name_of", "_next", "_own", "_session", "owner",
@@ -34,16 +34,16 @@ class BodyLease:
         unsynchronised: Container[int],
         name_of: Callable[[int], str],
     ) -> None:
-        """Sign the bodies.
+        """Tag the bodies.
 
         Args:
             session: The world that they were created in.
             body_ids: All bodies of a scene.
             unsynchronised: Those of them that were made in batches.
-            name_of: What to call a body in a message.
+            name_of: Gives the name of a body for a message.
         """
         self.owner = object()
-        """Stands for the scene, and keeps nothing of it alive."""
+        """Identity of the scene as owner; it keeps nothing of the scene alive."""
         session.sign(body_ids, unsynchronised, self.owner)
         self._session = session
         self._body_ids = tuple(body_ids)
@@ -55,11 +55,11 @@ class BodyLease:
         self._lost = ""
 
     def require(self) -> None:
-        """Make sure that the world is the one we know and holds all bodies (measured: 0.8 us).
+        """Raise an error unless the world is the known one and has all bodies (measured: 0.8 us).
 
-        A single one is asked for its mark. Several are counted, and one of them is asked for its
-        mark: the one that was created last, or each time another; all are asked when the count, or
-        the body that was created last, is another.
+        A single body's tag is read. With several, the bodies of the world are counted and one tag
+        is read: that of the body created last, or another one in each call. All tags are read when
+        the count or the last body has changed.
 
         Raises:
             WorldChangedError: The client was disconnected, the world was reset, or somebody else
@@ -82,24 +82,24 @@ class BodyLease:
         self._count, self._last = count, last
 
     def require_body(self, body_id: int) -> None:
-        """:meth:`require`, and this body in particular.
+        """Do as :meth:`require` does, and check the tag of this body in particular.
 
         Raises:
-            WorldChangedError: As of :meth:`require`.
+            WorldChangedError: As for :meth:`require`.
         """
         self.require()
         if not self._session.holds(body_id, self.owner):
             self._examine()
 
     def __enter__(self) -> None:
-        """Say what a refusal of the engine means, in what follows."""
+        """Turn PyBullet's errors in the following block into errors of this library."""
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        """Raise what is the matter.
+        """Raise the error that explains a refusal of the engine.
 
         Raises:
             WorldChangedError: Bodies are gone.
-            EngineError: Anything else that the engine refused.
+            EngineError: The engine refused for another reason.
         """
         if isinstance(error, pybullet.error):
             self._examine()

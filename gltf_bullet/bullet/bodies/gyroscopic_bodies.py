@@ -1,4 +1,4 @@
-"""Free bodies that the engine alone would tumble wrongly, and the torques that mend it."""
+"""Torques that keep the angular momentum of free bodies, where the engine would not."""
 
 from __future__ import annotations
 
@@ -28,12 +28,13 @@ _MOST_SHIFT = 0.5
 """Relative change of ``w I w`` within a step, above which the step is too long for the torques."""
 
 _ENDLESS = 1e6
-"""Ratio of moments from which on the larger stand for infinite ones. What they lack of their
-momentum by rounding would spin the body about the others (measured: 1 rad/s became 184 in 2 s), so
-spins stay as they are."""
+"""Ratio of moments from which on the larger count as infinite. The rounding error of their momentum
+would spin the body about the other axes (measured: 1 rad/s became 184 in 2 s), so spins stay as
+they are.
+"""
 
 _ITERATIONS = 4
-"""Of the fixed point for the new spin."""
+"""Iterations of the fixed point for the new spin."""
 
 
 class GyroscopicBodies:
@@ -46,23 +47,23 @@ class GyroscopicBodies:
     def __init__(
         self, client_id: int, ids: Sequence[int], rows: IntArray, moments: FloatArray
     ) -> None:
-        """Watch some bodies.
+        """Store the bodies whose principal moments differ.
 
         Args:
             client_id: The world.
-            ids: Of all free bodies.
-            rows: Which of them.
-            moments: Principal ones of all free bodies [n, 3], kg m^2.
+            ids: Ids of all free bodies.
+            rows: Rows of the bodies with unequal moments.
+            moments: Principal moments of all free bodies [kg m^2], shape [n, 3].
         """
         self._client_id = client_id
         self._ids = ids
         self._rows = rows
         self.fastest = math.inf
-        """[m/s] Speed of the fastest one, as the coming step begins."""
+        """Speed of the fastest one as the coming step begins [m/s]."""
         self.weigh(moments)
 
     def weigh(self, moments: FloatArray) -> None:
-        """Take other moments, as of the constructor."""
+        """Set other principal moments, as in the constructor."""
         self._moments = moments
         self._principal: list[list[float]] = moments.tolist()
         least, span = moments.min(axis=1), np.ptp(moments, axis=1)
@@ -72,21 +73,22 @@ class GyroscopicBodies:
         self._slow: list[tuple[int, int, float]] = [
             (row, self._ids[row], float(slow[row] ** 2)) for row in self._rows.tolist()
         ]
-        """Row, body and the square of the spin [rad/s], times the time step [s], up to which the
-        engine is right enough."""
+        """Row, body id, and square of the spin times the time step [rad^2/s] up to which the
+        engine's own term is accurate enough.
+        """
 
     @property
     def are_any(self) -> bool:
-        """Whether there is anything to watch."""
+        """True if there is any such body."""
         return bool(self._slow)
 
     @property
     def count(self) -> int:
-        """How many are watched."""
+        """Number of such bodies."""
         return len(self._slow)
 
     def forget(self, row: int) -> None:
-        """Ask no more about a body that was removed."""
+        """Leave out a body that was removed."""
         self._slow = [entry for entry in self._slow if entry[0] != row]
 
     def steady(self, time_step: float) -> None:
@@ -128,9 +130,9 @@ class GyroscopicBodies:
 
 
 def _drifts(rotation: Quat, spin: Vec3, moments: Sequence[float], time_step: float) -> bool:
-    """Whether the engine's explicit term changes the energy by more than the threshold per second.
+    """Return True if the explicit gyroscopic term changes the energy too much per second.
 
-    Of a capsule that rolls about its own axis it does not. Plain numbers: arrays of three take ten
+    For a capsule that rolls about its own axis it does not. Plain numbers: arrays of three take ten
     times as long.
     """
     (x, y, z, w), (a, b, c), (i, j, k) = rotation, spin, moments
@@ -147,11 +149,11 @@ def _drifts(rotation: Quat, spin: Vec3, moments: Sequence[float], time_step: flo
 def _torques(
     inertia: FloatArray, ease: FloatArray, spins: FloatArray, time_step: float
 ) -> FloatArray:
-    """:func:`_full_torques`, where a step is short enough for them; else spins stay.
+    """Return :func:`_full_torques` where a step is short enough for them, else keep the spin.
 
-    Beyond a turn of about a radian per step the fixed point of slender bodies may not exist. What
-    it then gives is another energy, which contacts turn into speed (measured: rods of 10 cm left
-    the floor with 40 times their energy).
+    Beyond a turn of about a radian per step the fixed point of slender bodies may not exist. Its
+    result then has another energy, which contacts turn into speed (measured: rods of 10 cm left the
+    floor with 40 times their energy).
     """
     torques = _full_torques(inertia, ease, spins, time_step)
     momenta = np.einsum("kij,kj->ki", inertia, spins)
@@ -197,7 +199,7 @@ def _full_torques(
 
 
 def _turned(inertia_in_world: FloatArray, rotation_vectors: FloatArray) -> FloatArray:
-    """The inertia of bodies after they have turned."""
+    """Return the inertia of bodies after a rotation."""
     turn = matrices_from_quats(quat_from_rotation_vector(rotation_vectors))
     inertia: FloatArray = turn @ inertia_in_world @ np.swapaxes(turn, -1, -2)
     return inertia

@@ -1,16 +1,15 @@
-"""How hard contacts push bodies apart that overlap: the one owner of contact stiffness and damping.
+"""Contact stiffness and damping of links, so that overlapping bodies separate slowly.
 
-The engine turns a share of a depth into speed, ``ERP depth / dt``, and the speed stays: a box of
-0.4 m that begins 0.1 m deep in the ground leaves it at 1.9 m/s at 240 Hz (measured). What bodies
-that move get into in a step is small, and pushed out so. But where they were put into each other,
-by a file, ``set``, a reset or a new neighbour, the share is made so small, before the engine
-solves, that nobody leaves faster than EXIT_SPEED, until they are out. The solve that follows knows
-it: momentum is exact, whoever takes part.
+The engine turns a share (ERP) of a depth into velocity, ``ERP depth / dt``, and the velocity stays:
+a box of 0.4 m that begins 0.1 m deep in the ground leaves it at 1.9 m/s at 240 Hz (measured). The
+depth that a step of motion causes is small, and corrected so. But where bodies were put into each
+other, by a file, ``set``, a reset or a new neighbour, the share is made so small, before the engine
+solves, that no body leaves faster than EXIT_SPEED, until they are apart. The engine's solve
+includes it: momentum is exact, whichever bodies touch.
 
-What a link was once told cannot be untold. The engine combines the numbers of two links, springs in
-series and dampers side by side; what was never told counts as 1e30 N/m without a damper. All that
-is told here is on that scale, so that a share means the same against links that were told and
-against those that were not.
+Values that a link was given cannot be removed. The engine combines those of two links, springs in
+series and dampers in parallel; a link without values counts as 1e30 N/m without a damper. All
+values here are on that scale, so that a share means the same against links with values and without.
 """
 
 from __future__ import annotations
@@ -31,55 +30,59 @@ __all__ = ["ENGINE_ERP", "ContactSoftness", "SoftState", "fixed_softness"]
 ENGINE_ERP = 0.08
 """Share of a depth per step that contacts push out in PyBullet by default (measured)."""
 EXIT_SPEED = 0.1
-"""[m/s] at most that an overlap gives."""
+"""Largest speed [m/s] at which an overlap separates."""
 DEEP = 2e-3
-"""[m] from which on bodies that were put somewhere overlap: meshes of others are 1 mm thicker
-than they look."""
+"""Depth [m] from which on bodies that were put somewhere overlap: meshes of others are 1 mm thicker
+than their vertices.
+"""
 SHALLOW = 1e-3
-"""[m] of depth from which on the engine lets out as it does."""
+"""Depth [m] below which the engine's own ERP applies."""
 _ABSENT = 8
-"""Steps after which bodies are out of each other that have no deep contact any more."""
+"""Number of steps without a deep contact after which two bodies count as separate."""
 
 _UNTOLD = 1e30
-"""[N/m] Stiffness of links that were told nothing; their damping of 0.1 N s/m is nil beside it."""
+"""Stiffness of links without values [N/m]; their damping of 0.1 N s/m is negligible beside it."""
 _MOVING_RATIO = 3.0
-"""Stiffness of a told link that moves over that. In series with an untold link that makes 3/4 of
-it, with another told one 3/2, and two dampings: the share is the same in both cases."""
+"""Stiffness of a moving link with values, over that. In series with a link without values that
+makes 3/4 of it, with another one 3/2, and two dampings: the ERP is the same in both cases.
+"""
 _HARDEST_RATIO = 1e3
-"""The same of fixed links whose share against told links cannot be that against untold ones: there
-it is at most a quarter."""
+"""Largest such ratio of fixed links, whose ERP cannot be the same against links with values and
+without: there it is at most a quarter.
+"""
 _CLOSE = 1.1
-"""Factor by which a share may differ from what it should be before it is told anew."""
+"""Factor by which an ERP may differ from the wanted one before it is written again."""
 _NORMAL, _DISTANCE = 10, 19
-"""Numbers of a contact's fields; bodies and links come first."""
+"""Columns of a contact row; bodies and links are the first four."""
 _ROUNDS, _LEAST_STEP = 20, 1e-3
-"""Rounds of the iteration that compares the ways out of a body."""
+"""Rounds of the iteration in :func:`_agreement`, and the smallest step that goes on."""
 _LEAST_AGREEMENT = 0.1
-"""What is between others on all sides leaves as if it had a way out of that much."""
+"""Lower bound of :func:`_agreement`, for bodies with others on all sides."""
 
 _Pair: TypeAlias = tuple[EngineLink, EngineLink]
 SoftState: TypeAlias = "tuple[tuple[tuple[_Pair, int], ...], tuple[tuple[EngineLink, float], ...]]"
-"""Pairs that are let out, with the steps since each was deep; what links were told. Bodies by their
-place among those of a scene, and by -1 less their id where they are others'."""
+"""Pairs that separate slowly, with the number of steps since each was deep; and the ERP of links.
+Bodies are numbered by their place in the scene, and as -1 - id if they are not of the scene.
+"""
 
 
 def _told(ratio: float, erp: float, time_step: float) -> dict[str, float]:
-    """Numbers of a link of some stiffness, for that share against an untold one."""
+    """Return ``changeDynamics`` arguments for a stiffness and an ERP against an unset link."""
     rigidity = ratio / (1.0 + ratio) * _UNTOLD * time_step
     return {"contactStiffness": ratio * _UNTOLD, "contactDamping": rigidity * (1.0 - erp) / erp}
 
 
 def moving_softness(erp: float, time_step: float) -> dict[str, float]:
-    """What to tell a moving link whose contacts push out a share of a depth per step [s]."""
+    """Return the ``changeDynamics`` arguments that give a moving link an ERP; ``time_step`` [s]."""
     return _told(_MOVING_RATIO, erp, time_step)
 
 
 def fixed_softness(erp: float, time_step: float) -> dict[str, float]:
-    """The same of a fixed link, against moving ones that were told ENGINE_ERP or nothing.
+    """Return those of a fixed link, against moving ones that have ENGINE_ERP or no values.
 
-    With R for its stiffness over that of untold links and s for (1 - erp) / erp, its damping is
-    s R / (1 + R) in the unit of rigidity; against a told link the series 3 R / (3 + R) takes the
-    place of R / (1 + R), and the damping of that one adds up: one equation for R.
+    With R for its stiffness over that of links without values and s for (1 - erp) / erp, its
+    damping is s R / (1 + R) in the unit of rigidity; against a link with values the series 3 R / (3
+    + R) takes the place of R / (1 + R), and the damping of that one adds up: one equation for R.
     """
     m = _MOVING_RATIO
     added = m / (1.0 + m) * (1.0 - ENGINE_ERP) / ENGINE_ERP
@@ -94,26 +97,26 @@ class ContactSoftness:
     """The contact softness of the moving links of all our scenes in one world."""
 
     def __init__(self, session: EngineSession) -> None:
-        """Know nothing of a world yet; ``session.shared`` keeps the one that there is."""
+        """Start without links; made by ``session.shared``."""
         self._session = session
         self._links: set[EngineLink] = set()
         self._told: dict[EngineLink, float] = {}
-        """Share of each moving link that is not as the engine makes it."""
+        """ERP of each moving link that was given one."""
         self._pairs: dict[_Pair, int] = {}
-        """Who is let out of whom, and for how many steps they have had no deep contact."""
+        """Pairs that separate slowly, with the number of steps since each had a deep contact."""
         self._time_step = 0.0
         self.is_unseen = True
-        """Whether bodies were put somewhere since the engine looked for contacts."""
+        """True if bodies were put somewhere since the engine last found contacts."""
         self.is_idle = False
-        """Whether :meth:`before_step` has nothing to do."""
+        """True if :meth:`before_step` has nothing to do."""
 
     def join(self, links: Collection[EngineLink]) -> None:
-        """Watch the moving links of a scene."""
+        """Include the moving links of a scene."""
         self._links.update(links)
         self.expect()
 
     def leave(self, links: Collection[EngineLink]) -> None:
-        """Watch these links no longer: they are gone."""
+        """Leave out links of bodies that were removed."""
         self._links.difference_update(links)
         for link in links if self._told else ():
             self._told.pop(link, None)
@@ -125,11 +128,11 @@ class ContactSoftness:
             }
 
     def expect(self) -> None:
-        """Bodies were put somewhere: the engine looks for contacts before its next step."""
+        """Look for overlaps before the next step: bodies were put somewhere."""
         self.is_unseen, self.is_idle = True, False
 
     def before_step(self, settings: EngineSettings) -> None:
-        """Soften the contacts of who was put into others, and harden those of who has come out."""
+        """Reduce the ERP of bodies that were put into others, until they are apart."""
         if self.is_idle:
             return
         time_step = settings.time_step / max(settings.substeps, 1)
@@ -176,7 +179,7 @@ class ContactSoftness:
         self.is_idle = not self._pairs
 
     def state(self, body_ids: Sequence[int]) -> SoftState:
-        """What the next step of some bodies remembers of the last ones, by their places there."""
+        """Return ERPs and separating pairs of bodies, numbered by their place in the list."""
         place = {body: k for k, body in enumerate(body_ids)}
 
         def named(link: EngineLink) -> EngineLink:
@@ -191,7 +194,7 @@ class ContactSoftness:
         return tuple(pairs), tuple(told)
 
     def restore(self, state: SoftState, body_ids: Sequence[int]) -> None:
-        """Take back a :meth:`state`, of the same bodies or of copies of them."""
+        """Restore a :meth:`state`, of the same bodies or of copies of them."""
         if not (any(state) or self._pairs or self._told):
             return
 
@@ -226,12 +229,12 @@ class ContactSoftness:
 
 
 def _agreement(ways: list[Vec3]) -> float:
-    """Speed along all the ways out of a body that a speed of 1 can have: 1 where they are one.
+    """Return the largest speed along all the ways out of a body at unit speed: 1 for a single way.
 
-    A body between two others leaves like a pip between two fingers, the faster the more they oppose
-    each other. Bodies on joints are one here: of a doll whose limbs began in each other, and were
-    let out at full speed, joints made seven times its energy. This is the distance of the origin
-    from the hull of the ways (Gilbert's iteration).
+    A body between two others is squeezed out, the faster the more their normals oppose each other.
+    A jointed body counts as one: a doll whose limbs began in each other, and separated at full
+    speed, got seven times its energy from its joints. This is the distance of the origin from the
+    convex hull of the ways (Gilbert's iteration).
     """
     nearest = ways[0]
     for _ in range(_ROUNDS if len(ways) > 1 else 0):

@@ -18,7 +18,7 @@ __all__ = ["CompiledSteps"]
 
 
 class CompiledSteps:
-    """When the coming steps of a scene can be compiled ones, and what they leave to Python."""
+    """Decides if the coming steps of a scene can be compiled, and if they leave work to Python."""
 
     def __init__(
         self,
@@ -33,21 +33,21 @@ class CompiledSteps:
         looks: bool,
         is_watched: bool,
     ) -> None:
-        """Take note of a scene that was just made; the first step makes what steps need.
+        """Store the parts of a new scene; what steps need is made by the first step.
 
         Args:
             articulations: The scene's jointed bodies, connected.
             kinematic_targets: Its animated bodies.
-            anchors: Moving bodies that joints hang on.
+            anchors: Moving attachments of its joints.
             triggers: Its triggers.
             free: Its other bodies.
-            softness: Of the world's contacts.
+            softness: Softness of the world's contacts.
             is_unforced: True if free bodies, gravity and friction need nothing but the engine.
             looks: True if some free bodies may move further in a step than they are thick.
             is_watched: True if kinematic bodies may squeeze some of them.
         """
         self.settings: EngineSettings | None = None
-        """Of the world, as surfaces were adapted to them."""
+        """Settings of the world to which surfaces were adapted last."""
         self._articulations = articulations
         self._triggers = triggers
         self._targets = kinematic_targets
@@ -75,7 +75,7 @@ class CompiledSteps:
 
     @cached_property
     def _solver(self) -> JointSolver | None:
-        """The solver of joints that kernels can step, ``None`` where only Python can."""
+        """The solver of joints that kernels can step; ``None`` if only Python can."""
         if not (self._is_possible and self._articulations.solver.is_native):
             return None
         solver, triggers = self._articulations.solver, self._triggers
@@ -84,12 +84,12 @@ class CompiledSteps:
         return solver
 
     def drift(self, settings: EngineSettings) -> bool:
-        """Return True if a step needs nothing, and leaves nothing but a look at fast bodies."""
+        """Return True if a step needs nothing but the engine, and then a check of fast bodies."""
         return self._drifts and settings is self.settings and not self._targets.is_aimed
 
     def are_possible(self, settings: EngineSettings) -> bool:
         """Return True if kernels can make the next steps."""
-        # Attributes only, each asked for in every step: a call is a tenth of a cart-pole's step.
+        # Attributes only, read in every step: a call is a tenth of a cart-pole's step.
         solver = self._solver
         if solver is None or settings is not self.settings or not self._softness.is_idle:
             return False
@@ -112,12 +112,12 @@ class CompiledSteps:
 
     @property
     def leave_something(self) -> bool:
-        """True if the next step leaves something to Python whatever happens in it."""
+        """True if Python has something to do after the next step in any case."""
         return self._is_watched or self._articulations.needs_every_step or self._triggers.overlap
 
     @property
     def have_left_something(self) -> bool:
-        """True if the last step has left something to Python: the triggers' events."""
+        """True if Python has something to do after the last step: the triggers' events."""
         if self._is_watched or self._articulations.needs_every_step:
             return True
         triggers = self._triggers

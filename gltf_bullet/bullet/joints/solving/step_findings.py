@@ -1,4 +1,4 @@
-"""What only steps show: joints too fast for them, forces that were not found; told once each."""
+"""Issues that only steps show: too fast joints, forces that were not found; reported once each."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ DRIVE_TAKEN_OVER = IssueKind(
 
 
 class StepFindings:
-    """Of the articulations of one scene."""
+    """Issues found in the steps of one scene's articulations."""
 
     def __init__(self, articulations: Sequence[Articulation]) -> None:
         self._articulations = articulations
@@ -72,11 +72,11 @@ class StepFindings:
 
     @property
     def issues(self) -> tuple[Issue, ...]:
-        """So far."""
+        """Issues so far."""
         return self._issues
 
     def take(self, status: int, index: IntArray) -> None:
-        """What a solve says of a step; ``index``: integers of its islands."""
+        """Report the outcome of a solve; ``index``: integers of its islands."""
         if status & outcomes.TAKEN_OVER:
             self._name_taken_over()
         if status & outcomes.NOT_CONVERGED:
@@ -85,7 +85,7 @@ class StepFindings:
             self._name_left()
 
     def _name_taken_over(self) -> None:
-        """Name the joints of which motors of others have an axis."""
+        """Report the joints with externally driven axes."""
         for articulation in self._articulations:
             articulation.arena.ints[articulation.record.offset + slots.TAKES_OVER] = 0
             if not articulation.taken.any():
@@ -96,7 +96,7 @@ class StepFindings:
                     self._tell(DRIVE_TAKEN_OVER, planned.joint.node)
 
     def name_divided(self, dt: float) -> None:
-        """Name whose joints move too far in a step of ``dt`` seconds, which has more parts."""
+        """Report bodies whose joints move too far in a step of ``dt`` seconds."""
         for articulation in self._articulations:
             record, arena = articulation.record, articulation.arena
             needed = float(arena.floats[arena.ints[record.offset + slots.COMING]])
@@ -109,7 +109,7 @@ class StepFindings:
                 )  # fmt: skip
 
     def _name_left(self) -> None:
-        """Name the joints whose limits do not hold."""
+        """Report the joints whose limits are exceeded."""
         for articulation in self._articulations:
             record, ints = articulation.record, articulation.arena.ints
             row = int(ints[record.offset + slots.OVERSHOT]) - 1
@@ -126,7 +126,7 @@ class StepFindings:
                 self._tell(JOINT_LIMIT_LEFT, planned.joint.node, gap=gap, unit=unit)
 
     def _name_unconverged(self, index: IntArray) -> None:
-        """Name a body of each island whose forces were not found, from the islands' integers."""
+        """Report a body of each island without converged forces, from the islands' integers."""
         label = index[layout.UNCONVERGED_LABEL]
         for articulation in self._articulations:
             block = articulation.arena.ints[articulation.record.offset + slots.BLOCK]
@@ -134,7 +134,7 @@ class StepFindings:
                 self._tell(FORCES_NOT_FOUND, _body_at(articulation, 0))
 
     def name_torn(self) -> None:
-        """Name the joints of loops that stay open."""
+        """Report the joints of loops that stay open."""
         for articulation in self._articulations:
             record, ints = articulation.record, articulation.arena.ints
             number = int(ints[record.offset + slots.TORN]) - 1
@@ -147,7 +147,7 @@ class StepFindings:
                 self._tell(JOINT_LOOP_TORN, planned.joint.node, gap=gap)
 
     def explain(self) -> str:
-        """Whose force is not finite."""
+        """Return the message about forces that are not finite."""
         for articulation in self._articulations:
             record = articulation.record
             tau = articulation.arena.table(record, slots.TAU, record.dof_count)
@@ -157,7 +157,7 @@ class StepFindings:
         return "a joint asks for a force that is not finite"
 
     def name_lost(self, *, are_back: bool) -> str:
-        """Whose joints the engine has no numbers for, and what became of them."""
+        """Return the message about joints whose states are not finite."""
         nodes = [n for a in self._articulations for n in a.record.frames.node if n >= 0]
         return (
             f"the joints of nodes {nodes} are beyond all numbers, by a step or by somebody else's "
@@ -178,6 +178,6 @@ class StepFindings:
 
 
 def _body_at(articulation: Articulation, frame: int) -> int:
-    """The motion node that a frame moves: its own, or that of the next frame after it."""
+    """Return the motion node that a frame moves: its own, or that of the next frame with one."""
     nodes = articulation.record.frames.node
     return next((node for node in nodes[frame:] if node >= 0), max(nodes))
