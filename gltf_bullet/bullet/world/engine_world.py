@@ -642,7 +642,7 @@ class EngineWorld:
         if bodies != last[2] or any(self.kinematic_targets.nodes) or state.deforming:
             return False
         if isinstance(engine, EngineSnapshot) and bodies[0] != len(self._created):
-            return False  # the engine restores ours only if there are no others
+            return False  # others may have bodies that the engine cannot restore
         if not self.articulations.return_to(last[3]):
             return False
         self._links.restore(state.slip)

@@ -155,7 +155,7 @@ class SceneIslands:
                 break
             self.make_room()
             contacts = self.fill(touching, others)
-        # All limits are computed before any forces are taken, or sides of a contact would differ.
+        # All impulses are limited before forces are taken, or sides of a contact would differ.
         solve(np.concatenate([self.row, *rows]), RELIEVE, 0, contacts, free, dt)
         status = int(solve(self.row, FINISH, 0, contacts, free, dt))
         self._remember(touching)
