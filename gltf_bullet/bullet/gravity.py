@@ -197,7 +197,7 @@ class GravityForces:
         self._factors = np.array([body.gravity_factor for _, body in falling])
         self.weigh()
         # Joints must know these forces: their solve balances them.
-        articulations.solver.field = self._changes_of_links
+        articulations.solver.gravity_change = self._changes_of_links
 
     def change(self, plan: ScenePlan) -> None:
         """Use the gravity volumes of another plan from the next step on."""

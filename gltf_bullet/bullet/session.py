@@ -2,7 +2,7 @@
 
 ``resetSimulation``, ``disconnect`` with a client id that is given out again, and somebody else's
 ``removeBody`` void our ids silently: PyBullet then answers with other bodies' values, or ends the
-process. Every public call asks its ``BodyLease`` first.
+process. Every public call asks its ``BodyOwnership`` first.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = [
     "require_client",
 ]
 
-_SIGN_KEY = "gltf_bullet world"
+_TAG_KEY = "gltf_bullet world"
 """User data key of our bodies; the value, their ownership tag, begins with the session's token."""
 
 _SETTINGS = itemgetter(
@@ -128,13 +128,13 @@ class EngineSession:
         """Cache of collision shapes by content."""
         self.token = secrets.token_hex(8)
         """Random text that identifies this world among all worlds and processes."""
-        self._marks: dict[int, tuple[int, bytes]] = {}
+        self._tags: dict[int, tuple[int, bytes]] = {}
         """Ownership tag of each of our bodies: id and text of its user datum."""
         self._owners: dict[int, object] = {}
         """Owner of each of our bodies; an id may be given out again to another scene's body."""
         self.origins: dict[int, str] = {}
         """Permanent name of each of our bodies, unique across processes; body ids are reused."""
-        self._signed = 0
+        self._tag_count = 0
         """Number of tags given so far; makes tags and permanent names unique."""
         self.known_settings = EngineSettings(time_step=0.0, substeps=0, gravity=(0.0, 0.0, 0.0))
         """Settings at the last :meth:`settings`."""
@@ -149,7 +149,7 @@ class EngineSession:
         """The world's own time step [s] while a step is divided; else ``None``."""
         self.divided_settings: EngineSettings | None = None
         """Settings of the engine while a step is divided; else ``None``."""
-        self._unsigned: set[int] = set()
+        self._untagged: set[int] = set()
         """Bodies without a readable tag: PyBullet shows none on bodies of a batch before
         ``syncBodyInfo``.
         """
@@ -173,14 +173,14 @@ class EngineSession:
             return False
         if not pybullet.isConnected(self.client_id):
             return False
-        while self._marks:
-            body_id = next(iter(self._marks))
-            if self._is_marked(body_id):
+        while self._tags:
+            body_id = next(iter(self._tags))
+            if self._is_tagged(body_id):
                 return True
-            del self._marks[body_id]
+            del self._tags[body_id]
         return self.shapes.answers()
 
-    def sign(
+    def tag(
         self,
         body_ids: Iterable[int],
         unsynchronised: Container[int] = (),
@@ -193,20 +193,20 @@ class EngineSession:
         """
         for body_id in body_ids:
             # Ids of bodies and of user data are reused, so no two tags have the same text.
-            self._signed += 1
-            mark = f"{self.token}{self._signed:x}"
-            data = pybullet.addUserData(body_id, _SIGN_KEY, mark, physicsClientId=self.client_id)
+            self._tag_count += 1
+            tag = f"{self.token}{self._tag_count:x}"
+            data = pybullet.addUserData(body_id, _TAG_KEY, tag, physicsClientId=self.client_id)
             # PyBullet accepts a tag for any body, but returns none for those it has not
             # synchronised, or that of an earlier body with the same id.
-            text = mark.encode()
+            text = tag.encode()
             if body_id not in unsynchronised or text == pybullet.getUserData(data, self.client_id):
-                self._marks[body_id] = (data, text)
+                self._tags[body_id] = (data, text)
             else:
-                self._unsigned.add(body_id)
+                self._untagged.add(body_id)
             if owner is not None:
                 self._owners[body_id] = owner
             if owner is not None or body_id not in self.origins:
-                self.origins[body_id] = f"{self.token} {self._signed}"
+                self.origins[body_id] = f"{self.token} {self._tag_count}"
 
     def origins_of(self, body_ids: Iterable[int]) -> tuple[str, ...]:
         """Return the permanent names of bodies of ours."""
@@ -219,23 +219,23 @@ class EngineSession:
 
     def mark(self, body_id: int) -> tuple[int, bytes] | None:
         """Return id and text of the user datum that tags a body of ours; ``None`` without one."""
-        return self._marks.get(body_id)
+        return self._tags.get(body_id)
 
     def knows(self, body_id: int) -> bool:
         """Return True if an id is one of our bodies', by our own records alone."""
-        return body_id in self._marks or body_id in self._unsigned
+        return body_id in self._tags or body_id in self._untagged
 
-    def holds(self, body_id: int, owner: object = None) -> bool:
+    def has_body(self, body_id: int, owner: object = None) -> bool:
         """Return True if one of our bodies is still there (measured: 0.3 us, without a tag 1 us).
 
         ``owner``: the owner that it must have.
         """
         if owner is not None and self._owners.get(body_id) is not owner:
             return False
-        mark = self._marks.get(body_id)
-        if mark is not None:
-            return bool(pybullet.getUserData(mark[0], self.client_id) == mark[1])
-        if body_id not in self._unsigned:
+        tag = self._tags.get(body_id)
+        if tag is not None:
+            return bool(pybullet.getUserData(tag[0], self.client_id) == tag[1])
+        if body_id not in self._untagged:
             return False
         try:
             pybullet.getBasePositionAndOrientation(body_id, self.client_id)
@@ -245,15 +245,15 @@ class EngineSession:
 
     def watch(self, body_ids: Iterable[int]) -> Callable[[], bool]:
         """Return a function that says if the bodies are still those that are tagged now."""
-        marks = {body_id: self._marks.get(body_id) for body_id in body_ids}
+        tags = {body_id: self._tags.get(body_id) for body_id in body_ids}
         return lambda: all(
-            self._marks.get(body_id) == mark and self.holds(body_id)
-            for body_id, mark in marks.items()
+            self._tags.get(body_id) == tag and self.has_body(body_id)
+            for body_id, tag in tags.items()
         )
 
-    def _is_marked(self, body_id: int) -> bool:
-        mark = self._marks.get(body_id)
-        return mark is not None and pybullet.getUserData(mark[0], self.client_id) == mark[1]
+    def _is_tagged(self, body_id: int) -> bool:
+        tag = self._tags.get(body_id)
+        return tag is not None and pybullet.getUserData(tag[0], self.client_id) == tag[1]
 
     def is_current(self) -> bool:
         """Return True if this is the client's last session; asks no engine: safe in finalisers."""
@@ -337,35 +337,35 @@ class EngineSession:
         """Update overlapping pairs and contacts for the current poses without a time step."""
         pybullet.performCollisionDetection(physicsClientId=self.client_id)
 
-    def holds_first(self, body_ids: Sequence[int], owner: object) -> bool:
+    def has_first(self, body_ids: Sequence[int], owner: object) -> bool:
         """Return True if the first of some bodies has its tag and owner: the world is the same."""
-        mark = self._marks.get(body_ids[0]) if body_ids else None
+        tag = self._tags.get(body_ids[0]) if body_ids else None
         if (
-            mark is None
+            tag is None
             or self._owners.get(body_ids[0]) is not owner
             or not pybullet.isConnected(self.client_id)
         ):
             return False
-        return bool(pybullet.getUserData(mark[0], self.client_id) == mark[1])
+        return bool(pybullet.getUserData(tag[0], self.client_id) == tag[1])
 
     def remove_bodies(self, body_ids: Iterable[int], owner: object, held: int = 0) -> None:
         """Remove an owner's bodies that are still there; the session must be alive.
 
         ``held``: number of leading bodies that are known to be there.
         """
-        client_id, holds = self.client_id, self.holds
-        marks, unsigned, origins = self._marks, self._unsigned, self.origins
+        client_id, has_body = self.client_id, self.has_body
+        tags, untagged, origins = self._tags, self._untagged, self.origins
         for number, body_id in enumerate(body_ids):
             if self._owners.get(body_id, owner) is not owner:
                 continue  # the id belongs to another owner's body by now
             self._owners.pop(body_id, None)
             try:
-                if number < held or holds(body_id):
+                if number < held or has_body(body_id):
                     pybullet.removeBody(body_id, client_id)
             except pybullet.error:  # gone already
                 pass
-            if marks.pop(body_id, None) is None:
-                unsigned.discard(body_id)
+            if tags.pop(body_id, None) is None:
+                untagged.discard(body_id)
             origins.pop(body_id, None)
 
 

@@ -74,7 +74,7 @@ class Followers:
 
         return end
 
-    def tell(self, jump: Jump) -> None:
+    def notify(self, jump: Jump) -> None:
         """Call all observers."""
         for listener in tuple(self._jump_listeners):
             listener(jump)
@@ -91,7 +91,7 @@ class Followers:
             self.driver, self.watch  # noqa: B018  # they store the state at the beginning
 
     def _find_work(self) -> bool:
-        return bool(self.driver.has_work or not self.watch.is_idle)
+        return bool(self.driver.moves_anything or not self.watch.is_idle)
 
     @cached_property
     def animations(self) -> Animations:
@@ -204,4 +204,4 @@ class Followers:
         self.driver.restart()
         self.has_moved = False
         self._nodes.stand(matrices)
-        self.tell(Jump.OTHER_RUN)
+        self.notify(Jump.OTHER_RUN)

@@ -16,7 +16,7 @@ def with_velocities(
     physics: PhysicsScene,
     before: PhysicsScene,
     velocities_in_node: Callable[[int], tuple[Vec3, Vec3]],
-    is_led: Callable[[int], bool],
+    is_animated: Callable[[int], bool],
 ) -> PhysicsScene:
     """Return ``physics`` with the velocities that the bodies of ``before`` have now.
 
@@ -24,15 +24,15 @@ def with_velocities(
         physics: An edited model; velocities that it states otherwise than ``before`` are kept.
         before: The model that runs.
         velocities_in_node: Returns velocity [m/s] and spin [rad/s] of a body in its node's axes.
-        is_led: Returns True if an animation moves a body; a kinematic one has the file's velocity
-            afterwards.
+        is_animated: Returns True if an animation moves a body; a kinematic one has the file's
+            velocity afterwards.
     """
     motions = dict(physics.motions)
     for node, motion in physics.motions.items():
         old = before.motions.get(node)
         if motion.kind is MotionKind.STATIC or old is None:
             continue
-        if motion.kind is old.kind is MotionKind.KINEMATIC and is_led(node):
+        if motion.kind is old.kind is MotionKind.KINEMATIC and is_animated(node):
             continue
         linear, angular = velocities_in_node(node)
         if motion.linear_velocity == old.linear_velocity:

@@ -147,8 +147,10 @@ class SceneCore:
         self.followers.follow(world, lambda: self.model.now)
         self._scenery = [s for s in world.shown_links.scenery if s.owner is not None]
         self._has_triggers = not world.triggers.is_idle
-        is_led = self.followers.are_busy or world.triggers.needs_nodes or world.gravity is not None
-        self._is_busy = bool(is_led or self._scenery)
+        is_driven = (
+            self.followers.are_busy or world.triggers.needs_nodes or world.gravity is not None
+        )
+        self._is_busy = bool(is_driven or self._scenery)
 
     def rebuild(self, physics: PhysicsScene, frames: NodeFrames | None = None) -> None:
         """Rebuild the bodies from an edited model; :meth:`reset` goes back to this state then."""
@@ -171,8 +173,11 @@ class SceneCore:
         """
         self.require_alive()
         physics = self.joint_controls.with_drives(physics)
-        speeds, is_led = self.world.motion.velocities_in_node, self.world.kinematic_targets.holds
-        moving = with_velocities(physics, self.model.now, speeds, is_led)
+        speeds, is_driven = (
+            self.world.motion.velocities_in_node,
+            self.world.kinematic_targets.is_prescribed,
+        )
+        moving = with_velocities(physics, self.model.now, speeds, is_driven)
         wanted = with_cruises(physics, moving)
         if frames is not None or self.world.is_jointed:
             self._remake(wanted, moving, frames or self.nodes.frames_now(), on_trial=True)
@@ -258,7 +263,7 @@ class SceneCore:
     @property
     def may_be_compiled(self) -> bool:
         """True if kernels may make the next step, as far as nodes and animations are concerned."""
-        if self._is_busy or self.is_removed or self.world.free.pushes or self._start.is_wanted:
+        if self._is_busy or self.is_removed or self.world.free.forces or self._start.is_wanted:
             return False
         return self.is_divided_by_need and (self.acting is None or self.acting.is_idle)
 
@@ -293,7 +298,7 @@ class SceneCore:
             self._follow_animations(settings.time_step)
         self.world.learn_settings(settings)
 
-    def push(self, settings: EngineSettings, part: int, parts: int) -> None:
+    def apply_forces(self, settings: EngineSettings, part: int, parts: int) -> None:
         """Apply what the engine lacks for the coming engine step, except joint forces.
 
         Args:
@@ -334,12 +339,12 @@ class SceneCore:
                 self.act(pointer, value)
         watch = self.followers.watch
         if not watch.is_idle and watch.has_changed(self.nodes.world_from_node):
-            softness, is_unseen = self.world.softness, self.world.softness.is_unseen
+            softness, expected = self.world.softness, self.world.softness.overlaps_expected
             self._rebuild(self.model.now)
             # Overlaps by changing shapes are corrected by the engine's own ERP.
-            softness.is_unseen = is_unseen
+            softness.overlaps_expected = expected
         driver = self.followers.driver
-        if driver.has_work:
+        if driver.moves_anything:
             self.followers.has_moved |= driver.carries  # users may have put bodies elsewhere
             driver.before_step(time_step, self.nodes.world_from_node)
 
@@ -395,7 +400,7 @@ class SceneCore:
         ):
             pose = self.nodes.pose_with(node, parent_from_node)
         if pose is not None and self.world.motion.teleport(node, pose):
-            self.world.softness.expect()
+            self.world.softness.expect_overlaps()
             self.followers.has_moved = True
             if self._scenery:
                 self.refresh()
@@ -491,7 +496,7 @@ class SceneCore:
             EngineError: The engine refused for another reason.
         """
         with ExitStack() as refusals:
-            refusals.push(lambda *error: self.world.lease.__exit__(*error))
+            refusals.push(lambda *error: self.world.ownership.__exit__(*error))
             yield
 
     def require_alive(self) -> None:
@@ -504,4 +509,4 @@ class SceneCore:
         """
         if self.is_removed:
             raise SceneRemovedError(f"the scene of {self.asset.path} was removed")
-        self.world.lease.require()
+        self.world.ownership.require()

@@ -80,7 +80,7 @@ def _is_whole(scene: _Scene) -> bool:
     if scene.is_removed:
         return False
     try:
-        scene.world.lease.require()
+        scene.world.ownership.require()
     except WorldChangedError:
         return False
     return True

@@ -107,7 +107,7 @@ class StepProgram:
             is_asked = False
             if not made:
                 is_next = done > 0 and not any(core.is_interfered for core in cores)
-                with _said_of(cores):
+                with _errors_of(cores):
                     self._make_one(cores, caller, is_next=is_next)
                 made = 1
             for core in cores:
@@ -138,7 +138,7 @@ class StepProgram:
             self._asked.append(caller)
             return
         cores = self._others_and(caller)
-        with _said_of(cores):
+        with _errors_of(cores):
             self._begin_in_loop(cores, caller)
 
     def _begin_in_loop(self, cores: Sequence[SceneCore], caller: SceneCore) -> None:
@@ -151,7 +151,9 @@ class StepProgram:
         self._events = {}
         for part, left, part_settings in self._split(cores, settings, parts):
             if left == 1:
-                self._push(cores, part_settings, part=part, parts=part + 1, is_next=part > 0)
+                self._apply_forces(
+                    cores, part_settings, part=part, parts=part + 1, is_next=part > 0
+                )
             else:
                 self._make_part(
                     cores, part_settings, part=part, parts=part + left, is_next=part > 0
@@ -172,7 +174,7 @@ class StepProgram:
             caller.skipped.note_unprepared()
         self._begun, self._asked = [], []
         settings = self._session.divided_settings or self._session.settings()
-        with _said_of(cores):
+        with _errors_of(cores):
             self._finish(cores, settings)
         self._session.undivide()
         self._collect(cores)
@@ -262,7 +264,7 @@ class StepProgram:
             needed = self._needed(asks, dt)
             if needed > 1 and not is_begun:
                 for core in asks:
-                    core.world.articulations.solver.findings.name_divided(dt)
+                    core.world.articulations.solver.warnings.name_divided(dt)
             wanted = max(wanted, needed)
         return wanted
 
@@ -290,16 +292,16 @@ class StepProgram:
         is_next: bool,
     ) -> None:
         """Make one step of the engine."""
-        drifting = [] if len(cores) == 1 or parts > 1 else _drifting(cores, settings)
-        if drifting:
-            cores = [core for core in cores if core not in drifting]
-        self._push(cores, settings, part=part, parts=parts, is_next=is_next)
+        passive = [] if len(cores) == 1 or parts > 1 else _passive_scenes(cores, settings)
+        if passive:
+            cores = [core for core in cores if core not in passive]
+        self._apply_forces(cores, settings, part=part, parts=parts, is_next=is_next)
         self._session.step()
-        if drifting:
-            self._finish_drifting(drifting, settings)
+        if passive:
+            self._finish_passive(passive, settings)
         self._finish(cores, settings, is_last=part == parts - 1)
 
-    def _push(
+    def _apply_forces(
         self,
         cores: Sequence[SceneCore],
         settings: EngineSettings,
@@ -310,7 +312,7 @@ class StepProgram:
     ) -> None:
         """Apply all forces and commands before the engine's step."""
         for core in cores:
-            core.push(settings, part, parts)
+            core.apply_forces(settings, part, parts)
         dt, gravity = settings.time_step, settings.gravity
         jointed = [core for core in cores if core.world.is_jointed]
         if jointed:
@@ -408,7 +410,7 @@ class StepProgram:
             cores.append(caller)
         return tuple(cores)
 
-    def _finish_drifting(self, cores: Sequence[SceneCore], settings: EngineSettings) -> None:
+    def _finish_passive(self, cores: Sequence[SceneCore], settings: EngineSettings) -> None:
         """Advance the time of scenes, and put back bodies that passed through something."""
         seen = []
         for core in cores:
@@ -420,29 +422,31 @@ class StepProgram:
         watched = [core.world.fast for core in seen]
         if self._watch is None or self._watch.watched != watched:
             self._watch = FastWatch(self._session.client_id, watched)
-        for number in self._watch.look():
+        for number in self._watch.find_fast():
             watched[number].before_step(settings.time_step, settings.gravity)
             seen[number].world.put_back_fast()
 
 
-def _said_of(cores: Sequence[SceneCore]) -> ExitStack:
+def _errors_of(cores: Sequence[SceneCore]) -> ExitStack:
     """Raise what the engine refuses in the following block for the scene that has lost a body."""
-    leases = ExitStack()
+    refusals = ExitStack()
     for core in cores:
-        leases.enter_context(core.world.lease)
-    return leases
+        refusals.enter_context(core.world.ownership)
+    return refusals
 
 
-def _drifting(cores: Sequence[SceneCore], settings: EngineSettings) -> list[SceneCore]:
+def _passive_scenes(cores: Sequence[SceneCore], settings: EngineSettings) -> list[SceneCore]:
     """Return the scenes whose step needs only a check of their fast bodies."""
     return [
-        core for core in cores if core.is_unattended and core.world.compiled_steps.drift(settings)
+        core
+        for core in cores
+        if core.is_unattended and core.world.compiled_steps.are_left_to_engine(settings)
     ]
 
 
 def _is_whole(core: SceneCore) -> bool:
     try:
-        core.world.lease.require()
+        core.world.ownership.require()
     except WorldChangedError:
         return False
     return True

@@ -375,7 +375,7 @@ def create_deforming(
 
     def create_anew(plan: StaticPlan) -> int:
         body_id = create(plan)
-        session.sign([body_id])
+        session.tag([body_id])
         settle((body_id, -1))
         return body_id
 

@@ -59,7 +59,7 @@ _ROUNDING = 1e-9
 
 def ids_of_batch(
     client_id: int,
-    told: Sequence[int],
+    reported: Sequence[int],
     places: Sequence[Vec3],
     is_known: Callable[[int], bool],
 ) -> list[int]:
@@ -71,7 +71,7 @@ def ids_of_batch(
 
     Args:
         client_id: The world.
-        told: The ids that ``createMultiBody`` returned.
+        reported: The ids that ``createMultiBody`` returned.
         places: Centres of mass of the bodies [m].
         is_known: Returns True for the id of an older body of ours.
 
@@ -80,9 +80,9 @@ def ids_of_batch(
     """
     if all(
         not is_known(body) and _stands_at(client_id, body, place)
-        for body, place in zip(told, places, strict=True)
+        for body, place in zip(reported, places, strict=True)
     ):
-        return list(told)
+        return list(reported)
     from scipy.spatial import KDTree
 
     pybullet.syncBodyInfo(client_id)
@@ -230,7 +230,7 @@ def _create_batch(
     shape_id = shapes.shape_id(parts)
     # Bodies must be born apart: moving them out of one place costs 118 us each (measured).
     places = [plan.world_from_body.translation for plan in plans]
-    told = pybullet.createMultiBody(
+    reported = pybullet.createMultiBody(
         baseMass=1.0 if first.mass > 0.0 else 0.0,
         baseCollisionShapeIndex=shape_id,
         baseVisualShapeIndex=visuals.of_body(first),
@@ -242,7 +242,7 @@ def _create_batch(
     older = frozenset(created)
     x, y, z = first.body_from_inertial.translation
     centres = [(a + x, b + y, c + z) for a, b, c in places]
-    ids = ids_of_batch(client_id, told, centres, lambda body: body in older or is_known(body))
+    ids = ids_of_batch(client_id, reported, centres, lambda body: body in older or is_known(body))
     created.extend(ids)
     is_centered = first.body_from_inertial == IDENTITY_POSE
     for plan, body_id in zip(plans, ids, strict=True):
@@ -304,14 +304,14 @@ class FreeBodies:
             if plan.kind is MotionKind.KINEMATIC
             and (any(plan.linear_velocity) or any(plan.angular_velocity))
         ]
-        self.pushes: list[tuple[int, list[float], list[float]]] = []
+        self.forces: list[tuple[int, list[float], list[float]]] = []
         """Forces [N] and torques [N m] on bodies during the coming step, applied in each part of
         it.
         """
         self.poses: FloatArray = np.zeros(7 * len(self.ids))
         """Inertial frames at the last read: position [m] and rotation xyzw of each, shape [n * 7].
         """
-        self._held: set[int] = set()
+        self._kinematic_rows: set[int] = set()
         """Rows of dynamic bodies whose poses are prescribed at present."""
         self._gyroscopic = GyroscopicBodies(client_id, self.ids, table.tumbling, table.moments)
         self._lifted = self._find_lifted()
@@ -370,7 +370,7 @@ class FreeBodies:
     def _row_of(self) -> dict[int, int]:
         return {node: row for row, node in enumerate(self.id_of_node)}
 
-    def glance(self) -> list[tuple[Vec3, Quat]]:
+    def read_poses(self) -> list[tuple[Vec3, Quat]]:
         """Read position and rotation of each inertial frame, as PyBullet returns them."""
         read, client_id = pybullet.getBasePositionAndOrientation, self._client_id
         return [read(body_id, client_id) for body_id in self.ids]
@@ -381,12 +381,12 @@ class FreeBodies:
         Args:
             put_back: Corrects bodies that passed through a surface in the last step, if given.
         """
-        poses = self.glance()
+        poses = self.read_poses()
         # The fastest way into an array that was measured: 1.17 us per body, the call included.
         flat = np.fromiter(chain.from_iterable(chain.from_iterable(poses)), float, 7 * len(poses))
         if put_back is not None:
             rows = flat.reshape(-1, 7)
-            put_back(rows[:, :3], rows[:, 3:], self._held)
+            put_back(rows[:, :3], rows[:, 3:], self._kinematic_rows)
         self.poses = flat
         return flat
 
@@ -418,14 +418,14 @@ class FreeBodies:
             )
         self._gyroscopic.steady(time_step)
 
-    def push(self, body_id: int, force: list[float], torque: list[float]) -> None:
+    def apply_force(self, body_id: int, force: list[float], torque: list[float]) -> None:
         """Apply a force [N] and a torque [N m] to a body during the coming step, world axes."""
-        self.pushes.append((body_id, force, torque))
+        self.forces.append((body_id, force, torque))
         apply_base_force(self._client_id, body_id, force, torque)
 
-    def push_again(self) -> None:
-        """Apply :attr:`pushes` again: the engine clears forces after each of its steps."""
-        for body_id, force, torque in self.pushes:
+    def reapply_forces(self) -> None:
+        """Apply :attr:`forces` again: the engine clears forces after each of its steps."""
+        for body_id, force, torque in self.forces:
             apply_base_force(self._client_id, body_id, force, torque)
 
     def set_kinematic(self, node: int, *, kinematic: bool) -> None:
@@ -434,7 +434,7 @@ class FreeBodies:
         Collision bits must be written anew afterwards: a mass that crosses zero resets them.
         """
         index = int(np.flatnonzero(self.nodes == node)[0])
-        (self._held.add if kinematic else self._held.discard)(index)
+        (self._kinematic_rows.add if kinematic else self._kinematic_rows.discard)(index)
         body_id, plan = self.ids[index], self.plans[index]
         linear, angular = pybullet.getBaseVelocity(body_id, self._client_id)
         if kinematic:

@@ -102,7 +102,7 @@ class GyroscopicBodies:
             if (x * x + y * y + z * z) * time_step <= slow:
                 continue
             rotation = pybullet.getBasePositionAndOrientation(body, client_id)[1]
-            if _drifts(rotation, spin, self._principal[row], time_step):
+            if _gains_energy(rotation, spin, self._principal[row], time_step):
                 picked.append(row)
         self.fastest = math.sqrt(fastest)
         if not picked:
@@ -129,7 +129,7 @@ class GyroscopicBodies:
             )
 
 
-def _drifts(rotation: Quat, spin: Vec3, moments: Sequence[float], time_step: float) -> bool:
+def _gains_energy(rotation: Quat, spin: Vec3, moments: Sequence[float], time_step: float) -> bool:
     """Return True if the explicit gyroscopic term changes the energy too much per second.
 
     For a capsule that rolls about its own axis it does not. Plain numbers: arrays of three take ten

@@ -34,9 +34,9 @@ from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, Pose, Vec3, matric
 __all__ = [
     "JointFacts",
     "MultibodyNames",
-    "can_be_named",
     "has_cylinders",
-    "is_sayable",
+    "has_urdf_shapes",
+    "is_valid_inertia",
     "mesh_files",
     "multibody_text",
     "prism_points",
@@ -118,14 +118,14 @@ _UPRIGHT = IDENTITY_POSE.rotation_xyzw
 _MESH_FILE = re.compile('<mesh filename="([^"]*)"')
 
 
-def can_be_named(shapes: Sequence[Sequence[PlacedShape]]) -> bool:
+def has_urdf_shapes(shapes: Sequence[Sequence[PlacedShape]]) -> bool:
     """Return True if URDF has an element for every shape."""
     return not any(
         isinstance(placed.shape, (BvhPlan, InfinitePlanePlan)) for link in shapes for placed in link
     )
 
 
-def is_sayable(moments: Vec3) -> bool:
+def is_valid_inertia(moments: Vec3) -> bool:
     """Return True if ``loadURDF`` keeps the moments; it replaces others by zeros (measured)."""
     x, y, z = moments
     return x <= y + z and y <= z + x and z <= x + y
@@ -172,7 +172,7 @@ def multibody_text(
 
 def _body(mass: float, moments: Vec3, inertial: Pose) -> str:
     # Moments that any body can have, where the true ones are set afterwards.
-    ixx, iyy, izz = moments if mass and is_sayable(moments) else (mass, mass, mass)
+    ixx, iyy, izz = moments if mass and is_valid_inertia(moments) else (mass, mass, mass)
     return (
         f'<inertial>{_origin(inertial)}<mass value="{mass!r}"/>'
         f'<inertia ixx="{ixx!r}" iyy="{iyy!r}" izz="{izz!r}" ixy="0" ixz="0" iyz="0"/>'

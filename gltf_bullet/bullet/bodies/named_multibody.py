@@ -26,7 +26,7 @@ from gltf_bullet.bullet.bodies.multibody import (
 from gltf_bullet.bullet.bodies.multibody_text import (
     MultibodyNames,
     has_cylinders,
-    is_sayable,
+    is_valid_inertia,
     mesh_files,
     multibody_text,
 )
@@ -123,7 +123,7 @@ def describe_multibody(
         digest=hashlib.blake2b(text.encode(), digest_size=16).digest(),
         flags=flags,
         is_centred=spec.base_from_inertial == IDENTITY_POSE,
-        inertias=tuple(entry for entry in spec.inertias if not is_sayable(entry[1])),
+        inertias=tuple(entry for entry in spec.inertias if not is_valid_inertia(entry[1])),
         changes=tuple(_changes(names, shapes)),
     )
 

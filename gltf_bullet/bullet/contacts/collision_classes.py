@@ -50,7 +50,7 @@ class LinkKind(NamedTuple):
     """Surface class of the only partner of a pair-specific surface; ``None`` for main links."""
 
     @property
-    def is_plain(self) -> bool:
+    def has_default_bits(self) -> bool:
         """True if such links keep the bits that PyBullet gives every body."""
         return self.contact_class == ANYTHING and self.only_against is None
 
@@ -117,7 +117,7 @@ class CollisionClasses:
             if found is not None:
                 found.scenes.add(scene)
             # New bodies have the bits of ``ANYTHING`` already.
-            if not ((found is not None and found.bit == NEEDS_NONE) or kind.is_plain):
+            if not ((found is not None and found.bit == NEEDS_NONE) or kind.has_default_bits):
                 bits[id(kind)] = self.bits_of(kind)  # equal kinds are one object; hashing is slow
         if bits:
             for link, kind in scene.kind_of.items():

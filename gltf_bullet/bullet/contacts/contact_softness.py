@@ -40,7 +40,7 @@ SHALLOW = 1e-3
 _ABSENT = 8
 """Number of steps without a deep contact after which two bodies count as separate."""
 
-_UNTOLD = 1e30
+_UNSET = 1e30
 """Stiffness of links without values [N/m]; their damping of 0.1 N s/m is negligible beside it."""
 _MOVING_RATIO = 3.0
 """Stiffness of a moving link with values, over that. In series with a link without values that
@@ -66,15 +66,15 @@ Bodies are numbered by their place in the scene, and as -1 - id if they are not 
 """
 
 
-def _told(ratio: float, erp: float, time_step: float) -> dict[str, float]:
+def _softness(ratio: float, erp: float, time_step: float) -> dict[str, float]:
     """Return ``changeDynamics`` arguments for a stiffness and an ERP against an unset link."""
-    rigidity = ratio / (1.0 + ratio) * _UNTOLD * time_step
-    return {"contactStiffness": ratio * _UNTOLD, "contactDamping": rigidity * (1.0 - erp) / erp}
+    rigidity = ratio / (1.0 + ratio) * _UNSET * time_step
+    return {"contactStiffness": ratio * _UNSET, "contactDamping": rigidity * (1.0 - erp) / erp}
 
 
 def moving_softness(erp: float, time_step: float) -> dict[str, float]:
     """Return the ``changeDynamics`` arguments that give a moving link an ERP; ``time_step`` [s]."""
-    return _told(_MOVING_RATIO, erp, time_step)
+    return _softness(_MOVING_RATIO, erp, time_step)
 
 
 def fixed_softness(erp: float, time_step: float) -> dict[str, float]:
@@ -90,7 +90,7 @@ def fixed_softness(erp: float, time_step: float) -> dict[str, float]:
     # wanted (m + R) (1 + R) = (m - 1) R^2: the difference of both fractions, multiplied out.
     a, b, c = m - 1.0 - wanted, -wanted * (m + 1.0), -wanted * m
     ratio = (-b + math.sqrt(b * b - 4.0 * a * c)) / (2.0 * a) if a > 0.0 else _HARDEST_RATIO
-    return _told(min(ratio, _HARDEST_RATIO), erp, time_step)
+    return _softness(min(ratio, _HARDEST_RATIO), erp, time_step)
 
 
 class ContactSoftness:
@@ -100,26 +100,26 @@ class ContactSoftness:
         """Start without links; made by ``session.shared``."""
         self._session = session
         self._links: set[EngineLink] = set()
-        self._told: dict[EngineLink, float] = {}
+        self._erp_of: dict[EngineLink, float] = {}
         """ERP of each moving link that was given one."""
         self._pairs: dict[_Pair, int] = {}
         """Pairs that separate slowly, with the number of steps since each had a deep contact."""
         self._time_step = 0.0
-        self.is_unseen = True
+        self.overlaps_expected = True
         """True if bodies were put somewhere since the engine last found contacts."""
         self.is_idle = False
         """True if :meth:`before_step` has nothing to do."""
 
-    def join(self, links: Collection[EngineLink]) -> None:
+    def add_links(self, links: Collection[EngineLink]) -> None:
         """Include the moving links of a scene."""
         self._links.update(links)
-        self.expect()
+        self.expect_overlaps()
 
-    def leave(self, links: Collection[EngineLink]) -> None:
+    def remove_links(self, links: Collection[EngineLink]) -> None:
         """Leave out links of bodies that were removed."""
         self._links.difference_update(links)
-        for link in links if self._told else ():
-            self._told.pop(link, None)
+        for link in links if self._erp_of else ():
+            self._erp_of.pop(link, None)
         if self._pairs:
             self._pairs = {
                 pair: count
@@ -127,9 +127,9 @@ class ContactSoftness:
                 if pair[0] not in links and pair[1] not in links
             }
 
-    def expect(self) -> None:
+    def expect_overlaps(self) -> None:
         """Look for overlaps before the next step: bodies were put somewhere."""
-        self.is_unseen, self.is_idle = True, False
+        self.overlaps_expected, self.is_idle = True, False
 
     def before_step(self, settings: EngineSettings) -> None:
         """Reduce the ERP of bodies that were put into others, until they are apart."""
@@ -142,7 +142,7 @@ class ContactSoftness:
         rows = rows[rows[:, _DISTANCE] < -SHALLOW]
         depths: dict[EngineLink, float] = {}
         ways: dict[int, list[Vec3]] = {}
-        begins, self.is_unseen = self.is_unseen, False
+        begins, self.overlaps_expected = self.overlaps_expected, False
         fields = [0, 1, 2, 3, *range(_NORMAL, _NORMAL + 3), _DISTANCE]
         seen: set[_Pair] = set()
         for body, other, on_body, on_other, x, y, z, distance in rows[:, fields].tolist():
@@ -162,20 +162,20 @@ class ContactSoftness:
         } | dict.fromkeys(seen, 0)
         speeds = {body: EXIT_SPEED * _agreement(normals) for body, normals in ways.items()}
         kept = {link for pair in self._pairs for link in pair}
-        for link in [*depths, *(link for link in self._told if link not in depths)]:
+        for link in [*depths, *(link for link in self._erp_of if link not in depths)]:
             if link in depths:
                 erp = min(ENGINE_ERP, speeds[link[0]] * time_step / depths[link])
             elif link in kept:
                 continue
             else:
                 erp = ENGINE_ERP
-            known = self._told.get(link)
+            known = self._erp_of.get(link)
             if known is None or not known / _CLOSE < erp < known * _CLOSE:
-                self._tell(link, erp, time_step)
+                self._write(link, erp, time_step)
         if time_step != self._time_step:
             self._time_step = time_step
-            for link, erp in self._told.items():
-                self._tell(link, erp, time_step)
+            for link, erp in self._erp_of.items():
+                self._write(link, erp, time_step)
         self.is_idle = not self._pairs
 
     def state(self, body_ids: Sequence[int]) -> SoftState:
@@ -190,19 +190,19 @@ class ContactSoftness:
             for (one, two), count in self._pairs.items()
             if one[0] in place or two[0] in place
         ]
-        told = [(named(link), erp) for link, erp in self._told.items() if link[0] in place]
-        return tuple(pairs), tuple(told)
+        erps = [(named(link), erp) for link, erp in self._erp_of.items() if link[0] in place]
+        return tuple(pairs), tuple(erps)
 
     def restore(self, state: SoftState, body_ids: Sequence[int]) -> None:
         """Restore a :meth:`state`, of the same bodies or of copies of them."""
-        if not (any(state) or self._pairs or self._told):
+        if not (any(state) or self._pairs or self._erp_of):
             return
 
         def link_of(named: EngineLink) -> EngineLink:
             place, link = named
             return (body_ids[place] if place >= 0 else -1 - place), link
 
-        own, (pairs, told) = set(body_ids), state
+        own, (pairs, erps) = set(body_ids), state
         self._pairs = {
             pair: count
             for pair, count in self._pairs.items()
@@ -211,18 +211,18 @@ class ContactSoftness:
         for (one, two), count in pairs:
             first, second = sorted((link_of(one), link_of(two)))
             self._pairs[first, second] = count
-        wanted = {link_of(named): erp for named, erp in told}
-        for link in [link for link in self._told if link[0] in own]:
+        wanted = {link_of(named): erp for named, erp in erps}
+        for link in [link for link in self._erp_of if link[0] in own]:
             wanted.setdefault(link, ENGINE_ERP)
         for link, erp in wanted.items():
-            if link in self._links and self._told.get(link) != erp:
-                self._told[link] = erp
+            if link in self._links and self._erp_of.get(link) != erp:
+                self._erp_of[link] = erp
                 if self._time_step > 0.0:
-                    self._tell(link, erp, self._time_step)
-        self.is_idle = not (self._pairs or self.is_unseen)
+                    self._write(link, erp, self._time_step)
+        self.is_idle = not (self._pairs or self.overlaps_expected)
 
-    def _tell(self, link: EngineLink, erp: float, time_step: float) -> None:
-        self._told[link] = erp
+    def _write(self, link: EngineLink, erp: float, time_step: float) -> None:
+        self._erp_of[link] = erp
         pybullet.changeDynamics(
             *link, **moving_softness(erp, time_step), physicsClientId=self._session.client_id
         )

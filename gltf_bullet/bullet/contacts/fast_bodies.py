@@ -45,7 +45,7 @@ time.
 _FEW = 16
 """Number of bodies that are read after every step at negligible cost (20 us)."""
 
-_IN_VAIN = 3
+_MOST_TRIES = 3
 """Number of times that a body is put back to the same link without a contact before it may pass."""
 _MOST_PASSED = 6
 """Number of hits of a ray that are searched where filters let the body pass or it hits itself."""
@@ -57,16 +57,16 @@ _Hit: TypeAlias = tuple[Any, ...]
 """A hit as ``rayTestBatch`` returns it."""
 _Velocities: TypeAlias = tuple[Vec3, Vec3]
 """Velocity of a centre of mass [m/s] and spin [rad/s]."""
-Held: TypeAlias = tuple[int, int, int]
+Stop: TypeAlias = tuple[int, int, int]
 """Row of a body, and body id and link of the obstacle."""
 
 
 class FastState(NamedTuple):
     """State of :class:`FastBodies` between two steps."""
 
-    held: tuple[tuple[Held, int], ...]
+    stops: tuple[tuple[Stop, int], ...]
     """Bodies put back to an obstacle in the last step, each with the number of earlier times."""
-    passes: frozenset[Held]
+    passes: frozenset[Stop]
     """Those that made no contact there: the user lets them pass, by a filter of the engine."""
 
 
@@ -83,7 +83,7 @@ class FastBodies:
         ids: Sequence[int],
         mask_of: Callable[[int], int],
         may_meet: Callable[[EngineLink, EngineLink], bool],
-        aim: Callable[[Collection[tuple[EngineLink, EngineLink]]], None],
+        set_pair_restitution: Callable[[Collection[tuple[EngineLink, EngineLink]]], None],
     ) -> None:
         """Prepare the bodies.
 
@@ -93,14 +93,19 @@ class FastBodies:
             ids: Their body ids.
             mask_of: Returns the collision mask of a body.
             may_meet: Returns True if rules and filters of the scene let two links collide.
-            aim: Receives the links that begin the coming step at an obstacle, and the obstacle.
+            set_pair_restitution: Receives the links that begin the coming step at an obstacle,
+                each with the obstacle.
         """
         self._client_id = client_id
         self.ids = ids
         self._free = frozenset(ids)
-        self._mask_of, self._may_meet, self._aim = mask_of, may_meet, aim
+        self._mask_of, self._may_meet, self._set_pair_restitution = (
+            mask_of,
+            may_meet,
+            set_pair_restitution,
+        )
         self._time_step = 0.0
-        self.know(table)
+        self.set_table(table)
         self.is_any = self._pace.thinnest < math.inf
         """True if any body can ever be too fast."""
         self.state = NOTHING
@@ -110,7 +115,7 @@ class FastBodies:
         self._pause = 0
         self._gravity: Vec3 = (0.0, 0.0, 0.0)
 
-    def know(self, table: FreeTable) -> None:
+    def set_table(self, table: FreeTable) -> None:
         """Use new properties of the bodies, after masses or surfaces have changed."""
         self._table = table
         self._sizes = table.sizes
@@ -119,7 +124,7 @@ class FastBodies:
     def restore(self, state: FastState) -> None:
         """Restore a :attr:`state`."""
         self.last, self._pause = None, 0
-        self._hold(state)
+        self._set_stops(state)
 
     def before_step(self, time_step: float, gravity: Vec3) -> None:
         """Store time step and gravity of the coming step.
@@ -130,7 +135,7 @@ class FastBodies:
         """
         if time_step != self._time_step:
             self._time_step = time_step
-            self.know(self._table)
+            self.set_table(self._table)
         self._gravity = gravity
         self._steps += 1
 
@@ -138,7 +143,7 @@ class FastBodies:
         """Return True if bodies must be read after this step although nobody needs their poses."""
         return 0 < self._steps >= self._pause and self.is_any
 
-    def stay_slow(self, fastest: float) -> bool:
+    def may_skip_sweep(self, fastest: float) -> bool:
         """Return True if bodies that began the step at this speed [m/s] need no sweep after it.
 
         A hit may make them faster by as much as for :meth:`needs_reading`. Their positions are not
@@ -149,8 +154,8 @@ class FastBodies:
         if (fastest + 2.0 * pull + _SUDDEN_SPEED) * step > WARY * self._pace.thinnest:
             return False
         self.last = None
-        if self.state.held:
-            self._hold(self.state._replace(held=()))
+        if self.state.stops:
+            self._set_stops(self.state._replace(stops=()))
         return True
 
     def are_slow(self, poses: Sequence[tuple[Vec3, Quat]]) -> bool:
@@ -159,7 +164,7 @@ class FastBodies:
         The sums are the same as there, in the same order; without arrays, for a few bodies.
         """
         last = self.last
-        if last is None or not self.is_calm or len(last) != len(poses):
+        if last is None or not self.has_few or len(last) != len(poses):
             return False
         for ((x, y, z), _), (a, b, c), furthest in zip(poses, last, self._pace.reach, strict=True):
             way = math.sqrt((x - a) * (x - a) + (y - b) * (y - b) + (z - c) * (z - c))
@@ -169,7 +174,7 @@ class FastBodies:
         return True
 
     @property
-    def is_calm(self) -> bool:
+    def has_few(self) -> bool:
         """True if there are only a few bodies."""
         return len(self.ids) <= _FEW
 
@@ -181,8 +186,8 @@ class FastBodies:
     def note_slow(self, positions: Sequence[Vec3]) -> None:
         """Store the positions after a step in which no body was fast."""
         self.last, self._steps, self._pause = positions, 0, 0
-        if self.state.held:
-            self._hold(self.state._replace(held=()))
+        if self.state.stops:
+            self._set_stops(self.state._replace(stops=()))
 
     def put_back(
         self, positions: FloatArray, rotations: FloatArray, kinematic: Collection[int]
@@ -200,8 +205,8 @@ class FastBodies:
         rows -= set(kinematic)
         if rows:
             self._trace(sorted(rows), positions, rotations)
-        elif self.state.held:
-            self._hold(self.state._replace(held=()))
+        elif self.state.stops:
+            self._set_stops(self.state._replace(stops=()))
         self.last, self._steps = positions.tolist(), 0
 
     def _candidates(self, positions: FloatArray) -> npt.NDArray[np.intp]:
@@ -237,8 +242,8 @@ class FastBodies:
                 moving[row], velocities[row] = size, (velocity, spin)
         near = self._near_others(moving, positions, velocities) if moving else ()
         fast = [self._path(row, moving[row], velocities, positions, rotations) for row in near]
-        held: dict[Held, int] = {}
-        former = dict(self.state.held)
+        stops: dict[Stop, int] = {}
+        former = dict(self.state.stops)
         for path, hits in zip(fast, self._cast(fast), strict=True):
             share, first = 1.0, None
             for hit in hits:
@@ -248,23 +253,23 @@ class FastBodies:
                     share, first = found, hit
             if first is not None:
                 met = (path.row, first[0], first[1])
-                held[met] = former.get(met, -1) + 1
+                stops[met] = former.get(met, -1) + 1
                 # A body that is put back to its start again and again is stuck: it moves on along
                 # fixed obstacles, and the engine separates it from moving ones.
-                if share > 0.0 or held[met] < _IN_VAIN:
+                if share > 0.0 or stops[met] < _MOST_TRIES:
                     self._put_back(path, share, first, positions, rotations)
                 elif self._meets_fixed(path.row, first[0], first[1]):
-                    self._lead_along(path, np.array(first[4]), positions)
-        if held or self.state.held:
-            self._hold(FastState(tuple(held.items()), self.state.passes))
+                    self._slide_along(path, np.array(first[4]), positions)
+        if stops or self.state.stops:
+            self._set_stops(FastState(tuple(stops.items()), self.state.passes))
 
-    def _hold(self, state: FastState) -> None:
+    def _set_stops(self, state: FastState) -> None:
         """Set the state; bodies that were put back begin the next step at a surface."""
         self.state = state
-        self._aim(
+        self._set_pair_restitution(
             [
                 ((self.ids[row], k - 1), (body, link))
-                for (row, body, link), _ in state.held
+                for (row, body, link), _ in state.stops
                 for k in self._groups_that_meet(row, body, link)
             ]
         )
@@ -309,7 +314,7 @@ class FastBodies:
         met = (row, body, link)
         if met in self.state.passes or not self._groups_that_meet(row, body, link):
             return False
-        if dict(self.state.held).get(met, 0) >= _IN_VAIN and not pybullet.getContactPoints(
+        if dict(self.state.stops).get(met, 0) >= _MOST_TRIES and not pybullet.getContactPoints(
             self.ids[row], body, physicsClientId=self._client_id
         ):
             # It was put there step after step without any contact: a filter of the caller.
@@ -320,7 +325,7 @@ class FastBodies:
     def _cast(self, paths: Sequence[FastPath]) -> list[list[_Hit]]:
         """Return the first hit of each ray of each path, hits of the body itself left out."""
         hits: list[list[_Hit]] = [[] for _ in paths]
-        touching = {row for (row, _, _), _ in self.state.held}
+        touching = {row for (row, _, _), _ in self.state.stops}
         rays: dict[int, list[_Ray]] = {}
         for number, path in enumerate(paths):
             starts, ends = path.probe_paths(from_surface=path.row not in touching)
@@ -378,7 +383,7 @@ class FastBodies:
         points = pybullet.getContactPoints(self.ids[row], body, physicsClientId=self._client_id)
         return bool(points) and pybullet.getDynamicsInfo(body, link, self._client_id)[0] == 0.0
 
-    def _lead_along(self, path: FastPath, normal: FloatArray, positions: FloatArray) -> None:
+    def _slide_along(self, path: FastPath, normal: FloatArray, positions: FloatArray) -> None:
         """Remove the velocity of a body into a fixed obstacle: an impact without a bounce.
 
         Cubes of 20 mm that spin at 3000 rad/s get no contact from the engine at such a pose.

@@ -32,11 +32,11 @@ class FastWatch:
         """Positions that each scene has stored; others mean that it was read elsewhere meanwhile.
         """
 
-    def look(self) -> list[int]:
+    def find_fast(self) -> list[int]:
         """Process a finished step; return the numbers of scenes with bodies that may be fast."""
         for number, bodies in enumerate(self.watched):
             if bodies.last is not self._known[number] or bodies.last is None:
-                self._learn(number, bodies)
+                self._read_scene(number, bodies)
         read, client_id = pybullet.getBasePositionAndOrientation, self._client_id
         try:
             places = [read(body, client_id)[0] for body in self._ids]
@@ -45,18 +45,18 @@ class FastWatch:
         now = np.fromiter(chain.from_iterable(places), float, 3 * len(places)).reshape(-1, 3)
         x, y, z = (now - self._places).T
         fast = np.flatnonzero(~(np.sqrt(x * x + y * y + z * z) <= self._reach))
-        awake: set[int] = set(self._number_of[fast].tolist())
+        fast_scenes: set[int] = set(self._number_of[fast].tolist())
         self._places = now
         for number, (start, end) in enumerate(self._spans):
-            if number in awake:
+            if number in fast_scenes:
                 self._known[number] = None
             else:
                 self._known[number] = here = places[start:end]
                 self.watched[number].note_slow(here)
-        return sorted(awake)
+        return sorted(fast_scenes)
 
-    def _learn(self, number: int, bodies: FastBodies) -> None:
+    def _read_scene(self, number: int, bodies: FastBodies) -> None:
         start, end = self._spans[number]
-        self._known[number] = known = bodies.last if bodies.is_calm else None
+        self._known[number] = known = bodies.last if bodies.has_few else None
         self._places[start:end] = np.nan if known is None else known
         self._reach[start:end] = bodies.reach

@@ -50,7 +50,7 @@ class LinkContacts:
         contacts: ContactPlan,
         links: Sequence[SolidLink],
         body_ids: Sequence[int],
-        told: Container[int],
+        with_friction: Container[int],
         pair_rules: PairRules,
         memo: PlanMemo,
         *,
@@ -63,7 +63,7 @@ class LinkContacts:
             contacts: The pairs of surfaces.
             links: All links with colliders; built on first use, which most copies never need.
             body_ids: All bodies of the scene.
-            told: Ids of bodies that were created with their friction.
+            with_friction: Ids of bodies that were created with their friction.
             pair_rules: Pair rules of the scene, for pairs without a collision bit.
             memo: Values that are the same for all copies of the plan.
             slip_friction: True if friction follows slip.
@@ -74,22 +74,22 @@ class LinkContacts:
         self._pair_rules = pair_rules
         self._solid = links
         self._body_ids = body_ids
-        found = memo.get(_LINK_KINDS, lambda: _found(contacts, links, told))
+        found = memo.get(_LINK_KINDS, lambda: _found(contacts, links, with_friction))
         self._kind_of_link = found.kinds
         self._kinds = found.distinct
         self._split_pairs = found.split_pairs
         self._classes = session.shared(collision_classes)
-        self.is_plain = found.is_plain
+        self.has_default_bits = found.has_default_bits
         """True if all links keep PyBullet's own bits, so that no collision class is registered."""
         self.crowded_classes = 0
         """Number of filter classes without a collision bit; pair rules keep their links apart."""
-        if not self.is_plain:
+        if not self.has_default_bits:
             self.crowded_classes = self._classes.add(
                 self, body_ids, self._kinds, self._split_pairs, pair_rules
             )
         self._apply(contacts, found.surfaces)
         if found.surfaces.bounce:
-            self._tell_restitution()
+            self._write_restitution()
         self._overrule()
 
     @cached_property
@@ -97,7 +97,7 @@ class LinkContacts:
         """Collision rule of each link."""
         return {link: kind for (link, _), kind in zip(self._solid, self._kind_of_link, strict=True)}
 
-    def _tell_restitution(self) -> None:
+    def _write_restitution(self) -> None:
         """Write restitution now, for callers that never call :meth:`before_step`."""
         self.before_step(self._session.settings())
 
@@ -118,7 +118,7 @@ class LinkContacts:
         self._solid = links
         unknown = [None] * len(links)
         self._apply(contacts, _surfaces(links, unknown), self._restitution)
-        self._tell_restitution()
+        self._write_restitution()
         # Cached contacts of resting hulls keep the old numbers otherwise (measured).
         self.renew()
 
@@ -236,9 +236,9 @@ class LinkContacts:
         """Return group and mask of a link with colliders."""
         return self._classes.bits_of(self.kind_of[link])
 
-    def aim(self, landings: Collection[tuple[EngineLink, EngineLink]]) -> None:
+    def set_pair_restitution(self, landings: Collection[tuple[EngineLink, EngineLink]]) -> None:
         """Give links that begin the coming step at a surface their full restitution against it."""
-        self._restitution.aim(landings)
+        self._restitution.set_pair_restitution(landings)
 
     def is_untouched(self, link: EngineLink) -> bool:
         """Return True if the engine still has the friction and restitution that we gave a link."""
@@ -303,11 +303,13 @@ class _Found(NamedTuple):
     """The distinct kinds."""
     split_pairs: frozenset[frozenset[SurfaceClass]]
     """Pairs of surface classes of the plan that must not collide."""
-    is_plain: bool
+    has_default_bits: bool
     """True if all links keep PyBullet's own bits, so that no collision class is registered."""
 
 
-def _found(contacts: ContactPlan, links: Sequence[SolidLink], told: Container[int]) -> _Found:
+def _found(
+    contacts: ContactPlan, links: Sequence[SolidLink], with_friction: Container[int]
+) -> _Found:
     distinct: dict[LinkKind, LinkKind] = {}
     kinds = []
     for _, part in links:
@@ -315,12 +317,12 @@ def _found(contacts: ContactPlan, links: Sequence[SolidLink], told: Container[in
         kind = LinkKind(surface.contact_class, not surface.key.is_dynamic, surface.only_against)
         kinds.append(distinct.setdefault(kind, kind))
     apart = contacts.split_pairs
-    is_plain = not apart and all(kind.is_plain for kind in distinct)
+    has_default_bits = not apart and all(kind.has_default_bits for kind in distinct)
     frictions = [
-        part.surface.friction if body_id in told else ENGINE_FRICTION
+        part.surface.friction if body_id in with_friction else ENGINE_FRICTION
         for (body_id, _), part in links
     ]
-    return _Found(_surfaces(links, frictions), kinds, tuple(distinct), apart, is_plain)
+    return _Found(_surfaces(links, frictions), kinds, tuple(distinct), apart, has_default_bits)
 
 
 def _shapes(part: ColliderGroup | StaticPlan) -> frozenset[type]:

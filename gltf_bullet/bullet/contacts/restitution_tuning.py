@@ -97,7 +97,7 @@ class RestitutionTuning:
         self.links = links
         """All links of the scene with their colliders."""
         self._restitution_of: dict[EngineLink, float] = {}
-        self.told: dict[EngineLink, float] = {} if former is None else former.told
+        self.written: dict[EngineLink, float] = {} if former is None else former.written
         """Restitution that we wrote for each link; another value in the engine is the user's."""
         self._renewed: set[EngineLink] = set()
         """Links whose material's restitution has changed since: it replaces also a user's value."""
@@ -108,8 +108,8 @@ class RestitutionTuning:
                 for link, part in links
                 if link in known and _restitution(known[link]) != _restitution(part)
             }
-        self.aimed: set[EngineLink] = set() if former is None else former.aimed
-        """Links with their full restitution for the coming step; see :meth:`aim`."""
+        self.pair_specific: set[EngineLink] = set() if former is None else former.pair_specific
+        """Links with full restitution in the coming step: see :meth:`set_pair_restitution`."""
         self._time_step = 0.0
         for k, values in to_write:
             body_id, link_index = links[k][0]
@@ -134,7 +134,7 @@ class RestitutionTuning:
             self._restitution_of[body_id, link_index] = factor
             self._write((body_id, link_index), part)
 
-    def aim(self, landings: Collection[tuple[EngineLink, EngineLink]]) -> None:
+    def set_pair_restitution(self, landings: Collection[tuple[EngineLink, EngineLink]]) -> None:
         """Give links their full restitution against one partner; reset those of the last call.
 
         Other contacts have less, which allows for the depth in which they are found; that is too
@@ -144,17 +144,17 @@ class RestitutionTuning:
         Args:
             landings: Links that begin the coming step at a surface, each with its obstacle.
         """
-        aimed: dict[EngineLink, float] = {}
+        specific: dict[EngineLink, float] = {}
         for link, other in landings:
             if link in self._restitution_of and other in self._restitution_of:
                 partner = self._restitution_of[other]
-                if other not in aimed and partner > 0.0:
-                    aimed[link] = self._target(link, other) / partner
-        for link in self.aimed - set(aimed):
-            self._tell(link, self._restitution_of[link])
-        for link, restitution in aimed.items():
-            self._tell(link, restitution)
-        self.aimed = set(aimed)
+                if other not in specific and partner > 0.0:
+                    specific[link] = self._target(link, other) / partner
+        for link in self.pair_specific - set(specific):
+            self._write_restitution(link, self._restitution_of[link])
+        for link, restitution in specific.items():
+            self._write_restitution(link, restitution)
+        self.pair_specific = set(specific)
 
     def _target(self, link: EngineLink, other: EngineLink) -> float:
         """Return the restitution that two links should have together."""
@@ -165,16 +165,16 @@ class RestitutionTuning:
     def _surfaces(self) -> dict[EngineLink, SurfacePlan]:
         return {link: part.surface for link, part in self.links}
 
-    def _tell(self, link: EngineLink, restitution: float) -> None:
+    def _write_restitution(self, link: EngineLink, restitution: float) -> None:
         """Write the restitution of a moving link, unless the user has changed it."""
         info = pybullet.getDynamicsInfo(*link, physicsClientId=self._client_id)
-        if info[5] == self.told.get(link, 0.0) != restitution:
-            self.told[link] = restitution
+        if info[5] == self.written.get(link, 0.0) != restitution:
+            self.written[link] = restitution
             pybullet.changeDynamics(*link, restitution=restitution, physicsClientId=self._client_id)
 
     def settle(self, link: EngineLink) -> None:
         """Write the contact properties of a new fixed link as its predecessor had them."""
-        self.told.pop(link, None)
+        self.written.pop(link, None)
         part = next(part for other, part in self.links if other == link)
         pybullet.changeDynamics(
             *link, lateralFriction=part.surface.friction, physicsClientId=self._client_id
@@ -188,7 +188,7 @@ class RestitutionTuning:
         info = pybullet.getDynamicsInfo(*link, physicsClientId=self._client_id)
         if not surface.slips and info[1] != surface.friction:
             return False
-        return bool(info[10] != MULTIBODY or info[5] == self.told.get(link, 0.0))
+        return bool(info[10] != MULTIBODY or info[5] == self.written.get(link, 0.0))
 
     def _write(self, link: EngineLink, part: ColliderGroup | StaticPlan) -> None:
         """Write restitution, and the error reduction if it is not the engine's own."""
@@ -197,14 +197,14 @@ class RestitutionTuning:
         if erp != ENGINE_ERP or link in self.tuned:
             self.tuned.add(link)
             softness = fixed_softness(erp, self._time_step)
-        known = self.told.get(link, 0.0)
+        known = self.written.get(link, 0.0)
         info = pybullet.getDynamicsInfo(*link, physicsClientId=self._client_id)
         # For other kinds, many fixed colliders among them, PyBullet returns uninitialised memory
         # (measured).
-        is_told = info[10] == MULTIBODY
-        if link in self._renewed or not is_told or info[5] == known:
+        is_readable = info[10] == MULTIBODY
+        if link in self._renewed or not is_readable or info[5] == known:
             self._renewed.discard(link)
-            self.told[link] = softness["restitution"] = self._restitution_of[link]
+            self.written[link] = softness["restitution"] = self._restitution_of[link]
         if softness:
             pybullet.changeDynamics(*link, physicsClientId=self._client_id, **softness)
 
@@ -224,5 +224,5 @@ class RestitutionTuning:
         both = pushed[:, None] & pushed[None, :]
         excess = np.where(both, _PUSHED_EXCESS, _FIXED_EXCESS)
         excess = excess + _EXCESS_PER_SECOND * time_step * restitution
-        told: FloatArray = np.maximum(restitution - excess, 0.0)
-        return told
+        written: FloatArray = np.maximum(restitution - excess, 0.0)
+        return written

@@ -21,7 +21,7 @@ from gltf_bullet.bullet.contacts.pair_rules import PairRules
 from gltf_bullet.bullet.session import EngineLink
 from gltf_bullet.diagnostics import ROOT, Diagnostics, Issue, IssueKind, Severity
 
-__all__ = ["SQUEEZED", "LetGo", "SqueezedBodies"]
+__all__ = ["SQUEEZED", "PassingPairs", "SqueezedBodies"]
 
 SQUEEZED = IssueKind(
     "SQUEEZED",
@@ -37,7 +37,7 @@ a surface it is too late.
 _OPPOSED = -0.3
 """Cosine between two contact normals below which the body is squeezed between both."""
 
-LetGo: TypeAlias = "tuple[tuple[EngineLink, EngineLink], ...]"
+PassingPairs: TypeAlias = "tuple[tuple[EngineLink, EngineLink], ...]"
 """Pairs of links that do not collide for now; bodies by their place in the scene."""
 
 
@@ -61,8 +61,8 @@ class SqueezedBodies:
         self._number_of = {
             body: k for k, body in enumerate(body_ids) if math.isfinite(table.half_thickness[k])
         }
-        self._through: list[tuple[EngineLink, EngineLink]] = []
-        self._named: set[tuple[int, int]] = set()
+        self._passing: list[tuple[EngineLink, EngineLink]] = []
+        self._reported: set[tuple[int, int]] = set()
         self.issues: tuple[Issue, ...] = ()
         """Issues found so far, one per pair of bodies."""
 
@@ -73,8 +73,8 @@ class SqueezedBodies:
             movers: Nodes of kinematic bodies and colliders, by body id.
             time_step: Length of the engine step that was made [s].
         """
-        if self._through:
-            self._let_meet()
+        if self._passing:
+            self._allow_separated()
         for mover, node in movers.items():
             points = pybullet.getContactPoints(mover, physicsClientId=self._client_id)
             for _, _, other, on_mover, on_other, _, _, normal, distance, force, *_ in points or ():
@@ -86,15 +86,15 @@ class SqueezedBodies:
                 if max(-distance, force * time_step**2 / self.table.masses[number]) < most:
                     continue
                 pair = (mover, on_mover), (other, on_other)
-                if pair in self._through:
+                if pair in self._passing:
                     continue
                 # The normal points at the mover, which pushes the other way.
                 push = (-normal[0], -normal[1], -normal[2])
                 behind = self._behind(other, mover, push)
                 if behind is not None and (depth := max(-distance, behind)) >= most:
-                    self._through.append(pair)
+                    self._passing.append(pair)
                     self._rules.forbid([pair])
-                    self._name(number, node, depth)
+                    self._report(number, node, depth)
 
     def _behind(self, body: int, mover: int, push: Sequence[float]) -> float | None:
         """Return the depth of a body in what supports it against a push [m]; ``None`` without."""
@@ -108,40 +108,40 @@ class SqueezedBodies:
             default=None,
         )
 
-    def _let_meet(self) -> None:
+    def _allow_separated(self) -> None:
         apart = [
             (one, other)
-            for one, other in self._through
+            for one, other in self._passing
             if not pybullet.getClosestPoints(
                 one[0], other[0], 0.0, one[1], other[1], physicsClientId=self._client_id
             )
         ]
         if apart:
-            self._through = [pair for pair in self._through if pair not in apart]
+            self._passing = [pair for pair in self._passing if pair not in apart]
             self._rules.allow(apart)
 
-    def _name(self, number: int, other: int, depth: float) -> None:
+    def _report(self, number: int, other: int, depth: float) -> None:
         node = int(self.table.nodes[number])
-        if (node, other) in self._named:
+        if (node, other) in self._reported:
             return
-        self._named.add((node, other))
+        self._reported.add((node, other))
         found = Diagnostics()
         found.report(SQUEEZED, ROOT / "nodes" / node, other=other, depth=depth)
         self.issues += found.issues
 
-    def state(self, body_ids: Sequence[int]) -> LetGo:
+    def state(self, body_ids: Sequence[int]) -> PassingPairs:
         """Return the passing pairs, which ``saveState`` omits; ``body_ids``: the scene's."""
         place = {body: k for k, body in enumerate(body_ids)}
         return tuple(
             ((place[mover], link), (place[other], part))
-            for (mover, link), (other, part) in self._through
+            for (mover, link), (other, part) in self._passing
         )
 
-    def restore(self, state: LetGo, body_ids: Sequence[int]) -> None:
+    def restore(self, state: PassingPairs, body_ids: Sequence[int]) -> None:
         """Restore a :meth:`state`."""
-        self._rules.allow(self._through)
-        self._through = [
+        self._rules.allow(self._passing)
+        self._passing = [
             ((body_ids[mover], link), (body_ids[other], part))
             for (mover, link), (other, part) in state
         ]
-        self._rules.forbid(self._through)
+        self._rules.forbid(self._passing)

@@ -16,8 +16,15 @@ from gltf_bullet.solver.island_layout import FREE_GAIN, FREE_SIZE
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = [
-    "NO_CONTACTS", "FoundContacts", "TouchMemory", "TouchPattern", "between_links", "contacts_of",
-    "remember", "renamed", "who_touches",
+    "NO_CONTACTS",
+    "FoundContacts",
+    "TouchMemory",
+    "TouchPattern",
+    "between_links",
+    "contact_pattern",
+    "contacts_of",
+    "make_memory",
+    "with_body_ids",
 ]  # fmt: skip
 
 TouchMemory = tuple[IntArray, FloatArray]
@@ -50,7 +57,7 @@ class FoundContacts:
     """Bodies whose contacts the solve includes, also those without any yet."""
 
 
-def remember(found: FoundContacts, room: int) -> TouchMemory:
+def make_memory(found: FoundContacts, room: int) -> TouchMemory:
     """Make the memory, valid while the same links touch; ``room``: largest number of contacts."""
     bodies = np.array(found.links, dtype=np.int64).reshape(-1, 2)[:, 0]
     states = np.array(found.states, dtype=np.int64)
@@ -112,7 +119,7 @@ def contacts_of(rows: FloatArray, bodies: Set[int]) -> FloatArray:
     return rows if all(own) else rows.reshape(-1, ROW_SIZE)[own].ravel()
 
 
-def who_touches(rows: FloatArray, marks: IntArray) -> TouchPattern:
+def contact_pattern(rows: FloatArray, marks: IntArray) -> TouchPattern:
     """Return the pattern of contacts.
 
     Args:
@@ -124,7 +131,7 @@ def who_touches(rows: FloatArray, marks: IntArray) -> TouchPattern:
     return _pattern_of(marks, count, links)
 
 
-def renamed(rows: FloatArray, code: Mapping[int, int]) -> FloatArray:
+def with_body_ids(rows: FloatArray, code: Mapping[int, int]) -> FloatArray:
     """Return contacts with replaced body ids, for a snapshot; ids without a code stay."""
     table = rows.copy().reshape(-1, ROW_SIZE)
     for column in (0, 1):

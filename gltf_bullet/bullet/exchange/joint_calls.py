@@ -33,7 +33,7 @@ class JointCommands:
         motor_targets: FloatArray,
         motor_bounds: FloatArray,
         own_motors: IntArray,
-        taken: Callable[[], list[float]],
+        externally_driven: Callable[[], list[float]],
     ) -> None:
         """Prepare the calls.
 
@@ -44,7 +44,7 @@ class JointCommands:
             motor_targets: Velocities in the same order.
             motor_bounds: Largest forces of the motors, likewise; 0 without a motor.
             own_motors: Receives 1 for axes with a motor of ours, likewise.
-            taken: Returns which axes are externally driven, likewise.
+            externally_driven: Returns which axes are externally driven, likewise.
         """
         self.client_id = client_id
         self.targets: list[Target] = [
@@ -59,13 +59,13 @@ class JointCommands:
         self._commands = commands
         self._motor_targets = motor_targets
         self._motor_bounds = motor_bounds
-        self._own_motors, self._taken = own_motors, taken
+        self._own_motors, self._externally_driven = own_motors, externally_driven
         self.has_motors = False
         """True if some axis may have a motor of ours."""
         self._motor_axes: set[tuple[int, int]] = set()
         """Axes (body, link) that have a motor of ours at present; others may have the user's."""
 
-    def tell(self) -> None:
+    def apply(self) -> None:
         """Apply the forces that the solve has found."""
         commands: list[float] = self._commands.tolist()
         client, at = self.client_id, 0
@@ -112,10 +112,12 @@ class JointCommands:
         """
         targets: list[float] = self._motor_targets.tolist()
         bounds: list[float] = self._motor_bounds.tolist()
-        taken, at = self._taken(), 0
+        externally_driven, at = self._externally_driven(), 0
         for body, axes, balls, floats in self.targets:
             end = at + len(axes)
-            self._motor_axes -= {(body, axes[k]) for k in range(len(axes)) if taken[at + k]}
+            self._motor_axes -= {
+                (body, axes[k]) for k in range(len(axes)) if externally_driven[at + k]
+            }
             ours = [
                 (axis, target, bound)
                 for axis, target, bound in zip(axes, targets[at:end], bounds[at:end], strict=True)

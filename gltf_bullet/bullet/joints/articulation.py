@@ -173,28 +173,28 @@ class Articulation:
         return values, self.arena.table(self.record, slots.ROW_RATE, count)
 
     @property
-    def taken(self) -> FloatArray:
+    def externally_driven(self) -> FloatArray:
         """1 for externally driven axes, by velocity, [n]; writable."""
         return self.arena.model(self.record, slots.TAKEN, self.record.dof_count)
 
     @property
-    def heard(self) -> FloatArray:
+    def outdated_forces(self) -> FloatArray:
         """1 where the next motor forces read are out of date, by velocity, [n]; writable."""
         return self.arena.model(self.record, slots.IS_HEARD, self.record.dof_count)
 
     @property
-    def quiet(self) -> FloatArray:
+    def steps_without_force(self) -> FloatArray:
         """Number of steps without a force of an external motor, by velocity, [n]; writable."""
         return self.arena.model(self.record, slots.QUIET, self.record.dof_count)
 
-    def is_taken(self, row: int) -> bool:
+    def is_externally_driven(self, row: int) -> bool:
         """Return True if an axis that a row acts on is externally driven."""
         unit = int(self.rows.coordinate[row])
         if unit >= 0:
-            return bool(self.taken[unit])
+            return bool(self.externally_driven[unit])
         n, total = self.record.dof_count, self.record.row_count
         jacobian = self.arena.table(self.record, slots.ROW_JACOBIAN, total, n)[row]
-        return bool((self.taken * jacobian).any())
+        return bool((self.externally_driven * jacobian).any())
 
     def row_forces(self) -> FloatArray:
         """Return the force of each row in the last step [N, N m], [r]."""

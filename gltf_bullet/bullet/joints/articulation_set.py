@@ -153,7 +153,7 @@ class ArticulationSet(JointedLinks):
     @property
     def issues(self) -> tuple[Issue, ...]:
         """Issues that steps have found."""
-        return () if self.is_unread else self.solver.findings.issues
+        return () if self.is_unread else self.solver.warnings.issues
 
     @cached_property
     def nodes(self) -> npt.NDArray[np.intp]:
@@ -223,7 +223,7 @@ class ArticulationSet(JointedLinks):
     ) -> None:
         """Set a moving anchor's present pose and its velocity over the coming step.
 
-        Call it before :meth:`before_step`, every step. ``node`` is one of ``plans.moving_anchors``:
+        Call it before ``JointSteps.before_step``, every step. ``node`` is one of ``plans.moving_anchors``:
         a kinematic motion node or an animated attachment node. Velocities are those of the node's
         origin, world axes; their change since the last call is the anchor's acceleration, which
         acts on the jointed bodies.
@@ -377,7 +377,7 @@ class ArticulationSet(JointedLinks):
 
     def apply_force(self, node: int, force: FloatArray, torque: FloatArray) -> None:
         """Apply a force [N] at a centre of mass and a torque [N m] during the coming step."""
-        self.solver.push(*self._frame_of[node], force, torque)
+        self.solver.apply_force(*self._frame_of[node], force, torque)
 
     def start_velocities(self) -> None:
         """Set the authored velocities of all bodies, as far as the joints allow."""
@@ -397,7 +397,7 @@ class ArticulationSet(JointedLinks):
         if not self.articulations:
             return NO_STATE
         self.solver.io.forget_bases()
-        self.solver.hear(dt)
+        self.solver.read_motor_forces(dt)
         return ArticulationState(
             memory=self.arena.memory(),
             drives=self.controls.drive_values(),
@@ -417,7 +417,7 @@ class ArticulationSet(JointedLinks):
         if not self.articulations:
             return NO_MOMENT
         arena = self.arena
-        taken = tuple([articulation.taken for articulation in self.articulations])
+        taken = tuple([articulation.externally_driven for articulation in self.articulations])
         edits = self.controls.limit_edits
         return ArticulationMoment(arena.ints.copy(), arena.floats.copy(), taken, edits)
 
@@ -450,11 +450,11 @@ class ArticulationSet(JointedLinks):
         """Restore a :meth:`state`; call it after ``pybullet.restoreState``."""
         if not self.articulations:
             return
-        are_ours = [articulation.taken == 0.0 for articulation in self.articulations]
+        are_ours = [articulation.externally_driven == 0.0 for articulation in self.articulations]
         self.arena.recall(state.memory)
         for articulation, is_ours in zip(self.articulations, are_ours, strict=True):
-            articulation.heard[:] = 1.0
-            articulation.quiet[is_ours] = OLD_NEWS
+            articulation.outdated_forces[:] = 1.0
+            articulation.steps_without_force[is_ours] = OLD_NEWS
         self.solver.forget_motors()
         for articulation in self.articulations:
             articulation.follow_recovery()

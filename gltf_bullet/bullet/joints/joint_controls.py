@@ -155,7 +155,7 @@ class JointControls:
         number, rows = self._rows[joint_node]
         articulation = self._articulations[number]
         is_drive = articulation.rows.is_drive
-        return any(is_drive[row] and articulation.is_taken(row) for row in rows)
+        return any(is_drive[row] and articulation.is_externally_driven(row) for row in rows)
 
     def axes_without_motor(self) -> set[tuple[int, int]]:
         """Return body and link of all axes that are not externally driven.
@@ -167,7 +167,7 @@ class JointControls:
         for dofs in self._dofs.values():
             for dof in dofs:
                 size = 3 if dof.axis == BALL else 1
-                taken = self._articulations[dof.articulation].taken
+                taken = self._articulations[dof.articulation].externally_driven
                 if not taken[dof.velocity_index : dof.velocity_index + size].any():
                     found.add((dof.body_id, dof.link_index))
         return found
@@ -178,11 +178,11 @@ class JointControls:
             articulation = self._articulations[dof.articulation]
             body, link, client = dof.body_id, dof.link_index, articulation.client_id
             size = 3 if dof.axis == BALL else 1
-            taken = articulation.taken[dof.velocity_index : dof.velocity_index + size]
+            taken = articulation.externally_driven[dof.velocity_index : dof.velocity_index + size]
             if not taken.any():
                 continue
             taken[:] = 0.0
-            articulation.heard[dof.velocity_index : dof.velocity_index + size] = 1.0
+            articulation.outdated_forces[dof.velocity_index : dof.velocity_index + size] = 1.0
             if dof.axis == BALL:
                 switch_ball_off(client, body, link)
             else:

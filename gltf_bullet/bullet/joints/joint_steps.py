@@ -92,7 +92,7 @@ class _KernelTable:
             self._cells = cells_of(self._table)
         return self._table, self._cells
 
-    def know_again(self, table: IntTable) -> bool:
+    def recall_contacts(self, table: IntTable) -> bool:
         """Look up the contacts of scenes whose touching links are not those of the last step.
 
         Args:
@@ -103,7 +103,7 @@ class _KernelTable:
         """
         rows = self.solvers[0].contacts.fetch()
         unknown = np.flatnonzero(table[:, TOUCHING] < 0).tolist()
-        known = [k for k in unknown if self.solvers[k].knows_again(rows)]
+        known = [k for k in unknown if self.solvers[k].recall_contacts(rows)]
         return len(known) == len(unknown)
 
 
@@ -184,7 +184,7 @@ class JointSteps:
         table, _ = group.now()
         found = int(advance(table, FORCES, dt, *gravity))
         if found & outcomes.TOUCHES and not found & _CANNOT:
-            group.know_again(table)
+            group.recall_contacts(table)
             table, _ = group.now()
             found = int(advance(table, FORCES, dt, *gravity))
         if found & _CANNOT:
@@ -231,13 +231,13 @@ class JointSteps:
             if io.commands.has_motors:  # they are set between the solve and the engine's step
                 stages &= ~STEP
                 steps = 1
-            elif solver.is_pushed:
+            elif solver.has_external_forces:
                 steps = 1
         table, cells = self._table.now()
         cells[STEPS] = steps
         gx, gy, gz = gravity
         found = advance(table, stages, dt, gx, gy, gz)
-        if found & outcomes.TOUCHES and not found & _CANNOT and self._table.know_again(table):
+        if found & outcomes.TOUCHES and not found & _CANNOT and self._table.recall_contacts(table):
             table, cells = self._table.now()
             cells[STEPS] = steps
             found = advance(table, stages, dt, gx, gy, gz)
@@ -279,7 +279,7 @@ def _solve_in_python(
     solvers: Sequence[JointSolver], dt: float, gravity: Sequence[float], *, is_next: bool
 ) -> None:
     """Follow the contacts from scene to scene; islands that span several are solved once."""
-    solver_of = {solver.contacts: solver for solver in _passive_last(solvers) if solver.has_work}
+    solver_of = {solver.contacts: solver for solver in _passive_last(solvers) if solver.has_joints}
     if len(solver_of) > 1:
         contacts = WorldContacts(solvers[0].client_id)
         for reader in solver_of:
@@ -289,7 +289,7 @@ def _solve_in_python(
     for solver in solver_of.values():
         if solver in solved:
             continue
-        touching = solver.look(dt, gravity, is_next=is_next)
+        touching = solver.find_contacts(dt, gravity, is_next=is_next)
         if touching is None:
             alone.append(solver)
             solver.contacts.is_reached = False
@@ -300,7 +300,7 @@ def _solve_in_python(
             other = solver_of.get(reader)
             is_free = other is not None and other not in solved and other not in alone
             if other is not None and is_free and touching.reaches_all(number):
-                other.take_part(is_next=is_next)
+                other.read_for_other_solve(is_next=is_next)
                 joined[number] = other
         found = solver.solve_touching(touching, dt, gravity, joined)
         for one, status in found:

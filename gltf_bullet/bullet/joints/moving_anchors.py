@@ -47,7 +47,7 @@ class MovingAnchors:
         """True if the scene has moving attachments."""
         return bool(self._nodes)
 
-    def aim(
+    def set_motion(
         self,
         node: int,
         position: FloatArray,

@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from gltf_bullet.bullet.bodies.multibody import create_multibody
-from gltf_bullet.bullet.bodies.multibody_text import JointFacts, MultibodyNames, can_be_named
+from gltf_bullet.bullet.bodies.multibody_text import JointFacts, MultibodyNames, has_urdf_shapes
 from gltf_bullet.bullet.bodies.named_multibody import (
     NamedDescription,
     create_named_multibody,
@@ -95,10 +95,10 @@ def names_of_multibody(
 
 
 def _name(tree: NodeTree, node: int) -> str:
-    return _sayable(tree.names[node] or f"node {node}")
+    return _readable_name(tree.names[node] or f"node {node}")
 
 
-def _sayable(name: str) -> str:
+def _readable_name(name: str) -> str:
     """Return a name that PyBullet reads: it refuses NUL and more than 1023 bytes (measured)."""
     return name[:_LONGEST].replace("\0", "\N{REPLACEMENT CHARACTER}")
 
@@ -170,7 +170,7 @@ def _body_name(
         return ""
     own = {node for multibody in plan.multibodies for node, _ in multibody.bodies}
     others = (n for n in motion_nodes if n not in own and above in tree.ancestors(n))
-    return "" if any(True for _ in others) else _sayable(tree.names[above] or "")
+    return "" if any(True for _ in others) else _readable_name(tree.names[above] or "")
 
 
 HEAVY = 1e9
@@ -265,7 +265,7 @@ def _recipe(
     apart, spec = _kept_apart(multibody, plans.excluded_pairs, shapes)
     multibody = replace(multibody, spec=spec)
     description = None
-    if tree is not None and can_be_named(shapes) and is_ordinary(multibody.spec):
+    if tree is not None and has_urdf_shapes(shapes) and is_ordinary(multibody.spec):
         description = _described(plan, index, multibody, body_plans, shapes, visuals, tree())
     return _Recipe(spec, multibody, apart, description)
 

@@ -82,17 +82,17 @@ class _Body:
         self._client = client_id
         self._links = list(range(pybullet.getNumJoints(body_id, physicsClientId=client_id)))
         # A tag of another recording is as good.
-        self._mark = pybullet.getUserDataId(body_id, _KEY, physicsClientId=client_id)
-        if self._mark < 0:
+        self._tag_id = pybullet.getUserDataId(body_id, _KEY, physicsClientId=client_id)
+        if self._tag_id < 0:
             pybullet.addUserData(body_id, _KEY, secrets.token_hex(8), physicsClientId=client_id)
             # PyBullet returns none on bodies that it has not synchronised (those of a batch).
-            self._mark = pybullet.getUserDataId(body_id, _KEY, physicsClientId=client_id)
-        self._says = self._read_mark()
+            self._tag_id = pybullet.getUserDataId(body_id, _KEY, physicsClientId=client_id)
+        self._tag = self._read_tag()
 
     def is_there(self) -> bool:
         """Return True if the id still belongs to this body."""
-        if self._mark >= 0:
-            return self._read_mark() == self._says
+        if self._tag_id >= 0:
+            return self._read_tag() == self._tag
         try:
             pybullet.getBasePositionAndOrientation(self.id, self._client)
         except pybullet.error:
@@ -101,11 +101,11 @@ class _Body:
             raise
         return True
 
-    def _read_mark(self) -> bytes | None:
-        if self._mark < 0:
+    def _read_tag(self) -> bytes | None:
+        if self._tag_id < 0:
             return None
-        mark: bytes | None = pybullet.getUserData(self._mark, self._client)
-        return mark
+        tag: bytes | None = pybullet.getUserData(self._tag_id, self._client)
+        return tag
 
     def read(self) -> None:
         """Read the poses of all links."""

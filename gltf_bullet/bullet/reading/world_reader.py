@@ -335,7 +335,7 @@ class _BodyReader:
             link = self._maximal.read(body, rigid, name, f"link {name!r} of body {body}")
             return BodyDescription(name="", links=(link,))
         colliders, saved_links = self._saved.colliders(body), self._saved.links(body)
-        is_ours = self._session is not None and self._session.holds(body)
+        is_ours = self._session is not None and self._session.has_body(body)
         visuals = pybullet.getVisualShapeData(
             body, pybullet.VISUAL_SHAPE_DATA_TEXTURE_UNIQUE_IDS, physicsClientId=self._client
         )

@@ -89,7 +89,7 @@ class BodyMotion:
         Kinematic and static bodies have infinite mass and do not change.
         """
         plan: BodyPlan = self.plans[node]
-        if plan.kind is not MotionKind.DYNAMIC or self._targets.holds(node):
+        if plan.kind is not MotionKind.DYNAMIC or self._targets.is_prescribed(node):
             return
         if not self.is_free(node):
             self._articulations.apply_impulse(node, np.array(linear), np.array(angular))
@@ -114,14 +114,14 @@ class BodyMotion:
             torque: Torque [N m], world axes, shape [3].
         """
         plan: BodyPlan = self.plans[node]
-        if plan.kind is not MotionKind.DYNAMIC or self._targets.holds(node):
+        if plan.kind is not MotionKind.DYNAMIC or self._targets.is_prescribed(node):
             return
         if not (np.isfinite(force).all() and np.isfinite(torque).all()):
             raise ValueError(f"force {force!r}, torque {torque!r}; must be finite")
         if not self.is_free(node):
             self._articulations.apply_force(node, force, torque)
             return
-        self._free.push(self._link_of(node)[0], force.tolist(), torque.tolist())
+        self._free.apply_force(self._link_of(node)[0], force.tolist(), torque.tolist())
 
     def set_velocity(self, node: int, linear_in_node: Vec3, angular_in_node: Vec3) -> bool:
         """Set velocity [m/s] and spin [rad/s] of a free body; return False for jointed bodies.

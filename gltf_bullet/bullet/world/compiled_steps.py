@@ -54,7 +54,7 @@ class CompiledSteps:
         self._free = free
         self._softness = softness
         self._is_watched = is_watched
-        self._drifts = (
+        self._may_be_left_to_engine = (
             is_unforced
             and not is_watched
             and triggers.is_idle
@@ -83,9 +83,13 @@ class CompiledSteps:
             solver.watch(triggers.watcher(self._free.ids))
         return solver
 
-    def drift(self, settings: EngineSettings) -> bool:
+    def are_left_to_engine(self, settings: EngineSettings) -> bool:
         """Return True if a step needs nothing but the engine, and then a check of fast bodies."""
-        return self._drifts and settings is self.settings and not self._targets.is_aimed
+        return (
+            self._may_be_left_to_engine
+            and settings is self.settings
+            and not self._targets.has_targets
+        )
 
     def are_possible(self, settings: EngineSettings) -> bool:
         """Return True if kernels can make the next steps."""
@@ -95,7 +99,7 @@ class CompiledSteps:
             return False
         contacts = solver.contacts
         return not (
-            contacts.held is not None
+            contacts.saved is not None
             or contacts.foreign.ids
             or contacts.robot_loads.memory
             or self._targets.targets is not None

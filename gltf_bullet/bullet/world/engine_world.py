@@ -24,7 +24,7 @@ from gltf_bullet.bullet.bodies.deforming_bodies import (
 from gltf_bullet.bullet.bodies.free_bodies import create_free_bodies, no_free_bodies
 from gltf_bullet.bullet.bodies.free_table import FreeTable
 from gltf_bullet.bullet.bodies.kept_bodies import NONE_KEPT, KeptBodies, unchanged_bodies
-from gltf_bullet.bullet.body_lease import BodyLease
+from gltf_bullet.bullet.body_ownership import BodyOwnership
 from gltf_bullet.bullet.contacts.contact_points import Contacts, read_contacts
 from gltf_bullet.bullet.contacts.contact_softness import ContactSoftness, SoftState
 from gltf_bullet.bullet.contacts.fast_bodies import FastBodies, FastState
@@ -32,7 +32,7 @@ from gltf_bullet.bullet.contacts.link_contacts import LinkContacts
 from gltf_bullet.bullet.contacts.load_overlaps import LoadOverlap, find_overlaps, overlap_issues
 from gltf_bullet.bullet.contacts.pair_rules import PairRules
 from gltf_bullet.bullet.contacts.slip_friction import SlipState
-from gltf_bullet.bullet.contacts.squeezed_bodies import LetGo, SqueezedBodies
+from gltf_bullet.bullet.contacts.squeezed_bodies import PassingPairs, SqueezedBodies
 from gltf_bullet.bullet.gravity import gravity_forces
 from gltf_bullet.bullet.joints.articulation_creation import create_articulations
 from gltf_bullet.bullet.joints.articulation_state import ArticulationMoment, ArticulationState
@@ -77,7 +77,7 @@ class EngineWorldState:
     fast: FastState
     softness: SoftState
     kinematic_nodes: KinematicNodes
-    squeezed: LetGo
+    squeezed: PassingPairs
     contacts: ContactMemory
     deforming: tuple[BuiltSurface, ...]
     layout: BodyLayout
@@ -150,13 +150,13 @@ class EngineWorld:
             self.gravity = gravity_forces(
                 client_id, plan, self.free, self.articulations, world_from_asset_xyzw
             )
-            self.lease = BodyLease(
+            self.ownership = BodyOwnership(
                 session, self._created, self.free.batched, self._table.name_of_body(tree)
             )
             """Ownership of the bodies; raises an error once one of them is gone."""
         except BaseException:
             # Only tagged bodies are removed.
-            session.sign(self._created, self._created, self._created)
+            session.tag(self._created, self._created, self._created)
             self.remove()
             raise
         finally:
@@ -166,7 +166,9 @@ class EngineWorld:
         self.articulations.connect(session, self._created, plan.memo, lambda: self._is_apart)
         self._is_unforced = self.gravity is None and self.free.is_idle
         """True if free bodies get no forces before a step."""
-        self._is_plain = self._is_unforced and not plan.memo.get(_MAY_BE_FAST, self._may_be_fast)
+        self._is_left_to_engine = self._is_unforced and not plan.memo.get(
+            _MAY_BE_FAST, self._may_be_fast
+        )
 
     def _create(
         self,
@@ -217,8 +219,8 @@ class EngineWorld:
         free = self.free.id_of_node
         self._table = LinkIndex(self.plan, self.static_ids, free, self.articulations)
         factors = {free[node]: kinds[node].gravity_factor for node in free}
-        self.articulations.contacts.join(self.session.shared(owners), factors)
-        self._undo.append(self.articulations.contacts.leave)
+        self.articulations.contacts.register(self.session.shared(owners), factors)
+        self._undo.append(self.articulations.contacts.unregister)
         for node in self.articulations.sharers():
             for group, link in zip(kinds[node].groups, self.links_of(node), strict=False):
                 shapes.settle_margin(shapes.shape_id(group.shapes), group.shapes, *link)
@@ -241,14 +243,16 @@ class EngineWorld:
             self.session, self.plan.contacts, solid, self._created, self.articulations.own_shapes,
             self.pair_rules, self.plan.memo, slip_friction=slips,
         )  # fmt: skip
-        if not self._links.is_plain:
+        if not self._links.has_default_bits:
             self._undo.append(self._links.release)
         numbers = self.plan.memo.get(_MOVING_LINKS, partial(_moving, solid))
         moving = {solid[number][0] for number in numbers}
         if moving:
-            self.softness.join(moving)
+            self.softness.add_links(moving)
             self._undo.append(
-                lambda: self.softness.leave([link for link in moving if link[0] not in self._kept])
+                lambda: self.softness.remove_links(
+                    [link for link in moving if link[0] not in self._kept]
+                )
             )
         look = partial(find_overlaps, self.client_id, solid, self.pair_rules.forbids)
         overlaps = self.plan.memo.get(_LOAD_OVERLAPS, look)
@@ -324,7 +328,7 @@ class EngineWorld:
             self.free.ids,
             self._links.mask_of,
             self._links.may_meet,
-            self._links.aim,
+            self._links.set_pair_restitution,
         )
 
     @cached_property
@@ -427,12 +431,12 @@ class EngineWorld:
         )
         self._links.change(contacts, self._table.solid_links())
         self.free.table = FreeTable.of([found[0].bodies[k] for k in self.free.nodes.tolist()])
-        self._know_table(self.free.table)
+        self._set_table(self.free.table)
         self.compiled_steps.settings = None
         return True
 
-    def _know_table(self, table: FreeTable) -> None:
-        self.fast.know(table)
+    def _set_table(self, table: FreeTable) -> None:
+        self.fast.set_table(table)
         if self.squeezed is not None:
             self.squeezed.table = table
 
@@ -449,7 +453,7 @@ class EngineWorld:
         if not (self.free.can_weigh(table) and weigh_jointed(plan.articulations, bodies)):
             return False
         self.free.weigh(free, table)
-        self._know_table(table)
+        self._set_table(table)
         if self.gravity is not None:
             self.gravity.weigh()
         self.plan, self._table.bodies, self.motion.plans = plan, plan.bodies, bodies
@@ -511,21 +515,21 @@ class EngineWorld:
         if self.is_jointed:
             self.articulations.begin_part(settings.substeps, part, parts)
         if part:
-            self.free.push_again()
-        if not self._is_plain:
+            self.free.reapply_forces()
+        if not self._is_left_to_engine:
             if not self._is_unforced:
                 if self.gravity is not None:
                     self.gravity.before_step(settings.gravity, world_from_node())
                 self.free.before_step(settings.time_step, settings.gravity)
             self.fast.before_step(settings.time_step, settings.gravity)
-        if self.kinematic_targets.is_aimed:
+        if self.kinematic_targets.has_targets:
             self.kinematic_targets.before_step(settings.time_step, parts - part)
         if self.is_jointed:
             self.anchors.before_step(settings.time_step, part)
 
     def end_step(self) -> None:
         """Finish a step with all its engine steps."""
-        self.free.pushes.clear()
+        self.free.forces.clear()
         if self.is_jointed:
             self.articulations.end_parts()
 
@@ -536,7 +540,7 @@ class EngineWorld:
 
     def after_step(self, settings: EngineSettings) -> None:
         """Update joints, sliding surfaces and squeezed bodies after an engine step."""
-        with self.lease:
+        with self.ownership:
             if self.is_jointed:
                 self.articulations.after_step()
             if self._links.slips:
@@ -546,12 +550,12 @@ class EngineWorld:
 
     def put_back_fast(self) -> None:
         """Put fast bodies back although nobody reads the poses, if any may be fast."""
-        if self._is_plain or not self.fast.needs_reading():
+        if self._is_left_to_engine or not self.fast.needs_reading():
             return
-        if self.fast.stay_slow(self.free.fastest):
+        if self.fast.may_skip_sweep(self.free.fastest):
             return
-        with self.lease:
-            if not (self.fast.is_calm and self.fast.are_slow(self.free.glance())):
+        with self.ownership:
+            if not (self.fast.has_few and self.fast.are_slow(self.free.read_poses())):
                 self.free.world_from_bodies(self.fast.put_back)
 
     @property
@@ -561,7 +565,7 @@ class EngineWorld:
 
     def read_sensed(self) -> FloatArray:
         """Read what triggers need; return poses of the free bodies, shape [free_bodies * 7]."""
-        with self.lease:
+        with self.ownership:
             if self.triggers.needs_joints:
                 self.articulations.solver.read()
             if self.triggers.needs_free or self.fast.is_any:
@@ -570,7 +574,7 @@ class EngineWorld:
 
     def world_from_bodies(self) -> tuple[FloatArray, FloatArray]:
         """Read all body frames: positions [m] (k, 3) and rotations xyzw (k, 4)."""
-        with self.lease:
+        with self.ownership:
             positions, rotations = self.free.world_from_bodies(self.fast.put_back)
             if not math.isfinite(positions.sum() + rotations.sum()):
                 self._note_lost(np.isfinite(np.hstack([positions, rotations])).min(axis=1))
@@ -595,14 +599,14 @@ class EngineWorld:
         """Read the body frame of one jointed motion node; ``None`` for other nodes."""
         if node not in self.articulations.link_of:
             return None
-        with self.lease:
+        with self.ownership:
             return self.articulations.world_from_body(node)
 
     # --- state --------------------------------------------------------------------------------
 
     def renew_contacts(self) -> None:
         """Make all collision pairs of the scene anew, in one fixed order."""
-        self.articulations.contacts.hold()
+        self.articulations.contacts.save_contacts()
         self._links.renew_in_order()
 
     def state(self) -> EngineWorldState:
@@ -692,11 +696,11 @@ class EngineWorld:
             self.remove()
             return NONE_KEPT
         statics, bodies = unchanged_bodies(self.plan, plan)
-        led_statics, led_bodies = map(set, self.kinematic_targets.nodes)
+        driven_statics, driven_bodies = map(set, self.kinematic_targets.nodes)
         free = self.free.id_of_node
         kept = KeptBodies(
-            statics={node: self.static_ids[node] for node in statics - led_statics},
-            free={node: free[node] for node in bodies - led_bodies - set(edited)},
+            statics={node: self.static_ids[node] for node in statics - driven_statics},
+            free={node: free[node] for node in bodies - driven_bodies - set(edited)},
             batched=frozenset(body for body in free.values() if body in self.free.batched),
         )
         self._kept = kept.ids
@@ -706,8 +710,8 @@ class EngineWorld:
     def remove(self) -> None:
         """Remove everything from the world; no effect if the world is gone or was reset."""
         session, created, undo = self.session, self._created, self._undo
-        owner = self.lease.owner if hasattr(self, "lease") else created
-        is_first_held = session.holds_first(created, owner)
+        owner = self.ownership.owner if hasattr(self, "ownership") else created
+        is_first_held = session.has_first(created, owner)
         if not (is_first_held or session.is_alive()):
             undo.clear()
             created.clear()  # after resetSimulation our ids name other people's bodies

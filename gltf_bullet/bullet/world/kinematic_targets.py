@@ -135,7 +135,7 @@ class KinematicTargets:
         self._id_of_body = free.id_of_node
         self._offset_of = {s.node: s.shape.body_from_shape for s in plan.statics}
         self.nodes: KinematicNodes = ((), ())
-        """Nodes with prescribed poses, in the order of :meth:`aim`."""
+        """Nodes with prescribed poses, in the order of :meth:`set_targets`."""
         self._bodies = _NOBODY
         self.targets: tuple[FloatArray, FloatArray, BoolArray] | None = None
         """Positions, rotations and jumps for the coming step; ``None`` without targets."""
@@ -144,7 +144,7 @@ class KinematicTargets:
         """Return True if a body's pose can be prescribed: it is no link of an articulation."""
         return node in self._id_of_body
 
-    def holds(self, node: int) -> bool:
+    def is_prescribed(self, node: int) -> bool:
         """Return True if a body's pose is prescribed at present."""
         return node in self.nodes[1]
 
@@ -181,7 +181,7 @@ class KinematicTargets:
              *(self._plan.bodies[node].body_from_inertial for node in body_nodes)],
         )  # fmt: skip
 
-    def stand(
+    def set_poses(
         self, static_nodes: Sequence[int], positions: FloatArray, rotations_xyzw: FloatArray
     ) -> None:
         """Set static colliders that are out of their places to their poses at once.
@@ -202,7 +202,9 @@ class KinematicTargets:
             if off > _ELSEWHERE or likeness < 1.0 - _ELSEWHERE**2:
                 set_base_pose(self._client_id, body_id, wanted.translation, wanted.rotation_xyzw)
 
-    def aim(self, positions: FloatArray, rotations_xyzw: FloatArray, is_jump: BoolArray) -> None:
+    def set_targets(
+        self, positions: FloatArray, rotations_xyzw: FloatArray, is_jump: BoolArray
+    ) -> None:
         """Set the targets of the coming step, in the order of :attr:`nodes`, statics first.
 
         Args:
@@ -213,7 +215,7 @@ class KinematicTargets:
         self.targets = (positions, rotations_xyzw, is_jump)
 
     @property
-    def is_aimed(self) -> bool:
+    def has_targets(self) -> bool:
         """True if the coming step has targets."""
         return self.targets is not None
 

@@ -42,7 +42,7 @@ class Acting:
         self.behavior = Behavior(graph, self.host, len(core.asset.tree), budget=budget)
         self._lag = 0.0
         self._paused_at: float | None = None
-        self._led: tuple[object, frozenset[int]] = (None, frozenset())
+        self._carrying: tuple[object, frozenset[int]] = (None, frozenset())
 
     @property
     def issues(self) -> tuple[Issue, ...]:
@@ -68,15 +68,15 @@ class Acting:
         A node without simulated parts is just set; static colliders and kinematic bodies go there
         in the coming step: with the velocity that it takes, if the graph interpolates.
         """
-        if node in self._led_nodes():
+        if node in self._carrying_nodes():
             self._core.followers.animator.acted[node] = not self.host.is_gliding
             return True
         return node in self._free_nodes
 
-    def _led_nodes(self) -> frozenset[int]:
+    def _carrying_nodes(self) -> frozenset[int]:
         """Return nodes above colliders, but not above dynamic bodies or joints."""
         core = self._core
-        if self._led[0] is not core.world:
+        if self._carrying[0] is not core.world:
             physics, tree = core.model.now, core.asset.tree
             held = {n for n, m in physics.motions.items() if m.kind is MotionKind.DYNAMIC}
             for joint in physics.joints.values():
@@ -85,7 +85,7 @@ class Acting:
                     held.add(joint.connected_node)
             solid = physics.colliders.keys() | physics.motions.keys()
             owner_of = core.world.plan.motion_node_of
-            self._led = (
+            self._carrying = (
                 core.world,
                 frozenset(
                     node
@@ -95,7 +95,7 @@ class Acting:
                     and not solid.isdisjoint(below)
                 ),
             )
-        return self._led[1]
+        return self._carrying[1]
 
     @cached_property
     def _free_nodes(self) -> frozenset[int]:

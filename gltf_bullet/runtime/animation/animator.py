@@ -37,7 +37,7 @@ class AnimatorState:
     bit.
     """
     weights: tuple[tuple[int, FloatArray], ...] = ()
-    told: tuple[tuple[str, FloatArray], ...] = ()
+    pointer_values: tuple[tuple[str, FloatArray], ...] = ()
     """Values by pointer that the active animations have set last."""
     players: tuple[PlayerState, ...] = ()
 
@@ -88,7 +88,7 @@ class Animator:
         """Nodes that the animations made jump in the last :meth:`move`."""
         self.driven = np.zeros(len(tree), dtype=bool)
         """Nodes whose own translation or rotation an active animation sets."""
-        self._told: dict[str, FloatArray] = {}
+        self._pointer_values: dict[str, FloatArray] = {}
         """Values by JSON pointer that the active animations gave in the last :meth:`advance`."""
         self.edits = 0
         """Number of changes of local transforms so far, those of animations not counted."""
@@ -110,12 +110,12 @@ class Animator:
                 values = player.sampler.sample_pointers(player.time)
                 pointers.update(values)
                 for pointer in values.keys() if player.has_begun else ():
-                    self._told.pop(pointer, None)
-        told, self._told = self._told, pointers
+                    self._pointer_values.pop(pointer, None)
+        before, self._pointer_values = self._pointer_values, pointers
         return [
             (pointer, pointer_value(pointer, value))
             for pointer, value in pointers.items()
-            if not np.array_equal(told.get(pointer, ()), value)
+            if not np.array_equal(before.get(pointer, ()), value)
         ]
 
     def move(self) -> bool:
@@ -198,7 +198,7 @@ class Animator:
             local=self.local.copy(),
             parts=np.concatenate(parts, axis=1),
             weights=tuple((node, weights.copy()) for node, weights in self.weights.items()),
-            told=tuple(self._told.items()),
+            pointer_values=tuple(self._pointer_values.items()),
             players=tuple(player.state() for player in self.animations),
         )
 
@@ -208,7 +208,7 @@ class Animator:
             return
         for player, player_state in zip(self.animations, state.players, strict=True):
             player.restore(player_state)
-        self._told = dict(state.told)
+        self._pointer_values = dict(state.pointer_values)
         self._step_rows = self._sample()
         self.weights = {node: weights.copy() for node, weights in state.weights}
         self.local[:] = state.local

@@ -111,9 +111,11 @@ class AnimationDriver:
         self._activity: object = None
         acted = np.zeros(len(tree), dtype=bool)
         acted[list(animator.acted_nodes)] = True
-        led = tree.nearest_at_or_above(acted) >= 0
-        self._leads = any(led[static.node] for static in world.plan.bodies.statics) or any(
-            led[node] and plan.kind is not MotionKind.DYNAMIC
+        moved_by_graph = tree.nearest_at_or_above(acted) >= 0
+        self._graph_moves_bodies = any(
+            moved_by_graph[static.node] for static in world.plan.bodies.statics
+        ) or any(
+            moved_by_graph[node] and plan.kind is not MotionKind.DYNAMIC
             for node, plan in world.plan.bodies.bodies.items()
         )
         """True if a behavior graph moves static colliders or kinematic bodies."""
@@ -129,9 +131,13 @@ class AnimationDriver:
         self._carried = CarriedColliders(world)
 
     @property
-    def has_work(self) -> bool:
+    def moves_anything(self) -> bool:
         """True if there are animations, deforming colliders, or a graph that moves colliders."""
-        return len(self.animator.animations) > 0 or len(self._deforming) > 0 or self._leads
+        return (
+            len(self.animator.animations) > 0
+            or len(self._deforming) > 0
+            or self._graph_moves_bodies
+        )
 
     @property
     def carries(self) -> bool:
@@ -162,17 +168,17 @@ class AnimationDriver:
         self._deforming.follow(ahead, time_step, is_jump=is_jump)
         self.animator.acted.clear()
         positions, rotations = self._rigid(ahead, self._followers)
-        self._world.kinematic_targets.aim(
+        self._world.kinematic_targets.set_targets(
             positions, rotations, self.animator.jumped[self._followers]
         )
         for node in self._anchors:
-            self._announce(node, world_from_node, ahead, time_step)
+            self._set_anchor(node, world_from_node, ahead, time_step)
 
     def settle(self, world_from_node: FloatArray) -> None:
         """Set colliders on kinematic bodies to the poses that these have now."""
         if self._carried.nodes:
             nodes = self._carried.nodes
-            self._world.kinematic_targets.stand(
+            self._world.kinematic_targets.set_poses(
                 nodes, *self._rigid(world_from_node, np.array(nodes, dtype=np.intp))
             )
 
@@ -193,9 +199,9 @@ class AnimationDriver:
         active |= (self._tree.parents >= 0) & scaled[self._tree.parents]
         moved = self._tree.nearest_at_or_above(active) >= 0
         if animator.acted:
-            led = np.zeros(len(self._tree), dtype=bool)
-            led[list(animator.acted)] = True
-            moved |= self._tree.nearest_at_or_above(led) >= 0
+            moved_by_graph = np.zeros(len(self._tree), dtype=bool)
+            moved_by_graph[list(animator.acted)] = True
+            moved |= self._tree.nearest_at_or_above(moved_by_graph) >= 0
         statics = [
             static.node
             for static in bodies.statics
@@ -232,12 +238,12 @@ class AnimationDriver:
         rotations, _, _ = split_linear(linear)
         return matrices[nodes, :3, 3], rotations
 
-    def _announce(self, node: int, now: FloatArray, ahead: FloatArray, time_step: float) -> None:
+    def _set_anchor(self, node: int, now: FloatArray, ahead: FloatArray, time_step: float) -> None:
         only = np.array([node], dtype=np.intp)
         (position,), (rotation,) = self._rigid(now, only)
         (next_position,), (next_rotation,) = self._rigid(ahead, only)
         turn = quat_multiply(next_rotation, quat_conjugate(rotation))
-        self._world.anchors.aim(
+        self._world.anchors.set_motion(
             node,
             position,
             rotation,

@@ -58,7 +58,7 @@ class AnimationPlayer:
         self._active = False
         self._beginning = False
         self._ending = False
-        self._led: tuple[float, bool, bool] | None = None
+        self._next_time: tuple[float, bool, bool] | None = None
         self.has_begun = False
         """True if the last :meth:`advance` was the first since it began or was sought."""
         self.has_wrapped = False
@@ -137,14 +137,14 @@ class AnimationPlayer:
         """
         self._beginning |= begins or not self._active
         self._running = self._active = True
-        self._led = time, is_backwards, is_last
+        self._next_time = time, is_backwards, is_last
 
     def advance(self, time_step: float) -> None:
         """Advance by a time step [s]."""
         self.has_begun, self._beginning = self._beginning, False
         self.has_wrapped = self._ending = False
-        if self._led is not None:
-            (time, is_backwards, is_last), self._led = self._led, None
+        if self._next_time is not None:
+            (time, is_backwards, is_last), self._next_time = self._next_time, None
             self.has_wrapped = (time < self._time) != is_backwards and time != self._time
             self._time = time
             self._running = self._active = not is_last

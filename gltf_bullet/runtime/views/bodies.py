@@ -33,7 +33,7 @@ class Body:
     def _link(self) -> tuple[int, int]:
         self._core.require_alive()
         link = self._core.world.link_of(self.node)
-        self._core.world.lease.require_body(link[0])
+        self._core.world.ownership.require_body(link[0])
         return link
 
     @property
@@ -91,7 +91,7 @@ class Body:
             ValueError: Not three finite numbers each.
         """
         impulses = finite_vector("linear", linear), finite_vector("angular", angular)
-        self._core.world.lease.require_body(self.body_id)
+        self._core.world.ownership.require_body(self.body_id)
         self._core.world.motion.apply_impulse(self.node, *impulses)
 
     def apply_point_impulse(self, impulse: Sequence[float], position: Sequence[float]) -> None:
@@ -122,13 +122,13 @@ class Body:
         if position is not None:
             arm = np.array(finite_vector("position", position)) - self.center_of_mass
             torque = np.cross(arm, linear)
-        self._core.world.lease.require_body(self.body_id)
+        self._core.world.ownership.require_body(self.body_id)
         self._core.world.motion.apply_force(self.node, linear, torque)
 
     def apply_torque(self, torque: Sequence[float]) -> None:
         """Apply a torque [N m] during the coming step, world axes; see :meth:`apply_force`."""
         turn = np.array(finite_vector("torque", torque))
-        self._core.world.lease.require_body(self.body_id)
+        self._core.world.ownership.require_body(self.body_id)
         self._core.world.motion.apply_force(self.node, np.zeros(3), turn)
 
     def __repr__(self) -> str:

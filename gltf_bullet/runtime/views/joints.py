@@ -53,7 +53,7 @@ class DegreeOfFreedom:
     def state(self) -> DofState:
         """Present position, velocity, applied force and hard limits, in one read."""
         self._core.require_alive()
-        self._core.world.lease.require_body(self._handle.body_id)
+        self._core.world.ownership.require_body(self._handle.body_id)
         return self._core.joint_controls.dof_state(self._handle)
 
     @property

@@ -217,9 +217,9 @@ def _set_node(core: SceneCore, node: int, field: str, value: Any) -> None:
         rotation = numbers / length
     else:
         scale = numbers
-    core.followers.tell(Jump.BEGINS)
+    core.followers.notify(Jump.BEGINS)
     core.place_node(node, matrices_from_trs(translation, rotation, scale))
-    core.followers.tell(Jump.ENDS)
+    core.followers.notify(Jump.ENDS)
 
 
 def _node_numbers(value: Any, field: str, pointer: str) -> FloatArray:

@@ -65,7 +65,7 @@ class LiveScenes:
                     yield LiveScene(entry.path, None, entry.model_at_load, entry.body_ids)
             elif not core.is_removed:
                 try:
-                    core.world.lease.require()
+                    core.world.ownership.require()
                 except WorldChangedError:
                     continue
                 yield LiveScene(entry.path, core, core.model.now, core.world.body_ids)
@@ -76,7 +76,7 @@ class LiveScenes:
             return not core.is_removed
         known = self._session.origins
         return all(
-            known.get(body) == origin and self._session.holds(body)
+            known.get(body) == origin and self._session.has_body(body)
             for body, origin in zip(entry.body_ids, entry.origins, strict=True)
         )
 

@@ -22,7 +22,7 @@ from gltf_bullet.bullet.exchange.contact_memory import (
     FoundContacts,
     between_links,
     contacts_of,
-    renamed,
+    with_body_ids,
 )
 from gltf_bullet.bullet.exchange.native_calls import python_contacts
 from gltf_bullet.bullet.joints.articulation import Articulation
@@ -316,7 +316,7 @@ class ContactReader:
                 self.where[body] = (number, frames)
         self.owners: Owners = dict.fromkeys(self.where, self)
         """Scene of each body id, for all scenes in the world."""
-        self.held: FloatArray | None = None
+        self.saved: FloatArray | None = None
         """Contacts that the next solve uses instead of the engine's."""
         self._starts = {
             body
@@ -354,7 +354,7 @@ class ContactReader:
         owner = self.owners.get(body)
         return owner is not None and constraint in owner.own_constraints
 
-    def join(self, owners: Owners, gravity_factor: Mapping[int, float]) -> None:
+    def register(self, owners: Owners, gravity_factor: Mapping[int, float]) -> None:
         """Register the scene with the others of the world.
 
         Args:
@@ -366,31 +366,31 @@ class ContactReader:
             owners[body] = self
         self.owners = owners
 
-    def leave(self) -> None:
+    def unregister(self) -> None:
         """Remove the scene from those of the world, after its bodies."""
         for bodies in (self.where, self.gravity_factor):
             for body in bodies:
                 if self.owners.get(body) is self:
                     del self.owners[body]
 
-    def hold(self) -> None:
+    def save_contacts(self) -> None:
         """Save the contacts for the next solve, before new ones without forces replace them."""
-        if self.held is None:
-            self.held = self._read()
+        if self.saved is None:
+            self.saved = self._read()
 
     def memory(self, own: Sequence[int]) -> ContactMemory:
         """Return the contacts of the next solve; ``own`` are the scene's bodies."""
-        held = self._read() if self.held is None else self.held
-        rows = renamed(held, {body: -2 - k for k, body in enumerate(own)})
+        saved = self._read() if self.saved is None else self.saved
+        rows = with_body_ids(saved, {body: -2 - k for k, body in enumerate(own)})
         return rows, self.robot_loads.memory
 
     def recall(self, memory: ContactMemory, own: Sequence[int]) -> None:
         """Restore a :meth:`memory` for the next solve."""
         rows, self.robot_loads.memory = memory
         if not len(rows) and not len(self._read()):
-            self.held = None  # the engine has none either
+            self.saved = None  # the engine has none either
             return
-        self.held = renamed(rows, {-2 - k: body for k, body in enumerate(own)})
+        self.saved = with_body_ids(rows, {-2 - k: body for k, body in enumerate(own)})
 
     @property
     def is_undisturbed(self) -> bool:
@@ -398,7 +398,7 @@ class ContactReader:
 
         Constraints of others count if the last step knew them.
         """
-        return not (self.foreign.ids or self.robot_loads.memory) and self.held is None
+        return not (self.foreign.ids or self.robot_loads.memory) and self.saved is None
 
     def has_foreign_constraints(self) -> bool:
         """Return True if other people's constraints exist now."""
@@ -414,17 +414,17 @@ class ContactReader:
         return contacts_of(rows, self._starts)
 
     @property
-    def is_curious(self) -> bool:
+    def reads_engine(self) -> bool:
         """True if the next :meth:`read` asks the engine."""
-        return self.held is None and self._is_solid
+        return self.saved is None and self._is_solid
 
-    def take(self, rows: FloatArray) -> None:
+    def set_contacts(self, rows: FloatArray) -> None:
         """Set the contacts that the next :meth:`read` uses."""
-        self.held = rows
+        self.saved = rows
 
-    def pass_over(self) -> None:
+    def drop_contacts(self) -> None:
         """Drop the contacts of this step, which another scene's solve includes."""
-        self.held = None
+        self.saved = None
         self.robot_loads.turn_over()
 
     def _read(self) -> FloatArray:
@@ -437,13 +437,13 @@ class ContactReader:
 
         ``None`` if there are none.
         """
-        rows = self.held
-        self.held = None
+        rows = self.saved
+        self.saved = None
         if not self._starts:
             return None
         rows = self._read() if rows is None else between_links(self.client_id, rows)
-        if held := self.foreign.rows():
-            rows = np.concatenate([rows, np.array(held).ravel()])
+        if constrained := self.foreign.rows():
+            rows = np.concatenate([rows, np.array(constrained).ravel()])
         if not len(rows):
             self.robot_loads.turn_over()
             return None

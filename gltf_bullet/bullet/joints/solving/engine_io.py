@@ -90,7 +90,7 @@ class EngineIo:
 
     def apply(self) -> None:
         """Apply the forces that the solve has found."""
-        self.commands.tell()
+        self.commands.apply()
 
     def close_loops(self, dt: float) -> int:
         """Move the coordinates in the arena so that loops are closed, after a step of ``dt`` [s].

@@ -18,7 +18,7 @@ from gltf_bullet.bullet.joints.scene_arena import Arena
 from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader, Touching
 from gltf_bullet.bullet.joints.solving.engine_io import EngineIo, connect
 from gltf_bullet.bullet.joints.solving.scene_islands import SceneIslands
-from gltf_bullet.bullet.joints.solving.step_findings import StepFindings
+from gltf_bullet.bullet.joints.solving.step_warnings import StepWarnings
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.errors import EngineError
 from gltf_bullet.planning.plan_memo import PlanMemo
@@ -36,7 +36,7 @@ __all__ = ["JointSolver"]
 # --- Writing the joint coordinates of an articulation into the engine -----------------------------
 
 
-class JointPlaces:
+class JointWriter:
     """Writes an articulation's joint and base states from the arena into the engine."""
 
     def __init__(self, articulation: Articulation) -> None:
@@ -66,13 +66,13 @@ class JointPlaces:
         self._last = articulation.arena.model(record, slots.LAST_STATE, at)
         self._placed = articulation.arena.model(record, slots.PLACED, 1)
 
-    def tell(self) -> None:
+    def write(self) -> None:
         """Write the arena's coordinates into the engine, bases that cannot move left out."""
-        self._tell(self._state.tolist(), has_moved=self._is_floating)
+        self._write(self._state.tolist(), has_moved=self._is_floating)
 
-    def restore(self) -> None:
+    def write_all(self) -> None:
         """Write all coordinates and velocities of the arena into the engine."""
-        self._tell(self._state.tolist(), has_moved=True)
+        self._write(self._state.tolist(), has_moved=True)
 
     def are_finite(self) -> bool:
         """Return True if all coordinates and velocities in the engine are finite."""
@@ -85,7 +85,7 @@ class JointPlaces:
                 numbers += (*state[0], *state[1])
         return all(map(math.isfinite, numbers))
 
-    def _tell(self, numbers: list[float], *, has_moved: bool) -> None:
+    def _write(self, numbers: list[float], *, has_moved: bool) -> None:
         """``has_moved``: write the bases as well."""
         client = self._client_id
         self._last[:], self._placed[:] = numbers, 1.0
@@ -106,7 +106,7 @@ class JointPlaces:
             )
 
 
-Pull = Callable[[FloatArray, npt.NDArray[np.intp]], FloatArray]
+Acceleration = Callable[[FloatArray, npt.NDArray[np.intp]], FloatArray]
 """Returns accelerations [m/s^2] of centres of mass in the world [k, 3] on motion nodes [k]."""
 
 _EVENTFUL = ~(outcomes.STEPPED | outcomes.CLOSED | outcomes.SENSED)
@@ -129,8 +129,8 @@ class JointSolver:
         self.articulations = tuple(articulations)
         self.contacts = contacts
         """Contacts of the scene's bodies."""
-        self.findings = StepFindings(self.articulations)
-        self.field: Pull | None = None
+        self.warnings = StepWarnings(self.articulations)
+        self.gravity_change: Acceleration | None = None
         """Accelerations of bodies by gravity that the engine lacks."""
         self._sources = [
             (body, *state)
@@ -140,7 +140,7 @@ class JointSolver:
         self.islands = SceneIslands(arena)
         self.io = EngineIo(client_id, arena, self.islands, self._sources)
         """Reads joint states from the engine and applies forces."""
-        self._pushed: list[FloatArray] = []
+        self._external_forces: list[FloatArray] = []
         self.is_last_part = True
         """True if the coming engine step ends a step."""
         self.has_closed = False
@@ -199,7 +199,7 @@ class JointSolver:
         """
         self.require_found(self.io.read(is_next=is_next))
 
-    def hear(self, dt: float) -> None:
+    def read_motor_forces(self, dt: float) -> None:
         """Read motor forces into the memory, for a snapshot; ``dt`` [s] of the next step."""
         self.read()
         prepare(self.row, layout.HEAR, 0, 0, dt, 0.0, 0.0, 0.0)
@@ -208,7 +208,7 @@ class JointSolver:
         """Raise ``EngineError`` if an outcome says ``LOST``; joints get their last states."""
         if found & outcomes.LOST:
             self.io.commands.has_motors = True
-            raise EngineError(self.findings.name_lost(are_back=self._restore_joints()))
+            raise EngineError(self.warnings.name_lost(are_back=self._restore_joints()))
 
     def _restore_joints(self) -> bool:
         """Set all joints to the states that were read last.
@@ -216,14 +216,14 @@ class JointSolver:
         Returns:
             True if all states in the engine are finite now: fixed bases cannot be set.
         """
-        places = [JointPlaces(articulation) for articulation in self.articulations]
+        places = [JointWriter(articulation) for articulation in self.articulations]
         for articulation in places:
-            articulation.restore()
+            articulation.write_all()
         return all(articulation.are_finite() for articulation in places)
 
     def _read(self, *, is_next: bool) -> None:
         self.read(is_next=is_next)
-        if self.field is None:
+        if self.gravity_change is None:
             return
         for articulation in self.articulations:
             states = articulation.read()
@@ -233,32 +233,34 @@ class JointSolver:
             ]
             nodes = np.array([frames.node[f] for f in massive], dtype=np.intp)
             pull = self.arena.model(articulation.record, slots.PULL, len(frames.link), 3)
-            pull[massive] = self.field(states.com[massive], nodes)
+            pull[massive] = self.gravity_change(states.com[massive], nodes)
 
-    def push(self, number: int, frame: int, force: FloatArray, torque: FloatArray) -> None:
+    def apply_force(self, number: int, frame: int, force: FloatArray, torque: FloatArray) -> None:
         """Apply a force [N] at a frame's centre of mass and a torque [N m] in the coming step."""
         record = self.arena.records[number]
         external = self.arena.model(record, slots.EXTERNAL, len(record.frames.link), 6)
         external[frame, :3] += torque
         external[frame, 3:] += force
-        self._pushed.append(external)
+        self._external_forces.append(external)
 
     @property
     def is_undisturbed(self) -> bool:
         """True if kernels have all data that the coming solve depends on."""
-        return self.is_native and self.field is None and self.contacts.is_undisturbed
+        return self.is_native and self.gravity_change is None and self.contacts.is_undisturbed
 
     @property
-    def is_pushed(self) -> bool:
-        """True if :meth:`push` was called for the coming step."""
-        return bool(self._pushed)
+    def has_external_forces(self) -> bool:
+        """True if :meth:`apply_force` was called for the coming step."""
+        return bool(self._external_forces)
 
     @property
-    def has_work(self) -> bool:
+    def has_joints(self) -> bool:
         """True if the scene has joints."""
         return bool(self.articulations)
 
-    def look(self, dt: float, gravity: Sequence[float], *, is_next: bool) -> Touching | None:
+    def find_contacts(
+        self, dt: float, gravity: Sequence[float], *, is_next: bool
+    ) -> Touching | None:
         """Read the engine; return the contacts of the articulations, or ``None``."""
         self._read(is_next=is_next)
         touching = self.contacts.read(dt, gravity)
@@ -269,7 +271,7 @@ class JointSolver:
     def require_finite(self, status: int) -> None:
         """Raise ``EngineError`` for forces that are not finite; none was applied yet."""
         if status & outcomes.NOT_FINITE:
-            raise EngineError(self.findings.explain())
+            raise EngineError(self.warnings.explain())
 
     def steps_needed(self, dt: float, *, has_room: bool = False) -> int:
         """Return the number of engine steps that the present motion needs in ``dt`` seconds.
@@ -279,21 +281,21 @@ class JointSolver:
         self.read()
         return int(prepare(self.row, layout.DIVIDE, int(has_room), 0, dt, 0.0, 0.0, 0.0))
 
-    def knows_again(self, rows: FloatArray) -> bool:
+    def recall_contacts(self, rows: FloatArray) -> bool:
         """Look up contacts of links that have touched before; return True if kernels may try again.
 
         ``rows``: the world's contacts, ROW_SIZE numbers each.
         """
-        return self.islands.know_again(self.contacts.own_rows(rows))
+        return self.islands.recall_contacts(self.contacts.own_rows(rows))
 
     def note(self, dt: float, gravity: Sequence[float]) -> None:
         """Record a step whose forces were applied."""
         self.last = (dt, gravity)
         self.pairs_seen, self.has_closed = None, False
-        if self._pushed and self.is_last_part:
-            for external in self._pushed:
+        if self._external_forces and self.is_last_part:
+            for external in self._external_forces:
                 external[:] = 0.0
-            self._pushed.clear()
+            self._external_forces.clear()
 
     def take(self, found: int, dt: float, gravity: Sequence[float]) -> None:
         """Finish what a kernel has solved, and applied unless its outcome says otherwise.
@@ -310,20 +312,20 @@ class JointSolver:
             found = int(
                 advance(self.row, stepping.LOOK | stepping.SOLVE | stepping.TELL, dt, *gravity)
             )
-        is_told = not found & outcomes.UNTOLD
+        is_applied = not found & outcomes.UNTOLD
         status = found & ~(outcomes.UNTOLD | outcomes.STEPPED)
         self.require_finite(status)
-        self.finish(status, dt, gravity, is_told=is_told)
+        self.finish(status, dt, gravity, is_applied=is_applied)
 
     def finish(
-        self, status: int, dt: float, gravity: Sequence[float], *, is_told: bool = False
+        self, status: int, dt: float, gravity: Sequence[float], *, is_applied: bool = False
     ) -> None:
-        """Apply the forces that the solve has found, unless kernels have (``is_told``)."""
+        """Apply the forces that the solve has found, unless kernels have (``is_applied``)."""
         if status & outcomes.STRANDED:
             for articulation in self.articulations:
                 articulation.refresh_native_limits()
-        self.findings.take(status, self.islands.index)
-        if not is_told:
+        self.warnings.take(status, self.islands.index)
+        if not is_applied:
             self.io.apply()
         self.note(dt, gravity)
         commands = self.io.commands
@@ -340,15 +342,15 @@ class JointSolver:
         """Write the coordinates of closed loops into the engine; report loops that stay open."""
         if status & outcomes.WAS_MOVED:
             for places in self._looped:
-                places.tell()
+                places.write()
         if status & outcomes.WAS_TORN:
-            self.findings.name_torn()
+            self.warnings.name_open_loops()
 
     @cached_property
-    def _looped(self) -> list[JointPlaces]:
+    def _looped(self) -> list[JointWriter]:
         """Joint coordinates of articulations with loops."""
         return [
-            JointPlaces(articulation)
+            JointWriter(articulation)
             for articulation in self.articulations
             if self.arena.ints[articulation.record.offset + slots.CLOSURE_COUNT]
         ]
@@ -368,14 +370,14 @@ class JointSolver:
         """Solve a scene with contacts; return its outcome and those of the joined scenes.
 
         ``joined``: solvers of scenes that take their own forces from this solve, by their numbers
-        in ``touching``, after :meth:`take_part`.
+        in ``touching``, after :meth:`read_for_other_solve`.
         """
         arenas = {k: solver.arena for k, solver in joined.items()}
         status, others = self.islands.solve_touching(touching, dt, gravity, arenas)
         return [(self, status), *((solver, others[k]) for k, solver in joined.items())]
 
-    def take_part(self, *, is_next: bool) -> None:
+    def read_for_other_solve(self, *, is_next: bool) -> None:
         """Read the engine for the solve of another scene that includes this one's bodies."""
         self.is_known = False
         self._read(is_next=is_next)
-        self.contacts.pass_over()
+        self.contacts.drop_contacts()

@@ -11,8 +11,8 @@ from gltf_bullet.bullet.exchange.contact_memory import (
     NO_CONTACTS,
     TouchMemory,
     TouchPattern,
-    remember,
-    who_touches,
+    contact_pattern,
+    make_memory,
 )
 from gltf_bullet.bullet.exchange.native_calls import NO_NATIVE
 from gltf_bullet.bullet.joints.scene_arena import Arena
@@ -98,7 +98,7 @@ class SceneIslands:
         self._touch[0][:1] = 0
         self._touches.clear()
 
-    def know_again(self, rows: FloatArray) -> bool:
+    def recall_contacts(self, rows: FloatArray) -> bool:
         """Use the memory of an earlier step with the same pattern of contacts; False without one.
 
         Args:
@@ -115,7 +115,7 @@ class SceneIslands:
         count = len(rows) // ROW_SIZE
         if count > self._most_marked:
             self._most_marked, self._marks = 2 * count, places(2 * count)
-        return who_touches(rows, self._marks)
+        return contact_pattern(rows, self._marks)
 
     # --- the solve ----------------------------------------------------------------------------
 
@@ -169,7 +169,7 @@ class SceneIslands:
         found = touching.found() if self.native is not NO_NATIVE else None
         if found is not None:
             _, rows, contacts, _, _ = self._room
-            self._touch = remember(found, min(contacts, (rows - self._rows) // 3))
+            self._touch = make_memory(found, min(contacts, (rows - self._rows) // 3))
             pattern = self._pattern(touching.own_rows)
             self._touches.pop(pattern, None)
             self._touches[pattern] = self._touch

@@ -42,18 +42,18 @@ class WorldContacts:
 
         The group has all that is connected with it by contacts: what lies on a neighbour weighs.
         """
-        if not reader.is_curious:
+        if not reader.reads_engine:
             return
         rows = self._read(reader)
         if not len(self._numbers):
             self._group(rows, reader.owners)
         number = self._number_of.get(self._find(reader))
         if number is None:
-            reader.take(_NOTHING)
+            reader.set_contacts(_NOTHING)
             return
         if number not in self._rows_of:
             self._rows_of[number] = rows[self._numbers == number].ravel()
-        reader.take(self._rows_of[number])
+        reader.set_contacts(self._rows_of[number])
 
     def _read(self, reader: ContactReader) -> FloatArray:
         if self._rows is None:

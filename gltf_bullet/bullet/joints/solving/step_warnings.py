@@ -16,7 +16,7 @@ from gltf_bullet.solver import outcomes
 from gltf_bullet.solver.step_division import MOST_STEPS
 from gltf_bullet.transforms import IntArray
 
-__all__ = ["StepFindings"]
+__all__ = ["StepWarnings"]
 
 FORCES_NOT_FOUND = IssueKind(
     "FORCES_NOT_FOUND",
@@ -62,12 +62,12 @@ DRIVE_TAKEN_OVER = IssueKind(
 )
 
 
-class StepFindings:
+class StepWarnings:
     """Issues found in the steps of one scene's articulations."""
 
     def __init__(self, articulations: Sequence[Articulation]) -> None:
         self._articulations = articulations
-        self._told: set[tuple[IssueKind, int]] = set()
+        self._reported: set[tuple[IssueKind, int]] = set()
         self._issues: tuple[Issue, ...] = ()
 
     @property
@@ -88,12 +88,12 @@ class StepFindings:
         """Report the joints with externally driven axes."""
         for articulation in self._articulations:
             articulation.arena.ints[articulation.record.offset + slots.TAKES_OVER] = 0
-            if not articulation.taken.any():
+            if not articulation.externally_driven.any():
                 continue
             for row in np.flatnonzero(articulation.rows.is_drive).tolist():
-                if articulation.is_taken(row):
+                if articulation.is_externally_driven(row):
                     planned = articulation.plan.joints[articulation.plan.rows[row].joint]
-                    self._tell(DRIVE_TAKEN_OVER, planned.joint.node)
+                    self._report(DRIVE_TAKEN_OVER, planned.joint.node)
 
     def name_divided(self, dt: float) -> None:
         """Report bodies whose joints move too far in a step of ``dt`` seconds."""
@@ -101,9 +101,9 @@ class StepFindings:
             record, arena = articulation.record, articulation.arena
             needed = float(arena.floats[arena.ints[record.offset + slots.COMING]])
             if needed > 1.0:
-                self._tell(STEP_DIVIDED, _body_at(articulation, 0), time_step=dt)
+                self._report(STEP_DIVIDED, _body_at(articulation, 0), time_step=dt)
             if needed > MOST_STEPS:
-                self._tell(
+                self._report(
                     STEP_TOO_LONG, _body_at(articulation, 0), time_step=dt, needed=needed,
                     most=MOST_STEPS, rate=dt * MOST_STEPS / needed,
                 )  # fmt: skip
@@ -123,7 +123,7 @@ class StepFindings:
                 planned = articulation.plan.joints[planned_row.joint]
                 is_angle = planned_row.row.metric in (RowMetric.CONE, RowMetric.ANGLE)
                 unit = "rad" if is_angle else "m"
-                self._tell(JOINT_LIMIT_LEFT, planned.joint.node, gap=gap, unit=unit)
+                self._report(JOINT_LIMIT_LEFT, planned.joint.node, gap=gap, unit=unit)
 
     def _name_unconverged(self, index: IntArray) -> None:
         """Report a body of each island without converged forces, from the islands' integers."""
@@ -131,9 +131,9 @@ class StepFindings:
         for articulation in self._articulations:
             block = articulation.arena.ints[articulation.record.offset + slots.BLOCK]
             if block >= 0 and index[index[layout.BLOCK_LABEL] + block] == label:
-                self._tell(FORCES_NOT_FOUND, _body_at(articulation, 0))
+                self._report(FORCES_NOT_FOUND, _body_at(articulation, 0))
 
-    def name_torn(self) -> None:
+    def name_open_loops(self) -> None:
         """Report the joints of loops that stay open."""
         for articulation in self._articulations:
             record, ints = articulation.record, articulation.arena.ints
@@ -144,7 +144,7 @@ class StepFindings:
                 closed = [c for c in articulation.plan.loop_constraints if is_engine_constraint(c)]
                 planned = articulation.plan.joints[closed[number].joint]
                 gap = float(np.abs(gaps[number]).max())
-                self._tell(JOINT_LOOP_TORN, planned.joint.node, gap=gap)
+                self._report(JOINT_LOOP_TORN, planned.joint.node, gap=gap)
 
     def explain(self) -> str:
         """Return the message about forces that are not finite."""
@@ -169,9 +169,9 @@ class StepFindings:
             )
         )
 
-    def _tell(self, kind: IssueKind, node: int, **values: float | str) -> None:
-        if (kind, node) not in self._told:
-            self._told.add((kind, node))
+    def _report(self, kind: IssueKind, node: int, **values: float | str) -> None:
+        if (kind, node) not in self._reported:
+            self._reported.add((kind, node))
             sink = Diagnostics()
             sink.report(kind, JsonPointer(f"/nodes/{node}"), **values)
             self._issues += sink.issues

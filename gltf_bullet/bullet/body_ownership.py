@@ -14,13 +14,13 @@ import pybullet
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.errors import EngineError, WorldChangedError
 
-__all__ = ["BodyLease"]
+__all__ = ["BodyOwnership"]
 
 _ROUNDS = 8
 """Number of calls between two checks of another body's tag, where the last created body is ours."""
 
 
-class BodyLease:
+class BodyOwnership:
     """The bodies of one scene; raises an error once any of them is gone from the world."""
 
     __slots__ = (
@@ -44,7 +44,7 @@ class BodyLease:
         """
         self.owner = object()
         """Identity of the scene as owner; it keeps nothing of the scene alive."""
-        session.sign(body_ids, unsynchronised, self.owner)
+        session.tag(body_ids, unsynchronised, self.owner)
         self._session = session
         self._body_ids = tuple(body_ids)
         self._own = frozenset(body_ids)
@@ -69,14 +69,14 @@ class BodyLease:
             raise WorldChangedError(self._lost)
         client_id = self._session.client_id
         try:
-            if len(self._body_ids) == 1 and self._session.holds(self._body_ids[0], self.owner):
+            if len(self._body_ids) == 1 and self._session.has_body(self._body_ids[0], self.owner):
                 return
             count = pybullet.getNumBodies(client_id)
             # A body that is created in the place of a removed one gets its id, and is the last.
             last = pybullet.getBodyUniqueId(count - 1, client_id) if count else -1
         except pybullet.error:
             self._lose(f"physics client {client_id} was disconnected")
-        if count == self._count and last == self._last and self._holds_next(last):
+        if count == self._count and last == self._last and self._has_next(last):
             return
         self._examine()
         self._count, self._last = count, last
@@ -88,7 +88,7 @@ class BodyLease:
             WorldChangedError: As for :meth:`require`.
         """
         self.require()
-        if not self._session.holds(body_id, self.owner):
+        if not self._session.has_body(body_id, self.owner):
             self._examine()
 
     def __enter__(self) -> None:
@@ -105,16 +105,16 @@ class BodyLease:
             self._examine()
             raise EngineError(str(error)) from error
 
-    def _holds_next(self, last: int) -> bool:
+    def _has_next(self, last: int) -> bool:
         if not self._body_ids:
             return self._session.is_alive()
-        holds, own = self._session.holds, self._body_ids
+        has_body, own = self._session.has_body, self._body_ids
         self._next = (self._next + 1) % (_ROUNDS * len(own))
         if last not in self._own:
-            return holds(own[self._next % len(own)], self.owner)
+            return has_body(own[self._next % len(own)], self.owner)
         others = self._next // _ROUNDS
-        return holds(last, self.owner) and (
-            self._next % _ROUNDS > 0 or holds(own[others], self.owner)
+        return has_body(last, self.owner) and (
+            self._next % _ROUNDS > 0 or has_body(own[others], self.owner)
         )
 
     def _examine(self) -> None:
@@ -126,7 +126,7 @@ class BodyLease:
                 "again; load the asset anew"
             )
         for body_id in self._body_ids:
-            if not session.holds(body_id, self.owner):
+            if not session.has_body(body_id, self.owner):
                 self._lose(
                     f"body {body_id} ({self._name_of(body_id)}) was removed from the world of "
                     f"physics client {session.client_id} by somebody else; remove the scene and "
