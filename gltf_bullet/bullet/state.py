@@ -120,16 +120,17 @@ class EngineSnapshot:
     ) -> None:
         """Take the state of a world as it is now, and go on from it as from a restored one.
 
-        A contact that the state does not know stays as it is at restoring, a restored one lacks
-        its stiffness until it is made anew, and pairs have the order in which they were made anew
-        (all measured: compounds 18 mm apart after 200 steps otherwise). So all contacts are made
-        anew twice, before the state is taken and before it is restored: with one of both, 61 of 90
-        piles of compounds replay otherwise, with both 8.
+        Restoring keeps contacts that are not in the state, restored contacts lack their stiffness
+        until they are made anew, and pairs have the order in which they were made anew (all
+        measured: compounds 18 mm apart after 200 steps otherwise). So all contacts are made anew
+        twice, before the state is taken and before it is restored: with one of both, 61 of 90
+        piles of compounds replay differently, with both 8.
 
         Args:
             session: The world.
-            worlds: Of the scenes that will be restored from it, in that order.
-            has_moved: Whether they have been stepped: before, once is enough.
+            worlds: Scenes that will be restored from it, in that order.
+            has_moved: True if they have been stepped; before the first step, renewing the contacts
+                once is enough.
 
         Raises:
             EngineError: PyBullet refused.
@@ -152,13 +153,13 @@ class EngineSnapshot:
     def restore(self, session: EngineSession) -> bool:
         """Put a world back into this state; its bodies must be those of the saved one.
 
-        The engine knows them by their places in its lists, where the last one takes the place of
-        one that is removed: it would put bodies where others were, without a word. So where their
-        order is another, those that are still known are put back one by one, others stay as they
+        The engine identifies them by their places in its lists, where the last one fills the place
+        of a removed one: it would restore bodies to the poses of others, silently. So if their
+        order has changed, bodies that are still known are restored one by one, others stay as they
         are, and contacts are found anew.
 
         Returns:
-            Whether the engine has put them all back: :meth:`restore_again` does for a second time.
+            True if the engine has restored them all, so that :meth:`restore_again` may follow.
 
         Raises:
             EngineError: PyBullet refused: the bodies are others.
@@ -174,7 +175,7 @@ class EngineSnapshot:
                 self._restore_whole(session)
             for name, body in now:
                 state = self._bodies.get(name)
-                # The engine's lists are not quite that of its ids: what they tell is compared.
+                # The engine's lists are not quite in the order of its ids: poses are compared.
                 if state is not None and not is_placed(session.client_id, body, state):
                     write_body(session.client_id, body, state)
                     is_whole = False

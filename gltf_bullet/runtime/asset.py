@@ -93,12 +93,12 @@ def load_gltf(
     Args:
         source: A path, bytes, a binary file object or a ``pygltflib.GLTF2``.
         physics_client: A client id or a ``pybullet_utils`` ``BulletClient``.
-        position: Where the asset's origin stands in the world [m].
-        orientation: How the asset is turned, xyzw, after standing up.
+        position: Position of the asset's origin in the world [m].
+        orientation: Rotation of the asset, xyzw, after ``up_axis``.
         scale: Uniform size factor, like the scale of a parent node: lengths grow, stated masses,
             inertias, velocities and limits of joints stay.
         up_axis: ``"z"`` turns glTF's +Y up into a Z-up world; ``"y"`` keeps glTF's axes.
-        scene_index: Which glTF scene; ``None`` takes the file's default.
+        scene_index: Index of the glTF scene; ``None``: the file's default.
         options: Choices that the file cannot make.
 
     Raises:

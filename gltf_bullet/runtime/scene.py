@@ -289,7 +289,7 @@ class Scene:
     ) -> None:
         """rigid_body/applyImpulse: change the velocity of the node's body at once.
 
-        Does nothing for a node without a dynamic body at or above it, as the text says.
+        Does nothing for a node without a dynamic body at or above it, as the specification states.
 
         Args:
             node: Index or name.

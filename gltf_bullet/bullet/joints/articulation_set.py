@@ -223,10 +223,10 @@ class ArticulationSet(JointedLinks):
     ) -> None:
         """Set a moving anchor's present pose and its velocity over the coming step.
 
-        Call it before ``JointSteps.before_step``, every step. ``node`` is one of ``plans.moving_anchors``:
-        a kinematic motion node or an animated attachment node. Velocities are those of the node's
-        origin, world axes; their change since the last call is the anchor's acceleration, which
-        acts on the jointed bodies.
+        Call it before ``JointSteps.before_step``, every step. ``node`` is one of
+        ``plans.moving_anchors``: a kinematic motion node or an animated attachment node. Velocities
+        are those of the node's origin, world axes; their change since the last call is the anchor's
+        acceleration, which acts on the jointed bodies.
         """
         anchor = self._anchors[node]
         velocity = np.array([*linear_velocity, *angular_velocity], dtype=np.float64)

@@ -89,18 +89,17 @@ def record_world(
             rec.after_step()          # or rec.step(), which does both
         rec.export_glb("rollout.glb")
 
-    A body that is removed meanwhile ends its motion there, one that is made is left out; from the
-    next frame on ``issues`` names it. Bodies carry a user datum (``addUserData``) by which they are
-    told from later ones of the same id.
+    A body that is removed meanwhile ends its motion there, and a new one is left out; from the next
+    frame on ``issues`` names it. Recorded bodies get a user datum (``addUserData``) that
+    distinguishes them from later bodies with the same id.
 
     Args:
         physics_client: A client id or a ``BulletClient``.
-        fps: Frames per second of simulated time at most, instead of every step; frames fall on
-            engine steps, and what happens between them is not seen.
-        bodies: Ids; ``None``: all that there are now.
-        tolerance: [m] Keep keys where playback would be further off than this at any step, whatever
-            ``fps`` says; ``None``: 1e-3 without ``fps``. Until it is written a link takes 56 bytes
-            for each step.
+        fps: Largest number of frames per second of simulated time, instead of every step; frames
+            fall on engine steps, and what happens between them is lost.
+        bodies: Ids of the bodies; ``None``: all present ones.
+        tolerance: Largest error [m] of playback at any step, whatever ``fps`` is; ``None``: 1e-3
+            without ``fps``. Until it is written a link takes 56 bytes for each step.
 
     Raises:
         EngineError: The client is not connected, or a body does not exist.
