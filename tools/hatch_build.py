@@ -22,7 +22,8 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 _PLACE = "gltf_bullet/solver/compiled"
-_COMPILING = "gltf_bullet/solver/compiling"
+_SOURCES = ("gltf_bullet/numba_aot", "gltf_bullet/solver")
+"""All that the libraries are made of, as ``gltf_bullet.solver`` says as well."""
 _IMPORTED = {"filelock", "lazy-loader", "numpy", "platformdirs"}
 """Packages that the modules of kernels import."""
 
@@ -75,21 +76,22 @@ class KernelHook(BuildHookInterface[Any]):
 
     def _present(self) -> list[Path]:
         """Find the libraries of these sources in the tree, where they were made before."""
-        library = self._run("library")
+        library = self._library()
         if not library.is_for_this_platform():
             return []
-        digest = library.source_digest()
+        digest = library.source_digest([Path(self.root) / folder for folder in _SOURCES])
         folder = Path(self.root) / _PLACE
         paths = [folder / library.library_name(level, digest) for level in library.LEVELS]
         return paths if all(path.is_file() for path in paths) else []
 
     def _can_compile(self) -> bool:
-        return bool(self._run("library").is_for_this_platform() and self._run("linking").linker())
+        library = self._library()
+        return bool(library.is_for_this_platform() and library.linker())
 
-    def _run(self, name: str) -> ModuleType:
+    def _library(self) -> ModuleType:
         """Import a module that needs the standard library only, without the package around it."""
-        path = Path(self.root) / _COMPILING / f"{name}.py"
-        spec = importlib.util.spec_from_file_location(f"_gltf_bullet_{name}", path)
+        path = Path(self.root) / _SOURCES[0] / "library.py"
+        spec = importlib.util.spec_from_file_location("_numba_aot_library", path)
         if spec is None or spec.loader is None:
             raise ImportError(f"{path} is no module")
         module = importlib.util.module_from_spec(spec)

@@ -36,7 +36,7 @@ loaded = time.perf_counter()
 before = scene.node_matrices.copy()
 scene.step(240)
 assert abs(scene.node_matrices - before).max() > 0.1, "the ragdoll does not fall"
-from gltf_bullet.solver.compiling.library import package_library
+from gltf_bullet.numba_aot.library import package_library
 print(json.dumps({
     "load": loaded - start,
     "step": (time.perf_counter() - loaded) / 240,

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gltf_bullet.bullet.joints.joint_controls import JointControls
-from gltf_bullet.bullet.joints.scene_arena import RowTable
+from gltf_bullet.bullet.joints.scene_arrays import RowTable
 from gltf_bullet.envs.config import Action, DriveAction, EventAction, VariableAction
 from gltf_bullet.envs.name_checks import graph_of
 from gltf_bullet.model import JointDrive

@@ -113,7 +113,8 @@ class SceneCore:
         """True if the number of engine steps per step is not fixed by the options."""
         self.acting: SceneGraph | None = None
         """The file's behavior graph, set by ``Scene``."""
-        self._listeners: list[Callable[[], object]] = []
+        self.listeners: list[Callable[[], object]] = []
+        """Callbacks at the end of each step: see :meth:`on_step`."""
         self._when_removed: list[Callable[[], object]] = []
         self.followers = Followers(asset, placement, options, self.require_alive)
         world = self._engine_world(translation)
@@ -268,14 +269,9 @@ class SceneCore:
         return self.is_divided_by_need and (self.acting is None or self.acting.is_idle)
 
     @property
-    def is_listened_to(self) -> bool:
-        """True if there are callbacks at the end of each step."""
-        return bool(self._listeners)
-
-    @property
     def is_unattended(self) -> bool:
         """True if only bodies and joints have to do something in the next step."""
-        is_watched = self._is_busy or self._listeners or self.is_removed
+        is_watched = self._is_busy or self.listeners or self.is_removed
         return not (is_watched or self._start.is_wanted or self._acts)
 
     @property
@@ -286,7 +282,7 @@ class SceneCore:
     @property
     def is_interfered(self) -> bool:
         """True if code of others may have changed the world since the last step began."""
-        return bool(self._is_busy or self._listeners or self.events or self._acts)
+        return bool(self._is_busy or self.listeners or self.events or self._acts)
 
     def begin_step(self, settings: EngineSettings) -> None:
         """Do what comes once in a step: the state to reset to, animations, the world's settings."""
@@ -312,7 +308,7 @@ class SceneCore:
         """Process an engine step; ``is_last``: it ends a step, so that callbacks are called."""
         self.note_steps(settings.time_step, 1)
         self.world.after_step(settings)
-        is_watched = self._is_busy or self._listeners
+        is_watched = self._is_busy or self.listeners
         if is_watched:
             self.refresh()
         if self._has_triggers:
@@ -322,7 +318,7 @@ class SceneCore:
         elif not is_watched:
             self.world.put_back_fast()
         if is_last:
-            for listener in tuple(self._listeners):
+            for listener in tuple(self.listeners):
                 listener()
         if self.acting is not None:
             self.acting.after_step(self.events)
@@ -359,11 +355,11 @@ class SceneCore:
 
     def on_step(self, callback: Callable[[], object]) -> Callable[[], None]:
         """Call ``callback`` at the end of every step; return a function that ends it."""
-        self._listeners.append(callback)
+        self.listeners.append(callback)
 
         def end() -> None:
             with suppress(ValueError):
-                self._listeners.remove(callback)
+                self.listeners.remove(callback)
 
         return end
 

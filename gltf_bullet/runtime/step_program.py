@@ -347,23 +347,25 @@ class StepProgram:
         """Make the next steps in one call of kernels; return how many, 0 if they need Python."""
         # Called in every step: a call is a hundredth of a cart-pole's step.
         settings, is_one = self._session.known_settings, len(cores) == 1
-        may_divide = False
+        may_divide = leaves_something = have_triggers = False
         for core in cores:
             if not core.may_be_compiled:
                 return 0
             compiled = core.world.compiled_steps
             if not (compiled.are_possible(settings) and (is_one or compiled.may_join())):
                 return 0
-            may_divide = may_divide or core.may_divide
-            if count > 1 and (core.is_listened_to or compiled.leave_something):
-                count = 1
+            if core.may_divide:
+                may_divide = True
+            if core.listeners or compiled.leave_something:
+                leaves_something, count = True, 1
+            if compiled.have_triggers:
+                have_triggers = True
         joints = compiled.joints if is_one else self._joints_of(cores)
         over, is_open, is_stepped = joints.make(settings, count, may_divide=may_divide)
-        if over and not is_open:
-            for core in cores:
-                if core.is_listened_to or core.world.compiled_steps.have_left_something:
-                    over, is_open, is_stepped = over - 1, True, True
-                    break
+        if have_triggers and not leaves_something:
+            leaves_something = any(core.world.compiled_steps.have_overlaps for core in cores)
+        if leaves_something and over and not is_open:
+            over, is_open, is_stepped = over - 1, True, True
         if over:
             for core in cores:
                 core.note_steps(settings.time_step, over)

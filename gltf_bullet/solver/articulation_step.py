@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import math
 
-from gltf_bullet.solver import arena
-from gltf_bullet.solver.arena import (
-    ANCHOR,
-    LINK_GRAVITY_FACTOR,
-    LINK_MASS,
-    LINK_SIZE,
-    POSE_COM,
-    POSE_SIZE,
-)
+from gltf_bullet.numba_aot import kernel
+from gltf_bullet.solver.articulation_arrays import ANCHOR, LINK, POSE, Articulation
 from gltf_bullet.solver.centred_bias import centre_bias
 from gltf_bullet.solver.cholesky import factor_dense, forward_dense, solve_dense
-from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.last_step.foreign_motors import is_taken
 from gltf_bullet.solver.row_bends import BENT, bend_freely, bend_held, relief
 from gltf_bullet.solver.row_metrics import measure_rows
@@ -63,77 +55,79 @@ def prepare_articulation(
     ints: IntArray,
     floats: FloatArray,
     work: FloatArray,
-    a: int,
+    articulation: Articulation,
     dt: float,
     gx: float,
     gy: float,
     gz: float,
 ) -> None:
     """Everything before the solve of one step of ``dt`` seconds, from :func:`evaluate_tree`."""
-    n = ints[a + arena.DOF_COUNT]
-    mass, last = ints[a + arena.MASS], ints[a + arena.LAST_MASS]
+    n = articulation.dof_count
+    mass, last = articulation.mass, articulation.last_mass
     for k in range(n * n):
         floats[last + k] = work[mass + k]
-    factor_dense(work, mass, n, ints[a + arena.FACTOR])
-    _apply_known_forces(ints, floats, work, a, dt, gx, gy, gz)
-    centre_bias(ints, floats, work, a, dt)
-    velocity, free = ints[a + arena.VELOCITY], ints[a + arena.VELOCITY_FREE]
-    applied, centred = ints[a + arena.APPLIED], ints[a + arena.CENTRED]
+    factor_dense(work, mass, n, articulation.factor)
+    _apply_known_forces(ints, floats, work, articulation, dt, gx, gy, gz)
+    centre_bias(ints, floats, work, articulation, dt)
+    velocity, free = articulation.velocity, articulation.free_velocity
+    applied, centred = articulation.applied_force, articulation.centred_bias
     for k in range(n):
         work[free + k] = work[applied + k] - work[centred + k]
-    solve_dense(work, ints[a + arena.FACTOR], n, free)
+    solve_dense(work, articulation.factor, n, free)
     for k in range(n):
         work[free + k] = work[velocity + k] + dt * work[free + k]
-    measure_rows(ints, floats, work, a)
-    bend_freely(ints, floats, work, a, dt)
-    _bound_rows(ints, floats, work, a, dt)
+    measure_rows(ints, floats, work, articulation)
+    bend_freely(ints, floats, work, articulation, dt)
+    _bound_rows(ints, floats, work, articulation, dt)
 
 
 @kernel
-def _bound_rows(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt: float) -> None:
+def _bound_rows(
+    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, dt: float
+) -> None:
     """Softness, velocity target and bounds of the impulse of every row."""
-    ints[a + arena.STRANDED] = 0
-    n, rows = ints[a + arena.DOF_COUNT], ints[a + arena.ROW_COUNT]
-    free, factor = ints[a + arena.VELOCITY_FREE], ints[a + arena.FACTOR]
-    part = ints[a + arena.SCRATCH]
-    softness, target = ints[a + arena.ROW_SOFTNESS], ints[a + arena.ROW_TARGET]
-    low, high = ints[a + arena.ROW_LOW], ints[a + arena.ROW_HIGH]
-    last, last_dt = ints[a + arena.LAST_IMPULSE], floats[ints[a + arena.LAST_DT]]
+    articulation.outside_limit = 0
+    n, rows = articulation.dof_count, articulation.row_count
+    free, factor = articulation.free_velocity, articulation.factor
+    part = articulation.scratch
+    softness, target = articulation.row_softness, articulation.row_target
+    low, high = articulation.row_low, articulation.row_high
+    last, last_dt = articulation.last_impulse, floats[articulation.last_dt]
     largest = 0.0
-    for r in range(ints[a + arena.TOTAL_ROWS]):
-        row, total = ints[a + arena.ROW_JACOBIAN] + n * r, 0.0
+    for r in range(articulation.total_rows):
+        row, total = articulation.row_jacobian + n * r, 0.0
         for k in range(n):
             work[part + k] = work[row + k]
         forward_dense(work, factor, n, part)
         for k in range(n):
             total += work[part + k] ** 2
-        work[ints[a + arena.ROW_COMPLIANCE] + r] = total
+        work[articulation.row_compliance + r] = total
         largest = max(largest, total)
     c, k = 0, 0
-    for r in range(ints[a + arena.TOTAL_ROWS]):
-        compliance = work[ints[a + arena.ROW_COMPLIANCE] + r]
+    for r in range(articulation.total_rows):
+        compliance = work[articulation.row_compliance + r]
         # A row that can move nothing has the softness of one that moves a little.
         hard = HARD * (max(compliance, 1e-6 * largest) if largest > 0.0 else 1.0)
-        drift = work[ints[a + arena.ROW_DRIFT] + r]
+        drift = work[articulation.row_drift + r]
         if r < rows:
-            row = ints[a + arena.ROW_JACOBIAN] + n * r
+            row = articulation.row_jacobian + n * r
             speed = drift
             for i in range(n):
                 speed += work[row + i] * work[free + i]
-            bend = work[ints[a + arena.ROW_BEND] + r]
-            _bound_row(ints, floats, work, a, dt, r, speed, bend, compliance, hard)
+            bend = work[articulation.row_curvature + r]
+            _bound_row(ints, floats, work, articulation, dt, r, speed, bend, compliance, hard)
             if bend != 0.0 and compliance > 1e-6 * largest:
-                _follow_bend(ints, floats, work, a, dt, r, speed, bend, compliance, hard)
+                _follow_bend(ints, floats, work, articulation, dt, r, speed, bend, compliance, hard)
         else:
             gap = 0.0
             if k < 3:
-                gap = work[ints[a + arena.CLOSURE_GAP] + 3 * c + k]
+                gap = work[articulation.closure_gap + 3 * c + k]
                 gap = min(max(gap, -CLOSURE_GAP), CLOSURE_GAP)
             work[softness + r] = hard
             work[target + r] = -BAUMGARTE / dt * gap
             work[low + r], work[high + r] = -math.inf, math.inf
             k += 1
-            if k == ints[ints[a + arena.CLOSURE_SIZE] + c]:
+            if k == ints[articulation.closure_size + c]:
                 c, k = c + 1, 0
         work[target + r] -= drift
         if work[softness + r] == hard and last_dt > 0.0:
@@ -147,7 +141,7 @@ def _follow_bend(
     ints: IntArray,
     floats: FloatArray,
     work: FloatArray,
-    a: int,
+    articulation: Articulation,
     dt: float,
     r: int,
     speed: float,
@@ -158,19 +152,19 @@ def _follow_bend(
     """Let a row reckon with how far its metric bends while it does what it must."""
     first, before = 0.0, bend
     for k in range(BEND_PASSES):
-        impulse = (work[ints[a + arena.ROW_TARGET] + r] - speed) / compliance
-        impulse = max(impulse, work[ints[a + arena.ROW_LOW] + r])
-        impulse = min(impulse, work[ints[a + arena.ROW_HIGH] + r])
+        impulse = (work[articulation.row_target + r] - speed) / compliance
+        impulse = max(impulse, work[articulation.row_low + r])
+        impulse = min(impulse, work[articulation.row_high + r])
         if impulse == 0.0:
             return
-        bend = bend_held(ints, floats, work, a, r, impulse, dt)
+        bend = bend_held(ints, floats, work, articulation, r, impulse, dt)
         first = bend if k == 0 else first
-        _bound_row(ints, floats, work, a, dt, r, speed, bend, compliance, hard)
+        _bound_row(ints, floats, work, articulation, dt, r, speed, bend, compliance, hard)
         if abs(bend - before) <= BENT:
             return
         before = bend
     # A step that crosses a good part of the circle: the first pass errs towards less energy.
-    _bound_row(ints, floats, work, a, dt, r, speed, first, compliance, hard)
+    _bound_row(ints, floats, work, articulation, dt, r, speed, first, compliance, hard)
 
 
 @kernel
@@ -178,7 +172,7 @@ def _bound_row(
     ints: IntArray,
     floats: FloatArray,
     work: FloatArray,
-    a: int,
+    articulation: Articulation,
     dt: float,
     r: int,
     speed: float,
@@ -190,28 +184,28 @@ def _bound_row(
 
     ``bend`` is what the step adds to its value beyond that.
     """
-    softness, target = ints[a + arena.ROW_SOFTNESS] + r, ints[a + arena.ROW_TARGET] + r
-    low, high = ints[a + arena.ROW_LOW] + r, ints[a + arena.ROW_HIGH] + r
-    value = work[ints[a + arena.ROW_VALUE] + r]
-    lower, upper = floats[ints[a + arena.ROW_LOWER] + r], floats[ints[a + arena.ROW_UPPER] + r]
-    stiffness = floats[ints[a + arena.ROW_STIFFNESS] + r]
-    damping = floats[ints[a + arena.ROW_DAMPING] + r]
-    is_drive = ints[ints[a + arena.ROW_IS_DRIVE] + r] != 0
+    softness, target = articulation.row_softness + r, articulation.row_target + r
+    low, high = articulation.row_low + r, articulation.row_high + r
+    value = work[articulation.row_value + r]
+    lower, upper = floats[articulation.row_lower + r], floats[articulation.row_upper + r]
+    stiffness = floats[articulation.row_stiffness + r]
+    damping = floats[articulation.row_damping + r]
+    is_drive = ints[articulation.row_is_drive + r] != 0
     velocity_target = 0.0
     at_lower, bound = False, 0.0
     work[low], work[high] = 0.0, 0.0
     work[softness], work[target] = hard, 0.0
-    work[ints[a + arena.ROW_RELIEF] + r] = 0.0
+    work[articulation.row_reduction + r] = 0.0
     if is_drive:
-        if is_taken(ints, floats, work, a, r):
+        if is_taken(ints, floats, work, articulation, r):
             return
-        gap = floats[ints[a + arena.ROW_POSITION_TARGET] + r] - value
-        velocity_target = floats[ints[a + arena.ROW_VELOCITY_TARGET] + r]
-        if ints[ints[a + arena.ROW_BY_ACCELERATION] + r]:
+        gap = floats[articulation.row_position_target + r] - value
+        velocity_target = floats[articulation.row_velocity_target + r]
+        if ints[articulation.row_by_acceleration + r]:
             # Per unit of effective mass.
             stiffness /= max(compliance, 1e-12)
             damping /= max(compliance, 1e-12)
-        impulse = floats[ints[a + arena.ROW_MAX_FORCE] + r] * dt
+        impulse = floats[articulation.row_max_force + r] * dt
         work[low], work[high] = -impulse, impulse
     else:
         # A limit acts at the end that the step comes closer to.
@@ -224,12 +218,12 @@ def _bound_row(
         work[low] = 0.0 if at_lower else -math.inf
         work[high] = math.inf if at_lower else 0.0
     if math.isinf(stiffness):
-        recovering = ints[a + arena.ROW_RECOVERING] + r
+        recovering = articulation.row_recovering + r
         outside = gap > 0.0 if at_lower else gap < 0.0
         equal = lower == upper
         is_out = value < lower - VIOLATED or value > upper + VIOLATED
-        if ints[a + arena.SET_BY_OTHERS] and is_out and not is_drive:
-            ints[recovering], ints[a + arena.STRANDED] = 1, 1
+        if articulation.state_set_by_user and is_out and not is_drive:
+            ints[recovering], articulation.outside_limit = 1, 1
         if ints[recovering] and (not (outside or equal) or abs(gap) <= CLOSED):
             ints[recovering] = 0
         # Inside, a limit may be reached exactly; outside, a share is taken back per step, which is
@@ -243,9 +237,9 @@ def _bound_row(
             gap = min(max(gap, -RECOVERY_SPEED / rate), RECOVERY_SPEED / rate)
         work[target] = gap * rate - bend / dt
         if bend != 0.0:
-            came, is_upper = work[ints[a + arena.ROW_RATE] + r], equal or not at_lower
+            came, is_upper = work[articulation.row_rate + r], equal or not at_lower
             given = relief(gap * rate, bend / dt, came, is_upper, equal or at_lower)
-            work[ints[a + arena.ROW_RELIEF] + r] = given
+            work[articulation.row_reduction + r] = given
         # On its way back from a violation at load an axis is also kept from arriving at speed.
         if equal or ints[recovering]:
             work[low], work[high] = -math.inf, math.inf
@@ -281,7 +275,7 @@ def _apply_known_forces(
     ints: IntArray,
     floats: FloatArray,
     work: FloatArray,
-    a: int,
+    articulation: Articulation,
     dt: float,
     gx: float,
     gy: float,
@@ -291,29 +285,29 @@ def _apply_known_forces(
 
     All of them, and those of them that the engine must be given.
     """
-    count, n = ints[a + arena.FRAME_COUNT], ints[a + arena.DOF_COUNT]
-    joints, states = ints[a + arena.FRAME_JOINT], ints[a + arena.FRAME_STATE]
-    links, poses = ints[a + arena.LINK], ints[a + arena.POSE]
-    wrenches, composites = ints[a + arena.WRENCH], ints[a + arena.COMPOSITE]
-    roots, scratch = ints[a + arena.FRAME_ROOT], ints[a + arena.SCRATCH]
-    applied, handed = ints[a + arena.APPLIED], ints[a + arena.HANDED]
-    axes, frames = ints[a + arena.AXIS], ints[a + arena.DOF_FRAME]
-    pulls, externals = ints[a + arena.PULL], ints[a + arena.EXTERNAL]
+    count, n = articulation.frame_count, articulation.dof_count
+    joints, states = articulation.frame_joint, articulation.frame_state
+    links, poses = articulation.link, articulation.pose
+    wrenches, composites = articulation.wrench, articulation.composite
+    roots, scratch = articulation.frame_root, articulation.scratch
+    applied, handed = articulation.applied_force, articulation.added_force
+    axes, frames = articulation.axis, articulation.dof_frame
+    pulls, externals = articulation.field_acceleration, articulation.announced_wrench
     for f in range(count):
-        out, link = wrenches + 6 * f, links + LINK_SIZE * f
-        mass, more = floats[link + LINK_MASS], floats[link + LINK_GRAVITY_FACTOR] - 1.0
+        out, link = wrenches + 6 * f, links + LINK.size * f
+        mass, more = floats[link + LINK.mass], floats[link + LINK.gravity_factor] - 1.0
         e, p = externals + 6 * f, pulls + 3 * f
         x = mass * (more * gx + floats[p]) + floats[e + 3]
         y = mass * (more * gy + floats[p + 1]) + floats[e + 4]
         z = mass * (more * gz + floats[p + 2]) + floats[e + 5]
-        c = poses + POSE_SIZE * f + POSE_COM
+        c = poses + POSE.size * f + POSE.com
         work[out] = floats[e] + work[c + 1] * z - work[c + 2] * y
         work[out + 1] = floats[e + 1] + work[c + 2] * x - work[c] * z
         work[out + 2] = floats[e + 2] + work[c] * y - work[c + 1] * x
         work[out + 3], work[out + 4], work[out + 5] = x, y, z
-    project_wrenches(ints, work, a, handed)
+    project_wrenches(ints, work, articulation, handed)
     for i in range(n):
-        work[handed + i] += floats[ints[a + arena.PULSE] + i]
+        work[handed + i] += floats[articulation.external_pulse + i]
         f = ints[frames + i]
         s, h = axes + 6 * i, composites + 10 * f
         m, hx, hy, hz = work[h], work[h + 1], work[h + 2], work[h + 3]
@@ -326,8 +320,12 @@ def _apply_known_forces(
         root = ints[roots + f]
         if ints[joints + root] == ANCHOR:
             # The engine sees an anchor's velocity, not its acceleration (measured) ...
-            work[handed + i] -= _anchor_inertia(ints, floats, work, a, i, root, states, scratch)
-        loads = floats[ints[a + arena.UNKNOWN] + i] + floats[ints[a + arena.MOTOR_LOAD] + i]
+            work[handed + i] -= _anchor_inertia(
+                ints, floats, work, articulation, i, root, states, scratch
+            )
+        loads = (
+            floats[articulation.external_force + i] + floats[articulation.external_motor_force + i]
+        )
         work[applied + i] = work[handed + i] + weight + loads
         if ints[joints + root] == ANCHOR:
             # ... and it turns the velocity u of a base with its spin w, an acceleration of w x u
@@ -359,7 +357,7 @@ def _anchor_inertia(
     ints: IntArray,
     floats: FloatArray,
     work: FloatArray,
-    a: int,
+    articulation: Articulation,
     i: int,
     root: int,
     states: int,
@@ -373,15 +371,15 @@ def _anchor_inertia(
             still = False
     if still:
         return 0.0
-    p = ints[a + arena.POSE] + POSE_SIZE * root + POSE_COM
+    p = articulation.pose + POSE.size * root + POSE.com
     bx, by, bz = floats[t + 3], floats[t + 4], floats[t + 5]
     work[scratch], work[scratch + 1], work[scratch + 2] = bx, by, bz
     work[scratch + 3] = floats[t] - (by * work[p + 2] - bz * work[p + 1])
     work[scratch + 4] = floats[t + 1] - (bz * work[p] - bx * work[p + 2])
     work[scratch + 5] = floats[t + 2] - (bx * work[p + 1] - by * work[p])
-    frame = ints[ints[a + arena.DOF_FRAME] + i]
-    composite_wrench(work, ints[a + arena.COMPOSITE] + 10 * frame, scratch, scratch + 6)
-    total, s = 0.0, ints[a + arena.AXIS] + 6 * i
+    frame = ints[articulation.dof_frame + i]
+    composite_wrench(work, articulation.composite + 10 * frame, scratch, scratch + 6)
+    total, s = 0.0, articulation.axis + 6 * i
     for k in range(6):
         total += work[s + k] * work[scratch + 6 + k]
     return total

@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import math
 
-from gltf_bullet.solver import arena
-from gltf_bullet.solver.arena import (
-    ANCHOR,
-    LINK_MASS,
-    LINK_SIZE,
-    POSE_COM,
-    POSE_INERTIA,
-    POSE_SIZE,
-)
+from gltf_bullet.numba_aot import kernel
+from gltf_bullet.solver.articulation_arrays import ANCHOR, LINK, POSE, Articulation
 from gltf_bullet.solver.cholesky import forward_dense, solve_dense
-from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.tree_dynamics import bias_forces, recoil_of_bases
 from gltf_bullet.solver.tree_kinematics import move_frames
 from gltf_bullet.transforms import FloatArray, IntArray
@@ -33,30 +25,32 @@ UNRESOLVED = 0.5
 
 
 @kernel
-def centre_bias(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt: float) -> None:
+def centre_bias(
+    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, dt: float
+) -> None:
     """Coriolis and gyroscopic forces at the mean of old and new velocities.
 
     The engine takes them at the old ones. With its position update that is a first-order scheme,
     which feeds energy into whirling chains (measured: a ball pendulum from 6.4 to 9.2 J in 5 s at
     240 Hz); the mean makes it the second-order leapfrog.
     """
-    n, factor = ints[a + arena.DOF_COUNT], ints[a + arena.FACTOR]
-    velocity, bias = ints[a + arena.VELOCITY], ints[a + arena.BIAS]
-    centred, applied = ints[a + arena.CENTRED], ints[a + arena.APPLIED]
-    twist, mean_twist = ints[a + arena.TWIST], ints[a + arena.TWIST_MEAN]
-    mean = ints[a + arena.SCRATCH]
-    lasting, whip = ints[a + arena.LASTING], ints[a + arena.WHIP]
-    giving = ints[a + arena.GIVING]
-    bias_forces(ints, floats, work, a, velocity, twist, bias)
+    n, factor = articulation.dof_count, articulation.factor
+    velocity, bias = articulation.velocity, articulation.bias
+    centred, applied = articulation.centred_bias, articulation.applied_force
+    twist, mean_twist = articulation.twist, articulation.mean_twist
+    mean = articulation.scratch
+    lasting, whip = articulation.persistent_force, articulation.coriolis_share
+    giving = articulation.compliant_force
+    bias_forces(ints, floats, work, articulation, velocity, twist, bias)
     for k in range(n):
         work[centred + k] = work[bias + k]
     work[whip] = 0.0
-    if _largest_speed(ints, floats, work, a) * dt < CALM:
+    if _largest_speed(ints, floats, work, articulation) * dt < CALM:
         return
-    if ints[a + arena.MISPREDICTED]:
+    if articulation.mispredicted:
         # The mean is one of velocities that will not come about; of limbs that an impact has thrown
         # the passes do not converge (measured: a ragdoll at 41 rad/s and 60 Hz, 2e8 N m).
-        _stop_whip(ints, floats, work, a, dt)
+        _stop_whip(ints, floats, work, articulation, dt)
         return
     is_held = False
     for k in range(n):
@@ -75,44 +69,46 @@ def centre_bias(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt
             for k in range(n):
                 work[centred + k] = work[bias + k]
             break
-        move_frames(ints, floats, work, a, mean, mean_twist)
-        bias_forces(ints, floats, work, a, mean, mean_twist, centred)
-    _stop_whip(ints, floats, work, a, dt)
+        move_frames(ints, floats, work, articulation, mean, mean_twist)
+        bias_forces(ints, floats, work, articulation, mean, mean_twist, centred)
+    _stop_whip(ints, floats, work, articulation, dt)
 
 
 @kernel
-def _stop_whip(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt: float) -> None:
+def _stop_whip(
+    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, dt: float
+) -> None:
     """Notice how much of its velocity inertia alone turns over, and brake where it is too much."""
-    n, factor = ints[a + arena.DOF_COUNT], ints[a + arena.FACTOR]
-    velocity, bias = ints[a + arena.VELOCITY], ints[a + arena.BIAS]
-    swerve, whip = ints[a + arena.SCRATCH] + n, ints[a + arena.WHIP]
+    n, factor = articulation.dof_count, articulation.factor
+    velocity, bias = articulation.velocity, articulation.bias
+    swerve, whip = articulation.scratch + n, articulation.coriolis_share
     # Kinetic energies: of the motion, and of what inertia alone changes of it in the step. With
     # M = U^T U and U^T y = b, the energy of M^-1 b is y.y.
     moving, turned = 0.0, 0.0
     for k in range(n):
         work[swerve + k] = work[bias + k]
     forward_dense(work, factor, n, swerve)
-    mass = ints[a + arena.MASS]
+    mass = articulation.mass
     for i in range(n):
         turned += work[swerve + i] ** 2
         for k in range(n):
             moving += work[velocity + i] * work[mass + n * i + k] * work[velocity + k]
-    if _is_carried(ints, floats, a):
+    if _is_carried(ints, floats, articulation):
         # Inertia turns what the anchors carry as well: the bob of a governor, at rest towards its
         # rotor for a moment, stayed there.
-        moving = max(moving, motion_about_anchors(ints, floats, work, a))
+        moving = max(moving, motion_about_anchors(ints, floats, work, articulation))
     share = dt * math.sqrt(turned / max(moving, 1e-30))
     work[whip] = share
     if share > UNRESOLVED:
-        _brake_joints(ints, work, a, min(0.5, share - UNRESOLVED) / dt)
+        _brake_joints(ints, work, articulation, min(0.5, share - UNRESOLVED) / dt)
 
 
 @kernel
-def _is_carried(ints: IntArray, floats: FloatArray, a: int) -> bool:
+def _is_carried(ints: IntArray, floats: FloatArray, articulation: Articulation) -> bool:
     """Whether an anchor moves."""
-    for f in range(ints[a + arena.FRAME_COUNT]):
-        if ints[ints[a + arena.FRAME_JOINT] + f] == ANCHOR:
-            s = ints[ints[a + arena.FRAME_STATE] + f] + 7
+    for f in range(articulation.frame_count):
+        if ints[articulation.frame_joint + f] == ANCHOR:
+            s = ints[articulation.frame_state + f] + 7
             for k in range(6):
                 if floats[s + k] != 0.0:
                     return True
@@ -120,20 +116,22 @@ def _is_carried(ints: IntArray, floats: FloatArray, a: int) -> bool:
 
 
 @kernel
-def motion_about_anchors(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> float:
+def motion_about_anchors(
+    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation
+) -> float:
     """Twice the kinetic energy of all links [J] with what the spin of their anchors gives them."""
     total = 0.0
-    for f in range(ints[a + arena.FRAME_COUNT]):
-        mass = floats[ints[a + arena.LINK] + LINK_SIZE * f + LINK_MASS]
-        t, p = ints[a + arena.TWIST] + 6 * f, ints[a + arena.POSE] + POSE_SIZE * f
+    for f in range(articulation.frame_count):
+        mass = floats[articulation.link + LINK.size * f + LINK.mass]
+        t, p = articulation.twist + 6 * f, articulation.pose + POSE.size * f
         wx, wy, wz = work[t], work[t + 1], work[t + 2]
-        c, i = p + POSE_COM, p + POSE_INERTIA
+        c, i = p + POSE.com, p + POSE.inertia
         vx = work[t + 3] + wy * work[c + 2] - wz * work[c + 1]
         vy = work[t + 4] + wz * work[c] - wx * work[c + 2]
         vz = work[t + 5] + wx * work[c + 1] - wy * work[c]
-        root = ints[ints[a + arena.FRAME_ROOT] + f]
-        if ints[ints[a + arena.FRAME_JOINT] + root] == ANCHOR:
-            s = ints[ints[a + arena.FRAME_STATE] + root] + 7
+        root = ints[articulation.frame_root + f]
+        if ints[articulation.frame_joint + root] == ANCHOR:
+            s = ints[articulation.frame_state + root] + 7
             vx, vy, vz = vx - floats[s], vy - floats[s + 1], vz - floats[s + 2]
         total += mass * (vx * vx + vy * vy + vz * vz)
         total += work[i] * wx * wx + work[i + 1] * wy * wy + work[i + 2] * wz * wz
@@ -142,32 +140,36 @@ def motion_about_anchors(ints: IntArray, floats: FloatArray, work: FloatArray, a
 
 
 @kernel
-def _largest_speed(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> float:
+def _largest_speed(
+    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation
+) -> float:
     """Of all degrees of freedom and anchors [m/s or rad/s]."""
     largest = 0.0
-    velocity = ints[a + arena.VELOCITY]
-    for k in range(ints[a + arena.DOF_COUNT]):
+    velocity = articulation.velocity
+    for k in range(articulation.dof_count):
         largest = max(largest, abs(work[velocity + k]))
-    for f in range(ints[a + arena.FRAME_COUNT]):
-        if ints[ints[a + arena.FRAME_JOINT] + f] == ANCHOR:
-            s = ints[ints[a + arena.FRAME_STATE] + f] + 7
+    for f in range(articulation.frame_count):
+        if ints[articulation.frame_joint + f] == ANCHOR:
+            s = ints[articulation.frame_state + f] + 7
             for k in range(6):
                 largest = max(largest, abs(floats[s + k]))
     return largest
 
 
 @kernel
-def _brake_joints(ints: IntArray, work: FloatArray, a: int, rate: float) -> None:
+def _brake_joints(
+    ints: IntArray, work: FloatArray, articulation: Articulation, rate: float
+) -> None:
     """Internal friction that takes a share of all joint speeds and leaves the momentum alone.
 
     The whip turns by a good part of a radian per step: no scheme at this dt follows it, and all of
     them explode (measured: 12 balls at 60 Hz, 1e10 J). The force is (J M^-1 J^T)^-1 v of the joints
     alone, which is M v less what the bases would do about it.
     """
-    n, mass = ints[a + arena.DOF_COUNT], ints[a + arena.MASS]
-    is_base, centred = ints[a + arena.IS_BASE_DOF], ints[a + arena.CENTRED]
-    drag, recoil = ints[a + arena.SCRATCH], ints[a + arena.SCRATCH] + n
-    recoil_of_bases(ints, work, a)
+    n, mass = articulation.dof_count, articulation.mass
+    is_base, centred = articulation.is_base_dof, articulation.centred_bias
+    drag, recoil = articulation.scratch, articulation.scratch + n
+    recoil_of_bases(ints, work, articulation)
     j = 0
     for q in range(n):
         if ints[is_base + q]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from gltf_bullet.solver.compiling import kernel
+from gltf_bullet.numba_aot import kernel
 from gltf_bullet.transforms import FloatArray, IntArray
 
 SINGULAR = 1e-14

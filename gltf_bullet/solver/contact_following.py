@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver.compiling import entry, kernel
-from gltf_bullet.solver.island_layout import CONTACT_FRICTION, CONTACT_SIZE, SIDE_SIZE
+from gltf_bullet.numba_aot import entry, kernel, record, record_reader
+from gltf_bullet.solver.island_layout import CONTACT, SIDE, islands_at
+from gltf_bullet.solver.tables import INTS, Column, pack, table
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = [
     "ENDS",
     "PASSES_ON",
-    "PLACES",
     "ROW_SIZE",
     "SORT",
     "SPREAD",
     "WRITE",
+    "ContactMarks",
     "follow_contacts",
+    "marks_at",
     "number_links",
     "places",
     "sort_contacts",
@@ -46,19 +47,34 @@ PASSES_ON = 1
 ENDS = 2
 _LISTED = 3
 
-PLACES = 6
-"""Tables in the integers, by their offsets, which stand first of all."""
-ORDER, SIDES, BODIES, STATES, NUMBERS, FRESH = range(PLACES)
-"""[n] contacts; [n, 2] number of the link; [2 n, 2] body and link; [2 n] whether forces go on;
-[2 n, 3] first numbers of a side of the islands; [2 n] scratch, and links that are listed."""
+
+@record
+class ContactMarks:
+    """Scratch for some contacts: their order, and the distinct links between which they are."""
+
+    order: int = table(INTS, "c")
+    """The contacts, sorted."""
+    sides: int = table(INTS, "c", 2)
+    """Numbers of the two links of each contact."""
+    links: int = table(INTS, "c", 4)
+    """Body and link of each distinct link, at most two per contact."""
+    states: int = table(INTS, "c", 2)
+    """0, PASSES_ON, ENDS or listed, by link."""
+    numbers: int = table(INTS, "c", 6)
+    """First three numbers of a side of the islands, by link."""
+    fresh: int = table(INTS, "fresh")
+    """Scratch, and the links that are listed."""
+
+
+marks_at = record_reader(ContactMarks)
 
 
 def places(contacts: int) -> IntArray:
-    """Integers for so many contacts."""
-    sizes = (contacts, 2 * contacts, 4 * contacts, 2 * contacts, 6 * contacts, 8 * contacts + 8)
-    ints = np.zeros(PLACES + sum(sizes), dtype=np.int64)
-    ints[:PLACES] = PLACES + np.cumsum((0, *sizes[:-1]))
-    return ints
+    """Make :class:`ContactMarks` for so many contacts."""
+    columns = {INTS: Column(np.int64)}
+    counts = {"c": contacts, "fresh": 8 * contacts + 8}
+    pack(ContactMarks, columns, counts, {})
+    return columns[INTS].made()
 
 
 @kernel
@@ -74,7 +90,8 @@ def _is_before(rows: FloatArray, i: int, j: int) -> bool:
 @kernel
 def sort_contacts(rows: FloatArray, count: int, ints: IntArray) -> None:
     """Merge sort; the engine lists contacts as they arose, which a replay need not repeat."""
-    order, other = ints[ORDER], ints[FRESH]
+    marks = marks_at(ints, 0)
+    order, other = marks.order, marks.fresh
     for k in range(count):
         ints[order + k] = k
     width = 1
@@ -102,14 +119,15 @@ def sort_contacts(rows: FloatArray, count: int, ints: IntArray) -> None:
 @kernel
 def number_links(rows: FloatArray, count: int, ints: IntArray) -> int:
     """Number distinct links in the order in which sorted contacts name them."""
+    marks = marks_at(ints, 0)
     size = 8
     while size < 4 * count:
         size *= 2
-    slots, found = ints[FRESH], 0
+    slots, found = marks.fresh, 0
     for k in range(size):
         ints[slots + k] = -1
     for k in range(count):
-        row = ROW_SIZE * ints[ints[ORDER] + k]
+        row = ROW_SIZE * ints[marks.order + k]
         for which in range(2):
             body, link = int(rows[row + which]), int(rows[row + 2 + which])
             at = (body * 131 + link + 1) & (size - 1)
@@ -118,28 +136,29 @@ def number_links(rows: FloatArray, count: int, ints: IntArray) -> int:
                 if side < 0:
                     side = found
                     ints[slots + at] = side
-                    ints[ints[BODIES] + 2 * side] = body
-                    ints[ints[BODIES] + 2 * side + 1] = link
-                    ints[ints[STATES] + side] = 0
+                    ints[marks.links + 2 * side] = body
+                    ints[marks.links + 2 * side + 1] = link
+                    ints[marks.states + side] = 0
                     found += 1
                     break
-                known = ints[BODIES] + 2 * side
+                known = marks.links + 2 * side
                 if ints[known] == body and ints[known + 1] == link:
                     break
                 at = (at + 1) & (size - 1)
-            ints[ints[SIDES] + 2 * k + which] = side
+            ints[marks.sides + 2 * k + which] = side
     return found
 
 
 @kernel
 def _spread(count: int, ints: IntArray) -> int:
     """List links of unknown kind that touch what passes forces on."""
-    found, states = 0, ints[STATES]
+    marks = marks_at(ints, 0)
+    found, states = 0, marks.states
     for k in range(2 * count):
-        side, other = ints[ints[SIDES] + k], ints[ints[SIDES] + (k ^ 1)]
+        side, other = ints[marks.sides + k], ints[marks.sides + (k ^ 1)]
         if ints[states + side] == 0 and ints[states + other] == PASSES_ON:
             ints[states + side] = _LISTED
-            ints[ints[FRESH] + found] = side
+            ints[marks.fresh + found] = side
             found += 1
     return found
 
@@ -154,28 +173,30 @@ def write_contacts(
     values: FloatArray,
 ) -> int:
     """Fill in the contacts with a side that passes forces on; see :data:`WRITE`."""
-    states, used = ints[STATES], 0
+    marks = marks_at(ints, 0)
+    islands = islands_at(index, 0)
+    states, used = marks.states, 0
     for k in range(count):
-        first, second = ints[ints[SIDES] + 2 * k], ints[ints[SIDES] + 2 * k + 1]
+        first, second = ints[marks.sides + 2 * k], ints[marks.sides + 2 * k + 1]
         if ints[states + first] == PASSES_ON or ints[states + second] == PASSES_ON:
             used += 1
-    room = index[layout.FREE_BLOCK] - index[layout.CONTACT_SIDES]
-    if 2 * SIDE_SIZE * used > room:
+    room = islands.free_block - islands.contact_sides
+    if 2 * SIDE.size * used > room:
         return -used
-    at, sides = index[layout.CONTACT], index[layout.CONTACT_SIDES]
+    at, sides = islands.contact, islands.contact_sides
     for k in range(count):
-        first, second = ints[ints[SIDES] + 2 * k], ints[ints[SIDES] + 2 * k + 1]
+        first, second = ints[marks.sides + 2 * k], ints[marks.sides + 2 * k + 1]
         if ints[states + first] != PASSES_ON and ints[states + second] != PASSES_ON:
             continue
-        row = ROW_SIZE * ints[ints[ORDER] + k] + _FIELDS
-        for i in range(CONTACT_FRICTION):
+        row = ROW_SIZE * ints[marks.order + k] + _FIELDS
+        for i in range(CONTACT.friction):
             values[at + i] = rows[row + i]
-        values[at + CONTACT_FRICTION] = frictions[first] * frictions[second]
+        values[at + CONTACT.friction] = frictions[first] * frictions[second]
         for i in range(3):
-            index[sides + i] = ints[ints[NUMBERS] + 3 * first + i]
-            index[sides + SIDE_SIZE + i] = ints[ints[NUMBERS] + 3 * second + i]
-        at += CONTACT_SIZE
-        sides += 2 * SIDE_SIZE
+            index[sides + i] = ints[marks.numbers + 3 * first + i]
+            index[sides + SIDE.size + i] = ints[marks.numbers + 3 * second + i]
+        at += CONTACT.size
+        sides += 2 * SIDE.size
     return used
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from gltf_bullet.solver.compiling import IS_COMPILED, compile_side_by_side, load
+from gltf_bullet.numba_aot import IS_COMPILED, compile_side_by_side, load
 from gltf_bullet.solver.contact_following import follow_contacts
 from gltf_bullet.solver.preparing import prepare
 from gltf_bullet.solver.solving import solve
@@ -14,7 +14,13 @@ __all__ = ["build_libraries", "follow_contacts", "load_entries", "prepare", "sol
 
 _MODULES = tuple(
     f"gltf_bullet.solver.{name}"
-    for name in ("preparing", "solving", "engine.stepping", "triggers.watching")
+    for name in (
+        "preparing",
+        "solving",
+        "engine.stepping",
+        "triggers.watching",
+        "engine.gyroscopic",
+    )
 )
 """Those that take long to compile, the longest first; the contacts' comes with the third."""
 
@@ -36,7 +42,7 @@ def build_libraries(folder: Path) -> list[Path]:
     Raises:
         RuntimeError: They could not be made.
     """
-    from gltf_bullet.solver.compiling.prebuilding import build_libraries as build
+    from gltf_bullet.numba_aot.builds import build_libraries as build
 
     return build(_MODULES, folder)
 

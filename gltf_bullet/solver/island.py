@@ -9,19 +9,9 @@ engine, which comes to nearly the same ones.
 
 from __future__ import annotations
 
-from gltf_bullet.solver import arena
-from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver.compiling import kernel
-from gltf_bullet.solver.island_layout import (
-    FREE_GAIN,
-    FREE_INERTIA,
-    FREE_MASS,
-    FREE_MOMENTS,
-    FREE_ROTATION,
-    FREE_SIZE,
-    FREE_TURN,
-    FREE_VELOCITY,
-)
+from gltf_bullet.numba_aot import kernel
+from gltf_bullet.solver.articulation_arrays import Articulation
+from gltf_bullet.solver.island_layout import FREE, islands_at
 from gltf_bullet.solver.tree_kinematics import rotation_from_quat
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -29,23 +19,25 @@ from gltf_bullet.transforms import FloatArray, IntArray
 @kernel
 def take(index: IntArray, count: int) -> int:
     """Room for ``count`` floats; where there is none, the need is noted and -1 returned."""
-    top = int(index[layout.TOP])
-    if top + count > index[layout.CAPACITY]:
-        index[layout.NEEDED] = max(index[layout.NEEDED], top + count)
+    islands = islands_at(index, 0)
+    top = int(islands.top)
+    if top + count > islands.capacity:
+        islands.needed = max(islands.needed, top + count)
         return -1
-    index[layout.TOP] = top + count
+    islands.top = top + count
     return top
 
 
 @kernel
 def add_block(index: IntArray, size: int, mass: int) -> int:
     """A new block; its number."""
-    block = int(index[layout.BLOCKS])
-    index[index[layout.BLOCK_SIZE] + block] = size
-    index[index[layout.BLOCK_MASS] + block] = mass
-    index[index[layout.BLOCK_PLACE] + block] = index[layout.VELOCITIES]
-    index[layout.BLOCKS] = block + 1
-    index[layout.VELOCITIES] += size
+    islands = islands_at(index, 0)
+    block = int(islands.block_count)
+    index[islands.block_size + block] = size
+    index[islands.block_mass + block] = mass
+    index[islands.block_place + block] = islands.velocity_count
+    islands.block_count = block + 1
+    islands.velocity_count += size
     return block
 
 
@@ -63,49 +55,55 @@ def add_row(
     high: float,
 ) -> int:
     """A new row on one block; its number."""
-    row = int(index[layout.ROWS])
-    index[index[layout.ROW_FIRST] + row] = first
-    index[index[layout.ROW_FIRST_JACOBIAN] + row] = jacobian
-    index[index[layout.ROW_SECOND] + row] = -1
-    index[index[layout.ROW_UNIT] + row] = unit
-    index[index[layout.ROW_SOURCE] + row] = source
-    values[index[layout.ROW_TARGET] + row] = target
-    values[index[layout.ROW_SOFTNESS] + row] = softness
-    values[index[layout.ROW_LOW] + row] = low
-    values[index[layout.ROW_HIGH] + row] = high
-    index[layout.ROWS] = row + 1
+    islands = islands_at(index, 0)
+    row = int(islands.row_count)
+    index[islands.row_first + row] = first
+    index[islands.row_first_jacobian + row] = jacobian
+    index[islands.row_second + row] = -1
+    index[islands.row_unit + row] = unit
+    index[islands.row_source + row] = source
+    values[islands.row_target + row] = target
+    values[islands.row_softness + row] = softness
+    values[islands.row_low + row] = low
+    values[islands.row_high + row] = high
+    islands.row_count = row + 1
     return row
 
 
 @kernel
 def add_articulation(
-    ints: IntArray, work: FloatArray, a: int, index: IntArray, values: FloatArray
+    ints: IntArray,
+    work: FloatArray,
+    articulation: Articulation,
+    index: IntArray,
+    values: FloatArray,
 ) -> None:
     """An articulation as a block with its own rows."""
-    n, total = ints[a + arena.DOF_COUNT], ints[a + arena.TOTAL_ROWS]
+    islands = islands_at(index, 0)
+    n, total = articulation.dof_count, articulation.total_rows
     mass = take(index, n * n)
     jacobians = take(index, total * n)
     if mass < 0 or jacobians < 0:
         return
     block = add_block(index, n, mass)
-    ints[a + arena.BLOCK] = block
-    place = index[index[layout.BLOCK_PLACE] + block]
-    source = ints[a + arena.MASS]
+    articulation.block = block
+    place = index[islands.block_place + block]
+    source = articulation.mass
     for k in range(n * n):
         values[mass + k] = work[source + k]
     for k in range(n):
-        values[index[layout.V_FREE] + place + k] = work[ints[a + arena.VELOCITY_FREE] + k]
-        values[index[layout.V_NOW] + place + k] = work[ints[a + arena.VELOCITY] + k]
+        values[islands.free_velocity + place + k] = work[articulation.free_velocity + k]
+        values[islands.present_velocity + place + k] = work[articulation.velocity + k]
     for r in range(total):
-        low, high = work[ints[a + arena.ROW_LOW] + r], work[ints[a + arena.ROW_HIGH] + r]
+        low, high = work[articulation.row_low + r], work[articulation.row_high + r]
         if low == high:
             continue
         unit = -1
-        if r < ints[a + arena.ROW_COUNT]:
-            unit = ints[ints[a + arena.ROW_DOF] + r]
+        if r < articulation.row_count:
+            unit = ints[articulation.row_dof + r]
         row = jacobians + n * r
         if unit < 0:
-            source = ints[a + arena.ROW_JACOBIAN] + n * r
+            source = articulation.row_jacobian + n * r
             for k in range(n):
                 values[row + k] = work[source + k]
         add_row(
@@ -115,8 +113,8 @@ def add_articulation(
             row,
             unit,
             r,
-            work[ints[a + arena.ROW_TARGET] + r],
-            work[ints[a + arena.ROW_SOFTNESS] + r],
+            work[articulation.row_target + r],
+            work[articulation.row_softness + r],
             low,
             high,
         )
@@ -125,33 +123,34 @@ def add_articulation(
 @kernel
 def add_free_bodies(index: IntArray, values: FloatArray) -> None:
     """Bodies without joints as blocks of six; those of infinite mass are none."""
-    for number in range(index[layout.FREE_BODIES]):
-        body = index[layout.FREE] + FREE_SIZE * number
-        if values[body + FREE_MASS] == 0.0:
-            index[index[layout.FREE_BLOCK] + number] = -1
+    islands = islands_at(index, 0)
+    for number in range(islands.free_body_count):
+        body = islands.free + FREE.size * number
+        if values[body + FREE.mass] == 0.0:
+            index[islands.free_block + number] = -1
             continue
         mass = take(index, 36)
         if mass < 0:
             return
         block = add_block(index, 6, mass)
-        index[index[layout.FREE_BLOCK] + number] = block
-        place = index[index[layout.BLOCK_PLACE] + block]
+        index[islands.free_block + number] = block
+        place = index[islands.block_place + block]
         for k in range(36):
             values[mass + k] = 0.0
-        turn = body + FREE_TURN
-        rotation_from_quat(values, body + FREE_ROTATION, values, turn)
+        turn = body + FREE.turn
+        rotation_from_quat(values, body + FREE.rotation, values, turn)
         for i in range(3):
             for j in range(3):
                 total = 0.0
                 for k in range(3):
-                    moment = values[body + FREE_MOMENTS + k]
+                    moment = values[body + FREE.moments + k]
                     total += moment * values[turn + 3 * i + k] * values[turn + 3 * j + k]
-                values[body + FREE_INERTIA + 3 * i + j] = total
+                values[body + FREE.inertia + 3 * i + j] = total
         for i in range(3):
-            values[mass + 7 * i] = values[body + FREE_MASS]
+            values[mass + 7 * i] = values[body + FREE.mass]
             for j in range(3):
-                values[mass + 21 + 6 * i + j] = values[body + FREE_INERTIA + 3 * i + j]
+                values[mass + 21 + 6 * i + j] = values[body + FREE.inertia + 3 * i + j]
         for k in range(6):
-            speed = values[body + FREE_VELOCITY + k]
-            values[index[layout.V_NOW] + place + k] = speed
-            values[index[layout.V_FREE] + place + k] = speed + values[body + FREE_GAIN + k]
+            speed = values[body + FREE.velocity + k]
+            values[islands.present_velocity + place + k] = speed
+            values[islands.free_velocity + place + k] = speed + values[body + FREE.gain + k]

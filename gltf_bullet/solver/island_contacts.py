@@ -4,34 +4,18 @@ from __future__ import annotations
 
 import math
 
-from gltf_bullet.solver import arena
-from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver.arena import POSE_COM, POSE_SIZE
+from gltf_bullet.numba_aot import kernel
+from gltf_bullet.solver.articulation_arrays import POSE, articulation_at
 from gltf_bullet.solver.cholesky import forward_dense
-from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.island import add_free_bodies, add_row, take
 from gltf_bullet.solver.island_layout import (
-    CONTACT_COMPLIANCE,
-    CONTACT_DIRECTIONS,
-    CONTACT_DISTANCE,
-    CONTACT_DRIFT,
-    CONTACT_FORCES,
-    CONTACT_FRICTION,
-    CONTACT_OTHER,
-    CONTACT_POSITION,
-    CONTACT_RATE,
-    CONTACT_SIZE,
-    FREE_COM,
-    FREE_INERTIA,
-    FREE_MASS,
-    FREE_SIZE,
-    FREE_VELOCITY,
-    SIDE_ARENA,
-    SIDE_BLOCK,
-    SIDE_FRAME,
-    SIDE_JACOBIAN,
-    SIDE_RECORD,
-    SIDE_SIZE,
+    CONTACT,
+    CONTACT_SOURCE,
+    FREE,
+    HELD,
+    HELD_SOURCE,
+    SIDE,
+    islands_at,
 )
 from gltf_bullet.solver.row_metrics import add_path, prescribed_rate
 from gltf_bullet.transforms import FloatArray, IntArray
@@ -63,23 +47,24 @@ def open_islands(
 
     ``since`` [s], here and below: from when the engine looked for contacts until now.
     """
-    index[layout.BLOCKS] = 0
-    index[layout.ROWS] = 0
-    index[layout.VELOCITIES] = 0
-    index[layout.NEEDED] = 0
-    index[layout.TOP] = index[layout.FIRST]
-    index[layout.CONTACTS] = contacts
-    index[layout.FREE_BODIES] = free_bodies
+    islands = islands_at(index, 0)
+    islands.block_count = 0
+    islands.row_count = 0
+    islands.velocity_count = 0
+    islands.needed = 0
+    islands.top = islands.first
+    islands.contact_count = contacts
+    islands.free_body_count = free_bodies
     add_free_bodies(index, values)
     for c in range(contacts):
-        at = index[layout.CONTACT] + CONTACT_SIZE * c
+        at = islands.contact + CONTACT.size * c
         for k in range(3):
-            middle = 0.5 * (values[at + CONTACT_POSITION + k] + values[at + CONTACT_OTHER + k])
-            values[at + CONTACT_POSITION + k] = middle
-            values[at + CONTACT_OTHER + k] = middle
-        for k in range(CONTACT_RATE, CONTACT_SIZE):
+            middle = 0.5 * (values[at + CONTACT.position + k] + values[at + CONTACT.other + k])
+            values[at + CONTACT.position + k] = middle
+            values[at + CONTACT.other + k] = middle
+        for k in range(CONTACT.rate, CONTACT.size):
             values[at + k] = 0.0
-    if index[layout.NEEDED] == 0:
+    if islands.needed == 0:
         touch_free_bodies(index, values, since)
 
 
@@ -88,35 +73,39 @@ def touch_articulations(
     ints: IntArray, work: FloatArray, index: IntArray, values: FloatArray, number: int, since: float
 ) -> None:
     """The sides of all contacts that belong to the articulations of one arena."""
-    for c in range(index[layout.CONTACTS]):
-        contact = index[layout.CONTACT] + CONTACT_SIZE * c
+    islands = islands_at(index, 0)
+    for c in range(islands.contact_count):
+        contact = islands.contact + CONTACT.size * c
         for which in range(2):
-            side = index[layout.CONTACT_SIDES] + SIDE_SIZE * (2 * c + which)
-            if index[side + SIDE_ARENA] != number:
+            side = islands.contact_sides + SIDE.size * (2 * c + which)
+            if index[side + SIDE.scene] != number:
                 continue
-            a, frame = index[side + SIDE_RECORD], index[side + SIDE_FRAME]
-            n, sign = ints[a + arena.DOF_COUNT], 1.0 if which == 0 else -1.0
+            articulation, frame = (
+                articulation_at(ints, index[side + SIDE.record]),
+                index[side + SIDE.frame],
+            )
+            n, sign = articulation.dof_count, 1.0 if which == 0 else -1.0
             rows = take(index, 3 * n)
             if rows < 0:
                 return
-            index[side + SIDE_BLOCK] = ints[a + arena.BLOCK]
-            index[side + SIDE_JACOBIAN] = rows
-            wrench, part = ints[a + arena.SCRATCH], ints[a + arena.SCRATCH] + 8
-            reference, twist = ints[a + arena.REFERENCE], ints[a + arena.TWIST] + 6 * frame
+            index[side + SIDE.block] = articulation.block
+            index[side + SIDE.jacobian] = rows
+            wrench, part = articulation.scratch, articulation.scratch + 8
+            reference, twist = articulation.reference_point, articulation.twist + 6 * frame
             # The step has carried the body along since the contact was found, and with it the
             # place where a round one touches: the wheels of a car at 3 m/s and 60 Hz seemed to rise
             # at 1 m/s without, and its dampers pressed it to the ground.
-            com = ints[a + arena.POSE] + POSE_SIZE * frame + POSE_COM
+            com = articulation.pose + POSE.size * frame + POSE.com
             cx, cy, cz = work[com], work[com + 1], work[com + 2]
             wx, wy, wz = work[twist], work[twist + 1], work[twist + 2]
             px = since * (work[twist + 3] + wy * cz - wz * cy)
             py = since * (work[twist + 4] + wz * cx - wx * cz)
             pz = since * (work[twist + 5] + wx * cy - wy * cx)
-            px += values[contact + CONTACT_POSITION] - work[reference]
-            py += values[contact + CONTACT_POSITION + 1] - work[reference + 1]
-            pz += values[contact + CONTACT_POSITION + 2] - work[reference + 2]
+            px += values[contact + CONTACT.position] - work[reference]
+            py += values[contact + CONTACT.position + 1] - work[reference + 1]
+            pz += values[contact + CONTACT.position + 2] - work[reference + 2]
             for k in range(3):
-                d = contact + CONTACT_DIRECTIONS + 3 * k
+                d = contact + CONTACT.directions + 3 * k
                 x, y, z = values[d], values[d + 1], values[d + 2]
                 work[wrench] = py * z - pz * y
                 work[wrench + 1] = pz * x - px * z
@@ -124,57 +113,58 @@ def touch_articulations(
                 work[wrench + 3], work[wrench + 4], work[wrench + 5] = x, y, z
                 for i in range(n):
                     work[part + i] = 0.0
-                add_path(ints, work, a, frame, wrench, sign, part)
+                add_path(ints, work, articulation, frame, wrench, sign, part)
                 rate = 0.0
                 for i in range(6):
                     rate += work[wrench + i] * work[twist + i]
-                values[contact + CONTACT_RATE + k] += sign * rate
-                values[contact + CONTACT_DRIFT + k] += sign * prescribed_rate(
-                    ints, work, a, frame, wrench
+                values[contact + CONTACT.rate + k] += sign * rate
+                values[contact + CONTACT.drift + k] += sign * prescribed_rate(
+                    ints, work, articulation, frame, wrench
                 )
                 for i in range(n):
                     values[rows + n * k + i] = work[part + i]
-                forward_dense(work, ints[a + arena.FACTOR], n, part)
+                forward_dense(work, articulation.factor, n, part)
                 total = 0.0
                 for i in range(n):
                     total += work[part + i] ** 2
-                values[contact + CONTACT_COMPLIANCE + k] += total
+                values[contact + CONTACT.compliance + k] += total
 
 
 @kernel
 def touch_free_bodies(index: IntArray, values: FloatArray, since: float) -> None:
     """The sides of all contacts that belong to free bodies."""
-    for c in range(index[layout.CONTACTS]):
-        contact = index[layout.CONTACT] + CONTACT_SIZE * c
+    islands = islands_at(index, 0)
+    for c in range(islands.contact_count):
+        contact = islands.contact + CONTACT.size * c
         for which in range(2):
-            side = index[layout.CONTACT_SIDES] + SIDE_SIZE * (2 * c + which)
-            if index[side + SIDE_ARENA] >= 0:
+            side = islands.contact_sides + SIDE.size * (2 * c + which)
+            if index[side + SIDE.scene] >= 0:
                 continue
-            number, sign = index[side + SIDE_RECORD], 1.0 if which == 0 else -1.0
-            body = index[layout.FREE] + FREE_SIZE * number
-            block = index[index[layout.FREE_BLOCK] + number]
+            number, sign = index[side + SIDE.record], 1.0 if which == 0 else -1.0
+            body = islands.free + FREE.size * number
+            block = index[islands.free_block + number]
             rows = take(index, 36)
             if rows < 0:
                 return
-            index[side + SIDE_BLOCK] = block
-            index[side + SIDE_JACOBIAN] = rows
-            v = body + FREE_VELOCITY
-            px = values[contact + CONTACT_POSITION] - values[body + FREE_COM] + since * values[v]
+            index[side + SIDE.block] = block
+            index[side + SIDE.jacobian] = rows
+            v = body + FREE.velocity
+            px = values[contact + CONTACT.position] - values[body + FREE.com] + since * values[v]
             py = (
-                values[contact + CONTACT_POSITION + 1]
-                - values[body + FREE_COM + 1]
+                values[contact + CONTACT.position + 1]
+                - values[body + FREE.com + 1]
                 + since * values[v + 1]
             )
             pz = (
-                values[contact + CONTACT_POSITION + 2]
-                - values[body + FREE_COM + 2]
+                values[contact + CONTACT.position + 2]
+                - values[body + FREE.com + 2]
                 + since * values[v + 2]
             )
             inertia = rows + 24
             if block >= 0:
-                _invert(values, body + FREE_INERTIA, inertia)
+                _invert(values, body + FREE.inertia, inertia)
             for k in range(3):
-                d, row = contact + CONTACT_DIRECTIONS + 3 * k, rows + 6 * k
+                d, row = contact + CONTACT.directions + 3 * k, rows + 6 * k
                 x, y, z = values[d], values[d + 1], values[d + 2]
                 ax, ay, az = py * z - pz * y, pz * x - px * z, px * y - py * x
                 rate = sign * (
@@ -185,9 +175,9 @@ def touch_free_bodies(index: IntArray, values: FloatArray, since: float) -> None
                     + ay * values[v + 4]
                     + az * values[v + 5]
                 )
-                values[contact + CONTACT_RATE + k] += rate
+                values[contact + CONTACT.rate + k] += rate
                 if block < 0:
-                    values[contact + CONTACT_DRIFT + k] += rate
+                    values[contact + CONTACT.drift + k] += rate
                     continue
                 values[row], values[row + 1], values[row + 2] = sign * x, sign * y, sign * z
                 values[row + 3], values[row + 4], values[row + 5] = sign * ax, sign * ay, sign * az
@@ -198,7 +188,7 @@ def touch_free_bodies(index: IntArray, values: FloatArray, since: float) -> None
                         + values[inertia + 3 * i + 1] * values[row + 4]
                         + values[inertia + 3 * i + 2] * values[row + 5]
                     )
-                values[contact + CONTACT_COMPLIANCE + k] += turn + 1.0 / values[body + FREE_MASS]
+                values[contact + CONTACT.compliance + k] += turn + 1.0 / values[body + FREE.mass]
 
 
 @kernel
@@ -224,50 +214,51 @@ def add_contact_rows(
     ``share``: of the forces that are told, how much truly acted; see ``last_engine_step``.
     ``whole`` [s]: the step that this one is part of.
     """
+    islands = islands_at(index, 0)
     largest = 0.0
-    for c in range(index[layout.CONTACTS]):
-        at = index[layout.CONTACT] + CONTACT_SIZE * c + CONTACT_COMPLIANCE
+    for c in range(islands.contact_count):
+        at = islands.contact + CONTACT.size * c + CONTACT.compliance
         for k in range(3):
             largest = max(largest, values[at + k])
     if largest == 0.0:
         return
-    for c in range(index[layout.CONTACTS]):
-        contact = index[layout.CONTACT] + CONTACT_SIZE * c
-        sides = index[layout.CONTACT_SIDES] + 2 * SIDE_SIZE * c
-        first, second = sides, sides + SIDE_SIZE
-        if index[first + SIDE_BLOCK] < 0:
+    for c in range(islands.contact_count):
+        contact = islands.contact + CONTACT.size * c
+        sides = islands.contact_sides + 2 * SIDE.size * c
+        first, second = sides, sides + SIDE.size
+        if index[first + SIDE.block] < 0:
             first, second = second, first
-        if index[first + SIDE_BLOCK] < 0:
+        if index[first + SIDE.block] < 0:
             continue
-        strength = -layout.HELD - values[contact + CONTACT_DISTANCE]
+        strength = -HELD - values[contact + CONTACT.distance]
         # The engine detected the contacts before the last step moved the bodies.
-        gap = values[contact + CONTACT_DISTANCE] + since * values[contact + CONTACT_RATE]
-        pressing = dt * share * values[contact + CONTACT_FORCES]
-        grip = values[contact + CONTACT_FRICTION] * pressing
+        gap = values[contact + CONTACT.distance] + since * values[contact + CONTACT.rate]
+        pressing = dt * share * values[contact + CONTACT.forces]
+        grip = values[contact + CONTACT.friction] * pressing
         for k in range(3 if grip > 0.0 or strength >= 0.0 else 1):
-            compliance = values[contact + CONTACT_COMPLIANCE + k]
+            compliance = values[contact + CONTACT.compliance + k]
             # A locked axis cannot slide at all: its row is empty.
             softness = CONTACT_SOFTNESS if k == 0 else FRICTION_SOFTNESS
             softness *= compliance if compliance > EMPTY * largest else largest
-            last = dt * share * values[contact + CONTACT_FORCES + k]
-            target = softness * last - values[contact + CONTACT_DRIFT + k]
+            last = dt * share * values[contact + CONTACT.forces + k]
+            target = softness * last - values[contact + CONTACT.drift + k]
             if k == 0:
                 # One that is inside already is let be: with the engine's own recovery of 0.08 a
                 # light lift under 25 boxes sagged 14 % too far, without by 0.17 % (measured).
                 target -= max(gap, 0.0) / dt
             low, high = 0.0 if k == 0 else -grip, math.inf if k == 0 else grip
-            source = layout.CONTACT_SOURCE + c
+            source = CONTACT_SOURCE + c
             if strength >= 0.0:
-                low, high, source = -dt * strength, dt * strength, layout.HELD_SOURCE + c
+                low, high, source = -dt * strength, dt * strength, HELD_SOURCE + c
                 softness = HARD * (compliance if compliance > EMPTY * largest else largest)
-                target = -values[contact + CONTACT_DRIFT + k]
-                target -= RETURN / whole * values[contact + CONTACT_FORCES + k]
+                target = -values[contact + CONTACT.drift + k]
+                target -= RETURN / whole * values[contact + CONTACT.forces + k]
             row = add_row(
                 index,
                 values,
-                index[first + SIDE_BLOCK],
-                index[first + SIDE_JACOBIAN]
-                + k * index[index[layout.BLOCK_SIZE] + index[first + SIDE_BLOCK]],
+                index[first + SIDE.block],
+                index[first + SIDE.jacobian]
+                + k * index[islands.block_size + index[first + SIDE.block]],
                 -1,
                 source,
                 target,
@@ -275,16 +266,16 @@ def add_contact_rows(
                 low,
                 high,
             )
-            block = index[second + SIDE_BLOCK]
-            if block == index[first + SIDE_BLOCK]:
+            block = index[second + SIDE.block]
+            if block == index[first + SIDE.block]:
                 # Two links of one articulation: one row of both.
-                n = index[index[layout.BLOCK_SIZE] + block]
-                to = index[first + SIDE_JACOBIAN] + n * k
-                source = index[second + SIDE_JACOBIAN] + n * k
+                n = index[islands.block_size + block]
+                to = index[first + SIDE.jacobian] + n * k
+                source = index[second + SIDE.jacobian] + n * k
                 for i in range(n):
                     values[to + i] += values[source + i]
             elif block >= 0:
-                index[index[layout.ROW_SECOND] + row] = block
-                index[index[layout.ROW_SECOND_JACOBIAN] + row] = (
-                    index[second + SIDE_JACOBIAN] + k * index[index[layout.BLOCK_SIZE] + block]
+                index[islands.row_second + row] = block
+                index[islands.row_second_jacobian + row] = (
+                    index[second + SIDE.jacobian] + k * index[islands.block_size + block]
                 )

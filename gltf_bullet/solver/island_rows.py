@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gltf_bullet.solver import island_layout as layout
+from gltf_bullet.numba_aot import kernel
 from gltf_bullet.solver.cholesky import dot
-from gltf_bullet.solver.compiling import kernel
+from gltf_bullet.solver.island_layout import islands_at
 from gltf_bullet.transforms import FloatArray, IntArray
 
 SAME = 1e-12
@@ -18,16 +18,17 @@ took all iterations in half of its steps, 0.55 ms instead of 0.03)."""
 @kernel
 def start_island(index: IntArray, values: FloatArray, members: int, count: int) -> None:
     """The free motion, its momentum, and the iterate at it."""
+    islands = islands_at(index, 0)
     for i in range(count):
         b = index[members + i]
-        n, place = index[index[layout.BLOCK_SIZE] + b], index[index[layout.BLOCK_PLACE] + b]
-        free, mass = index[layout.V_FREE] + place, index[index[layout.BLOCK_MASS] + b]
+        n, place = index[islands.block_size + b], index[islands.block_place + b]
+        free, mass = islands.free_velocity + place, index[islands.block_mass + b]
         for j in range(n):
             momentum = 0.0
             for k in range(n):
                 momentum += values[mass + n * j + k] * values[free + k]
-            values[index[layout.MOMENTUM] + place + j] = momentum
-            values[index[layout.V] + place + j] = values[free + j]
+            values[islands.free_momentum + place + j] = momentum
+            values[islands.velocity + place + j] = values[free + j]
 
 
 @kernel
@@ -35,10 +36,11 @@ def copy_velocities(
     index: IntArray, values: FloatArray, members: int, count: int, source: int, target: int
 ) -> None:
     """The velocities of all blocks of an island from one vector to another."""
+    islands = islands_at(index, 0)
     for i in range(count):
         b = index[members + i]
-        place = index[index[layout.BLOCK_PLACE] + b]
-        for k in range(place, place + index[index[layout.BLOCK_SIZE] + b]):
+        place = index[islands.block_place + b]
+        for k in range(place, place + index[islands.block_size + b]):
             values[target + k] = values[source + k]
 
 
@@ -47,21 +49,22 @@ def multiply_rows(
     index: IntArray, values: FloatArray, row_list: int, rows: int, vector: int, target: int
 ) -> None:
     """``J v`` of all rows of an island."""
+    islands = islands_at(index, 0)
     for q in range(rows):
         r = index[row_list + q]
-        b = index[index[layout.ROW_FIRST] + r]
-        x = vector + index[index[layout.BLOCK_PLACE] + b]
-        unit = index[index[layout.ROW_UNIT] + r]
+        b = index[islands.row_first + r]
+        x = vector + index[islands.block_place + b]
+        unit = index[islands.row_unit + r]
         if unit >= 0:
             values[target + r] = values[x + unit]
             continue
-        row = index[index[layout.ROW_FIRST_JACOBIAN] + r]
-        speed = dot(values, row, x, index[index[layout.BLOCK_SIZE] + b])
-        b = index[index[layout.ROW_SECOND] + r]
+        row = index[islands.row_first_jacobian + r]
+        speed = dot(values, row, x, index[islands.block_size + b])
+        b = index[islands.row_second + r]
         if b >= 0:
-            x = vector + index[index[layout.BLOCK_PLACE] + b]
-            row = index[index[layout.ROW_SECOND_JACOBIAN] + r]
-            speed += dot(values, row, x, index[index[layout.BLOCK_SIZE] + b])
+            x = vector + index[islands.block_place + b]
+            row = index[islands.row_second_jacobian + r]
+            speed += dot(values, row, x, index[islands.block_size + b])
         values[target + r] = speed
 
 
@@ -70,12 +73,13 @@ def cost(
     index: IntArray, values: FloatArray, members: int, count: int, row_list: int, rows: int
 ) -> float:
     """What is minimised, at V and its ROW_SPEED."""
+    islands = islands_at(index, 0)
     total = 0.0
     for i in range(count):
         b = index[members + i]
-        n, place = index[index[layout.BLOCK_SIZE] + b], index[index[layout.BLOCK_PLACE] + b]
-        mass = index[index[layout.BLOCK_MASS] + b]
-        v, free = index[layout.V] + place, index[layout.V_FREE] + place
+        n, place = index[islands.block_size + b], index[islands.block_place + b]
+        mass = index[islands.block_mass + b]
+        v, free = islands.velocity + place, islands.free_velocity + place
         for j in range(n):
             for k in range(n):
                 total += (
@@ -86,9 +90,9 @@ def cost(
                 )
     for q in range(rows):
         r = index[row_list + q]
-        softness = values[index[layout.ROW_SOFTNESS] + r]
-        short = values[index[layout.ROW_TARGET] + r] - values[index[layout.ROW_SPEED] + r]
-        low, high = values[index[layout.ROW_LOW] + r], values[index[layout.ROW_HIGH] + r]
+        softness = values[islands.row_softness + r]
+        short = values[islands.row_target + r] - values[islands.row_speed + r]
+        low, high = values[islands.row_low + r], values[islands.row_high + r]
         x = min(max(short / softness, low), high)
         # short * x - softness x^2 / 2 is the cost, the parabola and its tangents.
         total += short * x - 0.5 * softness * x * x
@@ -108,13 +112,14 @@ def side_of(short: float, softness: float, low: float, high: float) -> int:
 @kernel
 def take_sides(index: IntArray, values: FloatArray, row_list: int, rows: int, speeds: int) -> None:
     """Note on which side of its bounds each row is at these speeds."""
+    islands = islands_at(index, 0)
     for q in range(rows):
         r = index[row_list + q]
-        index[index[layout.ROW_SIDE] + r] = side_of(
-            values[index[layout.ROW_TARGET] + r] - values[speeds + r],
-            values[index[layout.ROW_SOFTNESS] + r],
-            values[index[layout.ROW_LOW] + r],
-            values[index[layout.ROW_HIGH] + r],
+        index[islands.row_side + r] = side_of(
+            values[islands.row_target + r] - values[speeds + r],
+            values[islands.row_softness + r],
+            values[islands.row_low + r],
+            values[islands.row_high + r],
         )
 
 
@@ -126,12 +131,13 @@ def all_stay(
 
     ``fastest``: the largest number among the velocities that the speeds are made of.
     """
+    islands = islands_at(index, 0)
     for q in range(rows):
         r = index[row_list + q]
-        target, speed = values[index[layout.ROW_TARGET] + r], values[speeds + r]
-        softness, short = values[index[layout.ROW_SOFTNESS] + r], target - speed
-        low, high = values[index[layout.ROW_LOW] + r], values[index[layout.ROW_HIGH] + r]
-        side = index[index[layout.ROW_SIDE] + r]
+        target, speed = values[islands.row_target + r], values[speeds + r]
+        softness, short = values[islands.row_softness + r], target - speed
+        low, high = values[islands.row_low + r], values[islands.row_high + r]
+        side = index[islands.row_side + r]
         slack = SAME * (abs(target) + abs(speed)) + ROUNDING * fastest + 1e-300
         if side == 0:
             if short < low * softness - slack or short > high * softness + slack:
@@ -149,11 +155,12 @@ def largest_of(
     index: IntArray, values: FloatArray, members: int, count: int, velocities: int
 ) -> float:
     """The largest number among some velocities of an island."""
+    islands = islands_at(index, 0)
     found = 0.0
     for i in range(count):
         b = index[members + i]
-        place = velocities + index[index[layout.BLOCK_PLACE] + b]
-        for k in range(place, place + index[index[layout.BLOCK_SIZE] + b]):
+        place = velocities + index[islands.block_place + b]
+        for k in range(place, place + index[islands.block_size + b]):
             found = max(found, abs(values[k]))
     return found
 
@@ -161,32 +168,34 @@ def largest_of(
 @kernel
 def push_row(index: IntArray, values: FloatArray, r: int, x: float, vector: int) -> None:
     """Add ``J^T x`` of one row to a vector of all velocities."""
+    islands = islands_at(index, 0)
     if x == 0.0:
         return
-    b = index[index[layout.ROW_FIRST] + r]
-    place = vector + index[index[layout.BLOCK_PLACE] + b]
-    unit = index[index[layout.ROW_UNIT] + r]
+    b = index[islands.row_first + r]
+    place = vector + index[islands.block_place + b]
+    unit = index[islands.row_unit + r]
     if unit >= 0:
         values[place + unit] += x
         return
-    row = index[index[layout.ROW_FIRST_JACOBIAN] + r]
-    for k in range(index[index[layout.BLOCK_SIZE] + b]):
+    row = index[islands.row_first_jacobian + r]
+    for k in range(index[islands.block_size + b]):
         values[place + k] += x * values[row + k]
-    b = index[index[layout.ROW_SECOND] + r]
+    b = index[islands.row_second + r]
     if b >= 0:
-        place = vector + index[index[layout.BLOCK_PLACE] + b]
-        row = index[index[layout.ROW_SECOND_JACOBIAN] + r]
-        for k in range(index[index[layout.BLOCK_SIZE] + b]):
+        place = vector + index[islands.block_place + b]
+        row = index[islands.row_second_jacobian + r]
+        for k in range(index[islands.block_size + b]):
             values[place + k] += x * values[row + k]
 
 
 @kernel
 def find_impulses(index: IntArray, values: FloatArray, row_list: int, rows: int) -> None:
     """What each row did, at V."""
-    multiply_rows(index, values, row_list, rows, index[layout.V], index[layout.ROW_SPEED])
+    islands = islands_at(index, 0)
+    multiply_rows(index, values, row_list, rows, islands.velocity, islands.row_speed)
     for q in range(rows):
         r = index[row_list + q]
-        short = values[index[layout.ROW_TARGET] + r] - values[index[layout.ROW_SPEED] + r]
-        x = short / values[index[layout.ROW_SOFTNESS] + r]
-        low, high = values[index[layout.ROW_LOW] + r], values[index[layout.ROW_HIGH] + r]
-        values[index[layout.ROW_IMPULSE] + r] = min(max(x, low), high)
+        short = values[islands.row_target + r] - values[islands.row_speed + r]
+        x = short / values[islands.row_softness + r]
+        low, high = values[islands.row_low + r], values[islands.row_high + r]
+        values[islands.row_impulse + r] = min(max(x, low), high)

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import math
 
-from gltf_bullet.solver import arena
-from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver.arena import PRISMATIC, REVOLUTE
+from gltf_bullet.numba_aot import kernel
+from gltf_bullet.solver.articulation_arrays import (
+    CUT,
+    PRISMATIC,
+    REVOLUTE,
+    Articulation,
+    articulation_at,
+    scene_at,
+)
 from gltf_bullet.solver.articulation_step import BAUMGARTE, CLOSURE_GAP, HARD
 from gltf_bullet.solver.cholesky import forward_dense
-from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.island import add_row, take
+from gltf_bullet.solver.island_layout import CONTACT_SOURCE, HELD_SOURCE, islands_at
 from gltf_bullet.solver.momentum import keep_momentum
 from gltf_bullet.solver.row_metrics import add_path, place_point, prescribed_rate
 from gltf_bullet.transforms import FloatArray, IntArray
@@ -30,52 +36,56 @@ def add_cut_constraints(
     dt: float,
 ) -> None:
     """Rows of the constraints between articulations that one was cut into."""
-    for cut in range(ints[arena.CUTS]):
-        sides = ints[arena.CUT_SIDES] + arena.CUT_SIZE * cut
-        first, second = ints[sides], ints[sides + 2]
-        if ints[first + arena.BLOCK] < 0 or ints[second + arena.BLOCK] < 0:
+    scene = scene_at(ints, 0)
+    islands = islands_at(index, 0)
+    for cut in range(scene.cut_count):
+        sides = scene.cut + CUT.size * cut
+        first = articulation_at(ints, ints[sides + CUT.first])
+        second = articulation_at(ints, ints[sides + CUT.second])
+        if first.block < 0 or second.block < 0:
             continue
-        size, local = ints[sides + 4], ints[arena.CUT_LOCAL] + 6 * cut
-        n, m = ints[first + arena.DOF_COUNT], ints[second + arena.DOF_COUNT]
+        size, local = ints[sides + CUT.row_count], scene.cut_local + 6 * cut
+        n, m = first.dof_count, second.dof_count
         rows, others = take(index, size * n), take(index, size * m)
         if rows < 0 or others < 0:
             return
         # Scratch of the second articulation: 24 numbers here, a row after them.
-        point = ints[second + arena.SCRATCH]
+        point = second.scratch
         wrench = point + 8
-        place_point(ints, floats, work, first, ints[sides + 1], local, point + 3)
-        place_point(ints, floats, work, second, ints[sides + 3], local + 3, point)
-        here, there = ints[first + arena.REFERENCE], ints[second + arena.REFERENCE]
+        place_point(floats, work, first, ints[sides + CUT.first_frame], local, point + 3)
+        place_point(floats, work, second, ints[sides + CUT.second_frame], local + 3, point)
+        here, there = first.reference_point, second.reference_point
         for k in range(size):
             gap, drift, compliance = 0.0, 0.0, 0.0
             if k < 3:
                 gap = work[point + k] + work[there + k] - work[point + 3 + k] - work[here + k]
                 gap = min(max(gap, -CLOSURE_GAP), CLOSURE_GAP)
             for side in range(2):
-                a = first if side == 0 else second
-                reference, sign = ints[a + arena.REFERENCE], -1.0 if side == 0 else 1.0
+                articulation = first if side == 0 else second
+                reference, sign = articulation.reference_point, -1.0 if side == 0 else 1.0
                 count = n if side == 0 else m
                 row = (rows if side == 0 else others) + count * k
                 _direct_at(work, wrench, point, there, reference, k)
-                part = ints[a + arena.SCRATCH] + 24
+                part = articulation.scratch + 24
                 for i in range(count):
                     work[part + i] = 0.0
-                add_path(ints, work, a, ints[sides + 2 * side + 1], wrench, sign, part)
-                drift += sign * prescribed_rate(ints, work, a, ints[sides + 2 * side + 1], wrench)
+                frame = ints[sides + (CUT.first_frame if side == 0 else CUT.second_frame)]
+                add_path(ints, work, articulation, frame, wrench, sign, part)
+                drift += sign * prescribed_rate(ints, work, articulation, frame, wrench)
                 for i in range(count):
                     values[row + i] = work[part + i]
-                forward_dense(work, ints[a + arena.FACTOR], count, part)
+                forward_dense(work, articulation.factor, count, part)
                 for i in range(count):
                     compliance += work[part + i] ** 2
             softness = HARD * max(compliance, 1e-12)
             # Memory: what the row did lately costs nothing.
-            last_dt, lately = floats[ints[first + arena.LAST_DT]], 0.0
+            last_dt, lately = floats[first.last_dt], 0.0
             if last_dt > 0.0:
-                lately = floats[ints[arena.CUT_IMPULSE] + 6 * cut + k] * dt / last_dt
+                lately = floats[scene.cut_impulse + 6 * cut + k] * dt / last_dt
             row = add_row(
                 index,
                 values,
-                ints[first + arena.BLOCK],
+                first.block,
                 rows + n * k,
                 -1,
                 -1 - (6 * cut + k),
@@ -84,8 +94,8 @@ def add_cut_constraints(
                 -math.inf,
                 math.inf,
             )
-            index[index[layout.ROW_SECOND] + row] = ints[second + arena.BLOCK]
-            index[index[layout.ROW_SECOND_JACOBIAN] + row] = others + m * k
+            index[islands.row_second + row] = second.block
+            index[islands.row_second_jacobian + row] = others + m * k
 
 
 @kernel
@@ -111,21 +121,22 @@ def _direct_at(
 @kernel
 def _has_block(ints: IntArray, block: int) -> bool:
     """Whether a block stands for an articulation of an arena."""
-    for k in range(ints[arena.ARTICULATIONS]):
-        if ints[ints[ints[arena.RECORDS] + k] + arena.BLOCK] == block:
+    scene = scene_at(ints, 0)
+    for k in range(scene.articulation_count):
+        if articulation_at(ints, ints[scene.articulations + k]).block == block:
             return True
     return False
 
 
 @kernel
-def is_loop_alone(ints: IntArray, a: int) -> bool:
+def is_loop_alone(articulation: Articulation) -> bool:
     """Whether nothing but loops acts on an articulation, which the engine closes by itself.
 
     What they say twice is no force of ours to find: Bricard's linkage of six hinges, whose loop has
     five more conditions than it needs, gained 58 to 3098 J in 10 s by them, at 60 to 240 Hz, and
     at most 0.2 J without (measured; bare PyBullet 0.7).
     """
-    return bool(ints[a + arena.ROW_COUNT] == 0 and ints[a + arena.CLOSURE_COUNT] > 0)
+    return bool(articulation.row_count == 0 and articulation.closure_count > 0)
 
 
 @kernel
@@ -142,52 +153,54 @@ def take_results(
     Returns:
         Whether everything that the engine shall apply is finite.
     """
-    for number in range(ints[arena.ARTICULATIONS]):
-        a = ints[ints[arena.RECORDS] + number]
-        if ints[a + arena.ACTS] != 1 or ints[a + arena.BLOCK] < 0:
+    scene = scene_at(ints, 0)
+    islands = islands_at(index, 0)
+    for number in range(scene.articulation_count):
+        articulation = articulation_at(ints, ints[scene.articulations + number])
+        if articulation.participation != 1 or articulation.block < 0:
             continue
-        n, total = ints[a + arena.DOF_COUNT], ints[a + arena.TOTAL_ROWS]
-        place = index[index[layout.BLOCK_PLACE] + ints[a + arena.BLOCK]]
-        is_loop = is_loop_alone(ints, a)
+        n, total = articulation.dof_count, articulation.total_rows
+        place = index[islands.block_place + articulation.block]
+        is_loop = is_loop_alone(articulation)
         for k in range(n):
-            floats[ints[a + arena.EXPECTED] + k] = values[index[layout.V] + place + k]
-            floats[ints[a + arena.LASTING] + k] = 0.0
-            floats[ints[a + arena.TOUCHED] + k] = 0.0
-            work[ints[a + arena.ROW_FORCE] + k] = 0.0
-            work[ints[a + arena.ROW_SUM] + k] = 0.0
-            work[ints[a + arena.TAU] + k] = work[ints[a + arena.HANDED] + k]
+            floats[articulation.expected_velocity + k] = values[islands.velocity + place + k]
+            floats[articulation.persistent_force + k] = 0.0
+            floats[articulation.predicted_contact_force + k] = 0.0
+            work[articulation.row_force + k] = 0.0
+            work[articulation.all_row_force + k] = 0.0
+            work[articulation.joint_force + k] = work[articulation.added_force + k]
             if not is_loop:
-                work[ints[a + arena.TAU] + k] += (
-                    work[ints[a + arena.BIAS] + k] - work[ints[a + arena.CENTRED] + k]
+                work[articulation.joint_force + k] += (
+                    work[articulation.bias + k] - work[articulation.centred_bias + k]
                 )
-            floats[ints[a + arena.GIVING] + k] = 0.0
+            floats[articulation.compliant_force + k] = 0.0
         for r in range(total):
-            floats[ints[a + arena.LAST_IMPULSE] + r] = 0.0
-        floats[ints[a + arena.LAST_DT]] = dt
-    for r in range(index[layout.ROWS]):
-        source = index[index[layout.ROW_SOURCE] + r]
-        if source < 0 and _has_block(ints, index[index[layout.ROW_FIRST] + r]):
-            floats[ints[arena.CUT_IMPULSE] - 1 - source] = values[index[layout.ROW_IMPULSE] + r]
+            floats[articulation.last_impulse + r] = 0.0
+        floats[articulation.last_dt] = dt
+    for r in range(islands.row_count):
+        source = index[islands.row_source + r]
+        if source < 0 and _has_block(ints, index[islands.row_first + r]):
+            floats[scene.cut_impulse - 1 - source] = values[islands.row_impulse + r]
     finite = True
-    for number in range(ints[arena.ARTICULATIONS]):
-        a = ints[ints[arena.RECORDS] + number]
-        if ints[a + arena.ACTS] == 1 and ints[a + arena.BLOCK] >= 0:
-            _take_rows(ints, floats, work, index, values, a, dt)
-            if ints[a + arena.CLOSURE_COUNT] == 0:
-                keep_momentum(ints, floats, work, a, dt)
-            commands, dofs = ints[a + arena.COMMAND], ints[a + arena.COMMAND_DOF]
-            targets, bounds = ints[a + arena.MOTOR_TARGET], ints[a + arena.MOTOR_BOUND]
-            for k in range(ints[a + arena.DOF_COUNT]):
+    for number in range(scene.articulation_count):
+        articulation = articulation_at(ints, ints[scene.articulations + number])
+        if articulation.participation == 1 and articulation.block >= 0:
+            _take_rows(ints, floats, work, index, values, articulation, dt)
+            if articulation.closure_count == 0:
+                keep_momentum(ints, floats, work, articulation, dt)
+            commands, dofs = articulation.command, articulation.command_dof
+            targets, bounds = articulation.motor_target, articulation.motor_bound
+            for k in range(articulation.dof_count):
                 dof = ints[dofs + k]
-                command = work[ints[a + arena.TAU] + dof]
+                command = work[articulation.joint_force + dof]
                 work[targets + k], work[bounds + k] = 0.0, 0.0
-                joint = ints[ints[a + arena.FRAME_JOINT] + ints[ints[a + arena.DOF_FRAME] + dof]]
-                is_free = floats[ints[a + arena.TAKEN] + dof] == 0.0
+                joint = ints[articulation.frame_joint + ints[articulation.dof_frame + dof]]
+                is_free = floats[articulation.externally_driven + dof] == 0.0
                 is_axis = joint == REVOLUTE or joint == PRISMATIC
-                if ints[a + arena.MOTORS] and is_axis and is_free:
-                    rows = work[ints[a + arena.ROW_SUM] + dof]
+                if articulation.uses_motors and is_axis and is_free:
+                    rows = work[articulation.all_row_force + dof]
                     command -= rows
-                    work[targets + k] = floats[ints[a + arena.EXPECTED] + dof]
+                    work[targets + k] = floats[articulation.expected_velocity + dof]
                     work[bounds + k] = MOTOR_RESERVE * abs(rows)
                 finite = finite and math.isfinite(command)
                 work[commands + k] = command
@@ -201,39 +214,40 @@ def _take_rows(
     work: FloatArray,
     index: IntArray,
     values: FloatArray,
-    a: int,
+    articulation: Articulation,
     dt: float,
 ) -> None:
     """Forces of an articulation's own rows, and of cut constraints on it."""
-    block, n = ints[a + arena.BLOCK], ints[a + arena.DOF_COUNT]
-    tau, forces = ints[a + arena.TAU], ints[a + arena.ROW_FORCE]
-    lasting, touched = ints[a + arena.LASTING], ints[a + arena.TOUCHED]
-    is_loop = is_loop_alone(ints, a)
-    for r in range(index[layout.ROWS]):
-        source = index[index[layout.ROW_SOURCE] + r]
-        is_first = index[index[layout.ROW_FIRST] + r] == block
-        is_second = index[index[layout.ROW_SECOND] + r] == block
+    islands = islands_at(index, 0)
+    block, n = articulation.block, articulation.dof_count
+    tau, forces = articulation.joint_force, articulation.row_force
+    lasting, touched = articulation.persistent_force, articulation.predicted_contact_force
+    is_loop = is_loop_alone(articulation)
+    for r in range(islands.row_count):
+        source = index[islands.row_source + r]
+        is_first = index[islands.row_first + r] == block
+        is_second = index[islands.row_second + r] == block
         if not (is_first or is_second):
             continue
-        x = values[index[layout.ROW_IMPULSE] + r]
-        slot = layout.ROW_FIRST_JACOBIAN if is_first else layout.ROW_SECOND_JACOBIAN
-        row, unit = index[index[slot] + r], index[index[layout.ROW_UNIT] + r]
-        if source >= layout.HELD_SOURCE:
+        x = values[islands.row_impulse + r]
+        jacobians = islands.row_first_jacobian if is_first else islands.row_second_jacobian
+        row, unit = index[jacobians + r], index[islands.row_unit + r]
+        if source >= HELD_SOURCE:
             continue
-        if source >= layout.CONTACT_SOURCE:
+        if source >= CONTACT_SOURCE:
             for k in range(n):
                 floats[touched + k] += values[row + k] * x / dt
             continue
         if source >= 0:
-            floats[ints[a + arena.LAST_IMPULSE] + source] = x
-        low, high = values[index[layout.ROW_LOW] + r], values[index[layout.ROW_HIGH] + r]
+            floats[articulation.last_impulse + source] = x
+        low, high = values[islands.row_low + r], values[islands.row_high + r]
         # Of the next step only what lasts can be foretold: a one-sided limit that chatters made
         # light bodies on long levers gain energy without end.
         lasts = low != 0.0 and high != 0.0
         is_soft = False
-        if 0 <= source < ints[a + arena.ROW_COUNT]:
-            is_soft = not math.isinf(floats[ints[a + arena.ROW_STIFFNESS] + source])
-            if is_soft and not ints[ints[a + arena.ROW_IS_DRIVE] + source]:
+        if 0 <= source < articulation.row_count:
+            is_soft = not math.isinf(floats[articulation.row_stiffness + source])
+            if is_soft and not ints[articulation.row_is_drive + source]:
                 # Taken to last, it quadruples the error of a light body's swing (measured).
                 lasts = False
         for k in range(n):
@@ -247,10 +261,10 @@ def _take_rows(
             if is_loop:
                 continue  # The engine closes it by itself.
             work[tau + k] += part
-            work[ints[a + arena.ROW_SUM] + k] += part
-            if 0 <= source < ints[a + arena.ROW_COUNT]:
+            work[articulation.all_row_force + k] += part
+            if 0 <= source < articulation.row_count:
                 work[forces + k] += part
             if is_soft:
-                floats[ints[a + arena.GIVING] + k] += part
+                floats[articulation.compliant_force + k] += part
             if lasts:
                 floats[lasting + k] += part

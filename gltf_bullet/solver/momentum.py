@@ -10,20 +10,17 @@ whole as to one rigid body, so that joints move as they were found to.
 
 from __future__ import annotations
 
-from gltf_bullet.solver import arena
-from gltf_bullet.solver.arena import (
+from gltf_bullet.numba_aot import kernel
+from gltf_bullet.solver.articulation_arrays import (
     FLOATING,
-    LINK_MASS,
-    LINK_SIZE,
-    POSE_COM,
-    POSE_INERTIA,
-    POSE_SIZE,
+    LINK,
+    POSE,
     PRISMATIC,
     REVOLUTE,
     SPHERICAL,
+    Articulation,
 )
 from gltf_bullet.solver.cholesky import factor_dense, solve_dense
-from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.last_step.closing import move_joints
 from gltf_bullet.solver.tree_kinematics import move_frames, place_frames
 from gltf_bullet.transforms import FloatArray, IntArray
@@ -51,24 +48,26 @@ def _size_of(joint: int) -> int:
 
 
 @kernel
-def keep_momentum(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt: float) -> None:
+def keep_momentum(
+    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, dt: float
+) -> None:
     """Add to the forces of a step what keeps the momentum of each tree with a floating base.
 
     Args:
         ints: Of the arena.
         floats: Its state, and EXPECTED, the velocities that the solve has found; corrected.
         work: Of the arena, evaluated at that state; TAU receives the forces, poses are as before.
-        a: The articulation.
+        articulation: The articulation.
         dt: [s]
     """
-    n, expected = ints[a + arena.DOF_COUNT], ints[a + arena.EXPECTED]
-    if ints[a + arena.BASE_DOF_COUNT] == 0 or ints[a + arena.MISPREDICTED]:
+    n, expected = articulation.dof_count, articulation.expected_velocity
+    if articulation.base_dof_count == 0 or articulation.mispredicted:
         return  # Nobody knows how it will move.
     fastest = 0.0
-    for f in range(ints[a + arena.FRAME_COUNT]):
+    for f in range(articulation.frame_count):
         joint, dof = (
-            ints[ints[a + arena.FRAME_JOINT] + f],
-            ints[ints[a + arena.FRAME_FIRST_DOF] + f],
+            ints[articulation.frame_joint + f],
+            ints[articulation.frame_first_dof + f],
         )
         # What only moves along keeps its momentum by itself.
         first, last = (3 if joint == FLOATING else 0), _size_of(joint)
@@ -77,50 +76,56 @@ def keep_momentum(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, 
     if not fastest * dt > CALM:
         return
     velocity, way, origin = (
-        ints[a + arena.VELOCITY_FREE], ints[a + arena.AHEAD], ints[a + arena.SCRATCH] + SPARE,
+        articulation.free_velocity, articulation.trial_velocity, articulation.scratch + SPARE,
     )  # fmt: skip
-    state, kept = ints[a + arena.STATE], ints[a + arena.OPEN_STATE]
-    momentum, lost = ints[a + arena.WRENCH], ints[a + arena.ACCELERATION]
-    size = ints[a + arena.STATE_SIZE]
+    state, kept = articulation.state, articulation.saved_state
+    momentum, lost = articulation.wrench, articulation.acceleration
+    size = articulation.state_size
     for k in range(size):
         work[kept + k] = floats[state + k]
     for k in range(3):
-        work[origin + k] = work[ints[a + arena.REFERENCE] + k]
-    for f in range(ints[a + arena.FRAME_COUNT]):
-        if ints[ints[a + arena.FRAME_JOINT] + f] == FLOATING:
-            _momentum_wanted(ints, floats, work, a, f, momentum + 6 * f, dt)
+        work[origin + k] = work[articulation.reference_point + k]
+    for f in range(articulation.frame_count):
+        if ints[articulation.frame_joint + f] == FLOATING:
+            _momentum_wanted(ints, floats, work, articulation, f, momentum + 6 * f, dt)
     for _ in range(PASSES):
         for i in range(n):
             work[velocity + i] = floats[expected + i]
             work[way + i] = dt * floats[expected + i]
-        move_joints(ints, floats, work, a, way)
-        place_frames(ints, floats, work, a)
-        move_frames(ints, floats, work, a, velocity, ints[a + arena.TWIST_MEAN])
-        _sum_momenta(ints, floats, work, a, lost, origin)
+        move_joints(ints, floats, work, articulation, way)
+        place_frames(ints, floats, work, articulation)
+        move_frames(ints, floats, work, articulation, velocity, articulation.mean_twist)
+        _sum_momenta(ints, floats, work, articulation, lost, origin)
         for k in range(size):
             floats[state + k] = work[kept + k]
-        place_frames(ints, floats, work, a)
-        for f in range(ints[a + arena.FRAME_COUNT]):
-            if ints[ints[a + arena.FRAME_JOINT] + f] == FLOATING:
-                _give_back(ints, floats, work, a, f, momentum + 6 * f, lost + 6 * f, dt)
+        place_frames(ints, floats, work, articulation)
+        for f in range(articulation.frame_count):
+            if ints[articulation.frame_joint + f] == FLOATING:
+                _give_back(ints, floats, work, articulation, f, momentum + 6 * f, lost + 6 * f, dt)
 
 
 @kernel
 def _momentum_wanted(
-    ints: IntArray, floats: FloatArray, work: FloatArray, a: int, f: int, target: int, dt: float
+    ints: IntArray,
+    floats: FloatArray,
+    work: FloatArray,
+    articulation: Articulation,
+    f: int,
+    target: int,
+    dt: float,
 ) -> None:
     """Momentum [3] and angular momentum [3] about the reference that a tree shall have.
 
     The solve has added all that acts on it, and the centred bias, which acts on nobody.
     """
-    n, mass, expected = ints[a + arena.DOF_COUNT], ints[a + arena.MASS], ints[a + arena.EXPECTED]
-    dof = ints[ints[a + arena.FRAME_FIRST_DOF] + f]
-    com = ints[a + arena.POSE] + POSE_SIZE * f + POSE_COM
+    n, mass, expected = articulation.dof_count, articulation.mass, articulation.expected_velocity
+    dof = ints[articulation.frame_first_dof + f]
+    com = articulation.pose + POSE.size * f + POSE.com
     for i in range(6):
         total = 0.0
         for k in range(n):
             total += work[mass + n * (dof + i) + k] * floats[expected + k]
-        work[target + i] = total + dt * work[ints[a + arena.CENTRED] + dof + i]
+        work[target + i] = total + dt * work[articulation.centred_bias + dof + i]
     _shift(work, target, work[com], work[com + 1], work[com + 2])
 
 
@@ -135,25 +140,30 @@ def _shift(work: FloatArray, at: int, x: float, y: float, z: float) -> None:
 
 @kernel
 def _sum_momenta(
-    ints: IntArray, floats: FloatArray, work: FloatArray, a: int, target: int, origin: int
+    ints: IntArray,
+    floats: FloatArray,
+    work: FloatArray,
+    articulation: Articulation,
+    target: int,
+    origin: int,
 ) -> None:
     """Sum up momentum [3], and angular momentum [3] about a place, of each tree at its root."""
-    reference, twists = ints[a + arena.REFERENCE], ints[a + arena.TWIST_MEAN]
-    count = ints[a + arena.FRAME_COUNT]
+    reference, twists = articulation.reference_point, articulation.mean_twist
+    count = articulation.frame_count
     for k in range(6 * count):
         work[target + k] = 0.0
     for f in range(count):
-        m = floats[ints[a + arena.LINK] + LINK_SIZE * f + LINK_MASS]
+        m = floats[articulation.link + LINK.size * f + LINK.mass]
         if m == 0.0:
             continue
-        pose, t = ints[a + arena.POSE] + POSE_SIZE * f, twists + 6 * f
-        c, i = pose + POSE_COM, pose + POSE_INERTIA
+        pose, t = articulation.pose + POSE.size * f, twists + 6 * f
+        c, i = pose + POSE.com, pose + POSE.inertia
         wx, wy, wz = work[t], work[t + 1], work[t + 2]
         px = m * (work[t + 3] + wy * work[c + 2] - wz * work[c + 1])
         py = m * (work[t + 4] + wz * work[c] - wx * work[c + 2])
         pz = m * (work[t + 5] + wx * work[c + 1] - wy * work[c])
         # Inertias are stored as xx, yy, zz, xy, xz, yz.
-        at = target + 6 * ints[ints[a + arena.FRAME_ROOT] + f]
+        at = target + 6 * ints[articulation.frame_root + f]
         rx = work[c] + work[reference] - work[origin]
         ry = work[c + 1] + work[reference + 1] - work[origin + 1]
         rz = work[c + 2] + work[reference + 2] - work[origin + 2]
@@ -173,16 +183,16 @@ def _give_back(
     ints: IntArray,
     floats: FloatArray,
     work: FloatArray,
-    a: int,
+    articulation: Articulation,
     f: int,
     wanted: int,
     found: int,
     dt: float,
 ) -> None:
     """Move a tree as one rigid body so that it gets the momentum that it would lack."""
-    n, mass, expected = ints[a + arena.DOF_COUNT], ints[a + arena.MASS], ints[a + arena.EXPECTED]
-    dof, block = ints[ints[a + arena.FRAME_FIRST_DOF] + f], ints[a + arena.BASE_MASS]
-    com, gain = ints[a + arena.POSE] + POSE_SIZE * f + POSE_COM, ints[a + arena.SCRATCH] + SPARE + 3
+    n, mass, expected = articulation.dof_count, articulation.mass, articulation.expected_velocity
+    dof, block = ints[articulation.frame_first_dof + f], articulation.base_mass
+    com, gain = articulation.pose + POSE.size * f + POSE.com, articulation.scratch + SPARE + 3
     for i in range(6):
         work[gain + i] = work[wanted + i] - work[found + i]
         for k in range(6):
@@ -200,6 +210,6 @@ def _give_back(
         total = 0.0
         for i in range(6):
             total += work[mass + n * k + dof + i] * work[gain + i]
-        work[ints[a + arena.TAU] + k] += total / dt
+        work[articulation.joint_force + k] += total / dt
     for i in range(6):
         floats[expected + dof + i] += work[gain + i]

@@ -10,15 +10,15 @@ result, so it does not depend on where the search began.
 
 from __future__ import annotations
 
-from gltf_bullet.solver import island_layout as layout
+from gltf_bullet.numba_aot import kernel
 from gltf_bullet.solver.cholesky import (
     factor_blocks,
     lay_out_blocks,
     order_blocks,
     solve_blocks,
 )
-from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.island import take
+from gltf_bullet.solver.island_layout import islands_at
 from gltf_bullet.solver.island_rows import (
     all_stay,
     copy_velocities,
@@ -43,14 +43,15 @@ LINE_STEPS = 60
 @kernel
 def label_islands(index: IntArray) -> None:
     """Mark connected blocks with the lowest number among them."""
-    labels = index[layout.BLOCK_LABEL]
-    for b in range(index[layout.BLOCKS]):
+    islands = islands_at(index, 0)
+    labels = islands.block_label
+    for b in range(islands.block_count):
         index[labels + b] = b
-    for r in range(index[layout.ROWS]):
-        second = index[index[layout.ROW_SECOND] + r]
+    for r in range(islands.row_count):
+        second = index[islands.row_second + r]
         if second < 0:
             continue
-        i, j = index[index[layout.ROW_FIRST] + r], second
+        i, j = index[islands.row_first + r], second
         while index[labels + i] != i:
             i = index[labels + i]
         while index[labels + j] != j:
@@ -59,7 +60,7 @@ def label_islands(index: IntArray) -> None:
             index[labels + j] = i
         else:
             index[labels + i] = j
-    for b in range(index[layout.BLOCKS]):
+    for b in range(islands.block_count):
         i = b
         while index[labels + i] != i:
             i = index[labels + i]
@@ -69,11 +70,12 @@ def label_islands(index: IntArray) -> None:
 @kernel
 def solve_islands(index: IntArray, values: FloatArray) -> None:
     """Solve every island; results stand at V and ROW_IMPULSE."""
-    index[layout.ITERATIONS] = 0
-    index[layout.UNCONVERGED] = 0
+    islands = islands_at(index, 0)
+    islands.iterations = 0
+    islands.unconverged = 0
     label_islands(index)
-    total, labels = index[layout.BLOCKS], index[layout.BLOCK_LABEL]
-    lists = index[layout.SYMBOLIC]
+    total, labels = islands.block_count, islands.block_label
+    lists = islands.symbolic
     members, row_list = lists, lists + 8 * total
     for label in range(total):
         if index[labels + label] != label:
@@ -83,8 +85,8 @@ def solve_islands(index: IntArray, values: FloatArray) -> None:
             if index[labels + b] == label:
                 index[members + count] = b
                 count += 1
-        for r in range(index[layout.ROWS]):
-            if index[labels + index[index[layout.ROW_FIRST] + r]] == label:
+        for r in range(islands.row_count):
+            if index[labels + index[islands.row_first + r]] == label:
                 index[row_list + rows] = r
                 rows += 1
         _solve_island(index, values, count, rows)
@@ -93,8 +95,9 @@ def solve_islands(index: IntArray, values: FloatArray) -> None:
 @kernel
 def _solve_island(index: IntArray, values: FloatArray, count: int, rows: int) -> None:
     """One island: blocks and rows as listed at SYMBOLIC."""
-    total = index[layout.BLOCKS]
-    members = index[layout.SYMBOLIC]
+    islands = islands_at(index, 0)
+    total = islands.block_count
+    members = islands.symbolic
     row_list = members + 8 * total
     start_island(index, values, members, count)
     if rows == 0:
@@ -102,71 +105,72 @@ def _solve_island(index: IntArray, values: FloatArray, count: int, rows: int) ->
     # Lists by place in the island: sizes, first velocities, place of each block, order.
     sizes, places, local = members + total, members + 2 * total, members + 3 * total
     order = members + 4 * total
-    pattern = row_list + index[layout.ROWS]
+    pattern = row_list + islands.row_count
     later = pattern + count * count
     for i in range(count):
         b = index[members + i]
-        index[sizes + i] = index[index[layout.BLOCK_SIZE] + b]
-        index[places + i] = index[index[layout.BLOCK_PLACE] + b]
+        index[sizes + i] = index[islands.block_size + b]
+        index[places + i] = index[islands.block_place + b]
         index[local + b] = i
     for k in range(count * count):
         index[pattern + k] = 0
     for q in range(rows):
         r = index[row_list + q]
-        second = index[index[layout.ROW_SECOND] + r]
+        second = index[islands.row_second + r]
         if second >= 0:
-            i = index[local + index[index[layout.ROW_FIRST] + r]]
+            i = index[local + index[islands.row_first + r]]
             j = index[local + second]
             index[pattern + count * i + j] = 1
             index[pattern + count * j + i] = 1
     floats = order_blocks(index, count, pattern, sizes, order)
-    top = index[layout.TOP]
+    top = islands.top
     factor = take(index, floats)
     if factor < 0:
         return
     lay_out_blocks(index, count, pattern, sizes, order, later, factor)
     _iterate(index, values, count, rows, factor, floats)
-    index[layout.TOP] = top
+    islands.top = top
 
 
 @kernel
 def _iterate(
     index: IntArray, values: FloatArray, count: int, rows: int, factor: int, floats: int
 ) -> None:
-    total = index[layout.BLOCKS]
-    members = index[layout.SYMBOLIC]
+    islands = islands_at(index, 0)
+    total = islands.block_count
+    members = islands.symbolic
     sizes, places = members + total, members + 2 * total
     order, row_list = members + 4 * total, members + 8 * total
-    pattern = row_list + index[layout.ROWS]
+    pattern = row_list + islands.row_count
     later = pattern + count * count
-    v, right = index[layout.V], index[layout.RIGHT]
-    multiply_rows(index, values, row_list, rows, v, index[layout.ROW_SPEED])
+    v, right = islands.velocity, islands.right_side
+    multiply_rows(index, values, row_list, rows, v, islands.row_speed)
     at_free = cost(index, values, members, count, row_list, rows)
     # The velocities of now are a better guess where things rest.
-    copy_velocities(index, values, members, count, index[layout.V_NOW], v)
-    multiply_rows(index, values, row_list, rows, v, index[layout.ROW_SPEED])
+    copy_velocities(index, values, members, count, islands.present_velocity, v)
+    multiply_rows(index, values, row_list, rows, v, islands.row_speed)
     if not cost(index, values, members, count, row_list, rows) < at_free:
-        copy_velocities(index, values, members, count, index[layout.V_FREE], v)
-        multiply_rows(index, values, row_list, rows, v, index[layout.ROW_SPEED])
-    take_sides(index, values, row_list, rows, index[layout.ROW_SPEED])
+        copy_velocities(index, values, members, count, islands.free_velocity, v)
+        multiply_rows(index, values, row_list, rows, v, islands.row_speed)
+    take_sides(index, values, row_list, rows, islands.row_speed)
     converged = False
     for iteration in range(MOST_ITERATIONS):
-        index[layout.ITERATIONS] = max(index[layout.ITERATIONS], iteration + 1)
+        islands.iterations = max(islands.iterations, iteration + 1)
         _assemble(index, values, count, rows, factor, floats)
         factor_blocks(index, values, count, pattern, sizes, order, later)
         solve_blocks(index, values, count, pattern, sizes, order, later, places, right)
-        multiply_rows(index, values, row_list, rows, right, index[layout.ROW_STEP])
+        multiply_rows(index, values, row_list, rows, right, islands.row_step)
         fastest = largest_of(index, values, members, count, right)
-        if all_stay(index, values, row_list, rows, index[layout.ROW_STEP], fastest):
+        if all_stay(index, values, row_list, rows, islands.row_step, fastest):
             copy_velocities(index, values, members, count, right, v)
             converged = True
             break
         if not _search_line(index, values, members, count, row_list, rows):
             break
-        take_sides(index, values, row_list, rows, index[layout.ROW_SPEED])
+        take_sides(index, values, row_list, rows, islands.row_speed)
     if not converged:
-        index[layout.UNCONVERGED] += 1
-        index[layout.UNCONVERGED_LABEL] = index[index[layout.BLOCK_LABEL] + index[members]]
+        islands.unconverged += 1
+        islands.unconverged_label = index[islands.block_label + index[members]]
     _refine(index, values, count, rows)
     find_impulses(index, values, row_list, rows)
 
@@ -176,18 +180,19 @@ def _assemble(
     index: IntArray, values: FloatArray, count: int, rows: int, factor: int, floats: int
 ) -> None:
     """The matrix and right side of the parabola that the rows are on now."""
-    total = index[layout.BLOCKS]
-    members = index[layout.SYMBOLIC]
+    islands = islands_at(index, 0)
+    total = islands.block_count
+    members = islands.symbolic
     sizes, places, local = members + total, members + 2 * total, members + 3 * total
     row_list = members + 8 * total
-    pattern = row_list + index[layout.ROWS]
+    pattern = row_list + islands.row_count
     order = members + 4 * total
-    right, momentum = index[layout.RIGHT], index[layout.MOMENTUM]
+    right, momentum = islands.right_side, islands.free_momentum
     for k in range(factor, factor + floats):
         values[k] = 0.0
     for i in range(count):
         n, place = index[sizes + i], index[places + i]
-        mass = index[index[layout.BLOCK_MASS] + index[members + i]]
+        mass = index[islands.block_mass + index[members + i]]
         diagonal = index[pattern + (count + 1) * i]
         for k in range(n * n):
             values[diagonal + k] = values[mass + k]
@@ -198,19 +203,19 @@ def _assemble(
         index[order + count + index[order + i]] = i
     for q in range(rows):
         r = index[row_list + q]
-        side = index[index[layout.ROW_SIDE] + r]
-        first = index[local + index[index[layout.ROW_FIRST] + r]]
-        n, unit = index[sizes + first], index[index[layout.ROW_UNIT] + r]
+        side = index[islands.row_side + r]
+        first = index[local + index[islands.row_first + r]]
+        n, unit = index[sizes + first], index[islands.row_unit + r]
         diagonal, x = index[pattern + (count + 1) * first], right + index[places + first]
-        row = index[index[layout.ROW_FIRST_JACOBIAN] + r]
+        row = index[islands.row_first_jacobian + r]
         if side != 0:
-            bound = index[layout.ROW_LOW] if side < 0 else index[layout.ROW_HIGH]
+            bound = islands.row_low if side < 0 else islands.row_high
             weight, push = 0.0, values[bound + r]
             if push == 0.0:
                 continue
         else:
-            weight = 1.0 / values[index[layout.ROW_SOFTNESS] + r]
-            push = weight * values[index[layout.ROW_TARGET] + r]
+            weight = 1.0 / values[islands.row_softness + r]
+            push = weight * values[islands.row_target + r]
         if unit >= 0:
             values[diagonal + (n + 1) * unit] += weight
             values[x + unit] += push
@@ -218,10 +223,10 @@ def _assemble(
         _add_outer(values, diagonal, n, row, weight)
         for k in range(n):
             values[x + k] += push * values[row + k]
-        if index[index[layout.ROW_SECOND] + r] < 0:
+        if index[islands.row_second + r] < 0:
             continue
-        second = index[local + index[index[layout.ROW_SECOND] + r]]
-        other = index[index[layout.ROW_SECOND_JACOBIAN] + r]
+        second = index[local + index[islands.row_second + r]]
+        other = index[islands.row_second_jacobian + r]
         m, x = index[sizes + second], right + index[places + second]
         _add_outer(values, index[pattern + (count + 1) * second], m, other, weight)
         for k in range(m):
@@ -253,13 +258,14 @@ def _search_line(
     index: IntArray, values: FloatArray, members: int, count: int, row_list: int, rows: int
 ) -> bool:
     """Move V and ROW_SPEED to the minimum towards RIGHT and its ROW_STEP; False: already there."""
-    v, right = index[layout.V], index[layout.RIGHT]
-    speeds, ends = index[layout.ROW_SPEED], index[layout.ROW_STEP]
+    islands = islands_at(index, 0)
+    v, right = islands.velocity, islands.right_side
+    speeds, ends = islands.row_speed, islands.row_step
     slope, curvature, moved = 0.0, 0.0, False
     for i in range(count):
         b = index[members + i]
-        n, place = index[index[layout.BLOCK_SIZE] + b], index[index[layout.BLOCK_PLACE] + b]
-        mass, free = index[index[layout.BLOCK_MASS] + b], index[layout.V_FREE]
+        n, place = index[islands.block_size + b], index[islands.block_place + b]
+        mass, free = index[islands.block_mass + b], islands.free_velocity
         for j in range(place, place + n):
             pull, bend = 0.0, 0.0
             for k in range(place, place + n):
@@ -276,8 +282,8 @@ def _search_line(
     alpha = _least(index, values, row_list, rows, slope, curvature)
     for i in range(count):
         b = index[members + i]
-        place = index[index[layout.BLOCK_PLACE] + b]
-        for k in range(place, place + index[index[layout.BLOCK_SIZE] + b]):
+        place = index[islands.block_place + b]
+        for k in range(place, place + index[islands.block_size + b]):
             values[v + k] += alpha * (values[right + k] - values[v + k])
     for q in range(rows):
         r = index[row_list + q]
@@ -299,17 +305,18 @@ def _least(
     ``slope`` and ``curvature`` are the masses' share; rows that stay on their side until the end
     add a parabola as well, so that only the others are looked at again.
     """
-    speeds, ends = index[layout.ROW_SPEED], index[layout.ROW_STEP]
+    islands = islands_at(index, 0)
+    speeds, ends = islands.row_speed, islands.row_step
     start, crossing = abs(slope), 0
     for q in range(rows):
         r = index[row_list + q]
         step = values[ends + r] - values[speeds + r]
-        short = values[index[layout.ROW_TARGET] + r] - values[speeds + r]
-        softness = values[index[layout.ROW_SOFTNESS] + r]
-        low, high = values[index[layout.ROW_LOW] + r], values[index[layout.ROW_HIGH] + r]
-        side = index[index[layout.ROW_SIDE] + r]
+        short = values[islands.row_target + r] - values[speeds + r]
+        softness = values[islands.row_softness + r]
+        low, high = values[islands.row_low + r], values[islands.row_high + r]
+        side = index[islands.row_side + r]
         if side_of(short - step, softness, low, high) != side:
-            index[index[layout.ROW_CROSSING] + crossing] = r
+            index[islands.row_crossing + crossing] = r
             crossing += 1
             continue
         if side == 0:
@@ -323,11 +330,11 @@ def _least(
     for line_step in range(LINE_STEPS):
         rise, bend = slope + alpha * curvature, curvature
         for q in range(crossing):
-            r = index[index[layout.ROW_CROSSING] + q]
+            r = index[islands.row_crossing + q]
             step = values[ends + r] - values[speeds + r]
-            softness = values[index[layout.ROW_SOFTNESS] + r]
-            low, high = values[index[layout.ROW_LOW] + r], values[index[layout.ROW_HIGH] + r]
-            short = values[index[layout.ROW_TARGET] + r] - values[speeds + r] - alpha * step
+            softness = values[islands.row_softness + r]
+            low, high = values[islands.row_low + r], values[islands.row_high + r]
+            short = values[islands.row_target + r] - values[speeds + r] - alpha * step
             side = side_of(short, softness, low, high)
             if side == 0:
                 x = short / softness
@@ -353,18 +360,19 @@ def _least(
 @kernel
 def _refine(index: IntArray, values: FloatArray, count: int, rows: int) -> None:
     """One more correction by the last factor: hard rows cost the solution half of its digits."""
-    total = index[layout.BLOCKS]
-    members = index[layout.SYMBOLIC]
+    islands = islands_at(index, 0)
+    total = islands.block_count
+    members = islands.symbolic
     sizes, places = members + total, members + 2 * total
     order, row_list = members + 4 * total, members + 8 * total
-    pattern = row_list + index[layout.ROWS]
+    pattern = row_list + islands.row_count
     later = pattern + count * count
-    v, right, speeds = index[layout.V], index[layout.RIGHT], index[layout.ROW_SPEED]
+    v, right, speeds = islands.velocity, islands.right_side, islands.row_speed
     multiply_rows(index, values, row_list, rows, v, speeds)
     for i in range(count):
         b = index[members + i]
         n, place = index[sizes + i], index[places + i]
-        mass, free = index[index[layout.BLOCK_MASS] + b], index[layout.V_FREE]
+        mass, free = index[islands.block_mass + b], islands.free_velocity
         for j in range(n):
             pull = 0.0
             for k in range(n):
@@ -374,13 +382,13 @@ def _refine(index: IntArray, values: FloatArray, count: int, rows: int) -> None:
             values[right + place + j] = pull
     for q in range(rows):
         r = index[row_list + q]
-        side = index[index[layout.ROW_SIDE] + r]
+        side = index[islands.row_side + r]
         if side == 0:
-            x = (values[index[layout.ROW_TARGET] + r] - values[speeds + r]) / values[
-                index[layout.ROW_SOFTNESS] + r
+            x = (values[islands.row_target + r] - values[speeds + r]) / values[
+                islands.row_softness + r
             ]
         else:
-            x = values[index[layout.ROW_LOW if side < 0 else layout.ROW_HIGH] + r]
+            x = values[(islands.row_low if side < 0 else islands.row_high) + r]
         push_row(index, values, r, x, right)
     solve_blocks(index, values, count, pattern, sizes, order, later, places, right)
     for i in range(count):

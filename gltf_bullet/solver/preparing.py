@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from gltf_bullet.solver import arena
-from gltf_bullet.solver import island_layout as layout
+from gltf_bullet.numba_aot import IntTable, entry, floats_at, ints_at, kernel
+from gltf_bullet.solver.articulation_arrays import articulation_at, scene_at
 from gltf_bullet.solver.articulation_step import prepare_articulation
-from gltf_bullet.solver.compiling import IntTable, entry, floats_at, ints_at, kernel
-from gltf_bullet.solver.island_layout import (
-    CLOSE,
-    DIVIDE,
-    EVALUATE,
-    HEAR,
-)
+from gltf_bullet.solver.island_layout import CLOSE, DIVIDE, EVALUATE, HEAR, SCENE
 from gltf_bullet.solver.last_step.closing import close_loops
 from gltf_bullet.solver.last_step.foreign_hands import note_places, notice_hands
 from gltf_bullet.solver.last_step.foreign_motors import (
@@ -44,45 +38,48 @@ def _prepare_one(
     gy: float,
     gz: float,
 ) -> int:
+    scene = scene_at(ints, 0)
     if stage == EVALUATE:
-        a = ints[ints[arena.RECORDS] + number]
-        evaluate_tree(ints, floats, work, a)
-        measure_rows(ints, floats, work, a)
+        articulation = articulation_at(ints, ints[scene.articulations + number])
+        evaluate_tree(ints, floats, work, articulation)
+        measure_rows(ints, floats, work, articulation)
         return 0
     if stage == HEAR:
-        for k in range(ints[arena.ARTICULATIONS]):
-            hear_before_saving(ints, floats, work, ints[ints[arena.RECORDS] + k], dt)
+        for k in range(scene.articulation_count):
+            hear_before_saving(
+                ints, floats, work, articulation_at(ints, ints[scene.articulations + k]), dt
+            )
         return 0
     if stage == DIVIDE:
         return int(steps_needed(ints, floats, work, dt, number == 1))
     if stage == CLOSE:
         found = 0
-        for k in range(ints[arena.ARTICULATIONS]):
-            a = ints[ints[arena.RECORDS] + k]
-            if ints[a + arena.CLOSURE_COUNT]:
-                found |= close_loops(ints, floats, work, a, dt)
+        for k in range(scene.articulation_count):
+            articulation = articulation_at(ints, ints[scene.articulations + k])
+            if articulation.closure_count:
+                found |= close_loops(ints, floats, work, articulation, dt)
         return int(found)
-    for k in range(ints[arena.ARTICULATIONS]):
-        a = ints[ints[arena.RECORDS] + k]
-        evaluate_tree(ints, floats, work, a)
-        if ints[arena.PART] == 0:
-            note_division(ints, floats, work, a)
-            for i in range(ints[a + arena.DOF_COUNT]):
-                floats[ints[a + arena.PULSE] + i] = 0.0
+    for k in range(scene.articulation_count):
+        articulation = articulation_at(ints, ints[scene.articulations + k])
+        evaluate_tree(ints, floats, work, articulation)
+        if scene.part == 0:
+            note_division(floats, work, articulation)
+            for i in range(articulation.dof_count):
+                floats[articulation.external_pulse + i] = 0.0
     add_contact_forces(ints, floats, work, index, values, number, contacts, dt)
-    for k in range(ints[arena.ARTICULATIONS]):
-        a = ints[ints[arena.RECORDS] + k]
-        if ints[a + arena.ACTS] == 1 and not notice_hands(ints, floats, a):
-            compare_motors(ints, floats, work, a, dt)
-            notice_misses(ints, floats, work, a)
-            find_unknown_load(ints, floats, work, a)
-    for k in range(ints[arena.ARTICULATIONS]):
-        a = ints[ints[arena.RECORDS] + k]
-        if ints[a + arena.ACTS] != 0:
-            if ints[a + arena.ACTS] == 1:
-                hear_motors(ints, floats, work, a, dt)
-                note_places(ints, floats, a, False)
-            prepare_articulation(ints, floats, work, a, dt, gx, gy, gz)
+    for k in range(scene.articulation_count):
+        articulation = articulation_at(ints, ints[scene.articulations + k])
+        if articulation.participation == 1 and not notice_hands(ints, floats, articulation):
+            compare_motors(ints, floats, work, articulation, dt)
+            notice_misses(floats, work, articulation)
+            find_unknown_load(ints, floats, work, articulation)
+    for k in range(scene.articulation_count):
+        articulation = articulation_at(ints, ints[scene.articulations + k])
+        if articulation.participation != 0:
+            if articulation.participation == 1:
+                hear_motors(ints, floats, work, articulation, dt)
+                note_places(floats, articulation, False)
+            prepare_articulation(ints, floats, work, articulation, dt, gx, gy, gz)
     return 0
 
 
@@ -118,11 +115,11 @@ def prepare(
     found = 0
     for row in range(len(scenes)):
         one = _prepare_one(
-            ints_at(scenes, row, layout.INTS),
-            floats_at(scenes, row, layout.FLOATS),
-            floats_at(scenes, row, layout.WORK),
-            ints_at(scenes, row, layout.INDEX),
-            floats_at(scenes, row, layout.VALUES),
+            ints_at(scenes, row, SCENE.ints),
+            floats_at(scenes, row, SCENE.floats),
+            floats_at(scenes, row, SCENE.work),
+            ints_at(scenes, row, SCENE.island_ints),
+            floats_at(scenes, row, SCENE.island_floats),
             stage, number, contacts, dt, gx, gy, gz,
         )  # fmt: skip
         found = max(found, one) if stage == DIVIDE else found | one

@@ -12,11 +12,10 @@ from __future__ import annotations
 
 import math
 
-from gltf_bullet.solver import arena
-from gltf_bullet.solver.arena import ANGLE, CONE, LINE, POINT, POSE_COM, POSE_SIZE
+from gltf_bullet.numba_aot import kernel
+from gltf_bullet.solver.articulation_arrays import ANGLE, CONE, LINE, POINT, POSE, Articulation
 from gltf_bullet.solver.centred_bias import CALM, motion_about_anchors
 from gltf_bullet.solver.cholesky import solve_dense
-from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.row_metrics import attach, is_length, measure, relate_frames
 from gltf_bullet.solver.tree_dynamics import accelerate_frames
 from gltf_bullet.solver.tree_kinematics import move_frames, multiply, rotation_from_quat
@@ -41,88 +40,98 @@ where it leaves (0.011 at 10 m/s, 0.28 m and 240 Hz)."""
 
 
 @kernel
-def may_bend(ints: IntArray, floats: FloatArray, a: int, r: int) -> bool:
+def may_bend(ints: IntArray, floats: FloatArray, articulation: Articulation, r: int) -> bool:
     """Whether a row is a hard limit of a measured metric, and looking ahead is of any use."""
     return (
-        ints[a + arena.LOOKS_AHEAD] != 0
-        and r < ints[a + arena.ROW_COUNT]
-        and ints[ints[a + arena.ROW_DOF] + r] < 0
-        and ints[ints[a + arena.ROW_IS_DRIVE] + r] == 0
-        and math.isinf(floats[ints[a + arena.ROW_STIFFNESS] + r])
+        articulation.uses_curvature != 0
+        and r < articulation.row_count
+        and ints[articulation.row_dof + r] < 0
+        and ints[articulation.row_is_drive + r] == 0
+        and math.isinf(floats[articulation.row_stiffness + r])
     )
 
 
 @kernel
-def _may_look_ahead(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> bool:
+def _may_look_ahead(floats: FloatArray, work: FloatArray, articulation: Articulation) -> bool:
     """Whether nothing touches, or did lately, as far as anybody knows.
 
     What contacts will do a row does not know: of 60 pairs of ragdolls dropped at 60 Hz one gained
     34 times its energy, and of 12 heaps of five one half of it, which do not without (measured).
     """
-    for i in range(ints[a + arena.DOF_COUNT]):
-        touched = floats[ints[a + arena.TOUCHED] + i]
-        if touched != 0.0 or work[ints[a + arena.CONTACT_FORCE] + i] != 0.0:
+    for i in range(articulation.dof_count):
+        touched = floats[articulation.predicted_contact_force + i]
+        if touched != 0.0 or work[articulation.measured_contact_force + i] != 0.0:
             return False
     return True
 
 
 @kernel
-def bend_freely(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt: float) -> None:
+def bend_freely(
+    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, dt: float
+) -> None:
     """How far all metrics bend in a step in which no row does anything."""
-    ints[a + arena.LOOKS_AHEAD] = 1 if _may_look_ahead(ints, floats, work, a) else 0
-    bends, free = ints[a + arena.ROW_BEND], ints[a + arena.VELOCITY_FREE]
-    for r in range(ints[a + arena.TOTAL_ROWS]):
+    articulation.uses_curvature = 1 if _may_look_ahead(floats, work, articulation) else 0
+    bends, free = articulation.row_curvature, articulation.free_velocity
+    for r in range(articulation.total_rows):
         work[bends + r] = 0.0
     fastest, any_bends = 0.0, False
-    for k in range(ints[a + arena.DOF_COUNT]):
+    for k in range(articulation.dof_count):
         fastest = max(fastest, abs(work[free + k]))
-    for r in range(ints[a + arena.ROW_COUNT]):
-        if may_bend(ints, floats, a, r):
+    for r in range(articulation.row_count):
+        if may_bend(ints, floats, articulation, r):
             any_bends = True
-            _notice_overshoot(ints, floats, work, a, r)
+            _notice_overshoot(ints, floats, work, articulation, r)
     if not any_bends or fastest * dt < CALM:
         return
-    moving = 0.5 * motion_about_anchors(ints, floats, work, a)
-    work[ints[a + arena.MAY_PAY]] = PAID * moving
-    _go(ints, floats, work, a, free)
-    for r in range(ints[a + arena.ROW_COUNT]):
-        if may_bend(ints, floats, a, r):
-            bend = _bend(ints, floats, work, a, r, free, dt)
+    moving = 0.5 * motion_about_anchors(ints, floats, work, articulation)
+    work[articulation.energy_budget] = PAID * moving
+    _go(ints, floats, work, articulation, free)
+    for r in range(articulation.row_count):
+        if may_bend(ints, floats, articulation, r):
+            bend = _bend(ints, floats, work, articulation, r, free, dt)
             work[bends + r] = bend if abs(bend) > BENT else 0.0
 
 
 @kernel
-def _notice_overshoot(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, r: int) -> None:
+def _notice_overshoot(
+    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, r: int
+) -> None:
     """Notice a length or an angle that no row has kept, and nobody else has changed."""
-    metric, value = ints[ints[a + arena.ROW_METRIC] + r], work[ints[a + arena.ROW_VALUE] + r]
+    metric, value = ints[articulation.row_metric + r], work[articulation.row_value + r]
     most = BEYOND
     if metric == CONE or metric == ANGLE:
         most = BEYOND_ANGLE
     elif metric != LINE and metric != POINT:
         return
     beyond = max(
-        floats[ints[a + arena.ROW_LOWER] + r] - value,
-        value - floats[ints[a + arena.ROW_UPPER] + r],
+        floats[articulation.row_lower + r] - value,
+        value - floats[articulation.row_upper + r],
     )
-    is_known = ints[ints[a + arena.ROW_RECOVERING] + r] or ints[a + arena.SET_BY_OTHERS]
-    if beyond > most and not is_known and not ints[a + arena.OVERSHOT_NAMED]:
-        ints[a + arena.OVERSHOT] = r + 1
+    is_known = ints[articulation.row_recovering + r] or articulation.state_set_by_user
+    if beyond > most and not is_known and not articulation.overshoot_reported:
+        articulation.overshot_row = r + 1
 
 
 @kernel
 def bend_held(
-    ints: IntArray, floats: FloatArray, work: FloatArray, a: int, r: int, impulse: float, dt: float
+    ints: IntArray,
+    floats: FloatArray,
+    work: FloatArray,
+    articulation: Articulation,
+    r: int,
+    impulse: float,
+    dt: float,
 ) -> float:
     """How far the metric of a row bends in a step in which the row alone gives an impulse."""
-    n, ahead = ints[a + arena.DOF_COUNT], ints[a + arena.AHEAD]
-    row, free = ints[a + arena.ROW_JACOBIAN] + n * r, ints[a + arena.VELOCITY_FREE]
+    n, ahead = articulation.dof_count, articulation.trial_velocity
+    row, free = articulation.row_jacobian + n * r, articulation.free_velocity
     for k in range(n):
         work[ahead + k] = work[row + k]
-    solve_dense(work, ints[a + arena.FACTOR], n, ahead)
+    solve_dense(work, articulation.factor, n, ahead)
     for k in range(n):
         work[ahead + k] = work[free + k] + impulse * work[ahead + k]
-    _go(ints, floats, work, a, ahead)
-    return _bend(ints, floats, work, a, r, ahead, dt)
+    _go(ints, floats, work, articulation, ahead)
+    return _bend(ints, floats, work, articulation, r, ahead, dt)
 
 
 @kernel
@@ -148,51 +157,61 @@ def relief(aim: float, bend: float, came: float, pulls: bool, pushes: bool) -> f
 
 
 @kernel
-def _go(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, velocity: int) -> None:
+def _go(
+    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, velocity: int
+) -> None:
     """Velocities and accelerations of all frames that keep these joint velocities."""
-    twist = ints[a + arena.TWIST_MEAN]
-    move_frames(ints, floats, work, a, velocity, twist)
-    accelerate_frames(ints, floats, work, a, velocity, twist)
+    twist = articulation.mean_twist
+    move_frames(ints, floats, work, articulation, velocity, twist)
+    accelerate_frames(ints, floats, work, articulation, velocity, twist)
 
 
 @kernel
 def _bend(
-    ints: IntArray, floats: FloatArray, work: FloatArray, a: int, r: int, velocity: int, dt: float
+    ints: IntArray,
+    floats: FloatArray,
+    work: FloatArray,
+    articulation: Articulation,
+    r: int,
+    velocity: int,
+    dt: float,
 ) -> float:
     """Of one row, after :func:`_go` at these velocities."""
-    n, scratch = ints[a + arena.DOF_COUNT], ints[a + arena.SCRATCH]
+    n, scratch = articulation.dof_count, articulation.scratch
     frame_a, frame_b, relative = scratch, scratch + 24, scratch + 48
-    first, second = ints[ints[a + arena.ROW_FRAME_A] + r], ints[ints[a + arena.ROW_FRAME_B] + r]
-    attach(ints, floats, work, a, first, ints[a + arena.ROW_LOCAL_A] + 7 * r, frame_a)
-    attach(ints, floats, work, a, second, ints[a + arena.ROW_LOCAL_B] + 7 * r, frame_b)
-    _take_ahead(ints, work, a, first, frame_a, dt)
-    _take_ahead(ints, work, a, second, frame_b, dt)
+    first, second = ints[articulation.row_frame_a + r], ints[articulation.row_frame_b + r]
+    attach(floats, work, articulation, first, articulation.row_local_a + 7 * r, frame_a)
+    attach(floats, work, articulation, second, articulation.row_local_b + 7 * r, frame_b)
+    _take_ahead(work, articulation, first, frame_a, dt)
+    _take_ahead(work, articulation, second, frame_b, dt)
     relate_frames(work, frame_a, frame_b, relative)
-    metric = ints[ints[a + arena.ROW_METRIC] + r]
+    metric = ints[articulation.row_metric + r]
     end = measure(
         metric,
-        ints[ints[a + arena.ROW_AXIS] + r],
-        ints[ints[a + arena.ROW_ABOUT] + r],
+        ints[articulation.row_axis + r],
+        ints[articulation.row_tilt_axis + r],
         work,
         relative,
         relative + 3,
         relative + 12,
     )
-    row, reach = ints[a + arena.ROW_JACOBIAN] + n * r, work[ints[a + arena.ROW_DRIFT] + r]
+    row, reach = articulation.row_jacobian + n * r, work[articulation.row_drift + r]
     for k in range(n):
         reach += work[row + k] * work[velocity + k]
-    reach = work[ints[a + arena.ROW_VALUE] + r] + dt * reach
+    reach = work[articulation.row_value + r] + dt * reach
     if not is_length(metric) and (abs(reach) > math.pi or abs(end - reach) > 1.0):
         return 0.0  # Angles begin again at half a turn.
     return float(end - reach)
 
 
 @kernel
-def _take_ahead(ints: IntArray, work: FloatArray, a: int, frame: int, at: int, dt: float) -> None:
+def _take_ahead(
+    work: FloatArray, articulation: Articulation, frame: int, at: int, dt: float
+) -> None:
     """An attachment frame at ``work[at]``, to where it is after a step."""
-    t, b = ints[a + arena.TWIST_MEAN] + 6 * frame, ints[a + arena.ACCELERATION] + 6 * frame
-    com = ints[a + arena.POSE] + POSE_SIZE * frame + POSE_COM
-    turn = ints[a + arena.SCRATCH] + 72
+    t, b = articulation.mean_twist + 6 * frame, articulation.acceleration + 6 * frame
+    com = articulation.pose + POSE.size * frame + POSE.com
+    turn = articulation.scratch + 72
     quat, rotation = turn, turn + 4
     speed, angle = turn + 13, 0.0
     for k in range(3):

@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import math
 
-from gltf_bullet.solver import arena
-from gltf_bullet.solver.arena import (
+from gltf_bullet.numba_aot import kernel
+from gltf_bullet.solver.articulation_arrays import (
     ANCHOR,
     ANGLE,
     CONE,
     LINE,
     OFFSET,
     POINT,
-    POSE_ORIGIN,
-    POSE_ROTATION,
-    POSE_SIZE,
+    POSE,
     ROTATION,
     SWING,
     TWIST_ANGLE,
+    Articulation,
 )
-from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.tree_kinematics import multiply, rotation_from_quat
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -155,14 +153,19 @@ def _twist(x: float, y: float, z: float, w: float, axis: int, values: FloatArray
 
 @kernel
 def attach(
-    ints: IntArray, floats: FloatArray, work: FloatArray, a: int, frame: int, local: int, out: int
+    floats: FloatArray,
+    work: FloatArray,
+    articulation: Articulation,
+    frame: int,
+    local: int,
+    out: int,
 ) -> None:
     """Position [3], then rotation [3, 3] at ``work[out]`` of an attachment frame."""
-    pose = ints[a + arena.POSE] + POSE_SIZE * frame
-    rotation = pose + POSE_ROTATION
+    pose = articulation.pose + POSE.size * frame
+    rotation = pose + POSE.rotation
     for k in range(3):
         work[out + k] = (
-            work[pose + POSE_ORIGIN + k]
+            work[pose + POSE.origin + k]
             + work[rotation + 3 * k] * floats[local]
             + work[rotation + 3 * k + 1] * floats[local + 1]
             + work[rotation + 3 * k + 2] * floats[local + 2]
@@ -188,11 +191,17 @@ def relate_frames(work: FloatArray, first: int, second: int, out: int) -> None:
 
 @kernel
 def add_path(
-    ints: IntArray, work: FloatArray, a: int, frame: int, wrench: int, sign: float, row: int
+    ints: IntArray,
+    work: FloatArray,
+    articulation: Articulation,
+    frame: int,
+    wrench: int,
+    sign: float,
+    row: int,
 ) -> None:
     """Add what a frame's motion in a direction takes of each velocity: a part of a row [n]."""
-    parents, axes = ints[a + arena.DOF_PARENT], ints[a + arena.AXIS]
-    i = ints[ints[a + arena.FRAME_LAST_DOF] + frame]
+    parents, axes = articulation.dof_parent, articulation.axis
+    i = ints[articulation.frame_last_dof + frame]
     while i >= 0:
         s, total = axes + 6 * i, 0.0
         for k in range(6):
@@ -202,48 +211,52 @@ def add_path(
 
 
 @kernel
-def prescribed_rate(ints: IntArray, work: FloatArray, a: int, frame: int, wrench: int) -> float:
+def prescribed_rate(
+    ints: IntArray, work: FloatArray, articulation: Articulation, frame: int, wrench: int
+) -> float:
     """Rate that a frame has in a direction by its anchor's motion alone."""
-    root = ints[ints[a + arena.FRAME_ROOT] + frame]
-    if ints[ints[a + arena.FRAME_JOINT] + root] != ANCHOR:
+    root = ints[articulation.frame_root + frame]
+    if ints[articulation.frame_joint + root] != ANCHOR:
         return 0.0
-    twist, total = ints[a + arena.TWIST] + 6 * root, 0.0
+    twist, total = articulation.twist + 6 * root, 0.0
     for k in range(6):
         total += work[twist + k] * work[wrench + k]
     return total
 
 
 @kernel
-def measure_rows(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> None:
+def measure_rows(
+    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation
+) -> None:
     """Values, velocity rows and rates of all limits, drives and loop constraints."""
-    n, rows = ints[a + arena.DOF_COUNT], ints[a + arena.ROW_COUNT]
-    jacobian, values = ints[a + arena.ROW_JACOBIAN], ints[a + arena.ROW_VALUE]
-    rates, drifts = ints[a + arena.ROW_RATE], ints[a + arena.ROW_DRIFT]
-    velocity, scratch = ints[a + arena.VELOCITY], ints[a + arena.SCRATCH]
+    n, rows = articulation.dof_count, articulation.row_count
+    jacobian, values = articulation.row_jacobian, articulation.row_value
+    rates, drifts = articulation.row_rate, articulation.row_drift
+    velocity, scratch = articulation.velocity, articulation.scratch
     frame_a, frame_b, relative = scratch, scratch + 24, scratch + 48
     wrench = scratch + 72
     for r in range(rows):
         row = jacobian + n * r
         for k in range(n):
             work[row + k] = 0.0
-        dof = ints[ints[a + arena.ROW_DOF] + r]
+        dof = ints[articulation.row_dof + r]
         if dof >= 0:
             work[row + dof] = 1.0
-            state = ints[ints[a + arena.FRAME_STATE] + ints[ints[a + arena.DOF_FRAME] + dof]]
+            state = ints[articulation.frame_state + ints[articulation.dof_frame + dof]]
             work[values + r] = floats[state]
             work[rates + r] = work[velocity + dof]
             work[drifts + r] = 0.0
             continue
-        first = ints[ints[a + arena.ROW_FRAME_A] + r]
-        second = ints[ints[a + arena.ROW_FRAME_B] + r]
-        attach(ints, floats, work, a, first, ints[a + arena.ROW_LOCAL_A] + 7 * r, frame_a)
-        attach(ints, floats, work, a, second, ints[a + arena.ROW_LOCAL_B] + 7 * r, frame_b)
+        first = ints[articulation.row_frame_a + r]
+        second = ints[articulation.row_frame_b + r]
+        attach(floats, work, articulation, first, articulation.row_local_a + 7 * r, frame_a)
+        attach(floats, work, articulation, second, articulation.row_local_b + 7 * r, frame_b)
         relate_frames(work, frame_a, frame_b, relative)
-        metric = ints[ints[a + arena.ROW_METRIC] + r]
+        metric = ints[articulation.row_metric + r]
         work[values + r] = measure(
             metric,
-            ints[ints[a + arena.ROW_AXIS] + r],
-            ints[ints[a + arena.ROW_ABOUT] + r],
+            ints[articulation.row_axis + r],
+            ints[articulation.row_tilt_axis + r],
             work,
             relative,
             relative + 3,
@@ -260,18 +273,17 @@ def measure_rows(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -
         ):
             axis = -1
             if metric == LINE or metric == CONE:
-                axis = ints[ints[a + arena.ROW_AXIS] + r]
-            _aim_along_motion(ints, work, a, first, second, is_length(metric), axis, scratch)
+                axis = ints[articulation.row_axis + r]
+            _aim_along_motion(work, articulation, first, second, is_length(metric), axis, scratch)
         _direct(work, wrench, wrench + 6, frame_b, is_length(metric))
-        _relate(ints, work, a, first, second, wrench, r)
-    measure_closures(ints, floats, work, a)
+        _relate(ints, work, articulation, first, second, wrench, r)
+    measure_closures(ints, floats, work, articulation)
 
 
 @kernel
 def _aim_along_motion(
-    ints: IntArray,
     work: FloatArray,
-    a: int,
+    articulation: Articulation,
     first: int,
     second: int,
     is_linear: bool,
@@ -282,7 +294,7 @@ def _aim_along_motion(
 
     With any other one a joint left a limit of 0.1 rad by 10 degrees in one step.
     """
-    twist, point, aim = ints[a + arena.TWIST], scratch + 24, scratch + 78
+    twist, point, aim = articulation.twist, scratch + 24, scratch + 78
     u, v = twist + 6 * second, twist + 6 * first
     wx, wy, wz = work[u] - work[v], work[u + 1] - work[v + 1], work[u + 2] - work[v + 2]
     x, y, z = wx, wy, wz
@@ -318,57 +330,70 @@ def _direct(work: FloatArray, wrench: int, direction: int, point: int, is_linear
 
 @kernel
 def _relate(
-    ints: IntArray, work: FloatArray, a: int, first: int, second: int, wrench: int, r: int
+    ints: IntArray,
+    work: FloatArray,
+    articulation: Articulation,
+    first: int,
+    second: int,
+    wrench: int,
+    r: int,
 ) -> None:
     """The ``r``-th row: second frame relative to the first one, in one direction."""
-    n = ints[a + arena.DOF_COUNT]
-    row, twist = ints[a + arena.ROW_JACOBIAN] + n * r, ints[a + arena.TWIST]
-    add_path(ints, work, a, second, wrench, 1.0, row)
-    add_path(ints, work, a, first, wrench, -1.0, row)
+    n = articulation.dof_count
+    row, twist = articulation.row_jacobian + n * r, articulation.twist
+    add_path(ints, work, articulation, second, wrench, 1.0, row)
+    add_path(ints, work, articulation, first, wrench, -1.0, row)
     rate = 0.0
     for k in range(6):
         rate += work[wrench + k] * (work[twist + 6 * second + k] - work[twist + 6 * first + k])
-    work[ints[a + arena.ROW_RATE] + r] = rate
-    work[ints[a + arena.ROW_DRIFT] + r] = prescribed_rate(
-        ints, work, a, second, wrench
-    ) - prescribed_rate(ints, work, a, first, wrench)
+    work[articulation.row_rate + r] = rate
+    work[articulation.row_drift + r] = prescribed_rate(
+        ints, work, articulation, second, wrench
+    ) - prescribed_rate(ints, work, articulation, first, wrench)
 
 
 @kernel
-def measure_closures(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> None:
+def measure_closures(
+    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation
+) -> None:
     """Rows of what engine constraints hold, after those of limits and drives, and their gaps."""
-    n, r, scratch = ints[a + arena.DOF_COUNT], ints[a + arena.ROW_COUNT], ints[a + arena.SCRATCH]
+    n, r, scratch = articulation.dof_count, articulation.row_count, articulation.scratch
     frame_a, frame_b, wrench = scratch, scratch + 24, scratch + 72
-    for c in range(ints[a + arena.CLOSURE_COUNT]):
-        first = ints[ints[a + arena.CLOSURE_FIRST] + c]
-        second = ints[ints[a + arena.CLOSURE_SECOND] + c]
-        local = ints[a + arena.CLOSURE_LOCAL] + 6 * c
-        place_point(ints, floats, work, a, first, local, frame_a)
-        place_point(ints, floats, work, a, second, local + 3, frame_b)
+    for c in range(articulation.closure_count):
+        first = ints[articulation.closure_first + c]
+        second = ints[articulation.closure_second + c]
+        local = articulation.closure_local + 6 * c
+        place_point(floats, work, articulation, first, local, frame_a)
+        place_point(floats, work, articulation, second, local + 3, frame_b)
         for k in range(3):
             gap = work[frame_b + k] - work[frame_a + k]
-            work[ints[a + arena.CLOSURE_GAP] + 3 * c + k] = gap
-        for k in range(ints[ints[a + arena.CLOSURE_SIZE] + c]):
-            row = ints[a + arena.ROW_JACOBIAN] + n * r
+            work[articulation.closure_gap + 3 * c + k] = gap
+        for k in range(ints[articulation.closure_size + c]):
+            row = articulation.row_jacobian + n * r
             for i in range(n):
                 work[row + i] = 0.0
             for i in range(3):
                 work[wrench + 6 + i] = 1.0 if i == k % 3 else 0.0
             _direct(work, wrench, wrench + 6, frame_b, k < 3)
-            _relate(ints, work, a, first, second, wrench, r)
+            _relate(ints, work, articulation, first, second, wrench, r)
             r += 1
 
 
 @kernel
 def place_point(
-    ints: IntArray, floats: FloatArray, work: FloatArray, a: int, frame: int, local: int, out: int
+    floats: FloatArray,
+    work: FloatArray,
+    articulation: Articulation,
+    frame: int,
+    local: int,
+    out: int,
 ) -> None:
     """Position [3] of a point fixed to a frame."""
-    pose = ints[a + arena.POSE] + POSE_SIZE * frame
+    pose = articulation.pose + POSE.size * frame
     for k in range(3):
         work[out + k] = (
-            work[pose + POSE_ORIGIN + k]
-            + work[pose + POSE_ROTATION + 3 * k] * floats[local]
-            + work[pose + POSE_ROTATION + 3 * k + 1] * floats[local + 1]
-            + work[pose + POSE_ROTATION + 3 * k + 2] * floats[local + 2]
+            work[pose + POSE.origin + k]
+            + work[pose + POSE.rotation + 3 * k] * floats[local]
+            + work[pose + POSE.rotation + 3 * k + 1] * floats[local + 1]
+            + work[pose + POSE.rotation + 3 * k + 2] * floats[local + 2]
         )

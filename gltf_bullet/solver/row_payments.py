@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 
-from gltf_bullet.solver import arena
-from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver.compiling import kernel
+from gltf_bullet.numba_aot import kernel
+from gltf_bullet.solver.articulation_arrays import Articulation, articulation_at, scene_at
+from gltf_bullet.solver.island_layout import islands_at
 from gltf_bullet.transforms import FloatArray, IntArray
 
 
@@ -22,23 +22,28 @@ def relieve_rows(
     ints: IntArray, floats: FloatArray, work: FloatArray, index: IntArray, values: FloatArray
 ) -> bool:
     """Let the rows of articulations that would pay ask less; whether any does, after the solve."""
+    scene = scene_at(ints, 0)
+    islands = islands_at(index, 0)
     any_asks_less = False
-    for number in range(ints[arena.ARTICULATIONS]):
-        a = ints[ints[arena.RECORDS] + number]
-        if ints[a + arena.LOOKS_AHEAD] == 0 or ints[a + arena.BLOCK] < 0:
+    for number in range(scene.articulation_count):
+        articulation = articulation_at(ints, ints[scene.articulations + number])
+        if articulation.uses_curvature == 0 or articulation.block < 0:
             continue
-        reliefs, asks_less = ints[a + arena.ROW_RELIEF], False
-        for r in range(ints[a + arena.ROW_COUNT]):
+        reliefs, asks_less = articulation.row_reduction, False
+        for r in range(articulation.row_count):
             asks_less |= work[reliefs + r] != 0.0
         if not asks_less:
             continue
-        if _paid(ints, floats, work, a, index, values) <= work[ints[a + arena.MAY_PAY]]:
+        if (
+            _paid(ints, floats, work, articulation, index, values)
+            <= work[articulation.energy_budget]
+        ):
             continue
-        for q in range(index[layout.ROWS]):
-            r = index[index[layout.ROW_SOURCE] + q]
-            is_own = index[index[layout.ROW_FIRST] + q] == ints[a + arena.BLOCK]
-            if is_own and 0 <= r < ints[a + arena.ROW_COUNT]:
-                values[index[layout.ROW_TARGET] + q] += work[reliefs + r]
+        for q in range(islands.row_count):
+            r = index[islands.row_source + q]
+            is_own = index[islands.row_first + q] == articulation.block
+            if is_own and 0 <= r < articulation.row_count:
+                values[islands.row_target + q] += work[reliefs + r]
                 any_asks_less = True
     return any_asks_less
 
@@ -48,7 +53,7 @@ def _paid(
     ints: IntArray,
     floats: FloatArray,
     work: FloatArray,
-    a: int,
+    articulation: Articulation,
     index: IntArray,
     values: FloatArray,
 ) -> float:
@@ -57,16 +62,17 @@ def _paid(
     Impulse times mean rate: exact, since the energy of motion changes by the forces of a step times
     the mean of the velocities before and after it.
     """
+    islands = islands_at(index, 0)
     done = 0.0
-    for q in range(index[layout.ROWS]):
-        r = index[index[layout.ROW_SOURCE] + q]
-        is_own = index[index[layout.ROW_FIRST] + q] == ints[a + arena.BLOCK]
-        if not is_own or not 0 <= r < ints[a + arena.ROW_COUNT]:
+    for q in range(islands.row_count):
+        r = index[islands.row_source + q]
+        is_own = index[islands.row_first + q] == articulation.block
+        if not is_own or not 0 <= r < articulation.row_count:
             continue
-        is_drive = ints[ints[a + arena.ROW_IS_DRIVE] + r] != 0
-        if is_drive or not math.isinf(floats[ints[a + arena.ROW_STIFFNESS] + r]):
+        is_drive = ints[articulation.row_is_drive + r] != 0
+        if is_drive or not math.isinf(floats[articulation.row_stiffness + r]):
             continue
-        before = work[ints[a + arena.ROW_RATE] + r]
-        after = values[index[layout.ROW_SPEED] + q] + work[ints[a + arena.ROW_DRIFT] + r]
-        done += 0.5 * values[index[layout.ROW_IMPULSE] + q] * (before + after)
+        before = work[articulation.row_rate + r]
+        after = values[islands.row_speed + q] + work[articulation.row_drift + r]
+        done += 0.5 * values[islands.row_impulse + q] * (before + after)
     return done

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from gltf_bullet.solver import arena
-from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver.compiling import IntTable, entry, floats_at, ints_at, kernel
+from gltf_bullet.numba_aot import IntTable, entry, floats_at, ints_at, kernel
+from gltf_bullet.solver.articulation_arrays import articulation_at, scene_at
 from gltf_bullet.solver.island import add_articulation
 from gltf_bullet.solver.island_contacts import (
     add_contact_rows,
     open_islands,
     touch_articulations,
 )
-from gltf_bullet.solver.island_layout import (
-    FINISH,
-    GATHER,
-    OPEN,
-    RELIEVE,
-    SOLVE,
-)
+from gltf_bullet.solver.island_layout import FINISH, GATHER, OPEN, RELIEVE, SCENE, SOLVE, islands_at
 from gltf_bullet.solver.joining import add_cut_constraints, take_results
 from gltf_bullet.solver.newton import solve_islands
 from gltf_bullet.solver.outcomes import (
@@ -37,12 +30,16 @@ __all__ = ["solve"]
 
 
 @kernel
-def _is_any(ints: IntArray, switch: int) -> bool:
-    """Whether a switch is set in any articulation."""
-    for k in range(ints[arena.ARTICULATIONS]):
-        if ints[ints[ints[arena.RECORDS] + k] + switch]:
-            return True
-    return False
+def _flags(ints: IntArray) -> int:
+    """Collect the outcomes that switches of any articulation stand for."""
+    scene, status = scene_at(ints, 0), 0
+    for k in range(scene.articulation_count):
+        articulation = articulation_at(ints, ints[scene.articulations + k])
+        status |= MISPREDICTED if articulation.uses_motors else 0
+        status |= STRANDED if articulation.outside_limit else 0
+        status |= TAKEN_OVER if articulation.external_drive_started else 0
+        status |= OVERSHOT if articulation.overshot_row else 0
+    return status
 
 
 @kernel
@@ -58,38 +55,37 @@ def _solve_one(
     free_bodies: int,
     dt: float,
 ) -> int:
+    scene = scene_at(ints, 0)
+    islands = islands_at(index, 0)
     last_dt = last_engine_step(ints, floats, dt)
     # The engine looked for contacts when its last substep began.
-    since = last_dt / max(ints[arena.SUBSTEPS], 1)
+    since = last_dt / max(scene.substeps, 1)
     if stages & OPEN:
         open_islands(index, values, contacts, free_bodies, since)
-    if stages & GATHER and index[layout.NEEDED] == 0:
-        for k in range(ints[arena.ARTICULATIONS]):
-            a = ints[ints[arena.RECORDS] + k]
-            ints[a + arena.BLOCK] = -1
-            if ints[a + arena.ACTS] != 0:
-                add_articulation(ints, work, a, index, values)
-        if index[layout.NEEDED] == 0:
+    if stages & GATHER and islands.needed == 0:
+        for k in range(scene.articulation_count):
+            articulation = articulation_at(ints, ints[scene.articulations + k])
+            articulation.block = -1
+            if articulation.participation != 0:
+                add_articulation(ints, work, articulation, index, values)
+        if islands.needed == 0:
             add_cut_constraints(ints, floats, work, index, values, dt)
             touch_articulations(ints, work, index, values, number, since)
-    if stages & SOLVE and index[layout.NEEDED] == 0:
+    if stages & SOLVE and islands.needed == 0:
         add_contact_rows(index, values, dt, since, dt / last_dt, whole_step(ints, dt))
         solve_islands(index, values)
-        index[layout.RELIEVED] = 0
-    is_relieving = stages & RELIEVE and index[layout.NEEDED] == 0
+        islands.targets_reduced = 0
+    is_relieving = stages & RELIEVE and islands.needed == 0
     if is_relieving and relieve_rows(ints, floats, work, index, values):
-        index[layout.RELIEVED] = 1
-    if stages & FINISH and index[layout.NEEDED] == 0:
-        if index[layout.RELIEVED]:
+        islands.targets_reduced = 1
+    if stages & FINISH and islands.needed == 0:
+        if islands.targets_reduced:
             solve_islands(index, values)
-            index[layout.RELIEVED] = 0
+            islands.targets_reduced = 0
         status = 0 if take_results(ints, floats, work, index, values, dt) else NOT_FINITE
-        status |= MISPREDICTED if _is_any(ints, arena.MOTORS) else 0
-        status |= STRANDED if _is_any(ints, arena.STRANDED) else 0
-        status |= TAKEN_OVER if _is_any(ints, arena.TAKES_OVER) else 0
-        status |= OVERSHOT if _is_any(ints, arena.OVERSHOT) else 0
-        return status | (NOT_CONVERGED if index[layout.UNCONVERGED] else 0)
-    return NEEDS_ROOM if index[layout.NEEDED] else 0
+        status |= _flags(ints)
+        return status | (NOT_CONVERGED if islands.unconverged else 0)
+    return NEEDS_ROOM if islands.needed else 0
 
 
 @entry
@@ -121,13 +117,13 @@ def solve(
     found = 0
     for row in range(len(scenes)):
         status = _solve_one(
-            ints_at(scenes, row, layout.INTS),
-            floats_at(scenes, row, layout.FLOATS),
-            floats_at(scenes, row, layout.WORK),
-            ints_at(scenes, row, layout.INDEX),
-            floats_at(scenes, row, layout.VALUES),
+            ints_at(scenes, row, SCENE.ints),
+            floats_at(scenes, row, SCENE.floats),
+            floats_at(scenes, row, SCENE.work),
+            ints_at(scenes, row, SCENE.island_ints),
+            floats_at(scenes, row, SCENE.island_floats),
             stages, number, contacts, free_bodies, dt,
         )  # fmt: skip
-        scenes[row, layout.STATUS] = status
+        scenes[row, SCENE.status] = status
         found |= status
     return found

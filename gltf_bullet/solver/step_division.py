@@ -10,21 +10,18 @@ from __future__ import annotations
 
 import math
 
-from gltf_bullet.solver import arena
-from gltf_bullet.solver.arena import (
+from gltf_bullet.numba_aot import kernel
+from gltf_bullet.solver.articulation_arrays import (
     FLOATING,
-    LINK_HALF_LENGTH,
-    LINK_HALF_THICKNESS,
-    LINK_INERTIA,
-    LINK_MASS,
-    LINK_SIZE,
-    POSE_COM,
-    POSE_SIZE,
+    LINK,
+    POSE,
     PRISMATIC,
     REVOLUTE,
     SPHERICAL,
+    Articulation,
+    articulation_at,
+    scene_at,
 )
-from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.row_metrics import is_length
 from gltf_bullet.solver.tree_kinematics import follow_state
 from gltf_bullet.transforms import FloatArray, IntArray
@@ -55,7 +52,8 @@ that they have pressed, take some steps."""
 @kernel
 def whole_step(ints: IntArray, dt: float) -> float:
     """Seconds of the step that the coming engine step of ``dt`` seconds is part of."""
-    return float(dt * max(ints[arena.PARTS], 1))
+    scene = scene_at(ints, 0)
+    return float(dt * max(scene.parts, 1))
 
 
 @kernel
@@ -65,10 +63,11 @@ def last_engine_step(ints: IntArray, floats: FloatArray, dt: float) -> float:
     PyBullet tells forces of contacts as impulse by *present* time step, whatever the step was that
     they acted in: where steps are divided that is another one.
     """
-    for k in range(ints[arena.ARTICULATIONS]):
-        a = ints[ints[arena.RECORDS] + k]
-        if ints[a + arena.ACTS] == 1 and floats[ints[a + arena.LAST_DT]] > 0.0:
-            return float(floats[ints[a + arena.LAST_DT]])
+    scene = scene_at(ints, 0)
+    for k in range(scene.articulation_count):
+        articulation = articulation_at(ints, ints[scene.articulations + k])
+        if articulation.participation == 1 and floats[articulation.last_dt] > 0.0:
+            return float(floats[articulation.last_dt])
     return dt
 
 
@@ -83,17 +82,18 @@ def steps_needed(
     the velocities in the last step, as contacts and springs do, may do so again. Asked twice it
     says the same: :func:`note_division` is what remembers.
     """
+    scene = scene_at(ints, 0)
     most = 1
-    for k in range(ints[arena.ARTICULATIONS]):
-        a = ints[ints[arena.RECORDS] + k]
-        if ints[a + arena.ACTS] == 0:
+    for k in range(scene.articulation_count):
+        articulation = articulation_at(ints, ints[scene.articulations + k])
+        if articulation.participation == 0:
             continue
-        is_free = has_room and not _has_bent_rows(ints, a)
+        is_free = has_room and not _has_bent_rows(ints, articulation)
         fastest = 0.0
-        for f in range(ints[a + arena.FRAME_COUNT]):
-            joint = ints[ints[a + arena.FRAME_JOINT] + f]
-            speeds = ints[ints[a + arena.FRAME_STATE] + f]
-            lately = ints[a + arena.LAST_VELOCITY] + ints[ints[a + arena.FRAME_FIRST_DOF] + f]
+        for f in range(articulation.frame_count):
+            joint = ints[articulation.frame_joint + f]
+            speeds = ints[articulation.frame_state + f]
+            lately = articulation.last_velocity + ints[articulation.frame_first_dof + f]
             if joint == REVOLUTE:
                 fastest = max(fastest, _fastest(floats, speeds + 1, lately, 1) / LARGEST_TURN)
             elif joint == PRISMATIC:
@@ -106,18 +106,20 @@ def steps_needed(
                 fastest = max(fastest, _length(floats, speeds + 10, lately + 3, 3) / LARGEST_TURN)
         thinness = 0.0
         if dt * fastest > LIVELY and not is_free:
-            follow_state(ints, floats, work, a)
-            thinness = _thinnest(ints, floats, work, a)
-        if ints[a + arena.CLOSURE_COUNT]:
+            follow_state(ints, floats, work, articulation)
+            thinness = _thinnest(floats, work, articulation)
+        if articulation.closure_count:
             fastest *= IN_LOOPS
         if dt * fastest * STIFFEST > 1.0:
-            fastest *= min(max(2.0 * dt * math.sqrt(_stiffest(ints, floats, a)), 1.0), STIFFEST)
+            fastest *= min(
+                max(2.0 * dt * math.sqrt(_stiffest(ints, floats, articulation)), 1.0), STIFFEST
+            )
         # In loops a drive moves more than its own axis carries: on a bridge each plank asked for 32
         # parts, and the box that lands there bounced and slid by 0.4 m.
-        pushed = 0.0 if ints[a + arena.CLOSURE_COUNT] else _pushed(ints, floats, a)
-        coming = ints[a + arena.COMING]
+        pushed = 0.0 if articulation.closure_count else _pushed(ints, floats, articulation)
+        coming = articulation.coming_division
         # Within a step that is divided, only what is left of it is asked about.
-        lately = 0.0 if ints[arena.PARTS] > 1 else LASTING * floats[ints[a + arena.NEEDED]]
+        lately = 0.0 if scene.parts > 1 else LASTING * floats[articulation.last_division]
         floats[coming] = max(dt * max(fastest, thinness, pushed), lately)
         if floats[coming] > 1.0:
             most = max(most, int(min(floats[coming], MOST_STEPS - 1.0)) + 1)
@@ -125,82 +127,80 @@ def steps_needed(
 
 
 @kernel
-def _has_bent_rows(ints: IntArray, a: int) -> bool:
+def _has_bent_rows(ints: IntArray, articulation: Articulation) -> bool:
     """Tell whether a limit or spring watches a number that several coordinates change."""
     lowest = 0
-    for r in range(ints[a + arena.ROW_COUNT]):
-        lowest = min(lowest, ints[ints[a + arena.ROW_DOF] + r])
+    for r in range(articulation.row_count):
+        lowest = min(lowest, ints[articulation.row_dof + r])
     return lowest < 0
 
 
 @kernel
-def _thinnest(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> float:
+def _thinnest(floats: FloatArray, work: FloatArray, articulation: Articulation) -> float:
     """How often a link's ends go as far in a second as it is thick by half, of the one that does.
 
     The engine looks for contacts before its steps alone: what goes further passes through others,
     or meets them from behind.
     """
     most = 0.0
-    for f in range(ints[a + arena.FRAME_COUNT]):
-        link, t = ints[a + arena.LINK] + LINK_SIZE * f, ints[a + arena.TWIST] + 6 * f
-        thickness = floats[link + LINK_HALF_THICKNESS]
+    for f in range(articulation.frame_count):
+        link, t = articulation.link + LINK.size * f, articulation.twist + 6 * f
+        thickness = floats[link + LINK.half_thickness]
         if math.isinf(thickness):
             continue
-        c = ints[a + arena.POSE] + POSE_SIZE * f + POSE_COM
+        c = articulation.pose + POSE.size * f + POSE.com
         wx, wy, wz = work[t], work[t + 1], work[t + 2]
         x = work[t + 3] + wy * work[c + 2] - wz * work[c + 1]
         y = work[t + 4] + wz * work[c] - wx * work[c + 2]
         z = work[t + 5] + wx * work[c + 1] - wy * work[c]
         speed = math.sqrt(x * x + y * y + z * z)
-        speed += math.sqrt(wx * wx + wy * wy + wz * wz) * floats[link + LINK_HALF_LENGTH]
+        speed += math.sqrt(wx * wx + wy * wy + wz * wz) * floats[link + LINK.half_length]
         most = max(most, speed / max(thickness, 1e-3))
     return most
 
 
 @kernel
-def _pushed(ints: IntArray, floats: FloatArray, a: int) -> float:
+def _pushed(ints: IntArray, floats: FloatArray, articulation: Articulation) -> float:
     """Engine steps per second that drives need which press against something.
 
     Where what they press gives way they go ``F dt^2 / M`` in a step (measured: fingers of 0.1 kg
     that press with 50 N jumped through the block between them at 60 Hz).
     """
-    n, most, last_dt = ints[a + arena.DOF_COUNT], 0.0, floats[ints[a + arena.LAST_DT]]
+    n, most, last_dt = articulation.dof_count, 0.0, floats[articulation.last_dt]
     if last_dt <= 0.0:
         return 0.0
-    for r in range(ints[a + arena.ROW_COUNT]):
-        dof = ints[ints[a + arena.ROW_DOF] + r]
-        if dof < 0 or ints[ints[a + arena.ROW_IS_DRIVE] + r] == 0:
+    for r in range(articulation.row_count):
+        dof = ints[articulation.row_dof + r]
+        if dof < 0 or ints[articulation.row_is_drive + r] == 0:
             continue
-        force = abs(floats[ints[a + arena.LAST_IMPULSE] + r]) / last_dt
-        inertia = max(floats[ints[a + arena.LAST_MASS] + (n + 1) * dof], 1e-12)
-        is_way = (
-            ints[ints[a + arena.FRAME_JOINT] + ints[ints[a + arena.DOF_FRAME] + dof]] == PRISMATIC
-        )
+        force = abs(floats[articulation.last_impulse + r]) / last_dt
+        inertia = max(floats[articulation.last_mass + (n + 1) * dof], 1e-12)
+        is_way = ints[articulation.frame_joint + ints[articulation.dof_frame + dof]] == PRISMATIC
         most = max(most, force / (inertia * (LARGEST_WAY if is_way else LARGEST_TURN)))
     return math.sqrt(most)
 
 
 @kernel
-def _stiffest(ints: IntArray, floats: FloatArray, a: int) -> float:
+def _stiffest(ints: IntArray, floats: FloatArray, articulation: Articulation) -> float:
     """Square of the frequency of the fastest spring or drive [1/s^2]."""
-    n, fastest, lightest, least = ints[a + arena.DOF_COUNT], 0.0, math.inf, math.inf
-    for f in range(ints[a + arena.FRAME_COUNT]):
-        link = ints[a + arena.LINK] + LINK_SIZE * f
-        if floats[link + LINK_MASS] > 0.0:
-            lightest = min(lightest, floats[link + LINK_MASS])
+    n, fastest, lightest, least = articulation.dof_count, 0.0, math.inf, math.inf
+    for f in range(articulation.frame_count):
+        link = articulation.link + LINK.size * f
+        if floats[link + LINK.mass] > 0.0:
+            lightest = min(lightest, floats[link + LINK.mass])
             for k in range(3):
-                least = min(least, floats[link + LINK_INERTIA + k])
-    for r in range(ints[a + arena.ROW_COUNT]):
+                least = min(least, floats[link + LINK.inertia + k])
+    for r in range(articulation.row_count):
         stiffness, dof = (
-            floats[ints[a + arena.ROW_STIFFNESS] + r],
-            ints[ints[a + arena.ROW_DOF] + r],
+            floats[articulation.row_stiffness + r],
+            ints[articulation.row_dof + r],
         )
         if math.isinf(stiffness):
             continue
-        if ints[ints[a + arena.ROW_BY_ACCELERATION] + r] == 0:
-            inertia = lightest if is_length(ints[ints[a + arena.ROW_METRIC] + r]) else least
+        if ints[articulation.row_by_acceleration + r] == 0:
+            inertia = lightest if is_length(ints[articulation.row_metric + r]) else least
             if dof >= 0:
-                inertia = floats[ints[a + arena.LAST_MASS] + (n + 1) * dof]
+                inertia = floats[articulation.last_mass + (n + 1) * dof]
             stiffness /= max(inertia, 1e-12)
         fastest = max(fastest, stiffness)
     return fastest
@@ -230,8 +230,8 @@ def _fastest(floats: FloatArray, speeds: int, lately: int, count: int) -> float:
 
 
 @kernel
-def note_division(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> None:
+def note_division(floats: FloatArray, work: FloatArray, articulation: Articulation) -> None:
     """Remember how fast an articulation is, and what was needed, as a step begins."""
-    floats[ints[a + arena.NEEDED]] = floats[ints[a + arena.COMING]]
-    for i in range(ints[a + arena.DOF_COUNT]):
-        floats[ints[a + arena.LAST_VELOCITY] + i] = work[ints[a + arena.VELOCITY] + i]
+    floats[articulation.last_division] = floats[articulation.coming_division]
+    for i in range(articulation.dof_count):
+        floats[articulation.last_velocity + i] = work[articulation.velocity + i]

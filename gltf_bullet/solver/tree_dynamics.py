@@ -7,19 +7,16 @@ later (measured).
 
 from __future__ import annotations
 
-from gltf_bullet.solver import arena
-from gltf_bullet.solver.arena import (
+from gltf_bullet.numba_aot import kernel
+from gltf_bullet.solver.articulation_arrays import (
     ANCHOR,
     FLOATING,
-    LINK_MASS,
-    LINK_SIZE,
-    POSE_COM,
-    POSE_INERTIA,
-    POSE_SIZE,
+    LINK,
+    POSE,
     SPHERICAL,
+    Articulation,
 )
 from gltf_bullet.solver.cholesky import factor_dense, solve_dense
-from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.tree_kinematics import follow_state
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -28,16 +25,18 @@ MASS_FLOOR = 1e-12
 
 
 @kernel
-def compose_inertias(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> None:
+def compose_inertias(
+    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation
+) -> None:
     """Mass, first moment and inertia about the reference point of each frame's subtree."""
-    count = ints[a + arena.FRAME_COUNT]
-    parents, links = ints[a + arena.FRAME_PARENT], ints[a + arena.LINK]
-    poses, composites = ints[a + arena.POSE], ints[a + arena.COMPOSITE]
+    count = articulation.frame_count
+    parents, links = articulation.frame_parent, articulation.link
+    poses, composites = articulation.pose, articulation.composite
     for f in range(count):
-        mass, at = floats[links + LINK_SIZE * f + LINK_MASS], composites + 10 * f
-        pose = poses + POSE_SIZE * f
-        x, y, z = work[pose + POSE_COM], work[pose + POSE_COM + 1], work[pose + POSE_COM + 2]
-        inertia = pose + POSE_INERTIA
+        mass, at = floats[links + LINK.size * f + LINK.mass], composites + 10 * f
+        pose = poses + POSE.size * f
+        x, y, z = work[pose + POSE.com], work[pose + POSE.com + 1], work[pose + POSE.com + 2]
+        inertia = pose + POSE.inertia
         work[at] = mass
         work[at + 1], work[at + 2], work[at + 3] = mass * x, mass * y, mass * z
         work[at + 4] = work[inertia] + mass * (y * y + z * z)
@@ -83,12 +82,12 @@ def pair(work: FloatArray, motion: int, wrench: int) -> float:
 
 
 @kernel
-def fill_mass_matrix(ints: IntArray, work: FloatArray, a: int) -> None:
+def fill_mass_matrix(ints: IntArray, work: FloatArray, articulation: Articulation) -> None:
     """M of the kinetic energy 1/2 v M v, floor included; shape [n, n]."""
-    n, mass = ints[a + arena.DOF_COUNT], ints[a + arena.MASS]
-    parents, frames = ints[a + arena.DOF_PARENT], ints[a + arena.DOF_FRAME]
-    axes, composites = ints[a + arena.AXIS], ints[a + arena.COMPOSITE]
-    wrench = ints[a + arena.SCRATCH]
+    n, mass = articulation.dof_count, articulation.mass
+    parents, frames = articulation.dof_parent, articulation.dof_frame
+    axes, composites = articulation.axis, articulation.composite
+    wrench = articulation.scratch
     for k in range(n * n):
         work[mass + k] = 0.0
     trace = 0.0
@@ -107,16 +106,16 @@ def fill_mass_matrix(ints: IntArray, work: FloatArray, a: int) -> None:
 
 
 @kernel
-def recoil_of_bases(ints: IntArray, work: FloatArray, a: int) -> None:
+def recoil_of_bases(ints: IntArray, work: FloatArray, articulation: Articulation) -> None:
     """What the velocities of floating bases gain where all joints are stopped at once.
 
     The momentum of the whole stays: of all velocities with it, those without joint speeds have the
     least energy. SCRATCH receives the momenta of the joints' speeds, [n], and behind them the
     gains of the bases, in the order of their velocities.
     """
-    n, mass, bases = ints[a + arena.DOF_COUNT], ints[a + arena.MASS], ints[a + arena.BASE_DOF_COUNT]
-    is_base, velocity = ints[a + arena.IS_BASE_DOF], ints[a + arena.VELOCITY]
-    momentum, block = ints[a + arena.SCRATCH], ints[a + arena.BASE_MASS]
+    n, mass, bases = articulation.dof_count, articulation.mass, articulation.base_dof_count
+    is_base, velocity = articulation.is_base_dof, articulation.velocity
+    momentum, block = articulation.scratch, articulation.base_mass
     recoil = momentum + n
     for i in range(n):
         total = 0.0
@@ -144,16 +143,21 @@ def recoil_of_bases(ints: IntArray, work: FloatArray, a: int) -> None:
 
 @kernel
 def accelerate_frames(
-    ints: IntArray, floats: FloatArray, work: FloatArray, a: int, velocity: int, twist: int
+    ints: IntArray,
+    floats: FloatArray,
+    work: FloatArray,
+    articulation: Articulation,
+    velocity: int,
+    twist: int,
 ) -> None:
     """Accelerations [f, 6] that velocities alone cause, no degree of freedom accelerating.
 
     The axes of a joint turn with the frame that it moves; those of a base stay.
     """
-    count = ints[a + arena.FRAME_COUNT]
-    joints, parents = ints[a + arena.FRAME_JOINT], ints[a + arena.FRAME_PARENT]
-    dofs, states = ints[a + arena.FRAME_FIRST_DOF], ints[a + arena.FRAME_STATE]
-    axes, result = ints[a + arena.AXIS], ints[a + arena.ACCELERATION]
+    count = articulation.frame_count
+    joints, parents = articulation.frame_joint, articulation.frame_parent
+    dofs, states = articulation.frame_first_dof, articulation.frame_state
+    axes, result = articulation.axis, articulation.acceleration
     for f in range(count):
         at, joint, dof = result + 6 * f, ints[joints + f], ints[dofs + f]
         t = twist + 6 * f
@@ -191,22 +195,22 @@ def accelerate_frames(
 
 @kernel
 def inertial_wrenches(
-    ints: IntArray, floats: FloatArray, work: FloatArray, a: int, twist: int
+    floats: FloatArray, work: FloatArray, articulation: Articulation, twist: int
 ) -> None:
     """What each frame needs to move with the velocities and accelerations it has."""
-    count, wrenches = ints[a + arena.FRAME_COUNT], ints[a + arena.WRENCH]
-    links, poses = ints[a + arena.LINK], ints[a + arena.POSE]
-    accelerations = ints[a + arena.ACCELERATION]
+    count, wrenches = articulation.frame_count, articulation.wrench
+    links, poses = articulation.link, articulation.pose
+    accelerations = articulation.acceleration
     for f in range(count):
         out = wrenches + 6 * f
-        m = floats[links + LINK_SIZE * f + LINK_MASS]
+        m = floats[links + LINK.size * f + LINK.mass]
         if m == 0.0:
             for k in range(6):
                 work[out + k] = 0.0
             continue
         t, b = twist + 6 * f, accelerations + 6 * f
-        c = poses + POSE_SIZE * f + POSE_COM
-        i = poses + POSE_SIZE * f + POSE_INERTIA
+        c = poses + POSE.size * f + POSE.com
+        i = poses + POSE.size * f + POSE.inertia
         wx, wy, wz = work[t], work[t + 1], work[t + 2]
         ax, ay, az = work[b], work[b + 1], work[b + 2]
         cx, cy, cz = work[c], work[c + 1], work[c + 2]
@@ -235,11 +239,13 @@ def inertial_wrenches(
 
 
 @kernel
-def project_wrenches(ints: IntArray, work: FloatArray, a: int, target: int) -> None:
+def project_wrenches(
+    ints: IntArray, work: FloatArray, articulation: Articulation, target: int
+) -> None:
     """Generalized forces [n] at ``target`` of the wrenches on the frames, which are used up."""
-    count, n = ints[a + arena.FRAME_COUNT], ints[a + arena.DOF_COUNT]
-    parents, frames = ints[a + arena.FRAME_PARENT], ints[a + arena.DOF_FRAME]
-    axes, wrenches = ints[a + arena.AXIS], ints[a + arena.WRENCH]
+    count, n = articulation.frame_count, articulation.dof_count
+    parents, frames = articulation.frame_parent, articulation.dof_frame
+    axes, wrenches = articulation.axis, articulation.wrench
     for f in range(count - 1, -1, -1):
         parent = ints[parents + f]
         if parent >= 0:
@@ -254,7 +260,7 @@ def bias_forces(
     ints: IntArray,
     floats: FloatArray,
     work: FloatArray,
-    a: int,
+    articulation: Articulation,
     velocity: int,
     twist: int,
     target: int,
@@ -264,14 +270,16 @@ def bias_forces(
     The equation of motion is ``M dv/dt + bias = generalized forces``. ``twist`` holds the frames'
     velocities at ``velocity``.
     """
-    accelerate_frames(ints, floats, work, a, velocity, twist)
-    inertial_wrenches(ints, floats, work, a, twist)
-    project_wrenches(ints, work, a, target)
+    accelerate_frames(ints, floats, work, articulation, velocity, twist)
+    inertial_wrenches(floats, work, articulation, twist)
+    project_wrenches(ints, work, articulation, target)
 
 
 @kernel
-def evaluate_tree(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> None:
+def evaluate_tree(
+    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation
+) -> None:
     """Poses, velocities and mass matrix, from the state that was read."""
-    follow_state(ints, floats, work, a)
-    compose_inertias(ints, floats, work, a)
-    fill_mass_matrix(ints, work, a)
+    follow_state(ints, floats, work, articulation)
+    compose_inertias(ints, floats, work, articulation)
+    fill_mass_matrix(ints, work, articulation)

@@ -4,36 +4,19 @@ from __future__ import annotations
 
 import math
 
-from gltf_bullet.solver import arena
-from gltf_bullet.solver.arena import (
+from gltf_bullet.numba_aot import kernel
+from gltf_bullet.solver.articulation_arrays import (
     ANCHOR,
     FIXED,
     FLOATING,
-    LINK_AXIS,
-    LINK_COM,
-    LINK_INERTIA,
-    LINK_INERTIAL,
-    LINK_MASS,
-    LINK_ROTATION,
-    LINK_SIZE,
-    LINK_TRANSLATION,
-    POSE_COM,
-    POSE_INERTIA,
-    POSE_ORIGIN,
-    POSE_ROTATION,
-    POSE_SIZE,
+    LINK,
+    POSE,
     PRISMATIC,
     REVOLUTE,
     SPHERICAL,
+    Articulation,
 )
-from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.transforms import FloatArray, IntArray
-
-_STATE = arena.STATE
-_POSE = arena.POSE
-_LINK = arena.LINK
-_AXIS = arena.AXIS
-_REFERENCE = arena.REFERENCE
 
 
 @kernel
@@ -77,17 +60,19 @@ def multiply_back(a: FloatArray, i: int, b: FloatArray, j: int, target: FloatArr
 
 
 @kernel
-def place_frames(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> None:
+def place_frames(
+    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation
+) -> None:
     """Poses of all frames and motions of all degrees of freedom, from the coordinates."""
-    count = ints[a + arena.FRAME_COUNT]
-    parents, joints = ints[a + arena.FRAME_PARENT], ints[a + arena.FRAME_JOINT]
-    states, dofs = ints[a + arena.FRAME_STATE], ints[a + arena.FRAME_FIRST_DOF]
-    links, poses = ints[a + _LINK], ints[a + _POSE]
-    axes, reference = ints[a + _AXIS], ints[a + _REFERENCE]
-    scratch = ints[a + arena.SCRATCH]
+    count = articulation.frame_count
+    parents, joints = articulation.frame_parent, articulation.frame_joint
+    states, dofs = articulation.frame_state, articulation.frame_first_dof
+    links, poses = articulation.link, articulation.pose
+    axes, reference = articulation.axis, articulation.reference_point
+    scratch = articulation.scratch
     # Near the articulation: far from the world's origin, differences of large numbers cost digits.
-    root = ints[states + ints[a + arena.REFERENCE_FRAME]]
-    offset = ints[a + arena.REFERENCE_OFFSET]
+    root = ints[states + articulation.reference_frame]
+    offset = articulation.reference_offset
     rotation_from_quat(floats, root + 3, work, scratch)
     for k in range(3):
         work[reference + k] = (
@@ -98,20 +83,20 @@ def place_frames(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -
         )
     for f in range(count):
         joint, parent = ints[joints + f], ints[parents + f]
-        link, s = links + LINK_SIZE * f, ints[states + f]
-        pose = poses + POSE_SIZE * f
-        rotation, origin, com = pose + POSE_ROTATION, pose + POSE_ORIGIN, pose + POSE_COM
+        link, s = links + LINK.size * f, ints[states + f]
+        pose = poses + POSE.size * f
+        rotation, origin, com = pose + POSE.rotation, pose + POSE.origin, pose + POSE.com
         if joint == FLOATING:
             # The engine tells the pose of the inertial frame.
             rotation_from_quat(floats, s + 3, work, scratch)
-            multiply_back(work, scratch, floats, link + LINK_INERTIAL, work, rotation)
+            multiply_back(work, scratch, floats, link + LINK.inertial, work, rotation)
             for k in range(3):
                 work[com + k] = floats[s + k] - work[reference + k]
             for k in range(3):
                 work[origin + k] = work[com + k] - (
-                    work[rotation + 3 * k] * floats[link + LINK_COM]
-                    + work[rotation + 3 * k + 1] * floats[link + LINK_COM + 1]
-                    + work[rotation + 3 * k + 2] * floats[link + LINK_COM + 2]
+                    work[rotation + 3 * k] * floats[link + LINK.com]
+                    + work[rotation + 3 * k + 1] * floats[link + LINK.com + 1]
+                    + work[rotation + 3 * k + 2] * floats[link + LINK.com + 2]
                 )
         elif joint == ANCHOR:
             rotation_from_quat(floats, s + 3, work, rotation)
@@ -119,13 +104,13 @@ def place_frames(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -
                 work[origin + k] = floats[s + k] - work[reference + k]
                 work[com + k] = work[origin + k]
         else:
-            _place_link(floats, work, poses + POSE_SIZE * parent, pose, link, joint, s, scratch)
+            _place_link(floats, work, poses + POSE.size * parent, pose, link, joint, s, scratch)
             for k in range(3):
                 work[com + k] = (
                     work[origin + k]
-                    + work[rotation + 3 * k] * floats[link + LINK_COM]
-                    + work[rotation + 3 * k + 1] * floats[link + LINK_COM + 1]
-                    + work[rotation + 3 * k + 2] * floats[link + LINK_COM + 2]
+                    + work[rotation + 3 * k] * floats[link + LINK.com]
+                    + work[rotation + 3 * k + 1] * floats[link + LINK.com + 1]
+                    + work[rotation + 3 * k + 2] * floats[link + LINK.com + 2]
                 )
         _turn_inertia(floats, work, link, pose, scratch)
         dof = ints[dofs + f]
@@ -145,36 +130,36 @@ def _place_link(
     scratch: int,
 ) -> None:
     """Rotation and origin of a link from those of its parent and its own coordinate."""
-    rotation, origin = pose + POSE_ROTATION, pose + POSE_ORIGIN
-    parent = above + POSE_ROTATION
+    rotation, origin = pose + POSE.rotation, pose + POSE.origin
+    parent = above + POSE.rotation
     for k in range(3):
         work[origin + k] = (
-            work[above + POSE_ORIGIN + k]
-            + work[parent + 3 * k] * floats[link + LINK_TRANSLATION]
-            + work[parent + 3 * k + 1] * floats[link + LINK_TRANSLATION + 1]
-            + work[parent + 3 * k + 2] * floats[link + LINK_TRANSLATION + 2]
+            work[above + POSE.origin + k]
+            + work[parent + 3 * k] * floats[link + LINK.translation]
+            + work[parent + 3 * k + 1] * floats[link + LINK.translation + 1]
+            + work[parent + 3 * k + 2] * floats[link + LINK.translation + 2]
         )
     if joint == FIXED or joint == PRISMATIC:
-        multiply(work, parent, floats, link + LINK_ROTATION, work, rotation)
+        multiply(work, parent, floats, link + LINK.rotation, work, rotation)
         if joint == PRISMATIC:
             for k in range(3):
                 work[origin + k] += floats[s] * (
-                    work[rotation + 3 * k] * floats[link + LINK_AXIS]
-                    + work[rotation + 3 * k + 1] * floats[link + LINK_AXIS + 1]
-                    + work[rotation + 3 * k + 2] * floats[link + LINK_AXIS + 2]
+                    work[rotation + 3 * k] * floats[link + LINK.axis]
+                    + work[rotation + 3 * k + 1] * floats[link + LINK.axis + 1]
+                    + work[rotation + 3 * k + 2] * floats[link + LINK.axis + 2]
                 )
         return
-    multiply(work, parent, floats, link + LINK_ROTATION, work, scratch)
+    multiply(work, parent, floats, link + LINK.rotation, work, scratch)
     if joint == REVOLUTE:
         half = 0.5 * floats[s]
         sine = math.sin(half)
         for k in range(3):
-            work[scratch + 9 + k] = sine * floats[link + LINK_AXIS + k]
+            work[scratch + 9 + k] = sine * floats[link + LINK.axis + k]
         work[scratch + 12] = math.cos(half)
         rotation_from_quat(work, scratch + 9, work, scratch + 13)
     else:
         # A ball turns about the axes of its link's inertia: R q R^T.
-        inertial = link + LINK_INERTIAL
+        inertial = link + LINK.inertial
         rotation_from_quat(floats, s, work, scratch + 13)
         multiply(work, scratch, floats, inertial, work, rotation)
         multiply(work, rotation, work, scratch + 13, work, scratch)
@@ -186,19 +171,19 @@ def _place_link(
 @kernel
 def _turn_inertia(floats: FloatArray, work: FloatArray, link: int, pose: int, scratch: int) -> None:
     """Inertia about the centre of mass in world axes."""
-    inertia = pose + POSE_INERTIA
-    if floats[link + LINK_MASS] == 0.0:
+    inertia = pose + POSE.inertia
+    if floats[link + LINK.mass] == 0.0:
         for k in range(6):
             work[inertia + k] = 0.0
         return
-    multiply(work, pose + POSE_ROTATION, floats, link + LINK_INERTIAL, work, scratch)
+    multiply(work, pose + POSE.rotation, floats, link + LINK.inertial, work, scratch)
     for k in range(6):
         i = k if k < 3 else (k - 3) // 2
         j = k if k < 3 else (1 if k == 3 else 2)
         total = 0.0
         for axis in range(3):
             total += (
-                floats[link + LINK_INERTIA + axis]
+                floats[link + LINK.inertia + axis]
                 * work[scratch + 3 * i + axis]
                 * work[scratch + 3 * j + axis]
             )
@@ -210,7 +195,7 @@ def _write_motions(
     floats: FloatArray, work: FloatArray, joint: int, pose: int, link: int, axis: int
 ) -> None:
     """Spatial motions of a joint's degrees of freedom: 1, 3 (ball) or 6 (base)."""
-    rotation = pose + POSE_ROTATION
+    rotation = pose + POSE.rotation
     if joint == FLOATING:
         for k in range(36):
             work[axis + k] = 0.0
@@ -220,23 +205,23 @@ def _write_motions(
             work[turn + k] = 1.0
             # com x e_k
             p, q = (k + 1) % 3, (k + 2) % 3
-            work[turn + 3 + p] = work[pose + POSE_COM + q]
-            work[turn + 3 + q] = -work[pose + POSE_COM + p]
+            work[turn + 3 + p] = work[pose + POSE.com + q]
+            work[turn + 3 + q] = -work[pose + POSE.com + p]
         return
     count = 3 if joint == SPHERICAL else 1
     for n in range(count):
         at = axis + 6 * n
         if joint == SPHERICAL:
-            column = link + LINK_INERTIAL + n
+            column = link + LINK.inertial + n
             u, v, w = floats[column], floats[column + 3], floats[column + 6]
             x = work[rotation] * u + work[rotation + 1] * v + work[rotation + 2] * w
             y = work[rotation + 3] * u + work[rotation + 4] * v + work[rotation + 5] * w
             z = work[rotation + 6] * u + work[rotation + 7] * v + work[rotation + 8] * w
         else:
             u, v, w = (
-                floats[link + LINK_AXIS],
-                floats[link + LINK_AXIS + 1],
-                floats[link + LINK_AXIS + 2],
+                floats[link + LINK.axis],
+                floats[link + LINK.axis + 1],
+                floats[link + LINK.axis + 2],
             )
             x = work[rotation] * u + work[rotation + 1] * v + work[rotation + 2] * w
             y = work[rotation + 3] * u + work[rotation + 4] * v + work[rotation + 5] * w
@@ -246,9 +231,9 @@ def _write_motions(
             work[at + 3], work[at + 4], work[at + 5] = x, y, z
         else:
             px, py, pz = (
-                work[pose + POSE_ORIGIN],
-                work[pose + POSE_ORIGIN + 1],
-                work[pose + POSE_ORIGIN + 2],
+                work[pose + POSE.origin],
+                work[pose + POSE.origin + 1],
+                work[pose + POSE.origin + 2],
             )
             work[at], work[at + 1], work[at + 2] = x, y, z
             work[at + 3] = py * z - pz * y
@@ -257,11 +242,13 @@ def _write_motions(
 
 
 @kernel
-def gather_velocities(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> None:
+def gather_velocities(
+    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation
+) -> None:
     """Velocities of all degrees of freedom, from the state that was read."""
-    count = ints[a + arena.FRAME_COUNT]
-    joints, states = ints[a + arena.FRAME_JOINT], ints[a + arena.FRAME_STATE]
-    dofs, velocity = ints[a + arena.FRAME_FIRST_DOF], ints[a + arena.VELOCITY]
+    count = articulation.frame_count
+    joints, states = articulation.frame_joint, articulation.frame_state
+    dofs, velocity = articulation.frame_first_dof, articulation.velocity
     for f in range(count):
         dof, s, joint = ints[dofs + f], ints[states + f], ints[joints + f]
         if dof < 0:
@@ -278,17 +265,22 @@ def gather_velocities(ints: IntArray, floats: FloatArray, work: FloatArray, a: i
 
 @kernel
 def move_frames(
-    ints: IntArray, floats: FloatArray, work: FloatArray, a: int, velocity: int, twist: int
+    ints: IntArray,
+    floats: FloatArray,
+    work: FloatArray,
+    articulation: Articulation,
+    velocity: int,
+    twist: int,
 ) -> None:
     """Twists [f, 6] from the velocities at ``velocity``; anchors move as prescribed."""
-    count = ints[a + arena.FRAME_COUNT]
-    joints, states = ints[a + arena.FRAME_JOINT], ints[a + arena.FRAME_STATE]
-    parents, dofs = ints[a + arena.FRAME_PARENT], ints[a + arena.FRAME_FIRST_DOF]
-    poses, axes = ints[a + _POSE], ints[a + _AXIS]
+    count = articulation.frame_count
+    joints, states = articulation.frame_joint, articulation.frame_state
+    parents, dofs = articulation.frame_parent, articulation.frame_first_dof
+    poses, axes = articulation.pose, articulation.axis
     for f in range(count):
         at, joint, dof = twist + 6 * f, ints[joints + f], ints[dofs + f]
         if joint == ANCHOR:
-            s, p = ints[states + f], poses + POSE_SIZE * f + POSE_ORIGIN
+            s, p = ints[states + f], poses + POSE.size * f + POSE.origin
             wx, wy, wz = floats[s + 10], floats[s + 11], floats[s + 12]
             work[at], work[at + 1], work[at + 2] = wx, wy, wz
             # v - w x p: of the point at the reference.
@@ -309,8 +301,10 @@ def move_frames(
 
 
 @kernel
-def follow_state(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> None:
+def follow_state(
+    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation
+) -> None:
     """Poses and velocities of all frames, from the state that was read."""
-    place_frames(ints, floats, work, a)
-    gather_velocities(ints, floats, work, a)
-    move_frames(ints, floats, work, a, ints[a + arena.VELOCITY], ints[a + arena.TWIST])
+    place_frames(ints, floats, work, articulation)
+    gather_velocities(ints, floats, work, articulation)
+    move_frames(ints, floats, work, articulation, articulation.velocity, articulation.twist)

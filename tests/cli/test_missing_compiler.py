@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from gltf_bullet.numba_aot import object_cache
+from gltf_bullet.numba_aot.declarations import IS_COMPILED
 from gltf_bullet.solver import entries
-from gltf_bullet.solver.compiling import keeping
-from gltf_bullet.solver.compiling.declaring import IS_COMPILED
 from tests.cli.conftest import Run
 
 pytestmark = pytest.mark.skipif(not IS_COMPILED, reason="kernels are plain Python")
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(not IS_COMPILED, reason="kernels are plain Pytho
 @pytest.fixture(params=["numba", "llvmlite"])
 def without(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """One of both is not installed."""
-    monkeypatch.setattr(keeping, "package_library", lambda: None)
+    monkeypatch.setattr(object_cache, "package_library", lambda: None)
     monkeypatch.setitem(sys.modules, request.param, None)
     entries._load_once.cache_clear()
     yield

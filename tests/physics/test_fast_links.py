@@ -11,7 +11,7 @@ import pytest
 import gltf_bullet as gb
 from gltf_bullet.bullet.exchange.library import SWITCH
 from gltf_bullet.bullet.joints.solving import scene_islands
-from gltf_bullet.solver import island_layout as layout
+from gltf_bullet.solver.island_layout import islands_at
 from gltf_bullet.solver.outcomes import NOT_CONVERGED
 from tests.physics.rings import even_ring
 from tests.physics.scenes import Jointed, world
@@ -208,7 +208,7 @@ def test_forces_that_were_not_found_are_named_once(monkeypatch: pytest.MonkeyPat
 
     def unsettled(*arguments: object) -> int:
         index = scene.core.world.articulations.solver.islands.index
-        index[layout.UNCONVERGED_LABEL] = 0
+        islands_at(index, 0).unconverged_label = 0
         return int(solve(*arguments)) | NOT_CONVERGED  # type: ignore[arg-type]
 
     content, bodies = two_slides(1.0)

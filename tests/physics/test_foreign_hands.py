@@ -13,7 +13,6 @@ import pytest
 
 import gltf_bullet as gb
 from gltf_bullet.bullet.session import headless_world
-from gltf_bullet.solver import arena as slots
 from gltf_bullet.solver.articulation_step import RECOVERY_SPEED, RECOVERY_TIME
 from tests.physics.scenes import Jointed, world
 
@@ -212,10 +211,10 @@ def test_an_axis_that_an_impact_has_wound_up_comes_back_at_the_speed_of_recovery
         pybullet.resetJointState(*axis, start, physicsClientId=client)
         scene.step()
         arena = scene.core.world.articulations.arena
-        recovering = int(arena.ints[arena.records[0].offset + slots.ROW_RECOVERING])
-        assert arena.ints[recovering]
+        recovering = arena.numbers(arena.records[0], "row_recovering")
+        assert recovering[0]
         # It was nobody's hand: nothing says that the axis is on its way back.
-        arena.ints[recovering] = 0
+        recovering[0] = 0
         for _ in range(steps):
             scene.step()
             assert abs(place(client, axis)[1]) == pytest.approx(RECOVERY_SPEED, rel=1e-6)

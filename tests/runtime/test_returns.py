@@ -17,7 +17,7 @@ import pytest
 import gltf_bullet as gb
 from gltf_bullet.runtime.scene_state import SceneState
 from gltf_bullet.solver.contact_following import ROW_SIZE
-from gltf_bullet.solver.engine import calls
+from gltf_bullet.solver.engine.calls import START_COUNT
 from gltf_bullet.transforms import FloatArray
 
 ASSETS = Path(__file__).resolve().parents[2] / "examples" / "assets"
@@ -145,7 +145,7 @@ def test_bodies_of_others_are_left_where_they_are(load: Callable[[str], gb.Scene
 
 def asks_for_contacts(scene: gb.Scene) -> bool:
     _, plan, _ = scene.core.world.articulations.solver.islands.native
-    return bool(plan[calls.START_COUNT])
+    return bool(plan[START_COUNT])
 
 
 @pytest.mark.parametrize("by_hand", [False, True])

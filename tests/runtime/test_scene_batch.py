@@ -12,7 +12,7 @@ import pytest
 
 import gltf_bullet as gb
 from gltf_bullet.bullet.exchange.library import SWITCH
-from gltf_bullet.bullet.joints import solver_batch
+from gltf_bullet.bullet.joints import joint_steps
 from gltf_bullet.bullet.joints.solving import scene_islands
 from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.runtime.asset import read_asset
@@ -135,14 +135,14 @@ def test_what_touches_nothing_is_solved_in_one_call(
     tables: dict[str, list[int]] = {"advance": [], "solve": []}
 
     def count(kernel: str, stage: int) -> None:
-        original = getattr(solver_batch, kernel)
+        original = getattr(joint_steps, kernel)
 
         def counted(table: np.ndarray, stages: int, *others: float) -> int:
             if stages & stage:
                 tables[kernel].append(len(table))
             return int(original(table, stages, *others))
 
-        monkeypatch.setattr(solver_batch, kernel, counted)
+        monkeypatch.setattr(joint_steps, kernel, counted)
 
     count("advance", stepping.SOLVE)
     count("solve", scene_islands.SOLVE)

@@ -16,6 +16,7 @@ from gltf_bullet.solver.contact_following import (
     WRITE,
     follow_contacts,
 )
+from gltf_bullet.solver.island_layout import CONTACT, SIDE, islands_at
 
 BODIES = 12
 
@@ -42,21 +43,21 @@ def test_contacts_are_followed_as_far_as_forces_reach(seed: int, count: int) -> 
         return int(follow_contacts(flat, count, marks, frictions, index, values, stage))
 
     links = call(SORT)
-    order = marks[marks[following.ORDER] :][:count].tolist()
+    order = marks[following.marks_at(marks, 0).order :][:count].tolist()
     assert order == sorted(range(count), key=lambda k: tuple(rows[k, :7]))
-    bodies = marks[marks[following.BODIES] :][: 2 * links].reshape(-1, 2)
+    bodies = marks[following.marks_at(marks, 0).links :][: 2 * links].reshape(-1, 2)
     met = {(int(r[which]), int(r[2 + which])) for r in rows for which in (0, 1)}
     assert {tuple(link) for link in bodies.tolist()} == met
     assert links == len(met)
 
     # A body passes forces on with all of its links, unless it ends them.
-    states = marks[marks[following.STATES] :][:links]
-    numbers = marks[marks[following.NUMBERS] :][: 3 * links].reshape(-1, 3)
+    states = marks[following.marks_at(marks, 0).states :][:links]
+    numbers = marks[following.marks_at(marks, 0).numbers :][: 3 * links].reshape(-1, 3)
     numbers[:] = np.arange(3 * links).reshape(-1, 3)
     frictions[:links] = np.linspace(0.1, 1.0, links)
     states[bodies[:, 0] == start] = PASSES_ON
     while found := call(SPREAD):
-        for side in marks[marks[following.FRESH] :][:found].tolist():
+        for side in marks[following.marks_at(marks, 0).fresh :][:found].tolist():
             body = bodies[side, 0]
             states[bodies[:, 0] == body] = ENDS if body in ends else PASSES_ON
 
@@ -76,9 +77,9 @@ def test_contacts_are_followed_as_far_as_forces_reach(seed: int, count: int) -> 
     number_of = {tuple(link): k for k, link in enumerate(bodies.tolist())}
     for place, k in enumerate(used):
         first, second = (number_of[int(rows[k, w]), int(rows[k, 2 + w])] for w in (0, 1))
-        at = index[layout.CONTACT] + layout.CONTACT_SIZE * place
+        at = islands_at(index, 0).contact + CONTACT.size * place
         assert values[at : at + 19].tolist() == rows[k, 4:].tolist()
-        assert values[at + layout.CONTACT_FRICTION] == frictions[first] * frictions[second]
-        side = index[layout.CONTACT_SIDES] + 2 * layout.SIDE_SIZE * place
+        assert values[at + CONTACT.friction] == frictions[first] * frictions[second]
+        side = islands_at(index, 0).contact_sides + 2 * SIDE.size * place
         assert index[side : side + 3].tolist() == numbers[first].tolist()
-        assert index[side + layout.SIDE_SIZE :][:3].tolist() == numbers[second].tolist()
+        assert index[side + SIDE.size :][:3].tolist() == numbers[second].tolist()

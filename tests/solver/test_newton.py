@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
 
-from gltf_bullet.solver import arena as slots
+from gltf_bullet.numba_aot import size_of
 from gltf_bullet.solver import island_layout as layout
+from gltf_bullet.solver.articulation_arrays import SceneHeader
 from gltf_bullet.solver.entries import solve
-from gltf_bullet.solver.island_layout import SOLVE
+from gltf_bullet.solver.island_layout import SOLVE, islands_at
 
 
 class Problem:
@@ -44,7 +45,8 @@ class Problem:
         """Velocities, impulses and iterations of the kernels."""
         blocks, rows, n = len(self.sizes), len(self.rows), len(self.free)
         index, values = layout.allocate(blocks, rows, 0, 0, n, 200 + 40 * n * n)
-        top = int(index[layout.FIRST])
+        islands = islands_at(index, 0)
+        top = int(islands.first)
 
         def put(numbers: np.ndarray) -> int:
             nonlocal top
@@ -52,40 +54,40 @@ class Problem:
             top += numbers.size
             return top - numbers.size
 
-        def fill(slot: int, numbers: object, array: np.ndarray) -> None:
-            array[index[slot] : index[slot] + len(numbers)] = numbers
+        def fill(start: int, numbers: object, array: np.ndarray) -> None:
+            array[start : start + len(numbers)] = numbers
 
-        index[layout.BLOCKS], index[layout.ROWS] = blocks, rows
-        fill(layout.BLOCK_SIZE, self.sizes, index)
-        fill(layout.BLOCK_PLACE, self.places, index)
+        islands.block_count, islands.row_count = blocks, rows
+        fill(islands.block_size, self.sizes, index)
+        fill(islands.block_place, self.places, index)
         parts = [slice(p, p + s) for p, s in zip(self.places, self.sizes, strict=True)]
-        fill(layout.BLOCK_MASS, [put(self.mass[part, part]) for part in parts], index)
-        for slot, numbers in (
-            (layout.ROW_TARGET, self.target),
-            (layout.ROW_SOFTNESS, self.softness),
-            (layout.ROW_LOW, self.low),
-            (layout.ROW_HIGH, self.high),
-            (layout.V_FREE, self.free),
-            (layout.V_NOW, self.now),
+        fill(islands.block_mass, [put(self.mass[part, part]) for part in parts], index)
+        for start, numbers in (
+            (islands.row_target, self.target),
+            (islands.row_softness, self.softness),
+            (islands.row_low, self.low),
+            (islands.row_high, self.high),
+            (islands.free_velocity, self.free),
+            (islands.present_velocity, self.now),
         ):
-            fill(slot, numbers, values)
-        fill(layout.ROW_FIRST, [first for first, _ in self.pairs], index)
-        fill(layout.ROW_SECOND, [second for _, second in self.pairs], index)
-        fill(layout.ROW_UNIT, [-1] * rows, index)
-        for side, slot in enumerate((layout.ROW_FIRST_JACOBIAN, layout.ROW_SECOND_JACOBIAN)):
+            fill(start, numbers, values)
+        fill(islands.row_first, [first for first, _ in self.pairs], index)
+        fill(islands.row_second, [second for _, second in self.pairs], index)
+        fill(islands.row_unit, [-1] * rows, index)
+        for side, start in enumerate((islands.row_first_jacobian, islands.row_second_jacobian)):
             places = [
                 put(self.rows[r, parts[pair[side]]]) if pair[side] >= 0 else 0
                 for r, pair in enumerate(self.pairs)
             ]
-            fill(slot, places, index)
-        index[layout.TOP] = top
-        nothing = np.zeros(slots.ARENA_HEADER, dtype=np.int64), np.zeros(0), np.zeros(0)
+            fill(start, places, index)
+        islands.top = top
+        nothing = np.zeros(size_of(SceneHeader), dtype=np.int64), np.zeros(0), np.zeros(0)
         solve(layout.row_of(*nothing, index, values), SOLVE, 0, 0, 0, 0.01)
-        assert index[layout.NEEDED] == 0
-        assert index[layout.UNCONVERGED] == 0
-        v = values[index[layout.V] : index[layout.V] + n].copy()
-        start = index[layout.ROW_IMPULSE]
-        return v, values[start : start + rows].copy(), int(index[layout.ITERATIONS])
+        assert islands.needed == 0
+        assert islands.unconverged == 0
+        v = values[islands.velocity : islands.velocity + n].copy()
+        start = islands.row_impulse
+        return v, values[start : start + rows].copy(), int(islands.iterations)
 
     def expected(self) -> np.ndarray:
         """Impulses: the dual is bounded least squares, which scipy solves by active sets."""

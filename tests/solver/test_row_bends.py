@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from gltf_bullet.model import JointLimit
-from gltf_bullet.solver import arena as slots
 from tests.physics.joint_bench import ANGULAR, BALL, LINEAR, Bench, span
 
 LIMITS: dict[str, tuple[JointLimit, ...]] = {
@@ -31,7 +30,7 @@ def test_value_rate_and_bend_make_the_value_after_the_step(kind: str, on_body: b
     ends = (near, (0.0, 0.0, 0.0)) if on_body else ((0.0, 0.0, 0.0), near)
     bench.connect(*owners, ends[0], LIMITS[kind], position_b=ends[1])
     bench.start()
-    tables = (slots.ROW_VALUE, slots.ROW_RATE, slots.ROW_BEND)
+    tables = ("row_value", "row_rate", "row_curvature")
     told = []
     for k in range(16):
         if k == 4 and kind == "angle":
@@ -39,7 +38,7 @@ def test_value_rate_and_bend_make_the_value_after_the_step(kind: str, on_body: b
             bench.art.apply_impulse(body, (0.0, 0.0, 0.0), (0.5, -0.3, 0.2))
         bench.step()
         arena = bench.art.arena
-        told.append([float(arena.table(arena.records[0], slot, 1)[0]) for slot in tables])
+        told.append([float(arena.view(arena.records[0], name)[0]) for name in tables])
     bench.close()
     bends = [bend for _, _, bend in told]
     assert np.abs(bends).max() > 1e-4

@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from gltf_bullet.model import JointLimit
-from gltf_bullet.solver import arena as slots
+from gltf_bullet.solver.articulation_arrays import SPHERICAL
 from gltf_bullet.solver.entries import prepare
 from gltf_bullet.solver.island_layout import EVALUATE
 from tests.physics.joint_bench import ANGULAR, BALL, LINEAR, Bench, drive, lock, span
@@ -31,12 +31,8 @@ def coordinates(bench: Bench) -> list[tuple[int, int, int]]:
     """Of each frame with a joint: its type, the place of its state, its first velocity."""
     arena = bench.art.arena
     record = arena.records[0]
-    table = [
-        int(arena.ints[record.offset + slot])
-        for slot in (slots.FRAME_JOINT, slots.FRAME_STATE, slots.FRAME_FIRST_DOF)
-    ]
-    frames = range(len(record.frames.link))
-    found = [tuple(int(arena.ints[start + f]) for start in table) for f in frames]
+    names = ("frame_joint", "frame_state", "frame_first_dof")
+    found = zip(*(arena.numbers(record, name).tolist() for name in names), strict=True)
     return [(joint, state, dof) for joint, state, dof in found if dof >= 0]
 
 
@@ -44,14 +40,13 @@ def values(bench: Bench) -> np.ndarray:
     """Values of all rows at the coordinates that stand in the arena."""
     arena = bench.art.arena
     prepare(arena.alone, EVALUATE, 0, 0, 0.0, 0.0, 0.0, 0.0)
-    count = arena.records[0].row_count
-    return arena.table(arena.records[0], slots.ROW_VALUE, count).copy()
+    return arena.view(arena.records[0], "row_value").copy()
 
 
 def move(bench: Bench, joint: int, state: int, axis: int, way: float) -> None:
     """Move one degree of freedom; a ball turns about its child's axis."""
     floats = bench.art.arena.floats
-    if joint == slots.SPHERICAL:
+    if joint == SPHERICAL:
         turn = Rotation.from_quat(floats[state : state + 4])
         turn = turn * Rotation.from_rotvec(way * np.eye(3)[axis])
         floats[state : state + 4] = turn.as_quat()
@@ -71,15 +66,14 @@ def test_jacobians_of_rows_are_the_derivatives_of_their_values(seed: int, kind: 
     bench.start()
     places = coordinates(bench)
     for joint, state, _ in places:
-        for axis in range(3 if joint == slots.SPHERICAL else 1):
+        for axis in range(3 if joint == SPHERICAL else 1):
             # Well inside of what angles can be told by.
             move(bench, joint, state, axis, float(rng.uniform(0.1, 0.5)))
     arena, record = bench.art.arena, bench.art.arena.records[0]
-    rows, n = len(values(bench)), record.dof_count
-    assert rows
-    jacobian = arena.table(record, slots.ROW_JACOBIAN, rows, n).copy()
+    assert len(values(bench))
+    jacobian = arena.view(record, "row_jacobian").copy()
     for joint, state, dof in places:
-        for axis in range(3 if joint == slots.SPHERICAL else 1):
+        for axis in range(3 if joint == SPHERICAL else 1):
             move(bench, joint, state, axis, STEP)
             above = values(bench)
             move(bench, joint, state, axis, -2.0 * STEP)

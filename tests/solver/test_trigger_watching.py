@@ -10,6 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gltf_bullet.solver.triggers import layout
+from gltf_bullet.solver.triggers.layout import (
+    COLLIDER_SIZE,
+    FRAME,
+    PAIR,
+    PART,
+    PLACE,
+    SOURCE,
+    triggers_at,
+)
 from gltf_bullet.solver.triggers.watching import FIND, FOLLOW, watch
 from gltf_bullet.transforms import FloatArray, matrices_from_quats, quat_normalize
 
@@ -44,42 +53,44 @@ def ball(position: FloatArray, radius: float, before: FloatArray | None = None) 
 
 
 def _describe(numbers: FloatArray, at: int, part: Part) -> None:
-    numbers[at + layout.PART_HALVES : at + layout.PART_HALVES + 3] = part.halves
-    numbers[at + layout.PART_AXES : at + layout.PART_AXES + 9] = np.eye(3).ravel()
-    numbers[at + layout.PART_INNER] = part.halves.min()
+    numbers[at + PART.halves : at + PART.halves + 3] = part.halves
+    numbers[at + PART.axes : at + PART.axes + 9] = np.eye(3).ravel()
+    numbers[at + PART.inner] = part.halves.min()
     is_ball = part.kind == layout.BALL
-    numbers[at + layout.PART_OUTER] = part.halves[0] if is_ball else np.linalg.norm(part.halves)
-    numbers[at + layout.PART_THICKNESS] = 2.0 * part.halves.min()
+    numbers[at + PART.outer] = part.halves[0] if is_ball else np.linalg.norm(part.halves)
+    numbers[at + PART.thickness] = 2.0 * part.halves.min()
 
 
 def found(volumes: Sequence[Part], colliders: Sequence[Part]) -> dict[tuple[int, int], int]:
     """Near pairs and what the kernel says about each; every part has a frame of its own."""
     count = len(colliders)
-    table, numbers = layout.allocate(count, count, len(volumes), 0, np.ones((1, 1), dtype=np.int64))
+    admits = np.ones((1, 1), dtype=np.int64)
+    table, numbers, _ = layout.allocate(count, count, len(volumes), 0, admits)
+    triggers = triggers_at(table, 0)
     for f, part in enumerate([*colliders, *volumes]):
-        source = table[layout.FRAME_SOURCE] + layout.SOURCE_SIZE * f
-        table[source + layout.SOURCE_KIND] = layout.GIVEN
-        frame = table[layout.FRAME] + layout.FRAME_SIZE * f
+        source = triggers.frame_source + SOURCE.size * f
+        table[source + SOURCE.kind] = layout.GIVEN
+        frame = triggers.frame + FRAME.size * f
         for start, position in (
-            (frame + layout.FRAME_LOCAL, part.position),
-            (frame + layout.FRAME_NOW, part.before),
+            (frame + FRAME.local, part.position),
+            (frame + FRAME.now, part.before),
         ):
             numbers[start : start + 9] = part.rotation.ravel()
             numbers[start + 9 : start + 12] = position
-        numbers[frame + layout.FRAME_THINNEST] = 2.0 * part.halves.min()
+        numbers[frame + FRAME.thinnest] = 2.0 * part.halves.min()
     for k, part in enumerate(colliders):
-        place = table[layout.COLLIDER_PLACE] + layout.PLACE_SIZE * k
+        place = triggers.collider_place + PLACE.size * k
         table[place : place + 4] = (k, 0, part.kind, k)
-        _describe(numbers, int(table[layout.COLLIDER] + layout.COLLIDER_SIZE * k), part)
+        _describe(numbers, int(triggers.collider + COLLIDER_SIZE * k), part)
     for k, part in enumerate(volumes):
-        place = table[layout.VOLUME_PLACE] + layout.PLACE_SIZE * k
+        place = triggers.volume_place + PLACE.size * k
         table[place : place + 5] = (0, 0, part.kind, -2, -2)
-        _describe(numbers, int(table[layout.VOLUME] + layout.VOLUME_SIZE * k), part)
+        _describe(numbers, int(triggers.volume + PART.size * k), part)
     pairs = layout.allocate_pairs(len(volumes) * count)
     number = watch(*NOTHING, table, numbers, pairs, FOLLOW | FIND, DT)
     if number < 0:
         number = watch(*NOTHING, table, numbers, pairs, FIND, DT)
-    rows = pairs[: layout.PAIR_SIZE * number].reshape(-1, layout.PAIR_SIZE).tolist()
+    rows = pairs[: PAIR.size * number].reshape(-1, PAIR.size).tolist()
     return {(volume, collider): state for volume, collider, state in rows}
 
 

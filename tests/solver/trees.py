@@ -8,8 +8,8 @@ import numpy as np
 import pinocchio
 from scipy.spatial.transform import Rotation
 
-from gltf_bullet.bullet.joints.arena_builder import build_arena
-from gltf_bullet.bullet.joints.scene_arena import Arena
+from gltf_bullet.bullet.joints.articulation_builder import build_arrays
+from gltf_bullet.bullet.joints.scene_arrays import SceneArrays
 from gltf_bullet.model import DofKind
 from gltf_bullet.planning.joints.articulation_plan import (
     WORLD,
@@ -19,13 +19,12 @@ from gltf_bullet.planning.joints.articulation_plan import (
 )
 from gltf_bullet.planning.joints.axes import BALL, Dof
 from gltf_bullet.planning.joints.multibody_spec import LinkJoint, LinkSpec, MultibodySpec
-from gltf_bullet.solver import arena as slots
 from gltf_bullet.transforms import Pose
 
 
 @dataclass
 class Tree:
-    arena: Arena
+    arena: SceneArrays
     pin_model: pinocchio.Model
     links: list[LinkSpec]
     floats: bool
@@ -101,7 +100,7 @@ def random_tree(seed: int, count: int, *, floats: bool, balls: bool = True) -> T
         rows=(),
         loop_constraints=(),
     )
-    return Tree(build_arena([plan], [], {}), _pin_model(base, floats), links, floats, base)
+    return Tree(build_arrays([plan], [], {}), _pin_model(base, floats), links, floats, base)
 
 
 def _se3(pose: Pose) -> pinocchio.SE3:
@@ -196,8 +195,8 @@ def order(tree: Tree) -> np.ndarray:
     return np.array(result)
 
 
-def table(tree: Tree, slot: int, *shape: int) -> np.ndarray:
-    return tree.arena.table(tree.arena.records[0], slot, *shape)
+def table(tree: Tree, name: str) -> np.ndarray:
+    return tree.arena.view(tree.arena.records[0], name)
 
 
-__all__ = ["Tree", "order", "random_tree", "set_random_state", "slots", "table"]
+__all__ = ["Tree", "order", "random_tree", "set_random_state", "table"]

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from gltf_bullet.solver.compiling.library import (
+from gltf_bullet.numba_aot.library import (
     LEVELS,
     library_name,
     package_library,
+    project,
     source_digest,
 )
 from tools.build_wheel import OLDEST_C_LIBRARY, PLACE, ROOT, check_wheel, foreign_needs
@@ -50,7 +51,7 @@ def test_a_wheel_without_one_of_them_is_none(tmp_path: Path, kept: int) -> None:
     wheel = tmp_path / "some.whl"
     with zipfile.ZipFile(wheel, "w") as packed:
         for level in list(LEVELS)[:kept]:
-            packed.writestr(f"{PLACE}/{library_name(level, source_digest())}", b"")
+            packed.writestr(f"{PLACE}/{library_name(level, source_digest(project().sources))}", b"")
     with pytest.raises(RuntimeError, match=r"some\.whl holds"):
         check_wheel(wheel)
 

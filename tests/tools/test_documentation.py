@@ -17,7 +17,7 @@ import pybullet
 import pytest
 
 import gltf_bullet as gb
-from gltf_bullet.solver.compiling import keeping
+from gltf_bullet.numba_aot import object_cache
 from tools.list_issues import PACKAGE, REFERENCE, ROOT
 
 README = ROOT / "README.md"
@@ -50,7 +50,7 @@ def test_pages_and_terminal_agree_how_long_the_solver_compiles() -> None:
     for text in (
         README.read_text("utf-8"),
         (REFERENCE / "limits.md").read_text("utf-8"),
-        keeping._TEXT,
+        object_cache.announcement(),
     ):
         assert "under a minute" in text
 

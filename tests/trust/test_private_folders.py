@@ -31,15 +31,15 @@ import gltf_bullet as gb
 from gltf_bullet import disk_cache
 from gltf_bullet.bullet.session import headless_world
 from gltf_bullet.cli import main
+from gltf_bullet.numba_aot import entry, object_cache
+from gltf_bullet.numba_aot.declarations import IS_COMPILED
+from gltf_bullet.numba_aot.library import host_machine
 from gltf_bullet.private_folders import (
     UnsafeFolderError,
     fresh_folder,
     private_folder,
     usual_folders,
 )
-from gltf_bullet.solver.compiling import entry, keeping
-from gltf_bullet.solver.compiling.declaring import IS_COMPILED
-from gltf_bullet.solver.compiling.targets import host_machine
 from gltf_bullet.transforms import IntArray
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="folders have owners")
@@ -155,7 +155,7 @@ def unknown(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def forget_folders() -> None:
-    for cached in (disk_cache._folder, disk_cache._usual_folder, keeping._folder):
+    for cached in (disk_cache._folder, disk_cache._usual_folder, object_cache._folder):
         cached.cache_clear()  # type: ignore[attr-defined]
 
 
@@ -170,7 +170,7 @@ def test_stated_folders_of_others_are_named_and_not_used(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv(variable, str(stated) if kind == "written by all" else "stated")
     where: dict[str, Callable[[], Any]] = {
-        "NUMBA_CACHE_DIR": keeping._folder,
+        "NUMBA_CACHE_DIR": object_cache._folder,
         "GLTF_BULLET_CACHE": lambda: disk_cache.cache_folder(None),
     }
     with pytest.warns(RuntimeWarning, match="nothing is kept where others"):
@@ -202,7 +202,7 @@ def test_a_home_whose_caches_others_can_write_has_another_place(
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     assert disk_cache.cache_folder(None) == tmp_path / ".gltf_bullet" / "assets"
-    opened = keeping._folder()
+    opened = object_cache._folder()
     assert opened is not None
     assert opened.path.parent == tmp_path / ".gltf_bullet"
     assert not list((tmp_path / ".cache").iterdir())
@@ -218,7 +218,7 @@ def last_of(values: IntArray) -> int:
 
 def planted_code() -> bytes:
     """What ``last_of`` would be if somebody else had written it."""
-    from gltf_bullet.solver.compiling.building import build
+    from gltf_bullet.numba_aot.translation import build
 
     scope: dict[str, object] = {"__name__": __name__}
     exec("def last_of(values: IntArray) -> int:\n    return 666", scope)  # noqa: S102
@@ -232,12 +232,12 @@ def test_code_in_a_folder_that_others_can_write_does_not_run(
     unknown: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int, is_read: bool
 ) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(keeping, "_announced", [True])
-    opened = keeping._folder()
+    monkeypatch.setattr(object_cache, "_announced", [True])
+    opened = object_cache._folder()
     assert opened is not None
     opened.write(f"{__name__}.last_of.object", planted_code())
     opened.path.chmod(mode)
-    keeping._folder.cache_clear()
+    object_cache._folder.cache_clear()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = entry(last_of)(np.array([4, 7], dtype=np.int64))
@@ -321,9 +321,9 @@ def test_code_of_another_user_does_not_run(
     shared: Path, home: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The whole way: his folders were here first, and he tries again during the compilation."""
-    monkeypatch.setattr(keeping, "_announced", [True])
-    fingerprint = keeping._fingerprint()  # the victim need not be able to read our sources
-    monkeypatch.setattr(keeping, "_fingerprint", lambda: fingerprint)
+    monkeypatch.setattr(object_cache, "_announced", [True])
+    fingerprint = object_cache._fingerprint()  # the victim need not be able to read our sources
+    monkeypatch.setattr(object_cache, "_fingerprint", lambda: fingerprint)
     evil = shared / "evil"
     planted = evil / f"{__name__}.last_of.object"
     planted.write_bytes(planted_code())
@@ -340,7 +340,7 @@ def test_code_of_another_user_does_not_run(
 
     def victim(caller: Connection) -> object:
         at_home_nowhere(shared, str(evil) if home == "evil" else home)
-        folder = keeping._folder()
+        folder = object_cache._folder()
         caller.send("" if folder is None else str(folder.path))
         caller.recv()
         return entry(last_of)(np.array([4, 7], dtype=np.int64))

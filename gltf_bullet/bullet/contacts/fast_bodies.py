@@ -67,7 +67,7 @@ class FastState(NamedTuple):
     stops: tuple[tuple[Stop, int], ...]
     """Bodies put back to an obstacle in the last step, each with the number of earlier times."""
     passes: frozenset[Stop]
-    """Those that made no contact there: the user lets them pass, by a filter of the engine."""
+    """Bodies and obstacles without contact there: the user lets them pass, by an engine filter."""
 
 
 NOTHING = FastState((), frozenset())

@@ -12,7 +12,7 @@ from gltf_bullet.solver import contact_following as following
 from gltf_bullet.solver.contact_following import PASSES_ON, ROW_SIZE, SORT
 from gltf_bullet.solver.engine import touching
 from gltf_bullet.solver.entries import follow_contacts
-from gltf_bullet.solver.island_layout import FREE_GAIN, FREE_SIZE
+from gltf_bullet.solver.island_layout import FREE
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = [
@@ -52,7 +52,7 @@ class FoundContacts:
     free: Sequence[tuple[int, int, float]]
     """Body id of each free body, 1 if it moves, and its gravity factor."""
     values: Sequence[float]
-    """FREE_SIZE numbers per free body."""
+    """FREE.size numbers per free body."""
     starts: Collection[int]
     """Bodies whose contacts the solve includes, also those without any yet."""
 
@@ -75,17 +75,18 @@ def make_memory(found: FoundContacts, room: int) -> TouchMemory:
     count = len(rows) // ROW_SIZE
     marks = following.places(count)
     links = int(follow_contacts(rows, count, marks, rows, marks, rows, SORT))
-    start, sides = int(marks[following.BODIES]), int(marks[following.SIDES])
+    marked = following.marks_at(marks, 0)
+    start, sides = marked.links, marked.sides
     names = marks[start : start + 2 * links].reshape(-1, 2)
     pairs = marks[sides : sides + 2 * count].reshape(-1, 2)
     changes = np.ones(count, dtype=bool)
     changes[1:] = (pairs[1:] != pairs[:-1]).any(axis=1)
     place = {name: k for k, name in enumerate(found.links)}
     order = [place[body, link] for body, link in names.tolist()]
-    values = np.array(found.values).reshape(-1, FREE_SIZE)
+    values = np.array(found.values).reshape(-1, FREE.size)
     for k, (body, _, factor) in enumerate(found.free):
         if body >= 0:
-            values[k, FREE_GAIN] = factor
+            values[k, FREE.gain] = factor
     return touching.memory(
         names,
         states[order],
@@ -106,7 +107,8 @@ def _pattern_of(marks: IntArray, count: int, links: int) -> TouchPattern:
         count: Number of contacts.
         links: Number of links with contacts.
     """
-    start, sides = int(marks[following.BODIES]), int(marks[following.SIDES])
+    marked = following.marks_at(marks, 0)
+    start, sides = marked.links, marked.sides
     names = marks[start : start + 2 * links].tolist()
     pairs = marks[sides : sides + 2 * count].tolist()
     return tuple(names), tuple(dict.fromkeys(zip(pairs[::2], pairs[1::2], strict=True)))

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import pybullet
 
-from gltf_bullet.solver.arena import ANCHOR, FLOATING, STATE_SIZES
+from gltf_bullet.solver.articulation_arrays import ANCHOR, FLOATING, STATE_SIZES
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["JointCommands", "MultibodyStates", "Pushes", "StateSource", "Target"]

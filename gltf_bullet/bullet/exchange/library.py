@@ -31,7 +31,7 @@ _API_VERSION = 202010061
 _TABLE = b"sPhysicsClients1"
 _CLIENTS = 1024
 """Number of entries in the table (``MAX_PHYSICS_CLIENTS``)."""
-_KNOWN = FUNCTIONS[0].encode()
+_KNOWN = next(iter(FUNCTIONS.values())).encode()
 """An exported function whose address shows where the library was loaded."""
 
 _SYMBOL_TABLE = 2
@@ -50,7 +50,8 @@ def function_addresses() -> tuple[int, ...]:
     try:
         library = ctypes.CDLL(pybullet.__file__)
         return tuple(
-            ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0 for name in FUNCTIONS
+            ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+            for name in FUNCTIONS.values()
         )
     except (AttributeError, OSError):
         return ()

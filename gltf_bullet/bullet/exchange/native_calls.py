@@ -16,9 +16,23 @@ import pybullet
 from gltf_bullet.bullet.exchange.joint_calls import Target
 from gltf_bullet.bullet.exchange.library import client_place, function_addresses
 from gltf_bullet.bullet.session import EngineSession, is_headless
-from gltf_bullet.solver.compiling import IS_COMPILED, address_of
+from gltf_bullet.numba_aot import IS_COMPILED, IntTable, address_of, place_of, size_of
+from gltf_bullet.numba_aot.library import package_library
 from gltf_bullet.solver.contact_following import ROW_SIZE
-from gltf_bullet.solver.engine import calls, stepping
+from gltf_bullet.solver.engine import stepping
+from gltf_bullet.solver.engine.calls import (
+    BODY_SIZE,
+    FUNCTIONS,
+    JOINT_SIZE,
+    PLAN_SIZE,
+    Body,
+    Engine,
+    body_at,
+    engine_at,
+    joint_at,
+    plan_at,
+)
+from gltf_bullet.solver.engine.stepping import TAG_SIZE, TAGS, TEXT_BYTES, ownership_at, tag_at
 from gltf_bullet.solver.entries import prepare, solve
 from gltf_bullet.solver.island_layout import row_of
 from gltf_bullet.transforms import FloatArray, IntArray
@@ -27,8 +41,9 @@ __all__ = [
     "NO_NATIVE",
     "JointTables",
     "NativeWorld",
+    "engine_row",
     "joint_tables",
-    "lease_numbers",
+    "ownership_numbers",
     "python_contacts",
     "scene_plan",
 ]
@@ -55,15 +70,20 @@ class NativeWorld:
         if len(self.engine) and not self._answers():
             self.engine = _NONE
 
+    @property
+    def row(self) -> IntTable | None:
+        """A row for kernels that need nothing but the engine; ``None`` if they cannot call it."""
+        return self._row if len(self.engine) else None
+
     def _answers(self) -> bool:
         """Whether the engine says to kernels what it says to Python: the structures are known."""
         if stepping.advance(self._row, stepping.LEARN, 0.0, 0.0, 0.0, 0.0):
             return False
         settings = self._session.settings()
-        known = self.engine[calls.KNOWN : calls.KNOWN + 4].view(np.float64).tolist()
+        *known, substeps = engine_at(self.engine, 0).known
         return bool(
-            known == [settings.time_step, *settings.gravity]
-            and self.engine[calls.KNOWN + 4] == settings.substeps
+            np.array(known).view(np.float64).tolist() == [settings.time_step, *settings.gravity]
+            and substeps == settings.substeps
         )
 
     def contacts(self) -> FloatArray:
@@ -94,22 +114,27 @@ def _engine_numbers(client_id: int) -> IntArray:
     place = client_place(client_id)
     if not (place and IS_COMPILED):
         return _NONE
-    numbers = np.zeros(calls.SIZE, dtype=np.int64)
-    numbers[calls.HERE] = numbers.ctypes.data
-    numbers[calls.CLIENT] = place
-    numbers[calls.IS_DIRECT] = is_headless(client_id)
-    numbers[calls.PREPARE], numbers[calls.SOLVE] = address_of(prepare), address_of(solve)
-    addresses = function_addresses()
-    numbers[calls.FUNCTION : calls.FUNCTION + len(addresses)] = addresses
+    numbers: IntArray = np.zeros(size_of(Engine), dtype=np.int64)
+    engine = engine_at(numbers, 0)
+    engine.client_place, engine.is_direct = place, is_headless(client_id)
+    engine.prepare, engine.solve = address_of(prepare), address_of(solve)
+    engine.scratch_address = numbers.ctypes.data + 8 * place_of(Engine, "scratch")
+    for name, address in zip(FUNCTIONS, function_addresses(), strict=True):
+        setattr(engine, name, address)
     return numbers
+
+
+def engine_row(session: EngineSession) -> IntTable | None:
+    """A row of the world's engine for kernels that are at hand; nothing is compiled for it."""
+    return session.shared(NativeWorld).row if package_library() is not None else None
 
 
 class JointTables(NamedTuple):
     """Where the engine has the joints of a scene's bodies: the same for all copies of a plan."""
 
-    bodies: tuple[int, ...]
-    """Numbers per body, of :data:`calls.BODY_SIZE`; the first of each, its id, is left open."""
-    tables: tuple[int, ...]
+    bodies: IntArray
+    """A :class:`Body` of each, as a row; the ids are left open."""
+    tables: IntArray
     """What they refer to."""
 
 
@@ -118,40 +143,45 @@ def joint_tables(
     states: Sequence[tuple[int, int, Sequence[tuple[int, bool]]]],
     told: Sequence[Target],
 ) -> JointTables | None:
-    """What is read and told of a scene's joints, by the places that the engine gives them.
+    """Look up the places that the engine gives to a scene's joints.
 
     Args:
         client_id: The world.
-        states: As of ``MultibodyStates``: they fill the arena's floats from the beginning.
+        states: As of ``MultibodyStates``: they fill the floats from the beginning.
         told: As of ``JointCommands.targets``: the same bodies.
 
     Returns:
         Nothing where a body has more coordinates than the engine tells.
     """
-    bodies: list[int] = []
+    bodies: IntArray = np.zeros((len(states), BODY_SIZE), dtype=np.int64)
     tables: list[int] = []
-    first = calls.PLAN_HEADER + calls.BODY_SIZE * len(states)
-    at = 0
-    for (body, floats, links), (_, axes, balls, is_pushed) in zip(states, told, strict=True):
-        base = at if floats else -1
+    first, at = PLAN_SIZE + bodies.size, 0
+    for number, ((index, floats, links), (_, axes, balls, is_pushed)) in enumerate(
+        zip(states, told, strict=True)
+    ):
+        body = body_at(bodies, BODY_SIZE * number)
+        body.base, body.base_size = at if floats else -1, floats
+        body.joint_count, body.joints = len(links), first + len(tables)
         at += floats
-        places = {link: pybullet.getJointInfo(body, link, client_id)[3:5] for link, _ in links}
-        joint = first + len(tables)
+        places = {link: pybullet.getJointInfo(index, link, client_id)[3:5] for link, _ in links}
         for link, is_ball in links:
             position, velocity = places[link]
             positions, velocities = (4, 3) if is_ball else (1, 1)
             if max(position + positions, velocity + velocities) > _COORDINATES:
                 return None
-            tables += (position, positions, velocity, velocities, at)
+            numbers: IntArray = np.zeros(JOINT_SIZE, dtype=np.int64)
+            joint = joint_at(numbers, 0)
+            joint.position_at, joint.positions = position, positions
+            joint.velocity_at, joint.velocities = velocity, velocities
+            joint.state = at
+            tables += numbers.tolist()
             at += positions + velocities
         pushed = [places[link][1] for link in axes]
         pushed += [places[link][1] + k for link in balls for k in range(3)]
-        bodies += (
-            -1, base, floats, len(links), joint,
-            len(pushed), first + len(tables), int(is_pushed),
-        )  # fmt: skip
+        body.axis_count, body.axes = len(pushed), first + len(tables)
+        body.base_is_pushed = is_pushed
         tables += pushed
-    return JointTables(tuple(bodies), tuple(tables))
+    return JointTables(bodies, np.array(tables, dtype=np.int64))
 
 
 def scene_plan(
@@ -162,38 +192,37 @@ def scene_plan(
     starts: Sequence[int],
     loops: Sequence[IntArray] = (),
 ) -> IntArray:
-    """What is read and told of a scene's joints, for the kernels.
+    """Make the :class:`Plan` of a scene's joints, for the kernels.
 
     Args:
         joints: Of its bodies.
         body_ids: Of these, in that order.
-        commands: First number of the forces in the arena's work.
+        commands: First number of the forces in the work array.
         motors: The same of what the engine's motors exert.
-        starts: Bodies whose contacts are the solve's business.
+        starts: Bodies whose contacts belong to the solve.
         loops: Records of the constraints that close loops.
     """
-    known = max(starts, default=-1) + 1
-    bodies, tables = list(joints.bodies), joints.tables
-    bodies[:: calls.BODY_SIZE] = body_ids
-    loop = calls.PLAN_HEADER + len(bodies) + len(tables)
-    switches = loop + sum(map(len, loops))
-    numbers = np.zeros(switches + known, dtype=np.int64)
-    header = (len(body_ids), calls.PLAN_HEADER, commands, switches, known, motors, len(loops), loop)
-    numbers[:loop] = (*header, *bodies, *tables)
-    if loops:
-        numbers[loop:switches] = np.concatenate(loops)
-    for body in starts:
-        numbers[switches + body] = 1
+    bodies = joints.bodies.copy()
+    bodies[:, place_of(Body, "body_id")] = body_ids
+    parts = [np.zeros(PLAN_SIZE, dtype=np.int64), bodies.ravel(), joints.tables, *loops]
+    switches: IntArray = np.zeros(max(starts, default=-1) + 1, dtype=np.int64)
+    switches[list(starts)] = 1
+    numbers: IntArray = np.concatenate([*parts, switches])
+    plan = plan_at(numbers, 0)
+    plan.body_count, plan.bodies = len(body_ids), PLAN_SIZE
+    plan.commands, plan.motors = commands, motors
+    plan.loop_count, plan.loops = len(loops), PLAN_SIZE + bodies.size + len(joints.tables)
+    plan.start_count, plan.starts = len(switches), len(numbers) - len(switches)
     return numbers
 
 
-def lease_numbers(session: EngineSession, body_ids: Sequence[int]) -> IntArray:
-    """How a scene's bodies are told from others with the same ids."""
+def ownership_numbers(session: EngineSession, body_ids: Sequence[int]) -> IntArray:
+    """Make the :class:`Ownership` of a scene's bodies, with the tag of each."""
     marks = [mark for body in body_ids if (mark := session.mark(body)) is not None]
-    numbers = np.zeros(stepping.MARK + stepping.MARK_SIZE * len(marks), dtype=np.int64)
-    numbers[stepping.OWN] = len(marks)
-    rows = numbers[stepping.MARK :].reshape(-1, stepping.MARK_SIZE)
-    for row, (datum, text) in zip(rows, marks, strict=True):
-        row[0] = datum
-        row[1:] = np.frombuffer(text.ljust(stepping.MARK_TEXT, b"\0"), dtype=np.int64)
+    numbers: IntArray = np.zeros(TAGS + TAG_SIZE * len(marks), dtype=np.int64)
+    ownership_at(numbers, 0).tag_count = len(marks)
+    for k, (datum, text) in enumerate(marks):
+        tag = tag_at(numbers, TAGS + TAG_SIZE * k)
+        tag.datum = datum
+        tag.text[:] = np.frombuffer(text.ljust(TEXT_BYTES, b"\0"), dtype=np.int64)
     return numbers

@@ -14,13 +14,18 @@ import numpy.typing as npt
 import pybullet
 
 from gltf_bullet.bullet.bodies.multibody import weigh_link
-from gltf_bullet.bullet.joints.arena_frames import FLOATING_STATE
+from gltf_bullet.bullet.joints.articulation_builder import FLOATING_STATE
 from gltf_bullet.bullet.joints.multibody_creation import is_ordinary
-from gltf_bullet.bullet.joints.scene_arena import Arena, FrameStates, Record, RowTable
+from gltf_bullet.bullet.joints.scene_arrays import (
+    ArticulationLayout,
+    FrameStates,
+    RowTable,
+    SceneArrays,
+)
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlan
 from gltf_bullet.planning.joints.axes import BALL
 from gltf_bullet.planning.plan_memo import MemoKey, PlanMemo
-from gltf_bullet.solver import arena as slots
+from gltf_bullet.solver.articulation_arrays import LINK, POSE
 from gltf_bullet.solver.articulation_step import VIOLATED
 from gltf_bullet.solver.entries import prepare
 from gltf_bullet.solver.island_layout import EVALUATE
@@ -62,7 +67,7 @@ class Articulation:
         self,
         client_id: int,
         plan: ArticulationPlan,
-        arena: Arena,
+        arena: SceneArrays,
         number: int,
         body_ids: Sequence[int],
     ) -> None:
@@ -71,7 +76,7 @@ class Articulation:
         self.arena = arena
         self.number = number
         """Number of its record in the arena."""
-        self.record: Record = arena.records[number]
+        self.record: ArticulationLayout = arena.records[number]
         self.body_ids = tuple(body_ids)
         self._native: dict[int, tuple[float, float]] = {}
         self.is_watching = False
@@ -83,7 +88,7 @@ class Articulation:
     @cached_property
     def row_force(self) -> FloatArray:
         """Force of drives and limits on each velocity in the last step [N, N m]."""
-        return self.arena.table(self.record, slots.ROW_FORCE, self.record.dof_count)
+        return self.arena.view(self.record, "row_force")
 
     @cached_property
     def state(self) -> FloatArray:
@@ -94,7 +99,7 @@ class Articulation:
     @cached_property
     def rows(self) -> RowTable:
         """Views of its rows; a changed value acts in the next step."""
-        return RowTable.at(self.record.offset, self.arena.ints, self.arena.floats)
+        return RowTable.of(self.record.places, self.arena.ints, self.arena.floats)
 
     # --- masses -------------------------------------------------------------------------------
 
@@ -106,7 +111,7 @@ class Articulation:
     def weigh(self, plan: ArticulationPlan) -> None:
         """Set masses and moments of the links from a plan that is equal in all else."""
         frames = self.record.frames
-        model = self.arena.model(self.record, slots.LINK, len(frames.link), slots.LINK_SIZE)
+        model = self.arena.view(self.record, "link")
         for k, (old, new) in enumerate(zip(self.plan.multibodies, plan.multibodies, strict=True)):
             for _, link in new.bodies:
                 before, now = (m.spec if link < 0 else m.spec.links[link] for m in (old, new))
@@ -114,8 +119,8 @@ class Articulation:
                     continue
                 weigh_link(self.client_id, self.body_ids[k], link, now.mass, now.inertia_diagonal)
                 row = model[frames.index[k, link]]
-                row[slots.LINK_MASS] = now.mass
-                row[slots.LINK_INERTIA : slots.LINK_INERTIA + 3] = now.inertia_diagonal
+                row[LINK.mass] = now.mass
+                row[LINK.inertia : LINK.inertia + 3] = now.inertia_diagonal
         self.plan = plan
 
     # --- reading ------------------------------------------------------------------------------
@@ -148,13 +153,11 @@ class Articulation:
     def read(self) -> FrameStates:
         """Read the engine; return poses, velocities and inertias of all frames."""
         self.evaluate()
-        count = len(self.record.frames.link)
-        table, model = self.arena.table, self.arena.model
-        reference = table(self.record, slots.REFERENCE, 3)
-        pose = table(self.record, slots.POSE, count, slots.POSE_SIZE)
-        twist = table(self.record, slots.TWIST, count, 6)
-        com = pose[:, slots.POSE_COM : slots.POSE_COM + 3]
-        i = pose[:, slots.POSE_INERTIA : slots.POSE_INERTIA + 6]
+        view, record = self.arena.view, self.record
+        reference = view(record, "reference_point")
+        pose, twist = view(record, "pose"), view(record, "twist")
+        com = pose[:, POSE.com : POSE.com + 3]
+        i = pose[:, POSE.inertia : POSE.inertia + 6]
         angular = twist[:, :3].copy()
         return FrameStates(
             com=com + reference,
@@ -162,45 +165,43 @@ class Articulation:
             inertia_in_world=i[:, [0, 3, 4, 3, 1, 5, 4, 5, 2]].reshape(-1, 3, 3),
             linear_velocity=twist[:, 3:] + cross(angular, com),
             angular_velocity=angular,
-            masses=model(self.record, slots.LINK, count, slots.LINK_SIZE)[:, slots.LINK_MASS],
+            masses=view(record, "link")[:, LINK.mass],
         )
 
     def measured_rows(self) -> tuple[FloatArray, FloatArray]:
         """Return present values and rates of all rows [r]."""
         self.evaluate()
-        count = self.record.row_count
-        values = self.arena.table(self.record, slots.ROW_VALUE, count)
-        return values, self.arena.table(self.record, slots.ROW_RATE, count)
+        count, view = self.record.row_count, self.arena.view
+        return view(self.record, "row_value")[:count], view(self.record, "row_rate")[:count]
 
     @property
     def externally_driven(self) -> FloatArray:
         """1 for externally driven axes, by velocity, [n]; writable."""
-        return self.arena.model(self.record, slots.TAKEN, self.record.dof_count)
+        return self.arena.view(self.record, "externally_driven")
 
     @property
-    def outdated_forces(self) -> FloatArray:
+    def motor_force_is_old(self) -> FloatArray:
         """1 where the next motor forces read are out of date, by velocity, [n]; writable."""
-        return self.arena.model(self.record, slots.IS_HEARD, self.record.dof_count)
+        return self.arena.view(self.record, "motor_force_is_old")
 
     @property
-    def steps_without_force(self) -> FloatArray:
+    def idle_steps(self) -> FloatArray:
         """Number of steps without a force of an external motor, by velocity, [n]; writable."""
-        return self.arena.model(self.record, slots.QUIET, self.record.dof_count)
+        return self.arena.view(self.record, "idle_steps")
 
     def is_externally_driven(self, row: int) -> bool:
         """Return True if an axis that a row acts on is externally driven."""
         unit = int(self.rows.coordinate[row])
         if unit >= 0:
             return bool(self.externally_driven[unit])
-        n, total = self.record.dof_count, self.record.row_count
-        jacobian = self.arena.table(self.record, slots.ROW_JACOBIAN, total, n)[row]
+        jacobian = self.arena.view(self.record, "row_jacobian")[row]
         return bool((self.externally_driven * jacobian).any())
 
     def row_forces(self) -> FloatArray:
         """Return the force of each row in the last step [N, N m], [r]."""
         count = self.record.row_count
-        last_dt = float(self.arena.model(self.record, slots.LAST_DT, 1)[0])
-        impulses = self.arena.model(self.record, slots.LAST_IMPULSE, count)
+        last_dt = float(self.arena.view(self.record, "last_dt")[0])
+        impulses = self.arena.view(self.record, "last_impulse")[:count]
         result: FloatArray = impulses / last_dt if last_dt > 0.0 else np.zeros(count)
         return result
 
@@ -339,9 +340,9 @@ class Articulation:
     def note_places(self) -> None:
         """Record the present coordinates as our own, so that they count as no external change."""
         self.evaluate()
-        size = int(self.arena.ints[self.record.offset + slots.STATE_SIZE])
-        self.arena.model(self.record, slots.LAST_STATE, size)[:] = self.state[:size]
-        self.arena.model(self.record, slots.PLACED, 1)[:] = 1.0
+        last = self.arena.view(self.record, "last_state")
+        last[:] = self.state[: len(last)]
+        self.arena.view(self.record, "is_at_last_state")[:] = 1.0
 
     def project_velocities(
         self, linear: Mapping[int, FloatArray], angular: Mapping[int, FloatArray]
@@ -366,9 +367,7 @@ class Articulation:
 
     def _prescribed_velocities(self, states: FrameStates) -> tuple[FloatArray, FloatArray]:
         """Return velocities of frames as if they were rigid with their roots, [f, 3] each."""
-        count = len(self.record.frames.link)
-        ints, offset = self.arena.ints, self.record.offset
-        roots = ints[int(ints[offset + slots.FRAME_ROOT]) :][:count]
+        roots = self.arena.numbers(self.record, "frame_root")
         anchored = np.array([self.record.frames.multibody[root] < 0 for root in roots])
         spin = states.angular_velocity[roots] * anchored[:, None]
         linear = states.linear_velocity[roots] * anchored[:, None]
@@ -378,21 +377,20 @@ class Articulation:
         """Change all velocities by an impulse at one link's centre of mass, world axes."""
         self.evaluate()
         record, arena = self.record, self.arena
-        count, n = len(record.frames.link), record.dof_count
-        pose = arena.table(record, slots.POSE, count, slots.POSE_SIZE)[frame]
+        pose = arena.view(record, "pose")[frame]
         # Moments about the arena's reference point.
-        a, b, c = pose[slots.POSE_COM : slots.POSE_COM + 3].tolist()
+        a, b, c = pose[POSE.com : POSE.com + 3].tolist()
         (x, y, z), (u, v, w) = linear.tolist(), angular.tolist()
         wrench = np.array([u + b * z - c * y, v + c * x - a * z, w + a * y - b * x, x, y, z])
         change = self._solve_mass(self._along_chain(frame, wrench))
-        self.set_velocities(arena.table(record, slots.VELOCITY, n) + change)
+        self.set_velocities(arena.view(record, "velocity") + change)
 
     def _generalized(
         self, states: FrameStates, force: FloatArray, torque: FloatArray
     ) -> FloatArray:
         """Return generalized forces [n] of forces at centres of mass and torques, [f, 3] each."""
         record, arena = self.record, self.arena
-        reference = arena.table(record, slots.REFERENCE, 3)
+        reference = arena.view(record, "reference_point")
         wrench = np.concatenate([torque + cross(states.com - reference, force), force], axis=1)
         result = np.zeros(record.dof_count)
         for frame in np.flatnonzero(wrench.any(axis=1)).tolist():
@@ -401,14 +399,14 @@ class Articulation:
 
     def _along_chain(self, frame: int, wrench: FloatArray) -> FloatArray:
         """Return the generalized forces [n] of a torque and a force [6] on a frame."""
-        record, ints = self.record, self.arena.ints
-        axes = self.arena.table(record, slots.AXIS, record.dof_count, 6)
-        parents = int(ints[record.offset + slots.DOF_PARENT])
-        dof = int(ints[int(ints[record.offset + slots.FRAME_LAST_DOF]) + frame])
+        record, numbers = self.record, self.arena.numbers
+        axes = self.arena.view(record, "axis")
+        parents = numbers(record, "dof_parent")
+        dof = int(numbers(record, "frame_last_dof")[frame])
         result = np.zeros(record.dof_count)
         while dof >= 0:
             result[dof] = axes[dof] @ wrench
-            dof = int(ints[parents + dof])
+            dof = int(parents[dof])
         return result
 
     def accelerations(self, states: FrameStates, force: FloatArray) -> FloatArray:
@@ -416,6 +414,5 @@ class Articulation:
         return self._solve_mass(self._generalized(states, force, np.zeros_like(force)))
 
     def _solve_mass(self, momentum: FloatArray) -> FloatArray:
-        n = self.record.dof_count
-        mass = self.arena.table(self.record, slots.MASS, n, n)
+        mass = self.arena.view(self.record, "mass")
         return np.asarray(np.linalg.solve(mass, momentum), dtype=np.float64)

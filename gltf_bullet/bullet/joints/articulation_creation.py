@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from gltf_bullet.bullet.joints.arena_builder import build_arena
 from gltf_bullet.bullet.joints.articulation import Articulation
+from gltf_bullet.bullet.joints.articulation_builder import build_arrays
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.bullet.joints.multibody_creation import create_multibodies
-from gltf_bullet.bullet.joints.scene_arena import AnchorMotion, Arena
+from gltf_bullet.bullet.joints.scene_arrays import AnchorMotion, SceneArrays
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import WORLD, ArticulationPlans, LinkPlaces
@@ -21,7 +21,7 @@ from gltf_bullet.transforms import Pose
 __all__ = ["create_articulations"]
 
 _LINK_PLACES: MemoKey[LinkPlaces] = MemoKey("where links are in the multibodies")
-_ARENA: MemoKey[Arena] = MemoKey("the arrays of the solve as they begin")
+_ARENA: MemoKey[SceneArrays] = MemoKey("the arrays of the solve as they begin")
 _STARTS_IN_MOTION: MemoKey[bool] = MemoKey("some jointed body starts with a velocity")
 
 
@@ -56,7 +56,7 @@ def create_articulations(
     memo = memo or PlanMemo()
     places = memo.get(_LINK_PLACES, partial(LinkPlaces.of, plans, body_plans))
     if not (plans.articulations or plans.moving_anchors):
-        nothing = memo.get(_ARENA, lambda: build_arena((), (), body_plans, ()))
+        nothing = memo.get(_ARENA, lambda: build_arrays((), (), body_plans, ()))
         return ArticulationSet(client_id, plans, body_plans, nothing, (), {}, created, places)
     load_entries()
     made = create_multibodies(
@@ -64,7 +64,7 @@ def create_articulations(
     )
     template = memo.get(
         _ARENA,
-        lambda: build_arena(
+        lambda: build_arrays(
             plans.articulations, plans.cut_constraints, body_plans, plans.moving_anchors
         ),
     )

@@ -15,15 +15,16 @@ import numpy.typing as npt
 import pybullet
 
 from gltf_bullet.bullet.joints.articulation import Articulation
-from gltf_bullet.bullet.joints.articulation_state import (
-    NO_MOMENT,
-    NO_STATE,
-    ArticulationMoment,
-    ArticulationState,
-)
 from gltf_bullet.bullet.joints.joint_controls import JointControls
 from gltf_bullet.bullet.joints.loop_constraints import NO_LOOPS, LoopConstraints
-from gltf_bullet.bullet.joints.scene_arena import AnchorMotion, Arena
+from gltf_bullet.bullet.joints.scene_arrays import (
+    NO_MOMENT,
+    NO_STATE,
+    AnchorMotion,
+    ArticulationMoment,
+    ArticulationState,
+    SceneArrays,
+)
 from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader
 from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
 from gltf_bullet.bullet.session import EngineLink, EngineSession
@@ -32,7 +33,7 @@ from gltf_bullet.diagnostics import Issue
 from gltf_bullet.planning.body_plans import BodyPlan
 from gltf_bullet.planning.joints.articulation_plan import ArticulationPlans, LinkPlaces
 from gltf_bullet.planning.plan_memo import PlanMemo
-from gltf_bullet.solver import arena as slots
+from gltf_bullet.solver.articulation_arrays import PART, PARTS, SUBSTEPS
 from gltf_bullet.solver.last_step.foreign_motors import OLD_NEWS
 from gltf_bullet.transforms import (
     FloatArray,
@@ -106,7 +107,7 @@ class ArticulationSet(JointedLinks):
         client_id: int,
         plans: ArticulationPlans,
         body_plans: Mapping[int, BodyPlan],
-        arena: Arena,
+        arena: SceneArrays,
         articulations: Sequence[Articulation],
         anchors: dict[int, AnchorMotion],
         created: list[int],
@@ -269,16 +270,16 @@ class ArticulationSet(JointedLinks):
             part: Number of the part, from 0 on.
             parts: Number of parts.
         """
-        self.arena.ints[slots.SUBSTEPS] = substeps
-        self.arena.ints[slots.PART] = part
-        self.arena.ints[slots.PARTS] = parts
+        self.arena.ints[SUBSTEPS] = substeps
+        self.arena.ints[PART] = part
+        self.arena.ints[PARTS] = parts
         if self.is_any:
             self.solver.is_last_part = part == parts - 1
 
     def end_parts(self) -> None:
         """Return to steps of a single engine step."""
-        self.arena.ints[slots.PART] = 0
-        self.arena.ints[slots.PARTS] = 1
+        self.arena.ints[PART] = 0
+        self.arena.ints[PARTS] = 1
 
     def move_anchors(self, dt: float) -> None:
         """Set poses and velocities of the anchors' bodies in the engine, before the solve."""
@@ -425,8 +426,7 @@ class ArticulationSet(JointedLinks):
         """Copy the present masses into a moment, if nothing else has changed."""
         for articulation in self.articulations:
             record = articulation.record
-            rows = self.arena.ints[record.offset + slots.LINK]
-            own = slice(int(rows), int(rows) + len(record.frames.link) * slots.LINK_SIZE)
+            own = record.places["link"].where
             moment.floats[own] = self.arena.floats[own]
 
     def return_to(self, moment: ArticulationMoment) -> bool:
@@ -453,8 +453,8 @@ class ArticulationSet(JointedLinks):
         are_ours = [articulation.externally_driven == 0.0 for articulation in self.articulations]
         self.arena.recall(state.memory)
         for articulation, is_ours in zip(self.articulations, are_ours, strict=True):
-            articulation.outdated_forces[:] = 1.0
-            articulation.steps_without_force[is_ours] = OLD_NEWS
+            articulation.motor_force_is_old[:] = 1.0
+            articulation.idle_steps[is_ours] = OLD_NEWS
         self.solver.forget_motors()
         for articulation in self.articulations:
             articulation.follow_recovery()

@@ -15,7 +15,7 @@ import pybullet
 
 from gltf_bullet.bullet.bodies.multibody import switch_ball_off
 from gltf_bullet.bullet.joints.articulation import Articulation
-from gltf_bullet.bullet.joints.scene_arena import RowTable
+from gltf_bullet.bullet.joints.scene_arrays import RowTable
 from gltf_bullet.errors import UnknownNameError
 from gltf_bullet.model import DofKind, DriveMode, JointDrive, JointLimit, PhysicsScene
 from gltf_bullet.planning.joints.articulation_plan import JointPlan
@@ -182,7 +182,7 @@ class JointControls:
             if not taken.any():
                 continue
             taken[:] = 0.0
-            articulation.outdated_forces[dof.velocity_index : dof.velocity_index + size] = 1.0
+            articulation.motor_force_is_old[dof.velocity_index : dof.velocity_index + size] = 1.0
             if dof.axis == BALL:
                 switch_ball_off(client, body, link)
             else:

@@ -18,8 +18,8 @@ from gltf_bullet.bullet.joints.solving.joint_solver import JointSolver
 from gltf_bullet.bullet.joints.solving.scene_islands import ALL_STAGES, cells_of
 from gltf_bullet.bullet.joints.solving.world_contacts import WorldContacts
 from gltf_bullet.bullet.session import EngineSettings
+from gltf_bullet.numba_aot import IntTable
 from gltf_bullet.solver import outcomes
-from gltf_bullet.solver.compiling import IntTable
 from gltf_bullet.solver.engine.stepping import (
     ASK,
     AT_ONCE,
@@ -33,14 +33,7 @@ from gltf_bullet.solver.engine.stepping import (
     advance,
 )
 from gltf_bullet.solver.entries import prepare, solve
-from gltf_bullet.solver.island_layout import (
-    PAIRS,
-    PARTS,
-    PREPARE,
-    STATUS,
-    STEPS,
-    TOUCHING,
-)
+from gltf_bullet.solver.island_layout import PREPARE, SCENE
 
 __all__ = ["JointSteps", "MadeSteps"]
 
@@ -50,6 +43,7 @@ _CANNOT = outcomes.REFUSED | outcomes.LOST
 """Outcomes if the engine did not answer or has lost a body: reading each scene shows which one."""
 _NOT_MADE = _CANNOT | outcomes.TOUCHES | outcomes.DIVIDES
 """Outcomes of a step that kernels leave to Python before it has changed anything."""
+_STEPPED = outcomes.STEPPED
 _OVER = outcomes.STEPPED | outcomes.CLOSED | outcomes.SENSED
 """Outcomes of a step after which Python has nothing to do."""
 
@@ -65,7 +59,7 @@ class MadeSteps(NamedTuple):
     """True if kernels have made the engine's step of that one too."""
 
 
-_NONE_MADE = MadeSteps(0)
+_NONE_MADE, _ONE_MADE = MadeSteps(0), MadeSteps(1)
 
 
 class _KernelTable:
@@ -102,7 +96,7 @@ class _KernelTable:
             True if all were found among earlier steps': kernels may try again.
         """
         rows = self.solvers[0].contacts.fetch()
-        unknown = np.flatnonzero(table[:, TOUCHING] < 0).tolist()
+        unknown = np.flatnonzero(table[:, SCENE.touching] < 0).tolist()
         known = [k for k in unknown if self.solvers[k].recall_contacts(rows)]
         return len(known) == len(unknown)
 
@@ -114,6 +108,7 @@ class JointSteps:
         self.scenes = tuple(scenes)
         self._table = _KernelTable([scene.solver for scene in scenes])
         self._solvers = self._table.solvers
+        self._is_one = len(self._solvers) == 1
         self._turn = 0
 
     def is_as_known(self) -> bool:
@@ -132,7 +127,7 @@ class JointSteps:
             table, cells = self._table.now()
             found = int(advance(table, READ | DIVIDE, dt, 0.0, 0.0, 0.0))
             if not found & _CANNOT:
-                return cells[PARTS] if found & outcomes.DIVIDES else 1
+                return cells[SCENE.parts] if found & outcomes.DIVIDES else 1
         return max(solver.steps_needed(dt, has_room=has_room) for solver in solvers)
 
     # --- the forces of one engine step --------------------------------------------------------
@@ -191,7 +186,7 @@ class JointSteps:
             return ()
         if found & outcomes.TOUCHES:
             reached = [solver.contacts.is_reached for solver in solvers]
-            known = (table[:, TOUCHING] >= 0) & ~np.array(reached)
+            known = (table[:, SCENE.touching] >= 0) & ~np.array(reached)
             solvers = [solver for solver, is_known in zip(solvers, known, strict=True) if is_known]
             if not solvers:
                 return ()
@@ -221,40 +216,47 @@ class JointSteps:
         """
         dt, gravity = settings.time_step, settings.gravity
         stages = WHOLE_STEP if may_divide else WHOLE_STEP & ~DIVIDE
-        if len(self._solvers) > 1:
+        if not self._is_one:
             stages |= EACH
         steps = min(count, AT_ONCE)
-        for solver in self._solvers:
+        solvers = self._solvers
+        for solver in solvers:
             io = solver.io
             if io.is_blind:
                 io.look_around()
             if io.commands.has_motors:  # they are set between the solve and the engine's step
                 stages &= ~STEP
                 steps = 1
-            elif solver.has_external_forces:
+            elif solver.external_forces:
                 steps = 1
-        table, cells = self._table.now()
-        cells[STEPS] = steps
+        islands = solvers[0].islands
+        # Spelled out for one scene: of a cart-pole's step a call is a hundredth.
+        table, cells = (islands.row, islands.cells) if self._is_one else self._table.now()
+        cells[SCENE.steps] = steps
         gx, gy, gz = gravity
         found = advance(table, stages, dt, gx, gy, gz)
         if found & outcomes.TOUCHES and not found & _CANNOT and self._table.recall_contacts(table):
             table, cells = self._table.now()
-            cells[STEPS] = steps
+            cells[SCENE.steps] = steps
             found = advance(table, stages, dt, gx, gy, gz)
-        made = cells[STEPS]
+        made = cells[SCENE.steps]
         if found & _NOT_MADE:
             # Unless a body is lost, such a step was the first.
             return MadeSteps(made - 1) if found & outcomes.LOST else _NONE_MADE
-        _take(self._solvers, table, found, dt, gravity)
-        if found == outcomes.STEPPED:
-            return MadeSteps(made)
+        if found & _STEPPED and not found & ~_OVER:  # most steps of all
+            for solver in solvers:
+                solver.is_known = True
+                solver.note(dt, gravity)
+            if found != _STEPPED:  # only in calls for one scene
+                solvers[0].has_closed = bool(found & outcomes.CLOSED)
+                if found & outcomes.SENSED:
+                    solvers[0].pairs_seen = cells[SCENE.pairs]
+            return _ONE_MADE if made == 1 else MadeSteps(made)
+        _take(solvers, table, found, dt, gravity)
         if found & outcomes.CLOSED:  # only in calls for one scene
-            self._solvers[0].has_closed = True
-            self._solvers[0].take_closed(found)
-        if found & outcomes.SENSED:
-            self._solvers[0].pairs_seen = cells[PAIRS]
-        is_open = bool(found & ~_OVER or not found & outcomes.STEPPED)
-        return MadeSteps(made - is_open, is_open, bool(found & outcomes.STEPPED))
+            solvers[0].has_closed = True
+            solvers[0].take_closed(found)
+        return MadeSteps(made - 1, is_open=True, is_stepped=bool(found & _STEPPED))
 
 
 def _take(
@@ -265,14 +267,15 @@ def _take(
     gravity: Sequence[float],
 ) -> None:
     """Finish what kernels have solved, scene by scene, from the rows of their table."""
-    untold, is_calm = found & outcomes.UNTOLD, not found & ~_OVER
-    if len(solvers) == 1:
-        solvers[0].take(0 if is_calm else int(table[0, STATUS]) | untold, dt, gravity)
+    untold = found & outcomes.UNTOLD
+    if not found & ~_OVER:
+        for solver in solvers:
+            solver.take(0, dt, gravity)
         return
-    columns = table[:, [STATUS, TOUCHING]].tolist()
+    columns = table[:, [SCENE.status, SCENE.touching]].tolist()
     for solver, (status, touching) in zip(solvers, columns, strict=True):
-        solver.islands.cells[TOUCHING] = touching
-        solver.take(0 if is_calm else status | untold, dt, gravity)
+        solver.islands.cells[SCENE.touching] = touching
+        solver.take(status | untold, dt, gravity)
 
 
 def _solve_in_python(
@@ -317,7 +320,7 @@ def _solve_alone(solvers: Sequence[JointSolver], dt: float, gravity: Sequence[fl
     table = np.concatenate([solver.row for solver in solvers])
     prepare(table, PREPARE, 0, 0, dt, *gravity)
     solve(table, ALL_STAGES, 0, 0, 0, dt)
-    statuses: list[int] = table[:, STATUS].tolist()
+    statuses: list[int] = table[:, SCENE.status].tolist()
     for k, solver in enumerate(solvers):
         if statuses[k] == outcomes.NEEDS_ROOM:
             statuses[k] = solver.islands.solve_alone(dt)

@@ -15,7 +15,7 @@ import pybullet
 
 from gltf_bullet.bullet.bodies.multibody import create_multibody
 from gltf_bullet.bullet.joints.articulation import Articulation
-from gltf_bullet.bullet.joints.scene_arena import AnchorMotion
+from gltf_bullet.bullet.joints.scene_arrays import AnchorMotion
 from gltf_bullet.planning.joints.articulation_plan import (
     WORLD,
     CutConstraint,
@@ -24,7 +24,8 @@ from gltf_bullet.planning.joints.articulation_plan import (
     LoopConstraintKind,
 )
 from gltf_bullet.planning.joints.multibody_spec import MultibodySpec
-from gltf_bullet.solver import arena as slots
+from gltf_bullet.solver.articulation_arrays import POSE
+from gltf_bullet.solver.engine.calls import LOOP_SIZE, loop_at
 from gltf_bullet.solver.engine.telling import CLOSED, LARGEST_GAP
 from gltf_bullet.transforms import IDENTITY_POSE, FloatArray, IntArray, Pose
 
@@ -66,30 +67,25 @@ class ClosedLoops:
         self._client_id, self._grips = articulation.client_id, tuple(grips)
         self._is_shifted = np.zeros(len(grips), dtype=bool)
         arena, record = articulation.arena, articulation.record
-        self._first_pose = int(arena.ints[record.offset + slots.POSE])
-        self._first_gap = int(arena.ints[record.offset + slots.CLOSURE_GAP])
-        self._gaps = arena.table(record, slots.CLOSURE_GAP, len(grips), 3)
-        self._poses = arena.table(record, slots.POSE, len(record.frames.link), slots.POSE_SIZE)
+        self._first_pose = arena.record(record).pose
+        self._first_gap = arena.record(record).closure_gap
+        self._gaps = arena.view(record, "closure_gap")
+        self._poses = arena.view(record, "pose")
 
     @property
     def records(self) -> list[IntArray]:
-        """Data of each constraint with which kernels :meth:`tighten` it."""
-        return [
-            np.concatenate(
-                [
-                    [
-                        grip.constraint,
-                        self._first_pose + slots.POSE_SIZE * grip.frame,
-                        self._first_gap + 3 * number,
-                        0,
-                    ],
-                    np.array(
-                        [*grip.pivot, *grip.frame_from_inertial.ravel(), TIGHTENING * grip.sign]
-                    ).view(np.int64),
-                ]
-            )
-            for number, grip in enumerate(self._grips)
-        ]
+        """A ``Loop`` of each constraint, with which kernels :meth:`tighten` it."""
+        found = []
+        for number, grip in enumerate(self._grips):
+            numbers: IntArray = np.zeros(LOOP_SIZE, dtype=np.int64)
+            loop = loop_at(numbers, 0)
+            loop.constraint = grip.constraint
+            loop.frame_pose = self._first_pose + POSE.size * grip.frame
+            loop.gap = self._first_gap + 3 * number
+            loop.pivot[:], loop.inertial[:] = grip.pivot, grip.frame_from_inertial
+            loop.gain = TIGHTENING * grip.sign
+            found.append(numbers)
+        return found
 
     def tighten(self) -> None:
         """Enlarge the gaps that the engine sees; call it between the solve and the step."""

@@ -10,7 +10,8 @@ from gltf_bullet.bullet.bodies.free_bodies import FreeBodies
 from gltf_bullet.bullet.joints.articulation_set import ArticulationSet
 from gltf_bullet.planning.scene_plan import ScenePlan
 from gltf_bullet.scene import NodeTree
-from gltf_bullet.solver import arena
+from gltf_bullet.solver.articulation_arrays import ANCHOR
+from gltf_bullet.solver.articulation_arrays import LINK as LINK_PARTS
 from gltf_bullet.solver.triggers.layout import FREE, GIVEN, LINK, RESTS
 from gltf_bullet.transforms import FloatArray, Pose
 
@@ -70,11 +71,10 @@ class Carriers:
     def _link_from_inertial(self, number: int, frame: int) -> FloatArray:
         """Return link_from_inertial of a frame of the arena; identity for a fixed base."""
         found, record = self._articulations.arena, self._articulations.arena.records[number]
-        if found.ints[found.ints[record.offset + arena.FRAME_JOINT] + frame] == arena.ANCHOR:
+        if found.numbers(record, "frame_joint")[frame] == ANCHOR:
             return Pose.identity().matrix()
-        count = len(record.frames.link)
-        link = found.model(record, arena.LINK, count, arena.LINK_SIZE)[frame]
+        link = found.view(record, "link")[frame]
         result: FloatArray = np.eye(4)
-        result[:3, :3] = link[arena.LINK_INERTIAL : arena.LINK_INERTIAL + 9].reshape(3, 3)
-        result[:3, 3] = link[arena.LINK_COM : arena.LINK_COM + 3]
+        result[:3, :3] = link[LINK_PARTS.inertial : LINK_PARTS.inertial + 9].reshape(3, 3)
+        result[:3, 3] = link[LINK_PARTS.com : LINK_PARTS.com + 3]
         return result

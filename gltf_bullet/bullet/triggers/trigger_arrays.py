@@ -7,9 +7,10 @@ from typing import TypeAlias
 
 import numpy as np
 
-from gltf_bullet.bullet.joints.scene_arena import Arena
+from gltf_bullet.bullet.joints.scene_arrays import SceneArrays
 from gltf_bullet.bullet.triggers.carriers import Carrier
 from gltf_bullet.model import CollisionFilter
+from gltf_bullet.numba_aot import address_of, addresses, load, size_of
 from gltf_bullet.planning.shapes.extents import Extent, extent_of
 from gltf_bullet.planning.shapes.shape_plans import (
     BoxPlan,
@@ -18,9 +19,10 @@ from gltf_bullet.planning.shapes.shape_plans import (
     SpherePlan,
 )
 from gltf_bullet.planning.triggers import TriggerPlans
-from gltf_bullet.solver.compiling import address_of, addresses, load
-from gltf_bullet.solver.engine import sensing
+from gltf_bullet.solver.engine.sensing import Watcher, watcher_at
+from gltf_bullet.solver.tables import Place
 from gltf_bullet.solver.triggers import layout
+from gltf_bullet.solver.triggers.layout import FRAME, PAIR, PART, PLACE, SOURCE, triggers_at
 from gltf_bullet.solver.triggers.watching import FAST_SHARE, FIND, FOLLOW, watch
 from gltf_bullet.transforms import (
     FloatArray,
@@ -79,7 +81,7 @@ class TriggerArrays:
     def __init__(
         self,
         plans: TriggerPlans,
-        arena: Arena,
+        arena: SceneArrays,
         free_bodies: int,
         carrier_of: Callable[[int], Carrier],
         linear_maps: FloatArray,
@@ -97,8 +99,8 @@ class TriggerArrays:
         """
         load(watch)
         volumes, colliders = plans.volumes, plans.colliders
-        places = [c.frame_node for c in colliders]
-        frame_nodes, frame_of = np.unique(np.array(places, dtype=np.intp), return_inverse=True)
+        placed = [c.frame_node for c in colliders]
+        frame_nodes, frame_of = np.unique(np.array(placed, dtype=np.intp), return_inverse=True)
         self.frame_nodes: list[int] = frame_nodes.tolist()
         """Nodes whose frames colliders are placed in."""
         self.frame_of: list[int] = frame_of.tolist()
@@ -106,30 +108,30 @@ class TriggerArrays:
         nodes = self.nodes = [*self.frame_nodes, *(volume.node for volume in volumes)]
         """Of all frames."""
         self._arena = arena
-        self._table, self._numbers = layout.allocate(
+        self._table, self._numbers, packed = layout.allocate(
             len(frame_nodes), len(colliders), len(volumes), free_bodies, _admission(plans)
         )
+        places = packed.places
         self._pairs = layout.allocate_pairs(_FIRST_ROOM)
         self._watcher: IntArray | None = None
-        self._frames = self._view(layout.FRAME, len(nodes), layout.FRAME_SIZE)
-        self._colliders = self._view(layout.COLLIDER, len(colliders), layout.COLLIDER_SIZE)
-        self._volumes = self._view(layout.VOLUME, len(volumes), layout.VOLUME_SIZE)
-        start = int(self._table[layout.FREE_POSE])
-        self._poses = self._numbers[start : start + 7 * free_bodies]
+        self._frames = self._view(places["frame"])
+        self._colliders = self._view(places["collider"])
+        self._volumes = self._view(places["volume"])
+        self._poses = self._numbers[places["free_pose"].where]
+        self._sources = self._table[places["frame_source"].where].reshape(-1, SOURCE.size)
+        self._collider_places = self._table[places["collider_place"].where].reshape(-1, PLACE.size)
+        self._volume_places = self._table[places["volume_place"].where].reshape(-1, PLACE.size)
         self._nodes = Frames(np.array(nodes, dtype=np.intp), linear_maps, world_from_node)
         self.place_anew(world_from_node)
         self._follow([carrier_of(node) for node in nodes])
         self._describe(plans)
 
-    def _view(self, slot: int, count: int, size: int) -> FloatArray:
-        start = int(self._table[slot])
-        return self._numbers[start : start + count * size].reshape(count, size)
+    def _view(self, place: Place) -> FloatArray:
+        return self._numbers[place.where].reshape(place.shape)
 
     def _follow(self, carriers: Sequence[Carrier]) -> None:
         """Let the frames move with their carriers from where they are."""
-        start = int(self._table[layout.FRAME_SOURCE])
-        sources = self._table[start : start + layout.SOURCE_SIZE * len(carriers)]
-        sources[:] = [n for c in carriers for n in (c.kind, c.first, c.second)]
+        self._sources[:] = [(c.kind, c.first, c.second) for c in carriers]
         self._given = np.flatnonzero([c.kind == layout.GIVEN for c in carriers])
         self.is_given = bool(len(self._given))
         """Whether :meth:`find` needs to know where nodes are."""
@@ -138,9 +140,9 @@ class TriggerArrays:
         """Whether it needs the arena to know where the joints are."""
         self.is_free = layout.FREE in kinds
         """Whether it needs to know where free bodies are."""
-        self._table[layout.JOINTED] = self.is_jointed
-        now = self._frames[:, layout.FRAME_NOW : layout.FRAME_NOW + 12]
-        local = self._frames[:, layout.FRAME_LOCAL : layout.FRAME_LOCAL + 12]
+        triggers_at(self._table, 0).is_jointed = self.is_jointed
+        now = self._frames[:, FRAME.now : FRAME.now + 12]
+        local = self._frames[:, FRAME.local : FRAME.local + 12]
         for row, carrier in enumerate(carriers):
             matrix = carrier.carrier_from_world
             local[row, :9] = (matrix[:3, :3] @ now[row, :9].reshape(3, 3)).ravel()
@@ -155,37 +157,33 @@ class TriggerArrays:
                 known[shape] = extent_of(shape)
         _describe_parts(self._colliders, [known[c.shape] for c in plans.colliders])
         _describe_parts(self._volumes, [extent_of(v.shape) for v in plans.volumes])
-        start = int(self._table[layout.COLLIDER_PLACE])
         for k, c in enumerate(plans.colliders):
-            at = start + layout.PLACE_SIZE * k
-            self._table[at : at + layout.PLACE_SIZE] = (
+            self._collider_places[k] = (
                 self.frame_of[k], filters[c.filter, c.rests], _kind(c.shape), c.owner, 0,
             )  # fmt: skip
-        start = int(self._table[layout.VOLUME_PLACE])
         for k, v in enumerate(plans.volumes):
-            at = start + layout.PLACE_SIZE * k
-            self._table[at : at + layout.PLACE_SIZE] = (
+            self._volume_places[k] = (
                 0, volume_filters[v.filter, v.rests], _kind(v.shape),
                 *[*sorted(v.own_bodies), -2, -2][:2],
             )  # fmt: skip
         thinnest = np.full(len(self.frame_nodes), np.inf)
-        np.minimum.at(thinnest, self.frame_of, self._colliders[:, layout.PART_THICKNESS])
-        self._frames[: len(thinnest), layout.FRAME_THINNEST] = thinnest
+        np.minimum.at(thinnest, self.frame_of, self._colliders[:, PART.thickness])
+        self._frames[: len(thinnest), FRAME.thinnest] = thinnest
         self.widest: FloatArray = np.zeros(len(thinnest))
         """Per frame of colliders, the largest radius of a ball that holds one [m]."""
-        np.maximum.at(self.widest, self.frame_of, self._colliders[:, layout.PART_OUTER])
+        np.maximum.at(self.widest, self.frame_of, self._colliders[:, PART.outer])
 
     # --- where everything is ------------------------------------------------------------------
 
     @property
     def places(self) -> FloatArray:
         """Where all frames are, in order; a view, shape [frame_count, 12]."""
-        return self._frames[:, layout.FRAME_NOW : layout.FRAME_NOW + 12]
+        return self._frames[:, FRAME.now : FRAME.now + 12]
 
     @property
     def speeds(self) -> FloatArray:
         """Of the frames of colliders in the last step [m/s]; a view."""
-        return self._frames[: len(self.frame_nodes), layout.FRAME_SPEED]
+        return self._frames[: len(self.frame_nodes), FRAME.speed]
 
     def place_anew(self, world_from_node: FloatArray) -> None:
         """Put all frames where the nodes are."""
@@ -200,7 +198,7 @@ class TriggerArrays:
     def poses(self, frames: Sequence[int], *, before: bool = False) -> dict[int, Pose]:
         """Some frames, each converted once: after the step, or before it."""
         distinct = sorted(set(frames))
-        start = layout.FRAME_BEFORE if before else layout.FRAME_NOW
+        start = FRAME.before if before else FRAME.now
         rows = self._frames[distinct, start : start + 12]
         rotations = quats_from_matrices(rows[:, :9].reshape(-1, 3, 3)).tolist()
         return {
@@ -213,28 +211,26 @@ class TriggerArrays:
     def way(self, frame: int) -> tuple[FloatArray, float]:
         """Position of a frame of colliders after the step [m], and how far it has gone [m]."""
         row = self._frames[frame]
-        now = row[layout.FRAME_NOW + 9 : layout.FRAME_NOW + 12]
-        before = row[layout.FRAME_BEFORE + 9 : layout.FRAME_BEFORE + 12]
+        now = row[FRAME.now + 9 : FRAME.now + 12]
+        before = row[FRAME.before + 9 : FRAME.before + 12]
         return now, float(np.linalg.norm(now - before))
 
     def begin_at(self, frame: int, position: FloatArray) -> None:
         """Let a frame have begun the step at a position [m], turned as it is now."""
         row = self._frames[frame]
-        row[layout.FRAME_BEFORE : layout.FRAME_BEFORE + 9] = row[
-            layout.FRAME_NOW : layout.FRAME_NOW + 9
-        ]
-        row[layout.FRAME_BEFORE + 9 : layout.FRAME_BEFORE + 12] = position
+        row[FRAME.before : FRAME.before + 9] = row[FRAME.now : FRAME.now + 9]
+        row[FRAME.before + 9 : FRAME.before + 12] = position
 
     def are_near(self, volume: int, collider: int) -> bool:
         """Whether the balls around a volume and a collider overlap where their frames are now."""
         a, b = self._volumes[volume], self._colliders[collider]
         gap = self._center_in_world(a, len(self.frame_nodes) + volume)
         gap = gap - self._center_in_world(b, self.frame_of[collider])
-        reach = a[layout.PART_OUTER] + b[layout.PART_OUTER]
+        reach = a[PART.outer] + b[PART.outer]
         return not float(np.linalg.norm(gap)) > float(reach)
 
     def _center_in_world(self, part: FloatArray, frame: int) -> FloatArray:
-        center = part[layout.PART_CENTER : layout.PART_CENTER + 3]
+        center = part[PART.center : PART.center + 3]
         place = self.places[frame]
         found: FloatArray = place[:9].reshape(3, 3) @ center + place[9:]
         return found
@@ -243,8 +239,8 @@ class TriggerArrays:
         """[m] of the thinner one of two."""
         return float(
             min(
-                self._volumes[volume, layout.PART_THICKNESS],
-                self._colliders[collider, layout.PART_THICKNESS],
+                self._volumes[volume, PART.thickness],
+                self._colliders[collider, PART.thickness],
             )
         )
 
@@ -267,7 +263,7 @@ class TriggerArrays:
         self._poses[:] = poses
         if self.is_given:
             self._nodes.move(world_from_node())
-            local = self._frames[:, layout.FRAME_LOCAL : layout.FRAME_LOCAL + 12]
+            local = self._frames[:, FRAME.local : FRAME.local + 12]
             local[self._given, :9] = self._nodes.rotations[self._given].reshape(-1, 9)
             local[self._given, 9:] = self._nodes.positions[self._given]
         return self._watch(FOLLOW | FIND, dt)
@@ -275,21 +271,26 @@ class TriggerArrays:
     def fast(self) -> list[int]:
         """Frames of colliders that moved by more than half of what is thinnest on them."""
         count = len(self.frame_nodes)
-        now = self._frames[:count, layout.FRAME_NOW + 9 : layout.FRAME_NOW + 12]
-        before = self._frames[:count, layout.FRAME_BEFORE + 9 : layout.FRAME_BEFORE + 12]
+        now = self._frames[:count, FRAME.now + 9 : FRAME.now + 12]
+        before = self._frames[:count, FRAME.before + 9 : FRAME.before + 12]
         ways = np.linalg.norm(now - before, axis=1)
         found: list[int] = np.flatnonzero(
-            ways > FAST_SHARE * self._frames[:count, layout.FRAME_THINNEST]
+            ways > FAST_SHARE * self._frames[:count, FRAME.thinnest]
         ).tolist()
         return found
 
     def watcher(self, free_bodies: Sequence[int]) -> IntArray:
         """For kernels that do what :meth:`follow` does, ids of the free bodies given."""
-        start = int(self._table[layout.FREE_POSE])
-        header = [address_of(watch), *addresses(self._table, self._numbers, self._pairs), start]
-        numbers = [*header, len(free_bodies), *free_bodies]
-        self._watcher = np.array(numbers, dtype=np.int64)
-        return self._watcher
+        numbers: IntArray = np.zeros(size_of(Watcher) + len(free_bodies), dtype=np.int64)
+        watcher = watcher_at(numbers, 0)
+        watcher.watch = address_of(watch)
+        watcher.table[:], watcher.numbers[:] = addresses(self._table), addresses(self._numbers)
+        watcher.pairs[:] = addresses(self._pairs)
+        watcher.poses = triggers_at(self._table, 0).free_pose
+        watcher.free_count = len(free_bodies)
+        numbers[size_of(Watcher) :] = free_bodies
+        self._watcher = numbers
+        return numbers
 
     def find(self, dt: float) -> int:
         """Find the pairs that may have met in a step of ``dt`` seconds; how many there are."""
@@ -297,11 +298,11 @@ class TriggerArrays:
 
     def is_room(self, count: int) -> bool:
         """Whether so many pairs could be listed; where not, :meth:`find` does it again."""
-        return count * layout.PAIR_SIZE <= len(self._pairs)
+        return count * PAIR.size <= len(self._pairs)
 
     def pairs(self, count: int) -> list[list[int]]:
         """The pairs that were found: volume, collider, and sum of TOUCHES, UNSURE and PASSES."""
-        size = layout.PAIR_SIZE
+        size = PAIR.size
         found: list[list[int]] = self._pairs[: size * count].reshape(-1, size).tolist()
         return found
 
@@ -311,7 +312,7 @@ class TriggerArrays:
             arena.ints, arena.floats, arena.work, self._table, self._numbers, self._pairs,
             stages, dt,
         )  # fmt: skip
-        if count * layout.PAIR_SIZE > len(self._pairs):
+        if count * PAIR.size > len(self._pairs):
             self._make_room(count)
             return self._watch(FIND, dt)
         return int(count)
@@ -319,7 +320,7 @@ class TriggerArrays:
     def _make_room(self, count: int) -> None:
         self._pairs = layout.allocate_pairs(2 * count)
         if self._watcher is not None:
-            self._watcher[sensing.PAIRS : sensing.PAIRS + 2] = addresses(self._pairs)
+            watcher_at(self._watcher, 0).pairs[:] = addresses(self._pairs)
 
 
 def _kind(placed: PlacedShape) -> int:
@@ -358,8 +359,8 @@ def _admission(plans: TriggerPlans) -> IntArray:
 
 def _describe_parts(parts: FloatArray, extents: Sequence[Extent]) -> None:
     for part, extent in zip(parts, extents, strict=True):
-        part[layout.PART_CENTER : layout.PART_CENTER + 3] = extent.center
-        part[layout.PART_HALVES : layout.PART_HALVES + 3] = extent.half
-        part[layout.PART_AXES : layout.PART_AXES + 9] = extent.axes.ravel()
-        part[layout.PART_INNER], part[layout.PART_OUTER] = extent.inner, extent.outer
-        part[layout.PART_THICKNESS] = 2.0 * extent.half.min()
+        part[PART.center : PART.center + 3] = extent.center
+        part[PART.halves : PART.halves + 3] = extent.half
+        part[PART.axes : PART.axes + 9] = extent.axes.ravel()
+        part[PART.inner], part[PART.outer] = extent.inner, extent.outer
+        part[PART.thickness] = 2.0 * extent.half.min()

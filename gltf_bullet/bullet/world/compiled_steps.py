@@ -54,6 +54,8 @@ class CompiledSteps:
         self._free = free
         self._softness = softness
         self._is_watched = is_watched
+        self.have_triggers = not triggers.is_idle
+        """True if triggers watch the steps."""
         self._may_be_left_to_engine = (
             is_unforced
             and not is_watched
@@ -116,15 +118,16 @@ class CompiledSteps:
 
     @property
     def leave_something(self) -> bool:
-        """True if Python has something to do after the next step in any case."""
-        return self._is_watched or self._articulations.needs_every_step or self._triggers.overlap
+        """True if Python has something to do after a step in any case."""
+        return (
+            self._is_watched
+            or self._articulations.needs_every_step
+            or (self.have_triggers and self._triggers.overlap)
+        )
 
     @property
-    def have_left_something(self) -> bool:
-        """True if Python has something to do after the last step: the triggers' events."""
-        if self._is_watched or self._articulations.needs_every_step:
-            return True
-        triggers = self._triggers
-        if triggers.is_idle:
-            return False
-        return self._articulations.solver.pairs_seen != 0 or triggers.overlap
+    def have_overlaps(self) -> bool:
+        """True if colliders may have entered or left triggers in the last step."""
+        return self.have_triggers and (
+            self._articulations.solver.pairs_seen != 0 or self._triggers.overlap
+        )

@@ -33,12 +33,13 @@ from gltf_bullet.bullet.contacts.load_overlaps import LoadOverlap, find_overlaps
 from gltf_bullet.bullet.contacts.pair_rules import PairRules
 from gltf_bullet.bullet.contacts.slip_friction import SlipState
 from gltf_bullet.bullet.contacts.squeezed_bodies import PassingPairs, SqueezedBodies
+from gltf_bullet.bullet.exchange.native_calls import engine_row
 from gltf_bullet.bullet.gravity import gravity_forces
 from gltf_bullet.bullet.joints.articulation_creation import create_articulations
-from gltf_bullet.bullet.joints.articulation_state import ArticulationMoment, ArticulationState
 from gltf_bullet.bullet.joints.free_space import FreeSpace
 from gltf_bullet.bullet.joints.mimic_gears import MimicGears, are_any_coupled
 from gltf_bullet.bullet.joints.moving_anchors import MovingAnchors
+from gltf_bullet.bullet.joints.scene_arrays import ArticulationMoment, ArticulationState
 from gltf_bullet.bullet.joints.solving.contact_reader import ContactMemory, owners
 from gltf_bullet.bullet.rendering.visuals import BodyVisuals, ShownLink
 from gltf_bullet.bullet.session import EngineLink, EngineSession, EngineSettings, SolidLink
@@ -201,6 +202,8 @@ class EngineWorld:
                 self.plan.memo,
                 kept,
             )
+        if self.free.are_tumbling:
+            self.free.connect(partial(engine_row, self.session))
         self.articulations = create_articulations(
             self.client_id,
             self.plan.articulations,

@@ -6,70 +6,94 @@ Who calls makes sure that the functions are those that are meant: see ``bullet.e
 
 from __future__ import annotations
 
-from gltf_bullet.solver.compiling import call, doubles_at, kernel, words_at
+from collections.abc import Mapping
+from typing import Any
+
+from gltf_bullet.numba_aot import (
+    call,
+    cells,
+    doubles_at,
+    kernel,
+    place_of,
+    record,
+    record_reader,
+    size_of,
+    words_at,
+)
 from gltf_bullet.solver.outcomes import LOST, REFUSED
 from gltf_bullet.transforms import FloatArray, IntArray
 
-# --- slots of an engine's integers ----------------------------------------------------------------
+# --- how the engine is called ---------------------------------------------------------------------
 
-HERE = 0
-"""Address of the integers themselves."""
-CLIENT = 1
-"""Address of the place where PyBullet keeps the client's handle."""
-PREPARE = 2
-"""Addresses of two kernels, as C functions."""
-SOLVE = 3
-IS_DIRECT = 4
-"""Whether the engine is in this very thread, so that an answer is there at once."""
-FUNCTION = 5
-"""First of the functions below."""
 
-FUNCTIONS = (
-    "b3CanSubmitCommand",
-    "b3SubmitClientCommandAndWaitStatus",
-    "b3SubmitClientCommand",
-    "b3ProcessServerStatus",
-    "b3GetStatusType",
-    "b3RequestActualStateCommandInit",
-    "b3GetStatusActualState",
-    "b3InitRequestContactPointInformation",
-    "b3GetContactPointInformation",
-    "b3InitRequestPhysicsParamCommand",
-    "b3GetStatusPhysicsSimulationParameters",
-    "b3JointControlCommandInit2",
-    "b3JointControlSetDesiredForceTorque",
-    "b3ApplyExternalForceCommandInit",
-    "b3ApplyExternalForce",
-    "b3ApplyExternalTorque",
-    "b3InitStepSimulationCommand",
-    "b3GetNumBodies",
-    "b3GetBodyUniqueId",
-    "b3GetNumUserConstraints",
-    "b3GetUserConstraintId",
-    "b3GetUserData",
-    "b3GetDynamicsInfoCommandInit",
-    "b3GetDynamicsInfo",
-    "b3InitChangeUserConstraintCommand",
-    "b3InitChangeUserConstraintSetPivotInB",
-)
-"""Of PyBullet's library, in the order of their addresses in the integers."""
+class _Function(str):
+    """The name of a function of PyBullet's library; the field holds its address."""
 
-(
-    _CAN_SUBMIT, _SUBMIT_AND_WAIT, _SUBMIT, _PROCESS, _STATUS, _STATE_COMMAND, _STATE,
-    _CONTACT_COMMAND, _CONTACTS, _SETTINGS_COMMAND, _SETTINGS, CONTROL_COMMAND, SET_FORCE,
-    FORCE_COMMAND, FORCE, TORQUE, _STEP_COMMAND, _BODY_COUNT, _BODY_ID, _CONSTRAINT_COUNT,
-    _CONSTRAINT_ID,
-    _USER_DATA, _DYNAMICS_COMMAND, _DYNAMICS, CHANGE_COMMAND, CHANGE_PIVOT,
-) = range(FUNCTION, FUNCTION + len(FUNCTIONS))  # fmt: skip
+    __slots__ = ()
 
-KNOWN = FUNCTION + len(FUNCTIONS)
-"""[5] What was read last: time step, gravity (as bits), substeps."""
-CONTACT_COUNT = KNOWN + 5
-CONTACT_POINTS = KNOWN + 6
-"""Of the contacts that were asked for last: how many, and their address."""
-SCRATCH = KNOWN + 7
-"""[64] Where functions put what they find."""
-SIZE = SCRATCH + 64
+
+def _function(name: str) -> Any:
+    return _Function(name)
+
+
+@record
+class Engine:
+    """The addresses by which the engine is called, and what was read of it last."""
+
+    client_place: int
+    """Address of the place where PyBullet keeps the client's handle."""
+    prepare: int
+    """Address of the kernel ``prepare``, as a C function."""
+    solve: int
+    """Address of the kernel ``solve``, likewise."""
+    is_direct: int
+    """1 if the engine is in this very thread, so that an answer is there at once."""
+    scratch_address: int
+    """Address of the scratch below."""
+    can_submit: int = _function("b3CanSubmitCommand")
+    submit_and_wait: int = _function("b3SubmitClientCommandAndWaitStatus")
+    submit: int = _function("b3SubmitClientCommand")
+    process: int = _function("b3ProcessServerStatus")
+    status: int = _function("b3GetStatusType")
+    state_command: int = _function("b3RequestActualStateCommandInit")
+    state: int = _function("b3GetStatusActualState")
+    contact_command: int = _function("b3InitRequestContactPointInformation")
+    contacts: int = _function("b3GetContactPointInformation")
+    settings_command: int = _function("b3InitRequestPhysicsParamCommand")
+    settings: int = _function("b3GetStatusPhysicsSimulationParameters")
+    control_command: int = _function("b3JointControlCommandInit2")
+    set_force: int = _function("b3JointControlSetDesiredForceTorque")
+    force_command: int = _function("b3ApplyExternalForceCommandInit")
+    force: int = _function("b3ApplyExternalForce")
+    torque: int = _function("b3ApplyExternalTorque")
+    step_command: int = _function("b3InitStepSimulationCommand")
+    body_count: int = _function("b3GetNumBodies")
+    body_id: int = _function("b3GetBodyUniqueId")
+    constraint_count: int = _function("b3GetNumUserConstraints")
+    constraint_id: int = _function("b3GetUserConstraintId")
+    user_data: int = _function("b3GetUserData")
+    dynamics_command: int = _function("b3GetDynamicsInfoCommandInit")
+    dynamics: int = _function("b3GetDynamicsInfo")
+    change_command: int = _function("b3InitChangeUserConstraintCommand")
+    change_pivot: int = _function("b3InitChangeUserConstraintSetPivotInB")
+    known: IntArray = cells(5)
+    """Settings that were read last: time step, gravity (as bits), substeps."""
+    contact_total: int
+    """Count of the contacts that were read last."""
+    contact_points: int
+    """Address of these contacts."""
+    scratch: IntArray = cells(64)
+    """Room for what functions find."""
+
+
+engine_at = record_reader(Engine)
+
+FUNCTIONS: Mapping[str, str] = {
+    name: str(function)
+    for name, function in vars(Engine).items()
+    if isinstance(function, _Function)
+}
+"""Names of the functions in PyBullet's library, by field."""
 
 # --- what the engine answers (SharedMemoryPublic.h) -----------------------------------------------
 
@@ -87,53 +111,88 @@ _COORDINATES = 128
 _MOTOR_FORCES = 7 * _COORDINATES
 """What motors exert, by velocity, from the forces [6] in the joints on."""
 
-# --- slots of a plan, what is read and told of a scene --------------------------------------------
+# --- what is read of a scene and applied to it ----------------------------------------------------
 
-BODIES = 0
-"""How many multibodies."""
-BODY = 1
-"""Offset of their records."""
-COMMANDS = 2
-"""First number of the forces in the work array."""
-STARTS = 3
-"""[.] Offset of a switch for each body id: whether its contacts are the solve's business."""
-START_COUNT = 4
-"""How many such switches; 0 where the scene touches nothing."""
-MOTORS = 5
-"""First number of what the engine's motors exert in the work array, in the order of the forces."""
-LOOPS = 6
-"""How many constraints close loops."""
-LOOP = 7
-"""Offset of their records."""
-PLAN_HEADER = 8
 
-BODY_ID = 0
-BASE = 1
-"""Offset of the base's state, or -1."""
-BASE_SIZE = 2
-JOINTS = 3
-"""How many joints."""
-JOINT = 4
-"""Offset of their records."""
-AXES = 5
-"""How many velocities of joints are pushed."""
-AXIS = 6
-"""Offset of their numbers in the engine."""
-IS_PUSHED = 7
-"""Whether the base is."""
-BODY_SIZE = 8
+@record
+class Plan:
+    """The multibodies of a scene, as the engine numbers them; tables follow in the same array."""
 
-CONSTRAINT, FRAME_POSE, GAP, IS_SHIFTED = range(4)
-"""PyBullet's id; pose of the child's frame and gap in the work array; whether the engine is shown
-more of it than there is."""
-PIVOT, INERTIAL, PULL = 0, 3, 12
-"""[3] in the child's inertial frame, [3, 3] its frame from that, and how much more: floats behind
-the integers."""
-LOOP_INTS, LOOP_SIZE = 4, 17
+    body_count: int
+    bodies: int
+    """Offset of a :class:`Body` for each."""
+    commands: int
+    """First number of the forces in the work array."""
+    starts: int
+    """Offset of a switch for each body id: 1 if its contacts belong to the solve."""
+    start_count: int
+    """Count of these switches; 0 if the scene touches nothing."""
+    motors: int
+    """First number of the motors' forces in the work array, in the order of the commands."""
+    loop_count: int
+    """Count of the constraints that close loops."""
+    loops: int
+    """Offset of a :class:`Loop` for each."""
 
-POSITION_AT, POSITIONS, VELOCITY_AT, VELOCITIES, JOINT_STATE = range(5)
-"""Where the engine has a joint's position, and how many numbers; the offset of its state."""
-JOINT_SIZE = 5
+
+@record
+class Body:
+    """A multibody."""
+
+    body_id: int
+    base: int
+    """Offset of the base's state, or -1."""
+    base_size: int
+    joint_count: int
+    joints: int
+    """Offset of a :class:`Joint` for each."""
+    axis_count: int
+    """Count of the joints' velocities that forces are applied to."""
+    axes: int
+    """Offset of their numbers in the engine."""
+    base_is_pushed: int
+    """1 if forces are applied to the base."""
+
+
+@record
+class Joint:
+    """A joint."""
+
+    position_at: int
+    """Number of its first coordinate in the engine."""
+    positions: int
+    """Count of its coordinates."""
+    velocity_at: int
+    velocities: int
+    state: int
+    """Offset of its state in the floats."""
+
+
+@record
+class Loop:
+    """A constraint of the engine that closes a loop."""
+
+    constraint: int
+    """PyBullet's id."""
+    frame_pose: int
+    """Offset of the pose of the child's frame in the work array."""
+    gap: int
+    """Offset of the gap in the work array."""
+    is_shifted: int
+    """1 if the engine is shown a larger gap than there is."""
+    pivot: FloatArray = cells(3)
+    """Point in the child's inertial frame."""
+    inertial: FloatArray = cells(3, 3)
+    """Rotation frame_from_inertial of the child."""
+    gain: float
+    """Share by which the gap is shown larger; negative if the child is the first end."""
+
+
+plan_at, body_at, joint_at, loop_at = (
+    record_reader(Plan), record_reader(Body), record_reader(Joint), record_reader(Loop),
+)  # fmt: skip
+PLAN_SIZE, BODY_SIZE, JOINT_SIZE = size_of(Plan), size_of(Body), size_of(Joint)
+LOOP_SIZE, START_COUNT = size_of(Loop), place_of(Plan, "start_count")
 
 
 @kernel
@@ -156,69 +215,63 @@ def byte_at(address: int) -> int:
 
 
 @kernel
-def scratch(engine: IntArray) -> int:
-    """Address of the scratch."""
-    return int(engine[HERE] + 8 * SCRATCH)
-
-
-@kernel
-def engine_client(engine: IntArray) -> int:
+def engine_client(engine: Engine) -> int:
     """The client's handle, 0 where it is not connected."""
-    client = words_at(engine[CLIENT], 1)[0]
-    if client == 0 or low_half(call(engine[_CAN_SUBMIT], (client,))) == 0:
+    client = words_at(engine.client_place, 1)[0]
+    if client == 0 or low_half(call(engine.can_submit, (client,))) == 0:
         return 0
     return int(client)
 
 
 @kernel
-def submit(engine: IntArray, client: int, command: int) -> int:
+def submit(engine: Engine, client: int, command: int) -> int:
     """Let the engine do something; the status.
 
     Waiting for it takes the clock three times: a tenth of a cart-pole's step (measured).
     """
-    if engine[IS_DIRECT]:
-        call(engine[_SUBMIT], (client, command))
-        return call(engine[_PROCESS], (client,))
-    return call(engine[_SUBMIT_AND_WAIT], (client, command))
+    if engine.is_direct:
+        call(engine.submit, (client, command))
+        return call(engine.process, (client,))
+    return call(engine.submit_and_wait, (client, command))
 
 
 @kernel
-def read_settings(engine: IntArray, client: int) -> bool:
-    """Put the world's settings into the scratch, as :data:`KNOWN` has them."""
-    command = call(engine[_SETTINGS_COMMAND], (client,))
+def read_settings(engine: Engine, client: int) -> bool:
+    """Put the world's settings into the scratch, as :attr:`Engine.known` has them."""
+    command = call(engine.settings_command, (client,))
     status = submit(engine, client, command)
-    at = scratch(engine)
-    if low_half(call(engine[_SETTINGS], (status, at + 64))) == 0:
+    at = engine.scratch_address
+    if low_half(call(engine.settings, (status, at + 64))) == 0:
         return False
     # b3PhysicsSimulationParameters: time step, time, gravity [3], substeps (32 bits), ...
-    engine[SCRATCH] = engine[SCRATCH + 8]
+    engine.scratch[0] = engine.scratch[8]
     for k in range(3):
-        engine[SCRATCH + 1 + k] = engine[SCRATCH + 10 + k]
-    engine[SCRATCH + 4] = low_half(engine[SCRATCH + 13])
+        engine.scratch[1 + k] = engine.scratch[10 + k]
+    engine.scratch[4] = low_half(engine.scratch[13])
     return True
 
 
 @kernel
-def is_as_known(engine: IntArray, client: int) -> bool:
+def is_as_known(engine: Engine, client: int) -> bool:
     """Whether the world's settings are those that were read last."""
     if not read_settings(engine, client):
         return False
     for k in range(5):  # noqa: SIM110  # kernels know no generators
-        if engine[SCRATCH + k] != engine[KNOWN + k]:
+        if engine.scratch[k] != engine.known[k]:
             return False
     return True
 
 
 @kernel
-def last_body(engine: IntArray, client: int) -> int:
+def last_body(engine: Engine, client: int) -> int:
     """How many bodies there are, times 2^32, plus the id of the last one."""
-    return int(_last(client, engine[_BODY_COUNT], engine[_BODY_ID]))
+    return int(_last(client, engine.body_count, engine.body_id))
 
 
 @kernel
-def last_constraint(engine: IntArray, client: int) -> int:
+def last_constraint(engine: Engine, client: int) -> int:
     """Likewise of constraints."""
-    return int(_last(client, engine[_CONSTRAINT_COUNT], engine[_CONSTRAINT_ID]))
+    return int(_last(client, engine.constraint_count, engine.constraint_id))
 
 
 @kernel
@@ -230,32 +283,32 @@ def _last(client: int, count_of: int, id_of: int) -> int:
 
 
 @kernel
-def user_data(engine: IntArray, client: int, number: int) -> int:
+def user_data(engine: Engine, client: int, number: int) -> int:
     """Address of a user datum's text, 0 without."""
-    at = scratch(engine)
-    if low_half(call(engine[_USER_DATA], (client, number, at))) == 0:
+    at = engine.scratch_address
+    if low_half(call(engine.user_data, (client, number, at))) == 0:
         return 0
-    return int(engine[SCRATCH + 1])
+    return int(engine.scratch[1])
 
 
 @kernel
-def read_pose_only(engine: IntArray, client: int, body: int, floats: FloatArray, pose: int) -> bool:
+def read_pose_only(engine: Engine, client: int, body: int, floats: FloatArray, pose: int) -> bool:
     """Take position and rotation [7] of a base from the engine."""
     if not _ask_state(engine, client, body):
         return False
-    _copy(engine[SCRATCH], 7, floats, pose)
+    _copy(engine.scratch[0], 7, floats, pose)
     return True
 
 
 @kernel
-def _ask_state(engine: IntArray, client: int, body: int) -> bool:
+def _ask_state(engine: Engine, client: int, body: int) -> bool:
     """Put the addresses of a body's coordinates, velocities and forces into the scratch."""
-    command = call(engine[_STATE_COMMAND], (client, body))
+    command = call(engine.state_command, (client, body))
     status = submit(engine, client, command)
-    if low_half(call(engine[_STATUS], (status,))) != _STATE_COMPLETED:
+    if low_half(call(engine.status, (status,))) != _STATE_COMPLETED:
         return False
-    at = scratch(engine)
-    call(engine[_STATE], (status, 0, 0, 0, 0, at, at + 8, at + 16))
+    at = engine.scratch_address
+    call(engine.state, (status, 0, 0, 0, 0, at, at + 8, at + 16))
     return True
 
 
@@ -271,10 +324,10 @@ def _is_finite(address: int, count: int) -> bool:
 
 @kernel
 def read_state(
-    engine: IntArray,
+    engine: Engine,
     client: int,
     plan: IntArray,
-    body: int,
+    body: Body,
     floats: FloatArray,
     work: FloatArray,
     motors: int,
@@ -283,44 +336,44 @@ def read_state(
 
     Where they are not finite: LOST, and the numbers of before are kept.
     """
-    if not _ask_state(engine, client, plan[body + BODY_ID]):
+    if not _ask_state(engine, client, body.body_id):
         return REFUSED
-    q, u = engine[SCRATCH], engine[SCRATCH + 1]
-    base = plan[body + BASE]
+    q, u = engine.scratch[0], engine.scratch[1]
+    base = body.base
     if base >= 0 and not (_is_finite(q, 7) and _is_finite(u, 6)):
         return LOST
-    for j in range(plan[body + JOINTS]):
-        joint = plan[body + JOINT] + JOINT_SIZE * j
-        if not _is_finite(q + 8 * plan[joint + POSITION_AT], plan[joint + POSITIONS]):
+    for j in range(body.joint_count):
+        joint = joint_at(plan, body.joints + JOINT_SIZE * j)
+        if not _is_finite(q + 8 * joint.position_at, joint.positions):
             return LOST
-        if not _is_finite(u + 8 * plan[joint + VELOCITY_AT], plan[joint + VELOCITIES]):
+        if not _is_finite(u + 8 * joint.velocity_at, joint.velocities):
             return LOST
     if base >= 0:
         _copy(q, 7, floats, base)
         _copy(u, 6, floats, base + 7)
-        for k in range(13, plan[body + BASE_SIZE]):
+        for k in range(13, body.base_size):
             floats[base + k] = 0.0
-    for j in range(plan[body + JOINTS]):
-        joint = plan[body + JOINT] + JOINT_SIZE * j
-        here, count = plan[joint + JOINT_STATE], plan[joint + POSITIONS]
-        _copy(q + 8 * plan[joint + POSITION_AT], count, floats, here)
-        _copy(u + 8 * plan[joint + VELOCITY_AT], plan[joint + VELOCITIES], floats, here + count)
-    exerted = engine[SCRATCH + 2] + 8 * _MOTOR_FORCES
-    for i in range(plan[body + AXES]):
-        _copy(exerted + 8 * plan[plan[body + AXIS] + i], 1, work, motors + i)
+    for j in range(body.joint_count):
+        joint = joint_at(plan, body.joints + JOINT_SIZE * j)
+        here, count = joint.state, joint.positions
+        _copy(q + 8 * joint.position_at, count, floats, here)
+        _copy(u + 8 * joint.velocity_at, joint.velocities, floats, here + count)
+    exerted = engine.scratch[2] + 8 * _MOTOR_FORCES
+    for i in range(body.axis_count):
+        _copy(exerted + 8 * plan[body.axes + i], 1, work, motors + i)
     return 0
 
 
 @kernel
-def find_contacts(engine: IntArray, client: int) -> int:
+def find_contacts(engine: Engine, client: int) -> int:
     """Put count and address of the world's contacts into the scratch; the count, -1 on failure."""
-    command = call(engine[_CONTACT_COMMAND], (client,))
+    command = call(engine.contact_command, (client,))
     status = submit(engine, client, command)
-    if low_half(call(engine[_STATUS], (status,))) != _CONTACTS_COMPLETED:
+    if low_half(call(engine.status, (status,))) != _CONTACTS_COMPLETED:
         return -1
-    call(engine[_CONTACTS], (client, scratch(engine)))
-    engine[CONTACT_COUNT], engine[CONTACT_POINTS] = low_half(engine[SCRATCH]), engine[SCRATCH + 1]
-    return int(engine[CONTACT_COUNT])
+    call(engine.contacts, (client, engine.scratch_address))
+    engine.contact_total, engine.contact_points = low_half(engine.scratch[0]), engine.scratch[1]
+    return int(engine.contact_total)
 
 
 @kernel
@@ -342,30 +395,30 @@ def copy_point(address: int, rows: FloatArray, to: int) -> None:
 
 
 @kernel
-def read_dynamics(engine: IntArray, client: int, body: int, link: int) -> int:
+def read_dynamics(engine: Engine, client: int, body: int, link: int) -> int:
     """Address of mass, moments [3] and more of a link; 0 where there is none."""
-    command = call(engine[_DYNAMICS_COMMAND], (client, body, link))
+    command = call(engine.dynamics_command, (client, body, link))
     status = submit(engine, client, command)
-    if low_half(call(engine[_STATUS], (status,))) != _DYNAMICS_COMPLETED:
+    if low_half(call(engine.status, (status,))) != _DYNAMICS_COMPLETED:
         return 0
-    call(engine[_DYNAMICS], (status, scratch(engine)))
-    return scratch(engine)
+    call(engine.dynamics, (status, engine.scratch_address))
+    return engine.scratch_address
 
 
 @kernel
 def read_pose(
-    engine: IntArray, client: int, body: int, floats: FloatArray, pose: int, velocity: int
+    engine: Engine, client: int, body: int, floats: FloatArray, pose: int, velocity: int
 ) -> bool:
     """Take position and rotation [7] and both velocities [6] of a base from the engine."""
     if not _ask_state(engine, client, body):
         return False
-    _copy(engine[SCRATCH], 7, floats, pose)
-    _copy(engine[SCRATCH + 1], 6, floats, velocity)
+    _copy(engine.scratch[0], 7, floats, pose)
+    _copy(engine.scratch[1], 6, floats, velocity)
     return True
 
 
 @kernel
-def make_step(engine: IntArray, client: int) -> bool:
+def make_step(engine: Engine, client: int) -> bool:
     """``stepSimulation``."""
-    status = submit(engine, client, call(engine[_STEP_COMMAND], (client,)))
-    return low_half(call(engine[_STATUS], (status,))) == _STEP_COMPLETED
+    status = submit(engine, client, call(engine.step_command, (client,)))
+    return low_half(call(engine.status, (status,))) == _STEP_COMPLETED

@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
-from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver.compiling import (
+from gltf_bullet.numba_aot import (
     IntTable,
     call,
+    cells,
     entry,
     floats_at,
     ints_at,
     kernel,
+    place_of,
+    record,
+    record_reader,
+    size_of,
 )
+from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver.contact_following import ROW_SIZE
-from gltf_bullet.solver.engine import calls
 from gltf_bullet.solver.engine.calls import (
+    BODY_SIZE,
+    POINT_WORDS,
+    Engine,
+    body_at,
     byte_at,
     copy_point,
+    engine_at,
     engine_client,
     find_contacts,
     is_as_known,
     last_body,
     last_constraint,
     make_step,
+    plan_at,
     read_settings,
     read_state,
     user_data,
 )
 from gltf_bullet.solver.engine.sensing import sense
 from gltf_bullet.solver.engine.telling import tell
-from gltf_bullet.solver.engine.touching import FREE, recognise, touches
+from gltf_bullet.solver.engine.touching import contact_table_at, recognise, touches
+from gltf_bullet.solver.island_layout import SCENE
 from gltf_bullet.solver.outcomes import (
     CLOSED,
     DIVIDES,
@@ -74,35 +85,54 @@ AT_ONCE = 50
 
 _STAGES_OF_SOLVE = layout.OPEN | layout.GATHER | layout.SOLVE | layout.RELIEVE | layout.FINISH
 
-# --- slots of a lease -----------------------------------------------------------------------------
+# --- whose bodies these are -----------------------------------------------------------------------
 
-COUNT = 0
-"""Bodies in the world, times 2^32, plus the id of the last one."""
-NEXT = 1
-"""Whose mark is asked for."""
-OWN = 2
-"""How many marks."""
-CONSTRAINTS = 3
-"""Likewise of the constraints in the world."""
-MARK = 4
-"""First of them: number of the datum, then what it says, padded with zeros."""
-MARK_SIZE = 8
-MARK_TEXT = 8 * (MARK_SIZE - 1)
+
+@record
+class Ownership:
+    """What tells a scene's bodies from others with the same ids; a :class:`Tag` of each follows."""
+
+    bodies: int
+    """Count of the bodies in the world, times 2^32, plus the id of the last one."""
+    next_tag: int
+    """Number of the tag that is checked next."""
+    tag_count: int
+    constraints: int
+    """The same as ``bodies`` of the constraints in the world."""
+
+
+@record
+class Tag:
+    """A user datum of the engine by which a body of ours is known."""
+
+    datum: int
+    """Its number."""
+    text: IntArray = cells(7)
+    """Its text, padded with zeros."""
+
+
+ownership_at, tag_at = record_reader(Ownership), record_reader(Tag)
+TAGS, TAG_SIZE = size_of(Ownership), size_of(Tag)
+TEXT_BYTES = 8 * (TAG_SIZE - place_of(Tag, "text"))
 
 
 @kernel
-def _holds(engine: IntArray, client: int, lease: IntArray) -> bool:
-    """Whether the bodies are still those that were marked, as far as a step asks."""
-    if lease[OWN] == 0 or lease[COUNT] != last_body(engine, client):
+def _holds(engine: Engine, client: int, tags: IntArray) -> bool:
+    """Whether the bodies are still those that were tagged; each call checks one tag more."""
+    if len(tags) == 0:
         return False
-    if lease[CONSTRAINTS] != last_constraint(engine, client):
+    ownership = ownership_at(tags, 0)
+    if ownership.tag_count == 0 or ownership.bodies != last_body(engine, client):
         return False
-    mark = MARK + MARK_SIZE * lease[NEXT]
-    lease[NEXT] = (lease[NEXT] + 1) % lease[OWN]
-    text, expected = user_data(engine, client, lease[mark]), lease.ctypes.data + 8 * (mark + 1)
+    if ownership.constraints != last_constraint(engine, client):
+        return False
+    at = TAGS + TAG_SIZE * ownership.next_tag
+    ownership.next_tag = (ownership.next_tag + 1) % ownership.tag_count
+    text = user_data(engine, client, tag_at(tags, at).datum)
+    expected = tags.ctypes.data + 8 * (at + TAG_SIZE) - TEXT_BYTES
     if text == 0:
         return False
-    for k in range(MARK_TEXT):
+    for k in range(TEXT_BYTES):
         if byte_at(text + k) != byte_at(expected + k):
             return False
         if byte_at(text + k) == 0:
@@ -111,42 +141,43 @@ def _holds(engine: IntArray, client: int, lease: IntArray) -> bool:
 
 
 @kernel
-def _read(scenes: IntTable, engine: IntArray, client: int) -> int:
+def _read(scenes: IntTable, engine: Engine, client: int) -> int:
     for row in range(len(scenes)):
-        plan, floats = ints_at(scenes, row, layout.PLAN), floats_at(scenes, row, layout.FLOATS)
-        work, motors = floats_at(scenes, row, layout.WORK), plan[calls.MOTORS]
-        for k in range(plan[calls.BODIES]):
-            body = plan[calls.BODY] + calls.BODY_SIZE * k
+        plan, floats = ints_at(scenes, row, SCENE.plan), floats_at(scenes, row, SCENE.floats)
+        header, work = plan_at(plan, 0), floats_at(scenes, row, SCENE.work)
+        motors = header.motors
+        for k in range(header.body_count):
+            body = body_at(plan, header.bodies + BODY_SIZE * k)
             found = read_state(engine, client, plan, body, floats, work, motors)
             if found:
                 return found
-            motors += plan[body + calls.AXES] + 6 * plan[body + calls.IS_PUSHED]
+            motors += body.axis_count + 6 * body.base_is_pushed
     return 0
 
 
 @kernel
 def _look(
-    scenes: IntTable, engine: IntArray, client: int, dt: float, gx: float, gy: float, gz: float
+    scenes: IntTable, engine: Engine, client: int, dt: float, gx: float, gy: float, gz: float
 ) -> int:
     found, asks = 0, False
     for row in range(len(scenes)):
-        scenes[row, layout.TOUCHING] = 0
-        asks |= ints_at(scenes, row, layout.PLAN)[calls.START_COUNT] > 0
+        scenes[row, SCENE.touching] = 0
+        asks |= plan_at(ints_at(scenes, row, SCENE.plan), 0).start_count > 0
     count = find_contacts(engine, client) if asks else 0
     if count < 0:
         return REFUSED
     for row in range(len(scenes) if count else 0):
-        if not touches(engine, ints_at(scenes, row, layout.PLAN)):
+        if not touches(engine, ints_at(scenes, row, SCENE.plan)):
             continue
         known = recognise(
             engine, client,
-            ints_at(scenes, row, layout.TOUCH),
-            floats_at(scenes, row, layout.TOUCH_VALUES),
-            ints_at(scenes, row, layout.INDEX),
-            floats_at(scenes, row, layout.VALUES),
+            ints_at(scenes, row, SCENE.touch),
+            floats_at(scenes, row, SCENE.touch_values),
+            ints_at(scenes, row, SCENE.island_ints),
+            floats_at(scenes, row, SCENE.island_floats),
             dt, gx, gy, gz,
         )  # fmt: skip
-        scenes[row, layout.TOUCHING] = known
+        scenes[row, SCENE.touching] = known
         if known < 0:
             found = TOUCHES
     return found
@@ -161,30 +192,32 @@ def _address_of_row(scenes: IntTable, row: int) -> int:
 @kernel
 def _free_bodies(scenes: IntTable, row: int) -> int:
     """How many take part in what a scene touches."""
-    return ints_at(scenes, row, layout.TOUCH)[FREE] if scenes[row, layout.TOUCHING] else 0
+    if scenes[row, SCENE.touching] == 0:
+        return 0
+    return contact_table_at(ints_at(scenes, row, SCENE.touch), 0).free_count
 
 
 @kernel
-def _close(scenes: IntTable, engine: IntArray, dt: float) -> int:
+def _close(scenes: IntTable, engine: Engine, dt: float) -> int:
     """Close what a step that was made has opened."""
     width = scenes.shape[1]
     close = (scenes.ctypes.data, len(scenes), width, layout.CLOSE, 0, 0, dt, 0.0, 0.0, 0.0)
-    return int(call(engine[calls.PREPARE], close))
+    return int(call(engine.prepare, close))
 
 
 @kernel
 def _have_loops(scenes: IntTable) -> bool:
-    for row in range(len(scenes)):  # noqa: SIM110  # kernels know no generators
-        if ints_at(scenes, row, layout.PLAN)[calls.LOOPS]:
+    for row in range(len(scenes)):  # kernels know no generators
+        if plan_at(ints_at(scenes, row, SCENE.plan), 0).loop_count:
             return True
     return False
 
 
 @kernel
-def _sense(scenes: IntTable, engine: IntArray, client: int, dt: float) -> bool:
+def _sense(scenes: IntTable, engine: Engine, client: int, dt: float) -> bool:
     """Whether the triggers of all scenes have watched the step."""
     for row in range(len(scenes)):
-        if not scenes[row, layout.SENSE + 1]:
+        if not scenes[row, SCENE.sense + 1]:
             return False
     if _read(scenes, engine, client):
         return False
@@ -195,23 +228,24 @@ def _sense(scenes: IntTable, engine: IntArray, client: int, dt: float) -> bool:
 
 
 @kernel
-def _learn(scenes: IntTable, engine: IntArray, client: int) -> int:
+def _learn(scenes: IntTable, engine: Engine, client: int) -> int:
     if not read_settings(engine, client):
         return REFUSED
     for k in range(5):
-        engine[calls.KNOWN + k] = engine[calls.SCRATCH + k]
+        engine.known[k] = engine.scratch[k]
     for row in range(len(scenes)):
-        lease = ints_at(scenes, row, layout.LEASE)
-        if len(lease):
-            lease[COUNT] = last_body(engine, client)
-            lease[CONSTRAINTS] = last_constraint(engine, client)
+        tags = ints_at(scenes, row, SCENE.ownership)
+        if len(tags):
+            ownership = ownership_at(tags, 0)
+            ownership.bodies = last_body(engine, client)
+            ownership.constraints = last_constraint(engine, client)
     return 0
 
 
 @kernel
 def _go_through(
     scenes: IntTable,
-    engine: IntArray,
+    engine: Engine,
     client: int,
     stages: int,
     dt: float,
@@ -223,7 +257,7 @@ def _go_through(
     if stages & ASK:
         # Marks first of all: another client in this place may be of another kind.
         for row in range(len(scenes)):
-            if not _holds(engine, client, ints_at(scenes, row, layout.LEASE)):
+            if not _holds(engine, client, ints_at(scenes, row, SCENE.ownership)):
                 return REFUSED
         if not is_as_known(engine, client):
             return REFUSED
@@ -233,14 +267,14 @@ def _go_through(
             return found
     if stages & DIVIDE:
         needed = call(
-            engine[calls.PREPARE],
+            engine.prepare,
             (
                 scenes.ctypes.data, len(scenes), scenes.shape[1], layout.DIVIDE, 0, 0,
                 dt, gx, gy, gz,
             ),
         )  # fmt: skip
         if needed > 1:
-            scenes[0, layout.PARTS] = needed
+            scenes[0, SCENE.parts] = needed
             return DIVIDES
     if stages & LOOK:
         found = _look(scenes, engine, client, dt, gx, gy, gz)
@@ -249,16 +283,16 @@ def _go_through(
     found, width = 0, scenes.shape[1]
     if stages & STATE:
         for row in range(len(scenes)):
-            one, contacts = _address_of_row(scenes, row), scenes[row, layout.TOUCHING]
+            one, contacts = _address_of_row(scenes, row), scenes[row, SCENE.touching]
             stated = (one, 1, width, layout.PREPARE, 0, contacts, dt, gx, gy, gz)
-            call(engine[calls.PREPARE], stated)
+            call(engine.prepare, stated)
     if stages & SOLVE:
         for row in range(len(scenes)):
-            one, contacts = _address_of_row(scenes, row), scenes[row, layout.TOUCHING]
+            one, contacts = _address_of_row(scenes, row), scenes[row, SCENE.touching]
             free = _free_bodies(scenes, row)
             solved = (one, 1, width, _STAGES_OF_SOLVE, 0, contacts, free, dt)
-            status = call(engine[calls.SOLVE], solved)
-            scenes[row, layout.STATUS] = status
+            status = call(engine.solve, solved)
+            scenes[row, SCENE.status] = status
             found |= status
         if found:
             return found | UNTOLD
@@ -267,9 +301,9 @@ def _go_through(
             tell(
                 engine,
                 client,
-                ints_at(scenes, row, layout.PLAN),
-                floats_at(scenes, row, layout.FLOATS),
-                floats_at(scenes, row, layout.WORK),
+                ints_at(scenes, row, SCENE.plan),
+                floats_at(scenes, row, SCENE.floats),
+                floats_at(scenes, row, SCENE.work),
             )
     if stages & STEP:
         if not make_step(engine, client):
@@ -296,8 +330,8 @@ def _is_quiet(scenes: IntTable, found: int) -> bool:
     """Whether nobody has to know of a step before the next one."""
     if found & ~(STEPPED | CLOSED | SENSED) or not found & STEPPED:
         return False
-    for row in range(len(scenes)):
-        if found & SENSED and scenes[row, layout.PAIRS] != 0:
+    for row in range(len(scenes)):  # noqa: SIM110  # kernels know no generators
+        if found & SENSED and scenes[row, SCENE.pairs] != 0:
             return False
     return True
 
@@ -319,13 +353,13 @@ def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: 
     Returns:
         What became of the last of them: see ``outcomes``.
     """
-    engine = ints_at(scenes, 0, layout.ENGINE)
+    engine = engine_at(ints_at(scenes, 0, SCENE.engine), 0)
     client = engine_client(engine)
     if client == 0:
         return REFUSED
     if stages & LEARN:
         return _learn(scenes, engine, client)
-    steps, made, last, wanted = scenes[0, layout.STEPS], 0, 0, stages & ~ASK
+    steps, made, last, wanted = scenes[0, SCENE.steps], 0, 0, stages & ~ASK
     while made == 0 or (made < steps and _is_quiet(scenes, last)):
         found = _go_through(scenes, engine, client, stages, dt, gx, gy, gz)
         if made > 0 and found & (REFUSED | TOUCHES | DIVIDES) and not found & LOST:
@@ -333,7 +367,7 @@ def advance(scenes: IntTable, stages: int, dt: float, gx: float, gy: float, gz: 
         made, last = made + 1, found
         # Triggers have read the joints already.
         stages = wanted & ~READ if found & SENSED else wanted
-    scenes[0, layout.STEPS] = made
+    scenes[0, SCENE.steps] = made
     return last
 
 
@@ -348,12 +382,12 @@ def copy_contacts(scenes: IntTable, rows: FloatArray) -> int:
     Returns:
         How many there are, -1 where the engine does not answer.
     """
-    engine = ints_at(scenes, 0, layout.ENGINE)
+    engine = engine_at(ints_at(scenes, 0, SCENE.engine), 0)
     client = engine_client(engine)
     count = find_contacts(engine, client) if client else -1
     if count > len(rows) // ROW_SIZE:
         return count
     for k in range(count):
-        at = engine[calls.CONTACT_POINTS] + 8 * calls.POINT_WORDS * k
+        at = engine.contact_points + 8 * POINT_WORDS * k
         copy_point(at, rows, ROW_SIZE * k)
     return count

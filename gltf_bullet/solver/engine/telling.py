@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from gltf_bullet.solver.compiling import call, doubles_at, kernel
-from gltf_bullet.solver.engine import calls
-from gltf_bullet.solver.engine.calls import scratch, submit
+from gltf_bullet.numba_aot import call, doubles_at, kernel
+from gltf_bullet.solver.engine.calls import (
+    BODY_SIZE,
+    LOOP_SIZE,
+    Body,
+    Engine,
+    Loop,
+    body_at,
+    loop_at,
+    plan_at,
+    submit,
+)
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["CLOSED", "LARGEST_GAP", "tell"]
@@ -20,77 +29,72 @@ _WORLD_FRAME = 2
 
 
 @kernel
-def tell(
-    engine: IntArray, client: int, plan: IntArray, floats: FloatArray, work: FloatArray
-) -> int:
+def tell(engine: Engine, client: int, plan: IntArray, floats: FloatArray, work: FloatArray) -> int:
     """Push joints and bases of a scene with the forces that the solve has found; 0."""
-    at = plan[calls.COMMANDS]
-    for k in range(plan[calls.BODIES]):
-        body = plan[calls.BODY] + calls.BODY_SIZE * k
-        axes = plan[body + calls.AXES]
+    header = plan_at(plan, 0)
+    at = header.commands
+    for k in range(header.body_count):
+        body = body_at(plan, header.bodies + BODY_SIZE * k)
+        axes = body.axis_count
         if axes:
-            command = call(
-                engine[calls.CONTROL_COMMAND], (client, plan[body + calls.BODY_ID], _TORQUE_CONTROL)
-            )
+            command = call(engine.control_command, (client, body.body_id, _TORQUE_CONTROL))
             for i in range(axes):
-                axis = plan[plan[body + calls.AXIS] + i]
-                call(engine[calls.SET_FORCE], (command, axis, work[at + i]))
+                axis = plan[body.axes + i]
+                call(engine.set_force, (command, axis, work[at + i]))
             submit(engine, client, command)
             at += axes
-        if plan[body + calls.IS_PUSHED]:
-            _push_base(engine, client, plan, body, floats, work, at)
+        if body.base_is_pushed:
+            _push_base(engine, client, body, floats, work, at)
             at += 6
-    for k in range(plan[calls.LOOPS]):
-        _tighten(engine, client, plan, plan[calls.LOOP] + calls.LOOP_SIZE * k, work)
+    for k in range(header.loop_count):
+        _tighten(engine, client, loop_at(plan, header.loops + LOOP_SIZE * k), work)
     return 0
 
 
 @kernel
-def _tighten(engine: IntArray, client: int, plan: IntArray, loop: int, work: FloatArray) -> None:
+def _tighten(engine: Engine, client: int, loop: Loop, work: FloatArray) -> None:
     """Show the engine a larger gap than there is: see ``bullet.joints.loop_closing``."""
-    gap = plan[loop + calls.GAP]
+    gap = loop.gap
     is_open = max(abs(work[gap]), abs(work[gap + 1]), abs(work[gap + 2])) > CLOSED
-    if not (is_open or plan[loop + calls.IS_SHIFTED]):
+    if not (is_open or loop.is_shifted):
         return
-    plan[loop + calls.IS_SHIFTED] = 1 if is_open else 0
-    numbers = doubles_at(plan.ctypes.data + 8 * (loop + calls.LOOP_INTS), calls.LOOP_SIZE)
-    here = scratch(engine)
-    pivot, pose = doubles_at(here, 6), plan[loop + calls.FRAME_POSE]
+    loop.is_shifted = 1 if is_open else 0
+    here = engine.scratch_address
+    pivot, pose = doubles_at(here, 6), loop.frame_pose
     for i in range(3):
-        pivot[i] = numbers[calls.PIVOT + i]
+        pivot[i] = loop.pivot[i]
     for j in range(3 if is_open else 0):
         way = 0.0
         for i in range(3):
             way += work[pose + 3 * i + j] * min(max(work[gap + i], -LARGEST_GAP), LARGEST_GAP)
         for i in range(3):
-            pivot[i] += numbers[calls.PULL] * way * numbers[calls.INERTIAL + 3 * j + i]
-    command = call(engine[calls.CHANGE_COMMAND], (client, plan[loop + calls.CONSTRAINT]))
-    call(engine[calls.CHANGE_PIVOT], (command, here))
+            pivot[i] += loop.gain * way * loop.inertial[j, i]
+    command = call(engine.change_command, (client, loop.constraint))
+    call(engine.change_pivot, (command, here))
     submit(engine, client, command)
 
 
 @kernel
 def _push_base(
-    engine: IntArray,
+    engine: Engine,
     client: int,
-    plan: IntArray,
-    body: int,
+    body: Body,
     floats: FloatArray,
     work: FloatArray,
     at: int,
 ) -> None:
-    number, here = plan[body + calls.BODY_ID], scratch(engine)
+    number, here = body.body_id, engine.scratch_address
     values = doubles_at(here, 6)
     for k in range(3):
         values[k] = work[at + k]
-        values[3 + k] = floats[plan[body + calls.BASE] + k]
+        values[3 + k] = floats[body.base + k]
     if values[0] != 0.0 or values[1] != 0.0 or values[2] != 0.0:
-        command = call(engine[calls.FORCE_COMMAND], (client,))
-        call(engine[calls.FORCE], (command, number, -1, here, here + 24, _WORLD_FRAME))
+        command = call(engine.force_command, (client,))
+        call(engine.force, (command, number, -1, here, here + 24, _WORLD_FRAME))
         submit(engine, client, command)
     for k in range(3):
         values[k] = work[at + 3 + k]
     if values[0] != 0.0 or values[1] != 0.0 or values[2] != 0.0:
-        command = call(engine[calls.FORCE_COMMAND], (client,))
-        call(engine[calls.TORQUE], (command, number, -1, here, _WORLD_FRAME))
+        command = call(engine.force_command, (client,))
+        call(engine.torque, (command, number, -1, here, _WORLD_FRAME))
         submit(engine, client, command)

@@ -8,63 +8,66 @@ from __future__ import annotations
 
 import numpy as np
 
-from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver.compiling import doubles_at, kernel, words_at
+from gltf_bullet.numba_aot import doubles_at, kernel, record, record_reader, words_at
 from gltf_bullet.solver.contact_following import (
-    BODIES,
-    NUMBERS,
     ROW_SIZE,
-    SIDES,
-    STATES,
+    marks_at,
     number_links,
     places,
     sort_contacts,
     write_contacts,
 )
-from gltf_bullet.solver.engine import calls
 from gltf_bullet.solver.engine.calls import (
+    FRICTION,
+    POINT_WORDS,
+    Engine,
     copy_point,
     low_half,
+    plan_at,
     read_dynamics,
     read_pose,
 )
+from gltf_bullet.solver.island_layout import FREE, LEAST_MOMENT, islands_at
+from gltf_bullet.solver.tables import FLOATS, INTS, Column, count, pack, table
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["memory", "recognise", "touches"]
+__all__ = ["contact_table_at", "memory", "recognise", "touches"]
 
-# --- slots of the memory's integers ---------------------------------------------------------------
 
-LINKS = 0
-"""How many links take part; 0 where nothing is remembered."""
-LINK = 1
-"""Offset of [LINKS, 2], body and link of each."""
-STATE = 2
-"""Offset of [LINKS], whether they pass forces on."""
-NUMBER = 3
-"""Offset of [LINKS, 3], first numbers of a side of the islands."""
-PAIRS = 4
-"""How many pairs of links touch."""
-PAIR = 5
-"""Offset of [PAIRS, 2], numbers of the links, in the order of the sorted contacts."""
-FREE = 6
-"""How many free bodies take part."""
-FREE_BODY = 7
-"""Offset of [FREE, 2], body id, -1 for the world, and whether it moves."""
-ACTIVE = 8
-"""How many switches follow."""
-ACTIVE_BODY = 9
-"""Offset of [ACTIVE], by body id: whether it has a link that passes forces on."""
-ROOM = 10
-"""How many contacts there is room for, here and in the islands."""
-MARKS = 11
-"""Offset of what ``contact_following.places`` needs, to the end."""
-HEADER = 12
+@record
+class ContactTable:
+    """The contacts of the last step by who touches whom; of several of these all is known."""
 
-# --- and of its floats ----------------------------------------------------------------------------
+    link_count: int = count("l")
+    """Count of the links that take part; 0 if nothing is remembered."""
+    links: int = table(INTS, "l", 2)
+    """Body and link of each."""
+    states: int = table(INTS, "l")
+    """Whether they pass forces on: see ``contact_following``."""
+    numbers: int = table(INTS, "l", 3)
+    """First numbers of a side of the islands."""
+    pair_count: int = count("p")
+    """Count of the pairs of links that touch."""
+    pairs: int = table(INTS, "p", 2)
+    """Numbers of the links, in the order of the sorted contacts."""
+    free_count: int = count("f")
+    free_bodies: int = table(INTS, "f", 2)
+    """Body id, -1 for the world, and 1 if it moves, of the free bodies that take part."""
+    active_count: int = count("a")
+    active: int = table(INTS, "a")
+    """1 if the body has a link that passes forces on, by body id."""
+    room: int
+    """Count of the contacts that there is room for, here and in the islands."""
+    marks: int = table(INTS, "marks")
+    """What ``contact_following.places`` makes."""
+    free_values: int = table(FLOATS, "f", FREE.size)
+    """Free bodies as the islands have them, but the share of gravity in place of the gain's first
+    number."""
+    rows: int = table(FLOATS, "rows")
+    """Scratch for the contacts, then for frictions, to the end."""
 
-FREE_VALUES = 0
-"""First of all [FREE, FREE_SIZE] as the islands have them, but the share of gravity instead of the
-first number of what known forces add."""
+
+contact_table_at = record_reader(ContactTable)
 
 
 def memory(
@@ -77,32 +80,33 @@ def memory(
     active: IntArray,
     room: int,
 ) -> tuple[IntArray, FloatArray]:
-    """Remember who touches whom; the arguments are the tables above."""
-    tables = (links, states, numbers, pairs, free, active, places(room))
-    flat = [np.asarray(table, dtype=np.int64).ravel() for table in tables]
-    offsets = HEADER + np.cumsum([0, *map(len, flat)])
-    header = np.zeros(HEADER, dtype=np.int64)
-    header[[LINKS, PAIRS, FREE, ACTIVE]] = len(links), len(pairs), len(free), len(active)
-    header[[LINK, STATE, NUMBER, PAIR, FREE_BODY, ACTIVE_BODY, MARKS]] = offsets[:-1]
-    header[ROOM] = room
-    floats = np.concatenate([values.ravel(), np.zeros((ROW_SIZE + 2) * room)])
-    return np.concatenate([header, *flat]), floats
+    """Make a :class:`ContactTable`; the arguments are its tables."""
+    columns = {INTS: Column(np.int64), FLOATS: Column(np.float64)}
+    marks = places(room)
+    counts = {"l": len(links), "p": len(pairs), "f": len(free), "a": len(active)}
+    counts |= {"marks": len(marks), "rows": (ROW_SIZE + 2) * room}
+    given = {
+        "links": links, "states": states, "numbers": numbers, "pairs": pairs, "room": room,
+        "free_bodies": free, "active": active, "marks": marks, "free_values": values,
+    }  # fmt: skip
+    pack(ContactTable, columns, counts, given)
+    return columns[INTS].made(), columns[FLOATS].made()
 
 
 @kernel
-def _pick(engine: IntArray, ints: IntArray, rows: FloatArray) -> int:
+def _pick(engine: Engine, ints: IntArray, rows: FloatArray) -> int:
     """Take the contacts of active bodies; how many, -1 where there is no room."""
-    count, used = engine[calls.CONTACT_COUNT], 0
-    known, active = ints[ACTIVE], ints[ACTIVE_BODY]
-    for k in range(count):
-        at = engine[calls.CONTACT_POINTS] + 8 * calls.POINT_WORDS * k
-        words = words_at(at, calls.POINT_WORDS)
+    known, used = contact_table_at(ints, 0), 0
+    size, active = known.active_count, known.active
+    for k in range(engine.contact_total):
+        at = engine.contact_points + 8 * POINT_WORDS * k
+        words = words_at(at, POINT_WORDS)
         first, second = low_half(words[0] >> 32), low_half(words[1])
-        is_active = 0 <= first < known and ints[active + first] != 0
+        is_active = 0 <= first < size and ints[active + first] != 0
         if not is_active:
-            is_active = 0 <= second < known and ints[active + second] != 0
+            is_active = 0 <= second < size and ints[active + second] != 0
         if is_active:
-            if used == ints[ROOM]:
+            if used == known.room:
                 return -1
             copy_point(at, rows, ROW_SIZE * used)
             used += 1
@@ -112,25 +116,26 @@ def _pick(engine: IntArray, ints: IntArray, rows: FloatArray) -> int:
 @kernel
 def _is_same(ints: IntArray, marks: IntArray, count: int) -> bool:
     """Whether the same links touch each other as before."""
-    for k in range(2 * ints[LINKS]):
-        if marks[marks[BODIES] + k] != ints[ints[LINK] + k]:
+    known, marked = contact_table_at(ints, 0), marks_at(marks, 0)
+    for k in range(2 * known.link_count):
+        if marks[marked.links + k] != ints[known.links + k]:
             return False
     pairs = 0
     for k in range(count):
-        side = marks[SIDES] + 2 * k
+        side = marked.sides + 2 * k
         if k == 0 or marks[side] != marks[side - 2] or marks[side + 1] != marks[side - 1]:
-            pair = ints[PAIR] + 2 * pairs
-            if pairs == ints[PAIRS]:
+            pair = known.pairs + 2 * pairs
+            if pairs == known.pair_count:
                 return False
             if marks[side] != ints[pair] or marks[side + 1] != ints[pair + 1]:
                 return False
             pairs += 1
-    return bool(pairs == ints[PAIRS])
+    return bool(pairs == known.pair_count)
 
 
 @kernel
 def _read_free(
-    engine: IntArray,
+    engine: Engine,
     client: int,
     body: int,
     moves: int,
@@ -149,21 +154,21 @@ def _read_free(
     if (numbers[0] != 0.0) != (moves != 0):
         return False
     if moves:
-        values[at + layout.FREE_MASS] = numbers[0]
+        values[at + FREE.mass] = numbers[0]
         for k in range(3):
-            values[at + layout.FREE_MOMENTS + k] = max(numbers[1 + k], layout.LEAST_MOMENT)
-    if not read_pose(engine, client, body, values, at, at + layout.FREE_VELOCITY):
+            values[at + FREE.moments + k] = max(numbers[1 + k], LEAST_MOMENT)
+    if not read_pose(engine, client, body, values, at, at + FREE.velocity):
         return False
-    factor = values[at + layout.FREE_GAIN]
-    values[at + layout.FREE_GAIN] = factor * (dt * gx)
-    values[at + layout.FREE_GAIN + 1] = factor * (dt * gy)
-    values[at + layout.FREE_GAIN + 2] = factor * (dt * gz)
+    factor = values[at + FREE.gain]
+    values[at + FREE.gain] = factor * (dt * gx)
+    values[at + FREE.gain + 1] = factor * (dt * gy)
+    values[at + FREE.gain + 2] = factor * (dt * gz)
     return True
 
 
 @kernel
 def recognise(
-    engine: IntArray,
+    engine: Engine,
     client: int,
     ints: IntArray,
     floats: FloatArray,
@@ -179,45 +184,50 @@ def recognise(
     Returns:
         The number of contacts, -1 where something is another.
     """
-    if len(ints) == 0 or ints[LINKS] == 0:
+    if len(ints) == 0:
         return -1
-    rows = floats[layout.FREE_SIZE * ints[FREE] :]
-    frictions = rows[ROW_SIZE * ints[ROOM] :]
-    marks = ints[ints[MARKS] :]
+    known = contact_table_at(ints, 0)
+    if known.link_count == 0:
+        return -1
+    rows = floats[known.rows :]
+    frictions = rows[ROW_SIZE * known.room :]
+    marks = ints[known.marks :]
+    marked = marks_at(marks, 0)
     count = _pick(engine, ints, rows)
     if count <= 0:
         return -1
     sort_contacts(rows, count, marks)
-    if number_links(rows, count, marks) != ints[LINKS] or not _is_same(ints, marks, count):
+    if number_links(rows, count, marks) != known.link_count or not _is_same(ints, marks, count):
         return -1
-    for k in range(ints[LINKS]):
-        link = ints[LINK] + 2 * k
+    for k in range(known.link_count):
+        link = known.links + 2 * k
         info = read_dynamics(engine, client, ints[link], ints[link + 1])
         if info == 0:
             return -1
-        frictions[k] = doubles_at(info, calls.FRICTION + 1)[calls.FRICTION]
-        marks[marks[STATES] + k] = ints[ints[STATE] + k]
-    for k in range(3 * ints[LINKS]):
-        marks[marks[NUMBERS] + k] = ints[ints[NUMBER] + k]
-    free = index[layout.FREE]
-    for k in range(layout.FREE_SIZE * ints[FREE]):
-        values[free + k] = floats[FREE_VALUES + k]
-    for k in range(ints[FREE]):
-        body, moves = ints[ints[FREE_BODY] + 2 * k], ints[ints[FREE_BODY] + 2 * k + 1]
-        at = free + layout.FREE_SIZE * k
+        frictions[k] = doubles_at(info, FRICTION + 1)[FRICTION]
+        marks[marked.states + k] = ints[known.states + k]
+    for k in range(3 * known.link_count):
+        marks[marked.numbers + k] = ints[known.numbers + k]
+    free = islands_at(index, 0).free
+    for k in range(FREE.size * known.free_count):
+        values[free + k] = floats[known.free_values + k]
+    for k in range(known.free_count):
+        body, moves = ints[known.free_bodies + 2 * k], ints[known.free_bodies + 2 * k + 1]
+        at = free + FREE.size * k
         if body >= 0 and not _read_free(engine, client, body, moves, values, at, dt, gx, gy, gz):
             return -1
     return int(write_contacts(rows, count, marks, frictions, index, values))
 
 
 @kernel
-def touches(engine: IntArray, plan: IntArray) -> bool:
+def touches(engine: Engine, plan: IntArray) -> bool:
     """Whether some contact is the scene's business."""
-    count, starts, known = engine[calls.CONTACT_COUNT], plan[calls.STARTS], plan[calls.START_COUNT]
-    points = words_at(engine[calls.CONTACT_POINTS], calls.POINT_WORDS * count)
+    header, count = plan_at(plan, 0), engine.contact_total
+    starts, known = header.starts, header.start_count
+    points = words_at(engine.contact_points, POINT_WORDS * count)
     for k in range(count):
-        first = low_half(points[calls.POINT_WORDS * k] >> 32)
-        second = low_half(points[calls.POINT_WORDS * k + 1])
+        first = low_half(points[POINT_WORDS * k] >> 32)
+        second = low_half(points[POINT_WORDS * k + 1])
         if 0 <= first < known and plan[starts + first]:
             return True
         if 0 <= second < known and plan[starts + second]:

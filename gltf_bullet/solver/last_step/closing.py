@@ -12,10 +12,16 @@ from __future__ import annotations
 
 import math
 
-from gltf_bullet.solver import arena
-from gltf_bullet.solver.arena import ANCHOR, FLOATING, PRISMATIC, REVOLUTE, SPHERICAL
+from gltf_bullet.numba_aot import kernel
+from gltf_bullet.solver.articulation_arrays import (
+    ANCHOR,
+    FLOATING,
+    PRISMATIC,
+    REVOLUTE,
+    SPHERICAL,
+    Articulation,
+)
 from gltf_bullet.solver.cholesky import factor_dense, forward_dense, solve_dense
-from gltf_bullet.solver.compiling import kernel
 from gltf_bullet.solver.last_step.foreign_hands import note_places
 from gltf_bullet.solver.outcomes import WAS_MOVED, WAS_TORN
 from gltf_bullet.solver.row_metrics import measure_closures
@@ -43,121 +49,123 @@ NEVER_SINGULAR = 1e-10
 
 
 @kernel
-def close_loops(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt: float) -> int:
+def close_loops(
+    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, dt: float
+) -> int:
     """Move the joints of an articulation to where its loops are closed, the least way by energy.
 
     Args:
         ints: Of the arena.
         floats: The state that was read; receives what it should be.
         work: Of the arena.
-        a: The articulation.
+        articulation: The articulation.
         dt: [s] of the step that was made.
 
     Returns:
         WAS_MOVED where the engine must be given the state, WAS_TORN where a loop stays open; TORN
         in the record tells which one.
     """
-    n, rows = ints[a + arena.DOF_COUNT], ints[a + arena.ROW_COUNT]
-    count = ints[a + arena.TOTAL_ROWS] - rows
-    ints[a + arena.TORN] = 0
-    follow_state(ints, floats, work, a)
-    measure_closures(ints, floats, work, a)
-    first = _widest_gap(ints, work, a)
-    if first <= WORTH_CLOSING and _fastest_opening(ints, work, a) * dt <= WORTH_CLOSING:
+    n, rows = articulation.dof_count, articulation.row_count
+    count = articulation.total_rows - rows
+    articulation.open_loop = 0
+    follow_state(ints, floats, work, articulation)
+    measure_closures(ints, floats, work, articulation)
+    first = _widest_gap(work, articulation)
+    if first <= WORTH_CLOSING and _fastest_opening(work, articulation) * dt <= WORTH_CLOSING:
         return 0
-    compose_inertias(ints, floats, work, a)
-    fill_mass_matrix(ints, work, a)
-    energy = _kinetic_energy(ints, work, a)
+    compose_inertias(ints, floats, work, articulation)
+    fill_mass_matrix(ints, work, articulation)
+    energy = _kinetic_energy(work, articulation)
     widest, found, is_led = first, 0, False
-    _remember(ints, floats, work, a)
-    pull, way = ints[a + arena.CLOSURE_PULL], ints[a + arena.CLOSURE_WAY]
+    _remember(floats, work, articulation)
+    pull, way = articulation.closure_impulse, articulation.closure_motion
     for _ in range(CLOSING_STEPS):
-        if widest <= WORTH_CLOSING or not _respond(ints, work, a, count):
+        if widest <= WORTH_CLOSING or not _respond(work, articulation, count):
             break
-        _aim(ints, work, a, count)
-        _find_way(ints, work, a, count, pull, way)
-        move_joints(ints, floats, work, a, way)
+        _aim(ints, work, articulation, count)
+        _find_way(work, articulation, count, pull, way)
+        move_joints(ints, floats, work, articulation, way)
         found = WAS_MOVED
-        evaluate_tree(ints, floats, work, a)
-        measure_closures(ints, floats, work, a)
-        widest = _widest_gap(ints, work, a)
+        evaluate_tree(ints, floats, work, articulation)
+        measure_closures(ints, floats, work, articulation)
+        widest = _widest_gap(work, articulation)
     if not widest <= first:  # rows that contradict each other lead anywhere
-        _go_back(ints, floats, work, a)
-        evaluate_tree(ints, floats, work, a)
-        measure_closures(ints, floats, work, a)
+        _go_back(floats, work, articulation)
+        evaluate_tree(ints, floats, work, articulation)
+        measure_closures(ints, floats, work, articulation)
         widest = first
     if widest > max(TORN, HELD * first):
         found |= WAS_TORN
-        ints[a + arena.TORN] = 1 + _widest_loop(ints, work, a)
-    if _respond(ints, work, a, count):
+        articulation.open_loop = 1 + _widest_loop(work, articulation)
+    if _respond(work, articulation, count):
         found |= WAS_MOVED
         for r in range(count):
-            work[pull + r] = -work[ints[a + arena.ROW_RATE] + rows + r]
-            is_led |= work[ints[a + arena.ROW_DRIFT] + rows + r] != 0.0
-        _find_way(ints, work, a, count, pull, way)
+            work[pull + r] = -work[articulation.row_rate + rows + r]
+            is_led |= work[articulation.row_drift + rows + r] != 0.0
+        _find_way(work, articulation, count, pull, way)
         for i in range(n):
-            work[ints[a + arena.VELOCITY] + i] += work[way + i]
+            work[articulation.velocity + i] += work[way + i]
     if found & WAS_MOVED:
-        left, factor = _kinetic_energy(ints, work, a), 1.0
+        left, factor = _kinetic_energy(work, articulation), 1.0
         if left > energy and not is_led:
             factor = math.sqrt(energy / left)  # turned links hold more at the same velocities
-        _scale_velocities(ints, floats, work, a, factor)
-        note_places(ints, floats, a, True)
+        _scale_velocities(ints, floats, work, articulation, factor)
+        note_places(floats, articulation, True)
     return found
 
 
 @kernel
-def _remember(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> None:
+def _remember(floats: FloatArray, work: FloatArray, articulation: Articulation) -> None:
     """Note where joints and bases are."""
-    for k in range(ints[a + arena.STATE_SIZE]):
-        work[ints[a + arena.OPEN_STATE] + k] = floats[ints[a + arena.STATE] + k]
+    for k in range(articulation.state_size):
+        work[articulation.saved_state + k] = floats[articulation.state + k]
 
 
 @kernel
-def _go_back(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> None:
+def _go_back(floats: FloatArray, work: FloatArray, articulation: Articulation) -> None:
     """Put them where :func:`_remember` saw them."""
-    for k in range(ints[a + arena.STATE_SIZE]):
-        floats[ints[a + arena.STATE] + k] = work[ints[a + arena.OPEN_STATE] + k]
+    for k in range(articulation.state_size):
+        floats[articulation.state + k] = work[articulation.saved_state + k]
 
 
 @kernel
-def _widest_gap(ints: IntArray, work: FloatArray, a: int) -> float:
+def _widest_gap(work: FloatArray, articulation: Articulation) -> float:
     widest: float = 0.0
-    for k in range(3 * ints[a + arena.CLOSURE_COUNT]):
-        widest = max(widest, abs(float(work[ints[a + arena.CLOSURE_GAP] + k])))
+    for k in range(3 * articulation.closure_count):
+        widest = max(widest, abs(float(work[articulation.closure_gap + k])))
     return widest
 
 
 @kernel
-def _widest_loop(ints: IntArray, work: FloatArray, a: int) -> int:
+def _widest_loop(work: FloatArray, articulation: Articulation) -> int:
     widest, found = -1.0, 0
-    for k in range(3 * ints[a + arena.CLOSURE_COUNT]):
-        gap = abs(work[ints[a + arena.CLOSURE_GAP] + k])
+    for k in range(3 * articulation.closure_count):
+        gap = abs(work[articulation.closure_gap + k])
         if gap > widest:
             widest, found = gap, k // 3
     return found
 
 
 @kernel
-def _fastest_opening(ints: IntArray, work: FloatArray, a: int) -> float:
+def _fastest_opening(work: FloatArray, articulation: Articulation) -> float:
     """At which the ends of loops part [m/s], or turn apart [rad/s]."""
     fastest: float = 0.0
-    for r in range(ints[a + arena.ROW_COUNT], ints[a + arena.TOTAL_ROWS]):
-        fastest = max(fastest, abs(float(work[ints[a + arena.ROW_RATE] + r])))
+    for r in range(articulation.row_count, articulation.total_rows):
+        fastest = max(fastest, abs(float(work[articulation.row_rate + r])))
     return fastest
 
 
 @kernel
-def _respond(ints: IntArray, work: FloatArray, a: int, count: int) -> bool:
+def _respond(work: FloatArray, articulation: Articulation, count: int) -> bool:
     """Factor how the ends of loops give way to their own pull; whether any of them does."""
-    n, total = ints[a + arena.DOF_COUNT], 0.0
-    half, response = ints[a + arena.CLOSURE_HALF], ints[a + arena.CLOSURE_RESPONSE]
-    factor_dense(work, ints[a + arena.MASS], n, ints[a + arena.FACTOR])
-    row = ints[a + arena.ROW_JACOBIAN] + n * ints[a + arena.ROW_COUNT]
+    n, total = articulation.dof_count, 0.0
+    half, response = articulation.closure_half, articulation.closure_compliance
+    factor_dense(work, articulation.mass, n, articulation.factor)
+    row = articulation.row_jacobian + n * articulation.row_count
     for k in range(count * n):
         work[half + k] = work[row + k]
     for r in range(count):
-        forward_dense(work, ints[a + arena.FACTOR], n, half + n * r)
+        forward_dense(work, articulation.factor, n, half + n * r)
         for s in range(r + 1):
             product = 0.0
             for i in range(n):
@@ -166,44 +174,48 @@ def _respond(ints: IntArray, work: FloatArray, a: int, count: int) -> bool:
         total += work[response + (count + 1) * r]
     for r in range(count):
         work[response + (count + 1) * r] += NEVER_SINGULAR * total
-    factor_dense(work, response, count, ints[a + arena.CLOSURE_FACTOR])
+    factor_dense(work, response, count, articulation.closure_factor)
     return total > 0.0
 
 
 @kernel
-def _aim(ints: IntArray, work: FloatArray, a: int, count: int) -> None:
+def _aim(ints: IntArray, work: FloatArray, articulation: Articulation, count: int) -> None:
     """Want the gaps closed; turns of welds stay as they are."""
-    pull, r = ints[a + arena.CLOSURE_PULL], 0
+    pull, r = articulation.closure_impulse, 0
     for k in range(count):
         work[pull + k] = 0.0
-    for c in range(ints[a + arena.CLOSURE_COUNT]):
+    for c in range(articulation.closure_count):
         for k in range(3):
-            gap = work[ints[a + arena.CLOSURE_GAP] + 3 * c + k]
+            gap = work[articulation.closure_gap + 3 * c + k]
             work[pull + r + k] = -min(max(gap, -LARGEST_MOVE), LARGEST_MOVE)
-        r += ints[ints[a + arena.CLOSURE_SIZE] + c]
+        r += ints[articulation.closure_size + c]
 
 
 @kernel
-def _find_way(ints: IntArray, work: FloatArray, a: int, count: int, wanted: int, way: int) -> None:
+def _find_way(
+    work: FloatArray, articulation: Articulation, count: int, wanted: int, way: int
+) -> None:
     """What the coordinates have to do so that the rows do what is wanted, which is overwritten."""
-    n = ints[a + arena.DOF_COUNT]
-    row = ints[a + arena.ROW_JACOBIAN] + n * ints[a + arena.ROW_COUNT]
-    solve_dense(work, ints[a + arena.CLOSURE_FACTOR], count, wanted)
+    n = articulation.dof_count
+    row = articulation.row_jacobian + n * articulation.row_count
+    solve_dense(work, articulation.closure_factor, count, wanted)
     for i in range(n):
         total = 0.0
         for r in range(count):
             total += work[row + n * r + i] * work[wanted + r]
         work[way + i] = total
-    solve_dense(work, ints[a + arena.FACTOR], n, way)
+    solve_dense(work, articulation.factor, n, way)
 
 
 @kernel
-def move_joints(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, way: int) -> None:
+def move_joints(
+    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, way: int
+) -> None:
     """Put joints and floating bases elsewhere, ``way`` in m and rad."""
-    for f in range(ints[a + arena.FRAME_COUNT]):
-        joint = ints[ints[a + arena.FRAME_JOINT] + f]
-        dof = way + ints[ints[a + arena.FRAME_FIRST_DOF] + f]
-        place = ints[ints[a + arena.FRAME_STATE] + f]
+    for f in range(articulation.frame_count):
+        joint = ints[articulation.frame_joint + f]
+        dof = way + ints[articulation.frame_first_dof + f]
+        place = ints[articulation.frame_state + f]
         if joint == ANCHOR:
             continue
         if joint == REVOLUTE or joint == PRISMATIC:
@@ -233,10 +245,10 @@ def _turn(floats: FloatArray, q: int, x: float, y: float, z: float, is_in_world:
 
 
 @kernel
-def _kinetic_energy(ints: IntArray, work: FloatArray, a: int) -> float:
+def _kinetic_energy(work: FloatArray, articulation: Articulation) -> float:
     """Of an articulation as it moves now [J]."""
-    n, mass = ints[a + arena.DOF_COUNT], ints[a + arena.MASS]
-    velocity, total = ints[a + arena.VELOCITY], 0.0
+    n, mass = articulation.dof_count, articulation.mass
+    velocity, total = articulation.velocity, 0.0
     for i in range(n):
         momentum = 0.0
         for k in range(n):
@@ -247,18 +259,18 @@ def _kinetic_energy(ints: IntArray, work: FloatArray, a: int) -> float:
 
 @kernel
 def _scale_velocities(
-    ints: IntArray, floats: FloatArray, work: FloatArray, a: int, factor: float
+    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, factor: float
 ) -> None:
     """Scale all velocities."""
-    velocity = ints[a + arena.VELOCITY]
-    for f in range(ints[a + arena.FRAME_COUNT]):
+    velocity = articulation.velocity
+    for f in range(articulation.frame_count):
         dof, joint = (
-            ints[ints[a + arena.FRAME_FIRST_DOF] + f],
-            ints[ints[a + arena.FRAME_JOINT] + f],
+            ints[articulation.frame_first_dof + f],
+            ints[articulation.frame_joint + f],
         )
         if dof < 0 or joint == ANCHOR:
             continue
-        state = ints[ints[a + arena.FRAME_STATE] + f]
+        state = ints[articulation.frame_state + f]
         size, start = 1, state + 1
         if joint == SPHERICAL:
             size, start = 3, state + 4
@@ -268,4 +280,4 @@ def _scale_velocities(
             speed = factor * work[velocity + dof + k]
             work[velocity + dof + k] = speed
             floats[start + k] = speed
-    move_frames(ints, floats, work, a, velocity, ints[a + arena.TWIST])
+    move_frames(ints, floats, work, articulation, velocity, articulation.twist)

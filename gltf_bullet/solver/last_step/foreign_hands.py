@@ -8,9 +8,15 @@ from __future__ import annotations
 
 import math
 
-from gltf_bullet.solver import arena
-from gltf_bullet.solver.arena import FLOATING, PRISMATIC, REVOLUTE, SPHERICAL
-from gltf_bullet.solver.compiling import kernel
+from gltf_bullet.numba_aot import kernel
+from gltf_bullet.solver.articulation_arrays import (
+    FLOATING,
+    PRISMATIC,
+    REVOLUTE,
+    SPHERICAL,
+    Articulation,
+    scene_at,
+)
 from gltf_bullet.transforms import FloatArray, IntArray
 
 SAME = 1e-9
@@ -24,15 +30,15 @@ LARGEST_TURN = 0.7
 
 
 @kernel
-def note_places(ints: IntArray, floats: FloatArray, a: int, is_over: bool) -> None:
+def note_places(floats: FloatArray, articulation: Articulation, is_over: bool) -> None:
     """Remember where the joints of an articulation are, and how they move.
 
     ``is_over``: no step lies between this and the next reading.
     """
-    last, states = ints[a + arena.LAST_STATE], ints[a + arena.STATE]
-    for k in range(ints[a + arena.STATE_SIZE]):
+    last, states = articulation.last_state, articulation.state
+    for k in range(articulation.state_size):
         floats[last + k] = floats[states + k]
-    floats[ints[a + arena.PLACED]] = 1.0 if is_over else 0.0
+    floats[articulation.is_at_last_state] = 1.0 if is_over else 0.0
 
 
 @kernel
@@ -71,16 +77,17 @@ def _is_turned(floats: FloatArray, place: int, before: int, spin: int, way: floa
 
 
 @kernel
-def _is_set(ints: IntArray, floats: FloatArray, a: int) -> bool:
+def _is_set(ints: IntArray, floats: FloatArray, articulation: Articulation) -> bool:
     """Whether others have set places or velocities since :func:`note_places`."""
-    is_over = floats[ints[a + arena.PLACED]] != 0.0
-    way = 0.0 if is_over else floats[ints[a + arena.LAST_DT]]
-    if not is_over and (way <= 0.0 or ints[arena.SUBSTEPS] > 1):
+    scene = scene_at(ints, 0)
+    is_over = floats[articulation.is_at_last_state] != 0.0
+    way = 0.0 if is_over else floats[articulation.last_dt]
+    if not is_over and (way <= 0.0 or scene.substeps > 1):
         return False
-    shift = ints[a + arena.LAST_STATE] - ints[a + arena.STATE]
-    for f in range(ints[a + arena.FRAME_COUNT]):
-        joint = ints[ints[a + arena.FRAME_JOINT] + f]
-        place = ints[ints[a + arena.FRAME_STATE] + f]
+    shift = articulation.last_state - articulation.state
+    for f in range(articulation.frame_count):
+        joint = ints[articulation.frame_joint + f]
+        place = ints[articulation.frame_state + f]
         before, size, first = place + shift, 0, 0
         if joint == REVOLUTE or joint == PRISMATIC:
             size, first = 1, 1
@@ -105,14 +112,14 @@ def _is_set(ints: IntArray, floats: FloatArray, a: int) -> bool:
 
 
 @kernel
-def notice_hands(ints: IntArray, floats: FloatArray, a: int) -> bool:
+def notice_hands(ints: IntArray, floats: FloatArray, articulation: Articulation) -> bool:
     """Take what others have set as it is; whether they have.
 
     Its energy is nobody's mistake, and its change of momentum nobody's load.
     """
-    ints[a + arena.SET_BY_OTHERS] = 0
-    if not _is_set(ints, floats, a):
+    articulation.state_set_by_user = 0
+    if not _is_set(ints, floats, articulation):
         return False
-    ints[a + arena.SET_BY_OTHERS] = 1
-    ints[a + arena.MISPREDICTED], ints[a + arena.MOTORS] = 0, 0
+    articulation.state_set_by_user = 1
+    articulation.mispredicted, articulation.uses_motors = 0, 0
     return True

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from gltf_bullet.solver import arena
-from gltf_bullet.solver.compiling import kernel
+from gltf_bullet.numba_aot import kernel
+from gltf_bullet.solver.articulation_arrays import Articulation
 from gltf_bullet.solver.last_step.foreign_hands import SAME
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -42,58 +42,68 @@ limbs of a ragdoll that lay on the floor, from their drives."""
 
 @kernel
 def _force_told(
-    ints: IntArray, floats: FloatArray, work: FloatArray, a: int, k: int, dt: float
+    floats: FloatArray,
+    work: FloatArray,
+    articulation: Articulation,
+    k: int,
+    dt: float,
 ) -> float:
     """What a motor exerted in the last step; the engine divides by the length of one now."""
-    told, last_dt = work[ints[a + arena.MOTOR_FORCE] + k], floats[ints[a + arena.LAST_DT]]
+    told, last_dt = work[articulation.motor_force + k], floats[articulation.last_dt]
     return float(told * dt / last_dt if last_dt > 0.0 else told)
 
 
 @kernel
-def compare_motors(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt: float) -> None:
+def compare_motors(
+    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, dt: float
+) -> None:
     """By how much the motors of others did otherwise than the solve reckoned with.
 
     ``dt`` is the length that a step has now.
     """
-    for k in range(ints[a + arena.DOF_COUNT]):
-        dof = ints[ints[a + arena.COMMAND_DOF] + k]
-        if floats[ints[a + arena.IS_HEARD] + dof] != 0.0:
+    for k in range(articulation.dof_count):
+        dof = ints[articulation.command_dof + k]
+        if floats[articulation.motor_force_is_old + dof] != 0.0:
             continue
         change = 0.0
-        if floats[ints[a + arena.TAKEN] + dof] != 0.0:
-            change = _force_told(ints, floats, work, a, k, dt)
-            change -= floats[ints[a + arena.MOTOR_LOAD] + dof]
-        floats[ints[a + arena.MOTOR_CHANGE] + dof] = change
+        if floats[articulation.externally_driven + dof] != 0.0:
+            change = _force_told(floats, work, articulation, k, dt)
+            change -= floats[articulation.external_motor_force + dof]
+        floats[articulation.external_motor_change + dof] = change
 
 
 @kernel
-def _is_driven(ints: IntArray, work: FloatArray, a: int, dof: int) -> bool:
+def _is_driven(ints: IntArray, work: FloatArray, articulation: Articulation, dof: int) -> bool:
     """Whether a drive of the file acts on a velocity."""
-    n = ints[a + arena.DOF_COUNT]
-    for r in range(ints[a + arena.ROW_COUNT]):
-        unit = ints[ints[a + arena.ROW_DOF] + r]
-        acts = unit == dof if unit >= 0 else work[ints[a + arena.ROW_JACOBIAN] + n * r + dof] != 0.0
-        if ints[ints[a + arena.ROW_IS_DRIVE] + r] and acts:
+    n = articulation.dof_count
+    for r in range(articulation.row_count):
+        unit = ints[articulation.row_dof + r]
+        acts = unit == dof if unit >= 0 else work[articulation.row_jacobian + n * r + dof] != 0.0
+        if ints[articulation.row_is_drive + r] and acts:
             return True
     return False
 
 
 @kernel
-def _is_at_stop(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dof: int) -> bool:
+def _is_at_stop(
+    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, dof: int
+) -> bool:
     """Whether an axis is at a hard limit, whose force nobody tells."""
-    for r in range(ints[a + arena.ROW_COUNT]):
-        if ints[ints[a + arena.ROW_DOF] + r] != dof or ints[ints[a + arena.ROW_IS_DRIVE] + r]:
+    for r in range(articulation.row_count):
+        if ints[articulation.row_dof + r] != dof or ints[articulation.row_is_drive + r]:
             continue
-        value = work[ints[a + arena.ROW_VALUE] + r]
-        lower = floats[ints[a + arena.ROW_LOWER] + r] + AT_STOP
-        upper = floats[ints[a + arena.ROW_UPPER] + r] - AT_STOP
-        if math.isinf(floats[ints[a + arena.ROW_STIFFNESS] + r]) and not lower < value < upper:
+        value = work[articulation.row_value + r]
+        lower = floats[articulation.row_lower + r] + AT_STOP
+        upper = floats[articulation.row_upper + r] - AT_STOP
+        if math.isinf(floats[articulation.row_stiffness + r]) and not lower < value < upper:
             return True
     return False
 
 
 @kernel
-def hear_motors(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt: float) -> None:
+def hear_motors(
+    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, dt: float
+) -> None:
     """Notice axes that a motor of somebody else has, and such that it has let go of.
 
     What such a motor exerted it is taken to exert in the coming step as well.
@@ -101,56 +111,67 @@ def hear_motors(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt
     PyBullet goes on telling what a motor exerted last when it is switched off. So it is known to be
     off where that stays the same although the momentum knows of no such force.
     """
-    for k in range(ints[a + arena.DOF_COUNT]):
-        dof = ints[ints[a + arena.COMMAND_DOF] + k]
-        load, taken = ints[a + arena.MOTOR_LOAD] + dof, ints[a + arena.TAKEN] + dof
-        if floats[ints[a + arena.IS_HEARD] + dof] != 0.0:
-            _hear_again(ints, floats, work, a, k, dof, dt)
+    for k in range(articulation.dof_count):
+        dof = ints[articulation.command_dof + k]
+        load, taken = articulation.external_motor_force + dof, articulation.externally_driven + dof
+        if floats[articulation.motor_force_is_old + dof] != 0.0:
+            _hear_again(floats, work, articulation, k, dof, dt)
         else:
-            _hear_motor(ints, floats, work, a, k, dof, dt)
-            floats[load] = _force_told(ints, floats, work, a, k, dt)
+            _hear_motor(ints, floats, work, articulation, k, dof, dt)
+            floats[load] = _force_told(floats, work, articulation, k, dt)
         if floats[taken] == 0.0:
             floats[load] = 0.0
 
 
 @kernel
 def _hear_again(
-    ints: IntArray, floats: FloatArray, work: FloatArray, a: int, k: int, dof: int, dt: float
+    floats: FloatArray,
+    work: FloatArray,
+    articulation: Articulation,
+    k: int,
+    dof: int,
+    dt: float,
 ) -> None:
     """Take what the engine tells of a motor for old: it was heard already, or was switched off.
 
     After a snapshot was taken back it is of another moment. What was known holds on; but a motor
     that has exerted nothing has nothing.
     """
-    impulse = dt * work[ints[a + arena.MOTOR_FORCE] + k]
-    floats[ints[a + arena.MOTOR_IMPULSE] + k] = impulse
-    floats[ints[a + arena.IS_HEARD] + dof] = 0.0
+    impulse = dt * work[articulation.motor_force + k]
+    floats[articulation.last_motor_impulse + k] = impulse
+    floats[articulation.motor_force_is_old + dof] = 0.0
     if abs(impulse) <= SILENT:
-        floats[ints[a + arena.TAKEN] + dof] = 0.0
+        floats[articulation.externally_driven + dof] = 0.0
 
 
 @kernel
 def _hear_motor(
-    ints: IntArray, floats: FloatArray, work: FloatArray, a: int, k: int, dof: int, dt: float
+    ints: IntArray,
+    floats: FloatArray,
+    work: FloatArray,
+    articulation: Articulation,
+    k: int,
+    dof: int,
+    dt: float,
 ) -> None:
-    impulse, last = dt * work[ints[a + arena.MOTOR_FORCE] + k], ints[a + arena.MOTOR_IMPULSE] + k
+    impulse, last = dt * work[articulation.motor_force + k], articulation.last_motor_impulse + k
     is_same = abs(impulse - floats[last]) <= SAME_IMPULSE * abs(floats[last]) + SILENT
     floats[last] = impulse
-    taken, quiet = ints[a + arena.TAKEN] + dof, ints[a + arena.QUIET] + dof
-    lately, felt = ints[a + arena.LATELY] + dof, ints[a + arena.FELT] + dof
-    bound = floats[ints[a + arena.LAST_DT]] * work[ints[a + arena.MOTOR_BOUND] + k] * (1.0 + SAME)
-    is_own = ints[ints[a + arena.OWN_MOTOR] + k] != 0 and abs(impulse) <= bound
+    taken, quiet = articulation.externally_driven + dof, articulation.idle_steps + dof
+    lately, felt = articulation.momentum_residual + dof, articulation.usual_residual + dof
+    bound = floats[articulation.last_dt] * work[articulation.motor_bound + k] * (1.0 + SAME)
+    is_own = ints[articulation.own_motor + k] != 0 and abs(impulse) <= bound
     is_mine = floats[taken] == 0.0 and is_own
     if not is_same:
         floats[quiet], floats[felt] = OLD_NEWS if is_mine else 0.0, floats[lately]
         if floats[taken] == 0.0 and not is_own:
-            _take_over(ints, floats, a, dof)
+            _take_over(floats, articulation, dof)
         return
-    if is_mine or abs(impulse) <= SILENT or ints[a + arena.CLOSURE_COUNT]:
+    if is_mine or abs(impulse) <= SILENT or articulation.closure_count:
         return
     if floats[taken] == 0.0 and floats[quiet] == OLD_NEWS:
         return
-    if ints[a + arena.MISPREDICTED] or _is_at_stop(ints, floats, work, a, dof):
+    if articulation.mispredicted or _is_at_stop(ints, floats, work, articulation, dof):
         floats[quiet] = 0.0
         return
     if floats[taken] == 0.0:
@@ -158,7 +179,7 @@ def _hear_motor(
         is_felt = abs(dt * floats[lately] - impulse) <= UNFELT * abs(impulse)
         floats[quiet] = floats[quiet] + 1.0 if is_felt else 0.0
         if floats[quiet] >= LET_GO:
-            _take_over(ints, floats, a, dof)
+            _take_over(floats, articulation, dof)
         return
     missing = floats[lately] - floats[felt]
     if abs(impulse + dt * missing) > UNFELT * abs(impulse):
@@ -166,31 +187,35 @@ def _hear_motor(
         floats[felt] += GETS_USED * missing
         return
     floats[quiet] += 1.0
-    is_free = work[ints[a + arena.CONTACT_FORCE] + dof] == 0.0
+    is_free = work[articulation.measured_contact_force + dof] == 0.0
     if floats[quiet] >= (LET_GO if is_free else LET_GO_IN_CONTACT):
         floats[quiet] = 0.0
-        if _is_driven(ints, work, a, dof):  # else there is nothing to give the axis back to
+        if _is_driven(
+            ints, work, articulation, dof
+        ):  # else there is nothing to give the axis back to
             floats[taken], floats[lately] = 0.0, 0.0
-            floats[ints[a + arena.UNKNOWN] + dof] = 0.0
+            floats[articulation.external_force + dof] = 0.0
 
 
 @kernel
-def _take_over(ints: IntArray, floats: FloatArray, a: int, dof: int) -> None:
+def _take_over(floats: FloatArray, articulation: Articulation, dof: int) -> None:
     """Give an axis to a motor of somebody else, which was a load so far that nobody knew of."""
-    ints[a + arena.TAKES_OVER] = 1
-    floats[ints[a + arena.TAKEN] + dof] = 1.0
-    floats[ints[a + arena.QUIET] + dof], floats[ints[a + arena.LATELY] + dof] = 0.0, 0.0
-    floats[ints[a + arena.FELT] + dof], floats[ints[a + arena.UNKNOWN] + dof] = 0.0, 0.0
+    articulation.external_drive_started = 1
+    floats[articulation.externally_driven + dof] = 1.0
+    floats[articulation.idle_steps + dof], floats[articulation.momentum_residual + dof] = 0.0, 0.0
+    floats[articulation.usual_residual + dof], floats[articulation.external_force + dof] = 0.0, 0.0
 
 
 @kernel
-def is_taken(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, r: int) -> bool:
+def is_taken(
+    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, r: int
+) -> bool:
     """Whether somebody else's motor has an axis that a row acts on."""
-    n, taken = ints[a + arena.DOF_COUNT], ints[a + arena.TAKEN]
-    unit = ints[ints[a + arena.ROW_DOF] + r]
+    n, taken = articulation.dof_count, articulation.externally_driven
+    unit = ints[articulation.row_dof + r]
     if unit >= 0:
         return bool(floats[taken + unit] != 0.0)
-    row = ints[a + arena.ROW_JACOBIAN] + n * r
+    row = articulation.row_jacobian + n * r
     for k in range(n):  # noqa: SIM110  # kernels know no generators
         if floats[taken + k] != 0.0 and work[row + k] != 0.0:
             return True
@@ -199,13 +224,13 @@ def is_taken(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, r: in
 
 @kernel
 def hear_before_saving(
-    ints: IntArray, floats: FloatArray, work: FloatArray, a: int, dt: float
+    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, dt: float
 ) -> None:
     """Let the memory hold what the engine tells now: no snapshot of PyBullet does."""
-    compare_motors(ints, floats, work, a, dt)
-    hear_motors(ints, floats, work, a, dt)
-    for k in range(ints[a + arena.DOF_COUNT]):
-        dof = ints[ints[a + arena.COMMAND_DOF] + k]
-        floats[ints[a + arena.IS_HEARD] + dof] = 1.0
-        if abs(floats[ints[a + arena.MOTOR_IMPULSE] + k]) <= SILENT:
-            floats[ints[a + arena.TAKEN] + dof] = 0.0
+    compare_motors(ints, floats, work, articulation, dt)
+    hear_motors(ints, floats, work, articulation, dt)
+    for k in range(articulation.dof_count):
+        dof = ints[articulation.command_dof + k]
+        floats[articulation.motor_force_is_old + dof] = 1.0
+        if abs(floats[articulation.last_motor_impulse + k]) <= SILENT:
+            floats[articulation.externally_driven + dof] = 0.0

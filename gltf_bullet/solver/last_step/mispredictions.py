@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gltf_bullet.solver import arena
-from gltf_bullet.solver.compiling import kernel
-from gltf_bullet.transforms import FloatArray, IntArray
+from gltf_bullet.numba_aot import kernel
+from gltf_bullet.solver.articulation_arrays import Articulation
+from gltf_bullet.transforms import FloatArray
 
 MISS = 0.1
 """[m/s, rad/s] and share of a velocity, by which a step may end otherwise than its solve foresaw
@@ -16,16 +16,16 @@ that carries a load at its stop goes to and fro between the two (measured at 0.1
 
 
 @kernel
-def notice_misses(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> None:
+def notice_misses(floats: FloatArray, work: FloatArray, articulation: Articulation) -> None:
     """Notice where the last step went otherwise than foreseen."""
-    n, last_dt = ints[a + arena.DOF_COUNT], floats[ints[a + arena.LAST_DT]]
-    velocity, expected = ints[a + arena.VELOCITY], ints[a + arena.EXPECTED]
-    ints[a + arena.MISPREDICTED], ints[a + arena.MOTORS] = 0, 0
+    n, last_dt = articulation.dof_count, floats[articulation.last_dt]
+    velocity, expected = articulation.velocity, articulation.expected_velocity
+    articulation.mispredicted, articulation.uses_motors = 0, 0
     if last_dt > 0.0:
         for i in range(n):
             speed = abs(work[velocity + i])
             miss = abs(work[velocity + i] - floats[expected + i])
             if not miss <= MISS * (1.0 + speed):
-                ints[a + arena.MISPREDICTED] = 1
+                articulation.mispredicted = 1
             if not miss <= MOTOR_MISS * (1.0 + speed):
-                ints[a + arena.MOTORS] = 1
+                articulation.uses_motors = 1

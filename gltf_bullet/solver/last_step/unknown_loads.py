@@ -8,22 +8,9 @@ coming step too, as far as it lasts: an impact is over by then.
 
 from __future__ import annotations
 
-from gltf_bullet.solver import arena
-from gltf_bullet.solver import island_layout as layout
-from gltf_bullet.solver.arena import POSE_COM, POSE_SIZE
-from gltf_bullet.solver.compiling import kernel
-from gltf_bullet.solver.island_layout import (
-    CONTACT_DIRECTIONS,
-    CONTACT_DISTANCE,
-    CONTACT_FORCES,
-    CONTACT_OTHER,
-    CONTACT_POSITION,
-    CONTACT_SIZE,
-    SIDE_ARENA,
-    SIDE_FRAME,
-    SIDE_RECORD,
-    SIDE_SIZE,
-)
+from gltf_bullet.numba_aot import kernel
+from gltf_bullet.solver.articulation_arrays import POSE, Articulation, articulation_at, scene_at
+from gltf_bullet.solver.island_layout import CONTACT, HELD, SIDE, islands_at
 from gltf_bullet.solver.row_metrics import add_path
 from gltf_bullet.solver.step_division import last_engine_step
 from gltf_bullet.transforms import FloatArray, IntArray
@@ -54,37 +41,42 @@ def add_contact_forces(
     dt: float,
 ) -> None:
     """What the engine's contacts exerted in the last step, on the articulations of one arena."""
-    for k in range(ints[arena.ARTICULATIONS]):
-        a = ints[ints[arena.RECORDS] + k]
-        for i in range(ints[a + arena.DOF_COUNT]):
-            work[ints[a + arena.CONTACT_FORCE] + i] = 0.0
+    scene = scene_at(ints, 0)
+    islands = islands_at(index, 0)
+    for k in range(scene.articulation_count):
+        articulation = articulation_at(ints, ints[scene.articulations + k])
+        for i in range(articulation.dof_count):
+            work[articulation.measured_contact_force + i] = 0.0
     last_dt = last_engine_step(ints, floats, dt)
-    share, since = dt / last_dt, last_dt / max(ints[arena.SUBSTEPS], 1)
+    share, since = dt / last_dt, last_dt / max(scene.substeps, 1)
     for c in range(contacts):
-        contact = index[layout.CONTACT] + CONTACT_SIZE * c
-        if values[contact + CONTACT_DISTANCE] <= -layout.HELD:
+        contact = islands.contact + CONTACT.size * c
+        if values[contact + CONTACT.distance] <= -HELD:
             continue
         for which in range(2):
-            side = index[layout.CONTACT_SIDES] + SIDE_SIZE * (2 * c + which)
-            if index[side + SIDE_ARENA] != number:
+            side = islands.contact_sides + SIDE.size * (2 * c + which)
+            if index[side + SIDE.scene] != number:
                 continue
-            a, sign = index[side + SIDE_RECORD], 1.0 if which == 0 else -1.0
-            wrench, reference = ints[a + arena.SCRATCH], ints[a + arena.REFERENCE]
+            articulation, sign = (
+                articulation_at(ints, index[side + SIDE.record]),
+                1.0 if which == 0 else -1.0,
+            )
+            wrench, reference = articulation.scratch, articulation.reference_point
             for k in range(3):
                 work[wrench + 3 + k] = 0.0
                 for i in range(3):
-                    force = share * values[contact + CONTACT_FORCES + i]
-                    direction = contact + CONTACT_DIRECTIONS + 3 * i
+                    force = share * values[contact + CONTACT.forces + i]
+                    direction = contact + CONTACT.directions + 3 * i
                     work[wrench + 3 + k] += force * values[direction + k]
             # The contact was where it is before the step moved the body: it is carried along, so
             # that its lever arm is the one of then (a wheel at 4 m/s and 60 Hz moves by 67 mm).
-            frame, arm = index[side + SIDE_FRAME], wrench + 6
-            twist = ints[a + arena.TWIST] + 6 * frame
-            com = ints[a + arena.POSE] + POSE_SIZE * frame + POSE_COM
+            frame, arm = index[side + SIDE.frame], wrench + 6
+            twist = articulation.twist + 6 * frame
+            com = articulation.pose + POSE.size * frame + POSE.com
             for k in range(3):
                 p, q = (k + 1) % 3, (k + 2) % 3
                 middle = 0.5 * (
-                    values[contact + CONTACT_POSITION + k] + values[contact + CONTACT_OTHER + k]
+                    values[contact + CONTACT.position + k] + values[contact + CONTACT.other + k]
                 )
                 speed = (
                     work[twist + 3 + k]
@@ -96,35 +88,40 @@ def add_contact_forces(
                 p, q = (k + 1) % 3, (k + 2) % 3
                 force = work[wrench + 3 + q]
                 work[wrench + k] = work[arm + p] * force - work[arm + q] * work[wrench + 3 + p]
-            add_path(ints, work, a, frame, wrench, sign, ints[a + arena.CONTACT_FORCE])
+            add_path(
+                ints, work, articulation, frame, wrench, sign, articulation.measured_contact_force
+            )
 
 
 @kernel
-def find_unknown_load(ints: IntArray, floats: FloatArray, work: FloatArray, a: int) -> None:
+def find_unknown_load(
+    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation
+) -> None:
     """The generalized force of others, from what the last step did to the velocities.
 
     With the masses that the step began with, as the engine reckons: those of now make loads out of
     its turn, and each load a larger one (measured: a ball of 1 cm and 1 kg on a soft joint 1 m away
     left at 10^5 m/s).
     """
-    n, last_dt = ints[a + arena.DOF_COUNT], floats[ints[a + arena.LAST_DT]]
-    unknown, lately = ints[a + arena.UNKNOWN], ints[a + arena.LATELY]
-    found, touched = ints[a + arena.CONTACT_FORCE], ints[a + arena.TOUCHED]
+    scene = scene_at(ints, 0)
+    n, last_dt = articulation.dof_count, floats[articulation.last_dt]
+    unknown, lately = articulation.external_force, articulation.momentum_residual
+    found, touched = articulation.measured_contact_force, articulation.predicted_contact_force
     # Constraints of the engine that close loops exert forces that nobody reports.
-    if last_dt <= 0.0 or ints[a + arena.CLOSURE_COUNT] or ints[arena.CUTS]:
+    if last_dt <= 0.0 or articulation.closure_count or scene.cut_count:
         return
     # Contacts are read of who has limits or drives: those of others would pass for pushes, which
     # the next parts would give again.
-    knows_contacts = ints[a + arena.ROW_COUNT] > 0
-    if ints[arena.PART] > 0 and knows_contacts and _is_pulse(ints, floats, work, a, last_dt):
+    knows_contacts = articulation.row_count > 0
+    if scene.part > 0 and knows_contacts and _is_pulse(ints, floats, work, articulation, last_dt):
         return
     unsteady = False
-    if ints[a + arena.MISPREDICTED]:
+    if articulation.mispredicted:
         for i in range(n):
             if work[found + i] != 0.0 or floats[touched + i] != 0.0:
                 unsteady = True
     for i in range(n):
-        raw = _raw_load(ints, floats, work, a, i, last_dt)
+        raw = _raw_load(floats, work, articulation, i, last_dt)
         before = floats[lately + i]
         floats[lately + i] = raw
         believed = 0.0
@@ -138,59 +135,75 @@ def find_unknown_load(ints: IntArray, floats: FloatArray, work: FloatArray, a: i
 
 @kernel
 def _raw_load(
-    ints: IntArray, floats: FloatArray, work: FloatArray, a: int, i: int, last_dt: float
+    floats: FloatArray,
+    work: FloatArray,
+    articulation: Articulation,
+    i: int,
+    last_dt: float,
 ) -> float:
     """What the last engine step owes to others, of one degree of freedom."""
-    n, mass = ints[a + arena.DOF_COUNT], ints[a + arena.LAST_MASS]
-    velocity, expected = ints[a + arena.VELOCITY], ints[a + arena.EXPECTED]
+    n, mass = articulation.dof_count, articulation.last_mass
+    velocity, expected = articulation.velocity, articulation.expected_velocity
     change = 0.0
     for k in range(n):
         change += floats[mass + n * i + k] * (work[velocity + k] - floats[expected + k])
-    raw = floats[ints[a + arena.UNKNOWN] + i] + change / last_dt
-    raw -= work[ints[a + arena.CONTACT_FORCE] + i] - floats[ints[a + arena.TOUCHED] + i]
-    return float(raw - floats[ints[a + arena.MOTOR_CHANGE] + i])
+    raw = floats[articulation.external_force + i] + change / last_dt
+    raw -= (
+        work[articulation.measured_contact_force + i]
+        - floats[articulation.predicted_contact_force + i]
+    )
+    return float(raw - floats[articulation.external_motor_change + i])
 
 
 @kernel
-def _is_pulse(ints: IntArray, floats: FloatArray, work: FloatArray, a: int, last_dt: float) -> bool:
+def _is_pulse(
+    ints: IntArray, floats: FloatArray, work: FloatArray, articulation: Articulation, last_dt: float
+) -> bool:
     """Whether others have pushed in the first part of a divided step, for all of that step.
 
     The engine forgets what it is given by ``applyExternalForce`` after each step of its own, so the
     push is given again in the parts that follow. One that goes on by itself is a load.
     """
-    n, pulse = ints[a + arena.DOF_COUNT], ints[a + arena.PULSE]
+    scene = scene_at(ints, 0)
+    n, pulse = articulation.dof_count, articulation.external_pulse
     pushed, other, told, fastest, lasting, left = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(n):
-        if ints[a + arena.BASE_DOF_COUNT] and not ints[ints[a + arena.IS_BASE_DOF] + i]:
+        if articulation.base_dof_count and not ints[articulation.is_base_dof + i]:
             continue  # Of the whole, what limbs do to each other cancels.
-        inertia = max(floats[ints[a + arena.LAST_MASS] + (n + 1) * i], 1e-30)
-        raw, known = _raw_load(ints, floats, work, a, i, last_dt), ints[a + arena.UNKNOWN] + i
+        inertia = max(floats[articulation.last_mass + (n + 1) * i], 1e-30)
+        raw, known = (
+            _raw_load(floats, work, articulation, i, last_dt),
+            articulation.external_force + i,
+        )
         push = raw - floats[known]
         lasting += floats[known] ** 2 / inertia
         left += raw * raw / inertia
-        contact = work[ints[a + arena.CONTACT_FORCE] + i] - floats[ints[a + arena.TOUCHED] + i]
+        contact = (
+            work[articulation.measured_contact_force + i]
+            - floats[articulation.predicted_contact_force + i]
+        )
         pushed += push * push / inertia
         other += contact * contact / inertia
         told += (push - floats[pulse + i]) ** 2 / inertia
         fastest = max(fastest, abs(push) / inertia * last_dt)
-    if ints[arena.PART] == 1:
+    if scene.part == 1:
         if not (fastest > NOTICED and pushed > PUSH * PUSH * other):
             return False
         for i in range(n):
-            push = _raw_load(ints, floats, work, a, i, last_dt)
-            floats[pulse + i] = push - floats[ints[a + arena.UNKNOWN] + i]
+            push = _raw_load(floats, work, articulation, i, last_dt)
+            floats[pulse + i] = push - floats[articulation.external_force + i]
         return True
-    if ints[arena.PART] == 2 and fastest > NOTICED and left < LASTS * LASTS * lasting:
+    if scene.part == 2 and fastest > NOTICED and left < LASTS * LASTS * lasting:
         # What has lasted from step to step was given anew in each: it acts in the rest of this one.
         for i in range(n):
-            floats[pulse + i] += floats[ints[a + arena.UNKNOWN] + i]
-            floats[ints[a + arena.UNKNOWN] + i] = 0.0
-            floats[ints[a + arena.LATELY] + i] = 0.0
+            floats[pulse + i] += floats[articulation.external_force + i]
+            floats[articulation.external_force + i] = 0.0
+            floats[articulation.momentum_residual + i] = 0.0
         return True
     if fastest > NOTICED and told < LASTS * LASTS * pushed:
         for i in range(n):
-            floats[ints[a + arena.UNKNOWN] + i] += floats[pulse + i]
-            floats[ints[a + arena.LATELY] + i] = floats[ints[a + arena.UNKNOWN] + i]
+            floats[articulation.external_force + i] += floats[pulse + i]
+            floats[articulation.momentum_residual + i] = floats[articulation.external_force + i]
             floats[pulse + i] = 0.0
         return True
     return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from gltf_bullet.solver.compiling import kernel
+from gltf_bullet.numba_aot import kernel
 from gltf_bullet.transforms import FloatArray
 
 __all__ = ["boxes_overlap", "distance_to_box"]

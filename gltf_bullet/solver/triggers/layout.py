@@ -1,138 +1,165 @@
-"""Where everything of a scene's triggers stands in the arrays that their kernel works on.
+"""The arrays of the triggers' kernel: integers, with :class:`Triggers` first, and floats.
 
-Integers begin with a header of the slots below; each holds a count, or the offset of a table. A
-*frame* is what colliders or volumes are placed in: a body, or a node without one; those of
+A *frame* is what colliders or volumes are placed in: a body, or a node without one; those of
 colliders come first, then one for each volume. Affine transforms are 12 numbers: a matrix [3, 3]
 and a translation.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
+from gltf_bullet.numba_aot import record, record_reader
+from gltf_bullet.solver.tables import FLOATS, INTS, Column, Packed, count, offsets, pack, table
 from gltf_bullet.transforms import FloatArray, IntArray
 
-__all__ = ["allocate", "allocate_pairs"]
+__all__ = [
+    "COLLIDER_SIZE", "FRAME", "PAIR", "PART", "PLACE", "SOURCE", "Triggers", "allocate",
+    "allocate_pairs", "triggers_at",
+]  # fmt: skip
 
-# --- header ---------------------------------------------------------------------------------------
+# --- rows of tables -------------------------------------------------------------------------------
 
-COLLIDER_FRAMES = 0
-"""Count."""
-FRAMES = 1
-"""Count of all."""
-COLLIDERS = 2
-VOLUMES = 3
-FILTERS = 4
-"""Count of the colliders' collision filters."""
-FRAME_SOURCE = 5
-"""[frames, SOURCE_SIZE], ints, fields below."""
-COLLIDER_PLACE = 6
-"""[colliders, PLACE_SIZE], ints."""
-VOLUME_PLACE = 7
-"""[volumes, PLACE_SIZE], ints."""
-ADMITS = 8
-"""[volume filters, filters], ints: whether a volume with the first senses a collider with the
-second."""
-FREE_POSE = 9
-"""[free bodies, 7], floats: position and rotation xyzw of inertial frames, filled in for a step."""
-FRAME = 10
-"""[frames, FRAME_SIZE], floats."""
-COLLIDER = 11
-"""[colliders, COLLIDER_SIZE], floats."""
-VOLUME = 12
-"""[volumes, VOLUME_SIZE], floats."""
-JOINTED = 13
-"""Switch: whether any frame is that of a jointed body."""
-VOLUMES_MOVE = 14
-"""Switch: whether any volume moved in the step; found by the kernel."""
-FAST = 15
-"""Count of colliders' frames that moved by more than a part of what they carry; likewise."""
-SCRATCH = 16
-"""[9], floats."""
-HEADER_SIZE = 17
 
-# --- fields of a frame ----------------------------------------------------------------------------
+class _Source(NamedTuple):
+    """What a frame moves with."""
 
-SOURCE_KIND = 0
-"""One of the four below."""
-SOURCE_FIRST = 1
-SOURCE_SECOND = 2
-SOURCE_SIZE = 3
+    kind: int = 1
+    """RESTS, FREE, LINK or GIVEN."""
+    first: int = 1
+    second: int = 1
+    size: int = 0
+
 
 RESTS = 0
-"""It never moves."""
+"""The frame never moves."""
 FREE = 1
-"""It moves with the free body of number FIRST."""
+"""The frame moves with the free body of number ``first``."""
 LINK = 2
-"""It moves with frame SECOND of the articulation with record FIRST."""
+"""The frame moves with frame ``second`` of the articulation whose record is at ``first``."""
 GIVEN = 3
-"""Its transform is filled in before each step."""
+"""The frame's transform is filled in before each step."""
 
-FRAME_LOCAL = 0
-"""[12] in what it moves with, or where it is given."""
-FRAME_NOW = 12
-"""[12] in the world after the step."""
-FRAME_BEFORE = 24
-"""[12] in the world before the step."""
-FRAME_THINNEST = 36
-"""[m], the smallest thickness of the colliders that it carries."""
-FRAME_SPEED = 37
-"""[m/s] in the step."""
-FRAME_SIZE = 38
 
-# --- fields of colliders and volumes --------------------------------------------------------------
+class _Frame(NamedTuple):
+    """Where a frame is."""
 
-PLACE_FRAME = 0
-PLACE_FILTER = 1
-PLACE_KIND = 2
-"""BOX, BALL, PLANE or another."""
-PLACE_OWNER = 3
-"""Motion node of a collider; the first one that a volume does not sense, -2 for none."""
-PLACE_SECOND_OWNER = 4
-PLACE_SIZE = 5
+    local: int = 12
+    """In what it moves with, or where it is given."""
+    now: int = 12
+    """In the world after the step."""
+    before: int = 12
+    """In the world before the step."""
+    thinnest: int = 1
+    """Smallest thickness of the colliders that it carries [m]."""
+    speed: int = 1
+    """Speed in the step [m/s]."""
+    size: int = 0
+
+
+class _Place(NamedTuple):
+    """A collider or a volume."""
+
+    frame: int = 1
+    filter: int = 1
+    kind: int = 1
+    """BOX, BALL, PLANE or OTHER."""
+    owner: int = 1
+    """Motion node of a collider; the first node that a volume does not sense, -2 for none."""
+    second_owner: int = 1
+    """The second node that a volume does not sense."""
+    size: int = 0
+
 
 OTHER = 0
 BOX = 1
 BALL = 2
 PLANE = 3
 
-PART_CENTER = 0
-"""[3] of the bounding box in the frame."""
-PART_HALVES = 3
-"""[3], half extents of that box [m]."""
-PART_AXES = 6
-"""[3, 3], its axes as columns, in the frame."""
-PART_INNER = 15
-"""Radius of a ball about the centre that the shape holds for certain [m], 0 if unknown."""
-PART_OUTER = 16
-"""Radius of a ball about the centre that holds the shape [m]."""
-PART_THICKNESS = 17
-"""[m]"""
-PART_NOW = 18
-"""[3], the centre in the world after the step. From here on the kernel fills in."""
-PART_BEFORE = 21
-"""[3], before it."""
-COLLIDER_SIZE = 24
-PART_WORLD_AXES = 24
-"""[3, 3] after the step, of volumes only."""
-PART_LOW = 33
-"""[3], corner of a box along the world's axes that holds the volume all through the step."""
-PART_HIGH = 36
-VOLUME_SIZE = 39
 
-# --- pairs that were found ------------------------------------------------------------------------
+class _Part(NamedTuple):
+    """The extent of a collider, which ends before ``world_axes``, or of a volume."""
 
-PAIR_VOLUME = 0
-PAIR_COLLIDER = 1
-PAIR_STATE = 2
-"""Sum of those below."""
-PAIR_SIZE = 3
+    center: int = 3
+    """Centre of the bounding box in the frame."""
+    halves: int = 3
+    """Half extents of that box [m]."""
+    axes: int = 9
+    """[3, 3], its axes as columns, in the frame."""
+    inner: int = 1
+    """Radius of a ball about the centre that the shape holds for certain [m], 0 if unknown."""
+    outer: int = 1
+    """Radius of a ball about the centre that holds the shape [m]."""
+    thickness: int = 1
+    """Smallest extent of the box [m]."""
+    now: int = 3
+    """The centre in the world after the step. The kernel fills in this part and those below."""
+    before: int = 3
+    """The centre before the step."""
+    world_axes: int = 9
+    """[3, 3] after the step."""
+    low: int = 3
+    """Corner of a box along the world's axes that holds the volume all through the step."""
+    high: int = 3
+    size: int = 0
+
+
+class _Pair(NamedTuple):
+    """A pair that was found."""
+
+    volume: int = 1
+    collider: int = 1
+    state: int = 1
+    """Sum of TOUCHES, UNSURE and PASSES."""
+    size: int = 0
+
 
 TOUCHES = 1
 UNSURE = 2
-"""Balls and boxes cannot tell whether they overlap now."""
+"""Balls and boxes do not tell whether the two overlap now."""
 PASSES = 4
-"""They move far enough past each other to have met in between."""
+"""The two move far enough past each other to have met in between."""
+
+SOURCE, FRAME, PLACE = offsets(_Source), offsets(_Frame), offsets(_Place)
+PART, PAIR = offsets(_Part), offsets(_Pair)
+COLLIDER_SIZE = PART.world_axes
+"""Floats of a collider's extent."""
+
+# --- the record -----------------------------------------------------------------------------------
+
+
+@record
+class Triggers:
+    """All triggers of a scene, and all colliders that they may sense."""
+
+    frame_count: int = count("f")
+    """Count of all frames."""
+    collider_count: int = count("c")
+    volume_count: int = count("v")
+    filter_count: int = count("colliders' filters")
+    collider_frame_count: int
+    is_jointed: int
+    """1 if any frame is that of a jointed body."""
+    volumes_move: int
+    """1 if any volume moved in the step; found by the kernel."""
+    fast_count: int
+    """Count of the colliders' frames that moved by a good part of what they carry; likewise."""
+    frame_source: int = table(INTS, "f", SOURCE.size)
+    collider_place: int = table(INTS, "c", PLACE.size)
+    volume_place: int = table(INTS, "v", PLACE.size)
+    admits: int = table(INTS, "volumes' filters", "colliders' filters")
+    """1 if a volume with the first filter senses a collider with the second."""
+    free_pose: int = table(FLOATS, "free", 7)
+    """Position and rotation xyzw of the inertial frames of free bodies, filled in for a step."""
+    frame: int = table(FLOATS, "f", FRAME.size)
+    collider: int = table(FLOATS, "c", COLLIDER_SIZE)
+    volume: int = table(FLOATS, "v", PART.size)
+    scratch: int = table(FLOATS, 9)
+
+
+triggers_at = record_reader(Triggers)
 
 # --- stages of ``watch`` ---
 
@@ -144,35 +171,16 @@ FIND = 2
 
 def allocate(
     collider_frames: int, colliders: int, volumes: int, free_bodies: int, admits: IntArray
-) -> tuple[IntArray, FloatArray]:
-    """Empty arrays; ``admits`` as ADMITS."""
-    frames = collider_frames + volumes
-    header = np.zeros(HEADER_SIZE, dtype=np.int64)
-    header[COLLIDER_FRAMES], header[FRAMES] = collider_frames, frames
-    header[COLLIDERS], header[VOLUMES], header[FILTERS] = colliders, volumes, admits.shape[1]
-    at = HEADER_SIZE
-    for slot, size in (
-        (FRAME_SOURCE, SOURCE_SIZE * frames),
-        (COLLIDER_PLACE, PLACE_SIZE * colliders),
-        (VOLUME_PLACE, PLACE_SIZE * volumes),
-        (ADMITS, admits.size),
-    ):
-        header[slot], at = at, at + size
-    table = np.zeros(at, dtype=np.int64)
-    table[:HEADER_SIZE] = header
-    table[at - admits.size :] = admits.ravel()
-    at = 0
-    for slot, size in (
-        (FREE_POSE, 7 * free_bodies),
-        (FRAME, FRAME_SIZE * frames),
-        (COLLIDER, COLLIDER_SIZE * colliders),
-        (VOLUME, VOLUME_SIZE * volumes),
-        (SCRATCH, 9),
-    ):
-        table[slot], at = at, at + size
-    return table, np.zeros(at)
+) -> tuple[IntArray, FloatArray, Packed]:
+    """Empty arrays, and where their tables are; ``admits`` as in :class:`Triggers`."""
+    columns = {INTS: Column(np.int64), FLOATS: Column(np.float64)}
+    counts = {"f": collider_frames + volumes, "c": colliders, "v": volumes, "free": free_bodies}
+    counts["volumes' filters"], counts["colliders' filters"] = admits.shape
+    given = {"collider_frame_count": collider_frames, "admits": admits}
+    packed = pack(Triggers, columns, counts, given)
+    return columns[INTS].made(), columns[FLOATS].made(), packed
 
 
-def allocate_pairs(count: int) -> IntArray:
+def allocate_pairs(number: int) -> IntArray:
     """Room for some pairs."""
-    return np.zeros(PAIR_SIZE * count, dtype=np.int64)
+    return np.zeros(PAIR.size * number, dtype=np.int64)

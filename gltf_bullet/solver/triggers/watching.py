@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import math
 
-from gltf_bullet.solver import arena
-from gltf_bullet.solver.compiling import entry, kernel
+from gltf_bullet.numba_aot import entry, kernel
+from gltf_bullet.solver.articulation_arrays import POSE, articulation_at, scene_at
 from gltf_bullet.solver.tree_kinematics import multiply, place_frames, rotation_from_quat
 from gltf_bullet.solver.triggers import layout
 from gltf_bullet.solver.triggers.boxes import boxes_overlap, distance_to_box
-from gltf_bullet.solver.triggers.layout import FIND, FOLLOW
+from gltf_bullet.solver.triggers.layout import (
+    COLLIDER_SIZE,
+    FIND,
+    FOLLOW,
+    FRAME,
+    PAIR,
+    PART,
+    PLACE,
+    SOURCE,
+    triggers_at,
+)
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["FAST_SHARE", "FIND", "FOLLOW", "watch"]
@@ -23,26 +33,28 @@ def _follow_frame(
     ints: IntArray, work: FloatArray, table: IntArray, numbers: FloatArray, f: int
 ) -> None:
     """Where a frame is now; where it was is kept."""
-    source = table[layout.FRAME_SOURCE] + layout.SOURCE_SIZE * f
-    kind, first = table[source + layout.SOURCE_KIND], table[source + layout.SOURCE_FIRST]
-    frame = table[layout.FRAME] + layout.FRAME_SIZE * f
-    now, local = frame + layout.FRAME_NOW, frame + layout.FRAME_LOCAL
+    triggers = triggers_at(table, 0)
+    source = triggers.frame_source + SOURCE.size * f
+    kind, first = table[source + SOURCE.kind], table[source + SOURCE.first]
+    frame = triggers.frame + FRAME.size * f
+    now, local = frame + FRAME.now, frame + FRAME.local
     for k in range(12):
-        numbers[frame + layout.FRAME_BEFORE + k] = numbers[now + k]
+        numbers[frame + FRAME.before + k] = numbers[now + k]
     if kind == layout.GIVEN:
         for k in range(12):
             numbers[now + k] = numbers[local + k]
     elif kind == layout.FREE:
-        pose = table[layout.FREE_POSE] + 7 * first
-        scratch = table[layout.SCRATCH]
+        pose = triggers.free_pose + 7 * first
+        scratch = triggers.scratch
         rotation_from_quat(numbers, pose + 3, numbers, scratch)
         _attach(numbers, scratch, numbers[pose], numbers[pose + 1], numbers[pose + 2], local, now)
     elif kind == layout.LINK:
-        pose = ints[first + arena.POSE] + arena.POSE_SIZE * table[source + layout.SOURCE_SECOND]
-        scratch, origin = table[layout.SCRATCH], pose + arena.POSE_ORIGIN
-        reference = ints[first + arena.REFERENCE]
+        articulation = articulation_at(ints, first)
+        pose = articulation.pose + POSE.size * table[source + SOURCE.second]
+        scratch, origin = triggers.scratch, pose + POSE.origin
+        reference = articulation.reference_point
         for k in range(9):
-            numbers[scratch + k] = work[pose + arena.POSE_ROTATION + k]
+            numbers[scratch + k] = work[pose + POSE.rotation + k]
         _attach(
             numbers,
             scratch,
@@ -90,52 +102,56 @@ def _follow(
     ints: IntArray, floats: FloatArray, work: FloatArray, table: IntArray, numbers: FloatArray
 ) -> None:
     """Place all frames; note which volumes moved and which frames of colliders are fast."""
-    if table[layout.JOINTED]:
-        for k in range(ints[arena.ARTICULATIONS]):
-            place_frames(ints, floats, work, ints[ints[arena.RECORDS] + k])
-    table[layout.VOLUMES_MOVE] = table[layout.FAST] = 0
-    for f in range(table[layout.FRAMES]):
+    triggers = triggers_at(table, 0)
+    if triggers.is_jointed:
+        scene = scene_at(ints, 0)
+        for k in range(scene.articulation_count):
+            articulation = articulation_at(ints, ints[scene.articulations + k])
+            place_frames(ints, floats, work, articulation)
+    triggers.volumes_move = triggers.fast_count = 0
+    for f in range(triggers.frame_count):
         _follow_frame(ints, work, table, numbers, f)
-        frame = table[layout.FRAME] + layout.FRAME_SIZE * f
-        now, before = frame + layout.FRAME_NOW, frame + layout.FRAME_BEFORE
-        if f < table[layout.COLLIDER_FRAMES]:
+        frame = triggers.frame + FRAME.size * f
+        now, before = frame + FRAME.now, frame + FRAME.before
+        if f < triggers.collider_frame_count:
             way = _apart(numbers, now + 9, before + 9)
-            if way > FAST_SHARE * numbers[frame + layout.FRAME_THINNEST]:
-                table[layout.FAST] += 1
+            if way > FAST_SHARE * numbers[frame + FRAME.thinnest]:
+                triggers.fast_count += 1
         else:
             for k in range(12):
                 if numbers[now + k] != numbers[before + k]:
-                    table[layout.VOLUMES_MOVE] = 1
+                    triggers.volumes_move = 1
 
 
 @kernel
 def _place_parts(table: IntArray, numbers: FloatArray, dt: float) -> None:
     """Where colliders and volumes are now and were before, and how fast their frames are."""
-    for f in range(table[layout.COLLIDER_FRAMES]):
-        frame = table[layout.FRAME] + layout.FRAME_SIZE * f
-        way = _apart(numbers, frame + layout.FRAME_NOW + 9, frame + layout.FRAME_BEFORE + 9)
-        numbers[frame + layout.FRAME_SPEED] = way / dt
-    for c in range(table[layout.COLLIDERS]):
-        place = table[layout.COLLIDER_PLACE] + layout.PLACE_SIZE * c
-        part = table[layout.COLLIDER] + layout.COLLIDER_SIZE * c
-        _place_part(table, numbers, table[place + layout.PLACE_FRAME], part)
-    for v in range(table[layout.VOLUMES]):
-        part = table[layout.VOLUME] + layout.VOLUME_SIZE * v
-        f = table[layout.COLLIDER_FRAMES] + v
+    triggers = triggers_at(table, 0)
+    for f in range(triggers.collider_frame_count):
+        frame = triggers.frame + FRAME.size * f
+        way = _apart(numbers, frame + FRAME.now + 9, frame + FRAME.before + 9)
+        numbers[frame + FRAME.speed] = way / dt
+    for c in range(triggers.collider_count):
+        place = triggers.collider_place + PLACE.size * c
+        part = triggers.collider + COLLIDER_SIZE * c
+        _place_part(table, numbers, table[place + PLACE.frame], part)
+    for v in range(triggers.volume_count):
+        part = triggers.volume + PART.size * v
+        f = triggers.collider_frame_count + v
         _place_part(table, numbers, f, part)
-        frame = table[layout.FRAME] + layout.FRAME_SIZE * f
-        low, high = part + layout.PART_LOW, part + layout.PART_HIGH
-        axes = part + layout.PART_WORLD_AXES
+        frame = triggers.frame + FRAME.size * f
+        low, high = part + PART.low, part + PART.high
+        axes = part + PART.world_axes
         # The box before the step first, in place of that after it.
-        for now in (layout.FRAME_BEFORE, layout.FRAME_NOW):
-            center = part + (layout.PART_NOW if now == layout.FRAME_NOW else layout.PART_BEFORE)
-            multiply(numbers, frame + now, numbers, part + layout.PART_AXES, numbers, axes)
+        for now in (FRAME.before, FRAME.now):
+            center = part + (PART.now if now == FRAME.now else PART.before)
+            multiply(numbers, frame + now, numbers, part + PART.axes, numbers, axes)
             for k in range(3):
                 reach = 0.0
                 for m in range(3):
-                    reach += abs(numbers[axes + 3 * k + m]) * numbers[part + layout.PART_HALVES + m]
+                    reach += abs(numbers[axes + 3 * k + m]) * numbers[part + PART.halves + m]
                 least, most = numbers[center + k] - reach, numbers[center + k] + reach
-                if now == layout.FRAME_NOW:
+                if now == FRAME.now:
                     least = min(least, numbers[low + k])
                     most = max(most, numbers[high + k])
                 numbers[low + k], numbers[high + k] = least, most
@@ -143,11 +159,12 @@ def _place_parts(table: IntArray, numbers: FloatArray, dt: float) -> None:
 
 @kernel
 def _place_part(table: IntArray, numbers: FloatArray, f: int, part: int) -> None:
-    frame = table[layout.FRAME] + layout.FRAME_SIZE * f
+    triggers = triggers_at(table, 0)
+    frame = triggers.frame + FRAME.size * f
     for k in range(2):
-        origin = frame + (layout.FRAME_BEFORE if k else layout.FRAME_NOW)
-        center = part + (layout.PART_BEFORE if k else layout.PART_NOW)
-        _apply(numbers, origin, part + layout.PART_CENTER, center)
+        origin = frame + (FRAME.before if k else FRAME.now)
+        center = part + (PART.before if k else PART.now)
+        _apply(numbers, origin, part + PART.center, center)
         for m in range(3):
             numbers[center + m] += numbers[origin + 9 + m]
 
@@ -155,13 +172,13 @@ def _place_part(table: IntArray, numbers: FloatArray, f: int, part: int) -> None
 @kernel
 def _is_near(numbers: FloatArray, volume: int, collider: int) -> bool:
     """Whether boxes around two parts met at any time in the step."""
-    reach = numbers[collider + layout.PART_OUTER]
+    reach = numbers[collider + PART.outer]
     for k in range(3):
-        now = numbers[collider + layout.PART_NOW + k]
-        before = numbers[collider + layout.PART_BEFORE + k]
-        if max(now, before) + reach < numbers[volume + layout.PART_LOW + k]:
+        now = numbers[collider + PART.now + k]
+        before = numbers[collider + PART.before + k]
+        if max(now, before) + reach < numbers[volume + PART.low + k]:
             return False
-        if min(now, before) - reach > numbers[volume + layout.PART_HIGH + k]:
+        if min(now, before) - reach > numbers[volume + PART.high + k]:
             return False
     return True
 
@@ -169,18 +186,19 @@ def _is_near(numbers: FloatArray, volume: int, collider: int) -> bool:
 @kernel
 def _state(table: IntArray, numbers: FloatArray, v: int, c: int) -> int:
     """Whether a near pair overlaps now, as far as balls and boxes tell, or may have met before."""
-    volume = table[layout.VOLUME] + layout.VOLUME_SIZE * v
-    collider = table[layout.COLLIDER] + layout.COLLIDER_SIZE * c
-    place = table[layout.COLLIDER_PLACE] + layout.PLACE_SIZE * c
-    kind = table[table[layout.VOLUME_PLACE] + layout.PLACE_SIZE * v + layout.PLACE_KIND]
-    axes, halves = volume + layout.PART_WORLD_AXES, volume + layout.PART_HALVES
-    a, b = collider + layout.PART_NOW, volume + layout.PART_NOW
+    triggers = triggers_at(table, 0)
+    volume = triggers.volume + PART.size * v
+    collider = triggers.collider + COLLIDER_SIZE * c
+    place = triggers.collider_place + PLACE.size * c
+    kind = table[triggers.volume_place + PLACE.size * v + PLACE.kind]
+    axes, halves = volume + PART.world_axes, volume + PART.halves
+    a, b = collider + PART.now, volume + PART.now
     x, y = numbers[a] - numbers[b], numbers[a + 1] - numbers[b + 1]
     z = numbers[a + 2] - numbers[b + 2]
     # Bounds on the distance of the collider's centre from the volume; exact where they are equal.
     lower = distance_to_box(x, y, z, numbers, axes, halves)
     upper = math.inf
-    inner = numbers[volume + layout.PART_INNER]
+    inner = numbers[volume + PART.inner]
     if inner > 0.0:
         upper = max(math.sqrt(x * x + y * y + z * z) - inner, 0.0)
     if kind == layout.BOX:
@@ -190,16 +208,16 @@ def _state(table: IntArray, numbers: FloatArray, v: int, c: int) -> int:
     elif kind == layout.PLANE:
         lower = x * numbers[axes + 1] + y * numbers[axes + 4] + z * numbers[axes + 7]
         upper = lower
-    inner = numbers[collider + layout.PART_INNER]
+    inner = numbers[collider + PART.inner]
     if inner > 0.0 and upper <= inner:
         return layout.TOUCHES
-    if lower <= numbers[collider + layout.PART_OUTER]:
-        if kind != layout.BOX or table[place + layout.PLACE_KIND] != layout.BOX:
+    if lower <= numbers[collider + PART.outer]:
+        if kind != layout.BOX or table[place + PLACE.kind] != layout.BOX:
             return layout.UNSURE
-        frame = table[layout.FRAME] + layout.FRAME_SIZE * table[place + layout.PLACE_FRAME]
-        scratch, local = table[layout.SCRATCH], collider + layout.PART_AXES
-        multiply(numbers, frame + layout.FRAME_NOW, numbers, local, numbers, scratch)
-        other = collider + layout.PART_HALVES
+        frame = triggers.frame + FRAME.size * table[place + PLACE.frame]
+        scratch, local = triggers.scratch, collider + PART.axes
+        multiply(numbers, frame + FRAME.now, numbers, local, numbers, scratch)
+        other = collider + PART.halves
         if boxes_overlap(x, y, z, numbers, axes, halves, scratch, other):
             return layout.TOUCHES
     return 0
@@ -208,48 +226,50 @@ def _state(table: IntArray, numbers: FloatArray, v: int, c: int) -> int:
 @kernel
 def _passes(table: IntArray, numbers: FloatArray, v: int, c: int) -> bool:
     """Whether two parts move far enough past each other to have met in between."""
-    if table[layout.FAST] == 0 and table[layout.VOLUMES_MOVE] == 0:
+    triggers = triggers_at(table, 0)
+    if triggers.fast_count == 0 and triggers.volumes_move == 0:
         return False
-    volume = table[layout.VOLUME] + layout.VOLUME_SIZE * v
-    collider = table[layout.COLLIDER] + layout.COLLIDER_SIZE * c
+    volume = triggers.volume + PART.size * v
+    collider = triggers.collider + COLLIDER_SIZE * c
     total = 0.0
     for k in range(3):
-        shift = numbers[collider + layout.PART_NOW + k] - numbers[collider + layout.PART_BEFORE + k]
-        shift -= numbers[volume + layout.PART_NOW + k] - numbers[volume + layout.PART_BEFORE + k]
+        shift = numbers[collider + PART.now + k] - numbers[collider + PART.before + k]
+        shift -= numbers[volume + PART.now + k] - numbers[volume + PART.before + k]
         total += shift * shift
-    thickness = numbers[collider + layout.PART_THICKNESS] + numbers[volume + layout.PART_THICKNESS]
+    thickness = numbers[collider + PART.thickness] + numbers[volume + PART.thickness]
     return bool(math.sqrt(total) > FAST_SHARE * thickness)
 
 
 @kernel
 def _find(table: IntArray, numbers: FloatArray, pairs: IntArray) -> int:
     """List near pairs that may be reported."""
+    triggers = triggers_at(table, 0)
     count = 0
-    for v in range(table[layout.VOLUMES]):
-        volume = table[layout.VOLUME] + layout.VOLUME_SIZE * v
-        sensed = table[layout.VOLUME_PLACE] + layout.PLACE_SIZE * v
-        admits = table[layout.ADMITS] + table[layout.FILTERS] * table[sensed + layout.PLACE_FILTER]
-        for c in range(table[layout.COLLIDERS]):
-            collider = table[layout.COLLIDER] + layout.COLLIDER_SIZE * c
+    for v in range(triggers.volume_count):
+        volume = triggers.volume + PART.size * v
+        sensed = triggers.volume_place + PLACE.size * v
+        admits = triggers.admits + triggers.filter_count * table[sensed + PLACE.filter]
+        for c in range(triggers.collider_count):
+            collider = triggers.collider + COLLIDER_SIZE * c
             if not _is_near(numbers, volume, collider):
                 continue
-            place = table[layout.COLLIDER_PLACE] + layout.PLACE_SIZE * c
-            owner = table[place + layout.PLACE_OWNER]
-            if owner == table[sensed + layout.PLACE_OWNER]:
+            place = triggers.collider_place + PLACE.size * c
+            owner = table[place + PLACE.owner]
+            if owner == table[sensed + PLACE.owner]:
                 continue
-            if owner == table[sensed + layout.PLACE_SECOND_OWNER]:
+            if owner == table[sensed + PLACE.second_owner]:
                 continue
-            if table[admits + table[place + layout.PLACE_FILTER]] == 0:
+            if table[admits + table[place + PLACE.filter]] == 0:
                 continue
-            at = layout.PAIR_SIZE * count
+            at = PAIR.size * count
             count += 1
-            if at + layout.PAIR_SIZE <= len(pairs):
+            if at + PAIR.size <= len(pairs):
                 state = _state(table, numbers, v, c)
                 if state != layout.TOUCHES and _passes(table, numbers, v, c):
                     state |= layout.PASSES
-                pairs[at + layout.PAIR_VOLUME] = v
-                pairs[at + layout.PAIR_COLLIDER] = c
-                pairs[at + layout.PAIR_STATE] = state
+                pairs[at + PAIR.volume] = v
+                pairs[at + PAIR.collider] = c
+                pairs[at + PAIR.state] = state
     return count
 
 
@@ -279,9 +299,10 @@ def watch(
     Returns:
         How many pairs were found, also where there is no room for so many; -1: FIND was left out.
     """
+    triggers = triggers_at(table, 0)
     if stages & FOLLOW:
         _follow(ints, floats, work, table, numbers)
-        if table[layout.FAST]:
+        if triggers.fast_count:
             return -1
     if stages & FIND:
         _place_parts(table, numbers, dt)

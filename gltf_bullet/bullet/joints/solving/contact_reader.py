@@ -31,19 +31,7 @@ from gltf_bullet.bullet.state import link_state
 from gltf_bullet.solver import contact_following as following
 from gltf_bullet.solver.contact_following import ENDS, PASSES_ON, ROW_SIZE, SORT, SPREAD, WRITE
 from gltf_bullet.solver.entries import follow_contacts
-from gltf_bullet.solver.island_layout import (
-    CONTACT_DIRECTIONS,
-    CONTACT_DISTANCE,
-    CONTACT_FORCES,
-    FREE_GAIN,
-    FREE_INERTIA,
-    FREE_MASS,
-    FREE_MOMENTS,
-    FREE_ROTATION,
-    FREE_SIZE,
-    FREE_VELOCITY,
-    HELD,
-)
+from gltf_bullet.solver.island_layout import CONTACT, FREE, HELD
 from gltf_bullet.transforms import FloatArray, IntArray, Pose, cross, matrices_from_quats
 
 __all__ = ["ContactMemory", "ContactReader", "Owners", "Touching", "owners"]
@@ -86,7 +74,7 @@ class RobotLoads:
             link: Index of the link.
             values: Values of the link, as ``island_layout`` has them.
         """
-        velocity = np.array(values[FREE_VELOCITY : FREE_VELOCITY + 6])
+        velocity = np.array(values[FREE.velocity : FREE.velocity + 6])
         before = self.memory.get((body, link))
         if before is None:
             self._next[body, link] = velocity, np.zeros(6), dt
@@ -109,20 +97,20 @@ def _contact_gain(
 ) -> FloatArray:
     """Return the change of a link's velocity and spin by the contacts of the last step, [6]."""
     table = rows.reshape(-1, ROW_SIZE)
-    table = table[table[:, _FIELDS + CONTACT_DISTANCE] > -HELD]
+    table = table[table[:, _FIELDS + CONTACT.distance] > -HELD]
     force, torque = np.zeros(3), np.zeros(3)
     for side, sign in ((0, 1.0), (1, -1.0)):
         mine = table[(table[:, side] == body) & (table[:, 2 + side] == link), _FIELDS:]
-        directions = mine[:, CONTACT_DIRECTIONS:CONTACT_DISTANCE].reshape(-1, 3, 3)
-        pushes = mine[:, CONTACT_FORCES : CONTACT_FORCES + 3]
+        directions = mine[:, CONTACT.directions : CONTACT.distance].reshape(-1, 3, 3)
+        pushes = mine[:, CONTACT.forces : CONTACT.forces + 3]
         forces = sign * np.einsum("nk,nki->ni", pushes, directions)
         arms = 0.5 * (mine[:, :3] + mine[:, 3:6]) - np.array(values[:3])
         force += forces.sum(axis=0)
         torque += cross(arms, forces).sum(axis=0)
-    turn = matrices_from_quats(np.array(values[FREE_ROTATION : FREE_ROTATION + 4]))
-    moments = np.array(values[FREE_MOMENTS : FREE_MOMENTS + 3])
+    turn = matrices_from_quats(np.array(values[FREE.rotation : FREE.rotation + 4]))
+    moments = np.array(values[FREE.moments : FREE.moments + 3])
     spin = turn @ ((turn.T @ torque) / moments)
-    return dt * np.concatenate([force / values[FREE_MASS], spin])
+    return dt * np.concatenate([force / values[FREE.mass], spin])
 
 
 # --- Constraints of other people on our bodies, as rows of the solve like the contacts ------------
@@ -210,13 +198,13 @@ class ForeignConstraints:
 # --- Bodies with contacts that no scene solves, as tables for the solve ---------------------------
 
 Load: TypeAlias = Callable[[int, int, Sequence[float]], Sequence[float] | None]
-"""Returns the gains [6] by external forces of a moving link (body, link, its FREE_SIZE numbers), or
+"""Returns the gains [6] by external forces of a moving link (body, link, its FREE.size numbers), or
 ``None``.
 """
 
-_WORLD = (*(0.0,) * 6, 1.0, *(0.0,) * (FREE_SIZE - 7))
+_WORLD = (*(0.0,) * 6, 1.0, *(0.0,) * (FREE.size - 7))
 """Values of the immovable world as a free body."""
-_PADDING = (0.0,) * (FREE_SIZE - FREE_INERTIA)
+_PADDING = (0.0,) * (FREE.size - FREE.inertia)
 _NO_SPIN = (0.0,) * 3
 
 
@@ -237,7 +225,7 @@ class FreeSides:
         """``gain``: change of velocity by gravity within the step [m/s], shape [3]."""
         self._client_id, self._gain, self._load = client_id, gain, load
         self.values: list[float] = []
-        """FREE_SIZE numbers per body."""
+        """FREE.size numbers per body."""
         self.by_link: dict[EngineLink, FreeSide] = {}
         """Bodies by id and link; -1 for all links of a body that moves as a whole."""
 
@@ -265,7 +253,7 @@ class FreeSides:
         gains: Sequence[float] = (*gain, *_NO_SPIN)
         if moves and link >= 0:
             gains = self._load(body, link, values) or gains
-        self.values += (*values[:FREE_GAIN], *gains, *_PADDING)
+        self.values += (*values[: FREE.gain], *gains, *_PADDING)
         return FreeSide(number, PASSES_ON if moves else ENDS, friction)
 
 
@@ -474,7 +462,7 @@ class Touching:
         marks = self._marks = reader.marks
         self._arrays = (rows, len(rows) // ROW_SIZE, marks, reader.frictions)
         count = follow_contacts(*self._arrays, marks, rows, SORT)
-        start = int(marks[following.BODIES])
+        start = following.marks_at(marks, 0).links
         links = marks[start : start + 2 * count].tolist()
         self._body_of: list[int] = links[::2]
         self._link_of: list[int] = links[1::2]
@@ -487,7 +475,7 @@ class Touching:
 
     @property
     def free_bodies(self) -> list[float]:
-        """FREE_SIZE numbers of each free body."""
+        """FREE.size numbers of each free body."""
         return self._free.values
 
     def reaches_all(self, scene: int) -> bool:
@@ -530,7 +518,8 @@ class Touching:
         if not any(self._states):
             return False
         marks, states = self._marks, self._states
-        at, fresh = int(marks[following.STATES]), int(marks[following.FRESH])
+        marked = following.marks_at(marks, 0)
+        at, fresh = marked.states, marked.fresh
         goes_on = True
         while goes_on:
             marks[at : at + len(states)] = states
@@ -541,7 +530,7 @@ class Touching:
                     self._take(side)
                 goes_on |= states[side] == PASSES_ON
         marks[at : at + len(states)] = states
-        at = int(marks[following.NUMBERS])
+        at = marked.numbers
         marks[at : at + len(self._numbers)] = self._numbers
         self._reader.frictions[: len(states)] = self._frictions
         return True

@@ -18,17 +18,18 @@ from gltf_bullet.bullet.exchange.native_calls import (
     JointTables,
     NativeWorld,
     joint_tables,
-    lease_numbers,
+    ownership_numbers,
     scene_plan,
 )
-from gltf_bullet.bullet.joints.scene_arena import Arena
+from gltf_bullet.bullet.joints.scene_arrays import SceneArrays
 from gltf_bullet.bullet.joints.solving.scene_islands import SceneIslands
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.planning.plan_memo import MemoKey, PlanMemo
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver import outcomes
-from gltf_bullet.solver.engine import calls, stepping
-from gltf_bullet.solver.engine.stepping import advance
+from gltf_bullet.solver.engine import stepping
+from gltf_bullet.solver.engine.calls import START_COUNT
+from gltf_bullet.solver.engine.stepping import advance, ownership_at
 from gltf_bullet.solver.entries import prepare
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -50,7 +51,11 @@ class EngineIo:
     """True if kernels do not read contacts, because rules and filters forbid them all."""
 
     def __init__(
-        self, client_id: int, arena: Arena, islands: SceneIslands, sources: Sequence[StateSource]
+        self,
+        client_id: int,
+        arena: SceneArrays,
+        islands: SceneIslands,
+        sources: Sequence[StateSource],
     ) -> None:
         """Prepare the calls.
 
@@ -68,7 +73,7 @@ class EngineIo:
             arena.work[arena.motor_targets],
             arena.work[arena.motor_bounds],
             arena.ints[arena.own_motors],
-            arena.taken,
+            arena.externally_driven,
         )
         """Forces and motors by PyBullet's calls."""
         self._states = MultibodyStates(
@@ -131,7 +136,7 @@ class NativeIo(EngineIo):
         self._python, self._islands = calls_for_python, islands
         self.commands, self.forget_bases = calls_for_python.commands, calls_for_python.forget_bases
         self._fetch, self._meet_nothing = fetch, meet_nothing
-        self._start_count = int(islands.native[1][calls.START_COUNT])
+        self._start_count = int(islands.native[1][START_COUNT])
         """Number of bodies whose contacts the solve includes."""
         self._blind_calls = 0
 
@@ -159,24 +164,25 @@ class NativeIo(EngineIo):
         advance(row, stepping.LEARN, 0.0, 0.0, 0.0, 0.0)
         self._islands.forget()
         # Impossible contacts are not read: a sixth of a cart-pole's step (measured).
-        _, plan, lease = self._islands.native
-        is_alone = int(lease[stepping.COUNT]) >> 32 == lease[stepping.OWN]
+        _, plan, tags = self._islands.native
+        ownership = ownership_at(tags, 0)
+        is_alone = int(ownership.bodies) >> 32 == ownership.tag_count
         self.is_blind = bool(self._start_count) and is_alone and self._meet_nothing()
         self._blind_calls = 0
-        plan[calls.START_COUNT] = 0 if self.is_blind else self._start_count
+        plan[START_COUNT] = 0 if self.is_blind else self._start_count
 
     def look_around(self) -> None:
         """See :meth:`EngineIo.look_around`."""
         self._blind_calls += 1
         if self._blind_calls % _BLIND_CALLS == 0 and len(self._fetch()):
             self._meet_nothing, self.is_blind = lambda: False, False
-            self._islands.native[1][calls.START_COUNT] = self._start_count
+            self._islands.native[1][START_COUNT] = self._start_count
 
 
 def connect(
     io: EngineIo,
     session: EngineSession,
-    arena: Arena,
+    arena: SceneArrays,
     islands: SceneIslands,
     sources: Sequence[StateSource],
     starts: Sequence[int],
@@ -219,7 +225,7 @@ def connect(
     ids = [body for body, *_ in sources]
     first, exerted = arena.commands.start, arena.motor_forces.start
     plan = scene_plan(joints, ids, first, exerted, starts, loops)
-    islands.connect((world.engine, plan, lease_numbers(session, body_ids)))
+    islands.connect((world.engine, plan, ownership_numbers(session, body_ids)))
     if memo.get(_ANSWERS, answers):
         return NativeIo(io, islands, world.contacts, meet_nothing)
     # The library differs from the known one in spite of its version.

@@ -12,23 +12,23 @@ import numpy.typing as npt
 import pybullet
 
 from gltf_bullet.bullet.exchange.native_calls import NativeWorld
-from gltf_bullet.bullet.joints.arena_frames import FLOATING_STATE
 from gltf_bullet.bullet.joints.articulation import Articulation
-from gltf_bullet.bullet.joints.scene_arena import Arena
+from gltf_bullet.bullet.joints.articulation_builder import FLOATING_STATE
+from gltf_bullet.bullet.joints.scene_arrays import SceneArrays
 from gltf_bullet.bullet.joints.solving.contact_reader import ContactReader, Touching
 from gltf_bullet.bullet.joints.solving.engine_io import EngineIo, connect
 from gltf_bullet.bullet.joints.solving.scene_islands import SceneIslands
 from gltf_bullet.bullet.joints.solving.step_warnings import StepWarnings
 from gltf_bullet.bullet.session import EngineSession
 from gltf_bullet.errors import EngineError
+from gltf_bullet.numba_aot import IntTable
 from gltf_bullet.planning.plan_memo import PlanMemo
-from gltf_bullet.solver import arena as slots
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver import outcomes
-from gltf_bullet.solver.compiling import IntTable
 from gltf_bullet.solver.engine import stepping
 from gltf_bullet.solver.engine.stepping import advance
 from gltf_bullet.solver.entries import prepare
+from gltf_bullet.solver.island_layout import SCENE
 from gltf_bullet.transforms import FloatArray, IntArray
 
 __all__ = ["JointSolver"]
@@ -63,8 +63,8 @@ class JointWriter:
                 self._bodies.append((body, [link for link, _ in links], places, speeds))
         self._is_floating = any(base == FLOATING_STATE for base, _ in record.states)
         self._state = articulation.state[:at]
-        self._last = articulation.arena.model(record, slots.LAST_STATE, at)
-        self._placed = articulation.arena.model(record, slots.PLACED, 1)
+        self._last = articulation.arena.view(record, "last_state")
+        self._placed = articulation.arena.view(record, "is_at_last_state")
 
     def write(self) -> None:
         """Write the arena's coordinates into the engine, bases that cannot move left out."""
@@ -119,7 +119,7 @@ class JointSolver:
     def __init__(
         self,
         client_id: int,
-        arena: Arena,
+        arena: SceneArrays,
         articulations: Sequence[Articulation],
         contacts: ContactReader,
     ) -> None:
@@ -140,7 +140,8 @@ class JointSolver:
         self.islands = SceneIslands(arena)
         self.io = EngineIo(client_id, arena, self.islands, self._sources)
         """Reads joint states from the engine and applies forces."""
-        self._external_forces: list[FloatArray] = []
+        self.external_forces: list[FloatArray] = []
+        """Tables of the forces of :meth:`apply_force` in the coming step."""
         self.is_last_part = True
         """True if the coming engine step ends a step."""
         self.has_closed = False
@@ -232,26 +233,21 @@ class JointSolver:
                 f for f, k in enumerate(frames.multibody) if k >= 0 and states.masses[f] > 0.0
             ]
             nodes = np.array([frames.node[f] for f in massive], dtype=np.intp)
-            pull = self.arena.model(articulation.record, slots.PULL, len(frames.link), 3)
+            pull = self.arena.view(articulation.record, "field_acceleration")
             pull[massive] = self.gravity_change(states.com[massive], nodes)
 
     def apply_force(self, number: int, frame: int, force: FloatArray, torque: FloatArray) -> None:
         """Apply a force [N] at a frame's centre of mass and a torque [N m] in the coming step."""
         record = self.arena.records[number]
-        external = self.arena.model(record, slots.EXTERNAL, len(record.frames.link), 6)
+        external = self.arena.view(record, "announced_wrench")
         external[frame, :3] += torque
         external[frame, 3:] += force
-        self._external_forces.append(external)
+        self.external_forces.append(external)
 
     @property
     def is_undisturbed(self) -> bool:
         """True if kernels have all data that the coming solve depends on."""
         return self.is_native and self.gravity_change is None and self.contacts.is_undisturbed
-
-    @property
-    def has_external_forces(self) -> bool:
-        """True if :meth:`apply_force` was called for the coming step."""
-        return bool(self._external_forces)
 
     @property
     def has_joints(self) -> bool:
@@ -264,7 +260,7 @@ class JointSolver:
         """Read the engine; return the contacts of the articulations, or ``None``."""
         self._read(is_next=is_next)
         touching = self.contacts.read(dt, gravity)
-        self.islands.cells[layout.TOUCHING] = touching is not None
+        self.islands.cells[SCENE.touching] = touching is not None
         self.is_known = touching is None or not touching.readers
         return touching
 
@@ -292,10 +288,10 @@ class JointSolver:
         """Record a step whose forces were applied."""
         self.last = (dt, gravity)
         self.pairs_seen, self.has_closed = None, False
-        if self._external_forces and self.is_last_part:
-            for external in self._external_forces:
+        if self.external_forces and self.is_last_part:
+            for external in self.external_forces:
                 external[:] = 0.0
-            self._external_forces.clear()
+            self.external_forces.clear()
 
     def take(self, found: int, dt: float, gravity: Sequence[float]) -> None:
         """Finish what a kernel has solved, and applied unless its outcome says otherwise.
@@ -352,7 +348,7 @@ class JointSolver:
         return [
             JointWriter(articulation)
             for articulation in self.articulations
-            if self.arena.ints[articulation.record.offset + slots.CLOSURE_COUNT]
+            if self.arena.record(articulation.record).closure_count
         ]
 
     def forget_motors(self) -> None:

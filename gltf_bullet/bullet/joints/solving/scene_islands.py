@@ -15,21 +15,24 @@ from gltf_bullet.bullet.exchange.contact_memory import (
     make_memory,
 )
 from gltf_bullet.bullet.exchange.native_calls import NO_NATIVE
-from gltf_bullet.bullet.joints.scene_arena import Arena
+from gltf_bullet.bullet.joints.scene_arrays import SceneArrays
 from gltf_bullet.bullet.joints.solving.contact_reader import Touching
-from gltf_bullet.solver import arena as slots
+from gltf_bullet.numba_aot import IntTable
 from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver import outcomes
-from gltf_bullet.solver.compiling import IntTable
+from gltf_bullet.solver.articulation_arrays import PARTICIPATION
 from gltf_bullet.solver.contact_following import ROW_SIZE, places
 from gltf_bullet.solver.entries import prepare, solve
 from gltf_bullet.solver.island_layout import (
     FINISH,
+    FREE,
     GATHER,
     OPEN,
     PREPARE,
     RELIEVE,
+    SCENE,
     SOLVE,
+    islands_at,
 )
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -45,10 +48,10 @@ _SPARE = 1.5
 class SceneIslands:
     """The islands of one scene: bodies coupled by contacts and constraints."""
 
-    def __init__(self, arena: Arena) -> None:
+    def __init__(self, arena: SceneArrays) -> None:
         """Allocate arrays for the articulations of one scene, ``arena``, without contacts."""
         self.arena = arena
-        self._guests: WeakKeyDictionary[Arena, IntTable] = WeakKeyDictionary()
+        self._guests: WeakKeyDictionary[SceneArrays, IntTable] = WeakKeyDictionary()
         """Rows of other scenes' arenas with these islands."""
         self.native = NO_NATIVE
         """Arrays by which kernels call the engine; ``NO_NATIVE`` if only Python can."""
@@ -59,8 +62,8 @@ class SceneIslands:
         self._most_marked = 0
         self._marks: IntArray = places(0)
         self._rows = sum(
-            int(arena.ints[record.offset + slots.TOTAL_ROWS]) for record in arena.records
-        ) + 6 * int(arena.ints[slots.CUTS])
+            int(arena.record(record).total_rows) for record in arena.records
+        ) + 6 * int(arena.header.cut_count)
         self._dofs = sum(record.dof_count for record in arena.records)
         self._room = (len(arena.records), self._rows, 0, 0, self._dofs)
         self.index, self._values = layout.allocate(*self._room, 1024)
@@ -69,7 +72,7 @@ class SceneIslands:
         self.cells = cells_of(self.row)
         """The numbers of :attr:`row`, read and written at a quarter of NumPy's cost."""
 
-    def _row_of(self, arena: Arena) -> IntTable:
+    def _row_of(self, arena: SceneArrays) -> IntTable:
         """Return the row of a scene's arrays with these islands."""
         if arena is self.arena:
             return layout.row_of(
@@ -88,10 +91,10 @@ class SceneIslands:
         self._renew_row()
 
     def _renew_row(self) -> None:
-        touching = self.cells[layout.TOUCHING]
+        touching = self.cells[SCENE.touching]
         self.row = self._row_of(self.arena)
         self.cells = cells_of(self.row)
-        self.cells[layout.TOUCHING] = touching
+        self.cells[SCENE.touching] = touching
 
     def forget(self) -> None:
         """Clear the memory of contacts, which is void if the world has changed."""
@@ -130,7 +133,7 @@ class SceneIslands:
         touching: Touching,
         dt: float,
         gravity: Sequence[float],
-        joined: Mapping[int, Arena],
+        joined: Mapping[int, SceneArrays],
     ) -> tuple[int, dict[int, int]]:
         """Solve a scene with contacts; return its outcome, and those of the joined scenes.
 
@@ -141,7 +144,7 @@ class SceneIslands:
             joined[k + 1] if k + 1 in joined else self._borrow(touching, k, dt, gravity)
             for k in range(len(touching.readers))
         ]
-        free = len(touching.free_bodies) // layout.FREE_SIZE
+        free = len(touching.free_bodies) // FREE.size
         contacts = self.fill(touching, others)
         prepare(self.row, PREPARE, 0, contacts, dt, *gravity)
         for k, arena in joined.items():
@@ -161,7 +164,7 @@ class SceneIslands:
         self._remember(touching)
         found = {k: int(solve(rows[k - 1], FINISH, k, contacts, free, dt)) for k in joined}
         for other in others:
-            other.ints[[record.offset + slots.ACTS for record in other.records]] = 1
+            other.ints[[record.offset + PARTICIPATION for record in other.records]] = 1
         return status, found
 
     def _remember(self, touching: Touching) -> None:
@@ -177,7 +180,9 @@ class SceneIslands:
                 del self._touches[next(iter(self._touches))]
             self._renew_row()
 
-    def _borrow(self, touching: Touching, k: int, dt: float, gravity: Sequence[float]) -> Arena:
+    def _borrow(
+        self, touching: Touching, k: int, dt: float, gravity: Sequence[float]
+    ) -> SceneArrays:
         """Return another scene's arena in its present state, for an island that reaches it.
 
         Its memory stays: forces on it are applied by its own solve, or they would add up.
@@ -187,7 +192,7 @@ class SceneIslands:
         memory = other.memory()
         for number, articulation in enumerate(reader.articulations):
             reached = (k + 1, number) in touching.articulations
-            other.ints[articulation.record.offset + slots.ACTS] = 2 if reached else 0
+            other.ints[articulation.record.offset + PARTICIPATION] = 2 if reached else 0
             if reached:
                 articulation.evaluate()
         prepare(self._row_of(other), PREPARE, 0, 0, dt, *gravity)
@@ -196,17 +201,17 @@ class SceneIslands:
 
     # --- room ---------------------------------------------------------------------------------
 
-    def fill(self, touching: Touching, others: Sequence[Arena]) -> int:
+    def fill(self, touching: Touching, others: Sequence[SceneArrays]) -> int:
         """Write contacts and free bodies into the islands; return the number of contacts."""
         numbers = touching.free_bodies
-        free = len(numbers) // layout.FREE_SIZE
+        free = len(numbers) // FREE.size
         count = touching.fill(self.index, self._values)
         records = [(other, record) for other in others for record in other.records]
         needed = (
             len(self.arena.records) + free + len(records),
             self._rows
             + 3 * abs(count)
-            + sum(int(k.ints[record.offset + slots.TOTAL_ROWS]) for k, record in records),
+            + sum(int(k.record(record).total_rows) for k, record in records),
             abs(count),
             free,
             self._dofs + 6 * free + sum(record.dof_count for _, record in records),
@@ -219,15 +224,16 @@ class SceneIslands:
                 )
             )
             count = touching.fill(self.index, self._values)
-        start = self.index[layout.FREE]
+        start = islands_at(self.index, 0).free
         self._values[start : start + len(numbers)] = numbers
         return count
 
     def make_room(self, *room: int) -> None:
         """Allocate larger arrays; ``room``: blocks, rows, contacts, free bodies and velocities."""
+        islands = islands_at(self.index, 0)
         floats = max(
-            int(self.index[layout.CAPACITY] - self.index[layout.FIRST]),
-            int(_SPARE * (self.index[layout.NEEDED] - self.index[layout.FIRST])),
+            int(islands.capacity - islands.first),
+            int(_SPARE * (islands.needed - islands.first)),
         )
         blocks, rows, contacts, free, dofs = room or self._room
         self._room = (blocks, rows, contacts, free, dofs)

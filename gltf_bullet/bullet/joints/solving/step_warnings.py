@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gltf_bullet.bullet.joints.arena_rows import is_engine_constraint
 from gltf_bullet.bullet.joints.articulation import Articulation
+from gltf_bullet.bullet.joints.articulation_builder import is_engine_constraint
 from gltf_bullet.diagnostics import Diagnostics, Issue, IssueKind, JsonPointer, Severity
 from gltf_bullet.planning.joints.rows import RowMetric
-from gltf_bullet.solver import arena as slots
-from gltf_bullet.solver import island_layout as layout
 from gltf_bullet.solver import outcomes
+from gltf_bullet.solver.island_layout import islands_at
 from gltf_bullet.solver.step_division import MOST_STEPS
 from gltf_bullet.transforms import IntArray
 
@@ -87,7 +86,7 @@ class StepWarnings:
     def _name_taken_over(self) -> None:
         """Report the joints with externally driven axes."""
         for articulation in self._articulations:
-            articulation.arena.ints[articulation.record.offset + slots.TAKES_OVER] = 0
+            articulation.arena.record(articulation.record).external_drive_started = 0
             if not articulation.externally_driven.any():
                 continue
             for row in np.flatnonzero(articulation.rows.is_drive).tolist():
@@ -99,7 +98,7 @@ class StepWarnings:
         """Report bodies whose joints move too far in a step of ``dt`` seconds."""
         for articulation in self._articulations:
             record, arena = articulation.record, articulation.arena
-            needed = float(arena.floats[arena.ints[record.offset + slots.COMING]])
+            needed = float(arena.view(record, "coming_division")[0])
             if needed > 1.0:
                 self._report(STEP_DIVIDED, _body_at(articulation, 0), time_step=dt)
             if needed > MOST_STEPS:
@@ -111,12 +110,13 @@ class StepWarnings:
     def _name_left(self) -> None:
         """Report the joints whose limits are exceeded."""
         for articulation in self._articulations:
-            record, ints = articulation.record, articulation.arena.ints
-            row = int(ints[record.offset + slots.OVERSHOT]) - 1
+            record, arena = articulation.record, articulation.arena
+            fields = arena.record(record)
+            row = int(fields.overshot_row) - 1
             if row >= 0:
-                ints[record.offset + slots.OVERSHOT] = 0
-                ints[record.offset + slots.OVERSHOT_NAMED] = 1
-                values = articulation.arena.table(record, slots.ROW_VALUE, row + 1)
+                fields.overshot_row = 0
+                fields.overshoot_reported = 1
+                values = arena.view(record, "row_value")
                 lower, upper = articulation.rows.lower[row], articulation.rows.upper[row]
                 gap = float(max(lower - values[row], values[row] - upper))
                 planned_row = articulation.plan.rows[row]
@@ -127,20 +127,21 @@ class StepWarnings:
 
     def _name_unconverged(self, index: IntArray) -> None:
         """Report a body of each island without converged forces, from the islands' integers."""
-        label = index[layout.UNCONVERGED_LABEL]
+        islands = islands_at(index, 0)
+        labels = index[islands.block_label :]
         for articulation in self._articulations:
-            block = articulation.arena.ints[articulation.record.offset + slots.BLOCK]
-            if block >= 0 and index[index[layout.BLOCK_LABEL] + block] == label:
+            block = articulation.arena.record(articulation.record).block
+            if block >= 0 and labels[block] == islands.unconverged_label:
                 self._report(FORCES_NOT_FOUND, _body_at(articulation, 0))
 
     def name_open_loops(self) -> None:
         """Report the joints of loops that stay open."""
         for articulation in self._articulations:
-            record, ints = articulation.record, articulation.arena.ints
-            number = int(ints[record.offset + slots.TORN]) - 1
-            ints[record.offset + slots.TORN] = 0
+            fields = articulation.arena.record(articulation.record)
+            number = int(fields.open_loop) - 1
+            fields.open_loop = 0
             if number >= 0:
-                gaps = articulation.arena.table(record, slots.CLOSURE_GAP, number + 1, 3)
+                gaps = articulation.arena.view(articulation.record, "closure_gap")
                 closed = [c for c in articulation.plan.loop_constraints if is_engine_constraint(c)]
                 planned = articulation.plan.joints[closed[number].joint]
                 gap = float(np.abs(gaps[number]).max())
@@ -150,7 +151,7 @@ class StepWarnings:
         """Return the message about forces that are not finite."""
         for articulation in self._articulations:
             record = articulation.record
-            tau = articulation.arena.table(record, slots.TAU, record.dof_count)
+            tau = articulation.arena.view(record, "joint_force")
             if not np.isfinite(tau).all():
                 nodes = [n for n in record.frames.node if n >= 0]
                 return f"the joints of nodes {nodes} ask for a force that is not finite"

@@ -13,12 +13,19 @@ from types import ModuleType
 
 import pytest
 
+from gltf_bullet.numba_aot import library, object_cache
+from gltf_bullet.numba_aot.declarations import IS_COMPILED
+from gltf_bullet.numba_aot.library import (
+    LEVELS,
+    library_name,
+    link,
+    linker,
+    package_library,
+    project,
+    source_digest,
+)
+from gltf_bullet.numba_aot.wrappers import c_name, python_name
 from gltf_bullet.solver import entries
-from gltf_bullet.solver.compiling import keeping, library
-from gltf_bullet.solver.compiling.declaring import IS_COMPILED
-from gltf_bullet.solver.compiling.library import LEVELS, library_name, package_library
-from gltf_bullet.solver.compiling.linking import link, linker
-from gltf_bullet.solver.compiling.wrapping import c_name, python_name
 from gltf_bullet.solver.entries import build_libraries
 from gltf_bullet.transforms import IntArray
 
@@ -43,8 +50,8 @@ NAMES = (c_name(f"{__name__}.last_of"), python_name(f"{__name__}.last_of"))
 @pytest.fixture(scope="module")
 def linked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A library of one entry, for the lowest level."""
-    from gltf_bullet.solver.compiling.building import build
-    from gltf_bullet.solver.compiling.targets import level_machine
+    from gltf_bullet.numba_aot.library import level_machine
+    from gltf_bullet.numba_aot.translation import build
 
     folder = tmp_path_factory.mktemp("linked")
     [code] = build(last_of, level_machine("x86-64-v2"))
@@ -57,11 +64,10 @@ def linked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def solver(tmp_path: Path, linked: Path) -> Path:
     """A package of one kernel, with a library for each level."""
     folder = tmp_path / "solver"
-    (folder / "compiling").mkdir(parents=True)
-    (folder / "compiled").mkdir()
-    shutil.copy(Path(library.__file__), folder / "compiling")
+    (folder / "compiled").mkdir(parents=True)
+    shutil.copy(Path(library.__file__), folder)
     (folder / "kernel.py").write_text("ONE = 1\n")
-    digest = driver_of(folder).source_digest()
+    digest = source_digest([folder])
     for level in LEVELS:
         shutil.copy(linked, folder / "compiled" / library_name(level, digest))
     return folder
@@ -69,11 +75,12 @@ def solver(tmp_path: Path, linked: Path) -> Path:
 
 def driver_of(folder: Path) -> ModuleType:
     """The module as a new process of that package would have it."""
-    spec = importlib.util.spec_from_file_location("copied", folder / "compiling" / "library.py")
+    spec = importlib.util.spec_from_file_location("copied", folder / "library.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    module.configure(module.Project("p", "kernels", "", "", (folder,), folder / "compiled"))
     return module
 
 
@@ -114,8 +121,8 @@ def test_no_folder_but_the_package_own_is_looked_into(
         monkeypatch.setenv("LD_LIBRARY_PATH", str(planted))
         monkeypatch.syspath_prepend(str(tmp_path))
         assert driver_of(solver).package_library() is None
-    assert library.FOLDER.is_absolute()
-    assert library.FOLDER.parent == Path(entries.__file__).parent
+    assert project().libraries.is_absolute()
+    assert project().libraries.parent == Path(entries.__file__).parent
 
 
 @needs_linker
@@ -162,7 +169,7 @@ def test_other_systems_and_interpreters_get_none(
 def test_a_library_that_cannot_be_loaded_is_passed_over(solver: Path) -> None:
     module = driver_of(solver)
     module._processor_features = lambda: LEVELS["x86-64-v3"]
-    (solver / "compiled" / library_name("x86-64-v3", module.source_digest())).write_bytes(b"none")
+    (solver / "compiled" / library_name("x86-64-v3", source_digest([solver]))).write_bytes(b"none")
     assert level_found(module) == "x86-64-v2"
 
 
@@ -188,16 +195,16 @@ def test_a_process_that_finds_one_needs_no_compiler_and_no_folder(tmp_path: Path
 @pytest.fixture
 def no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is compiled, and Numba is not installed."""
-    monkeypatch.setattr(keeping, "package_library", lambda: None)
+    monkeypatch.setattr(object_cache, "package_library", lambda: None)
     monkeypatch.setitem(sys.modules, "numba", None)  # type: ignore[arg-type]
 
 
 def test_without_numba_the_message_says_what_to_install(no_compiler: None) -> None:
     with pytest.raises(ImportError, match=r"pip install 'gltf_bullet\[jit\]'") as caught:
-        keeping.compile_side_by_side(("json",))
+        object_cache.compile_side_by_side(("json",))
     assert caught.value.name == "numba"
     with pytest.raises(ImportError, match=r"gltf_bullet\[jit\]"):
-        keeping.object_code(last_of)
+        object_cache.object_code(last_of)
 
 
 ROLL = """
@@ -205,10 +212,10 @@ import hashlib, json, sys
 import pybullet
 import gltf_bullet as gb
 from pathlib import Path
-from gltf_bullet.solver.compiling import declaring, keeping, library
+from gltf_bullet.numba_aot import object_cache, library
 
 folder, level, *files = sys.argv[1:]
-library.FOLDER = Path(folder)
+library.configure(library.project()._replace(libraries=Path(folder)))
 library._processor_features = lambda: library.LEVELS.get(level, frozenset())
 said = {}
 for file in files:
@@ -230,7 +237,7 @@ print(json.dumps([found and found.path.name.rpartition("-")[0], said]))
 @pytest.mark.slow
 def test_libraries_and_compiled_kernels_move_everything_alike_to_the_bit(tmp_path: Path) -> None:
     """LLVM fuses no product with a sum and reorders no sum unless told to, on any processor."""
-    folder = library.FOLDER
+    folder = project().libraries
     if package_library() is None:
         folder = tmp_path
         build_libraries(folder)

@@ -6,8 +6,8 @@ import io
 
 import pytest
 
-from gltf_bullet.solver.compiling import progress
-from gltf_bullet.solver.compiling.progress import ProgressLine
+from gltf_bullet.numba_aot import progress
+from gltf_bullet.numba_aot.progress import ProgressLine
 
 
 class Terminal(io.StringIO):

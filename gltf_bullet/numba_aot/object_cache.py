@@ -18,6 +18,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from gltf_bullet.numba_aot.builds import run_workers
+from gltf_bullet.numba_aot.declarations import ENTRIES, entry_name
+from gltf_bullet.numba_aot.library import (
+    host_machine,
+    package_library,
+    processor,
+    project,
+    source_digest,
+)
+from gltf_bullet.numba_aot.progress import ProgressLine, expect
 from gltf_bullet.private_folders import (
     PrivateFolder,
     UnsafeFolderError,
@@ -26,32 +36,21 @@ from gltf_bullet.private_folders import (
     say_unsafe,
     usual_folders,
 )
-from gltf_bullet.solver.compiling import progress
-from gltf_bullet.solver.compiling.library import package_library, source_digest
-from gltf_bullet.solver.compiling.progress import ProgressLine
-from gltf_bullet.solver.compiling.registry import ENTRIES, entry_name
-from gltf_bullet.solver.compiling.targets import host_machine, processor
-from gltf_bullet.solver.compiling.workers import run_workers
 
-__all__ = ["compile_side_by_side", "fill_folder", "object_code"]
+__all__ = ["announcement", "compile_side_by_side", "fill_folder", "object_code"]
 
 _KEPT_VERSIONS = 3
 """Folders of earlier sources that are kept: several installations may share a machine."""
 _COMPLETE = "complete"
 """File in the folder that says that all entries are in it."""
-_IS_WORKER = "GLTF_BULLET_COMPILES"
+_IS_WORKER = "NUMBA_AOT_FOLDER"
 """Environment variable of processes that only compile: for which folder."""
-_TASK = "from gltf_bullet.solver.compiling.keeping import fill_folder; fill_folder()"
+_TASK = "from gltf_bullet.numba_aot.object_cache import fill_folder; fill_folder()"
 """The task of these processes, once their modules are imported."""
 _LONGEST_WAIT = 120.0
 """[s] after which a compilation by somebody else is given up."""
 _CHECK = hashlib.sha256
 """Of what is kept: its digest stands before it."""
-_MISSING = (
-    "the joint solver has no machine code for this machine, and Numba, which makes it, is not "
-    "installed: pip install 'gltf_bullet[jit]'"
-)
-_TEXT = "gltf_bullet: compiling the joint solver, once on this machine (under a minute)"
 _announced: list[bool] = []
 
 
@@ -67,16 +66,22 @@ def object_code(function: Callable[..., Any]) -> bytes:
         return kept
     if not _announced:
         _announced.append(True)
-        sys.stderr.write(f"{_TEXT} ...\n")
+        sys.stderr.write(f"{announcement()} ...\n")
     return _build(function)
+
+
+def announcement() -> str:
+    """Say what is compiled now, and how long that takes."""
+    made = project()
+    return f"{made.name}: compiling {made.title}, once on this machine ({made.duration})"
 
 
 def fill_folder() -> None:
     """Build all declared entries that are not kept, and say how far it is; workers do this."""
-    from gltf_bullet.solver.compiling.building import work_of
+    from gltf_bullet.numba_aot.translation import work_of
 
     missing = [function for function in ENTRIES if _kept(function) is None]
-    progress.expect(work_of(missing, processors=1))
+    expect(work_of(missing, processors=1))
     for function in missing:
         _build(function)
 
@@ -92,7 +97,7 @@ def _kept(function: Callable[..., Any]) -> bytes | None:
 
 def _build(function: Callable[..., Any]) -> bytes:
     # Numba is imported where something is to be built.
-    from gltf_bullet.solver.compiling.building import build
+    from gltf_bullet.numba_aot.translation import build
 
     [code] = build(function, host_machine())
     folder = _folder()
@@ -126,7 +131,7 @@ def compile_side_by_side(modules: tuple[str, ...]) -> None:
     from filelock import FileLock, Timeout
 
     _announced.append(True)
-    line = ProgressLine(_TEXT, sys.stderr)
+    line = ProgressLine(announcement(), sys.stderr)
     try:
         # The system lets go of it for who is killed meanwhile.
         with FileLock(folder.path / "compiling", timeout=_LONGEST_WAIT):
@@ -143,13 +148,19 @@ def compile_side_by_side(modules: tuple[str, ...]) -> None:
 def _require_compiler() -> None:
     for name in ("llvmlite", "numba"):
         if find_spec(name) is None:
-            raise ImportError(_MISSING, name=name)
+            raise ImportError(
+                f"{project().title} has no machine code for this machine, and Numba, which makes "
+                f"it, is not installed: {project().hint}",
+                name=name,
+            )
 
 
 @cache
 def _fingerprint() -> str:
     """Of everything that the machine code depends on."""
-    digest = hashlib.sha256(f"{sys.version} {processor()} {source_digest()}".encode())
+    digest = hashlib.sha256(
+        f"{sys.version} {processor()} {source_digest(project().sources)}".encode()
+    )
     numba = find_spec("numba")
     if numba is not None and numba.origin is not None:
         # Its versions, without importing it, and without ``importlib.metadata``, which takes 25 ms.
@@ -164,7 +175,7 @@ def _folder() -> PrivateFolder | None:
     if waiting := os.environ.get(_IS_WORKER):
         return _opened(Path(waiting))
     stated = os.environ.get("NUMBA_CACHE_DIR")
-    roots = [Path(stated) / "gltf_bullet"] if stated else usual_folders()
+    roots = [Path(stated) / project().name] if stated else usual_folders()
     for root in roots:
         folder = _opened(root / name, is_stated=bool(stated))
         if folder is not None:

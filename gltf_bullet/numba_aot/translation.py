@@ -9,37 +9,53 @@ it stand a C function and one for Python, and the result needs nothing but the C
 from __future__ import annotations
 
 import contextlib
+import dis
 from collections.abc import Callable, Collection, Iterator
+from functools import cache
 from types import FunctionType
 from typing import Any
 
 import numba
 from llvmlite import binding as llvm  # type: ignore[import-untyped]
+from llvmlite import ir
+from numba.core import cgutils
 from numba.core.codegen import CPUCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.cpu import CPUContext
 from numba.core.types.functions import BaseFunction
+from numba.extending import intrinsic
 from numba.np import arrayobj
 
-from gltf_bullet.solver.compiling import primitives, progress
-from gltf_bullet.solver.compiling.registry import KERNELS, PRIMITIVES, argument_kinds, entry_name
-from gltf_bullet.solver.compiling.wrapping import c_name, python_name, wrappers
+from gltf_bullet.numba_aot.declarations import (
+    KERNELS,
+    PRIMITIVES,
+    RECORD_READERS,
+    RECORDS,
+    FloatArray,
+    IntArray,
+    argument_kinds,
+    entry_name,
+)
+from gltf_bullet.numba_aot.progress import advance
+from gltf_bullet.numba_aot.wrappers import c_name, python_name, wrappers
 
 __all__ = ["build", "work_of"]
 
 _config: Any = numba.config
 _types: Any = numba.types
+_intrinsic: Any = intrinsic
+_arrays: Any = arrayobj
 
 _TYPES = {
-    "IntArray": "int64[::1]",
-    "IntTable": "int64[:, ::1]",
-    "FloatArray": "float64[::1]",
-    "int": "int64",
-    "float": "float64",
-    "bool": "boolean",
+    "IntArray": _types.int64[::1],
+    "IntTable": _types.int64[:, ::1],
+    "FloatArray": _types.float64[::1],
+    "int": _types.int64,
+    "float": _types.float64,
+    "bool": _types.boolean,
 }
-"""Numba's names of the annotations in kernels."""
+"""Numba's types of the annotations in kernels; all others are records."""
 
 _WITHOUT_EFFECT = {
     *("with_lifting", "inline_closure_likes", "make_function_op_code_to_jit_function"),
@@ -70,7 +86,7 @@ class _Translation(Compiler):
 def build(function: Callable[..., Any], *machines: Any) -> list[bytes]:
     """An entry as object code for each of some processors; ``loading`` finds its way in it."""
     with _plain_translation():
-        compiled = _translate(function, "int64")
+        compiled = _translate(function, _types.int64)
     [result] = compiled.overloads.values()
     own_names = [named(entry_name(function)) for named in (c_name, python_name)]
     text = wrappers(entry_name(function), argument_kinds(function), result.fndesc.mangled_name)
@@ -87,7 +103,7 @@ def build(function: Callable[..., Any], *machines: Any) -> list[bytes]:
                 defined.linkage = "internal"
         _optimise(module, machine)
         built.append(bytes(machine.emit_object(module)))
-        progress.advance(_finishing(function))
+        advance(_finishing(function))
     return built
 
 
@@ -120,11 +136,14 @@ def _reached(function: Callable[..., Any]) -> set[Callable[..., Any]]:
 
 def _calls(function: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
     """The kernels and primitives that a kernel calls, by the names that it has for them."""
-    named = {name: function.__globals__.get(name) for name in function.__code__.co_names}
+    # Names of attributes stand in ``co_names`` as well.
+    read = {k.argval for k in dis.get_instructions(function) if k.opname == "LOAD_GLOBAL"}
+    named = {name: function.__globals__.get(name) for name in sorted(read)}
     return {
         name: called
         for name, called in named.items()
-        if isinstance(called, FunctionType) and (called in KERNELS or called in PRIMITIVES)
+        if isinstance(called, FunctionType)
+        and (called in KERNELS or called in PRIMITIVES or called in RECORD_READERS)
     }
 
 
@@ -145,10 +164,12 @@ def _optimise(module: Any, machine: Any) -> None:
     builder.getModulePassManager().run(module, builder)
 
 
-def _translate(function: Callable[..., Any], result: str = "") -> Any:
+def _translate(function: Callable[..., Any], result: Any = None) -> Any:
     """A kernel as Numba's function, for one signature, with everything that it calls."""
     if function in PRIMITIVES:
-        return getattr(primitives, function.__name__)
+        return _COMPILED_PRIMITIVES[function.__name__]
+    if function in RECORD_READERS:
+        return _record_reader(RECORD_READERS[function])
     if function not in _translated:
         translated = {name: _translate(called) for name, called in _calls(function).items()}
         names = {**function.__globals__, **translated}
@@ -157,11 +178,14 @@ def _translate(function: Callable[..., Any], result: str = "") -> Any:
         options: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
         options |= {"error_model": "numpy", "pipeline_class": _Translation}
         compiled: Any = numba.njit(**options)(plain)
-        arguments = ", ".join(_TYPES[kind] for kind in argument_kinds(function))
-        compiled.compile(f"{result}({arguments},)")
+        arguments = tuple(
+            _record_type(kind) if kind in RECORDS else _TYPES[kind]
+            for kind in argument_kinds(function)
+        )
+        compiled.compile(arguments if result is None else result(*arguments))
         compiled.disable_compile()
         _translated[function] = compiled
-        progress.advance(_size(function))
+        advance(_size(function))
     return _translated[function]
 
 
@@ -222,3 +246,88 @@ def _remembering(find: Callable[..., Any]) -> Callable[..., Any]:
 
 def _left_open(_library: object) -> None:
     """Whoever needs it finished finishes it later."""
+
+
+# --- primitives: what compiled kernels do in a form of their own ----------------------------------
+
+
+def _array_of(item: Any) -> Any:
+    """What makes an address and a length an array, as Numba's ``carray`` does with allocations."""
+    kind = _types.Array(item, 1, "C")
+
+    def declare(_context: object, _address: object, _count: object) -> Any:
+        def generate(context: Any, builder: Any, _signature: object, values: Any) -> Any:
+            made = _arrays.make_array(kind)(context, builder)
+            size = context.get_constant(_types.intp, 8)
+            _arrays.populate_array(
+                made,
+                data=builder.inttoptr(values[0], made.data.type),
+                shape=[values[1]],
+                strides=[size],
+                itemsize=size,
+                meminfo=None,
+            )
+            return made._getvalue()  # noqa: SLF001
+
+        return kind(_types.int64, _types.int64), generate
+
+    return _intrinsic(declare)
+
+
+_words_at: Callable[[int, int], IntArray] = _array_of(_types.int64)
+_doubles_at: Callable[[int, int], FloatArray] = _array_of(_types.float64)
+
+
+def _ints_at(table: Any, row: int, column: int) -> IntArray:
+    return _words_at(table[row, column], table[row, column + 1])
+
+
+def _floats_at(table: Any, row: int, column: int) -> FloatArray:
+    return _doubles_at(table[row, column], table[row, column + 1])
+
+
+# What yields an array is put into the code around it: without allocations none can be returned.
+_inlined: Any = numba.njit(inline="always")
+
+
+def _declare_call(_context: object, _address: object, arguments: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        parts: Any = cgutils.unpack_tuple(builder, values[1])  # type: ignore[no-untyped-call]
+        kinds = [context.get_value_type(kind) for kind in signature.args[1].types]
+        function = ir.FunctionType(ir.IntType(64), kinds)
+        return builder.call(builder.inttoptr(values[0], function.as_pointer()), parts)
+
+    kinds = _types.Tuple([_types.unliteral(kind) for kind in arguments.types])
+    return _types.int64(_types.int64, kinds), generate
+
+
+_COMPILED_PRIMITIVES: dict[str, Any] = {
+    "words_at": _words_at,
+    "doubles_at": _doubles_at,
+    "ints_at": _inlined(_ints_at),
+    "floats_at": _inlined(_floats_at),
+    "call": _intrinsic(_declare_call),
+}
+"""By the names that ``declarations`` has for them."""
+
+
+@cache
+def _record_type(name: str) -> Any:
+    """Numba's type of a record: a pointer into the array that holds it."""
+    return numba.from_dtype(RECORDS[name])
+
+
+@cache
+def _record_reader(name: str) -> Any:
+    """The address of a record that begins at a number of an array."""
+    record = _record_type(name)
+
+    def declare(_context: object, array: Any, offset: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            data = _arrays.make_array(signature.args[0])(context, builder, values[0]).data
+            at = context.cast(builder, values[1], signature.args[1], _types.int64)
+            return builder.bitcast(builder.gep(data, [at]), context.get_value_type(record))
+
+        return record(array, offset), generate
+
+    return _intrinsic(declare)

@@ -1,18 +1,28 @@
-"""Machine code becomes functions for Python; Numba is not needed for that."""
+"""Entries: machine code as functions that Python calls; Numba is not needed for that."""
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from functools import partial
 from threading import RLock
 from typing import Any
 
 import numpy as np
 
-from gltf_bullet.solver.compiling.library import Code
-from gltf_bullet.solver.compiling.targets import host_machine, llvm
+from gltf_bullet.numba_aot.declarations import (
+    ENTRIES,
+    IS_COMPILED,
+    KERNELS,
+    Function,
+    argument_kinds,
+    entry_name,
+)
+from gltf_bullet.numba_aot.library import Code, host_machine, llvm, package_library
+from gltf_bullet.numba_aot.object_cache import object_code
+from gltf_bullet.numba_aot.wrappers import c_name, python_name
 
-__all__ = ["Entry", "code_of_object"]
+__all__ = ["Entry", "address_of", "code_of_object", "entry", "load"]
 
 _FASTCALL = 0x80
 """``METH_FASTCALL`` of Python's headers."""
@@ -36,6 +46,8 @@ _Function = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.py_object, ctypes.c_void_
 """What ``METH_FASTCALL`` stands for."""
 _kept: list[Any] = []
 """What lives as long as the process."""
+_entries: dict[int, Entry] = {}
+"""By the identity of what Python calls: its hash is that of its code, which comes later."""
 _loading = RLock()
 """Of code that two threads load, one forgets what the other runs."""
 
@@ -86,7 +98,7 @@ class Entry:
 
 
 def code_of_object(data: bytes, c_name: str, python_name: str) -> Code:
-    """Load object code that ``building.build`` made for this processor."""
+    """Load object code that ``translation.build`` made for this processor."""
     binding = llvm()
     engine = binding.create_mcjit_compiler(binding.parse_assembly(""), host_machine())
     engine.add_object_file(binding.ObjectFileRef.from_data(data))
@@ -96,3 +108,48 @@ def code_of_object(data: bytes, c_name: str, python_name: str) -> Code:
         int(engine.get_function_address(python_name)),
         engine,
     )
+
+
+def entry(function: Function) -> Function:
+    """A kernel that Python calls, and compiled code by :func:`address_of`: it yields an integer.
+
+    Its machine code comes with :func:`load`.
+    """
+    KERNELS.add(function)
+    ENTRIES.append(function)
+    if not IS_COMPILED:
+        return function
+    made = Entry(
+        function.__name__,
+        function.__doc__ or "",
+        argument_kinds(function),
+        partial(_code_of, function),
+    )
+    _entries[id(made.function)] = made
+    return made.function  # type: ignore[no-any-return]
+
+
+def _code_of(function: Callable[..., Any]) -> Code:
+    """Find an entry's machine code: in the package, else kept on this machine, else built now."""
+    names = [named(entry_name(function)) for named in (c_name, python_name)]
+    library = package_library()
+    code = None if library is None else library.code_of(*names)
+    return code or code_of_object(object_code(function), *names)
+
+
+def load(*functions: Any) -> None:
+    """Have the machine code of entries, all that were declared without any: they are slow to come.
+
+    Raises:
+        ImportError: It is neither in the package nor kept, and Numba is not installed.
+    """
+    wanted = [id(function) for function in functions] if functions else list(_entries)
+    for number in wanted:
+        if number in _entries:  # not while somebody debugs it
+            _entries[number].load()
+
+
+def address_of(function: Any) -> int:
+    """Of an entry, as a C function; of each array it takes the address and the lengths."""
+    load(function)
+    return _entries[id(function)].address

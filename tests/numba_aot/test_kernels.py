@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 from filelock import FileLock, Timeout
 
+from gltf_bullet.numba_aot import address_of, call, entry, kernel, load, object_cache, words_at
+from gltf_bullet.numba_aot.declarations import IS_COMPILED, IntTable
 from gltf_bullet.private_folders import private_folder
-from gltf_bullet.solver.compiling import address_of, call, entry, keeping, kernel, load, words_at
-from gltf_bullet.solver.compiling.declaring import IS_COMPILED, IntTable
 from gltf_bullet.solver.entries import load_entries
 from gltf_bullet.transforms import FloatArray, IntArray
 
@@ -54,8 +54,8 @@ def last_of(values: IntArray) -> int:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where the entries of a test are kept."""
-    monkeypatch.setattr(keeping, "_folder", lambda: private_folder(tmp_path))
-    monkeypatch.setattr(keeping, "_announced", [True])
+    monkeypatch.setattr(object_cache, "_folder", lambda: private_folder(tmp_path))
+    monkeypatch.setattr(object_cache, "_announced", [True])
     return tmp_path
 
 
@@ -64,8 +64,8 @@ def added(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., in
     """Built once."""
     with pytest.MonkeyPatch.context() as patch:
         folder = private_folder(tmp_path_factory.mktemp("kernels"))
-        patch.setattr(keeping, "_folder", lambda: folder)
-        patch.setattr(keeping, "_announced", [True])
+        patch.setattr(object_cache, "_folder", lambda: folder)
+        patch.setattr(object_cache, "_announced", [True])
         compiled = entry(add_up)
         load(compiled)
         yield compiled
@@ -121,8 +121,8 @@ def test_a_damaged_file_is_made_anew(folder: Path, damage: bytes) -> None:
 
 
 def test_without_a_folder_kernels_are_built_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeping, "_folder", lambda: None)
-    monkeypatch.setattr(keeping, "_announced", [True])
+    monkeypatch.setattr(object_cache, "_folder", lambda: None)
+    monkeypatch.setattr(object_cache, "_announced", [True])
     assert entry(last_of)(np.array([1, 9], dtype=np.int64)) == 9
 
 
@@ -162,10 +162,10 @@ def test_nobody_waits_for_a_process_that_was_killed_while_it_compiled(
     (folder / "sleeps.py").write_text("import time\ntime.sleep(1000)\n")
     code = (
         "from gltf_bullet.private_folders import private_folder; "
-        "from gltf_bullet.solver.compiling import keeping; "
-        f"keeping._folder = lambda: private_folder({str(folder)!r}); "
-        "keeping.package_library = lambda: None; "
-        "keeping.compile_side_by_side(('sleeps',))"
+        "from gltf_bullet.numba_aot import object_cache; "
+        f"object_cache._folder = lambda: private_folder({str(folder)!r}); "
+        "object_cache.package_library = lambda: None; "
+        "object_cache.compile_side_by_side(('sleeps',))"
     )
     places = os.pathsep.join([str(folder), *filter(None, sys.path)])
     killed = subprocess.Popen(
@@ -178,14 +178,14 @@ def test_nobody_waits_for_a_process_that_was_killed_while_it_compiled(
     while not is_held(lock):
         assert killed.poll() is None
         time.sleep(0.02)
-    monkeypatch.setattr(keeping, "package_library", lambda: None)
-    monkeypatch.setattr(keeping, "_LONGEST_WAIT", 0.0)
-    keeping.compile_side_by_side(("json",))
+    monkeypatch.setattr(object_cache, "package_library", lambda: None)
+    monkeypatch.setattr(object_cache, "_LONGEST_WAIT", 0.0)
+    object_cache.compile_side_by_side(("json",))
     assert not (folder / "complete").exists()  # while the other one lives it is waited for
     os.killpg(killed.pid, signal.SIGKILL)
     killed.wait()
-    monkeypatch.setattr(keeping, "_LONGEST_WAIT", 20.0)
-    keeping.compile_side_by_side(("json",))
+    monkeypatch.setattr(object_cache, "_LONGEST_WAIT", 20.0)
+    object_cache.compile_side_by_side(("json",))
     assert (folder / "complete").exists()
 
 

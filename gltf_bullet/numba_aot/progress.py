@@ -10,6 +10,8 @@ import time
 from collections.abc import Iterable
 from typing import IO
 
+from gltf_bullet.numba_aot.library import project
+
 __all__ = ["ProgressLine", "advance", "expect", "report_to"]
 
 _reported: list[IO[str]] = []
@@ -52,7 +54,8 @@ class ProgressLine:
         self._expected = self._done = 0
         self._lock = threading.Lock()
         self._is_terminal = stream.isatty()
-        self._begin = "\r\x1b[Kgltf_bullet: " if self._is_terminal else "gltf_bullet: "
+        name = project().name
+        self._begin = f"\r\x1b[K{name}: " if self._is_terminal else f"{name}: "
         self._write(f"{text} ...\n")
 
     def follow(self, reports: Iterable[Iterable[str]]) -> None:

@@ -1,0 +1,139 @@
+"""Entries compiled in processes side by side, one per core.
+
+Each process imports its share of the modules and runs a task in them: ``object_cache`` fills the
+user's cache directory that way, :func:`build_libraries` a folder with libraries to be shipped.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, cast
+
+from gltf_bullet.numba_aot.declarations import ENTRIES, entry_name
+from gltf_bullet.numba_aot.library import (
+    LEVELS,
+    Library,
+    level_machine,
+    library_name,
+    link,
+    project,
+    source_digest,
+)
+from gltf_bullet.numba_aot.progress import ProgressLine, expect
+from gltf_bullet.numba_aot.wrappers import c_name, python_name
+
+__all__ = ["build_libraries", "run_workers", "write_objects"]
+
+# --- processes ------------------------------------------------------------------------------------
+
+_PROGRAM = (
+    "import sys; sys.path[:] = {!r}; import gc; gc.disable(); "
+    "from gltf_bullet.numba_aot import progress; progress.report_to(sys.stdout); "
+    "import {}; {}"
+)
+"""The program of each process: looking for garbage would take a tenth of the time, and save 100 MB
+(measured).
+
+Places to import from are not theirs from the start: a ``types.py`` there would end them.
+"""
+
+
+def run_workers(
+    modules: tuple[str, ...], task: str, environment: Mapping[str, str], line: ProgressLine
+) -> bool:
+    """Import modules in a process per core and do something there.
+
+    Args:
+        modules: Dealt among the processes, the one that takes longest first.
+        task: Python, run in each when its modules are imported.
+        environment: Environment variables of the processes.
+        line: Shows how far they are.
+
+    Returns:
+        True if no process failed.
+    """
+    places = [os.path.abspath(path) for path in sys.path]
+    workers = [
+        subprocess.Popen(  # noqa: S603  # our own module, by the same interpreter
+            [sys.executable, "-c", _PROGRAM.format(places, ", ".join(dealt), task)],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        for dealt in _deal(modules, _cores())
+    ]
+    line.follow([cast("IO[str]", worker.stdout) for worker in workers])
+    codes = [worker.wait() for worker in workers]
+    return not any(codes)
+
+
+def _cores() -> int:
+    """Count the cores that this process may use."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _deal(modules: tuple[str, ...], hands: int) -> list[tuple[str, ...]]:
+    """Longest first, to and fro: as long for each as can be, of the few that there are."""
+    hands = min(hands, len(modules))
+    return [modules[k :: 2 * hands] + modules[2 * hands - 1 - k :: 2 * hands] for k in range(hands)]
+
+
+# --- libraries to be shipped ----------------------------------------------------------------------
+
+_TASK = "from gltf_bullet.numba_aot.builds import write_objects; write_objects({!r})"
+
+
+def build_libraries(modules: tuple[str, ...], folder: Path) -> list[Path]:
+    """Compile the entries of some modules for all levels; the libraries, alone in their folder.
+
+    Raises:
+        RuntimeError: Something could not be compiled or linked, or is not as it should be.
+    """
+    digest = source_digest(project().sources)
+    folder.mkdir(parents=True, exist_ok=True)
+    # Beside its destination, so that a library comes there whole or not at all.
+    with TemporaryDirectory(dir=folder) as work:
+        objects = Path(work)
+        text = f"{project().name}: compiling {project().title} for the package"
+        line = ProgressLine(text, sys.stderr)
+        is_done = run_workers(modules, _TASK.format(work), os.environ, line)
+        line.close()
+        if not is_done:
+            raise RuntimeError("the kernels could not be compiled")
+        made = [_link(objects, level, library_name(level, digest)) for level in LEVELS]
+        libraries = [path.replace(folder / path.name) for path in made]
+        for path in {*folder.glob("*.so")}.difference(libraries):
+            path.unlink()
+        return libraries
+
+
+def write_objects(folder: str) -> None:
+    """Build all declared entries, one object for each level; workers do this."""
+    from gltf_bullet.numba_aot.translation import build, work_of
+
+    expect(work_of(ENTRIES, processors=len(LEVELS)))
+    machines = [level_machine(level) for level in LEVELS]
+    for function in ENTRIES:
+        for level, code in zip(LEVELS, build(function, *machines), strict=True):
+            (Path(folder) / f"{entry_name(function)}.{level}.o").write_bytes(code)
+
+
+def _link(objects: Path, level: str, name: str) -> Path:
+    library = objects / name
+    parts = sorted(objects.glob(f"*.{level}.o"))
+    link(parts, library)
+    loaded = Library(library)
+    for path in parts:
+        entry = path.name.removesuffix(f".{level}.o")
+        if loaded.code_of(c_name(entry), python_name(entry)) is None:
+            raise RuntimeError(f"{entry} is not in the library")
+    return library

@@ -1,0 +1,192 @@
+"""What kernels import: how a function says that it is compiled, and the records that it reads.
+
+Python itself runs these functions only where somebody debugs them: with ``NUMBA_DISABLE_JIT=1`` in
+the environment everything here is plain Python.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "ENTRIES",
+    "IS_COMPILED",
+    "KERNELS",
+    "PRIMITIVES",
+    "RECORDS",
+    "RECORD_READERS",
+    "FloatArray",
+    "IntArray",
+    "IntTable",
+    "addresses",
+    "argument_kinds",
+    "call",
+    "cells",
+    "doubles_at",
+    "entry_name",
+    "floats_at",
+    "ints_at",
+    "kernel",
+    "place_of",
+    "record",
+    "record_reader",
+    "size_of",
+    "words_at",
+]
+
+IntArray: TypeAlias = npt.NDArray[np.int64]
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+IntTable: TypeAlias = npt.NDArray[np.int64]
+"""Of two dimensions."""
+
+IS_COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
+"""Whether entries are machine code; not while somebody looks for an error in them."""
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Kind = TypeVar("Kind")
+
+_byte_of: Callable[[Any], ctypes.c_char] = ctypes.c_char.from_buffer
+
+# --- functions ------------------------------------------------------------------------------------
+
+KERNELS: set[Callable[..., Any]] = set()
+"""What was declared as one."""
+ENTRIES: list[Callable[..., Any]] = []
+"""Those of them that Python calls."""
+PRIMITIVES: set[Callable[..., Any]] = set()
+"""Functions that compiled code has in a form of its own, by the same names."""
+
+
+def argument_kinds(function: Callable[..., Any]) -> tuple[str, ...]:
+    """The annotations of a kernel's arguments, in their order."""
+    return tuple(kind for name, kind in function.__annotations__.items() if name != "return")
+
+
+def entry_name(function: Callable[..., Any]) -> str:
+    """An entry's name among all that a process may load."""
+    return f"{function.__module__}.{function.__name__}"
+
+
+def kernel(function: Function) -> Function:
+    """A function that only other kernels call; it is compiled into their code."""
+    KERNELS.add(function)
+    return function
+
+
+# --- records --------------------------------------------------------------------------------------
+
+
+RECORDS: dict[str, np.dtype[Any]] = {}
+"""By the names that annotations have for them."""
+RECORD_READERS: dict[Callable[..., Any], str] = {}
+"""Functions that yield a record in an array, and the name of the record."""
+
+_FIELDS = {"int": np.int64, "float": np.float64, "IntArray": np.int64, "FloatArray": np.float64}
+"""By annotation: the type of a number, or of the numbers of a small array."""
+
+
+class Cells(tuple[int, ...]):
+    """The shape of a small array inside of a record."""
+
+    __slots__ = ()
+
+
+def cells(*shape: int) -> Any:
+    """Declare a field as an array of a fixed shape inside of the record itself."""
+    return Cells(shape)
+
+
+def record(declared: type[Kind]) -> type[Kind]:
+    """Declare a record: each annotation of the class is a field, in their order.
+
+    A field takes the eight bytes of an ``int`` or a ``float``, or those of as many as
+    :func:`cells` says. Kernels read it by name, at the cost of a number of an array.
+    """
+    fields: list[Any] = []
+    for name, kind in declared.__annotations__.items():
+        shape = getattr(declared, name, None)
+        more = (tuple(shape),) if isinstance(shape, Cells) else ()
+        fields.append((name, _FIELDS[kind], *more))
+    RECORDS[declared.__name__] = np.dtype((np.record, np.dtype(fields, align=True)))
+    return declared
+
+
+def size_of(declared: type) -> int:
+    """Count the numbers of eight bytes that a record takes."""
+    return RECORDS[declared.__name__].itemsize // 8
+
+
+def place_of(declared: type, name: str) -> int:
+    """Tell which of the numbers of a record is (the first one of) a field."""
+    fields: Any = RECORDS[declared.__name__].fields
+    return int(fields[name][1]) // 8
+
+
+def record_reader(declared: type[Kind]) -> Callable[[IntArray | FloatArray, int], Kind]:
+    """Make the function that yields the record which begins at a number of an array.
+
+    What is set in the record is set in the array. The function must be called by the name of a
+    global of the kernel's module.
+    """
+    kind, size = RECORDS[declared.__name__], size_of(declared)
+
+    def read(array: IntArray | FloatArray, offset: int) -> Any:
+        return array.reshape(-1)[offset : offset + size].view(kind)[0]
+
+    RECORD_READERS[read] = declared.__name__
+    return read
+
+
+# --- memory ---------------------------------------------------------------------------------------
+
+
+def addresses(*arrays: IntArray | FloatArray) -> list[int]:
+    """A row of a table of arrays: address and length of each; whoever holds it holds them."""
+    # Asking an array itself takes longer than all else here (measured: 1.3 us instead of 0.3).
+    places = [ctypes.addressof(_byte_of(array)) if len(array) else 0 for array in arrays]
+    return [number for pair in zip(places, map(len, arrays), strict=True) for number in pair]
+
+
+def _primitive(function: Function) -> Function:
+    PRIMITIVES.add(function)
+    return function
+
+
+@_primitive
+def words_at(address: int, count: int) -> IntArray:
+    """Integers in memory."""
+    return np.ctypeslib.as_array((ctypes.c_int64 * int(count)).from_address(int(address)))
+
+
+@_primitive
+def doubles_at(address: int, count: int) -> FloatArray:
+    """Floats in memory."""
+    return np.ctypeslib.as_array((ctypes.c_double * int(count)).from_address(int(address)))
+
+
+@_primitive
+def call(function: int, arguments: tuple[Any, ...]) -> int:
+    """Call a C function by its address.
+
+    Integers and pointers are passed as 64 bits; of a function that gives 32 bits, the others mean
+    nothing.
+    """
+    raise NotImplementedError("only machine code calls the engine")
+
+
+@_primitive
+def ints_at(table: IntTable, row: int, column: int) -> IntArray:
+    """The integers whose address and length stand in a column of a table and the next one."""
+    return words_at(table[row, column], table[row, column + 1])
+
+
+@_primitive
+def floats_at(table: IntTable, row: int, column: int) -> FloatArray:
+    """The floats whose address and length stand in a column of a table and the next one."""
+    return doubles_at(table[row, column], table[row, column + 1])
