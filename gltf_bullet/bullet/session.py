@@ -3,6 +3,8 @@
 ``resetSimulation``, ``disconnect`` with a client id that is given out again, and somebody else's
 ``removeBody`` void our ids silently: PyBullet then answers with other bodies' values, or ends the
 process. Every public call asks its ``BodyOwnership`` first.
+
+The file is long because tags, settings and steps of a world end with the same session.
 """
 
 from __future__ import annotations
@@ -71,7 +73,7 @@ class EngineSettings:
     substeps: int
     """Internal steps per ``stepSimulation``; 0 and 1 mean one."""
     gravity: Vec3
-    """[m/s^2]"""
+    """Gravity of the world [m/s^2]."""
 
 
 def require_client(physics_client: PhysicsClient) -> int:

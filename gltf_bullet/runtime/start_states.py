@@ -94,7 +94,7 @@ class SceneStart:
         self._core = core
         self._all = session.shared(StartStates)
         self.note_step: Callable[[], None] = self._all.note_step
-        """To be called when the world has moved."""
+        """Callable for when the world has moved."""
         self.is_kept = True
         self.is_wanted = True
         """True if the next step is the first one."""

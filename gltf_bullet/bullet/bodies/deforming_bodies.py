@@ -43,7 +43,7 @@ __all__ = [
 # --- Fixed colliders in the engine: one body each -------------------------------------------------
 
 _MANY_STATICS = 64
-"""From here on static colliders are cheaper in maximal coordinates."""
+"""Number of static colliders above which maximal coordinates are cheaper."""
 
 
 def create_statics(
@@ -112,7 +112,7 @@ class BuiltSurface:
     points: FloatArray
     """Vertices in the world at that time [m], shape [n, 3]."""
     triangles: IntArray
-    """Shape [m, 3]."""
+    """Vertex indices, shape [m, 3]."""
 
     @property
     def extent(self) -> float:
@@ -124,9 +124,9 @@ class SurfaceMotion(NamedTuple):
     """Vertices of a collider now and after the coming step."""
 
     now: FloatArray
-    """[m], shape [n, 3]."""
+    """Present vertices [m], shape [n, 3]."""
     ahead: FloatArray
-    """[m], shape [n, 3]."""
+    """Vertices after the step [m], shape [n, 3]."""
     is_jump: bool
     """True if the surface jumps there and carries nothing along."""
     rebuild: Callable[[], BuiltSurface | None]

@@ -66,7 +66,7 @@ def ids_of_batch(
 ) -> list[int]:
     """Return the ids of the bodies that were created at some places, in their order.
 
-    PyBullet reports ids that end with that of the last body. Where bodies were removed before,
+    PyBullet reports consecutive ids that end with the last one. Where bodies were removed before,
     their ids are reused, last in, first out, and the reported ids are other bodies' (measured):
     then the new bodies are found by their positions.
 

@@ -33,7 +33,7 @@ class Pace(NamedTuple):
     """Limits of travel of the bodies within a step of some length."""
 
     time_step: float
-    """[s]"""
+    """Length of the step [s]."""
     furthest: FloatArray
     """Travel above which a body is fast [m], shape [n]; in a step of 0 s the geometric limit."""
     reach: list[float]
@@ -47,13 +47,13 @@ class FreeTable:
     """Constant properties of free bodies, in the order of their plans."""
 
     nodes: IntArray
-    """[n]"""
+    """Motion nodes, shape [n]."""
     is_dynamic: BoolArray
-    """[n]"""
+    """True for dynamic bodies, shape [n]."""
     body_from_inertial: tuple[FloatArray, FloatArray] | None
     """Positions [m] (n, 3) and rotations xyzw (n, 4); ``None`` where all are the same frame."""
     masses: tuple[float, ...]
-    """[kg]"""
+    """Masses [kg]."""
     moments: FloatArray
     """Principal moments [kg m^2], shape [n, 3]."""
     is_lopsided: BoolArray

@@ -89,13 +89,13 @@ class JointFacts:
     """Lower limit of the position [rad, m]."""
     upper: float = math.inf
     max_force: float = 0.0
-    """[N m, N]"""
+    """Largest force [N m, N]; 0 if not stated."""
     max_velocity: float = 0.0
-    """[rad/s, m/s]"""
+    """Largest velocity [rad/s, m/s]; 0 if not stated."""
     damping: float = 0.0
-    """[N m s/rad, N s/m]"""
+    """Viscous damping [N m s/rad, N s/m]."""
     friction: float = 0.0
-    """[N m, N]"""
+    """Coulomb friction [N m, N]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,7 +69,7 @@ class NamedDescription:
     digest: bytes
     """Digest of :attr:`text`."""
     flags: int
-    """For ``loadURDF``."""
+    """Flags of ``loadURDF``."""
     is_centred: bool
     """True if the base's frame is its inertial frame."""
     inertias: tuple[tuple[int, Vec3], ...]

@@ -40,7 +40,7 @@ class LoadOverlap:
     first: EngineLink
     second: EngineLink
     depth: float
-    """[m]"""
+    """Depth of the overlap [m]."""
     normal: Vec3
     """Unit normal from the second to the first, world axes: the shortest way out for the first."""
 

@@ -105,7 +105,7 @@ class PairRules:
                 self._write(pair, enable=False)
 
     def allow(self, pairs: Iterable[tuple[EngineLink, EngineLink]]) -> None:
-        """Remove rules."""
+        """Remove rules for pairs of links."""
         for first, second in pairs:
             pair = (first, second) if first <= second else (second, first)
             if pair in self._forbidden:

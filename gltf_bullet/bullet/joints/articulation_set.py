@@ -73,7 +73,7 @@ class JointedLinks:
         return self.body_ids[number], link
 
     def links_of(self, node: int) -> list[EngineLink]:
-        """All links that carry a body's colliders."""
+        """Return all links that carry a body's colliders."""
         further = self._places.groups.get(node, ())
         return [self.link_at(node), *((self.body_ids[number], link) for number, link in further)]
 

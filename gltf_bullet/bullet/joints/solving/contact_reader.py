@@ -44,8 +44,8 @@ __all__ = ["ContactMemory", "ContactReader", "Owners", "Touching", "owners"]
 # them, while it has a constant sign.
 
 LoadMemory: TypeAlias = "dict[tuple[int, int], tuple[FloatArray, FloatArray, float]]"
-"""By body and link: velocity and spin [6], their rate of change without contacts [6], and the
-length of the step that follows [s].
+"""Velocity and spin [6] by body and link, their rate of change without contacts [6], and the length
+of the step that follows [s].
 """
 
 _FIELDS = 4
